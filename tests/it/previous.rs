@@ -265,7 +265,7 @@ fn a_manifest_that_is_lost_or_renamed_withdraws_nothing() {
     ] {
         assert!(run.stderr.contains(why), "{}", run.stderr);
     }
-    // Nor does a place without a tree: a directory is refused, and a URL without an index causes a message.
+    // Nor does a place without a tree: a directory is refused, and a URL without an index causes a message that names it.
     std::fs::rename(env.path("r/d"), env.path("d")).unwrap();
     std::fs::rename(env.path("r/c-renamed"), env.path("c")).unwrap();
     env.write("else/old/registry.json", env.read("old/registry.json"));

@@ -13,8 +13,8 @@ use crate::people::{People, entry};
 use crate::support::{ICON, Run};
 
 /// An `npm` that installs a package which requires a version of Node.js that no machine has. Files beside it control it:
-/// with `fails`, it fails with that text on stderr; with `notes`, these are npm's notes; with `ignores`, it runs no
-/// scripts; with `hangs`, it never ends.
+/// it prints the text in `says` to stderr; with `fails`, it fails; with `notes`, these are npm's notes; with `ignores`,
+/// it runs no scripts; with `hangs`, it never ends.
 const NPM: &str = r#"#!/bin/sh
 [ "$1" = --version ] && echo 11.0.0 && exit
 here=${0%/*}
@@ -107,7 +107,7 @@ impl Scene {
         (run.code, document["results"][0].clone())
     }
 
-    /// The checks of `doctor` for an agent that did not pass, with the request of each.
+    /// Runs `doctor`; returns the name and message of each check of the agent that did not pass.
     fn doctor(&self, folders: &[&str], arguments: &[&str]) -> Vec<(String, String)> {
         let run = self.run(folders, &[&["doctor", "--json"], arguments].concat());
         let document: Value = serde_json::from_str(&run.stdout).unwrap_or_else(|_| panic!("{}", run.stderr));
@@ -385,7 +385,7 @@ fn an_installation_says_whether_the_agent_answers() {
     let answers = |run: &Run| serde_json::from_str::<Value>(&run.stdout).unwrap()["answers"].clone();
     let run = scene.run(&["bin", "new"], &["install", "p", "--no-check", "--json"]);
     assert_eq!((run.code, answers(&run)), (0, Value::Null));
-    // The check is made up for if it was left out.
+    // The next `install` makes up for the skipped check.
     let run = scene.run(&["bin", "new"], &["install", "p", "--json"]);
     assert_eq!((run.code, answers(&run)), (0, json!(true)), "{}", run.stderr);
     let run = scene.run(&["bin", "new"], &["which", "p", "--json"]);

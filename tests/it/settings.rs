@@ -230,7 +230,7 @@ fn what_was_printed_directly_survives_updates_and_the_garbage() {
     );
     assert!(!program.exists());
 
-    // A repair keeps the record.
+    // A repair keeps the record of settings that name the program.
     assert_eq!(people.run(&["config", "zed", "a", "--direct"]).code, 0);
     let latest = people.run(&["config", "zed", "a@latest", "--direct"]);
     assert!(latest.code == 0 && latest.stderr.contains("this starts a 1.2.0 whatever"), "{}", latest.stderr);

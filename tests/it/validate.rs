@@ -76,7 +76,7 @@ fn a_broken_configuration_is_shown_with_its_line() {
         let run = env.run(&["validate"]);
         assert!(run.code == 2 && run.stderr.ends_with(&format!("help: {help}\n")), "{text}: {}", run.stderr);
     }
-    // Ids below `[withdrawn]`: a mistyped one, and a correct one.
+    // Ids below `[withdrawn]` that are mistakes, and some that are not.
     let withdrawn = "\"Aaaa\" = \"x\"\naaab = \"x\"\naaaa-old = \"x\"\nelse = \" \"\n";
     env.write("r/registry.toml", format!("[withdrawn]\n{withdrawn}"));
     fs::rename(env.path("r/a"), env.path("r/aaaa")).unwrap();

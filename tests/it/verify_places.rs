@@ -15,8 +15,8 @@ use crate::server::{Server, not_found, ok};
 use crate::support::{Run, skipped};
 use crate::verify::{Verify, row, rows};
 
-/// A `bwrap` that records its arguments and runs the command after `--`. An agent with another user would fail if the
-/// sandbox were missing.
+/// A `bwrap` that records its arguments and runs the command after `--`. It replaces the launcher's fourth argument, the
+/// user of the agent, since that user could not reach the files without a real sandbox.
 const BWRAP: &str = r#"#!/bin/sh
 printf '%s\n' "$@" '' >> LOG
 while [ "$1" != -- ]; do shift; done

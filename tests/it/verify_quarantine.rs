@@ -45,7 +45,7 @@ fn after_its_last_day_an_agent_in_quarantine_is_tested_again() {
     });
     verify.env.write("r/quarantine.json", quarantine.to_string());
     let (code, document) = verify.json(&["--out", "c.json"]);
-    // An agent in quarantine that still fails changes no exit code.
+    // An agent in quarantine that still fails does not change the exit code.
     assert_eq!(code, 0);
     assert_eq!(
         rows(&document),

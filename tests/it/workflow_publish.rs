@@ -70,7 +70,7 @@ fn the_last_tree_is_found_by_the_address_in_the_configuration() {
     env.write("r/registry.toml", "base-url = \"https://127.0.0.1:1/r\"\n");
     let run = Run::of(shell(&env, &build).env("PUBLISHED", ""));
     assert!(run.code == 3 && run.stdout.contains("127.0.0.1:1"), "{}{}", run.stdout, run.stderr);
-    // `FIRST` tells that there is no tree yet; an agent with errors is then left out.
+    // `FIRST` says that no tree is published yet; an agent with errors then has no earlier form.
     fs::remove_dir_all(env.path("r/.result")).unwrap();
     let run = Run::of(shell(&env, &build).env("PUBLISHED", "").env("FIRST", "true"));
     assert!(run.code == 1 && run.stdout.contains("no earlier form"), "{}{}", run.stdout, run.stderr);
