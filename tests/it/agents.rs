@@ -173,7 +173,7 @@ fn what_is_wrong_has_its_exit_code_and_leaves_nothing() {
     }
 }
 
-/// An archive that `validate --archives` reports as an error is not installed.
+/// Archives that are errors in `validate --archives` are not installed.
 #[test]
 fn an_archive_in_another_format_than_its_name_says_is_refused() {
     for (name, found) in

@@ -246,7 +246,7 @@ fn a_hostile_file_cannot_fill_the_report() {
     );
 }
 
-/// Work with the square of any of these sizes would take minutes.
+/// Quadratic work on files of these sizes would take minutes.
 #[test]
 fn files_of_every_shape_come_to_an_end() {
     let members = |count: usize, member: &dyn Fn(usize) -> String| (0..count).map(member).collect::<Vec<_>>().join(",");

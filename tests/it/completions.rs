@@ -112,7 +112,7 @@ fn without_anything_to_offer_nothing_is_said() {
         assert_eq!(offers(&people, shell, &["acp-registry", "nothing", "x"]).unwrap_or_default(), [] as [String; 0]);
     }
     assert_eq!(people.server.asked(), [] as [String; 0]);
-    // A damaged copy, an index that is none, and a root that is a file.
+    // A damaged copy, a file that is not an index, and a root that is a file.
     assert_eq!(people.run(&["list"]).code, 0);
     let copies = people.env.path("home/.cache/acp-registry/indexes");
     for file in std::fs::read_dir(copies).unwrap() {

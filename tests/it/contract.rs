@@ -107,7 +107,7 @@ fn a_result_that_cannot_be_written_is_an_error() {
     assert!(run.stderr.contains("cannot write the result"), "{}", run.stderr);
 }
 
-/// That the file can be written is seen before the work, but its disk may be full after it.
+/// The file is checked before the work, but its disk may be full afterwards.
 #[cfg(target_os = "linux")]
 #[test]
 fn the_result_is_printed_although_its_file_cannot_be_written() {

@@ -54,7 +54,7 @@ fn the_public_registry_is_reproduced_byte_for_byte() {
     );
 }
 
-/// The recipe of the documentation: one file, and the checkout is a registry of this program.
+/// Follows the documentation: with one file added, the checkout is a registry of this program.
 #[test]
 fn the_public_registry_can_move() {
     let Some(corpus) = corpus("the_public_registry_can_move") else { return };
@@ -99,7 +99,7 @@ fn the_public_registry_has_no_errors() {
     assert_eq!((code, &report["summary"]["agents"], &report["summary"]["errors"]), (0, &42.into(), &0.into()));
 }
 
-/// The reference's verdicts hold for all the icons that it has seen; where they are wrong, the rules' own tests say so.
+/// The reference's verdicts hold for all the icons that it knows; the tests of the rules cover its mistakes.
 #[test]
 fn real_icons_are_judged_as_before() {
     let Some(corpus) = corpus("real_icons_are_judged_as_before") else { return };
@@ -120,7 +120,7 @@ fn real_icons_are_judged_as_before() {
     }
 }
 
-/// Agents have answered so; what the reference says of them is known.
+/// Recorded answers of agents, with the reference's results.
 #[test]
 fn the_answers_of_real_agents_are_read() {
     let Some(corpus) = corpus("the_answers_of_real_agents_are_read") else { return };

@@ -203,7 +203,7 @@ fn a_replaced_archive_of_a_damaged_agent_is_told_in_the_same_way_by_all_commands
     }
 }
 
-/// To open a FIFO waits until another process opens it for writing.
+/// Opening a FIFO blocks until another process opens it for writing.
 #[test]
 fn nothing_waits_where_an_agent_has_put_something_else() {
     let (people, folder) = installed();

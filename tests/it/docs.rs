@@ -97,7 +97,7 @@ fn every_command_has_a_manual_page_that_is_in_order() {
     assert_eq!((run.code, run.stderr.contains("taken")), (3, true), "{}", run.stderr);
 }
 
-/// A variable that is documented has an effect: the program, or a workflow that it lays out, reads it by that name.
+/// A documented variable has an effect: the program, or a workflow that it creates, reads it by that name.
 #[test]
 fn every_variable_that_is_named_is_read() {
     fn files(folder: &Path, endings: &[&str], out: &mut Vec<(String, String)>) {
@@ -166,7 +166,7 @@ fn the_commands_of_the_readme_are_recipes() {
     assert!(text(".ci/run").contains("make test"), "CI must run the README's test command");
 }
 
-/// A reader of the repository on the web follows these; where they lead in the catalog is tested beside its pages.
+/// Readers of the repository on the web follow these links; a test of the site checks where they lead in the catalog.
 #[test]
 fn every_relative_link_of_a_document_leads_to_a_file() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -244,7 +244,7 @@ fn the_bundled_registry_is_in_order() {
     assert!(report["summary"]["agents"].as_u64().unwrap() >= 30);
 }
 
-/// Names of package registries' hosts stand nowhere: the tool learns them from the package managers.
+/// No file names the host of a package registry: the program gets it from the package managers.
 #[test]
 fn no_host_of_a_package_registry_is_named() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));

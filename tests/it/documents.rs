@@ -111,7 +111,7 @@ fn every_command_with_json_has_a_schema_and_every_schema_a_command() {
     assert_eq!(described, commands);
 }
 
-/// Every document is made in one place, which has its version and the order of what all documents have.
+/// All documents are created by one type, which sets the version and the order of the common members.
 #[test]
 fn documents_are_made_of_structs() {
     fn files(folder: &Path, out: &mut Vec<PathBuf>) {

@@ -178,7 +178,7 @@ fn filters_and_hooks_of_the_repository_do_not_answer() {
     assert!(!marker.exists());
 }
 
-/// The answer is that of `git diff` and `git ls-files`, whatever happened to a file.
+/// The result equals that of `git diff` and `git ls-files` for every kind of change.
 #[test]
 fn what_has_changed_is_what_git_says() {
     let env = Env::empty();

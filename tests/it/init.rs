@@ -137,7 +137,7 @@ fn without_a_known_release_the_person_is_told() {
     assert_eq!(env.run(&["init", "other", "--program", "not a repository"]).code, 2);
 }
 
-/// What runs for this project is what runs for registries.
+/// The workflows of this project are those of new registries.
 #[test]
 fn the_workflows_are_those_of_this_project() {
     let env = Env::empty();

@@ -226,7 +226,7 @@ fn bwrap_hides_the_files_of_the_host() {
     assert_eq!(document["exit"]["code"], 6, "{document}");
 }
 
-/// A descendant that can only be found by its parent.
+/// A descendant that can only be found through its parent.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_descendant_that_hides_is_found() {

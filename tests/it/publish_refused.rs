@@ -111,7 +111,7 @@ fn a_target_that_cannot_be_one_is_named() {
     assert_eq!(changed(&report(&env, &["--recheck"])), ["send latest/a.svg"]);
 }
 
-/// A state by which files go that are not below `latest/` would let whoever can write it delete any file.
+/// If a state could list files outside `latest/` for removal, anyone who can write it could delete any file.
 #[test]
 fn a_state_names_nothing_outside_of_what_is_published() {
     let env = env();

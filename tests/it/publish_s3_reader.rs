@@ -60,7 +60,7 @@ impl Gate {
     }
 }
 
-/// Publishers are killed, and refused by the store, at any write, 8 times; a reader misses nothing.
+/// Publishers are killed, or refused by the store, at any write, 8 times; a reader misses nothing.
 #[test]
 fn a_reader_of_a_bucket_never_misses_an_object() {
     let Some(moto) = Moto::shared("a_reader_of_a_bucket_never_misses_an_object") else { return };

@@ -209,7 +209,7 @@ fn agents_on_bun_start_every_time_on_a_busy_machine() {
     assert!(failed.is_empty(), "{} of {STARTS}: {failed:?}", failed.len());
 }
 
-/// Takes minutes and gigabytes: `make test-real` asks for it.
+/// Takes minutes and gigabytes, and is therefore only run by `make test-real`.
 #[test]
 fn the_agents_of_the_bundled_registry_answer() {
     const TEST: &str = "the_agents_of_the_bundled_registry_answer";

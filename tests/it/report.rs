@@ -73,7 +73,7 @@ fn a_forged_document_is_refused() {
     assert_eq!(env.run(&["report", "none.json"]).code, 3);
 }
 
-/// Notes come after the findings, and take no more than is left.
+/// Notes follow the findings, and use only the space that is left.
 #[test]
 fn a_comment_has_room_for_findings_and_notes() {
     // Equal findings would be grouped.

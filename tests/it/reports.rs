@@ -84,7 +84,7 @@ fn for_code_scanning() {
     assert!(uris.contains(&"r/c%2Cd%3Ae") && uris.contains(&"r/a/agent.json"), "{uris:?}");
 }
 
-/// Uses the npm registry through the ordinary client: the schema is not ours to copy.
+/// Downloads the schema from the npm registry with npm, since it may not be copied here.
 #[cfg(feature = "world")]
 #[test]
 fn sarif_obeys_its_schema() {

@@ -73,7 +73,7 @@ fn what_is_missing_is_named_before_it_is_installed() {
     assert!(installed(&env).is_empty());
 }
 
-/// Tests that lack a tool are skipped; the program itself can do without none of its own.
+/// Tests are skipped if an optional tool is missing; the tools of the program itself are required.
 #[test]
 fn without_a_package_manager_it_is_said_what_is_missing() {
     let env = machine(&["cargo"]);

@@ -136,7 +136,7 @@ fn what_belongs_to_another_user_is_not_started() {
     }
 }
 
-/// A user who can write there decides what is installed.
+/// A user who can write to the cache decides what is installed.
 #[test]
 fn a_cache_that_others_can_write_is_not_used() {
     let (people, _) = installed();

@@ -99,7 +99,7 @@ fn only_what_has_changed_is_started() {
     verify.assert_clean();
 }
 
-/// What a contributor runs on one folder, and pastes into the request, is what the gate says.
+/// What a contributor runs on one folder, and pastes into the pull request, is the verdict of the gate.
 #[test]
 fn the_verdict_of_a_contributor_is_that_of_the_gate() {
     let (check, start) = (script("validate", "Check what has changed"), script("validate", "Start what has changed"));
@@ -153,7 +153,7 @@ fn the_gate_is_shut_unless_all_is_well() {
     }
 }
 
-/// The job that posts a comment takes nothing from a stranger's job but findings, in its own words and quoted.
+/// The job that posts a comment takes only findings from an untrusted job, rendered by the program and quoted.
 #[test]
 fn a_report_is_bounded_and_holds_no_markdown_of_strangers() {
     let write = script("report", "Write the report");

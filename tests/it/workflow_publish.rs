@@ -43,7 +43,7 @@ fn an_agent_with_errors_stays_published_and_is_named() {
     assert!(env.path("r/dist/bad.svg").exists(), "in its last form");
 }
 
-/// No variable is needed: the last tree is at the address that the registry has.
+/// No variable is needed: the previous tree is at the registry's base URL.
 #[test]
 fn the_last_tree_is_found_by_the_address_in_the_configuration() {
     const TEST: &str = "the_last_tree_is_found_by_the_address_in_the_configuration";

@@ -115,7 +115,7 @@ fn workflows_are_well_formed_and_have_no_weak_places() {
     }
 }
 
-/// A tag can be moved, and a text in a script can end it.
+/// Tags can be moved, and a text that is inserted into a script can inject commands.
 #[test]
 fn actions_are_pinned_and_no_text_of_strangers_is_in_a_script() {
     let mut seen = 0;
@@ -142,7 +142,7 @@ fn actions_are_pinned_and_no_text_of_strangers_is_in_a_script() {
     assert!(seen > 15, "only {seen}");
 }
 
-/// What documents tell publishers to send is what the workflow reads.
+/// The request that the documents describe to publishers is the one that the workflow reads.
 #[test]
 fn the_request_of_a_publisher_is_the_one_that_is_documented() {
     let workflow = fs::read_to_string(own(".github/workflows/bump.yml")).unwrap();
@@ -249,7 +249,7 @@ fn the_parts_of_a_night_become_one_snapshot() {
     verify.assert_clean();
 }
 
-/// What one machine uploads must not replace what another one has uploaded.
+/// The upload of one machine must not replace that of another.
 #[test]
 fn artifacts_have_folders_of_their_own() {
     for name in ["report", "verify", "verify-part", "validate"] {
