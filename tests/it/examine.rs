@@ -226,7 +226,7 @@ fn every_break_fails_its_check_and_no_other() {
     });
 }
 
-/// The time for an agent that does not respond is limited, since little can be learnt about it.
+/// A silent agent is given up early. Checks that could not run report why.
 #[test]
 fn an_agent_that_is_silent_or_ends_after_initialize_is_told_as_such() {
     let silent = examined_within(&["reply", "$OK\n"], Duration::from_millis(200), LIMIT);
