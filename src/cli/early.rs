@@ -95,7 +95,7 @@ mod tests {
             ("p --root r list", "p list --root r"),
             ("p --index=i -q --offline list --json", "p -q list --index=i --offline --json"),
             ("p --json --format json list", "p list --json --format json"),
-            // Values are not commands, and what follows the command stays.
+            // Values are not taken for commands, and arguments after the command stay in place.
             ("p --root list install a", "p install --root list a"),
             ("p --config list validate --root x", "p --config list validate --root x"),
             ("p run a -- --root x", "p run a -- --root x"),

@@ -198,7 +198,7 @@ mod tests {
             assert!(text.lines().all(|line| line.len() <= width), "{width}: {text}");
             let names = text.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   ")).count();
             assert_eq!(names, program.get_subcommands().filter(|command| !command.is_hide_set()).count());
-            // One line for each command, where there is room.
+            // One line per command, if the terminal is wide enough.
             assert!(width < 80 || text.lines().all(|line| !line.starts_with("   ")), "{width}: {text}");
         }
     }

@@ -1,4 +1,4 @@
-//! `acp-registry man`, for packagers, and the pages of `docs/commands/`
+//! `acp-registry man`: manual pages for packagers, and the pages of `docs/commands/`
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! `acp-registry resolve`, and what the other commands for people share with it
+//! `acp-registry resolve`, and the functions that it shares with other commands that use agents
 
 use std::path::PathBuf;
 

@@ -237,7 +237,7 @@ mod tests {
             assert!(line.text.chars().map(columns).sum::<usize>() <= room, "{room}: {}", line.text);
             assert_eq!(line.is_cut, line.text.starts_with('…'));
         }
-        // What fits is shown from its beginning.
+        // A line that fits is shown from its beginning.
         assert_eq!(line("<svg width=\"1\">", 6, 11), ("<svg width=\"1\">".into(), "width".into()));
     }
 

@@ -5,8 +5,8 @@
 //! | [`Format::Human`] | a terminal | control, bidirectional and zero-width characters |
 //! | [`Format::Json`], [`documents`] | programs | everything outside ASCII |
 //! | [`Format::Sarif`] | code scanning | everything outside ASCII, file names as URIs |
-//! | [`Format::Github`] | annotations of GitHub Actions | what would begin another workflow command |
-//! | [`Format::Markdown`] | a comment on a pull request | nothing: what is not plain prose is in code spans |
+//! | [`Format::Github`] | annotations of GitHub Actions | text that would begin another workflow command |
+//! | [`Format::Markdown`] | a comment on a pull request | nothing: text that is not plain prose is put in code spans |
 
 mod age;
 mod alike;
