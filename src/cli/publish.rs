@@ -117,7 +117,7 @@ struct PruneArgs {
     jobs: u16,
 }
 
-/// Where something is published, and how others are minded.
+/// The target, and how long to wait for another publisher.
 #[derive(Debug, clap::Args)]
 struct PlaceArgs {
     /// Where trees are published

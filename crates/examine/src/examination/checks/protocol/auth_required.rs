@@ -35,9 +35,12 @@ async fn run(agent: &mut Agent) -> Result<(), Trouble> {
 /// Whether an error concerns authentication, judged by common words in its message.
 fn speaks_of_sign_in(message: &str) -> bool {
     let message = message.to_lowercase();
-    ["authenticat", "unauthorized", "not logged in", "log in", "login", "not signed in", "sign in"]
-        .iter()
-        .any(|words| message.contains(words))
+    [
+        "authenticate", "authenticating", "authentication", "unauthorized", "not logged in", "log in", "login",
+        "not signed in", "sign in",
+    ]
+    .iter()
+    .any(|words| message.contains(words))
 }
 
 #[cfg(test)]
