@@ -1,18 +1,20 @@
 //! A registry of one agent, in memory.
 
+use std::path::Path;
+
 use acp_registry::check::{self, Levels, Options, Selection};
-use acp_registry::tree;
+use acp_registry::config::Config;
 use acp_registry::manifest::Manifest;
 use acp_registry::net::AllowedHosts;
-use acp_registry::config::Config;
 use acp_registry::registry::{Entry, Loaded, Registry};
-use acp_registry::report::{Format, Report};
+use acp_registry::report::{Format, Look, Report};
+use acp_registry::tree;
 
 pub fn check(manifest: &str, icon: Option<&str>) {
     let manifest = Manifest::parse(manifest.to_owned()).map_or_else(Loaded::Broken, Loaded::Present);
     let icon = icon.map_or(Loaded::Missing, |icon| Loaded::Present(icon.to_owned()));
     let entry = Entry { id: "a".to_owned(), manifest, icon };
-    let registry = Registry { root: "/".into(), entries: vec![entry], strays: Vec::new(), quarantine: Loaded::Missing, git_files: Vec::new() };
+    let registry = Registry::of_one(Path::new("/"), entry);
     let (levels, allowed_hosts, config) = (Levels::default(), AllowedHosts::default(), Config::default());
     let options = Options { levels: &levels, allowed_hosts: &allowed_hosts, config: &config, survey: None };
     let checked = check::check(&registry, &options, &Selection::All);
@@ -24,7 +26,8 @@ pub fn check(manifest: &str, icon: Option<&str>) {
             assert!(text.get(span.bytes(text)).is_some());
         }
     }
-    let report = Report { checked: &checked, duration: Default::default(), text: &text, prefix: "", color: false };
+    let report =
+        Report { checked: &checked, duration: Default::default(), text: &text, prefix: "", look: Look::default() };
     for (_, format) in Format::ALL {
         let rendered = report.render(format);
         assert!(!rendered.contains('\u{1b}'));
