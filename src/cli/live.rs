@@ -45,7 +45,7 @@ pub(super) struct LiveArgs {
     sandbox: Option<SandboxKind>,
 
     /// With --sandbox, the network that agents reach [default: shared]
-    #[arg(long, value_name = "NETWORK", requires = "sandbox")]
+    #[arg(long, value_name = "NETWORK", requires_ifs = [("none", "sandbox")])]
     network: Option<NetworkKind>,
 
     /// Let uv build Python packages from source

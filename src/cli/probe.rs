@@ -44,7 +44,7 @@ pub(super) struct Args {
     sandbox: Option<SandboxKind>,
 
     /// With --sandbox, the network that the agent reaches [default: shared]
-    #[arg(long, value_name = "NETWORK", requires = "sandbox")]
+    #[arg(long, value_name = "NETWORK", requires_ifs = [("none", "sandbox")])]
     network: Option<NetworkKind>,
 
     /// With --sandbox, let the agent read this (repeatable)

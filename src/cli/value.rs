@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 use acp_registry::manifest::{NpmSpec, PypiSpec};
 use acp_registry::propose::Slug;
 use acp_registry::scaffold::GithubSpec;
+use acp_registry::verify::PartFile;
 
 /// Formats an error with the expected form, which clap shows as a tip.
 pub(super) fn wrong(what: impl std::fmt::Display, tip: &str) -> String {
@@ -38,6 +39,11 @@ pub(super) fn repository(text: &str) -> Result<GithubSpec, String> {
 /// Parses a repository on GitHub as a [`Slug`], the form that the GitHub API uses.
 pub(super) fn slug(text: &str) -> Result<Slug, String> {
     text.parse().map_err(|error| wrong(error, "write a repository as `OWNER/NAME`"))
+}
+
+/// Parses a part of a snapshot with its file.
+pub(super) fn part(text: &str) -> Result<PartFile, String> {
+    text.parse().map_err(|error| wrong(error, "write the part and its file, such as `1/4=one.json`"))
 }
 
 /// Parses an integer in a range.

@@ -21,6 +21,7 @@ use super::live::{self, LiveArgs, Settings};
 use super::place::kind;
 use super::remedy::unwritable;
 use super::ui::Ui;
+use super::value;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -52,7 +53,7 @@ pub(super) struct Args {
     ///
     /// No agent is started.
     #[arg(
-        long, value_name = "I/N=FILE", requires = "out",
+        long, value_name = "I/N=FILE", value_parser = value::part, requires = "out",
         conflicts_with_all = ["ids", "changed_since", "shard", "reuse", "keep_sandboxes"]
     )]
     merge: Vec<PartFile>,

@@ -160,6 +160,9 @@ fn the_network_can_be_left_out_only_in_a_sandbox() {
         assert_eq!(env.run(&[command, &["--network", "none"]].concat()).code, 2, "{command:?}");
     }
     assert_eq!(env.run(&["probe", "--network", "none", "--", "true"]).code, 2);
+    // Without a sandbox, agents share the network anyway.
+    let run = env.run(&["probe", "--network", "shared", "--", "true"]);
+    assert_eq!((run.code, run.stdout.contains("ended")), (1, true), "{}{}", run.stdout, run.stderr);
 }
 
 #[test]

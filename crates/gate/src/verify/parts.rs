@@ -24,7 +24,7 @@ pub struct PartFile {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PartFileError {
     /// The `=` is missing.
-    #[error("is not of the form I/N=FILE\n\n  tip: write the part and its file, such as `1/4=one.json`")]
+    #[error("is not of the form I/N=FILE")]
     Form,
     /// The text before `=` is not `I/N`.
     #[error(transparent)]
