@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use acp_registry::report::{DOCUMENT_LIMIT, Document, DocumentError, Format, Look, Report, verified_markdown};
+use acp_registry::report::{Format, INPUT_LIMIT, Input, InputError, Look, Report, verified_markdown};
 use acp_registry::sys::fs::{ReadError, read_bounded};
 use acp_registry::text::prose;
 use clap::ValueEnum;
@@ -44,21 +44,19 @@ enum Form {
 }
 
 pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
-    let documents: Vec<Document> = args.files.iter().map(|file| read(file)).collect::<Result<_, _>>()?;
+    let documents: Vec<Input> = args.files.iter().map(|file| read(file)).collect::<Result<_, _>>()?;
     // Assumes that the registry has the same path in this checkout as where the document was written.
     let prefix = global.registry_dir().canonicalize().map_or_else(|_| String::new(), |root| prefix(&root));
-    let render = |document: &Document, format: Format| match document {
-        Document::Validate { checked, duration } => {
+    let render = |document: &Input, format: Format| match document {
+        Input::Validate { checked, duration } => {
             let (duration, text) = (*duration, &|_: &str| None);
             Ok(Report { checked, duration, text, prefix: &prefix, look: Look::default() }.render(format))
         }
-        Document::Verify(rows) if format == Format::Markdown => Ok(verified_markdown(rows)),
-        Document::Failed { command, message } if format == Format::Markdown => {
+        Input::Verify(rows) if format == Format::Markdown => Ok(verified_markdown(rows)),
+        Input::Failed { command, message } if format == Format::Markdown => {
             Ok(format!("**`{command}` failed:** {}\n", prose(message)))
         }
-        Document::Verify(_) | Document::Failed { .. } => {
-            Err(Failure::usage("SARIF is made of findings").help(ONE_DOCUMENT))
-        }
+        Input::Verify(_) | Input::Failed { .. } => Err(Failure::usage("SARIF is made of findings").help(ONE_DOCUMENT)),
     };
     if args.format == Form::Sarif {
         let [document] = &documents[..] else {
@@ -84,18 +82,18 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
 }
 
 /// Reads a document. Links that lead out of its directory are refused.
-fn read(path: &Path) -> Result<Document, Failure> {
+fn read(path: &Path) -> Result<Input, Failure> {
     let shown = path.display();
     let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let unreadable = |error: ReadError| Failure::unable(format!("{shown}: {error}")).help(EXPECTED);
     let root = folder.canonicalize().map_err(|error| unreadable(error.into()))?;
     let path = root.join(path.file_name().unwrap_or_default());
-    let bytes = read_bounded(&path, &root, DOCUMENT_LIMIT).map_err(unreadable)?;
-    Document::parse(&bytes).map_err(|error| {
+    let bytes = read_bounded(&path, &root, INPUT_LIMIT).map_err(unreadable)?;
+    Input::parse(&bytes).map_err(|error| {
         let message = format!("{shown} is not reported on: {error}");
         match error {
-            DocumentError::Other(_) => Failure::usage(message).help(EXPECTED),
-            DocumentError::Forged { .. } => Failure::refused(message),
+            InputError::Other(_) => Failure::usage(message).help(EXPECTED),
+            InputError::Forged { .. } => Failure::refused(message),
         }
     })
 }

@@ -17,7 +17,7 @@ use acp_registry_gate::check::{AgentStatus, Checked, Status, find};
 use acp_registry_gate::finding::{Finding, Level};
 
 /// The largest document that is accepted, in bytes.
-pub const DOCUMENT_LIMIT: u64 = 64 << 20;
+pub const INPUT_LIMIT: u64 = 64 << 20;
 
 /// The longest text that is kept, in characters. Longer texts are cut.
 const TEXT_LIMIT: usize = 4_000;
@@ -27,7 +27,7 @@ const REPORT_LIMIT: usize = 20_000;
 
 /// The contents of a document.
 #[derive(Debug)]
-pub enum Document {
+pub enum Input {
     /// A document of `validate`.
     Validate {
         /// The findings, and the status of each agent.
@@ -48,7 +48,7 @@ pub enum Document {
 
 /// Why a document was rejected. Messages are printable.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum DocumentError {
+pub enum InputError {
     /// The file is not a document of `validate` or `verify`.
     #[error("it is not a JSON document of `validate` or `verify`: {0}")]
     Other(String),
@@ -140,24 +140,24 @@ struct Failed {
     message: String,
 }
 
-impl Document {
+impl Input {
     /// Parses a document.
     ///
     /// # Errors
-    /// Returns [`DocumentError`] if the text is not a document of `validate` or `verify`, or has contents that they never
+    /// Returns [`InputError`] if the text is not a document of `validate` or `verify`, or has contents that they never
     /// write.
-    pub fn parse(text: &[u8]) -> Result<Self, DocumentError> {
-        let other = |error: serde_json::Error| DocumentError::Other(printable(&error.to_string()).into_owned());
+    pub fn parse(text: &[u8]) -> Result<Self, InputError> {
+        let other = |error: serde_json::Error| InputError::Other(printable(&error.to_string()).into_owned());
         // `summary` is kept as a tree of values, which takes more memory than its text.
         json::check_count(text).map_err(other)?;
         let members: Members = serde_json::from_slice(text).map_err(other)?;
         if members.schema != 1 {
-            return Err(DocumentError::Other("`schema` is not 1".to_owned()));
+            return Err(InputError::Other("`schema` is not 1".to_owned()));
         }
         let command = match members.command.as_str() {
             "validate" => "validate",
             "verify" => "verify",
-            other => return Err(DocumentError::Other(format!("it is one of {}", quote(other)))),
+            other => return Err(InputError::Other(format!("it is one of {}", quote(other)))),
         };
         if let Some(error) = members.error {
             return Ok(Self::Failed { command, message: shown(&error.message) });
@@ -166,7 +166,7 @@ impl Document {
             return Ok(Self::Verify(members.results));
         }
         let seconds = members.summary["duration_seconds"].as_f64().unwrap_or_default();
-        let forged = |message| DocumentError::Forged { command, message };
+        let forged = |message| InputError::Forged { command, message };
         let checked = Checked {
             findings: members.findings.into_iter().map(finding).collect::<Result<_, _>>().map_err(forged)?,
             agents: members.agents.into_iter().map(agent).collect::<Result<_, _>>().map_err(forged)?,
