@@ -54,16 +54,11 @@ pub(crate) fn check_case(case: &[&str], timeout: Duration) -> Checked {
     )
 }
 
-pub(crate) fn check_with(
-    case: &[&str],
-    change: impl FnOnce(&mut Launch),
-    options: impl FnOnce(&mut Options),
-) -> Checked {
-    let temporary = tempfile::tempdir().unwrap();
-    let tag = tag();
+/// Starts the fake agent in this case, with a tag in its environment by which its processes are found.
+pub(crate) fn launch(case: &[&str], tag: &str) -> Launch {
     let mut environment = Environment::from_host(std::env::vars_os());
-    environment.set("FAKE_AGENT_TAG", &tag);
-    let mut launch = Launch {
+    environment.set("FAKE_AGENT_TAG", tag);
+    Launch {
         program: fake_agent().into(),
         arguments: case.iter().map(Into::into).collect(),
         directory: None,
@@ -71,7 +66,17 @@ pub(crate) fn check_with(
         isolation: Isolation::Environment,
         readable: Vec::new(),
         launcher: Some(PROGRAM.into()),
-    };
+    }
+}
+
+pub(crate) fn check_with(
+    case: &[&str],
+    change: impl FnOnce(&mut Launch),
+    options: impl FnOnce(&mut Options),
+) -> Checked {
+    let temporary = tempfile::tempdir().unwrap();
+    let tag = tag();
+    let mut launch = launch(case, &tag);
     change(&mut launch);
     let mut settings = Options::new(temporary.path().to_owned());
     options(&mut settings);

@@ -6,27 +6,15 @@ use std::time::Duration;
 
 use acp_registry::examination::{CHECKS, Check, Examination, LIMIT, Level, Verdict, examine};
 use acp_registry::handshake::{Options, check};
-use acp_registry::sys::process::{Environment, Isolation, Launch};
 use serde_json::{Value, json};
 
-use crate::agent::{fake_agent, left_with, tag};
-use crate::support::PROGRAM;
+use crate::agent::{launch, left_with, tag};
 
 /// Examines the fake agent in this case, and asserts that none of its processes is left.
 fn examined_within(case: &[&str], patience: Duration, limit: Duration) -> Examination {
     let temporary = tempfile::tempdir().unwrap();
     let tag = tag();
-    let mut environment = Environment::from_host(std::env::vars_os());
-    environment.set("FAKE_AGENT_TAG", &tag);
-    let launch = Launch {
-        program: fake_agent().into(),
-        arguments: case.iter().map(Into::into).collect(),
-        directory: None,
-        environment,
-        isolation: Isolation::Environment,
-        readable: Vec::new(),
-        launcher: Some(PROGRAM.into()),
-    };
+    let launch = launch(case, &tag);
     let mut options = Options::new(temporary.path().to_owned());
     options.timeout = patience * 10;
     options.probe = Some(patience);

@@ -119,7 +119,7 @@ impl Store {
     }
 
     /// Removes every version that is neither current nor running, and what interrupted runs have left. A version whose
-    /// program settings name stays unless `even_named`. Agents that another process is at work on are passed over.
+    /// program settings name stays unless `even_named`. Agents that another process is changing are skipped.
     /// Returns what was removed, and why some agents could not be cleaned up.
     ///
     /// # Errors
