@@ -152,7 +152,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let mut notes = Notes::new();
     if args.verify {
         let limits = config.archive_limits.limits();
-        let (use_cache, demand) = (!args.no_cache, Demand::default());
+        let (use_cache, demand) = (!args.no_cache, &Demand::default());
         let settings = Settings { allowed: &allowed, limits, probes: true, use_cache, demand };
         let mut starts = session.starts(&results);
         let tasks = std::mem::take(&mut starts.tasks);

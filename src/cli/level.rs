@@ -26,6 +26,12 @@ enum LevelName {
     Handshake,
     /// What shows of the protocol without a session
     Protocol,
+    /// Sessions, without a prompt
+    Sessions,
+    /// Prompts, with a scripted model
+    Turns,
+    /// Proposals for later versions of the protocol
+    Drafts,
 }
 
 impl From<LevelName> for Level {
@@ -33,6 +39,9 @@ impl From<LevelName> for Level {
         match name {
             LevelName::Handshake => Self::Handshake,
             LevelName::Protocol => Self::Protocol,
+            LevelName::Sessions => Self::Sessions,
+            LevelName::Turns => Self::Turns,
+            LevelName::Drafts => Self::Drafts,
         }
     }
 }

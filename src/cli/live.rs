@@ -85,7 +85,7 @@ pub(super) struct Settings<'a> {
     pub(super) probes: bool,
     pub(super) use_cache: bool,
     /// The level of examination after the handshake.
-    pub(super) demand: Demand,
+    pub(super) demand: &'a Demand,
 }
 
 /// Runs a job with a progress display. Warns about temporary directories that could not be removed, and about processes
@@ -165,7 +165,7 @@ pub(super) fn verifier(args: &LiveArgs, settings: Settings<'_>, ui: &Ui) -> Resu
         install_timeout: args.install_timeout,
         limits,
         probes,
-        demand,
+        demand: demand.clone(),
         allow_build: args.allow_build,
     };
     Ok(Verifier::new(machine, manner))

@@ -139,7 +139,7 @@ fn try_ways(
         return Ok(Some(Attempts::impossible()));
     };
     let limits = config.archive_limits.limits();
-    let (use_cache, demand) = (!args.no_cache, Demand::default());
+    let (use_cache, demand) = (!args.no_cache, &Demand::default());
     let settings = Settings { allowed, limits, probes: false, use_cache, demand };
     let mut verifier = live::verifier(&args.live, settings, ui)?;
     if !args.live.has_timeout() {

@@ -91,7 +91,7 @@ pub(super) fn run(args: &Args, ui: &Ui) -> Result<Exit, Failure> {
     let outcome = signals::run(async {
         launch.isolation.check(&launch.environment).await?;
         let mut outcome = check(&launch, &options).await?;
-        let examination = demand.meet(&launch, &options, &mut outcome, None).await;
+        let examination = demand.meet(&launch, &options, &mut outcome, None, None).await;
         Ok::<_, Failure>((outcome, examination))
     });
     let hidden = orphans.map_or(0, Orphans::end);

@@ -44,7 +44,7 @@ pub(super) fn run(args: &Args, ui: &Ui) -> Result<Exit, Failure> {
 
 fn checks(args: &Args, ui: &Ui) -> String {
     if args.format.is_json() {
-        return Document::new("rules", Checks::of(CHECKS)).to_text();
+        return Document::new("rules", Checks::of(&CHECKS)).to_text();
     }
     let rows: Vec<[&str; 3]> = CHECKS.iter().map(|check| [check.id, check.force.as_str(), check.summary]).collect();
     table(

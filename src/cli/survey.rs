@@ -93,7 +93,7 @@ pub(super) fn run(
             survey.notes.push(note);
             return Ok(Some(survey));
         };
-        let (use_cache, demand) = (!args.no_cache, Demand::default());
+        let (use_cache, demand) = (!args.no_cache, &Demand::default());
         let settings = Settings { allowed, limits, probes: true, use_cache, demand };
         let finished = live::steps(tasks.len(), ui);
         let verified = live::run(&args.live, settings, tasks.into(), &finished, ui)?;

@@ -112,7 +112,8 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let started = Instant::now();
     let config = global.config()?;
     let allowed = global.allowed_hosts()?;
-    let demand = args.level.demand(config.examine.require, args.no_probe)?;
+    let examine = &config.examine;
+    let demand = args.level.demand(examine.require, args.no_probe)?.with_recipes(examine.recipes.clone());
     let registry = load_active(&global.registry_dir(), &config, &args.ids)?;
     let (mut order, now) = (order(args), SystemTime::now());
     if let (false, Some(out)) = (args.merge.is_empty(), &args.out) {
@@ -130,7 +131,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         limits: config.archive_limits.limits(),
         probes: !args.no_probe,
         use_cache: !args.no_cache,
-        demand,
+        demand: &demand,
     };
     let finished = live::steps(job.tasks().len(), ui);
     let Verified { rows, unwritten, nothing } = live::run(&args.live, settings, job, &finished, ui)?;

@@ -1,5 +1,5 @@
 //! An agent for tests: `fake-agent CASE [ARGUMENT…]`. Each case of [`agent::run`] is one behavior; `played EXCHANGE`
-//! follows the protocol except for what an exchange shows.
+//! follows the protocol except for what an exchange shows, and `sessions BREAKS EXCHANGE` also has sessions.
 #![allow(
     clippy::disallowed_methods,
     clippy::print_stderr,
@@ -10,11 +10,14 @@
 
 mod agent;
 mod played;
+mod sessions;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    match arguments.first().map(String::as_str) {
-        Some("played") => played::run(arguments.get(1).map_or("", String::as_str)),
+    let argument = |at: usize| arguments.get(at).map_or("", String::as_str);
+    match argument(0) {
+        "played" => played::run(argument(1)),
+        "sessions" => sessions::run(argument(1), argument(2)),
         _ => agent::run(&arguments),
     }
 }

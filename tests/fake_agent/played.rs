@@ -4,6 +4,7 @@
 
 use std::io::{self, BufRead, Write};
 use std::process::exit;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
 
@@ -57,7 +58,7 @@ fn is_meant(step: &Step, line: &str, message: &Value, is_before: bool) -> bool {
         && (shown["params"].is_null() || is_like(&message["params"], &shown["params"]))
 }
 
-fn write(text: &str) {
+pub(super) fn write(text: &str) {
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes()).unwrap();
     out.write_all(b"\n").unwrap();
@@ -65,6 +66,12 @@ fn write(text: &str) {
 }
 
 pub(super) fn run(exchange: &str) {
+    run_as(exchange, answer);
+}
+
+/// Plays an exchange, and answers every other message with `answer`, which is also told whether `initialize` has not
+/// been received yet.
+pub(super) fn run_as(exchange: &str, mut answer: impl FnMut(&Value, bool)) {
     let steps = steps(exchange);
     let goes_on = |said: &str| steps.iter().any(|step| step.said == said && step.replies == ["goes on"]);
     #[cfg(unix)]
@@ -93,7 +100,7 @@ fn reply_as(reply: &str, said: &str, message: &Value) {
         exit(7);
     }
     let shown: Value = serde_json::from_str(said).unwrap_or_default();
-    match serde_json::from_str::<Value>(reply) {
+    match serde_json::from_str::<Value>(&filled(reply, message)) {
         Ok(Value::Object(mut members)) => {
             if members.get("id") == shown.get("id") && !message["id"].is_null() {
                 members.insert("id".to_owned(), message["id"].clone());
@@ -102,6 +109,15 @@ fn reply_as(reply: &str, said: &str, message: &Value) {
         }
         _ => write(reply),
     }
+}
+
+/// Replaces `$NEW` by an id that no other session has, and `$SESSION` by the id of the request's session.
+fn filled(reply: &str, message: &Value) -> String {
+    static SESSIONS: AtomicUsize = AtomicUsize::new(0);
+    let session = message["params"]["sessionId"].as_str().unwrap_or_default();
+    let new = || format!("new-{}", SESSIONS.fetch_add(1, Ordering::Relaxed));
+    let reply = if reply.contains("$NEW") { reply.replace("$NEW", &new()) } else { reply.to_owned() };
+    reply.replace("$SESSION", session)
 }
 
 /// Behaves as the protocol requires.

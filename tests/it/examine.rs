@@ -1,70 +1,26 @@
 //! Examinations of agents that follow the protocol, and of agents that violate it in one point.
 
-use std::sync::Mutex;
-use std::thread;
 use std::time::Duration;
 
-use acp_registry::examination::{CHECKS, Check, Examination, LIMIT, Level, Verdict, examine};
-use acp_registry::handshake::{Options, check};
+use acp_registry::examination::{CHECKS, Check, Examination, LIMIT, Level, Plan, Verdict};
 use serde_json::{Value, json};
 
-use crate::agent::{launch, left_with, tag};
+use crate::examined::{for_each, not_passed, planned, with};
 
-/// Examines the fake agent in this case, and asserts that none of its processes is left.
+/// Examines the fake agent in this case at the level `protocol`.
 fn examined_within(case: &[&str], patience: Duration, limit: Duration) -> Examination {
-    let temporary = tempfile::tempdir().unwrap();
-    let tag = tag();
-    let launch = launch(case, &tag);
-    let mut options = Options::new(temporary.path().to_owned());
-    options.timeout = patience * 10;
-    options.probe = Some(patience);
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let examination = runtime.block_on(async {
-        let outcome = check(&launch, &options).await.unwrap();
-        examine(&launch, &options, Level::Protocol, &outcome, limit).await
-    });
-    assert_eq!(left_with("environ", &tag), [] as [u32; 0], "{case:?} left processes behind");
-    assert_eq!(std::fs::read_dir(temporary.path()).unwrap().count(), 0, "{case:?} left files behind");
-    assert_eq!(examination.left, [] as [&str; 0]);
-    let ids: Vec<&str> = examination.checks.iter().map(|examined| examined.check.id).collect();
-    assert_eq!(ids, CHECKS.iter().map(|check| check.id).collect::<Vec<_>>());
-    let messages = examination.checks.iter().filter_map(|examined| examined.message.as_deref());
-    let hidden: Vec<&str> = messages.filter(|text| text.contains(char::is_control)).collect();
-    assert_eq!(hidden, [] as [&str; 0], "control characters in a message");
-    examination
+    let mut plan = Plan::up_to(Level::Protocol);
+    plan.limit = limit;
+    planned(case, patience, &plan)
 }
 
 fn examined(case: &[&str]) -> Examination {
     examined_within(case, Duration::from_secs(2), LIMIT)
 }
 
-/// The checks with one of these verdicts, with their messages.
-fn with<'a>(examination: &'a Examination, verdicts: &[Verdict]) -> Vec<(&'a str, &'a str)> {
-    let wanted = examination.checks.iter().filter(|examined| verdicts.contains(&examined.verdict));
-    wanted.map(|examined| (examined.check.id, examined.message.as_deref().unwrap_or_default())).collect()
-}
-
-fn not_passed(examination: &Examination) -> Vec<(&str, &str)> {
-    with(examination, &[Verdict::Fail, Verdict::Warning])
-}
-
-/// Runs a test for each item, several at once, and panics with all failures.
-fn for_each<T: Sync>(items: &[T], test: impl Fn(&T) -> Result<(), String> + Sync) {
-    let (next, wrong) = (Mutex::new(items.iter()), Mutex::new(Vec::new()));
-    thread::scope(|scope| {
-        for _ in 0..6 {
-            scope.spawn(|| {
-                loop {
-                    let Some(item) = next.lock().unwrap().next() else { break };
-                    if let Err(error) = test(item) {
-                        wrong.lock().unwrap().push(error);
-                    }
-                }
-            });
-        }
-    });
-    let wrong = wrong.into_inner().unwrap();
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+fn checks() -> Vec<&'static Check> {
+    let is_meant = |check: &&Check| check.level == Level::Protocol && (cfg!(unix) || !is_for_unix(check));
+    CHECKS.iter().copied().filter(is_meant).collect()
 }
 
 fn is_for_unix(check: &Check) -> bool {
@@ -73,8 +29,7 @@ fn is_for_unix(check: &Check) -> bool {
 
 #[test]
 fn the_failing_exchange_of_each_check_fails_that_check_and_no_other() {
-    let checks: Vec<&Check> = CHECKS.iter().copied().filter(|check| cfg!(unix) || !is_for_unix(check)).collect();
-    for_each(&checks, |check| {
+    for_each(&checks(), |check| {
         let examination = examined(&["played", check.fails]);
         let found = not_passed(&examination);
         let ids: Vec<&str> = found.iter().map(|(id, _)| *id).collect();
@@ -85,8 +40,7 @@ fn the_failing_exchange_of_each_check_fails_that_check_and_no_other() {
 
 #[test]
 fn the_passing_exchange_of_each_check_passes_all() {
-    let checks: Vec<&Check> = CHECKS.iter().copied().filter(|check| cfg!(unix) || !is_for_unix(check)).collect();
-    for_each(&checks, |check| {
+    for_each(&checks(), |check| {
         let examination = examined(&["played", check.passes]);
         let mut found = with(&examination, &[Verdict::Fail, Verdict::Warning, Verdict::NotExercised]);
         // Other systems have no signals.
@@ -239,7 +193,7 @@ fn nothing_is_tried_once_the_time_is_over() {
     let examination = examined_within(&["played", ""], Duration::from_secs(2), Duration::ZERO);
     assert_eq!(examination.reached, Some(Level::Handshake));
     let reasons = with(&examination, &[Verdict::NotExercised]);
-    assert_eq!(reasons.len(), CHECKS.len());
+    assert_eq!(reasons.len(), examination.checks.len());
     let is_known = |text: &str| text.contains("time limit of 0 s") || text.contains("could not be started again");
     assert!(reasons.iter().all(|(_, text)| is_known(text)), "{reasons:?}");
 }

@@ -29,6 +29,8 @@ mod documents;
 mod dry_runs;
 mod examine;
 mod examine_commands;
+mod examine_sessions;
+mod examined;
 mod extensions;
 mod failures;
 #[cfg(unix)]

@@ -4,12 +4,14 @@ use std::time::Duration;
 
 use acp_registry_core::sys::process::{Exit, Launch};
 use acp_registry_core::text::quote;
-use acp_registry_protocol::handshake::{Options, Peer, Silence, StartError, initialize_params, refusal};
+use acp_registry_protocol::handshake::{Options, Peer, Silence, StartError, refusal};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
+use super::client::{Client, Offer, Reply};
 use super::messages::{Answer, Heard, Message, RpcError, Sent};
+use super::session::Access;
 
 /// A method that no agent implements. The protocol reserves names that begin with an underscore for extensions, and
 /// requires a response even to unknown ones.
@@ -47,8 +49,10 @@ pub(super) struct Agent {
     sent: Sent,
     /// Responses that no check has waited for yet.
     answers: Vec<(Value, Answer)>,
-    /// Methods of the agent's requests.
-    asked: Vec<String>,
+    /// Answers the agent's requests, and records what it sends.
+    pub(super) client: Client,
+    /// How it opens sessions.
+    pub(super) access: Access,
     /// Number of responses after the one to `initialize`.
     pub(super) answered: usize,
     pub(super) heard: Heard,
@@ -59,14 +63,20 @@ pub(super) struct Agent {
 }
 
 impl Agent {
-    pub(super) async fn start(launch: &Launch, options: &Options, patience: Duration) -> Result<Self, StartError> {
+    pub(super) async fn start(
+        launch: &Launch,
+        options: &Options,
+        offer: Offer,
+        patience: Duration,
+    ) -> Result<Self, StartError> {
         Ok(Self {
             peer: Peer::start(launch, options).await?,
             patience,
             next_id: 1,
             sent: Sent::default(),
             answers: Vec::new(),
-            asked: Vec::new(),
+            client: Client::new(offer),
+            access: Access::default(),
             answered: 0,
             heard: Heard::default(),
             initialized: Ok(Value::Null),
@@ -74,18 +84,24 @@ impl Agent {
         })
     }
 
+    /// Time limit for a response.
+    pub(super) fn patience(&self) -> Duration {
+        self.patience
+    }
+
+    /// The directory for sessions.
+    pub(super) fn work(&self) -> std::path::PathBuf {
+        self.peer.work()
+    }
+
     /// The directory that was created for the agent. Its name differs between runs.
     pub(super) fn directory(&self) -> &std::path::Path {
         self.peer.directory()
     }
 
-    /// Sends `initialize` and stores the result. With `is_bare`, the client advertises no capabilities; otherwise, all.
-    pub(super) async fn initialize(&mut self, version: u16, is_bare: bool, limit: Duration) -> Result<(), Silence> {
-        let mut params = initialize_params(version);
-        if is_bare {
-            params["clientCapabilities"] = json!({});
-        }
-        let id = self.request("initialize", &params).await;
+    /// Sends `initialize` and stores the result.
+    pub(super) async fn initialize(&mut self, offer: Offer, limit: Duration) -> Result<(), Silence> {
+        let id = self.request("initialize", &offer.params(1)).await;
         let answer = self.answer_until(&id, Instant::now() + limit).await?;
         self.initialized = answer.map_err(|error| format!("answers `initialize` with {}", error.describe()));
         Ok(())
@@ -152,11 +168,21 @@ impl Agent {
         self.answer_until(id, Instant::now() + self.patience).await
     }
 
-    async fn answer_until(&mut self, id: &Value, deadline: Instant) -> Result<Answer, Silence> {
-        loop {
-            if let Some(at) = self.answers.iter().position(|(known, _)| known == id) {
-                return Ok(self.answers.swap_remove(at).1);
-            }
+    pub(super) async fn answer_until(&mut self, id: &Value, deadline: Instant) -> Result<Answer, Silence> {
+        let is_there = |agent: &Self| agent.answers.iter().any(|(known, _)| known == id);
+        self.read_until(deadline, is_there).await?;
+        let at = self.answers.iter().position(|(known, _)| known == id);
+        // The loop ends only when the response is there.
+        Ok(self.answers.swap_remove(at.unwrap_or_default()).1)
+    }
+
+    /// Reads messages, and answers the agent's requests, until a condition holds.
+    pub(super) async fn read_until(
+        &mut self,
+        deadline: Instant,
+        is_done: impl Fn(&Self) -> bool,
+    ) -> Result<(), Silence> {
+        while !is_done(self) {
             let line = self.peer.line(deadline).await?;
             let sent = &self.sent;
             match self.heard.read(&line, |id| sent.method(id)) {
@@ -164,18 +190,44 @@ impl Agent {
                     self.answered += usize::from(self.initialized.as_ref().is_ok_and(|result| !result.is_null()));
                     self.answers.push((id, answer));
                 }
-                Some(Message::Request { id, method }) => self.refuse(&id, method, deadline).await,
-                Some(Message::Notification) | None => {}
+                Some(Message::Request { id, method, params }) => {
+                    self.serve(&id, &method, &params, deadline).await;
+                }
+                Some(Message::Notification { method, params }) => self.client.notified(method, params),
+                None => {}
             }
         }
+        Ok(())
     }
 
-    async fn refuse(&mut self, id: &Value, method: String, deadline: Instant) {
-        if let Ok(id) = RawValue::from_string(id.to_string()) {
-            let _ = self.peer.send(refusal(&id, &method), deadline).await;
-        }
-        if self.asked.len() < 100 {
-            self.asked.push(method);
+    /// Reads messages for a while: those that arrive without being asked for.
+    pub(super) async fn read_for(&mut self, time: Duration) {
+        // Silence is expected here, and the next request shows whether the agent has ended.
+        let _ = self.read_until(Instant::now() + time, |_| false).await;
+    }
+
+    /// Answers a request of the agent.
+    async fn serve(&mut self, id: &Value, method: &str, params: &Value, deadline: Instant) {
+        let response = match self.client.requested(id, method, params) {
+            Reply::Later => return,
+            Reply::Result(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }),
+            Reply::Error(code, message) => {
+                json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message } })
+            }
+            Reply::Refusal => {
+                if let Ok(id) = RawValue::from_string(id.to_string()) {
+                    let _ = self.peer.send(refusal(&id, method), deadline).await;
+                }
+                return;
+            }
+        };
+        let _ = self.peer.send(format!("{response}\n").into_bytes(), deadline).await;
+    }
+
+    /// Answers the requests for permission that were held back, as cancelled.
+    pub(super) async fn release_permissions(&mut self) {
+        for (id, result) in self.client.release() {
+            self.write(&format!("{}\n", json!({ "jsonrpc": "2.0", "id": id, "result": result }))).await;
         }
     }
 
@@ -198,11 +250,6 @@ impl Agent {
     /// The ids of responses that no check has waited for.
     pub(super) fn other_ids(&self) -> impl Iterator<Item = &Value> {
         self.answers.iter().map(|(id, _)| id)
-    }
-
-    /// Methods of the agent's requests so far.
-    pub(super) fn asked(&self) -> &[String] {
-        &self.asked
     }
 
     /// Closes the agent's stdin and waits for it to exit. Nothing can be sent afterwards.

@@ -5,6 +5,7 @@ use std::pin::Pin;
 use serde::Serialize;
 
 use super::agent::{Agent, Trouble};
+use super::client::Offer;
 use super::level::Level;
 use super::messages::Heard;
 
@@ -81,4 +82,30 @@ pub(super) enum Setup {
     Bare,
     /// It was started for this check, and nothing was sent yet.
     Silent,
+    /// It has a scripted model, and a client that offers neither a file system nor terminals. It may have sessions of
+    /// other checks.
+    Session,
+    /// Like `Session`, but the client offers a file system and terminals.
+    Editor,
+}
+
+impl Setup {
+    /// Whether the agent gets the scripted model.
+    pub(super) fn has_model(self) -> bool {
+        matches!(self, Self::Session | Self::Editor)
+    }
+
+    /// What the client advertises.
+    pub(super) fn offer(self) -> Offer {
+        match self {
+            Self::Bare => Offer::Nothing,
+            Self::Session => Offer::NoFiles,
+            _ => Offer::All,
+        }
+    }
+
+    /// Whether the agent stays for the next check with the same setup.
+    pub(super) fn is_shared(self) -> bool {
+        matches!(self, Self::Shared | Self::Bare | Self::Session | Self::Editor)
+    }
 }

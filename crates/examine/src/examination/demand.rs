@@ -1,19 +1,22 @@
 //! The level that callers request and require.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use acp_registry_core::sys::process::Launch;
 use acp_registry_protocol::handshake::{Options, Outcome};
 
-use super::engine::{LIMIT, examine};
+use super::engine::examine;
 use super::level::Level;
+use super::plan::{Plan, Recipe};
 use super::result::Examination;
 
 /// The level up to which agents are examined, and the level that they must meet to pass.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Demand {
     level: Level,
     require: Level,
+    recipes: BTreeMap<String, Recipe>,
 }
 
 impl Demand {
@@ -21,31 +24,40 @@ impl Demand {
     #[must_use]
     pub fn new(level: Option<Level>, require: Option<Level>) -> Self {
         let require = require.unwrap_or_default();
-        Self { level: level.unwrap_or_default().max(require), require }
+        Self { level: level.unwrap_or_default().max(require), require, recipes: BTreeMap::new() }
+    }
+
+    /// Adds how single agents reach the scripted model, by their id.
+    #[must_use]
+    pub fn with_recipes(self, recipes: BTreeMap<String, Recipe>) -> Self {
+        Self { recipes, ..self }
     }
 
     /// Whether there is more to do than the handshake.
     #[must_use]
-    pub fn is_any(self) -> bool {
+    pub fn is_any(&self) -> bool {
         self.level > Level::Handshake
     }
 
     /// Examines an agent after its handshake, and turns `outcome` into a failure if the agent does not meet the
-    /// required level. `place` is a directory whose name differs between runs: messages contain `$SANDBOX` instead.
+    /// required level. `id` selects the agent's recipe. `place` is a directory whose name differs between runs: messages contain `$SANDBOX` instead.
     /// Returns `None` if only the handshake was requested.
     ///
-    /// Takes up to [`LIMIT`].
+    /// Takes up to [`LIMIT`](super::LIMIT).
     pub async fn meet(
-        self,
+        &self,
         launch: &Launch,
         options: &Options,
         outcome: &mut Outcome,
+        id: Option<&str>,
         place: Option<&Path>,
     ) -> Option<Examination> {
         if !self.is_any() {
             return None;
         }
-        let mut examination = examine(launch, options, self.level, outcome, LIMIT).await;
+        let recipe = id.and_then(|id| self.recipes.get(id)).cloned().unwrap_or_default();
+        let plan = Plan { recipe, ..Plan::up_to(self.level) };
+        let mut examination = examine(launch, options, outcome, &plan).await;
         if let Some(place) = place {
             examination.hide_path(place);
         }
@@ -67,7 +79,8 @@ mod tests {
         use Level::{Handshake, Protocol};
         let demand = |level, require| Demand::new(level, require);
         assert!(!demand(None, None).is_any() && !demand(Some(Handshake), None).is_any());
-        assert_eq!(demand(Some(Handshake), Some(Protocol)), Demand { level: Protocol, require: Protocol });
-        assert_eq!(demand(Some(Protocol), None), Demand { level: Protocol, require: Handshake });
+        let levels = |demand: Demand| (demand.level, demand.require);
+        assert_eq!(levels(demand(Some(Handshake), Some(Protocol))), (Protocol, Protocol));
+        assert_eq!(levels(demand(Some(Protocol), None)), (Protocol, Handshake));
     }
 }

@@ -11,10 +11,9 @@ use super::check::{Check, Force, Run, Setup, Talk};
 use super::checks::CHECKS;
 use super::level::Level;
 use super::messages::Heard;
+use super::plan::{Plan, Recipe};
 use super::result::{Examination, Examined, Verdict};
-
-/// Default time limit of an examination.
-pub const LIMIT: Duration = Duration::from_mins(2);
+use super::session::Access;
 
 /// Time limit for a response of an agent that starts fast.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -31,35 +30,31 @@ const STARTS: u32 = 3;
 /// Number of checks without a response after which an agent that has answered nothing after `initialize` is given up.
 const SILENT: usize = 2;
 
-/// Examines an agent up to a level, after the handshake that ended with `outcome`.
+/// Examines an agent as planned, after the handshake that ended with `outcome`.
 ///
-/// Takes at most `limit`, plus the time to end one agent. When the future is dropped, all processes are killed and all
+/// Takes at most [`Plan::limit`], plus the time to end one agent. When the future is dropped, all processes are killed and all
 /// files are removed before the drop returns. Requires a tokio runtime with the IO and time drivers.
-pub async fn examine(
-    launch: &Launch,
-    options: &Options,
-    level: Level,
-    outcome: &Outcome,
-    limit: Duration,
-) -> Examination {
+pub async fn examine(launch: &Launch, options: &Options, outcome: &Outcome, plan: &Plan) -> Examination {
     let started = Instant::now();
     let usual = options.probe.unwrap_or(PATIENCE);
     // A machine that slows the start also slows further responses.
     let patience = usual.max(outcome.timing.start_to_response.unwrap_or_default()).min(usual * SLOWEST);
     let mut engine = Engine {
-        launch,
-        options,
+        alone: (launch.clone(), options.clone()),
+        with_model: led_to_model(launch, options, &plan.recipe),
         patience,
         again: patience.max(usual * AGAIN),
-        limit,
-        until: started + limit,
+        limit: plan.limit,
+        until: started + plan.limit,
+        access: Access::new(plan.recipe.auth.clone()),
         waiting: None,
         heard: Heard::default(),
         left: Vec::new(),
         has_answered: false,
         silences: 0,
     };
-    let mut checks: Vec<&'static Check> = CHECKS.iter().copied().filter(|check| check.level <= level).collect();
+    let mut checks: Vec<&'static Check> =
+        CHECKS.iter().copied().filter(|check| check.level <= plan.level && (plan.only)(check)).collect();
     // Checks that share an instance run in succession; those that judge the output of all instances run last.
     checks.sort_by_key(|check| if let Run::Talk(setup, _) = check.run { (false, Some(setup)) } else { (true, None) });
     let obstacle = obstacle(outcome);
@@ -73,12 +68,12 @@ pub async fn examine(
         results.push(judge(check, result, started.elapsed()));
     }
     engine.rest().await;
-    results.sort_by_key(|examined| examined.check.id);
+    results.sort_by_key(|examined| (examined.check.level, examined.check.id));
     let last_made = results.iter().filter(|examined| examined.verdict != Verdict::NotExercised);
     let reached = last_made.map(|examined| examined.check.level).max();
     let handshake = outcome.handshake.protocol_version.map(|_| Level::Handshake);
     Examination {
-        level,
+        level: plan.level,
         reached: reached.max(handshake),
         has_network: !matches!(launch.isolation, Isolation::Bwrap { network: Network::None }),
         checks: results,
@@ -98,6 +93,17 @@ fn obstacle(outcome: &Outcome) -> Option<String> {
     }
 }
 
+/// The launch and its options as the recipe of the agent wants them, so that the agent reaches the scripted model.
+fn led_to_model(launch: &Launch, options: &Options, recipe: &Recipe) -> (Launch, Options) {
+    let (mut launch, mut options) = (launch.clone(), options.clone());
+    for (name, value) in &recipe.env {
+        launch.environment.set(name, value);
+    }
+    launch.arguments.extend(recipe.args.iter().map(Into::into));
+    options.files.extend(recipe.files.clone());
+    (launch, options)
+}
+
 fn judge(check: &'static Check, result: Result<(), Trouble>, duration: Duration) -> Examined {
     let (verdict, message) = match result {
         Ok(()) => (Verdict::Pass, None),
@@ -111,14 +117,18 @@ fn judge(check: &'static Check, result: Result<(), Trouble>, duration: Duration)
 }
 
 /// State of a running examination.
-struct Engine<'a> {
-    launch: &'a Launch,
-    options: &'a Options,
+struct Engine {
+    /// How the agent is started for the checks of the level `protocol`.
+    alone: (Launch, Options),
+    /// How it is started for the checks that need the scripted model.
+    with_model: (Launch, Options),
     patience: Duration,
     /// Time limit for a response in a repeated check, if the agent has answered other requests.
     again: Duration,
     limit: Duration,
     until: Instant,
+    /// How the agent opens sessions, as far as it is known.
+    access: Access,
     /// An agent that no check has failed on, and how it was set up.
     waiting: Option<(Setup, Agent)>,
     heard: Heard,
@@ -133,7 +143,7 @@ struct Attempt {
     was_used: bool,
 }
 
-impl Engine<'_> {
+impl Engine {
     async fn result(&mut self, check: &Check) -> Result<(), Trouble> {
         let (setup, talk) = match check.run {
             Run::Talk(setup, talk) => (setup, talk),
@@ -145,6 +155,9 @@ impl Engine<'_> {
         };
         if setup == Setup::Shared && !self.has_answered && self.silences >= SILENT {
             return Err(Trouble::NotExercised("the agent answers nothing after `initialize`".to_owned()));
+        }
+        if let Some(reason) = self.access.closed.as_ref().filter(|_| setup.has_model()) {
+            return Err(Trouble::NotExercised(reason.clone()));
         }
         let first = self.attempt(setup, talk, self.patience).await;
         let is_silent = matches!(first.result, Err(Trouble::Silent(_)));
@@ -172,6 +185,7 @@ impl Engine<'_> {
             Err(trouble) => return Attempt { result: Err(trouble), was_used: false },
         };
         let was_used = std::mem::replace(&mut agent.is_used, true);
+        agent.client.reset();
         let done = timeout_at(self.until, talk(&mut agent)).await;
         let result = match done {
             Err(_) => Err(self.out_of_time()),
@@ -179,9 +193,12 @@ impl Engine<'_> {
             Ok(result) => result.map_err(|trouble| hide(trouble, &agent)),
         };
         self.has_answered |= agent.answered > 0;
+        if setup.has_model() {
+            self.access = agent.access.clone();
+        }
         // Later checks may use an agent that has failed one: if they fail too, they are repeated on their own instance.
         let is_silent = matches!(result, Err(Trouble::Silent(_)));
-        if !is_silent && matches!(setup, Setup::Shared | Setup::Bare) {
+        if !is_silent && setup.is_shared() {
             self.waiting = Some((setup, agent));
         } else {
             self.end(agent).await;
@@ -200,7 +217,9 @@ impl Engine<'_> {
             return Err(self.out_of_time());
         }
         let again = |why: &str| Trouble::NotExercised(format!("the agent could not be started again: {why}"));
-        let mut agent = match timeout_at(self.until, Agent::start(self.launch, self.options, patience)).await {
+        let offer = setup.offer();
+        let (launch, options) = if setup.has_model() { &self.with_model } else { &self.alone };
+        let mut agent = match timeout_at(self.until, Agent::start(launch, options, offer, patience)).await {
             Err(_) => return Err(self.out_of_time()),
             Ok(Err(error)) => return Err(again(&error.to_string())),
             Ok(Ok(agent)) => agent,
@@ -209,9 +228,11 @@ impl Engine<'_> {
             return Ok(agent);
         }
         // The patience already reflects how long the agent took in the handshake.
-        let limit =
-            (patience * STARTS).min(self.options.timeout).min(self.until.saturating_duration_since(Instant::now()));
-        let answer = agent.initialize(1, setup == Setup::Bare, limit).await;
+        let limit = (patience * STARTS).min(options.timeout).min(self.until.saturating_duration_since(Instant::now()));
+        if setup.has_model() {
+            agent.access = self.access.for_next();
+        }
+        let answer = agent.initialize(offer, limit).await;
         let why = match (answer, &agent.initialized) {
             (Err(_), _) if Instant::now() >= self.until => Some(self.out_of_time()),
             (Err(silence), _) => {

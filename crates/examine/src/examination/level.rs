@@ -11,11 +11,17 @@ pub enum Level {
     Handshake,
     /// It follows the protocol, as far as this can be checked without opening a session.
     Protocol,
+    /// It opens, lists, loads and configures sessions as it advertises.
+    Sessions,
+    /// It carries out prompts with a scripted model.
+    Turns,
+    /// It follows the proposals for later versions of the protocol that it advertises.
+    Drafts,
 }
 
 impl Level {
     /// All levels, in ascending order.
-    pub const ALL: [Self; 2] = [Self::Handshake, Self::Protocol];
+    pub const ALL: [Self; 5] = [Self::Handshake, Self::Protocol, Self::Sessions, Self::Turns, Self::Drafts];
 
     /// The name used in flags and reports.
     #[must_use]
@@ -23,7 +29,16 @@ impl Level {
         match self {
             Self::Handshake => "handshake",
             Self::Protocol => "protocol",
+            Self::Sessions => "sessions",
+            Self::Turns => "turns",
+            Self::Drafts => "drafts",
         }
+    }
+
+    /// Whether an agent gets a scripted model at this level.
+    #[must_use]
+    pub fn has_model(self) -> bool {
+        self >= Self::Sessions
     }
 }
 

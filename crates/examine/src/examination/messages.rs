@@ -16,9 +16,9 @@ pub(super) enum Message {
     /// A response, with the id as the agent wrote it.
     Answer(Value, Answer),
     /// A request by the agent.
-    Request { id: Value, method: String },
+    Request { id: Value, method: String, params: Value },
     /// A notification by the agent.
-    Notification,
+    Notification { method: String, params: Value },
 }
 
 /// The content of a response.
@@ -38,6 +38,16 @@ impl RpcError {
     /// Whether the error requests authentication.
     pub(super) fn asks_for_sign_in(&self) -> bool {
         self.code == Some(Self::AUTH_REQUIRED)
+    }
+
+    /// Whether the error concerns authentication, by its code or by common words in its message.
+    pub(super) fn is_about_sign_in(&self) -> bool {
+        let message = self.message.to_lowercase();
+        let words = [
+            "authenticate", "authenticating", "authentication", "unauthorized", "not logged in", "log in", "login",
+            "not signed in", "sign in",
+        ];
+        self.asks_for_sign_in() || words.iter().any(|words| message.contains(words))
     }
 
     /// A short description, safe to print.
@@ -129,9 +139,10 @@ fn message(value: Value) -> Option<(Message, Value)> {
     let member = |name: &str| value.get(name).cloned();
     let message = if let Some(method) = value.get("method") {
         let method = method.as_str()?.to_owned();
+        let params = member("params").unwrap_or_default();
         match member("id") {
-            Some(id) => Message::Request { id, method },
-            None => Message::Notification,
+            Some(id) => Message::Request { id, method, params },
+            None => Message::Notification { method, params },
         }
     } else {
         let (result, error) = (member("result"), member("error"));
@@ -190,6 +201,14 @@ mod tests {
     }
 
     #[test]
+    fn errors_of_sign_ins_are_told_from_others() {
+        let is_about = |message: &str| RpcError { code: None, message: message.to_owned() }.is_about_sign_in();
+        assert!(is_about("Please log in first") && is_about("Authentication required"));
+        assert!(!is_about("No model is configured") && !is_about("Internal error"));
+        assert!(RpcError { code: Some(-32_000), message: String::new() }.is_about_sign_in());
+    }
+
+    #[test]
     fn messages_are_read_even_where_their_form_is_bad() {
         let (message, heard) = read(r#"{"id":1,"result":null}"#);
         assert_eq!(message, Some(Message::Answer(json!(1), Ok(Value::Null))));
@@ -199,7 +218,9 @@ mod tests {
         assert_eq!((error.describe().as_str(), heard.invalid.count), ("error -32700: `m`", 0));
         assert_eq!(message, Some(Message::Answer(Value::Null, Err(error))));
         let (message, _) = read(r#"{"jsonrpc":"2.0","id":"x","method":"fs/read_text_file"}"#);
-        assert_eq!(message, Some(Message::Request { id: json!("x"), method: "fs/read_text_file".to_owned() }));
-        assert_eq!(read(r#"{"jsonrpc":"2.0","method":"_x"}"#).0, Some(Message::Notification));
+        let method = "fs/read_text_file".to_owned();
+        assert_eq!(message, Some(Message::Request { id: json!("x"), method, params: Value::Null }));
+        let notification = Message::Notification { method: "_x".to_owned(), params: json!([1]) };
+        assert_eq!(read(r#"{"jsonrpc":"2.0","method":"_x","params":[1]}"#).0, Some(notification));
     }
 }

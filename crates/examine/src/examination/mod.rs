@@ -1,10 +1,11 @@
 //! EXAMINE: runs checks against an agent, each based on a page of the protocol's documentation.
 //!
 //! ```text
-//! level ─→ checks ─→ engine ─→ agent (connection, messages, shape) ─→ results
+//! plan ─→ checks ─→ engine ─→ agent (messages, shape, client) ─→ results
 //! ```
 //!
 //! * [`examine`]: the entry point, from the outcome of the handshake to an [`Examination`]
+//! * [`Plan`], [`Recipe`]: the checks to run, and how the agent reaches the scripted model
 //! * [`Demand`]: the level up to which agents are examined, and the level that they must pass
 //! * [`Level`]: the levels; each above `handshake` is a folder of checks
 //! * [`Check`], [`CHECKS`], [`find`]: the checks, with their documentation
@@ -16,16 +17,20 @@
 mod agent;
 mod check;
 mod checks;
+mod client;
 mod demand;
 mod engine;
 mod level;
 mod messages;
+mod plan;
 mod result;
+mod session;
 mod shape;
 
 pub use check::{Check, Force};
 pub use checks::{CHECKS, find};
 pub use demand::Demand;
-pub use engine::{LIMIT, examine};
+pub use engine::examine;
 pub use level::Level;
+pub use plan::{LIMIT, Plan, Recipe};
 pub use result::{Examination, Examined, Summary, Verdict};

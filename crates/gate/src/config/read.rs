@@ -15,7 +15,7 @@ use acp_registry_core::archive::Limits;
 use acp_registry_core::manifest::Channel;
 use acp_registry_core::net;
 use acp_registry_core::sys::fs::{ReadError, read_bounded};
-use acp_registry_examine::examination::Level;
+use acp_registry_examine::examination::{Level, Recipe};
 
 /// Maximum size of a configuration file, in bytes.
 const CONFIG_LIMIT: u64 = 1 << 20;
@@ -78,11 +78,14 @@ impl ArchiveLimits {
 }
 
 /// What examinations must find for an agent to pass.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, rename_all = "kebab-case")]
 pub struct ExamineConfig {
     /// The level whose requirements an agent must keep, and those of the levels before it.
     pub require: Option<Level>,
+    /// How single agents reach the scripted model, by id.
+    #[serde(flatten)]
+    pub recipes: BTreeMap<String, Recipe>,
 }
 
 /// Settings for one agent.
@@ -271,8 +274,9 @@ mod tests {
             ("bump.x.preview = { url = \"https://h\", version = \"/v\", archive = \"/a\" }", "must name the platform"),
             ("bump.x.beta = {}", "unknown field"),
             ("archive-limits.size = 1", "unknown field"),
-            ("examine.require = \"turns\"", "unknown variant"),
-            ("examine.level = \"protocol\"", "unknown field"),
+            ("examine.require = \"model\"", "unknown variant"),
+            ("examine.level = \"protocol\"", "expected struct Recipe"),
+            ("[examine.agent]\nvariables = {}", "unknown field `variables`"),
             ("archive-limits.entries = -1", "invalid value"),
             ("rules.\"icon/size\" = \"error\"", "unknown variant"),
             ("[[view", "not a registry configuration"),

@@ -161,7 +161,7 @@ impl Verifier {
             done.source_down = Some(origin);
             return Err(Stop::error("install_failed", &why));
         }
-        let result = self.install_and_check(number, source, progress, done).await;
+        let result = self.install_and_check(number, id, source, progress, done).await;
         if let Err(stop) = &result
             && stop.is_source_down
         {
@@ -173,6 +173,7 @@ impl Verifier {
     async fn install_and_check(
         &self,
         number: usize,
+        id: &str,
         source: &Source,
         progress: &(dyn Fn(Event) + Send + Sync),
         done: &mut Done,
@@ -184,7 +185,7 @@ impl Verifier {
         // While the mark exists, other runs do not remove the directory as abandoned.
         let _mark = mark_used(place.path());
         progress(Event::Installing(number));
-        let result = self.in_place(number, source, &place, progress, done).await;
+        let result = self.in_place(number, id, source, &place, progress, done).await;
         if self.keep.is_some() {
             place.keep();
             return result;
@@ -198,6 +199,7 @@ impl Verifier {
     async fn in_place(
         &self,
         number: usize,
+        id: &str,
         source: &Source,
         place: &Scratch,
         progress: &(dyn Fn(Event) + Send + Sync),
@@ -242,7 +244,7 @@ impl Verifier {
         }
         let _turn = if is_apart { self.turns.beside_others().await } else { self.turns.alone().await };
         let options = self.options_in(place, &self.handshake);
-        let examination = self.demand.meet(&launch, &options, &mut outcome, Some(place.path())).await;
+        let examination = self.demand.meet(&launch, &options, &mut outcome, Some(id), Some(place.path())).await;
         Ok((outcome, examination))
     }
 

@@ -1,5 +1,6 @@
 //! Options of a check, and why it could not run.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -22,6 +23,8 @@ pub struct Options {
     pub temporary: PathBuf,
     /// The home of the agent.
     pub home: Home,
+    /// Files to create in an empty home before the start, by their path relative to it.
+    pub files: BTreeMap<String, String>,
     /// Whether to keep the sandbox, for inspection.
     pub keep: bool,
 }
@@ -42,7 +45,8 @@ impl Options {
     #[must_use]
     pub fn new(temporary: PathBuf) -> Self {
         let probe = Some(Duration::from_secs(5));
-        Self { protocol_version: 1, timeout: Duration::from_mins(1), probe, temporary, home: Home::Empty, keep: false }
+        let (timeout, files) = (Duration::from_mins(1), BTreeMap::new());
+        Self { protocol_version: 1, timeout, probe, temporary, home: Home::Empty, files, keep: false }
     }
 }
 

@@ -48,6 +48,9 @@ impl Peer {
     /// Returns [`StartError`] if the setup fails or the program cannot be started.
     pub async fn start(launch: &Launch, options: &Options) -> Result<Self, StartError> {
         let sandbox = Sandbox::below(&options.temporary, options.home).map_err(SetupError::Sandbox)?;
+        for (path, text) in &options.files {
+            sandbox.add_to_home(path, text).map_err(SetupError::Sandbox)?;
+        }
         let (tree, pipes) = Tree::start(launch, &sandbox).await?;
         let wire = Wire::new(pipes, Lines::up_to(LINE), None);
         Ok(Self { wire, tree, sandbox, keep: options.keep, heard: VecDeque::new() })

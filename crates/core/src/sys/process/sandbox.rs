@@ -1,9 +1,10 @@
 //! The directories of one launch.
 
-use std::fs::File;
-use std::path::{Path, PathBuf};
 #[cfg(target_os = "linux")]
-use std::{fs, io};
+use std::fs;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use super::Scratch;
 use crate::sys::fs::{PathError, write_new};
@@ -120,7 +121,26 @@ impl Sandbox {
         variables
     }
 
-    /// Makes a user the owner of all directories. No other user can enter them, and this one cannot create files next
+    /// Creates a file in an empty home, before the program starts.
+    ///
+    /// # Errors
+    /// Returns [`PathError`] if the path is absolute or contains `..`, if the home is the user's, or if the file cannot
+    /// be created.
+    pub fn add_to_home(&self, path: &str, text: &str) -> Result<(), PathError> {
+        let home = self.path().join("home");
+        let file = home.join(path);
+        let is_below = Path::new(path).components().all(|part| matches!(part, std::path::Component::Normal(_)));
+        if !is_below || path.is_empty() || self.home == Home::Persons {
+            let error = io::Error::new(io::ErrorKind::InvalidInput, "the path does not lead below the private home");
+            return Err(PathError::at(&file)(error));
+        }
+        if let Some(parent) = file.parent() {
+            make_private(parent).map_err(PathError::at(parent))?;
+        }
+        write_new(&file, text.as_bytes())
+    }
+
+    /// Makes a user the owner of all directories and files. No other user can enter them, and this one cannot create files next
     /// to them.
     #[cfg(target_os = "linux")]
     pub(super) fn give_to(&self, user: u32) -> io::Result<()> {
@@ -129,8 +149,8 @@ impl Sandbox {
             for item in fs::read_dir(&directory)? {
                 let item = item?;
                 // No program has run here yet, so all entries were created by this program.
+                std::os::unix::fs::lchown(item.path(), Some(user), Some(user))?;
                 if item.file_type()?.is_dir() {
-                    std::os::unix::fs::lchown(item.path(), Some(user), Some(user))?;
                     waiting.push(item.path());
                 }
             }
@@ -202,6 +222,20 @@ mod tests {
 
         drop(Sandbox::below(parent.path(), Home::Empty).unwrap());
         assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn files_are_created_only_in_an_empty_home() {
+        let parent = tempfile::tempdir().unwrap();
+        let sandbox = Sandbox::below(parent.path(), Home::Empty).unwrap();
+        for path in ["/etc/x", "../x", "a/../../x", ""] {
+            let error = sandbox.add_to_home(path, "").unwrap_err().to_string();
+            assert!(error.ends_with("does not lead below the private home"), "{path}: {error}");
+        }
+        sandbox.add_to_home(".config/a/b.json", "{}").unwrap();
+        assert_eq!(fs::read_to_string(sandbox.path().join("home/.config/a/b.json")).unwrap(), "{}");
+        let persons = Sandbox::below(parent.path(), Home::Persons).unwrap();
+        assert!(persons.add_to_home("a", "").is_err());
     }
 
     #[test]

@@ -23,33 +23,11 @@ async fn run(agent: &mut Agent) -> Result<(), Trouble> {
     match agent.ask("session/new", &params).await? {
         Ok(_) => Err(Trouble::NotExercised("the agent opens a session without a sign-in".to_owned())),
         Err(error) if error.asks_for_sign_in() => Ok(()),
-        Err(error) if speaks_of_sign_in(&error.message) => {
+        Err(error) if error.is_about_sign_in() => {
             Err(Trouble::Fail(format!("requests authentication with {}", error.describe())))
         }
         Err(error) => {
             Err(Trouble::NotExercised(format!("the agent refuses a session for another reason: {}", error.describe())))
         }
-    }
-}
-
-/// Whether an error concerns authentication, judged by common words in its message.
-fn speaks_of_sign_in(message: &str) -> bool {
-    let message = message.to_lowercase();
-    [
-        "authenticate", "authenticating", "authentication", "unauthorized", "not logged in", "log in", "login",
-        "not signed in", "sign in",
-    ]
-    .iter()
-    .any(|words| message.contains(words))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn errors_of_sign_ins_are_told_from_others() {
-        assert!(speaks_of_sign_in("Please log in first") && speaks_of_sign_in("Authentication required"));
-        assert!(!speaks_of_sign_in("No model is configured") && !speaks_of_sign_in("Internal error"));
     }
 }

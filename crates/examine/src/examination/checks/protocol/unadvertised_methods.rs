@@ -31,8 +31,8 @@ async fn run(agent: &mut Agent) -> Result<(), Trouble> {
     let params = agent.session_params();
     // Only the agent's requests before its response count, not whether it opens a session.
     let answer = agent.ask("session/new", &params).await;
-    let has_capability = |method: &&String| !method.starts_with("fs/") && !method.starts_with("terminal/");
-    if let Some(method) = agent.asked().iter().find(|method| !has_capability(method)) {
+    let has_capability = |method: &&str| !method.starts_with("fs/") && !method.starts_with("terminal/");
+    if let Some(method) = agent.client.asked().find(|method| !has_capability(method)) {
         return Err(Trouble::Fail(format!("calls {}, which the client has not advertised", quote(method))));
     }
     answer.map(|_| ())

@@ -1,0 +1,30 @@
+use acp_registry_core::text::quote;
+
+use crate::examination::agent::{Agent, Trouble};
+use crate::examination::check::{Check, Force, Run, Setup};
+use crate::examination::level::Level;
+
+pub(super) static CHECK: Check = Check {
+    id: "sessions/distinct-ids",
+    level: Level::Sessions,
+    force: Force::Must,
+    spec: "protocol/v1/session-setup",
+    summary: "gives each session an id of its own",
+    why: "The response to `session/new` must include a unique session id, with which the client identifies the \
+          conversation in all later messages. With the same id twice, two conversations become one.",
+    fix: "Create a new id, such as a UUID, for each `session/new`.",
+    fails: r#"client {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"$WORK","mcpServers":[]}}
+agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"default"}}"#,
+    passes: r#"client {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"$WORK","mcpServers":[]}}
+agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"$NEW"}}"#,
+    run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
+};
+
+async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+    let first = agent.open_session().await?;
+    let second = agent.open_session().await?;
+    if first.id == second.id {
+        return Err(Trouble::Fail(format!("opens two sessions with the same id {}", quote(&first.id))));
+    }
+    Ok(())
+}

@@ -1,0 +1,332 @@
+//! The client's side of a connection: answers the agent's requests, and records what the agent sends.
+//!
+//! Nothing that an agent requests is carried out on this machine: files exist only in memory, and terminals have a
+//! fixed output.
+
+use std::collections::BTreeMap;
+
+use acp_registry_protocol::handshake::initialize_params;
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+/// Maximum size of all recorded messages, in bytes. Later messages are answered, but not recorded.
+const RECORDED: usize = 32 << 20;
+
+/// Output of every terminal, which ends with the exit code 0.
+pub(super) const TERMINAL_OUTPUT: &str = "acp-registry-terminal-output";
+
+/// What the client advertises in `initialize`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Offer {
+    /// All capabilities.
+    All,
+    /// All but the file system and terminals.
+    NoFiles,
+    /// No capabilities.
+    Nothing,
+}
+
+impl Offer {
+    /// The parameters of `initialize`.
+    pub(super) fn params(self, version: u16) -> Value {
+        let mut params = initialize_params(version);
+        match self {
+            Self::All => {}
+            Self::NoFiles => {
+                params["clientCapabilities"]["fs"] = json!({ "readTextFile": false, "writeTextFile": false });
+                params["clientCapabilities"]["terminal"] = false.into();
+            }
+            Self::Nothing => params["clientCapabilities"] = json!({}),
+        }
+        params
+    }
+}
+
+/// How requests for permission are answered.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Permission {
+    /// With the first option that allows.
+    #[default]
+    Allow,
+    /// With the first option that rejects.
+    Reject,
+    /// Not before [`Client::release`].
+    Hold,
+}
+
+/// A request by the agent.
+#[derive(Debug, Clone)]
+pub(super) struct Call {
+    pub(super) method: String,
+    pub(super) params: Value,
+}
+
+/// A `session/update` by the agent.
+#[derive(Debug, Clone)]
+pub(super) struct Update {
+    pub(super) session: String,
+    pub(super) update: Value,
+    /// When it arrived.
+    pub(super) at: Instant,
+}
+
+impl Update {
+    /// The kind of update, such as `agent_message_chunk`.
+    pub(super) fn kind(&self) -> &str {
+        self.update["sessionUpdate"].as_str().unwrap_or_default()
+    }
+
+    /// The text of a message chunk; empty for other updates.
+    pub(super) fn text(&self) -> &str {
+        self.update["content"]["text"].as_str().unwrap_or_default()
+    }
+}
+
+/// The response to a request of the agent.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Reply {
+    Result(Value),
+    /// The code and the message of an error.
+    Error(i64, &'static str),
+    /// The response follows later.
+    Later,
+    /// The client has not advertised the method, or carries nothing of the kind out.
+    Refusal,
+}
+
+/// The state of the client.
+#[derive(Debug)]
+pub(super) struct Client {
+    offer: Offer,
+    pub(super) permission: Permission,
+    /// The files that the client offers, by path: also those that the agent has written.
+    pub(super) texts: BTreeMap<String, String>,
+    /// The results of further methods, as drafts have them.
+    pub(super) results: BTreeMap<&'static str, Value>,
+    /// All requests of the agent, in order.
+    pub(super) calls: Vec<Call>,
+    /// All `session/update` notifications, in order.
+    pub(super) updates: Vec<Update>,
+    /// All other notifications, in order.
+    pub(super) notes: Vec<Call>,
+    /// The ids of requests for permission without a response, with their parameters.
+    held: Vec<(Value, Value)>,
+    terminals: usize,
+    recorded: usize,
+}
+
+impl Client {
+    pub(super) fn new(offer: Offer) -> Self {
+        Self {
+            offer,
+            permission: Permission::default(),
+            texts: BTreeMap::new(),
+            results: BTreeMap::new(),
+            calls: Vec::new(),
+            updates: Vec::new(),
+            notes: Vec::new(),
+            held: Vec::new(),
+            terminals: 0,
+            recorded: 0,
+        }
+    }
+
+    /// Forgets what another check has recorded and set.
+    pub(super) fn reset(&mut self) {
+        *self = Self { terminals: self.terminals, ..Self::new(self.offer) };
+    }
+
+    /// Whether a message of this size may still be recorded.
+    fn has_room(&mut self, value: &Value) -> bool {
+        // Text dominates large messages, so that the JSON text estimates the memory well enough.
+        self.recorded = self.recorded.saturating_add(value.to_string().len() + 100);
+        self.recorded <= RECORDED
+    }
+
+    /// Records a notification.
+    pub(super) fn notified(&mut self, method: String, mut params: Value) {
+        if !self.has_room(&params) {
+            return;
+        }
+        if method == "session/update" {
+            let session = params["sessionId"].as_str().unwrap_or_default().to_owned();
+            let update = params.get_mut("update").map(Value::take).unwrap_or_default();
+            self.updates.push(Update { session, update, at: Instant::now() });
+        } else {
+            self.notes.push(Call { method, params });
+        }
+    }
+
+    /// Records a request, and returns the response.
+    pub(super) fn requested(&mut self, id: &Value, method: &str, params: &Value) -> Reply {
+        if self.has_room(params) {
+            self.calls.push(Call { method: method.to_owned(), params: params.clone() });
+        }
+        let has_files = self.offer == Offer::All;
+        match method {
+            "session/request_permission" => self.permission(id, params),
+            "fs/read_text_file" if has_files => self.read(params),
+            "fs/write_text_file" if has_files => self.write(params),
+            "terminal/create" if has_files => {
+                self.terminals += 1;
+                Reply::Result(json!({ "terminalId": format!("terminal-{}", self.terminals) }))
+            }
+            "terminal/output" if has_files => {
+                let exit = json!({ "exitCode": 0, "signal": null });
+                Reply::Result(
+                    json!({ "output": format!("{TERMINAL_OUTPUT}\n"), "truncated": false, "exitStatus": exit }),
+                )
+            }
+            "terminal/wait_for_exit" if has_files => Reply::Result(json!({ "exitCode": 0, "signal": null })),
+            "terminal/kill" | "terminal/release" if has_files => Reply::Result(json!({})),
+            _ => self.results.get(method).map_or(Reply::Refusal, |result| Reply::Result(result.clone())),
+        }
+    }
+
+    fn permission(&mut self, id: &Value, params: &Value) -> Reply {
+        match self.permission {
+            Permission::Hold if self.held.len() < 100 => {
+                self.held.push((id.clone(), params.clone()));
+                Reply::Later
+            }
+            Permission::Hold | Permission::Reject => Reply::Result(chosen(params, "reject")),
+            Permission::Allow => Reply::Result(chosen(params, "allow")),
+        }
+    }
+
+    /// The results for the requests for permission that were held back: each is answered as cancelled.
+    pub(super) fn release(&mut self) -> Vec<(Value, Value)> {
+        let cancelled = json!({ "outcome": { "outcome": "cancelled" } });
+        self.held.drain(..).map(|(id, _)| (id, cancelled.clone())).collect()
+    }
+
+    /// Number of requests for permission that were held back.
+    pub(super) fn held(&self) -> usize {
+        self.held.len()
+    }
+
+    fn read(&self, params: &Value) -> Reply {
+        let Some(text) = params["path"].as_str().and_then(|path| self.texts.get(path)) else {
+            return Reply::Error(-32002, "Resource not found");
+        };
+        let number = |name: &str| params[name].as_u64().and_then(|number| usize::try_from(number).ok());
+        if number("line").is_none() && number("limit").is_none() {
+            return Reply::Result(json!({ "content": text }));
+        }
+        let first = number("line").unwrap_or(1).max(1) - 1;
+        let lines = text.split_inclusive('\n').skip(first).take(number("limit").unwrap_or(usize::MAX));
+        Reply::Result(json!({ "content": lines.collect::<String>() }))
+    }
+
+    fn write(&mut self, params: &Value) -> Reply {
+        let (Some(path), Some(content)) = (params["path"].as_str(), params["content"].as_str()) else {
+            return Reply::Error(-32602, "Invalid params");
+        };
+        if self.recorded <= RECORDED {
+            self.texts.insert(path.to_owned(), content.to_owned());
+        }
+        // The page shows `null`; the schema has an object without required members, which every reader accepts.
+        Reply::Result(json!({}))
+    }
+
+    /// The updates of a session.
+    pub(super) fn updates_of<'a>(&'a self, session: &'a str) -> impl Iterator<Item = &'a Update> {
+        self.updates.iter().filter(move |update| update.session == session)
+    }
+
+    /// Methods of the agent's requests so far.
+    pub(super) fn asked(&self) -> impl Iterator<Item = &str> {
+        self.calls.iter().map(|call| call.method.as_str())
+    }
+}
+
+/// The result that chooses the first option whose kind begins with a word; `cancelled` if there is none.
+fn chosen(params: &Value, word: &str) -> Value {
+    let options = params["options"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let is_meant = |option: &&Value| option["kind"].as_str().is_some_and(|kind| kind.starts_with(word));
+    match options.iter().find(is_meant).and_then(|option| option["optionId"].as_str()) {
+        Some(id) => json!({ "outcome": { "outcome": "selected", "optionId": id } }),
+        None => json!({ "outcome": { "outcome": "cancelled" } }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ask(client: &mut Client, method: &str, params: &Value) -> Reply {
+        client.requested(&json!(1), method, params)
+    }
+
+    #[test]
+    fn nothing_that_was_not_offered_is_carried_out() {
+        for offer in [Offer::Nothing, Offer::NoFiles] {
+            let mut client = Client::new(offer);
+            client.texts.insert("/a".to_owned(), "text".to_owned());
+            for method in ["fs/read_text_file", "fs/write_text_file", "terminal/create", "terminal/output", "_x"] {
+                let params = json!({ "path": "/a", "content": "new", "command": "id" });
+                assert_eq!(ask(&mut client, method, &params), Reply::Refusal, "{method}");
+            }
+            assert_eq!(client.texts["/a"], "text");
+            assert_eq!(client.asked().count(), 5);
+        }
+        assert_eq!(Offer::NoFiles.params(1)["clientCapabilities"]["terminal"], false);
+        assert_eq!(Offer::Nothing.params(1)["clientCapabilities"], json!({}));
+    }
+
+    #[test]
+    fn files_exist_only_in_memory() {
+        let mut client = Client::new(Offer::All);
+        let read = |client: &mut Client, params: Value| ask(client, "fs/read_text_file", &params);
+        assert!(matches!(read(&mut client, json!({ "path": "/etc/hostname" })), Reply::Error(-32002, _)));
+        assert!(matches!(ask(&mut client, "fs/write_text_file", &json!({ "path": 1 })), Reply::Error(-32602, _)));
+        let path = "/nowhere/acp-registry";
+        let written = ask(&mut client, "fs/write_text_file", &json!({ "path": path, "content": "a\nb\nc\n" }));
+        assert_eq!(written, Reply::Result(json!({})));
+        for (params, content) in [
+            (json!({ "path": path }), "a\nb\nc\n"),
+            (json!({ "path": path, "line": 2, "limit": 1 }), "b\n"),
+            (json!({ "path": path, "line": 0 }), "a\nb\nc\n"),
+            (json!({ "path": path, "limit": 0 }), ""),
+            (json!({ "path": path, "line": 9 }), ""),
+        ] {
+            assert_eq!(read(&mut client, params.clone()), Reply::Result(json!({ "content": content })), "{params}");
+        }
+        assert!(!std::path::Path::new(path).exists());
+    }
+
+    #[test]
+    fn permission_is_answered_as_the_check_wants() {
+        let mut client = Client::new(Offer::NoFiles);
+        let options = json!([
+            { "optionId": "n", "kind": "reject_once", "name": "No" },
+            { "optionId": "y", "kind": "allow_always", "name": "Yes" },
+        ]);
+        let params = json!({ "options": options });
+        let outcome = |reply: Reply| match reply {
+            Reply::Result(result) => result["outcome"].clone(),
+            other => panic!("{other:?}"),
+        };
+        let method = "session/request_permission";
+        assert_eq!(outcome(ask(&mut client, method, &params))["optionId"], "y");
+        client.permission = Permission::Reject;
+        assert_eq!(outcome(ask(&mut client, method, &params))["optionId"], "n");
+        assert_eq!(outcome(ask(&mut client, method, &json!({})))["outcome"], "cancelled");
+        client.permission = Permission::Hold;
+        assert_eq!(ask(&mut client, method, &params), Reply::Later);
+        assert_eq!((client.held(), client.release().len(), client.held()), (1, 1, 0));
+    }
+
+    #[test]
+    fn an_agent_cannot_fill_the_memory() {
+        let mut client = Client::new(Offer::All);
+        let long = "x".repeat(1 << 20);
+        for _ in 0..50 {
+            ask(&mut client, "fs/write_text_file", &json!({ "path": "/a", "content": long }));
+            client.notified("session/update".to_owned(), json!({ "sessionId": "s", "update": { "a": long } }));
+        }
+        assert!(client.calls.len() + client.updates.len() < 40);
+        client.reset();
+        assert_eq!((client.calls.len(), client.updates.len(), client.texts.len()), (0, 0, 0));
+    }
+}

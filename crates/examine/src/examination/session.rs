@@ -1,0 +1,252 @@
+//! Sessions and prompts, as the checks of levels above `protocol` use them.
+
+use std::time::Duration;
+
+use acp_registry_core::text::quote;
+use acp_registry_protocol::handshake::Silence;
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::agent::{Agent, Trouble, silent};
+use super::messages::{Answer, RpcError};
+
+/// The key with which agents use the scripted model. It is no secret: the model accepts any.
+pub(super) const KEY: &str = "acp-registry-no-key";
+
+/// Time limit for opening a session, as a multiple of the patience.
+const OPENS: u32 = 3;
+
+/// Time limit for a turn, as a multiple of the patience.
+const TURN: u32 = 4;
+
+/// Maximum number of authentication methods to try.
+const TRIED: usize = 3;
+
+/// How an agent opens sessions. What is learned with one instance is used for the next.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Access {
+    /// The base URL of the scripted model, without a slash at the end.
+    pub(super) model: Option<String>,
+    /// The authentication method to use before the first session.
+    pub(super) sign_in: Option<String>,
+    /// Why the agent opens no session.
+    pub(super) closed: Option<String>,
+    /// Whether this instance has been prepared.
+    is_prepared: bool,
+}
+
+impl Access {
+    /// For the first instance, with the authentication method of its recipe.
+    pub(super) fn new(sign_in: Option<String>) -> Self {
+        Self { sign_in, ..Self::default() }
+    }
+
+    /// What applies to a new instance too.
+    pub(super) fn for_next(&self) -> Self {
+        Self { is_prepared: false, ..self.clone() }
+    }
+}
+
+/// An open session.
+#[derive(Debug, Clone)]
+pub(super) struct Session {
+    pub(super) id: String,
+    /// The result of `session/new`.
+    pub(super) result: Value,
+}
+
+impl Agent {
+    /// Time limit for a turn.
+    pub(super) fn turn_limit(&self) -> Duration {
+        self.patience() * TURN
+    }
+
+    /// Whether the agent advertises a capability: its value, by a JSON pointer below `agentCapabilities`, is an object
+    /// or `true`.
+    pub(super) fn advertises(&self, pointer: &str) -> bool {
+        let value = self.result()["agentCapabilities"].pointer(pointer);
+        value.is_some_and(|value| value.is_object() || *value == json!(true))
+    }
+
+    /// Ends the check with `NotExercised` if the agent does not advertise a capability.
+    pub(super) fn needs(&self, pointer: &str) -> Result<(), Trouble> {
+        if self.advertises(pointer) {
+            return Ok(());
+        }
+        let name = pointer.trim_start_matches('/').replace('/', ".");
+        Err(Trouble::NotExercised(format!("the agent does not advertise {}", quote(&name))))
+    }
+
+    /// Opens a session in the work directory, without MCP servers.
+    pub(super) async fn open_session(&mut self) -> Result<Session, Trouble> {
+        let params = self.session_params();
+        self.open_session_with(&params).await
+    }
+
+    /// Opens a session. If the agent refuses, the check is not exercised.
+    pub(super) async fn open_session_with(&mut self, params: &Value) -> Result<Session, Trouble> {
+        if let Some(reason) = &self.access.closed {
+            return Err(Trouble::NotExercised(reason.clone()));
+        }
+        match self.new_session(params).await? {
+            Ok(result) => {
+                let id = result["sessionId"].as_str().unwrap_or_default().to_owned();
+                if id.is_empty() {
+                    return Err(Trouble::Fail("opens a session without a `sessionId`".to_owned()));
+                }
+                Ok(Session { id, result })
+            }
+            Err(error) => {
+                let reason = if error.is_about_sign_in() {
+                    format!("needs sign-in: the agent answers `session/new` with {}", error.describe())
+                } else {
+                    format!("the agent answers `session/new` with {}", error.describe())
+                };
+                self.access.closed = Some(reason.clone());
+                Err(Trouble::NotExercised(reason))
+            }
+        }
+    }
+
+    /// Sends `session/new`, after signing in if the agent demands it, and returns the response.
+    pub(super) async fn new_session(&mut self, params: &Value) -> Result<Answer, Trouble> {
+        if !self.access.is_prepared {
+            self.access.is_prepared = true;
+            self.set_providers().await?;
+            if let Some(method) = self.access.sign_in.clone() {
+                // A refusal shows in the response to `session/new`.
+                let _ = self.sign_in(&method).await?;
+            }
+        }
+        let first = self.ask_within("session/new", params, self.patience() * OPENS).await?;
+        let is_refused = first.as_ref().is_err_and(RpcError::is_about_sign_in);
+        if !is_refused || self.access.sign_in.is_some() {
+            return Ok(first);
+        }
+        for method in key_methods(self.result()) {
+            if self.sign_in(&method).await?.is_err() {
+                continue;
+            }
+            let again = self.ask_within("session/new", params, self.patience() * OPENS).await?;
+            if again.is_ok() {
+                self.access.sign_in = Some(method);
+                return Ok(again);
+            }
+        }
+        Ok(first)
+    }
+
+    async fn sign_in(&mut self, method: &str) -> Result<Answer, Trouble> {
+        self.ask_within("authenticate", &json!({ "methodId": method }), self.patience() * OPENS).await
+    }
+
+    /// Points the agent's providers to the scripted model, if it advertises that this can be done.
+    async fn set_providers(&mut self) -> Result<(), Trouble> {
+        let Some(base) = self.access.model.clone().filter(|_| self.advertises("/providers")) else { return Ok(()) };
+        let Ok(listed) = self.ask("providers/list", &json!({})).await? else { return Ok(()) };
+        for provider in listed["providers"].as_array().into_iter().flatten().take(10) {
+            if let Some(params) = provider_params(provider, &base) {
+                // A refusal shows when a session is opened.
+                let _ = self.ask("providers/set", &params).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends a request, and waits for its response up to a limit.
+    pub(super) async fn ask_within(
+        &mut self,
+        method: &str,
+        params: &Value,
+        limit: Duration,
+    ) -> Result<Answer, Trouble> {
+        let id = self.request(method, params).await;
+        self.answer_until(&id, Instant::now() + limit).await.map_err(|silence| silent(silence, method))
+    }
+
+    /// Sends a prompt, and returns the id of the request. `blocks` are its content blocks.
+    pub(super) async fn begin_prompt(&mut self, session: &str, blocks: &Value) -> Value {
+        self.request("session/prompt", &json!({ "sessionId": session, "prompt": blocks })).await
+    }
+
+    /// Waits for the end of a turn, up to [`turn_limit`](Self::turn_limit).
+    pub(super) async fn end_of_turn(&mut self, id: &Value) -> Result<Answer, Silence> {
+        self.answer_until(id, Instant::now() + self.turn_limit()).await
+    }
+
+    /// Carries out a turn with a prompt of one text block.
+    pub(super) async fn turn(&mut self, session: &str, text: &str) -> Result<Answer, Trouble> {
+        let id = self.begin_prompt(session, &json!([{ "type": "text", "text": text }])).await;
+        self.end_of_turn(&id).await.map_err(|silence| silent(silence, "session/prompt"))
+    }
+}
+
+/// The ids of authentication methods that need only a key from the environment, by their type or their name. Others
+/// may open a browser or wait for a person.
+fn key_methods(result: &Value) -> Vec<String> {
+    let methods = result["authMethods"].as_array().into_iter().flatten();
+    let is_for_keys = |method: &&Value| {
+        let text = |name: &str| method[name].as_str().unwrap_or_default().to_lowercase();
+        let words = format!("{} {}", text("id"), text("name")).replace(['-', '_'], " ");
+        match method["type"].as_str() {
+            Some("env_var") => true,
+            Some("terminal") => false,
+            _ => ["api key", "apikey", "openai"].iter().any(|word| words.contains(word)),
+        }
+    };
+    let ids = methods.filter(is_for_keys).filter_map(|method| method["id"].as_str());
+    ids.take(TRIED).map(str::to_owned).collect()
+}
+
+/// The parameters of `providers/set` that point a listed provider to the scripted model; `None` if the model does not
+/// speak its protocol.
+fn provider_params(provider: &Value, base: &str) -> Option<Value> {
+    let supported: Vec<&str> = provider["supported"].as_array()?.iter().filter_map(Value::as_str).collect();
+    let kind = ["anthropic", "openai"].into_iter().find(|kind| supported.contains(kind))?;
+    let (url, headers) = if kind == "anthropic" {
+        (base.to_owned(), json!({ "x-api-key": KEY }))
+    } else {
+        (format!("{base}/v1"), json!({ "authorization": format!("Bearer {KEY}") }))
+    };
+    let id = provider["providerId"].as_str()?;
+    Some(json!({ "providerId": id, "apiType": kind, "baseUrl": url, "headers": headers }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_methods_that_need_a_key_alone_are_tried() {
+        let result = json!({ "authMethods": [
+            { "id": "oauth-personal", "name": "Log in with Google" },
+            { "id": "gemini-api-key", "name": "Use a key" },
+            { "id": "vars", "name": "Variables", "type": "env_var" },
+            { "id": "console", "name": "Console API key", "type": "terminal" },
+            { "id": "a", "name": "API key (A)" },
+            { "id": "openai", "name": "OpenAI" },
+            { "name": "API key without an id" },
+        ] });
+        assert_eq!(key_methods(&result), ["gemini-api-key", "vars", "a"]);
+        assert_eq!(key_methods(&json!({})), [""; 0]);
+        assert_eq!(key_methods(&json!({ "authMethods": "API key" })), [""; 0]);
+    }
+
+    #[test]
+    fn providers_lead_to_the_model_in_the_form_of_their_protocol() {
+        let set = |supported: Value| {
+            provider_params(&json!({ "providerId": "main", "supported": supported }), "http://127.0.0.1:9")
+        };
+        let anthropic = set(json!(["bedrock", "openai", "anthropic"])).unwrap();
+        assert_eq!(anthropic["baseUrl"], "http://127.0.0.1:9");
+        assert_eq!(anthropic["headers"], json!({ "x-api-key": KEY }));
+        let openai = set(json!(["openai"])).unwrap();
+        assert_eq!(
+            (openai["apiType"].as_str(), openai["baseUrl"].as_str()),
+            (Some("openai"), Some("http://127.0.0.1:9/v1"))
+        );
+        assert_eq!(set(json!(["bedrock"])), None);
+        assert_eq!(set(json!("openai")), None);
+        assert_eq!(provider_params(&json!({ "supported": ["openai"] }), ""), None);
+    }
+}
