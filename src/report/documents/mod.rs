@@ -3,8 +3,8 @@
 //! Every type is built from typed results and serializes to the published form. The parts that several documents share
 //! are [`Document`], [`Error`], [`Launch`] and [`IndexOrigin`].
 
+mod agents;
 mod bump;
-mod catalog;
 mod check;
 mod config;
 mod error;
@@ -17,8 +17,8 @@ mod update;
 
 use serde::Serialize;
 
+pub use self::agents::{Found, Info, InstalledAgent, InstalledList, InstalledVersion, Listed, kinds};
 pub use self::bump::Bump;
-pub use self::catalog::{Found, Info, InstalledAgent, InstalledList, InstalledVersion, Listed, kinds};
 pub use self::check::{CheckExplanation, Checks};
 pub use self::config::Config;
 pub use self::error::{AgentError, Error};

@@ -1,4 +1,5 @@
-//! Ranks agents by search words. The catalog site uses the same weights.
+//! Ranks agents by search words, for the command `search`. The catalog ranks in its own script, which also finds words
+//! with typos: `crates/publish/src/site/assets/search.js`.
 
 use icu_normalizer::DecomposingNormalizerBorrowed;
 

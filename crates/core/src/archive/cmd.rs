@@ -1,6 +1,6 @@
 //! Finds the program that `cmd` of a manifest names, as clients do.
 
-use super::tree::Tree;
+use super::links::Tree;
 use super::{Entry, Kind, name};
 use crate::text::{nearest, quote};
 

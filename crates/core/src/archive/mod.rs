@@ -6,9 +6,11 @@
 //!
 //! ```text
 //! bytes ─ decompress ─ from_tar ┐
-//! bytes ─ from_zip ─────────────┼─ walk (name, tree, limits, program) ─ nothing | unpack
+//! bytes ─ from_zip ─────────────┼─ walk (name, links, limits, program) ─ nothing | unpack
 //! bytes, a bare executable ─────┘
 //! ```
+//!
+//! `links` detects duplicate names, and finds where links lead: loops and escapes.
 
 mod cmd;
 mod decompress;
@@ -18,11 +20,11 @@ mod format;
 mod from_tar;
 mod from_zip;
 mod limits;
+mod links;
 mod meter;
 mod name;
 mod program;
 mod run;
-mod tree;
 mod unpack;
 mod walk;
 

@@ -5,9 +5,9 @@ use std::mem;
 use std::rc::Rc;
 
 use super::limits::NAMES;
+use super::links::{Inserted, Tree};
 use super::meter::Meter;
 use super::program::Examiner;
-use super::tree::{Inserted, Tree};
 use super::{Entry, Error, Excess, Format, Kind, Listing, Reason, name};
 use crate::text::quote;
 

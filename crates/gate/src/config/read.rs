@@ -1,6 +1,7 @@
 //! `registry.toml`: rule levels, feeds and all other settings of a registry.
 //!
-//! `schemas/registry.toml.schema.json` describes the format for editors; a test keeps it in sync with [`Config`].
+//! `schemas/registry.toml.schema.json` describes the format for editors; tests compare its keys with those of
+//! [`Config`], and validate the documentation's examples against it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -283,6 +284,31 @@ mod tests {
         ] {
             let error = parse(text).expect_err(text);
             assert!(error.contains(part) && error.starts_with("registry.toml"), "{text}: {error}");
+        }
+    }
+
+    /// The keys that serde lists in its error for an unknown one are the properties of the schema.
+    #[test]
+    fn the_schema_has_the_keys_of_each_table() {
+        let schema: serde_json::Value = serde_json::from_str(crate::check::schema::CONFIG).unwrap();
+        for (table, place) in [
+            ("", ""),
+            ("[schemas]", "/properties/schemas"),
+            ("[archive-limits]", "/properties/archive-limits"),
+            ("[agents.x]", "/properties/agents/additionalProperties"),
+            ("[examine.x]", "/definitions/recipe"),
+            ("[bump.x]", "/properties/bump/additionalProperties"),
+            ("[bump.x.stable]", "/definitions/feed"),
+            ("[site]", "/properties/site"),
+            ("[[view]]", "/definitions/view"),
+        ] {
+            let error = parse(&format!("{table}\nno-such-key = 1")).expect_err(table);
+            let expected = error.split("expected ").nth(1).unwrap_or_else(|| panic!("{table}: {error}"));
+            let known: BTreeSet<&str> = expected.split('`').skip(1).step_by(2).collect();
+            let properties = schema.pointer(&format!("{place}/properties")).and_then(serde_json::Value::as_object);
+            let described: BTreeSet<&str> =
+                properties.unwrap_or_else(|| panic!("{place}")).keys().map(String::as_str).collect();
+            assert_eq!(described, known, "{table}");
         }
     }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures_util::TryStreamExt as _;
 use object_store::aws::{AmazonS3, AmazonS3Builder};
-use object_store::path::{Error as PathError, Path};
+use object_store::path::Path;
 use object_store::{
     Attribute, Attributes, BackoffConfig, GetOptions, GetResult, ObjectStore, ObjectStoreExt as _, PutMode, PutOptions,
     PutResult, RetryConfig,
@@ -14,12 +14,12 @@ use object_store::{
 use url::{Host, Url};
 
 use super::Error;
-use super::answer::text_of;
-use super::bounds::Connector;
 use super::headers::Headers;
+use super::refusal::{code, store_error};
+use super::responses::Connector;
 use acp_registry_core::net::{self, AllowedHosts};
 use acp_registry_core::sums::is_name;
-use acp_registry_core::text::{printable, quote};
+use acp_registry_core::text::quote;
 
 /// How long to wait while the store sends no data. It sends none during an upload, and connections can be slow.
 const IDLE: Duration = Duration::from_mins(5);
@@ -260,62 +260,9 @@ fn check(endpoint: Url, allowed: &AllowedHosts) -> Result<Url, Error> {
     Err(Error::Target { message, remedy })
 }
 
-/// The error code in the store's response, for example `NoSuchKey`.
-fn code(error: &object_store::Error) -> Option<String> {
-    let code = text_of(&chain(error), "Code")?;
-    Some(printable(&code.chars().take(60).collect::<String>()).into_owned())
-}
-
-fn chain(error: &object_store::Error) -> String {
-    let mut text = error.to_string();
-    let mut at: Option<&dyn std::error::Error> = std::error::Error::source(error);
-    while let Some(error) = at {
-        text.push_str(&format!("\n{error}"));
-        at = error.source();
-    }
-    text
-}
-
 /// An error of the settings, most of which come from environment variables.
 fn refused(error: &dyn std::fmt::Display) -> Error {
     Error::Target { message: error.to_string(), remedy: "check --to and the variables AWS_*" }
-}
-
-/// The error of a failed request, with a remedy where one is known.
-pub(super) fn store_error(place: String, error: &object_store::Error, bucket: &str) -> Error {
-    let (message, remedy) = explain(error, bucket);
-    Error::Store { place, message, remedy: remedy.map(ToOwned::to_owned) }
-}
-
-fn explain(error: &object_store::Error, bucket: &str) -> (String, Option<&'static str>) {
-    let code = code(error);
-    let named = code.as_ref().map_or_else(String::new, |code| format!(" ({code})"));
-    match error {
-        object_store::Error::PermissionDenied { .. } | object_store::Error::Unauthenticated { .. } => (
-            format!("the store refuses the key{named}"),
-            Some("check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, and what the key may do"),
-        ),
-        object_store::Error::InvalidPath { source } => {
-            let key = match source {
-                PathError::BadSegment { path, .. }
-                | PathError::EmptySegment { path }
-                | PathError::NonUnicode { path, .. } => quote(path),
-                other => quote(&other.to_string()),
-            };
-            (format!("it holds {key}, which is not a valid name"), Some("remove it there, or give --to another prefix"))
-        }
-        _ if code.as_deref() == Some("NoSuchBucket") => {
-            let remedy = "create it, or check AWS_ENDPOINT_URL and AWS_REGION";
-            (format!("there is no bucket {}", quote(bucket)), Some(remedy))
-        }
-        _ => {
-            let text = chain(error);
-            // The last error of the chain is the cause; the others repeat it with more context.
-            let last = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
-            let last: String = printable(last).chars().take(300).collect();
-            (format!("the request failed{named}: {last}"), None)
-        }
-    }
 }
 
 #[cfg(test)]

@@ -10,8 +10,9 @@ use object_store::{Error as StoreError, PutMode, PutResult, UpdateVersion};
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
-use super::bucket::{Store, store_error};
+use super::bucket::Store;
 use super::headers::Headers;
+use super::refusal::store_error;
 use super::{Error, Event, Notice, Turns, now, seconds};
 use acp_registry_core::text::printable;
 

@@ -16,7 +16,6 @@
 //! grace period. The state is written before files are changed, so that an interrupted run is verified again.
 
 mod answer;
-mod bounds;
 mod bucket;
 mod directory;
 mod error;
@@ -25,6 +24,8 @@ mod lease;
 mod listing;
 mod order;
 mod prune;
+mod refusal;
+mod responses;
 mod run;
 mod snapshot;
 mod state;

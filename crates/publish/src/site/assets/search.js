@@ -59,7 +59,7 @@
 
   const isStart = (text, i) => i === 0 || !/[\p{L}\p{N}]/u.test(text[i - 1]);
 
-  // Scores how well a word matches an agent; 0 is no match.
+  // Scores how well a word matches an agent; 0 is no match. The command `search` ranks in its own way.
   const score = ([name, id, by, text], word) => {
     if (name === word || id === word) return 100;
     let i = name.indexOf(word);

@@ -1,4 +1,4 @@
-//! Limits the size of the responses that are read from a store.
+//! Limits the size of responses of a store, and refuses pages of a list that are cut off.
 
 use async_trait::async_trait;
 use http_body_util::{BodyExt, LengthLimitError, Limited};

@@ -1,4 +1,5 @@
-//! The tree of an archive's entries, without a file system: detects duplicate names and finds where links lead.
+//! The tree of an archive's entries, without a file system: detects duplicate names, and finds where links lead: loops
+//! and escapes.
 
 use std::collections::HashMap;
 use std::mem;
