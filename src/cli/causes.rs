@@ -15,7 +15,7 @@ use acp_registry::session;
 use acp_registry::store;
 use acp_registry::sys::fs::{PathError, ReadError};
 use acp_registry::sys::git;
-use acp_registry::sys::process::IsolationError;
+use acp_registry::sys::process::{IsolationError, NamespaceError};
 use acp_registry::text::quote;
 use acp_registry::verify::{MergeError, SnapshotError};
 
@@ -237,8 +237,14 @@ impl From<SetupError> for Failure {
 
 impl From<IsolationError> for Failure {
     fn from(error: IsolationError) -> Self {
-        let help = error.remedy();
+        let help = error.remedy().unwrap_or(remedy::NETWORK);
         Self::unable(error).help(help)
+    }
+}
+
+impl From<NamespaceError> for Failure {
+    fn from(error: NamespaceError) -> Self {
+        IsolationError::from(error).into()
     }
 }
 
@@ -354,6 +360,7 @@ mod tests {
             revision.into(),
             full().into(),
             IsolationError::Start(io::ErrorKind::NotFound.into()).into(),
+            NamespaceError::Refused(text()).into(),
             SnapshotError::Form { path: path(), message: text() }.into(),
             TroublesError::Form { path: text(), message: text() }.into(),
             scaffold::Error::Path(full()).into(),

@@ -11,7 +11,7 @@ use acp_registry::examination::Demand;
 use acp_registry::net::{AllowedHosts, Client};
 use acp_registry::report;
 use acp_registry::sys::process::{self, Environment, Isolation, Network, Orphans};
-use acp_registry::verify::{Job, Machine, Manner, Row, Task, Verified, Verifier, usual_jobs};
+use acp_registry::verify::{Job, Machine, Manner, Networks, Row, Task, Verified, Verifier, usual_jobs};
 
 use super::abandoned;
 use super::duration;
@@ -44,8 +44,10 @@ pub(super) struct LiveArgs {
     #[arg(long, value_name = "PROGRAM")]
     sandbox: Option<SandboxKind>,
 
-    /// With --sandbox, the network that agents reach [default: shared]
-    #[arg(long, value_name = "NETWORK", requires_ifs = [("none", "sandbox")])]
+    /// The network that agents reach [default: shared]
+    ///
+    /// Beyond the level `handshake`, the default is `none`. At that level, `none` needs --sandbox.
+    #[arg(long, value_name = "NETWORK")]
     network: Option<NetworkKind>,
 
     /// Let uv build Python packages from source
@@ -161,6 +163,7 @@ pub(super) fn verifier(args: &LiveArgs, settings: Settings<'_>, ui: &Ui) -> Resu
     };
     let manner = Manner {
         isolation: isolation(args.sandbox, args.network),
+        networks: networks(args.sandbox, args.network, demand)?,
         timeout: args.timeout,
         install_timeout: args.install_timeout,
         limits,
@@ -178,6 +181,30 @@ pub(super) fn isolation(sandbox: Option<SandboxKind>, network: Option<NetworkKin
         (Some(SandboxKind::Bwrap), Some(NetworkKind::None)) => Isolation::Bwrap { network: Network::None },
         (Some(SandboxKind::Bwrap), _) => Isolation::Bwrap { network: Network::Shared },
     }
+}
+
+/// The networks of agents that are examined, as the flags select them.
+///
+/// # Errors
+/// Returns [`Failure`] if agents are to have no network, which takes an examination or a sandbox.
+pub(super) fn networks(
+    sandbox: Option<SandboxKind>,
+    network: Option<NetworkKind>,
+    demand: Demand,
+) -> Result<Networks, Failure> {
+    let (handshake, examination) = match network {
+        _ if !demand.is_any() => {
+            if network == Some(NetworkKind::None) && sandbox.is_none() {
+                return Err(Failure::usage("--network none needs --sandbox, or a level beyond `handshake`"));
+            }
+            return Ok(Networks::default());
+        }
+        Some(NetworkKind::Shared) => (Network::Shared, Network::Shared),
+        // The verdict is that of the handshake, whatever else is asked for.
+        None => (Network::Shared, Network::None),
+        Some(NetworkKind::None) => (Network::None, Network::None),
+    };
+    Ok(Networks { handshake, examination })
 }
 
 /// The path of this program, which starts agents under resource limits.

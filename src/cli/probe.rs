@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use acp_registry::handshake::{Options, Reason, Verdict, check};
 use acp_registry::report::documents::{Document, Probe};
-use acp_registry::sys::process::{self, Environment, Isolation, Launch, Orphans};
+use acp_registry::sys::process::{self, Environment, Isolation, Launch, Namespace, Network, Orphans};
 use clap::ValueEnum;
 
 use super::duration;
@@ -43,8 +43,10 @@ pub(super) struct Args {
     #[arg(long, value_name = "PROGRAM")]
     sandbox: Option<SandboxKind>,
 
-    /// With --sandbox, the network that the agent reaches [default: shared]
-    #[arg(long, value_name = "NETWORK", requires_ifs = [("none", "sandbox")])]
+    /// The network that the agent reaches [default: shared]
+    ///
+    /// Beyond the level `handshake`, the default is `none`. At that level, `none` needs --sandbox.
+    #[arg(long, value_name = "NETWORK")]
     network: Option<NetworkKind>,
 
     /// With --sandbox, let the agent read this (repeatable)
@@ -72,12 +74,13 @@ pub(super) enum SandboxKind {
 pub(super) enum NetworkKind {
     /// The host's, with what listens on its loopback addresses
     Shared,
-    /// None but a loopback device of its own
+    /// None but a loopback interface of its own
     None,
 }
 
 pub(super) fn run(args: &Args, ui: &Ui) -> Result<Exit, Failure> {
     let demand = args.level.demand(None, args.no_probe)?;
+    let networks = live::networks(args.sandbox, args.network, demand)?;
     let launch = launch(args)?;
     let name = args.command.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
     let mut options = Options::new(env::temp_dir());
@@ -88,10 +91,18 @@ pub(super) fn run(args: &Args, ui: &Ui) -> Result<Exit, Failure> {
     // Begins before the first child and ends after the last one, to kill processes that detached from their tree.
     let orphans = process::adopt_orphans();
     process::hide_from_agents();
-    let outcome = signals::run(async {
+    let (asked, mut launch) = (&options, launch);
+    let outcome = signals::run(async move {
         launch.isolation.check(&launch.environment).await?;
-        let mut outcome = check(&launch, &options).await?;
-        let examination = demand.meet(&launch, &options, &mut outcome, None, None).await;
+        let namespace = match networks.examination {
+            Network::Shared => None,
+            Network::None => Some(Namespace::create(launch.launcher.as_deref()).await?),
+        };
+        launch.namespace = namespace.clone().filter(|_| networks.handshake == Network::None);
+        let mut outcome = check(&launch, asked).await?;
+        launch.namespace = namespace;
+        let examination = demand.meet(&launch, asked, &mut outcome, None, None).await;
+        // The namespace ends here: what the agent has left behind is ended and counted below.
         Ok::<_, Failure>((outcome, examination))
     });
     let hidden = orphans.map_or(0, Orphans::end);
@@ -138,6 +149,7 @@ fn launch(args: &Args) -> Result<Launch, Failure> {
             Some(_) => live::isolation(args.sandbox, args.network),
         },
         launcher: live::launcher(),
+        namespace: None,
     })
 }
 

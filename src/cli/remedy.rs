@@ -27,6 +27,9 @@ pub(super) const SITE: &str = "leave the site out with --no-site, and report thi
 /// If a capability snapshot cannot be read.
 pub(super) const SNAPSHOT: &str = "name a file that `acp-registry verify --out` has written";
 
+/// If an agent cannot have a network of its own.
+pub(super) const NETWORK: &str = "let agents reach this machine's network with `--network shared`";
+
 /// If a rule is unknown, and no similar name exists.
 pub(super) const RULES: &str = "run `acp-registry rules` to see all rules";
 

@@ -87,6 +87,7 @@ impl<'a> Work<'a> {
             readable: Vec::new(),
             // Resource limits do not apply in the user's home directory.
             launcher: None,
+            namespace: None,
         };
         self.ui.detail(&format!("starting {}", self.version.receipt.id));
         match Conversation::open(&launch, &self.options, Some(self.relay.listener())).await {

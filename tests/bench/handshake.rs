@@ -187,6 +187,7 @@ fn launch(case: &[&str]) -> Launch {
         isolation: Isolation::Environment,
         readable: Vec::new(),
         launcher: Some(env!("CARGO_BIN_EXE_acp-registry").into()),
+        namespace: None,
     }
 }
 

@@ -66,6 +66,7 @@ pub(crate) fn launch(case: &[&str], tag: &str) -> Launch {
         isolation: Isolation::Environment,
         readable: Vec::new(),
         launcher: Some(PROGRAM.into()),
+        namespace: None,
     }
 }
 

@@ -347,6 +347,7 @@ fn a_dropped_check_leaves_nothing() {
         isolation: Isolation::Environment,
         readable: Vec::new(),
         launcher: Some(crate::support::PROGRAM.into()),
+        namespace: None,
     };
     let options = Options::new(temporary.path().to_owned());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

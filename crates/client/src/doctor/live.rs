@@ -80,6 +80,7 @@ pub async fn speak(
         isolation: Isolation::Environment,
         readable: Vec::new(),
         launcher: launcher.map(Path::to_owned),
+        namespace: None,
     };
     // As long as it runs, it is not removed.
     let mark = version.mark_used();

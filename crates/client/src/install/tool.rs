@@ -61,6 +61,7 @@ impl<'a> Tool<'a> {
             isolation: Isolation::Environment,
             readable: Vec::new(),
             launcher: installer.launcher.clone(),
+            namespace: None,
         };
         let (mut tree, Pipes { stdin, stdout, stderr }) = Tree::start(&launch, &sandbox).await?;
         drop(stdin);

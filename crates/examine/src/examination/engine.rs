@@ -75,7 +75,8 @@ pub async fn examine(launch: &Launch, options: &Options, outcome: &Outcome, plan
     Examination {
         level: plan.level,
         reached: reached.max(handshake),
-        has_network: !matches!(launch.isolation, Isolation::Bwrap { network: Network::None }),
+        has_network: launch.namespace.is_none()
+            && !matches!(launch.isolation, Isolation::Bwrap { network: Network::None }),
         checks: results,
         duration: started.elapsed(),
         left: engine.left,

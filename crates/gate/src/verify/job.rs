@@ -143,7 +143,10 @@ impl Verifier {
     /// # Errors
     /// Returns [`IsolationError`] if it is not.
     pub(crate) async fn get_ready(&self) -> Result<(), IsolationError> {
-        self.isolation.check(&self.environment).await
+        self.isolation.check(&self.environment).await?;
+        // The namespace is dropped: each agent gets one of its own.
+        self.namespace().await?;
+        Ok(())
     }
 }
 

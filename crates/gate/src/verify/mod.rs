@@ -46,7 +46,7 @@ pub use parts::{PartFile, PartFileError, PartsError, merge_files};
 pub use plan::{Earlier, Selection, Shard, ShardError, Task, WhenHeld, Work, plan};
 pub use row::{Row, State, Summary, Verdict};
 pub use run::{Event, Verifier};
-pub use setup::{Machine, Manner, usual_jobs};
+pub use setup::{Machine, Manner, Networks, usual_jobs};
 pub use snapshot::{FormError, SCHEMA, SNAPSHOT_LIMIT, Snapshot, SnapshotError};
 pub use sources::{Origin, Sources};
 pub use turns::Turns;

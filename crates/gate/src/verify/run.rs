@@ -10,12 +10,13 @@ use tokio::time::Instant;
 
 use super::sources::{Origin, Sources};
 use super::stop::Stop;
-use super::{Row, State, Task, Turns, Verdict, Work};
+use super::{Networks, Row, State, Task, Turns, Verdict, Work};
 use acp_registry_client::install::{Installed, Installer, Progress, ScriptsNotRun, Source};
 use acp_registry_core::sys::fs::PathError;
 use acp_registry_core::sys::lock::mark_used;
 use acp_registry_core::sys::process::{
-    Environment, INSTALLED, Isolation, Launch, Scratch, hide_from_agents, make_readable,
+    Environment, INSTALLED, Isolation, Launch, Namespace, NamespaceError, Network, Scratch, hide_from_agents,
+    make_readable,
 };
 use acp_registry_examine::examination::{Demand, Examination};
 use acp_registry_protocol::handshake::{Options, Outcome, check, set_variables};
@@ -35,6 +36,8 @@ pub struct Verifier {
     pub handshake: Options,
     /// How agents are examined after the handshake.
     pub demand: Demand,
+    /// The networks of agents that are examined.
+    pub networks: Networks,
     /// Creates the directories here instead, and keeps them.
     pub keep: Option<PathBuf>,
     /// The sources that are known to be down.
@@ -216,7 +219,10 @@ impl Verifier {
         let ready = ready?;
         done.scripts_not_run.clone_from(&ready.installed.remarks.scripts_not_run);
         progress(Event::Checking(number));
-        let launch = self.launch(&ready, &[], place);
+        let mut launch = self.launch(&ready, &[], place);
+        // Each agent has a namespace of its own, so that agents that run at once do not reach each other.
+        let namespace = self.namespace().await.map_err(|error| Stop::error("spawn_failed", &error))?;
+        launch.namespace = namespace.clone().filter(|_| self.networks.handshake == Network::None);
         let is_apart = match &launch.isolation {
             Isolation::Environment => false,
             Isolation::OwnUser { .. } => launch.gets_own_user(place.path()),
@@ -244,6 +250,7 @@ impl Verifier {
         }
         let _turn = if is_apart { self.turns.beside_others().await } else { self.turns.alone().await };
         let options = self.options_in(place, &self.handshake);
+        launch.namespace = namespace;
         let examination = self.demand.meet(&launch, &options, &mut outcome, Some(id), Some(place.path())).await;
         Ok((outcome, examination))
     }
@@ -291,7 +298,16 @@ impl Verifier {
             isolation,
             readable: readable.clone(),
             launcher: self.installer.launcher.clone(),
+            namespace: None,
         }
+    }
+
+    /// A network namespace, if an agent is to be examined in one.
+    pub(super) async fn namespace(&self) -> Result<Option<Namespace>, NamespaceError> {
+        if !self.demand.is_any() || self.networks.examination == Network::Shared {
+            return Ok(None);
+        }
+        Ok(Some(Namespace::create(self.installer.launcher.as_deref()).await?))
     }
 
     /// The options of starts below `place`.

@@ -9,7 +9,7 @@ use acp_registry_client::install::{Installer, PackageCache};
 use acp_registry_core::archive::Limits;
 use acp_registry_core::manifest::Platform;
 use acp_registry_core::net::Client;
-use acp_registry_core::sys::process::{Environment, Isolation};
+use acp_registry_core::sys::process::{Environment, Isolation, Network};
 use acp_registry_core::upstream::{Registries, Surroundings, npm_variables, uv_variables};
 use acp_registry_examine::examination::Demand;
 use acp_registry_protocol::handshake::Options;
@@ -53,8 +53,28 @@ pub struct Manner {
     pub probes: bool,
     /// How far agents are examined after the handshake.
     pub demand: Demand,
+    /// The networks of agents that are examined.
+    pub networks: Networks,
     /// Whether uv may build packages from source, which runs code of these packages.
     pub allow_build: bool,
+}
+
+/// The networks that agents reach if they are examined after the handshake. For agents that are not, only the
+/// [`Isolation`] counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Networks {
+    /// During the handshake.
+    pub handshake: Network,
+    /// During the examination. With [`Network::None`], the network is a [`Namespace`] of the agent's own.
+    ///
+    /// [`Namespace`]: acp_registry_core::sys::process::Namespace
+    pub examination: Network,
+}
+
+impl Default for Networks {
+    fn default() -> Self {
+        Self { handshake: Network::Shared, examination: Network::Shared }
+    }
 }
 
 impl Verifier {
@@ -83,8 +103,8 @@ impl Verifier {
             allow_build: manner.allow_build,
         };
         let (sources, turns) = (Sources::default(), Turns::default());
-        let (isolation, demand) = (manner.isolation, manner.demand);
-        Self { installer, environment, isolation, home, handshake, demand, keep: None, sources, turns }
+        let Manner { isolation, demand, networks, .. } = manner;
+        Self { installer, environment, isolation, home, handshake, demand, networks, keep: None, sources, turns }
     }
 }
 

@@ -29,6 +29,7 @@
 //!     readable: Vec::new(),
 //!     // Without it, the agent has no limits.
 //!     launcher: Some("/usr/local/bin/acp-registry".into()),
+//!     namespace: None,
 //! };
 //! let outcome = check(&launch, &Options::new(std::env::temp_dir())).await?;
 //! println!("{:?}: {:?}", outcome.verdict, outcome.message);

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io;
 
 use super::platform::{OwnUser, Report};
-use super::{Home, Launch, Sandbox};
+use super::{Home, Launch, Namespace, Sandbox};
 
 /// The command to start, and the resources that it holds until it ends.
 pub(super) struct Begin {
@@ -37,6 +37,9 @@ impl Begin {
             begin.restrict(launch, sandbox)?;
         }
         launch.isolation.wrap(&mut begin, launch, sandbox)?;
+        if let Some(namespace) = &launch.namespace {
+            begin.enter(namespace, launch)?;
+        }
         Ok(begin)
     }
 
@@ -53,7 +56,10 @@ impl Begin {
         let wants_user = match &launch.isolation {
             Isolation::Environment => false,
             Isolation::OwnUser { .. } => launch.gets_own_user(temporary),
-            Isolation::Bwrap { .. } => rustix::process::geteuid().is_root(),
+            Isolation::Bwrap { .. } => {
+                let has_users = launch.namespace.as_ref().is_some_and(Namespace::has_users);
+                rustix::process::geteuid().is_root() && !has_users
+            }
         };
         if wants_user {
             let user = OwnUser::take()?;
@@ -73,6 +79,7 @@ impl Begin {
         let order = Order {
             report: report.path().to_owned(),
             user: self.user.as_ref().map(OwnUser::number),
+            is_restricted: launch.namespace.is_some(),
             directory: matches!(launch.isolation, Isolation::Bwrap { .. }).then(|| launch.directory(sandbox)),
             variables: late,
             program: std::mem::take(&mut self.program),
@@ -80,6 +87,32 @@ impl Begin {
         };
         (self.program, self.arguments) = (launcher.clone().into(), order.words());
         self.report = Some(report);
+        Ok(())
+    }
+
+    /// Prepends the program that joins the namespace. Bubblewrap, if there is one, runs in the namespace too.
+    #[cfg(target_os = "linux")]
+    fn enter(&mut self, namespace: &Namespace, launch: &Launch) -> io::Result<()> {
+        use super::namespace::JoinOrder;
+        use super::{Isolation, Network};
+
+        let (Some(launcher), Some(report)) = (&launch.launcher, &self.report) else {
+            return Err(io::Error::other("a network namespace needs a launcher, and a home of its own"));
+        };
+        let mut command = vec![std::mem::take(&mut self.program)];
+        command.append(&mut self.arguments);
+        let report = report.path().to_owned();
+        let order = JoinOrder { keeper: namespace.keeper(), with_users: namespace.has_users(), report, command };
+        (self.program, self.arguments) = (launcher.clone().into(), order.words());
+        if let Isolation::Bwrap { .. } = launch.isolation {
+            self.isolation = Isolation::Bwrap { network: Network::None }.as_str();
+        }
+        Ok(())
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "the same call as on Linux")]
+    fn enter(&mut self, _namespace: &Namespace, _launch: &Launch) -> io::Result<()> {
         Ok(())
     }
 

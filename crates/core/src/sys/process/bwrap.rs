@@ -8,7 +8,7 @@ use std::process::Stdio;
 use tokio::io::AsyncReadExt as _;
 
 use super::begin::Begin;
-use super::{Environment, Launch, Sandbox};
+use super::{Environment, Launch, NamespaceError, Sandbox};
 
 /// Directories of the operating system; missing ones are skipped.
 const SYSTEM: &[&str] =
@@ -57,15 +57,19 @@ pub enum IsolationError {
     /// The system does not allow bubblewrap to work.
     #[error("`bwrap` does not work on this system: {0}")]
     Refused(String),
+    /// A network namespace could not be made.
+    #[error(transparent)]
+    Namespace(#[from] NamespaceError),
 }
 
 impl IsolationError {
-    /// How to fix it.
+    /// How to fix it; `None` for a namespace, since that depends on who asked for one.
     #[must_use]
-    pub fn remedy(&self) -> &'static str {
+    pub fn remedy(&self) -> Option<&'static str> {
         match self {
-            Self::Start(_) => "install bubblewrap, or do without --sandbox",
-            Self::Refused(_) => "do without --sandbox",
+            Self::Start(_) => Some("install bubblewrap, or do without --sandbox"),
+            Self::Refused(_) => Some("do without --sandbox"),
+            Self::Namespace(_) => None,
         }
     }
 }
@@ -126,7 +130,9 @@ impl Isolation {
         ]
         .map(OsString::from)
         .to_vec();
-        arguments.extend(network.arguments().iter().map(OsString::from));
+        if launch.namespace.is_none() {
+            arguments.extend(network.arguments().iter().map(OsString::from));
+        }
         if begin.user.is_some() {
             // The launcher needs these to give up root, which also drops them.
             arguments.extend(["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"].map(OsString::from));
@@ -186,6 +192,7 @@ mod tests {
             isolation,
             readable: vec!["/place/install".into()],
             launcher: Some("/opt/acp-registry".into()),
+            namespace: None,
         };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let begin = runtime.block_on(async { Begin::of(&launch, &sandbox) });

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use super::{Environment, Isolation, Sandbox};
+use super::{Environment, Isolation, Namespace, Sandbox};
 
 /// A program to start.
 #[derive(Debug, Clone)]
@@ -24,6 +24,9 @@ pub struct Launch {
     /// the program (see [`launch`](super::launch())). Without it, no limits are set, and a program that would run as
     /// root in bubblewrap is refused. Ignored on other systems.
     pub launcher: Option<PathBuf>,
+    /// The network namespace in which the program runs; `None` for the host's. Requires a launcher, and a home of its
+    /// own. If the caller stays root, the program keeps only the capabilities for files.
+    pub namespace: Option<Namespace>,
 }
 
 impl Launch {

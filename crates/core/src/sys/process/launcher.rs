@@ -10,14 +10,14 @@ use std::io::{self, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::os::unix::process::CommandExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use rustix::fs::{Mode, OFlags};
 use rustix::process::{Gid, Resource, Rlimit, Uid, getrlimit, setrlimit, umask};
 use rustix::thread::{
-    CapabilitySet, CapabilitySets, clear_ambient_capability_set, set_capabilities, set_no_new_privs, set_thread_groups,
-    set_thread_res_gid, set_thread_res_uid,
+    CapabilitySet, CapabilitySets, capabilities, clear_ambient_capability_set, set_capabilities, set_no_new_privs,
+    set_thread_groups, set_thread_res_gid, set_thread_res_uid,
 };
 
 /// The first argument with which the `acp-registry` executable must call [`launch`].
@@ -30,11 +30,15 @@ const MEMORY: u64 = 16 << 30;
 /// Maximum size of a file, in bytes. Agents unpack browsers and models of several hundred MB.
 const FILE_SIZE: u64 = 4 << 30;
 
+/// The capabilities with which root uses files of other users.
+const FOR_FILES: CapabilitySet =
+    CapabilitySet::CHOWN.union(CapabilitySet::DAC_OVERRIDE).union(CapabilitySet::FOWNER).union(CapabilitySet::FSETID);
+
 /// Maximum number of processes and threads of a user of its own.
 const PROCESSES: u64 = 8192;
 
 /// The exit code if the program could not be executed.
-const FAILED: u8 = 127;
+pub(super) const FAILED: u8 = 127;
 
 /// The arguments of the launcher.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -43,6 +47,8 @@ pub(super) struct Order {
     pub(super) report: PathBuf,
     /// The user of the program, and the group with the same number.
     pub(super) user: Option<u32>,
+    /// Whether to give up all capabilities except those for files, if the user stays the same.
+    pub(super) is_restricted: bool,
     /// The working directory, if it differs from the launcher's: it may be accessible only to the user.
     pub(super) directory: Option<PathBuf>,
     /// Variables to set only for the program.
@@ -57,8 +63,9 @@ impl Order {
     /// Encodes the order as arguments of the `acp-registry` executable.
     pub(super) fn words(self) -> Vec<OsString> {
         let user = self.user.map_or_else(|| "-".to_owned(), |user| user.to_string());
+        let rights = if self.is_restricted { "restricted" } else { "-" };
         let directory = self.directory.unwrap_or_default();
-        let mut words = vec![LAUNCH.into(), self.report.into(), user.into(), directory.into()];
+        let mut words = vec![LAUNCH.into(), self.report.into(), user.into(), rights.into(), directory.into()];
         for (name, value) in self.variables {
             words.extend([name, value]);
         }
@@ -74,6 +81,7 @@ impl Order {
         let user = words.next().filter(|user| user != "-");
         let user =
             user.map(|user| user.to_str()?.parse().ok()).map_or(Some(None), |user: Option<u32>| user.map(Some))?;
+        let is_restricted = words.next()? == "restricted";
         let directory = words.next().map(PathBuf::from)?;
         let directory = Some(directory).filter(|directory| !directory.as_os_str().is_empty());
         let mut variables = Vec::new();
@@ -81,7 +89,8 @@ impl Order {
         while let Some(name) = words.next().filter(|word| word != "--") {
             variables.push((name, words.next()?));
         }
-        Some(Self { report, user, directory, variables, program: words.next()?, arguments: words.collect() })
+        let program = words.next()?;
+        Some(Self { report, user, is_restricted, directory, variables, program, arguments: words.collect() })
     }
 }
 
@@ -97,10 +106,9 @@ pub(super) fn is_for_loader(name: &OsStr) -> bool {
 pub fn launch(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     close_inherited();
     let Some(order) = Order::read(arguments) else { return FAILED };
-    let open = File::options().write(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(&order.report);
-    // The process that started the launcher has ended.
-    let Ok(mut report) = open else { return FAILED };
-    let failure = if let Err(error) = set_limits(order.user) {
+    // Otherwise, the process that started the launcher has ended.
+    let Ok(mut report) = open_report(&order.report) else { return FAILED };
+    let failure = if let Err(error) = set_limits(order.user, order.is_restricted) {
         Failure::Limits(error)
     } else {
         #[expect(clippy::disallowed_methods, reason = "this is where programs are started")]
@@ -118,7 +126,9 @@ pub fn launch(arguments: impl IntoIterator<Item = OsString>) -> u8 {
 
 /// Why a program was not started.
 #[derive(Debug)]
-enum Failure {
+pub(super) enum Failure {
+    /// The network namespace could not be joined, or the launcher could not be executed in it.
+    Namespace(io::Error),
     /// The limits could not be set.
     Limits(io::Error),
     /// The program could not be executed.
@@ -128,10 +138,19 @@ enum Failure {
 impl Failure {
     fn text(&self) -> String {
         let (kind, error) = match self {
+            Self::Namespace(error) => ("namespace", error),
             Self::Limits(error) => ("limits", error),
             Self::Program(error) => ("program", error),
         };
         format!("{kind} {}", error.raw_os_error().unwrap_or_default())
+    }
+
+    /// Writes the text to the FIFO of a report that this process has not opened yet.
+    pub(super) fn write_to(&self, report: &Path) {
+        // Without a reader, nothing is interested in it.
+        if let Ok(mut report) = open_report(report) {
+            let _ = report.write_all(self.text().as_bytes());
+        }
     }
 
     /// Parses the text.
@@ -140,6 +159,7 @@ impl Failure {
         let error = io::Error::from_raw_os_error(number.parse().ok()?);
         Some(match kind {
             "program" => error,
+            "namespace" => io::Error::other(format!("its network namespace cannot be joined: {error}")),
             _ => io::Error::other(format!("its limits or its user cannot be set: {error}")),
         })
     }
@@ -154,8 +174,13 @@ pub(super) fn read_report(text: &[u8]) -> io::Result<()> {
     Err(read.unwrap_or_else(|| io::Error::other("its launcher is of another version of this program")))
 }
 
+/// Opens the FIFO of a report, which fails if it has no reader.
+fn open_report(path: &Path) -> io::Result<File> {
+    File::options().write(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path)
+}
+
 /// Closes files that were inherited. This process has not opened any yet.
-fn close_inherited() {
+pub(super) fn close_inherited() {
     let Ok(items) = fs::read_dir("/proc/self/fd") else { return };
     let numbers: Vec<i32> = items.flatten().filter_map(|item| item.file_name().to_str()?.parse().ok()).collect();
     for number in numbers.into_iter().filter(|number| *number > 2) {
@@ -164,7 +189,7 @@ fn close_inherited() {
     }
 }
 
-fn set_limits(user: Option<u32>) -> io::Result<()> {
+fn set_limits(user: Option<u32>, is_restricted: bool) -> io::Result<()> {
     umask(Mode::RWXG | Mode::RWXO);
     // If memory runs out, the kernel should kill the program rather than the caller. Not all systems allow this
     // setting.
@@ -175,6 +200,8 @@ fn set_limits(user: Option<u32>) -> io::Result<()> {
     if let Some(number) = user {
         bound(Resource::Nproc, PROCESSES)?;
         become_user(number)?;
+    } else if is_restricted {
+        keep_only(FOR_FILES)?;
     }
     // The program and its descendants cannot gain privileges.
     Ok(set_no_new_privs(true)?)
@@ -194,9 +221,15 @@ fn become_user(number: u32) -> io::Result<()> {
     set_thread_res_gid(group, group, group)?;
     set_thread_res_uid(user, user, user)?;
     // Changing the user drops root's capabilities, unless the caller has set securebits that prevent it.
+    keep_only(CapabilitySet::empty())
+}
+
+/// Gives up all capabilities but these. Without new privileges, programs that are executed do not get them back.
+fn keep_only(kept: CapabilitySet) -> io::Result<()> {
     clear_ambient_capability_set()?;
-    let none = CapabilitySet::empty();
-    Ok(set_capabilities(None, CapabilitySets { effective: none, permitted: none, inheritable: none })?)
+    let kept = capabilities(None)?.permitted & kept;
+    let inheritable = CapabilitySet::empty();
+    Ok(set_capabilities(None, CapabilitySets { effective: kept, permitted: kept, inheritable })?)
 }
 
 #[cfg(test)]
@@ -209,6 +242,7 @@ mod tests {
             let order = || Order {
                 report: "/tmp/a".into(),
                 user,
+                is_restricted: user.is_some(),
                 directory: user.map(|_| "/tmp/b".into()),
                 variables: variables.clone(),
                 program: "./--".into(),
@@ -218,7 +252,13 @@ mod tests {
             assert_eq!(words[0], LAUNCH);
             assert_eq!(Order::read(words.into_iter().skip(1)), Some(order()));
         }
-        for wrong in [&["/tmp/a"][..], &["/tmp/a", "x", "", "--", "a"], &["/tmp/a", "-"], &["/tmp/a", "-", "", "--"]] {
+        for wrong in [
+            &["/tmp/a"][..],
+            &["/tmp/a", "x", "-", "", "--", "a"],
+            &["/tmp/a", "-"],
+            &["/tmp/a", "-", "-"],
+            &["/tmp/a", "-", "-", "", "--"],
+        ] {
             assert_eq!(Order::read(wrong.iter().map(Into::into)), None, "{wrong:?}");
         }
     }
@@ -229,6 +269,8 @@ mod tests {
         assert_eq!(read(Failure::Program(io::Error::from_raw_os_error(2))).kind(), io::ErrorKind::NotFound);
         let limits = read(Failure::Limits(io::Error::from_raw_os_error(1)));
         assert!(limits.to_string().starts_with("its limits or its user cannot be set: "), "{limits}");
+        let namespace = read(Failure::Namespace(io::Error::from_raw_os_error(2))).to_string();
+        assert!(namespace.starts_with("its network namespace cannot be joined: "), "{namespace}");
         assert!(read_report(b"").is_ok() && read_report(b"\xff").is_err());
     }
 }

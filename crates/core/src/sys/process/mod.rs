@@ -4,6 +4,7 @@
 //! * [`Sandbox`]: the home and temporary directories of a program, which are removed afterwards
 //! * [`remove_abandoned`]: removes the sandboxes of processes that were killed
 //! * [`Scratch`]: a directory that is removed whatever a program did to it
+//! * [`Namespace`]: a network without the host's, for programs that need none but a server of the caller
 //! * [`Isolation`]: further isolation: none, a user of its own, or bubblewrap
 //! * [`launch()`]: turns the `acp-registry` executable into a program, under limits that hold from its first
 //!   instruction
@@ -30,6 +31,7 @@ mod exit;
 mod launch;
 #[cfg(target_os = "linux")]
 mod launcher;
+mod namespace;
 #[cfg(target_os = "linux")]
 mod own_user;
 #[cfg(target_os = "linux")]
@@ -52,6 +54,9 @@ pub use exit::{Exit, How};
 pub use launch::Launch;
 #[cfg(target_os = "linux")]
 pub use launcher::{LAUNCH, launch};
+#[cfg(target_os = "linux")]
+pub use namespace::{JOIN, KEEP, join, keep};
+pub use namespace::{Namespace, NamespaceError};
 pub use platform::{Orphans, adopt_orphans, end_launches_below, hide_from_agents, make_readable};
 pub use sandbox::{Home, Sandbox};
 pub use scratch::Scratch;

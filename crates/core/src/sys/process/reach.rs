@@ -25,11 +25,12 @@ const DEPTH: usize = 128;
 
 impl Launch {
     /// Whether the program gets a user of its own. This requires that this process is root, that the launcher is known,
-    /// and that any user can access the program, the files that it needs, and `temporary`, the parent of its sandbox.
+    /// that the program's namespace has all users, and that any user can access the program, the files that it needs, and `temporary`, the parent of its sandbox.
     #[must_use]
     pub fn gets_own_user(&self, temporary: &Path) -> bool {
         let Isolation::OwnUser { place } = &self.isolation else { return false };
-        if self.launcher.is_none() || !rustix::process::geteuid().is_root() {
+        let has_users = self.namespace.as_ref().is_some_and(super::Namespace::has_users);
+        if self.launcher.is_none() || has_users || !rustix::process::geteuid().is_root() {
             return false;
         }
         let place = place.as_ref().and_then(|place| place.canonicalize().ok());
@@ -237,6 +238,7 @@ mod tests {
             isolation: Isolation::Environment,
             readable: Vec::new(),
             launcher: None,
+            namespace: None,
         };
         for (text, expected) in [
             ("#!/usr/bin/env sh\nx", Some("/bin/sh")),
