@@ -190,7 +190,7 @@ pub(super) fn isolation(sandbox: Option<SandboxKind>, network: Option<NetworkKin
 pub(super) fn networks(
     sandbox: Option<SandboxKind>,
     network: Option<NetworkKind>,
-    demand: Demand,
+    demand: &Demand,
 ) -> Result<Networks, Failure> {
     let (handshake, examination) = match network {
         _ if !demand.is_any() => {

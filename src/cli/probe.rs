@@ -80,7 +80,7 @@ pub(super) enum NetworkKind {
 
 pub(super) fn run(args: &Args, ui: &Ui) -> Result<Exit, Failure> {
     let demand = args.level.demand(None, args.no_probe)?;
-    let networks = live::networks(args.sandbox, args.network, demand)?;
+    let networks = live::networks(args.sandbox, args.network, &demand)?;
     let launch = launch(args)?;
     let name = args.command.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
     let mut options = Options::new(env::temp_dir());

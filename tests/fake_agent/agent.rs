@@ -11,7 +11,7 @@ use std::{env, fs};
 use serde_json::{Value, json};
 
 /// A valid result of `initialize`.
-fn good() -> Value {
+pub(crate) fn good() -> Value {
     json!({
         "protocolVersion": 1,
         "agentCapabilities": { "loadSession": false },
@@ -166,7 +166,7 @@ pub(crate) fn forever() -> ! {
 }
 
 /// Answers `initialize` with this result, and other requests like typical agents.
-fn serve(result: &Value) {
+pub(crate) fn serve(result: &Value) {
     while let Some(message) = receive() {
         let Some(id) = message.get("id") else { continue };
         let answer = match message["method"].as_str().unwrap() {

@@ -1,5 +1,6 @@
 //! An agent for tests: `fake-agent CASE [ARGUMENT…]`. Each case of [`agent::run`] is one behavior; `played EXCHANGE`
-//! follows the protocol except for what an exchange shows, and `sessions BREAKS EXCHANGE` also has sessions.
+//! follows the protocol except for what an exchange shows, `sessions BREAKS EXCHANGE` also has sessions, and `network …`
+//! tries to reach the host.
 #![allow(
     clippy::disallowed_methods,
     clippy::print_stderr,
@@ -9,6 +10,8 @@
 #![allow(clippy::exit, reason = "agents end in the middle of things")]
 
 mod agent;
+#[cfg(target_os = "linux")]
+mod network;
 mod played;
 mod sessions;
 
@@ -18,6 +21,8 @@ fn main() {
     match argument(0) {
         "played" => played::run(argument(1)),
         "sessions" => sessions::run(argument(1), argument(2)),
+        #[cfg(target_os = "linux")]
+        "network" => network::run(&arguments),
         _ => agent::run(&arguments),
     }
 }

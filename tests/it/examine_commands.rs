@@ -41,7 +41,7 @@ fn the_document_of_probe_has_an_examination_where_one_is_asked_for() {
     let examination = &document["examination"];
     assert_eq!((code, &document["verdict"]), (0, &json!("pass")));
     let head = ["level", "reached", "model", "network"].map(|name| examination[name].clone());
-    assert_eq!(head, [json!("protocol"), json!("protocol"), json!(null), json!("shared")]);
+    assert_eq!(head, [json!("protocol"), json!("protocol"), json!(null), json!("none")]);
     let all = protocol();
     assert_eq!(examination["summary"], json!({ "passed": all, "failed": 0, "warnings": 0, "not_exercised": 0 }));
     let mut check = result(examination, "protocol/version").clone();

@@ -258,6 +258,30 @@ fn probes_are_recorded_and_change_no_verdict() {
 }
 
 #[test]
+fn all_probes_that_are_not_answered_share_one_limit() {
+    const LIMIT: Duration = Duration::from_secs(2);
+    let result = json!({
+        "protocolVersion": 1,
+        "agentCapabilities": {
+            "loadSession": true, "providers": {}, "nes": {},
+            "sessionCapabilities": { "list": {}, "resume": {}, "fork": {}, "close": {}, "delete": {} },
+        },
+        "authMethods": [{ "id": "a", "name": "A" }],
+    });
+    let answer = json!({ "jsonrpc": "2.0", "id": 1, "result": result });
+    // Reads everything, and answers nothing after `initialize`.
+    let outcome = check_with(&["reply", &format!("{answer}\n")], |_| (), |options| options.probe = Some(LIMIT)).outcome;
+    assert_eq!(outcome.verdict, Verdict::Pass);
+    let probes: Vec<Probe> = outcome.handshake.probes.iter().map(|(_, probe)| probe).collect();
+    assert_eq!(probes, [Probe::Timeout; 9]);
+    let start = outcome.timing.start_to_response.unwrap();
+    let took = outcome.timing.total - start;
+    // A slow start raises the limit; the agent ends as soon as its stdin is closed.
+    let limit = LIMIT.max(start * 3);
+    assert!(took >= LIMIT && took < limit * 2, "{took:?} instead of {limit:?}");
+}
+
+#[test]
 fn an_agent_that_ends_when_it_is_probed_has_passed_all_the_same() {
     let result = json!({ "protocolVersion": 1, "authMethods": [{ "id": "a", "name": "A" }], "sessions": "exit" });
     let outcome = check_case(&["result", &result.to_string()], Duration::from_secs(30)).outcome;

@@ -56,6 +56,7 @@ mod login_terminal;
 mod memory;
 mod merge;
 mod named_versions;
+mod namespace;
 mod net;
 mod new;
 mod new_sources;
