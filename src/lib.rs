@@ -96,7 +96,7 @@
 //! | [`archive`] | lists, checks and unpacks downloaded archives; detects their platform |
 //! | [`net`] | the HTTP client: allowed addresses, rate limits, retries, credentials and cache |
 //! | [`cause`] | finds the line in a program's output that says why it failed |
-//! | [`sys`] | the operating system: files, `git`, package managers and untrusted programs |
+//! | [`sys`] | the operating system: files, `git`, package managers, untrusted programs and their network namespaces |
 //! | [`digest`], [`json`], [`source`], [`text`], [`timestamp`] | shared utilities: SHA-256, JSON output, positions in a text, escaping of untrusted text, timestamps |
 //!
 //! # Files

@@ -113,6 +113,8 @@ fn verify_examines_and_the_registry_may_require_it() {
     let failed: Vec<&Value> =
         document["results"].as_array().unwrap().iter().map(|row| &row["examination"]["summary"]["failed"]).collect();
     assert_eq!(failed, [&json!(1), &json!(0)]);
+    let networks = document["results"].as_array().unwrap().iter().map(|row| &row["examination"]["network"]);
+    assert!(networks.eq([&json!("none"), &json!("none")]), "{document}");
     let run = verify.run(&["--level", "protocol"]);
     let (all, counts) =
         (protocol(), |passed, failed| format!("`protocol`: {passed} passed, {failed} failed, 0 warnings"));
