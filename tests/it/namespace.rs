@@ -67,7 +67,12 @@ impl Host {
             ("unix", self.unix.accept().map(drop)),
         ];
         let v6 = self.tcp_v6.iter().map(|listener| ("tcp", listener.accept().map(drop)));
-        results.into_iter().chain(v6).filter(|(_, result)| !result.as_ref().is_err_and(is_quiet)).map(|(name, _)| name).collect()
+        results
+            .into_iter()
+            .chain(v6)
+            .filter(|(_, result)| !result.as_ref().is_err_and(is_quiet))
+            .map(|(name, _)| name)
+            .collect()
     }
 
     /// Asserts that an agent has reached nothing, by its own account and by what has arrived.
