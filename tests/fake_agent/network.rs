@@ -26,7 +26,7 @@ pub(super) fn run(arguments: &[String]) {
     let inside = port(3).map(|port| {
         let mut text = String::new();
         let read = TcpStream::connect_timeout(&(Ipv4Addr::LOCALHOST, port).into(), WAIT);
-        read.and_then(|stream| stream.take(100).read_to_string(&mut text)).map(|_| text).unwrap_or_else(told)
+        read.and_then(|stream| stream.take(100).read_to_string(&mut text)).map_or_else(told, |_| text)
     });
     let outside = (Ipv4Addr::new(192, 0, 2, 1), 443).into();
     let outside_v6 = (Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1), 443).into();

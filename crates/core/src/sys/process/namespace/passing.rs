@@ -53,7 +53,7 @@ mod tests {
         send(one.as_fd(), b"ab", None).unwrap();
         send(one.as_fd(), b"c", Some(file.as_fd())).unwrap();
         drop((one, file));
-        let mut bytes = [0; 9];
+        let mut bytes = [0; 2];
         let (length, none) = receive(other.as_fd(), &mut bytes).unwrap();
         assert_eq!((&bytes[..length], none.is_none()), (&b"ab"[..], true));
         let (length, received) = receive(other.as_fd(), &mut bytes).unwrap();
