@@ -3,5 +3,7 @@
 //! | module | what it does |
 //! |---|---|
 //! | [`examination`] | EXAMINE: starts an agent and runs checks, each based on a page of the protocol |
+//! | [`mcp`] | an MCP server, which agents start during an examination |
 
 pub mod examination;
+pub mod mcp;
