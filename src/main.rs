@@ -19,16 +19,7 @@ fn main() -> ExitCode {
         }
     }
     if std::env::args_os().nth(1).is_some_and(|word| word == acp_registry::mcp::MCP) {
-        return serve_mcp();
+        return cli::serve_mcp();
     }
     cli::main()
-}
-
-/// Becomes the MCP server of an examination.
-fn serve_mcp() -> ExitCode {
-    use acp_registry::mcp::{Started, VARIABLE, serve};
-    let Some(record) = std::env::args_os().nth(2) else { return ExitCode::from(2) };
-    let started = Started { directory: std::env::current_dir().ok(), variable: std::env::var(VARIABLE).ok() };
-    let served = serve(record.as_ref(), started, std::io::stdin().lock(), std::io::stdout().lock());
-    if served.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

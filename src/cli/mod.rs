@@ -36,6 +36,7 @@ mod lock;
 mod log;
 mod login;
 mod man;
+mod mcp;
 mod mistake;
 mod network;
 mod new;
@@ -70,6 +71,7 @@ use std::process::ExitCode;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use self::global::Global;
+pub(crate) use self::mcp::serve_mcp;
 use self::ui::Ui;
 
 /// Validate, publish and use registries of Agent Client Protocol agents.

@@ -10,6 +10,7 @@
 #![allow(clippy::exit, reason = "agents end in the middle of things")]
 
 mod agent;
+mod mcp;
 #[cfg(target_os = "linux")]
 mod network;
 mod played;

@@ -40,10 +40,14 @@ fn steps(exchange: &str) -> Vec<Step> {
 fn is_like(value: &Value, shown: &Value) -> bool {
     match (value, shown) {
         (Value::String(text), Value::String(shown)) if shown == "$LONG" => text.len() > 100_000,
+        (Value::String(text), Value::String(shown)) if shown == "$WORK" => text != ".",
         (Value::String(_), Value::String(shown)) if shown.starts_with('$') => true,
         (Value::Object(members), Value::Object(shown)) if shown.is_empty() => members.is_empty(),
         (Value::Object(members), Value::Object(shown)) => {
             shown.iter().all(|(name, shown)| members.get(name).is_some_and(|value| is_like(value, shown)))
+        }
+        (Value::Array(items), Value::Array(shown)) => {
+            items.len() == shown.len() && items.iter().zip(shown).all(|(item, shown)| is_like(item, shown))
         }
         _ => value == shown,
     }
@@ -65,13 +69,37 @@ pub(super) fn write(text: &str) {
     out.flush().unwrap();
 }
 
+/// The agent behind an exchange.
+pub(super) trait Player {
+    /// Answers a message that the exchange does not show. `is_before` says whether `initialize` has not been received yet.
+    fn answer(&mut self, message: &Value, is_before: bool);
+
+    /// Carries out a reply that is not a message, and returns whether it is one of its own.
+    fn acts(&mut self, _reply: &str, _message: &Value) -> bool {
+        false
+    }
+
+    /// Fills in what only this agent knows.
+    fn filled(&self, reply: String) -> String {
+        reply
+    }
+
+    /// Learns of a response that the exchange has given.
+    fn replied(&mut self, _message: &Value, _response: &Value) {}
+}
+
+impl<F: FnMut(&Value, bool)> Player for F {
+    fn answer(&mut self, message: &Value, is_before: bool) {
+        self(message, is_before);
+    }
+}
+
 pub(super) fn run(exchange: &str) {
     run_as(exchange, answer);
 }
 
-/// Plays an exchange, and answers every other message with `answer`, which is also told whether `initialize` has not
-/// been received yet.
-pub(super) fn run_as(exchange: &str, mut answer: impl FnMut(&Value, bool)) {
+/// Plays an exchange, and lets the agent answer every other message.
+pub(super) fn run_as(exchange: &str, mut player: impl Player) {
     let steps = steps(exchange);
     let goes_on = |said: &str| steps.iter().any(|step| step.said == said && step.replies == ["goes on"]);
     #[cfg(unix)]
@@ -85,8 +113,8 @@ pub(super) fn run_as(exchange: &str, mut answer: impl FnMut(&Value, bool)) {
         let was_before = is_before;
         is_before &= message["method"] != "initialize";
         match steps.iter().find(|step| is_meant(step, &line, &message, was_before)) {
-            Some(step) => step.replies.iter().for_each(|reply| reply_as(reply, &step.said, &message)),
-            None => answer(&message, was_before),
+            Some(step) => step.replies.iter().for_each(|reply| reply_as(&mut player, reply, &step.said, &message)),
+            None => player.answer(&message, was_before),
         }
     }
     if goes_on("closes stdin") {
@@ -95,17 +123,22 @@ pub(super) fn run_as(exchange: &str, mut answer: impl FnMut(&Value, bool)) {
 }
 
 /// Sends the replies of the exchange, with the id of the actual request.
-fn reply_as(reply: &str, said: &str, message: &Value) {
+fn reply_as(player: &mut impl Player, reply: &str, said: &str, message: &Value) {
     if reply == "ends" {
         exit(7);
     }
+    if player.acts(reply, message) {
+        return;
+    }
     let shown: Value = serde_json::from_str(said).unwrap_or_default();
-    match serde_json::from_str::<Value>(&filled(reply, message)) {
+    match serde_json::from_str::<Value>(&player.filled(filled(reply, message))) {
         Ok(Value::Object(mut members)) => {
             if members.get("id") == shown.get("id") && !message["id"].is_null() {
                 members.insert("id".to_owned(), message["id"].clone());
             }
-            write(&Value::from(members).to_string());
+            let response = Value::from(members);
+            player.replied(message, &response);
+            write(&response.to_string());
         }
         _ => write(reply),
     }

@@ -1,51 +1,410 @@
 //! An agent with sessions that needs no sign-in: `sessions BREAKS EXCHANGE`. `BREAKS` names its deviations from the
 //! protocol, separated by spaces; an exchange replaces single answers, as in `played`.
 
+use std::path::Path;
+
 use serde_json::{Value, json};
 
-use super::played::{run_as, write};
+use super::mcp::{Server, env_of};
+use super::played::{Player, run_as, write};
+
+/// What a request leads to: a result, an error, or no response.
+type Answer = Option<Result<Value, (i64, &'static str)>>;
+
+const INVALID: (i64, &str) = (-32602, "Invalid params");
+const NOT_FOUND: (i64, &str) = (-32601, "Method not found");
+const NO_SESSION: (i64, &str) = (-32002, "Resource not found");
+
+struct Session {
+    id: String,
+    cwd: String,
+    directories: Value,
+    mode: String,
+    model: String,
+    is_open: bool,
+    is_deleted: bool,
+}
 
 struct Sessions<'a> {
     breaks: Vec<&'a str>,
-    /// The ids of open sessions.
-    open: Vec<String>,
+    /// All sessions, in the order in which they were opened.
+    all: Vec<Session>,
+    /// Kept, so that they go on running.
+    servers: Vec<Server>,
 }
 
 pub(super) fn run(breaks: &str, exchange: &str) {
-    let mut sessions = Sessions { breaks: breaks.split_whitespace().collect(), open: Vec::new() };
-    run_as(exchange, |message, _| sessions.answer(message));
+    let breaks = breaks.split_whitespace().collect();
+    run_as(exchange, Sessions { breaks, all: Vec::new(), servers: Vec::new() });
+}
+
+impl Player for Sessions<'_> {
+    fn answer(&mut self, message: &Value, _is_before: bool) {
+        let Some(id) = message.get("id") else { return };
+        // Without a method, it is a response to the agent's own request.
+        let Some(method) = message["method"].as_str() else { return };
+        match self.result(method, &message["params"]) {
+            None => {}
+            Some(Ok(result)) => write(&json!({ "jsonrpc": "2.0", "id": id, "result": result }).to_string()),
+            Some(Err((code, text))) => {
+                let error = json!({ "code": code, "message": text });
+                write(&json!({ "jsonrpc": "2.0", "id": id, "error": error }).to_string());
+            }
+        }
+        if method == "session/new" && message["params"]["cwd"] != "." {
+            self.send_commands();
+        }
+    }
+
+    fn acts(&mut self, reply: &str, message: &Value) -> bool {
+        let params = &message["params"];
+        match reply {
+            "starts the MCP server" => self.start_servers(params),
+            "starts the MCP server without env" => {
+                self.breaks.push("mcp-no-env");
+                self.start_servers(params);
+                self.breaks.pop();
+            }
+            "deletes the session" => self.delete(params),
+            _ => return false,
+        }
+        true
+    }
+
+    fn filled(&self, reply: String) -> String {
+        let Some(last) = self.all.iter().rfind(|session| !session.is_deleted) else { return reply };
+        reply.replace("$LAST", &last.id).replace("$CWD", &last.cwd)
+    }
+
+    fn replied(&mut self, message: &Value, response: &Value) {
+        let (method, id) = (message["method"].as_str(), response["result"]["sessionId"].as_str());
+        if let (Some("session/new" | "session/fork"), Some(id)) = (method, id) {
+            self.add(id.to_owned(), &message["params"]);
+        }
+        let params = &message["params"];
+        if let (Some("session/set_mode"), Some(mode)) = (method, params["modeId"].as_str())
+            && let Some(session) = self.all.iter_mut().find(|session| params["sessionId"] == session.id.as_str())
+        {
+            mode.clone_into(&mut session.mode);
+        }
+    }
 }
 
 impl Sessions<'_> {
-    fn is_broken(&self, name: &str) -> bool {
+    fn is(&self, name: &str) -> bool {
         self.breaks.contains(&name)
     }
 
-    fn answer(&mut self, message: &Value) {
-        let Some(id) = message.get("id") else { return };
-        let answer = match message["method"].as_str().unwrap_or_default() {
-            // A response to the agent's own request.
-            "" => return,
-            "initialize" => Ok(json!({
-                "protocolVersion": 1,
-                "agentCapabilities": { "loadSession": true },
-                "agentInfo": { "name": "fake-agent", "version": "1.0.0" },
-                "authMethods": [],
-            })),
-            "session/new" => Ok(self.new_session()),
-            _ => Err((-32601, "Method not found")),
-        };
-        let answer = match answer {
-            Ok(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }),
-            Err((code, text)) => json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": text } }),
-        };
-        write(&answer.to_string());
+    fn result(&mut self, method: &str, params: &Value) -> Answer {
+        let session = params["sessionId"].as_str().and_then(|id| self.all.iter().position(|session| session.id == id));
+        let known = session.filter(|at| !self.all[*at].is_deleted).ok_or(NO_SESSION);
+        Some(match method {
+            "initialize" => Ok(self.initialize()),
+            "session/new" => return self.new_session(params),
+            "session/list" => self.list(params),
+            "session/load" => known.map(|at| self.load(at)),
+            "session/resume" => known.map(|at| self.resume(at)),
+            "session/fork" => known.map(|_| self.fork(params)),
+            "session/close" => known.and_then(|at| self.close(at)),
+            "session/delete" if known.is_err() && self.is("delete-unknown-refused") => Err(NO_SESSION),
+            "session/delete" if known.is_err() && self.is("delete-unknown-fails") => Err((-32603, "Internal error")),
+            "session/delete" => {
+                self.delete(params);
+                Ok(json!({}))
+            }
+            "session/set_mode" => known.and_then(|at| self.set_mode(at, params)),
+            "session/set_config_option" => known.and_then(|at| self.set_option(at, params)),
+            "providers/list" if self.is("hidden-providers") => Ok(json!({ "providers": [] })),
+            _ => Err(NOT_FOUND),
+        })
     }
 
-    fn new_session(&mut self) -> Value {
-        let number = if self.is_broken("same-id") { 0 } else { self.open.len() };
-        let id = format!("session-{number}");
-        self.open.push(id.clone());
+    fn initialize(&self) -> Value {
+        let mut result = json!({
+            "protocolVersion": 1,
+            "agentCapabilities": {
+                "loadSession": true,
+                "sessionCapabilities": {
+                    "list": {}, "delete": {}, "resume": {}, "close": {}, "fork": {}, "additionalDirectories": {},
+                },
+            },
+            "agentInfo": { "name": "fake-agent", "version": "1.0.0" },
+            "authMethods": [],
+        });
+        if self.is("hidden-close") {
+            result["agentCapabilities"]["sessionCapabilities"]["close"] = Value::Null;
+        }
+        result
+    }
+
+    fn add(&mut self, id: String, params: &Value) {
+        let cwd = std::env::current_dir().unwrap().join(params["cwd"].as_str().unwrap_or_default());
+        self.all.push(Session {
+            id,
+            cwd: cwd.to_str().unwrap().to_owned(),
+            directories: params["additionalDirectories"].clone(),
+            mode: "ask".to_owned(),
+            model: "small".to_owned(),
+            is_open: true,
+            is_deleted: false,
+        });
+    }
+
+    fn new_session(&mut self, params: &Value) -> Answer {
+        let is_relative = !Path::new(params["cwd"].as_str().unwrap_or_default()).is_absolute();
+        if is_relative && self.is("relative-silent") {
+            return None;
+        }
+        if is_relative && !self.is("relative-accepted") {
+            return Some(Err(INVALID));
+        }
+        if !params["additionalDirectories"].is_null() && self.is("directories-refused") {
+            return Some(Err(INVALID));
+        }
+        let id = match self.all.len() {
+            _ if self.is("same-id") => "session-0".to_owned(),
+            _ if self.is("id-of-directory") => params["cwd"].to_string(),
+            number => format!("session-{number}"),
+        };
+        self.add(id.clone(), params);
+        self.start_servers(params);
+        let at = self.all.len() - 1;
+        let mut modes = json!({
+            "currentModeId": "ask", "availableModes": [{ "id": "ask", "name": "Ask" }, { "id": "code", "name": "Code" }],
+        });
+        if self.is("mode-not-listed") {
+            modes["availableModes"].as_array_mut().unwrap().remove(0);
+        }
+        if self.is("mode-twice") {
+            let mode = modes["availableModes"][1].clone();
+            modes["availableModes"].as_array_mut().unwrap().push(mode);
+        }
+        let mut options = self.options(at);
+        match () {
+            () if self.is("option-without-value") => drop(options[1].as_object_mut().unwrap().remove("currentValue")),
+            () if self.is("option-null") => options[0]["currentValue"] = Value::Null,
+            () if self.is("value-not-listed") => options[1]["currentValue"] = "huge".into(),
+            () if self.is("option-twice") => options[1]["id"] = "mode".into(),
+            () if self.is("value-twice") => options[1]["options"][1]["value"] = "small".into(),
+            () if self.is("mode-differs") => options[0]["currentValue"] = "code".into(),
+            () => {}
+        }
+        Some(Ok(json!({ "sessionId": id, "modes": modes, "configOptions": options })))
+    }
+
+    fn start_servers(&mut self, params: &Value) {
+        for server in params["mcpServers"].as_array().into_iter().flatten() {
+            let env = match () {
+                () if self.is("mcp-ignored") => return,
+                () if self.is("mcp-no-env") => Vec::new(),
+                () if self.is("mcp-env-cut") => {
+                    let cut = |value: String| value.split(' ').next().unwrap().to_owned();
+                    env_of(server).into_iter().map(|(name, value)| (name, cut(value))).collect()
+                }
+                () => env_of(server),
+            };
+            let mut server = Server::start(server, &env);
+            if !self.is("mcp-only-started") {
+                assert_eq!(server.connect(), ["acp_registry_echo"]);
+            }
+            self.servers.push(server);
+        }
+    }
+
+    fn send_commands(&self) {
+        let Some(session) = self.all.last() else { return };
+        let mut commands = json!([
+            { "name": "test", "description": "Run the tests", "input": null },
+            { "name": "web", "description": "Search", "input": { "hint": "words" } },
+        ]);
+        match () {
+            () if self.is("command-bare") => drop(commands[0].as_object_mut().unwrap().remove("description")),
+            () if self.is("command-input") => commands[1]["input"] = "words".into(),
+            () if self.is("commands-object") => commands = json!({ "test": "Run the tests" }),
+            () if self.is("command-slash") => commands[1]["name"] = "/web".into(),
+            () if self.is("command-twice") => commands[1]["name"] = "test".into(),
+            () => {}
+        }
+        self.update(
+            &session.id,
+            &json!({ "sessionUpdate": "available_commands_update", "availableCommands": commands }),
+        );
+    }
+
+    fn update(&self, session: &str, update: &Value) {
+        let params = json!({ "sessionId": session, "update": update });
+        write(&json!({ "jsonrpc": "2.0", "method": "session/update", "params": params }).to_string());
+    }
+
+    /// One session on each page.
+    fn list(&self, params: &Value) -> Result<Value, (i64, &'static str)> {
+        let filter = params["cwd"].as_str();
+        let of_filter = |session: &&Session| filter.is_none_or(|cwd| session.cwd == cwd || self.is("filter-ignored"));
+        let mut all: Vec<&Session> =
+            self.all.iter().filter(|session| !session.is_deleted || self.is("delete-kept")).filter(of_filter).collect();
+        // Only the last of sessions with the same id.
+        all = all
+            .iter()
+            .enumerate()
+            .filter(|(at, one)| !all[at + 1..].iter().any(|later| later.id == one.id))
+            .map(|(_, one)| *one)
+            .collect();
+        match () {
+            () if self.is("list-empty") => all.clear(),
+            () if self.is("list-late") => drop(all.pop()),
+            () => {}
+        }
+        let at = match params["cursor"].as_str().map(str::parse::<usize>) {
+            None => 0,
+            Some(Ok(at)) if at > 0 && self.is("cursor-refused") => return Err(INVALID),
+            Some(Ok(at)) => at,
+            Some(Err(_)) if self.is("cursor-restarts") => 0,
+            Some(Err(_)) if self.is("cursor-ends") => return Ok(json!({ "sessions": [] })),
+            Some(Err(_)) => return Err(INVALID),
+        };
+        let shown = |session: &&Session| {
+            let cwd = match () {
+                () if self.is("cwd-of-process") => std::env::current_dir().unwrap().to_str().unwrap().to_owned(),
+                () if self.is("cwd-parent") => Path::new(&session.cwd).parent().unwrap().to_str().unwrap().to_owned(),
+                () if self.is("list-relative") => "project".to_owned(),
+                () => session.cwd.clone(),
+            };
+            let mut shown = json!({ "sessionId": session.id, "cwd": cwd, "title": null });
+            if session.directories.is_array() {
+                let others = json!([session.cwd]);
+                shown["additionalDirectories"] =
+                    if self.is("directories-other") { others } else { session.directories.clone() };
+            }
+            shown
+        };
+        let from = if self.is("page-repeats") { at.saturating_sub(1) } else { at };
+        let page: Vec<Value> = all.iter().skip(from).take(at - from + 1).map(shown).collect();
+        if page.is_empty() && filter.is_some() && self.is("filter-null") {
+            return Ok(json!({ "sessions": null }));
+        }
+        let mut result = json!({ "sessions": page });
+        if at + 1 < all.len() {
+            result["nextCursor"] = (at + 1).to_string().into();
+        } else if self.is("cursor-endless") {
+            result["nextCursor"] = all.len().to_string().into();
+        }
+        if self.is("list-object") {
+            result["sessions"] = json!({ "0": page.first() });
+        }
+        Ok(result)
+    }
+
+    fn load(&self, at: usize) -> Value {
+        let text = json!({ "type": "text", "text": "Hello" });
+        if self.is("load-elsewhere") {
+            self.update("session-x", &json!({ "sessionUpdate": "user_message_chunk", "content": text }));
+        }
+        if self.is("load-text") { "loaded".into() } else { json!({ "configOptions": self.options(at) }) }
+    }
+
+    fn resume(&self, at: usize) -> Value {
+        let id = &self.all[at].id;
+        let text = json!({ "type": "text", "text": "Hello" });
+        if self.is("resume-replays") {
+            self.update(id, &json!({ "sessionUpdate": "user_message_chunk", "content": text }));
+        }
+        if self.is("resume-tool-call") {
+            self.update(id, &json!({ "sessionUpdate": "tool_call", "toolCallId": "c", "title": "Read" }));
+        }
+        if self.is("resume-true") { true.into() } else { json!({}) }
+    }
+
+    fn fork(&mut self, params: &Value) -> Value {
+        if self.is("fork-nameless") {
+            return json!({});
+        }
+        if self.is("fork-same") {
+            return json!({ "sessionId": params["sessionId"] });
+        }
+        let id = format!("fork-{}", self.all.len());
+        self.add(id.clone(), params);
         json!({ "sessionId": id })
+    }
+
+    fn close(&mut self, at: usize) -> Result<Value, (i64, &'static str)> {
+        if self.is("close-refused") || !self.all[at].is_open {
+            return Err((-32603, "The session is not open"));
+        }
+        let is_for_all = self.is("close-all");
+        for (other, session) in self.all.iter_mut().enumerate() {
+            session.is_open &= !is_for_all && other != at;
+        }
+        Ok(json!({}))
+    }
+
+    fn delete(&mut self, params: &Value) {
+        let is_other = self.is("delete-other");
+        let mut others = self.all.iter_mut();
+        let meant = others.find(|session| {
+            let is_meant = params["sessionId"] == session.id.as_str();
+            is_meant != is_other && !session.is_deleted
+        });
+        if let Some(session) = meant {
+            session.is_deleted = true;
+        }
+    }
+
+    fn set_mode(&mut self, at: usize, params: &Value) -> Result<Value, (i64, &'static str)> {
+        let mode = params["modeId"].as_str().ok_or(INVALID)?;
+        let is_known = ["ask", "code"].contains(&mode);
+        if (!is_known && !self.is("any-mode") && !self.is("any-mode-silently"))
+            || (mode == "code" && self.is("mode-refused"))
+        {
+            return Err(INVALID);
+        }
+        if is_known && !self.is("mode-apart") {
+            self.all[at].mode = mode.to_owned();
+        }
+        let shown = if self.is("mode-misreported") { "ask" } else { mode };
+        if !self.is("any-mode-silently") {
+            self.update(&self.all[at].id, &json!({ "sessionUpdate": "current_mode_update", "currentModeId": shown }));
+        }
+        Ok(json!({}))
+    }
+
+    fn set_option(&mut self, at: usize, params: &Value) -> Result<Value, (i64, &'static str)> {
+        let value = params["value"].as_str().ok_or(INVALID)?;
+        let session = &mut self.all[at];
+        let is_set = !self.breaks.contains(&"option-not-set");
+        match (params["configId"].as_str(), value) {
+            (Some("mode"), "ask" | "code") if is_set => value.clone_into(&mut session.mode),
+            (Some("model"), "large") if self.breaks.contains(&"value-refused") => return Err(INVALID),
+            (Some("model"), "small" | "large") if is_set => value.clone_into(&mut session.model),
+            (Some("mode"), "ask" | "code") | (Some("model"), "small" | "large") => {}
+            (Some("mode"), _) if self.breaks.contains(&"any-value") => {}
+            (Some("mode"), _) if self.breaks.contains(&"any-value-kept") => value.clone_into(&mut session.mode),
+            (Some("mode" | "model"), _) => return Err(INVALID),
+            (_, _) if self.breaks.contains(&"any-option") => {}
+            (_, _) if self.breaks.contains(&"any-option-empty") => return Ok(json!({ "configOptions": [] })),
+            _ => return Err(INVALID),
+        }
+        let mut options = self.options(at);
+        if self.is("answer-partial") {
+            options.as_array_mut().unwrap().retain(|option| option["id"] == params["configId"]);
+        }
+        if self.is("answer-empty") {
+            return Ok(json!({}));
+        }
+        Ok(json!({ "configOptions": options }))
+    }
+
+    fn options(&self, at: usize) -> Value {
+        let session = &self.all[at];
+        let values = |values: [&str; 2]| values.map(|value| json!({ "value": value, "name": value }));
+        json!([
+            {
+                "id": "mode", "name": "Mode", "category": "mode", "type": "select",
+                "currentValue": session.mode, "options": values(["ask", "code"]),
+            },
+            {
+                "id": "model", "name": "Model", "category": "model", "type": "select",
+                "currentValue": session.model, "options": values(["small", "large"]),
+            },
+        ])
     }
 }

@@ -6,15 +6,22 @@ use std::time::Duration;
 
 use acp_registry::examination::{CHECKS, Check, Examination, Plan, Verdict, examine};
 use acp_registry::handshake::{Options, check};
+use acp_registry::sys::process::Launch;
 
 use crate::agent::{launch, left_with, tag};
 
 /// Examines the fake agent in this case, and asserts that every check has a result and that nothing is left: no process
 /// and no file. `patience` is the time limit for a response.
 pub fn planned(case: &[&str], patience: Duration, plan: &Plan) -> Examination {
+    planned_with(case, patience, plan, |_| ())
+}
+
+/// Like [`planned`], with a changed launch.
+pub fn planned_with(case: &[&str], patience: Duration, plan: &Plan, change: impl FnOnce(&mut Launch)) -> Examination {
     let temporary = tempfile::tempdir().unwrap();
     let tag = tag();
-    let launch = launch(case, &tag);
+    let mut launch = launch(case, &tag);
+    change(&mut launch);
     let mut options = Options::new(temporary.path().to_owned());
     options.timeout = patience * 10;
     options.probe = Some(patience);

@@ -1,8 +1,9 @@
 //! A running agent, as checks use it.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
-use acp_registry_core::sys::process::{Exit, Launch};
+use acp_registry_core::sys::process::{Exit, Home, Launch};
 use acp_registry_core::text::quote;
 use acp_registry_protocol::handshake::{Options, Peer, Silence, StartError, refusal};
 use serde_json::value::RawValue;
@@ -11,11 +12,14 @@ use tokio::time::{Instant, sleep};
 
 use super::client::{Client, Offer, Reply};
 use super::messages::{Answer, Heard, Message, RpcError, Sent};
-use super::session::Access;
+use super::session::{Access, Kept};
 
 /// A method that no agent implements. The protocol reserves names that begin with an underscore for extensions, and
 /// requires a response even to unknown ones.
 pub(super) const PING: &str = "_acp-registry/ping";
+
+/// The directory of projects in the home of an agent.
+const PROJECTS: &str = "projects";
 
 /// The id of a session that no agent has.
 pub(super) const NO_SESSION: &str = "acp-registry-no-such-session";
@@ -43,6 +47,8 @@ impl Trouble {
 /// A started agent.
 pub(super) struct Agent {
     peer: Peer,
+    /// The `acp-registry` executable, which can be an MCP server.
+    pub(super) program: Option<PathBuf>,
     /// Time limit for a response.
     patience: Duration,
     next_id: u64,
@@ -53,6 +59,8 @@ pub(super) struct Agent {
     pub(super) client: Client,
     /// How it opens sessions.
     pub(super) access: Access,
+    /// What several checks use.
+    pub(super) kept: Kept,
     /// Number of responses after the one to `initialize`.
     pub(super) answered: usize,
     pub(super) heard: Heard,
@@ -69,14 +77,21 @@ impl Agent {
         offer: Offer,
         patience: Duration,
     ) -> Result<Self, StartError> {
+        let mut options = options.clone();
+        if options.home == Home::Empty {
+            let readme = |project: &str| (format!("{PROJECTS}/{project}/README.md"), "# A project\n".to_owned());
+            options.files.extend(["first", "second"].map(readme));
+        }
         Ok(Self {
-            peer: Peer::start(launch, options).await?,
+            peer: Peer::start(launch, &options).await?,
+            program: launch.launcher.clone(),
             patience,
             next_id: 1,
             sent: Sent::default(),
             answers: Vec::new(),
             client: Client::new(offer),
             access: Access::default(),
+            kept: Kept::default(),
             answered: 0,
             heard: Heard::default(),
             initialized: Ok(Value::Null),
@@ -90,8 +105,16 @@ impl Agent {
     }
 
     /// The directory for sessions.
-    pub(super) fn work(&self) -> std::path::PathBuf {
+    pub(super) fn work(&self) -> PathBuf {
         self.peer.work()
+    }
+
+    /// A directory with one file, for sessions that must not be in the [work directory](Self::work): `first` or `second`.
+    pub(super) fn project(&self, name: &str) -> Result<PathBuf, Trouble> {
+        let path = self.peer.directory().join("home").join(PROJECTS).join(name);
+        let reason =
+            || Trouble::NotExercised("the agent has no private home, in which the project would be".to_owned());
+        path.is_dir().then_some(path).ok_or_else(reason)
     }
 
     /// The directory that was created for the agent. Its name differs between runs.

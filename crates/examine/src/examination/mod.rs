@@ -18,12 +18,17 @@ mod agent;
 mod check;
 mod checks;
 mod client;
+mod config;
 mod demand;
 mod engine;
+mod forms;
+mod kind;
 mod level;
+mod listing;
 mod messages;
 mod plan;
 mod result;
+mod server;
 mod session;
 mod shape;
 

@@ -9,6 +9,8 @@ use tokio::time::Instant;
 
 use super::agent::{Agent, Trouble, silent};
 use super::messages::{Answer, RpcError};
+use super::server::McpServer;
+use crate::mcp::Record;
 
 /// The key with which agents use the scripted model. It is no secret: the model accepts any.
 pub(super) const KEY: &str = "acp-registry-no-key";
@@ -18,6 +20,12 @@ const OPENS: u32 = 3;
 
 /// Time limit for a turn, as a multiple of the patience.
 const TURN: u32 = 4;
+
+/// Time limit for a connection to an MCP server after a session was opened.
+const CONNECTS: Duration = Duration::from_secs(4);
+
+/// Time limit for commands after a session was opened.
+const COMMANDS: Duration = Duration::from_millis(1500);
 
 /// Maximum number of authentication methods to try.
 const TRIED: usize = 3;
@@ -55,6 +63,15 @@ pub(super) struct Session {
     pub(super) result: Value,
 }
 
+/// What checks share, because it takes a while to make: each is from one session of this instance, which no check may
+/// change.
+#[derive(Debug, Default)]
+pub(super) struct Kept {
+    session: Option<Session>,
+    mcp_server: Option<McpServer>,
+    commands: Option<Value>,
+}
+
 impl Agent {
     /// Time limit for a turn.
     pub(super) fn turn_limit(&self) -> Duration {
@@ -83,6 +100,59 @@ impl Agent {
         self.open_session_with(&params).await
     }
 
+    /// A session in the work directory, which other checks use too.
+    pub(super) async fn any_session(&mut self) -> Result<Session, Trouble> {
+        if self.kept.session.is_none() {
+            self.kept.session = Some(self.open_session().await?);
+        }
+        // It was just opened.
+        self.kept.session.clone().ok_or_else(|| Trouble::NotExercised("no session is open".to_owned()))
+    }
+
+    /// What the MCP server of a session has recorded: once the agent has sent it `initialize`, or after [`CONNECTS`].
+    pub(super) async fn mcp_session(&mut self) -> Result<Record, Trouble> {
+        if let Some(server) = &self.kept.mcp_server {
+            return Ok(self.recorded(server));
+        }
+        let server = self.mcp_server("session")?;
+        self.any_session().await?;
+        let mut params = self.session_params();
+        params["mcpServers"] = json!([server.params]);
+        if let Err(error) = self.new_session(&params).await? {
+            let error = error.describe();
+            return Err(Trouble::Fail(format!("answers `session/new` with an MCP server in it with {error}")));
+        }
+        let limit = CONNECTS.min(self.patience());
+        let record = self.recorded_when(&server, limit, |record| record.has("initialize")).await;
+        self.kept.mcp_server = Some(server);
+        Ok(record)
+    }
+
+    /// The `availableCommands` of the first update about commands in a session.
+    pub(super) async fn commands(&mut self) -> Result<Value, Trouble> {
+        if let Some(commands) = &self.kept.commands {
+            return Ok(commands.clone());
+        }
+        let session = self.open_session().await?;
+        let find = |agent: &Self| {
+            let mut updates = agent.client.updates_of(&session.id);
+            let update = updates.find(|update| update.kind() == "available_commands_update")?;
+            Some(update.update["availableCommands"].clone())
+        };
+        // Silence means that there are none.
+        let _ = self.read_until(Instant::now() + COMMANDS, |agent| find(agent).is_some()).await;
+        self.kept.commands = find(self);
+        let reason = || Trouble::NotExercised("the agent sends no `available_commands_update`".to_owned());
+        self.kept.commands.clone().ok_or_else(reason)
+    }
+
+    /// Sends `session/load` or a method with the same parameters, for a session in the work directory.
+    pub(super) async fn reopen(&mut self, method: &str, session: &str) -> Result<Answer, Trouble> {
+        let mut params = self.session_params();
+        params["sessionId"] = session.into();
+        self.ask_within(method, &params, self.patience() * OPENS).await
+    }
+
     /// Opens a session. If the agent refuses, the check is not exercised.
     pub(super) async fn open_session_with(&mut self, params: &Value) -> Result<Session, Trouble> {
         if let Some(reason) = &self.access.closed {
@@ -102,7 +172,10 @@ impl Agent {
                 } else {
                     format!("the agent answers `session/new` with {}", error.describe())
                 };
-                self.access.closed = Some(reason.clone());
+                // Other parameters may be the cause.
+                if *params == self.session_params() {
+                    self.access.closed = Some(reason.clone());
+                }
                 Err(Trouble::NotExercised(reason))
             }
         }

@@ -1,106 +1,10 @@
-//! Validates messages against the published schema of version 1: required members and their types. Unknown members are
-//! allowed, and every object may have `_meta`.
+//! Validates messages against the published schema of version 1.
 
 use acp_registry_core::text::quote;
 use serde_json::Value;
 
-/// Type of a value.
-#[derive(Clone, Copy)]
-enum Kind {
-    Bool,
-    Text,
-    /// A string or `null`.
-    Note,
-    Version,
-    Object(&'static [Member]),
-    /// An object or `null`.
-    Maybe(&'static [Member]),
-    List(&'static Kind),
-}
-
-use Kind::{Bool, List, Maybe, Note, Object, Text, Version};
-
-/// A member of an object.
-#[derive(Clone, Copy)]
-struct Member {
-    name: &'static str,
-    is_required: bool,
-    kind: Kind,
-}
-
-const fn wanted(name: &'static str, kind: Kind) -> Member {
-    Member { name, is_required: true, kind }
-}
-
-const fn optional(name: &'static str, kind: Kind) -> Member {
-    Member { name, is_required: false, kind }
-}
-
-const CAPABILITIES: Kind = Object(&[
-    optional("loadSession", Bool),
-    optional(
-        "promptCapabilities",
-        Object(&[optional("image", Bool), optional("audio", Bool), optional("embeddedContext", Bool)]),
-    ),
-    optional("mcpCapabilities", Object(&[optional("http", Bool), optional("sse", Bool)])),
-    optional(
-        "sessionCapabilities",
-        Object(&[
-            optional("list", Maybe(&[])),
-            optional("delete", Maybe(&[])),
-            optional("additionalDirectories", Maybe(&[])),
-            optional("resume", Maybe(&[])),
-            optional("close", Maybe(&[])),
-        ]),
-    ),
-    optional("auth", Object(&[optional("logout", Maybe(&[]))])),
-]);
-
-const AUTH_METHOD: Kind = Object(&[wanted("id", Text), wanted("name", Text), optional("description", Note)]);
-
-const INITIALIZE: Kind = Object(&[
-    wanted("protocolVersion", Version),
-    optional("agentCapabilities", CAPABILITIES),
-    optional("authMethods", List(&AUTH_METHOD)),
-    optional("agentInfo", Maybe(&[wanted("name", Text), wanted("version", Text), optional("title", Note)])),
-]);
-
-const MODES: &[Member] = &[
-    wanted("currentModeId", Text),
-    wanted("availableModes", List(&Object(&[wanted("id", Text), wanted("name", Text), optional("description", Note)]))),
-];
-
-/// The results of requests, by method.
-const RESULTS: &[(&str, Kind)] = &[
-    ("session/new", Object(&[wanted("sessionId", Text), optional("modes", Maybe(MODES))])),
-    ("session/load", Maybe(&[optional("modes", Maybe(MODES))])),
-    ("session/prompt", Object(&[wanted("stopReason", Text)])),
-    ("authenticate", Maybe(&[])),
-];
-
-const SESSION: Member = wanted("sessionId", Text);
-
-const TERMINAL: Kind = Object(&[SESSION, wanted("terminalId", Text)]);
-
-/// The parameters of agents' requests and notifications, by method.
-const PARAMS: &[(&str, Kind)] = &[
-    ("session/update", Object(&[SESSION, wanted("update", Object(&[wanted("sessionUpdate", Text)]))])),
-    (
-        "session/request_permission",
-        Object(&[
-            SESSION,
-            wanted("toolCall", Object(&[wanted("toolCallId", Text)])),
-            wanted("options", List(&Object(&[wanted("optionId", Text), wanted("name", Text), wanted("kind", Text)]))),
-        ]),
-    ),
-    ("fs/read_text_file", Object(&[SESSION, wanted("path", Text)])),
-    ("fs/write_text_file", Object(&[SESSION, wanted("path", Text), wanted("content", Text)])),
-    ("terminal/create", Object(&[SESSION, wanted("command", Text)])),
-    ("terminal/output", TERMINAL),
-    ("terminal/release", TERMINAL),
-    ("terminal/wait_for_exit", TERMINAL),
-    ("terminal/kill", TERMINAL),
-];
+use super::forms::{INITIALIZE, PARAMS, RESULTS};
+use super::kind::{Kind, problem};
 
 fn find(table: &[(&str, Kind)], method: &str) -> Option<Kind> {
     table.iter().find(|(name, _)| *name == method).map(|(_, kind)| *kind)
@@ -165,34 +69,6 @@ fn answer(message: &Value, method: Option<&str>) -> Option<String> {
 
 fn is_id(id: &Value) -> bool {
     id.is_string() || id.is_i64() || id.is_null()
-}
-
-/// The first violation in a value, if any, with its place.
-fn problem(value: &Value, kind: Kind, place: &str) -> Option<String> {
-    let not = |what: &str| Some(format!("{} is not {what}", quote(place)));
-    match kind {
-        Bool if !value.is_boolean() => not("a boolean"),
-        Text if !value.is_string() => not("a string"),
-        Note if !value.is_string() && !value.is_null() => not("a string"),
-        Version if value.as_u64().is_none_or(|number| number > 65_535) => not("an integer from 0 to 65535"),
-        Bool | Text | Note | Version => None,
-        Maybe(_) if value.is_null() => None,
-        Object(members) | Maybe(members) => {
-            let Value::Object(found) = value else { return not("an object") };
-            if found.get("_meta").is_some_and(|meta| !meta.is_object() && !meta.is_null()) {
-                return Some(format!("{} is not an object", quote(&format!("{place}._meta"))));
-            }
-            members.iter().find_map(|member| match found.get(member.name) {
-                Some(value) => problem(value, member.kind, &format!("{place}.{}", member.name)),
-                None if member.is_required => Some(format!("{} has no {}", quote(place), quote(member.name))),
-                None => None,
-            })
-        }
-        List(of) => {
-            let Value::Array(items) = value else { return not("an array") };
-            items.iter().enumerate().find_map(|(at, item)| problem(item, *of, &format!("{place}[{at}]")))
-        }
-    }
 }
 
 #[cfg(test)]
@@ -283,7 +159,15 @@ mod tests {
             (
                 r#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{}}}"#,
                 None,
-                Some("`session/update`: `params.update` has no `sessionUpdate`"),
+                Some("`session/update`: `params.update` has no string `sessionUpdate`"),
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":1,"result":{"stopReason":"done"}}"#,
+                Some("session/prompt"),
+                Some(
+                    "the answer to `session/prompt`: `result.stopReason` is none of end_turn, max_tokens, \
+                     max_turn_requests, refusal, cancelled",
+                ),
             ),
             (
                 r#"{"jsonrpc":"2.0","id":1,"result":{}}"#,

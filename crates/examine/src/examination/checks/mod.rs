@@ -56,7 +56,9 @@ mod tests {
             for text in [check.why, check.fix] {
                 assert!(text.len() > 10 && text.ends_with('.'), "{}: {text:?} must be whole sentences", check.id);
             }
-            let pages = if check.level == Level::Drafts { "rfds/" } else { "protocol/v1/" };
+            // Forks of sessions are announced by agents, but only proposed for the protocol.
+            let is_draft = check.level == Level::Drafts || check.id == "sessions/fork";
+            let pages = if is_draft { "rfds/" } else { "protocol/v1/" };
             assert!(check.spec.starts_with(pages), "{}", check.id);
             for exchange in [check.fails, check.passes] {
                 for line in exchange.lines() {

@@ -1,0 +1,34 @@
+use serde_json::json;
+
+use crate::examination::agent::{Agent, Trouble};
+use crate::examination::check::{Check, Force, Run, Setup};
+use crate::examination::level::Level;
+
+pub(super) static CHECK: Check = Check {
+    id: "sessions/close",
+    level: Level::Sessions,
+    force: Force::Must,
+    spec: "protocol/v1/session-setup",
+    summary: "closes a session that is open, and no other",
+    why: "The agent must cancel the work of a session that is closed, and free its resources. It may return an error \
+          only if the session does not exist or is not active.",
+    fix: "Answer `session/close` with an empty object, and keep other sessions open.",
+    fails: r#"client {"jsonrpc":"2.0","id":2,"method":"session/close","params":{"sessionId":"$ID"}}
+agent {"jsonrpc":"2.0","id":2,"error":{"code":-32603,"message":"Internal error"}}"#,
+    passes: r#"client {"jsonrpc":"2.0","id":2,"method":"session/close","params":{"sessionId":"$ID"}}
+agent {"jsonrpc":"2.0","id":2,"result":{}}"#,
+    run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
+};
+
+async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+    agent.needs("/sessionCapabilities/close")?;
+    let (first, second) = (agent.open_session().await?, agent.open_session().await?);
+    let two = [(&first, "an open session"), (&second, "an open session, after another was closed")];
+    // Sessions with the same id are another violation.
+    for (session, which) in two.into_iter().take(if first.id == second.id { 1 } else { 2 }) {
+        if let Err(error) = agent.ask("session/close", &json!({ "sessionId": session.id })).await? {
+            return Err(Trouble::Fail(format!("answers `session/close` for {which} with {}", error.describe())));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,39 @@
+use std::collections::BTreeSet;
+
+use acp_registry_core::text::quote;
+
+use crate::examination::agent::{Agent, Trouble};
+use crate::examination::check::{Check, Force, Run, Setup};
+use crate::examination::level::Level;
+
+pub(super) static CHECK: Check = Check {
+    id: "sessions/command-names",
+    level: Level::Sessions,
+    force: Force::Observed,
+    spec: "protocol/v1/slash-commands",
+    summary: "gives each command a name of its own, without a slash",
+    why: "Users call a command by a slash and its name, such as `/web`. With a name that begins with a slash, clients \
+          show two of them, and the second of two commands with the same name cannot be called.",
+    fix: "Send the name without the slash that users type, and each name once.",
+    fails: r#"client {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"$WORK","mcpServers":[]}}
+agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"$NEW"}}
+agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$LAST","update":{"sessionUpdate":"available_commands_update","availableCommands":[{"name":"/test","description":"Run the tests"}]}}}"#,
+    passes: r#"client {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"$WORK","mcpServers":[]}}
+agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"$NEW"}}
+agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$LAST","update":{"sessionUpdate":"available_commands_update","availableCommands":[{"name":"test","description":"Run the tests"}]}}}"#,
+    run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
+};
+
+async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+    let commands = agent.commands().await?;
+    let mut seen = BTreeSet::new();
+    for name in commands.as_array().into_iter().flatten().filter_map(|command| command["name"].as_str()) {
+        if name.is_empty() || name.starts_with('/') {
+            return Err(Trouble::Fail(format!("sends a command with the name {}", quote(name))));
+        }
+        if !seen.insert(name) {
+            return Err(Trouble::Fail(format!("sends two commands with the name {}", quote(name))));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,44 @@
+use acp_registry_core::text::quote;
+
+use crate::examination::agent::{Agent, Trouble};
+use crate::examination::check::{Check, Force, Run, Setup};
+use crate::examination::level::Level;
+
+pub(super) static CHECK: Check = Check {
+    id: "sessions/commands",
+    level: Level::Sessions,
+    force: Force::Must,
+    spec: "protocol/v1/slash-commands",
+    summary: "describes its commands in the form of the schema",
+    why: "The schema requires a name and a description of each command in `available_commands_update`. One command \
+          that clients cannot parse makes all of them unavailable.",
+    fix: "Send `availableCommands` as an array of objects with `name` and `description`, and `input`, if any, with \
+          `hint`.",
+    fails: r#"client {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"$WORK","mcpServers":[]}}
+agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"$NEW"}}
+agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$LAST","update":{"sessionUpdate":"available_commands_update","availableCommands":[{"name":"test"}]}}}"#,
+    passes: r#"client {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"$WORK","mcpServers":[]}}
+agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"$NEW"}}
+agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$LAST","update":{"sessionUpdate":"available_commands_update","availableCommands":[{"name":"test","description":"Run the tests"}]}}}"#,
+    run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
+};
+
+async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+    let commands = agent.commands().await?;
+    let Some(commands) = commands.as_array() else {
+        return Err(Trouble::Fail("sends commands without an array `availableCommands`".to_owned()));
+    };
+    for command in commands {
+        let Some(name) = command["name"].as_str() else {
+            return Err(Trouble::Fail("sends a command without a `name`".to_owned()));
+        };
+        if !command["description"].is_string() {
+            return Err(Trouble::Fail(format!("sends the command {} without a `description`", quote(name))));
+        }
+        let input = &command["input"];
+        if !input.is_null() && !input["hint"].is_string() {
+            return Err(Trouble::Fail(format!("sends the command {} with an `input` without a `hint`", quote(name))));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,28 @@
+use acp_registry_core::text::quote;
+
+use crate::examination::agent::{Agent, Trouble};
+use crate::examination::check::{Check, Force, Run, Setup};
+use crate::examination::level::Level;
+
+pub(super) static CHECK: Check = Check {
+    id: "sessions/config-options",
+    level: Level::Sessions,
+    force: Force::Must,
+    spec: "protocol/v1/session-config-options",
+    summary: "has a value for each configuration option",
+    why: "Agents must always provide a default value for every option, since clients may show no option, or set none.",
+    fix: "Set `currentValue` in every element of `configOptions`.",
+    fails: r#"client {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"$WORK","mcpServers":[]}}
+agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"$NEW","configOptions":[{"id":"mode","name":"Mode","category":"mode","type":"select","options":[{"value":"ask","name":"Ask"},{"value":"code","name":"Code"}]}]}}"#,
+    passes: r#"client {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"$WORK","mcpServers":[]}}
+agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"$NEW","configOptions":[{"id":"mode","name":"Mode","category":"mode","type":"select","currentValue":"ask","options":[{"value":"ask","name":"Ask"},{"value":"code","name":"Code"}]}]}}"#,
+    run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
+};
+
+async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+    let options = agent.any_session().await?.options()?;
+    match options.iter().find(|option| option.current.is_null()) {
+        Some(option) => Err(Trouble::Fail(format!("has no value for its option {}", quote(&option.id)))),
+        None => Ok(()),
+    }
+}

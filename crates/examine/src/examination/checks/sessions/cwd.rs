@@ -1,0 +1,38 @@
+use std::path::Path;
+
+use acp_registry_core::text::quote;
+
+use crate::examination::agent::{Agent, Trouble};
+use crate::examination::check::{Check, Force, Run, Setup};
+use crate::examination::level::Level;
+
+pub(super) static CHECK: Check = Check {
+    id: "sessions/cwd",
+    level: Level::Sessions,
+    force: Force::Must,
+    spec: "protocol/v1/session-setup",
+    summary: "uses the working directory that the client gives",
+    why: "The `cwd` of a session must be used regardless of where the agent was started. The check opens a session in \
+          another directory, and looks it up in `session/list`.",
+    fix: "Store the `cwd` of `session/new` with the session, and never fall back to the directory of the process.",
+    fails: r#"client {"jsonrpc":"2.0","id":2,"method":"session/list","params":{}}
+agent {"jsonrpc":"2.0","id":2,"result":{"sessions":[{"sessionId":"$LAST","cwd":"/"}]}}"#,
+    passes: r#"client {"jsonrpc":"2.0","id":2,"method":"session/list","params":{}}
+agent {"jsonrpc":"2.0","id":2,"result":{"sessions":[{"sessionId":"$LAST","cwd":"$CWD"}]}}"#,
+    run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
+};
+
+async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+    agent.needs("/sessionCapabilities/list")?;
+    let project = agent.project("first")?;
+    let mut params = agent.session_params();
+    params["cwd"] = project.to_string_lossy().into();
+    let session = agent.open_session_with(&params).await?;
+    let listed = agent.listed_or_unable(&session.id).await?;
+    let directory = listed["cwd"].as_str().unwrap_or_default();
+    if Path::new(directory) == project || Path::new(directory).canonicalize().ok() == project.canonicalize().ok() {
+        return Ok(());
+    }
+    let (directory, project) = (quote(directory), quote(&project.to_string_lossy()));
+    Err(Trouble::Fail(format!("lists a session with the `cwd` {directory} that was opened with {project}")))
+}

@@ -1,0 +1,45 @@
+use serde_json::json;
+
+use crate::examination::agent::{Agent, Trouble};
+use crate::examination::check::{Check, Force, Run, Setup};
+use crate::examination::level::Level;
+
+pub(super) static CHECK: Check = Check {
+    id: "sessions/delete",
+    level: Level::Sessions,
+    force: Force::Observed,
+    spec: "protocol/v1/session-delete",
+    summary: "no longer lists a session that was deleted",
+    why: "Deleted sessions no longer appear in the results of `session/list`. How an agent deletes a session that is \
+          active is left to it, so the check closes the session first, if the agent can.",
+    fix: "Remove the session from the list before answering `session/delete`.",
+    fails: r#"client {"jsonrpc":"2.0","id":2,"method":"session/delete","params":{"sessionId":"$ID"}}
+agent {"jsonrpc":"2.0","id":2,"result":{}}
+client {"jsonrpc":"2.0","id":2,"method":"session/list","params":{}}
+agent {"jsonrpc":"2.0","id":2,"result":{"sessions":[{"sessionId":"$LAST","cwd":"$CWD"}]}}"#,
+    passes: r#"client {"jsonrpc":"2.0","id":2,"method":"session/delete","params":{"sessionId":"$ID"}}
+agent deletes the session
+agent {"jsonrpc":"2.0","id":2,"result":{}}"#,
+    run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
+};
+
+async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+    agent.needs("/sessionCapabilities/delete")?;
+    let session = agent.open_session().await?;
+    agent.listed_or_unable(&session.id).await?;
+    let params = json!({ "sessionId": session.id });
+    let is_closed =
+        agent.advertises("/sessionCapabilities/close") && agent.ask("session/close", &params).await?.is_ok();
+    if let Err(error) = agent.ask("session/delete", &params).await? {
+        let text = format!("answers `session/delete` with {}", error.describe());
+        return Err(if is_closed {
+            Trouble::Fail(text)
+        } else {
+            Trouble::NotExercised(format!("the agent {text}, for a session that is active"))
+        });
+    }
+    match agent.listed_now(&session.id).await? {
+        None => Ok(()),
+        Some(_) => Err(Trouble::Fail("lists a session after `session/delete`".to_owned())),
+    }
+}

@@ -1,0 +1,33 @@
+use crate::examination::agent::{Agent, Trouble};
+use crate::examination::check::{Check, Force, Run, Setup};
+use crate::examination::level::Level;
+
+pub(super) static CHECK: Check = Check {
+    id: "sessions/fork",
+    level: Level::Sessions,
+    force: Force::Observed,
+    spec: "rfds/session-fork",
+    summary: "gives a fork of a session an id of its own",
+    why: "A fork is a new session based on an existing one, so that further messages do not change the original. \
+          Agents may refuse to fork a session.",
+    fix: "Answer `session/fork` with a new `sessionId`.",
+    fails: r#"client {"jsonrpc":"2.0","id":2,"method":"session/fork","params":{"sessionId":"$ID","cwd":"$WORK","mcpServers":[]}}
+agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"$SESSION"}}"#,
+    passes: r#"client {"jsonrpc":"2.0","id":2,"method":"session/fork","params":{"sessionId":"$ID","cwd":"$WORK","mcpServers":[]}}
+agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"$NEW"}}"#,
+    run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
+};
+
+async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+    agent.needs("/sessionCapabilities/fork")?;
+    let session = agent.any_session().await?;
+    let result = agent.reopen("session/fork", &session.id).await?.map_err(|error| {
+        let error = error.describe();
+        Trouble::NotExercised(format!("the agent answers `session/fork` before the first prompt with {error}"))
+    })?;
+    match result["sessionId"].as_str() {
+        None | Some("") => Err(Trouble::Fail("answers `session/fork` without a `sessionId`".to_owned())),
+        Some(id) if id == session.id => Err(Trouble::Fail("gives a fork the id of its original".to_owned())),
+        Some(_) => Ok(()),
+    }
+}

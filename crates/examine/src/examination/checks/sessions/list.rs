@@ -1,0 +1,28 @@
+use serde_json::json;
+
+use crate::examination::agent::{Agent, Trouble};
+use crate::examination::check::{Check, Force, Run, Setup};
+use crate::examination::level::Level;
+
+pub(super) static CHECK: Check = Check {
+    id: "sessions/list",
+    level: Level::Sessions,
+    force: Force::Must,
+    spec: "protocol/v1/session-list",
+    summary: "lists its sessions",
+    why: "The agent must answer `session/list` with a list of sessions. The id of each is required, and its `cwd` is \
+          always an absolute path.",
+    fix: "Answer `session/list` with `sessions`: an array, empty if there are none, of objects with `sessionId` and \
+          `cwd`.",
+    fails: r#"client {"jsonrpc":"2.0","id":2,"method":"session/list","params":{}}
+agent {"jsonrpc":"2.0","id":2,"result":{"sessions":[{"sessionId":"$LAST","cwd":"project"}]}}"#,
+    passes: r#"client {"jsonrpc":"2.0","id":2,"method":"session/list","params":{}}
+agent {"jsonrpc":"2.0","id":2,"result":{"sessions":[{"sessionId":"$LAST","cwd":"$CWD"}]}}"#,
+    run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
+};
+
+async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+    agent.needs("/sessionCapabilities/list")?;
+    agent.any_session().await?;
+    agent.page(&json!({})).await?.map(|_| ()).map_err(Trouble::Fail)
+}

@@ -1,0 +1,29 @@
+use serde_json::json;
+
+use crate::examination::agent::{Agent, Trouble, refused};
+use crate::examination::check::{Check, Force, Run, Setup};
+use crate::examination::config::UNKNOWN;
+use crate::examination::level::Level;
+
+pub(super) static CHECK: Check = Check {
+    id: "sessions/list-cursor",
+    level: Level::Sessions,
+    force: Force::Should,
+    spec: "protocol/v1/session-list",
+    summary: "refuses an invalid cursor",
+    why: "Agents should return an error if a cursor is invalid. A client that receives the first page instead lists \
+          sessions twice.",
+    fix: "Answer `session/list` with error -32602 if the cursor was not issued by the agent.",
+    fails: r#"client {"jsonrpc":"2.0","id":2,"method":"session/list","params":{"cursor":"acp-registry-unknown"}}
+agent {"jsonrpc":"2.0","id":2,"result":{"sessions":[]}}"#,
+    passes: r#"client {"jsonrpc":"2.0","id":2,"method":"session/list","params":{"cursor":"acp-registry-unknown"}}
+agent {"jsonrpc":"2.0","id":2,"error":{"code":-32602,"message":"Invalid params: unknown cursor"}}"#,
+    run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
+};
+
+async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+    agent.needs("/sessionCapabilities/list")?;
+    agent.any_session().await?;
+    let answer = agent.ask("session/list", &json!({ "cursor": UNKNOWN })).await?;
+    refused(&answer, "an invalid cursor")
+}

@@ -1,0 +1,36 @@
+use acp_registry_core::text::quote;
+use serde_json::json;
+
+use crate::examination::agent::{Agent, Trouble};
+use crate::examination::check::{Check, Force, Run, Setup};
+use crate::examination::level::Level;
+
+pub(super) static CHECK: Check = Check {
+    id: "sessions/list-filter",
+    level: Level::Sessions,
+    force: Force::Must,
+    spec: "protocol/v1/session-list",
+    summary: "lists only the sessions of the directory that the client asks for",
+    why: "With `cwd`, only sessions with a matching one are returned. When there are none, the agent must return an \
+          empty array.",
+    fix: "Compare the `cwd` of the request with that of each session, and return an empty `sessions` array if none \
+          matches.",
+    fails: r#"client {"jsonrpc":"2.0","id":2,"method":"session/list","params":{"cwd":"$PROJECT"}}
+agent {"jsonrpc":"2.0","id":2,"result":{"sessions":[{"sessionId":"s1","cwd":"/home/user/another-project"}]}}"#,
+    passes: r#"client {"jsonrpc":"2.0","id":2,"method":"session/list","params":{"cwd":"$PROJECT"}}
+agent {"jsonrpc":"2.0","id":2,"result":{"sessions":[]}}"#,
+    run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
+};
+
+async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+    agent.needs("/sessionCapabilities/list")?;
+    agent.any_session().await?;
+    agent.sessions().await?;
+    // No check opens a session in it.
+    let project = agent.project("second")?;
+    let filter = json!({ "cwd": project.to_string_lossy() });
+    let page = agent.page(&filter).await?.map_err(|text| Trouble::Fail(format!("{text}, for one `cwd`")))?;
+    let Some(other) = page.sessions.first() else { return Ok(()) };
+    let other = quote(other["cwd"].as_str().unwrap_or_default());
+    Err(Trouble::Fail(format!("lists a session of {other} when asked for those of another directory")))
+}

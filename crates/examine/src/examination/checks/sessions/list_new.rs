@@ -1,0 +1,28 @@
+use crate::examination::agent::{Agent, Trouble};
+use crate::examination::check::{Check, Force, Run, Setup};
+use crate::examination::level::Level;
+
+pub(super) static CHECK: Check = Check {
+    id: "sessions/list-new",
+    level: Level::Sessions,
+    force: Force::Observed,
+    spec: "protocol/v1/session-list",
+    summary: "lists a session as soon as it is open",
+    why: "`session/list` lets clients discover the sessions that the agent knows. Many agents store a session at its \
+          first prompt; until then, a client that restarts cannot find it.",
+    fix: "Store a session when it is created.",
+    fails: r#"client {"jsonrpc":"2.0","id":2,"method":"session/list","params":{}}
+agent {"jsonrpc":"2.0","id":2,"result":{"sessions":[]}}"#,
+    passes: r#"client {"jsonrpc":"2.0","id":2,"method":"session/list","params":{}}
+agent {"jsonrpc":"2.0","id":2,"result":{"sessions":[{"sessionId":"$LAST","cwd":"$CWD"}]}}"#,
+    run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
+};
+
+async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+    agent.needs("/sessionCapabilities/list")?;
+    let session = agent.open_session().await?;
+    match agent.listed(&session.id).await? {
+        Some(_) => Ok(()),
+        None => Err(Trouble::Fail("does not list a session before its first prompt".to_owned())),
+    }
+}

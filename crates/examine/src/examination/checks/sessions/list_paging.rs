@@ -1,0 +1,57 @@
+use std::collections::BTreeSet;
+
+use acp_registry_core::text::quote;
+use serde_json::json;
+
+use crate::examination::agent::{Agent, Trouble};
+use crate::examination::check::{Check, Force, Run, Setup};
+use crate::examination::level::Level;
+use crate::examination::listing::PAGES;
+
+pub(super) static CHECK: Check = Check {
+    id: "sessions/list-paging",
+    level: Level::Sessions,
+    force: Force::Must,
+    spec: "protocol/v1/session-list",
+    summary: "lists further sessions on further pages",
+    why: "The agent must answer with a list of sessions on every page. If there are more, `nextCursor` leads to the \
+          next page; its absence is the end. A cursor that leads back makes clients read without end.",
+    fix: "Return a `nextCursor` that continues after the last session of the page, and none on the last page.",
+    fails: r#"client {"jsonrpc":"2.0","id":2,"method":"session/list","params":{}}
+agent {"jsonrpc":"2.0","id":2,"result":{"sessions":[{"sessionId":"$LAST","cwd":"$CWD"}],"nextCursor":"2"}}
+client {"jsonrpc":"2.0","id":2,"method":"session/list","params":{"cursor":"2"}}
+agent {"jsonrpc":"2.0","id":2,"result":{"sessions":[{"sessionId":"$LAST","cwd":"$CWD"}]}}"#,
+    passes: r#"client {"jsonrpc":"2.0","id":2,"method":"session/list","params":{}}
+agent {"jsonrpc":"2.0","id":2,"result":{"sessions":[{"sessionId":"$LAST","cwd":"$CWD"}],"nextCursor":"2"}}
+client {"jsonrpc":"2.0","id":2,"method":"session/list","params":{"cursor":"2"}}
+agent {"jsonrpc":"2.0","id":2,"result":{"sessions":[{"sessionId":"s1","cwd":"/home/user/project"}]}}"#,
+    run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
+};
+
+async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+    agent.needs("/sessionCapabilities/list")?;
+    agent.any_session().await?;
+    agent.open_session().await?;
+    let (mut ids, mut cursors, mut params) = (BTreeSet::new(), BTreeSet::new(), json!({}));
+    for number in 1..=PAGES {
+        let page = match agent.page(&params).await? {
+            Ok(page) => page,
+            Err(text) if number == 1 => return Err(Trouble::NotExercised(format!("the agent {text}"))),
+            Err(text) => return Err(Trouble::Fail(format!("{text}, for the `nextCursor` of the page before"))),
+        };
+        for id in page.sessions.iter().filter_map(|session| session["sessionId"].as_str()) {
+            if !ids.insert(id.to_owned()) {
+                return Err(Trouble::Fail(format!("lists the session {} twice", quote(id))));
+            }
+        }
+        let Some(cursor) = page.next else {
+            let reason = || Trouble::NotExercised("all sessions are on the first page".to_owned());
+            return if number == 1 { Err(reason()) } else { Ok(()) };
+        };
+        params = json!({ "cursor": cursor });
+        if !cursors.insert(cursor) {
+            return Err(Trouble::Fail("returns the same `nextCursor` twice".to_owned()));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,51 @@
+use acp_registry_core::text::quote;
+
+use crate::examination::agent::{Agent, Trouble};
+use crate::examination::check::{Check, Force, Run, Setup};
+use crate::examination::level::Level;
+
+pub(super) static CHECK: Check = Check {
+    id: "sessions/load",
+    level: Level::Sessions,
+    force: Force::Must,
+    spec: "protocol/v1/session-setup",
+    summary: "loads a session",
+    why: "The agent must replay the conversation in the session that is loaded, and then respond. The check loads a \
+          session without messages: nothing is to be replayed, but a response has to come.",
+    fix: "Answer `session/load` with an object, or `null`, after the updates, which carry the id of the loaded \
+          session.",
+    fails: r#"client {"jsonrpc":"2.0","id":2,"method":"session/load","params":{"sessionId":"$ID","cwd":"$WORK","mcpServers":[]}}
+agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"another-session","update":{"sessionUpdate":"user_message_chunk","content":{"type":"text","text":"Hello"}}}}
+agent {"jsonrpc":"2.0","id":2,"result":null}"#,
+    passes: r#"client {"jsonrpc":"2.0","id":2,"method":"session/load","params":{"sessionId":"$ID","cwd":"$WORK","mcpServers":[]}}
+agent {"jsonrpc":"2.0","id":2,"result":null}"#,
+    run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
+};
+
+async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+    agent.needs("/loadSession")?;
+    let session = agent.open_session().await?;
+    // Updates of the new session itself.
+    agent.client.reset();
+    let answer = agent.reopen("session/load", &session.id).await?;
+    let result = answer.map_err(|error| {
+        Trouble::NotExercised(format!(
+            "the agent answers `session/load` before the first prompt with {}",
+            error.describe()
+        ))
+    })?;
+    let is_history = |kind: &str| matches!(kind, "user_message_chunk" | "tool_call");
+    if let Some(other) =
+        agent.client.updates.iter().find(|update| is_history(update.kind()) && update.session != session.id)
+    {
+        return Err(Trouble::Fail(format!(
+            "replays messages in another session, {}, than it loads",
+            quote(&other.session)
+        )));
+    }
+    if !result.is_object() && !result.is_null() {
+        let result = quote(&result.to_string());
+        return Err(Trouble::Fail(format!("answers `session/load` with {result}, which is not an object")));
+    }
+    Ok(())
+}

@@ -1,0 +1,40 @@
+use acp_registry_core::text::quote;
+
+use crate::examination::agent::{Agent, Trouble};
+use crate::examination::check::{Check, Force, Run, Setup};
+use crate::examination::level::Level;
+use crate::examination::server::VALUE;
+
+pub(super) static CHECK: Check = Check {
+    id: "sessions/mcp-env",
+    level: Level::Sessions,
+    force: Force::Observed,
+    spec: "protocol/v1/session-setup",
+    summary: "sets the environment variables of an MCP server",
+    why: "`env` has the variables to set when a server is launched. Clients pass keys and addresses in them, without \
+          which most servers do not work.",
+    fix: "Add the `env` of each server to its environment, with values unchanged.",
+    fails: r#"client {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"$WORK","mcpServers":[{"name":"acp-registry","command":"$PROGRAM","args":["__mcp","$RECORD"],"env":[{"name":"ACP_REGISTRY_MCP","value":"$VALUE"}]}]}}
+agent starts the MCP server without env
+agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"$NEW"}}"#,
+    passes: r#"client {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"$WORK","mcpServers":[{"name":"acp-registry","command":"$PROGRAM","args":["__mcp","$RECORD"],"env":[{"name":"ACP_REGISTRY_MCP","value":"$VALUE"}]}]}}
+agent starts the MCP server
+agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"$NEW"}}"#,
+    run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
+};
+
+async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+    let record = agent.mcp_session().await?;
+    let Some(started) = record.started.first() else {
+        let reason = "the agent does not start the MCP server of a new session";
+        return Err(Trouble::NotExercised(reason.to_owned()));
+    };
+    match &started.variable {
+        Some(value) if value == VALUE => Ok(()),
+        Some(value) => {
+            let (set, value) = (quote(VALUE), quote(value));
+            Err(Trouble::Fail(format!("sets a variable of an MCP server to {value} instead of {set}")))
+        }
+        None => Err(Trouble::Fail("does not set the variables in `env` of an MCP server".to_owned())),
+    }
+}

@@ -1,0 +1,31 @@
+use crate::examination::agent::{Agent, Trouble};
+use crate::examination::check::{Check, Force, Run, Setup};
+use crate::examination::level::Level;
+
+pub(super) static CHECK: Check = Check {
+    id: "sessions/mcp-server",
+    level: Level::Sessions,
+    force: Force::Should,
+    spec: "protocol/v1/session-setup",
+    summary: "connects to the MCP servers of a session",
+    why: "All agents must support the stdio transport, and should connect to all servers that the client specifies. \
+          The check gives a server, and looks whether it was started and received `initialize`.",
+    fix: "Start each server of `mcpServers` in `session/new`, and send it `initialize`.",
+    fails: r#"client {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"$WORK","mcpServers":[{"name":"acp-registry","command":"$PROGRAM","args":["__mcp","$RECORD"],"env":[{"name":"ACP_REGISTRY_MCP","value":"$VALUE"}]}]}}
+agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"$NEW"}}"#,
+    passes: r#"client {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"$WORK","mcpServers":[{"name":"acp-registry","command":"$PROGRAM","args":["__mcp","$RECORD"],"env":[{"name":"ACP_REGISTRY_MCP","value":"$VALUE"}]}]}}
+agent starts the MCP server
+agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"$NEW"}}"#,
+    run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
+};
+
+async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+    let record = agent.mcp_session().await?;
+    if record.started.is_empty() {
+        return Err(Trouble::Fail("does not start the MCP server of a new session".to_owned()));
+    }
+    if !record.has("initialize") {
+        return Err(Trouble::Fail("starts the MCP server of a new session, but sends it no `initialize`".to_owned()));
+    }
+    Ok(())
+}

@@ -1,0 +1,36 @@
+use std::collections::BTreeSet;
+
+use acp_registry_core::text::quote;
+
+use crate::examination::agent::{Agent, Trouble};
+use crate::examination::check::{Check, Force, Run, Setup};
+use crate::examination::level::Level;
+
+pub(super) static CHECK: Check = Check {
+    id: "sessions/modes",
+    level: Level::Sessions,
+    force: Force::Observed,
+    spec: "protocol/v1/session-modes",
+    summary: "names the current mode and the available ones",
+    why: "Clients show the available modes with the current one selected, and identify each by its id. If the current \
+          mode is not among them, or an id appears twice, they show a wrong choice.",
+    fix: "List every mode once in `availableModes`, and put the id of one of them into `currentModeId`.",
+    fails: r#"client {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"$WORK","mcpServers":[]}}
+agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"$NEW","modes":{"currentModeId":"plan","availableModes":[{"id":"ask","name":"Ask"},{"id":"code","name":"Code"}]}}}"#,
+    passes: r#"client {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"$WORK","mcpServers":[]}}
+agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"$NEW","modes":{"currentModeId":"ask","availableModes":[{"id":"ask","name":"Ask"},{"id":"code","name":"Code"}]}}}"#,
+    run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
+};
+
+async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+    let (ids, current) = agent.any_session().await?.modes()?;
+    if !ids.contains(&current) {
+        let current = quote(&current);
+        return Err(Trouble::Fail(format!("names {current} as the current mode, which is not in `availableModes`")));
+    }
+    let mut seen = BTreeSet::new();
+    match ids.iter().find(|id| !seen.insert(*id)) {
+        Some(id) => Err(Trouble::Fail(format!("lists the mode {} twice", quote(id)))),
+        None => Ok(()),
+    }
+}

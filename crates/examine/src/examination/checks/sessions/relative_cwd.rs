@@ -1,0 +1,27 @@
+use crate::examination::agent::{Agent, Trouble, refused};
+use crate::examination::check::{Check, Force, Run, Setup};
+use crate::examination::level::Level;
+
+pub(super) static CHECK: Check = Check {
+    id: "sessions/relative-cwd",
+    level: Level::Sessions,
+    force: Force::Observed,
+    spec: "protocol/v1/session-setup",
+    summary: "refuses a relative `cwd`",
+    why: "The `cwd` must be an absolute path. An agent that accepts another one resolves it against the directory of \
+          its own process, which the client does not know.",
+    fix: "Answer `session/new` with error -32602 if `cwd` is not an absolute path.",
+    fails: r#"client {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":".","mcpServers":[]}}
+agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"$NEW"}}"#,
+    passes: r#"client {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":".","mcpServers":[]}}
+agent {"jsonrpc":"2.0","id":2,"error":{"code":-32602,"message":"Invalid params: cwd must be absolute"}}"#,
+    run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
+};
+
+async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+    agent.any_session().await?;
+    let mut params = agent.session_params();
+    params["cwd"] = ".".into();
+    let answer = agent.new_session(&params).await?;
+    refused(&answer, "the relative `cwd` `.`")
+}

@@ -1,0 +1,45 @@
+use acp_registry_core::text::quote;
+
+use crate::examination::agent::{Agent, Trouble};
+use crate::examination::check::{Check, Force, Run, Setup};
+use crate::examination::level::Level;
+
+pub(super) static CHECK: Check = Check {
+    id: "sessions/resume",
+    level: Level::Sessions,
+    force: Force::Must,
+    spec: "protocol/v1/session-setup",
+    summary: "resumes a session without replaying it",
+    why: "The agent must not replay messages before it responds to `session/resume`: the client still has them, and \
+          would show them twice.",
+    fix: "Answer `session/resume` with an object, without `session/update` notifications of earlier messages.",
+    fails: r#"client {"jsonrpc":"2.0","id":2,"method":"session/resume","params":{"sessionId":"$ID","cwd":"$WORK","mcpServers":[]}}
+agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"user_message_chunk","content":{"type":"text","text":"Hello"}}}}
+agent {"jsonrpc":"2.0","id":2,"result":{}}"#,
+    passes: r#"client {"jsonrpc":"2.0","id":2,"method":"session/resume","params":{"sessionId":"$ID","cwd":"$WORK","mcpServers":[]}}
+agent {"jsonrpc":"2.0","id":2,"result":{}}"#,
+    run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
+};
+
+async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+    agent.needs("/sessionCapabilities/resume")?;
+    let session = agent.open_session().await?;
+    // Updates of the new session itself.
+    agent.client.reset();
+    let answer = agent.reopen("session/resume", &session.id).await?;
+    let result = answer.map_err(|error| {
+        Trouble::NotExercised(format!(
+            "the agent answers `session/resume` before the first prompt with {}",
+            error.describe()
+        ))
+    })?;
+    let mut updates = agent.client.updates_of(&session.id);
+    if let Some(update) = updates.find(|update| matches!(update.kind(), "user_message_chunk" | "tool_call")) {
+        return Err(Trouble::Fail(format!("sends a {} before it answers `session/resume`", quote(update.kind()))));
+    }
+    if !result.is_object() && !result.is_null() {
+        let result = quote(&result.to_string());
+        return Err(Trouble::Fail(format!("answers `session/resume` with {result}, which is not an object")));
+    }
+    Ok(())
+}

@@ -1,0 +1,47 @@
+use acp_registry_core::text::quote;
+
+use crate::examination::agent::{Agent, Trouble};
+use crate::examination::check::{Check, Force, Run, Setup};
+use crate::examination::config::options_of;
+use crate::examination::level::Level;
+
+pub(super) static CHECK: Check = Check {
+    id: "sessions/set-config-option",
+    level: Level::Sessions,
+    force: Force::Must,
+    spec: "protocol/v1/session-config-options",
+    summary: "answers the change of an option with all options",
+    why: "The agent must answer `session/set_config_option` with the complete list of all options and their current \
+          values, because one change may cause others. The check sets an option to the value that it has.",
+    fix: "Return `configOptions` with every option, also those that have not changed.",
+    fails: r#"client {"jsonrpc":"2.0","id":2,"method":"session/set_config_option","params":{"sessionId":"$ID","configId":"mode","value":"ask"}}
+agent {"jsonrpc":"2.0","id":2,"result":{"configOptions":[{"id":"mode","name":"Mode","category":"mode","type":"select","currentValue":"ask","options":[{"value":"ask","name":"Ask"},{"value":"code","name":"Code"}]}]}}"#,
+    passes: r#"client {"jsonrpc":"2.0","id":2,"method":"session/set_config_option","params":{"sessionId":"$ID","configId":"mode","value":"ask"}}
+agent {"jsonrpc":"2.0","id":2,"result":{"configOptions":[{"id":"mode","name":"Mode","category":"mode","type":"select","currentValue":"ask","options":[{"value":"ask","name":"Ask"},{"value":"code","name":"Code"}]},{"id":"model","name":"Model","category":"model","type":"select","currentValue":"small","options":[{"value":"small","name":"Small"},{"value":"large","name":"Large"}]}]}}"#,
+    run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
+};
+
+async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+    let session = agent.open_session().await?;
+    let options = session.options()?;
+    let Some(option) = options.iter().find(|option| option.values.contains(&option.current)) else {
+        return Err(Trouble::NotExercised("the agent has no configuration option with a known value".to_owned()));
+    };
+    let answer = agent.set_option(&session.id, option, &option.current).await?;
+    let result = answer.map_err(|error| {
+        let (id, error) = (quote(&option.id), error.describe());
+        Trouble::NotExercised(format!("the agent answers the current value of its option {id} with {error}"))
+    })?;
+    if !result["configOptions"].is_array() {
+        let text = "answers `session/set_config_option` without an array `configOptions`";
+        return Err(Trouble::Fail(text.to_owned()));
+    }
+    let found = options_of(&result);
+    match options.iter().find(|option| !found.iter().any(|other| other.id == option.id)) {
+        None => Ok(()),
+        Some(missing) => {
+            let missing = quote(&missing.id);
+            Err(Trouble::Fail(format!("answers `session/set_config_option` without its option {missing}")))
+        }
+    }
+}

@@ -1,0 +1,53 @@
+use std::time::Duration;
+
+use acp_registry_core::text::quote;
+
+use crate::examination::agent::{Agent, Trouble};
+use crate::examination::check::{Check, Force, Run, Setup};
+use crate::examination::config::TRIED;
+use crate::examination::level::Level;
+
+pub(super) static CHECK: Check = Check {
+    id: "sessions/set-mode",
+    level: Level::Sessions,
+    force: Force::Observed,
+    spec: "protocol/v1/session-modes",
+    summary: "changes to each of its modes",
+    why: "Clients offer all modes that the agent lists, and set the one that the user chooses. If the agent then \
+          reports a `current_mode_update`, it is expected to name that mode.",
+    fix: "Accept every id in `availableModes` in `session/set_mode`, and report the mode that is now current.",
+    fails: r#"client {"jsonrpc":"2.0","id":2,"method":"session/set_mode","params":{"sessionId":"$ID","modeId":"code"}}
+agent {"jsonrpc":"2.0","id":2,"error":{"code":-32603,"message":"Internal error"}}"#,
+    passes: r#"client {"jsonrpc":"2.0","id":2,"method":"session/set_mode","params":{"sessionId":"$ID","modeId":"code"}}
+agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"current_mode_update","currentModeId":"code"}}}
+agent {"jsonrpc":"2.0","id":2,"result":{}}"#,
+    run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
+};
+
+/// Time for an update after the response.
+const LATE: Duration = Duration::from_millis(300);
+
+async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+    let session = agent.open_session().await?;
+    let (ids, first) = session.modes()?;
+    // The first mode is set last, so that the session ends as it began.
+    let others = ids.iter().filter(|id| **id != first).take(TRIED);
+    for (number, id) in others.chain(ids.iter().filter(|id| **id == first)).enumerate() {
+        if let Err(error) = agent.set_mode(&session.id, id).await? {
+            return Err(Trouble::Fail(format!("does not change to its mode {}: {}", quote(id), error.describe())));
+        }
+        // Later updates could be about an earlier mode.
+        if number == 0 {
+            agent.read_for(LATE).await;
+            let updates = agent.client.updates_of(&session.id).filter(|update| update.kind() == "current_mode_update");
+            // The page calls the member `modeId` in its example, the schema `currentModeId`.
+            let modes = updates
+                .filter_map(|update| ["currentModeId", "modeId"].iter().find_map(|name| update.update[name].as_str()));
+            if let Some(other) = modes.last().filter(|mode| mode != id) {
+                let (id, other) = (quote(id), quote(other));
+                return Err(Trouble::Fail(format!("reports the mode {other} after it was set to {id}")));
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,51 @@
+use serde_json::json;
+
+use crate::examination::agent::{Agent, Trouble};
+use crate::examination::check::{Check, Force, Run, Setup};
+use crate::examination::level::Level;
+
+pub(super) static CHECK: Check = Check {
+    id: "sessions/unadvertised-methods",
+    level: Level::Sessions,
+    force: Force::Observed,
+    spec: "protocol/v1/initialization",
+    summary: "refuses methods that it does not advertise",
+    why: "Capabilities that are omitted are unsupported. A method that works although it is not advertised is found by \
+          no client; one that answers without an effect misleads those that try it.",
+    fix: "Advertise each method that works, and answer others with error -32601.",
+    fails: r#"client {"jsonrpc":"2.0","id":2,"method":"providers/list","params":{}}
+agent {"jsonrpc":"2.0","id":2,"result":{}}"#,
+    passes: r#"client {"jsonrpc":"2.0","id":2,"method":"providers/list","params":{}}
+agent {"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"Method not found"}}"#,
+    run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
+};
+
+async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+    let session = agent.open_session().await?;
+    let id = json!({ "sessionId": session.id });
+    let mut full = agent.session_params();
+    full["sessionId"] = session.id.clone().into();
+    let capabilities = "/sessionCapabilities";
+    // Those that end the session are last.
+    let methods = [
+        ("session/list", format!("{capabilities}/list"), json!({})),
+        ("providers/list", "/providers".to_owned(), json!({})),
+        ("session/fork", format!("{capabilities}/fork"), full.clone()),
+        ("session/resume", format!("{capabilities}/resume"), full.clone()),
+        ("session/load", "/loadSession".to_owned(), full),
+        ("session/close", format!("{capabilities}/close"), id.clone()),
+        ("session/delete", format!("{capabilities}/delete"), id),
+    ];
+    let mut is_any = false;
+    for (method, capability, params) in methods {
+        // The proposal for forks has the capability elsewhere.
+        if agent.advertises(&capability) || (method == "session/fork" && agent.advertises("/session/fork")) {
+            continue;
+        }
+        is_any = true;
+        if agent.ask_within(method, &params, agent.patience() * 2).await?.is_ok() {
+            return Err(Trouble::Fail(format!("carries out `{method}`, which it does not advertise")));
+        }
+    }
+    if is_any { Ok(()) } else { Err(Trouble::NotExercised("the agent advertises all methods".to_owned())) }
+}

@@ -1,0 +1,69 @@
+//! The MCP server of an examination, as checks give it to agents.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::agent::{Agent, Trouble};
+use crate::mcp::{MCP, Record, VARIABLE};
+
+/// The name of the server.
+pub(super) const NAME: &str = "acp-registry";
+
+/// The value of its environment variable: characters that a shell, or a careless parser, would change.
+pub(super) const VALUE: &str = "a=b 'c' $HOME";
+
+/// Time between two looks at the record.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// An MCP server, with a record of its own.
+#[derive(Debug, Clone)]
+pub(super) struct McpServer {
+    record: PathBuf,
+    /// The element of `mcpServers`.
+    pub(super) params: Value,
+}
+
+impl Agent {
+    /// Describes an MCP server that the agent can start over stdio. `name` is the name of its record, which is in the work
+    /// directory: each check must use one of its own.
+    pub(super) fn mcp_server(&self, name: &str) -> Result<McpServer, Trouble> {
+        let Some(program) = &self.program else {
+            let reason = "the path of the `acp-registry` executable, which is the MCP server, is unknown";
+            return Err(Trouble::NotExercised(reason.to_owned()));
+        };
+        let record = self.work().join(format!("{name}.mcp.jsonl"));
+        let params = json!({
+            "name": NAME,
+            "command": program.to_string_lossy(),
+            "args": [MCP, record.to_string_lossy()],
+            "env": [{ "name": VARIABLE, "value": VALUE }],
+        });
+        Ok(McpServer { record, params })
+    }
+
+    /// What the server has recorded.
+    pub(super) fn recorded(&self, server: &McpServer) -> Record {
+        let directory = self.work().canonicalize().unwrap_or_else(|_| self.work());
+        Record::read(&server.record, &directory)
+    }
+
+    /// Waits until the record fulfills a condition. Returns the last one.
+    pub(super) async fn recorded_when(
+        &mut self,
+        server: &McpServer,
+        limit: Duration,
+        is_enough: impl Fn(&Record) -> bool,
+    ) -> Record {
+        let deadline = Instant::now() + limit;
+        loop {
+            let record = self.recorded(server);
+            if is_enough(&record) || Instant::now() >= deadline {
+                return record;
+            }
+            self.read_for(PAUSE).await;
+        }
+    }
+}
