@@ -1,6 +1,6 @@
 //! An agent for tests: `fake-agent CASE [ARGUMENT…]`. Each case of [`agent::run`] is one behavior; `played EXCHANGE`
-//! follows the protocol except for what an exchange shows, `sessions BREAKS EXCHANGE` also has sessions, and `network …`
-//! tries to reach the host.
+//! follows the protocol except for what an exchange shows, `sessions BREAKS EXCHANGE` also has sessions, `drafts BREAKS
+//! EXCHANGE` also implements proposals, and `network …` tries to reach the host.
 #![allow(
     clippy::disallowed_methods,
     clippy::print_stderr,
@@ -10,6 +10,7 @@
 #![allow(clippy::exit, reason = "agents end in the middle of things")]
 
 mod agent;
+mod drafts;
 mod mcp;
 #[cfg(target_os = "linux")]
 mod network;
@@ -21,6 +22,7 @@ fn main() {
     let argument = |at: usize| arguments.get(at).map_or("", String::as_str);
     match argument(0) {
         "played" => played::run(argument(1)),
+        "drafts" => drafts::run(argument(1), argument(2)),
         "sessions" => sessions::run(argument(1), argument(2)),
         #[cfg(target_os = "linux")]
         "network" => network::run(&arguments),

@@ -2,8 +2,10 @@
 //! in the documentation of checks. Whenever this agent receives a `client` line, it replies with the `agent` lines
 //! after it.
 
+use std::collections::BTreeMap;
 use std::io::{self, BufRead, Write};
 use std::process::exit;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
@@ -43,6 +45,9 @@ fn is_like(value: &Value, shown: &Value) -> bool {
         (Value::String(text), Value::String(shown)) if shown == "$WORK" => text != ".",
         (Value::String(_), Value::String(shown)) if shown.starts_with('$') => true,
         (Value::Object(members), Value::Object(shown)) if shown.is_empty() => members.is_empty(),
+        (Value::Array(items), Value::Array(shown)) => {
+            items.len() == shown.len() && items.iter().zip(shown).all(|(item, shown)| is_like(item, shown))
+        }
         (Value::Object(members), Value::Object(shown)) => {
             shown.iter().all(|(name, shown)| members.get(name).is_some_and(|value| is_like(value, shown)))
         }
@@ -59,6 +64,7 @@ fn is_meant(step: &Step, line: &str, message: &Value, is_before: bool) -> bool {
     step.is_before == is_before
         && shown["method"] == message["method"]
         && is_same_id
+        && (shown["method"].is_string() || shown["id"].is_string())
         && (shown["params"].is_null() || is_like(&message["params"], &shown["params"]))
 }
 
@@ -122,7 +128,18 @@ pub(super) fn run_as(exchange: &str, mut player: impl Player) {
     }
 }
 
-/// Sends the replies of the exchange, with the id of the actual request.
+/// What is known from earlier lines of the exchange.
+#[derive(Default)]
+struct Known {
+    /// The ids of requests that the client has sent, by the ids in the exchange.
+    ids: BTreeMap<String, Value>,
+    /// The sessions of requests that the agent has sent, by their ids.
+    sessions: BTreeMap<String, String>,
+}
+
+static KNOWN: Mutex<Known> = Mutex::new(Known { ids: BTreeMap::new(), sessions: BTreeMap::new() });
+
+/// Sends the replies of the exchange, with the ids of the actual requests.
 fn reply_as(player: &mut impl Player, reply: &str, said: &str, message: &Value) {
     if reply == "ends" {
         exit(7);
@@ -131,10 +148,18 @@ fn reply_as(player: &mut impl Player, reply: &str, said: &str, message: &Value) 
         return;
     }
     let shown: Value = serde_json::from_str(said).unwrap_or_default();
-    match serde_json::from_str::<Value>(&player.filled(filled(reply, message))) {
+    let mut known = KNOWN.lock().unwrap();
+    if message.get("method").is_some() && !message["id"].is_null() && !shown["id"].is_null() {
+        known.ids.insert(shown["id"].to_string(), message["id"].clone());
+    }
+    match serde_json::from_str::<Value>(&player.filled(filled(reply, message, &known))) {
         Ok(Value::Object(mut members)) => {
-            if members.get("id") == shown.get("id") && !message["id"].is_null() {
-                members.insert("id".to_owned(), message["id"].clone());
+            let shown = members.get("id").map(Value::to_string).unwrap_or_default();
+            if members.contains_key("method") {
+                let session = members.get("params").and_then(|params| params["sessionId"].as_str());
+                known.sessions.extend(session.map(|session| (shown, session.to_owned())));
+            } else if let Some(id) = known.ids.get(&shown) {
+                members.insert("id".to_owned(), id.clone());
             }
             let response = Value::from(members);
             player.replied(message, &response);
@@ -144,10 +169,14 @@ fn reply_as(player: &mut impl Player, reply: &str, said: &str, message: &Value) 
     }
 }
 
-/// Replaces `$NEW` by an id that no other session has, and `$SESSION` by the id of the request's session.
-fn filled(reply: &str, message: &Value) -> String {
+/// Replaces `$NEW` by an id that no other session has, `$SESSION` by the id of the request's session, and `$CONNECTION`
+/// by the id in the response.
+fn filled(reply: &str, message: &Value, known: &Known) -> String {
     static SESSIONS: AtomicUsize = AtomicUsize::new(0);
-    let session = message["params"]["sessionId"].as_str().unwrap_or_default();
+    let asked = known.sessions.get(&message["id"].to_string()).map(String::as_str);
+    let session = message["params"]["sessionId"].as_str().or(asked).unwrap_or_default();
+    let connection = message["result"]["connectionId"].as_str().unwrap_or("unknown");
+    let reply = &reply.replace("$CONNECTION", connection);
     let new = || format!("new-{}", SESSIONS.fetch_add(1, Ordering::Relaxed));
     let reply = if reply.contains("$NEW") { reply.replace("$NEW", &new()) } else { reply.to_owned() };
     reply.replace("$SESSION", session)

@@ -29,6 +29,7 @@ mod documents;
 mod dry_runs;
 mod examine;
 mod examine_commands;
+mod examine_drafts;
 mod examine_sessions;
 mod examined;
 mod extensions;

@@ -24,6 +24,9 @@ const PROJECTS: &str = "projects";
 /// The id of a session that no agent has.
 pub(super) const NO_SESSION: &str = "acp-registry-no-such-session";
 
+/// Time limit for the response to `initialize` in a check that sends it, as a multiple of the patience.
+const INTRODUCED: u32 = 3;
+
 /// Why a check did not pass. The texts are safe to print; those of `Fail` and `Silent` lack their subject, "the agent".
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Trouble {
@@ -124,10 +127,21 @@ impl Agent {
 
     /// Sends `initialize` and stores the result.
     pub(super) async fn initialize(&mut self, offer: Offer, limit: Duration) -> Result<(), Silence> {
-        let id = self.request("initialize", &offer.params(1)).await;
+        let id = self.request("initialize", &offer.params(offer.version())).await;
         let answer = self.answer_until(&id, Instant::now() + limit).await?;
         self.initialized = answer.map_err(|error| format!("answers `initialize` with {}", error.describe()));
         Ok(())
+    }
+
+    /// Sends `initialize` as a client with this offer, to an agent that was sent nothing yet.
+    pub(super) async fn introduce(&mut self, offer: Offer) -> Result<(), Trouble> {
+        self.client = Client::new(offer);
+        let started = self.initialize(offer, self.patience * INTRODUCED).await;
+        started.map_err(|silence| silent(silence, "initialize"))?;
+        match &self.initialized {
+            Ok(_) => Ok(()),
+            Err(text) => Err(Trouble::NotExercised(format!("the agent {text}"))),
+        }
     }
 
     /// The result of `initialize`, or `null`.
@@ -273,6 +287,11 @@ impl Agent {
     /// The ids of responses that no check has waited for.
     pub(super) fn other_ids(&self) -> impl Iterator<Item = &Value> {
         self.answers.iter().map(|(id, _)| id)
+    }
+
+    /// Whether the response with this id has arrived, and is an error.
+    pub(super) fn refused(&self, id: &Value) -> bool {
+        self.answers.iter().any(|(known, answer)| known == id && answer.is_err())
     }
 
     /// Closes the agent's stdin and waits for it to exit. Nothing can be sent afterwards.

@@ -87,12 +87,18 @@ pub(super) enum Setup {
     Session,
     /// Like `Session`, but the client offers a file system and terminals.
     Editor,
+    /// Like `Editor`, but the client also offers what proposals for version 1 need.
+    Draft,
+    /// Like `Session`, but the client asks for version 2. The agent may have answered with version 1.
+    Next,
+    /// It has a scripted model, and nothing was sent yet.
+    Apart,
 }
 
 impl Setup {
     /// Whether the agent gets the scripted model.
     pub(super) fn has_model(self) -> bool {
-        matches!(self, Self::Session | Self::Editor)
+        matches!(self, Self::Session | Self::Editor | Self::Draft | Self::Next | Self::Apart)
     }
 
     /// What the client advertises.
@@ -100,12 +106,18 @@ impl Setup {
         match self {
             Self::Bare => Offer::Nothing,
             Self::Session => Offer::NoFiles,
+            Self::Draft => Offer::Drafts,
+            Self::Next => Offer::Next,
             _ => Offer::All,
         }
     }
 
     /// Whether the agent stays for the next check with the same setup.
     pub(super) fn is_shared(self) -> bool {
-        matches!(self, Self::Shared | Self::Bare | Self::Session | Self::Editor)
+        matches!(self, Self::Shared | Self::Bare | Self::Session | Self::Editor | Self::Draft | Self::Next)
+    }
+    /// Whether the check sends `initialize` itself.
+    pub(super) fn is_silent(self) -> bool {
+        matches!(self, Self::Silent | Self::Apart)
     }
 }

@@ -9,6 +9,8 @@ use acp_registry_protocol::handshake::initialize_params;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
+use super::drafts::Drafts;
+
 /// Maximum size of all recorded messages, in bytes. Later messages are answered, but not recorded.
 const RECORDED: usize = 32 << 20;
 
@@ -24,14 +26,41 @@ pub(super) enum Offer {
     NoFiles,
     /// No capabilities.
     Nothing,
+    /// All capabilities, and what proposals for version 1 need.
+    Drafts,
+    /// Version 2 of the protocol.
+    Next,
+    /// Writing files, but not reading them.
+    OnlyWriting,
+    /// All but the file system and terminals, and elicitation by links.
+    Links,
 }
 
 impl Offer {
+    /// The version of the protocol that the client asks for.
+    pub(super) fn version(self) -> u16 {
+        if self == Self::Next { 2 } else { 1 }
+    }
+
     /// The parameters of `initialize`.
     pub(super) fn params(self, version: u16) -> Value {
         let mut params = initialize_params(version);
         match self {
-            Self::All => {}
+            Self::All | Self::Next => {}
+            Self::Drafts => {
+                // Fewer than the agent may support, so that one which ignores the offer is noticed.
+                params["clientCapabilities"]["nes"] = json!({ "jump": {} });
+                params["clientCapabilities"]["positionEncodings"] = json!(["utf-32", "utf-16"]);
+                params["clientCapabilities"]["elicitation"] = json!({ "form": {} });
+            }
+            Self::OnlyWriting => {
+                params["clientCapabilities"]["fs"] = json!({ "readTextFile": false, "writeTextFile": true });
+                params["clientCapabilities"]["terminal"] = false.into();
+            }
+            Self::Links => {
+                params = Self::NoFiles.params(version);
+                params["clientCapabilities"]["elicitation"] = json!({ "url": {} });
+            }
             Self::NoFiles => {
                 params["clientCapabilities"]["fs"] = json!({ "readTextFile": false, "writeTextFile": false });
                 params["clientCapabilities"]["terminal"] = false.into();
@@ -39,6 +68,24 @@ impl Offer {
             Self::Nothing => params["clientCapabilities"] = json!({}),
         }
         params
+    }
+
+    /// Whether the client carries out `fs/*`. One that offers only writing also reads, as the proposal demands.
+    fn has_files(self) -> bool {
+        matches!(self, Self::All | Self::Drafts | Self::OnlyWriting)
+    }
+
+    fn has_terminals(self) -> bool {
+        matches!(self, Self::All | Self::Drafts)
+    }
+
+    /// The mode of elicitation that the client offers.
+    fn elicitation(self) -> Option<&'static str> {
+        match self {
+            Self::Drafts => Some("form"),
+            Self::Links => Some("url"),
+            _ => None,
+        }
     }
 }
 
@@ -101,8 +148,8 @@ pub(super) struct Client {
     pub(super) permission: Permission,
     /// The files that the client offers, by path: also those that the agent has written.
     pub(super) texts: BTreeMap<String, String>,
-    /// The results of further methods, as drafts have them.
-    pub(super) results: BTreeMap<&'static str, Value>,
+    /// The part that proposals need.
+    pub(super) drafts: Drafts,
     /// All requests of the agent, in order.
     pub(super) calls: Vec<Call>,
     /// All `session/update` notifications, in order.
@@ -121,7 +168,7 @@ impl Client {
             offer,
             permission: Permission::default(),
             texts: BTreeMap::new(),
-            results: BTreeMap::new(),
+            drafts: Drafts::default(),
             calls: Vec::new(),
             updates: Vec::new(),
             notes: Vec::new(),
@@ -162,24 +209,25 @@ impl Client {
         if self.has_room(params) {
             self.calls.push(Call { method: method.to_owned(), params: params.clone() });
         }
-        let has_files = self.offer == Offer::All;
+        let (has_files, has_terminals) = (self.offer.has_files(), self.offer.has_terminals());
         match method {
             "session/request_permission" => self.permission(id, params),
             "fs/read_text_file" if has_files => self.read(params),
             "fs/write_text_file" if has_files => self.write(params),
-            "terminal/create" if has_files => {
+            "terminal/create" if has_terminals => {
                 self.terminals += 1;
                 Reply::Result(json!({ "terminalId": format!("terminal-{}", self.terminals) }))
             }
-            "terminal/output" if has_files => {
+            "terminal/output" if has_terminals => {
                 let exit = json!({ "exitCode": 0, "signal": null });
                 Reply::Result(
                     json!({ "output": format!("{TERMINAL_OUTPUT}\n"), "truncated": false, "exitStatus": exit }),
                 )
             }
-            "terminal/wait_for_exit" if has_files => Reply::Result(json!({ "exitCode": 0, "signal": null })),
-            "terminal/kill" | "terminal/release" if has_files => Reply::Result(json!({})),
-            _ => self.results.get(method).map_or(Reply::Refusal, |result| Reply::Result(result.clone())),
+            "terminal/wait_for_exit" if has_terminals => Reply::Result(json!({ "exitCode": 0, "signal": null })),
+            "terminal/kill" | "terminal/release" if has_terminals => Reply::Result(json!({})),
+            "elicitation/create" => self.drafts.elicitation(params, self.offer.elicitation()),
+            _ => self.drafts.requested(method, params),
         }
     }
 
@@ -198,6 +246,11 @@ impl Client {
     pub(super) fn release(&mut self) -> Vec<(Value, Value)> {
         let cancelled = json!({ "outcome": { "outcome": "cancelled" } });
         self.held.drain(..).map(|(id, _)| (id, cancelled.clone())).collect()
+    }
+
+    /// Like [`release`](Self::release), but each is answered with the first option that allows.
+    pub(super) fn allow_held(&mut self) -> Vec<(Value, Value)> {
+        self.held.drain(..).map(|(id, params)| (id, chosen(&params, "allow"))).collect()
     }
 
     /// Number of requests for permission that were held back.
@@ -222,8 +275,14 @@ impl Client {
         let (Some(path), Some(content)) = (params["path"].as_str(), params["content"].as_str()) else {
             return Reply::Error(-32602, "Invalid params");
         };
-        if self.recorded <= RECORDED {
-            self.texts.insert(path.to_owned(), content.to_owned());
+        let review = self.drafts.review.clone();
+        let is_rejected = review.as_ref().is_some_and(|review| review["action"] != "accept");
+        if self.recorded <= RECORDED && !is_rejected {
+            let kept = review.as_ref().and_then(|review| review["userModification"]["finalContent"].as_str());
+            self.texts.insert(path.to_owned(), kept.unwrap_or(content).to_owned());
+        }
+        if let Some(review) = review {
+            return Reply::Result(review);
         }
         // The page shows `null`; the schema has an object without required members, which every reader accepts.
         Reply::Result(json!({}))

@@ -225,14 +225,14 @@ impl Engine {
             Ok(Err(error)) => return Err(again(&error.to_string())),
             Ok(Ok(agent)) => agent,
         };
-        if setup == Setup::Silent {
+        if setup.has_model() {
+            agent.access = self.access.for_next();
+        }
+        if setup.is_silent() {
             return Ok(agent);
         }
         // The patience already reflects how long the agent took in the handshake.
         let limit = (patience * STARTS).min(options.timeout).min(self.until.saturating_duration_since(Instant::now()));
-        if setup.has_model() {
-            agent.access = self.access.for_next();
-        }
         let answer = agent.initialize(offer, limit).await;
         let why = match (answer, &agent.initialized) {
             (Err(_), _) if Instant::now() >= self.until => Some(self.out_of_time()),

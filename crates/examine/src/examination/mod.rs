@@ -15,22 +15,26 @@
 //! instance, it is repeated on its own, so that no check makes another fail.
 
 mod agent;
+mod ask;
 mod check;
 mod checks;
 mod client;
 mod config;
 mod demand;
+mod drafts;
 mod engine;
 mod forms;
 mod kind;
 mod level;
 mod listing;
 mod messages;
+mod nes;
 mod plan;
 mod result;
 mod server;
 mod session;
 mod shape;
+mod unended;
 
 pub use check::{Check, Force};
 pub use checks::{CHECKS, find};

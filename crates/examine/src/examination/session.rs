@@ -78,10 +78,22 @@ impl Agent {
         self.patience() * TURN
     }
 
-    /// Whether the agent advertises a capability: its value, by a JSON pointer below `agentCapabilities`, is an object
-    /// or `true`.
+    /// What the agent advertises: `capabilities` in version 2, `agentCapabilities` in version 1.
+    pub(super) fn capabilities(&self) -> &Value {
+        &self.result()[if self.is_version_2() { "capabilities" } else { "agentCapabilities" }]
+    }
+
+    /// Whether the agent has agreed to version 2 of the protocol.
+    pub(super) fn is_version_2(&self) -> bool {
+        self.result()["protocolVersion"] == 2
+    }
+
+    /// Whether the agent advertises a capability: its value, by a JSON pointer below [`capabilities`], is an object or
+    /// `true`.
+    ///
+    /// [`capabilities`]: Self::capabilities
     pub(super) fn advertises(&self, pointer: &str) -> bool {
-        let value = self.result()["agentCapabilities"].pointer(pointer);
+        let value = self.capabilities().pointer(pointer);
         value.is_some_and(|value| value.is_object() || *value == json!(true))
     }
 
@@ -210,7 +222,8 @@ impl Agent {
     }
 
     async fn sign_in(&mut self, method: &str) -> Result<Answer, Trouble> {
-        self.ask_within("authenticate", &json!({ "methodId": method }), self.patience() * OPENS).await
+        let request = if self.is_version_2() { "auth/login" } else { "authenticate" };
+        self.ask_within(request, &json!({ "methodId": method }), self.patience() * OPENS).await
     }
 
     /// Points the agent's providers to the scripted model, if it advertises that this can be done.
@@ -267,7 +280,7 @@ fn key_methods(result: &Value) -> Vec<String> {
             _ => ["api key", "apikey", "openai"].iter().any(|word| words.contains(word)),
         }
     };
-    let ids = methods.filter(is_for_keys).filter_map(|method| method["id"].as_str());
+    let ids = methods.filter(is_for_keys).filter_map(|method| method["id"].as_str().or(method["methodId"].as_str()));
     ids.take(TRIED).map(str::to_owned).collect()
 }
 

@@ -1,0 +1,50 @@
+//! Turns in which the agent requests something of the client that a proposal describes.
+
+use serde_json::{Value, json};
+
+use super::agent::{Agent, Trouble};
+use super::client::Call;
+
+impl Agent {
+    /// Carries out a turn, and returns the parameters of the questions that the agent asked in it. If it asked none, the
+    /// check is not exercised.
+    pub(super) async fn asks(&mut self, session: &str, prompt: &str) -> Result<Vec<Value>, Trouble> {
+        let answer = self.turn(session, prompt).await;
+        let calls = self.client.calls.iter().filter(|call| call.method == "elicitation/create");
+        let asked: Vec<Value> = calls.map(|call| call.params.clone()).collect();
+        if asked.is_empty() {
+            return Err(not_asked());
+        }
+        answer.map(|_| asked)
+    }
+
+    /// Carries out a turn in a session with an MCP server that is reached over the connection, and returns the requests
+    /// that concern the server. If there are none, the check is not exercised.
+    pub(super) async fn calls_to_server(&mut self, server: &'static str) -> Result<Vec<Call>, Trouble> {
+        self.needs("/mcpCapabilities/acp")?;
+        self.client.drafts.server = Some(server);
+        let mut params = self.session_params();
+        params["mcpServers"] = json!([{ "type": "acp", "name": "acp-registry", "id": server }]);
+        let session = self.open_session_with(&params).await?;
+        let turn = self.turn(&session.id, "Call the tool `acp_registry_color`.").await;
+        let calls: Vec<Call> =
+            self.client.calls.iter().filter(|call| call.method.starts_with("mcp/")).cloned().collect();
+        if calls.is_empty() {
+            let reason = "the agent does not connect to the MCP server in the turn of this check";
+            return Err(Trouble::NotExercised(reason.to_owned()));
+        }
+        turn.map(|_| calls)
+    }
+
+    /// The texts that the agent wrote through the client to files of this name, in order.
+    pub(super) fn written<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        let calls = self.client.calls.iter().filter(|call| call.method == "fs/write_text_file");
+        let of_file = calls.filter(move |call| call.params["path"].as_str().is_some_and(|path| path.ends_with(name)));
+        of_file.filter_map(|call| call.params["content"].as_str())
+    }
+}
+
+/// The reason of checks of questions, if the agent asks none.
+pub(super) fn not_asked() -> Trouble {
+    Trouble::NotExercised("the agent does not send `elicitation/create` in the turn of this check".to_owned())
+}

@@ -1,0 +1,60 @@
+use acp_registry_core::text::quote;
+use serde_json::json;
+
+use crate::examination::agent::{Agent, Trouble};
+use crate::examination::check::{Check, Force, Run, Setup};
+use crate::examination::level::Level;
+
+pub(super) static CHECK: Check = Check {
+    id: "drafts/hitl-edited",
+    level: Level::Drafts,
+    force: Force::Observed,
+    spec: "rfds/hitl-editing",
+    summary: "continues from the content that the user has edited",
+    why: "The response to `fs/write_text_file` can have a `userModification` with the `finalContent` of the file. The \
+          proposal is for agents that learn what was changed. An agent that continues from its own text works from an \
+          outdated understanding of the file, and removes what the user has written.",
+    fix: "Take `finalContent` as the new text of the file, and show the model the `diff` and the `feedback`.",
+    fails: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"Write the line `one` to `acp-registry-edited.txt`, then add the line `two` to it."}]}}
+agent {"jsonrpc":"2.0","id":"w-1","method":"fs/write_text_file","params":{"sessionId":"$SESSION","path":"/work/acp-registry-edited.txt","content":"one\n"}}
+client {"jsonrpc":"2.0","id":"w-1","result":{"action":"accept","userModification":{"diff":{"format":"full","oldText":"one\n","newText":"uno\n"},"finalContent":"uno\n"},"feedback":"In Spanish, please."}}
+agent {"jsonrpc":"2.0","id":"w-2","method":"fs/write_text_file","params":{"sessionId":"$SESSION","path":"/work/acp-registry-edited.txt","content":"one\ntwo\n"}}
+client {"jsonrpc":"2.0","id":"w-2","result":{"action":"accept","userModification":{"diff":{"format":"full","oldText":"one\n","newText":"uno\n"},"finalContent":"uno\n"},"feedback":"In Spanish, please."}}
+agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}"#,
+    passes: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"Write the line `one` to `acp-registry-edited.txt`, then add the line `two` to it."}]}}
+agent {"jsonrpc":"2.0","id":"w-1","method":"fs/write_text_file","params":{"sessionId":"$SESSION","path":"/work/acp-registry-edited.txt","content":"one\n"}}
+client {"jsonrpc":"2.0","id":"w-1","result":{"action":"accept","userModification":{"diff":{"format":"full","oldText":"one\n","newText":"uno\n"},"finalContent":"uno\n"},"feedback":"In Spanish, please."}}
+agent {"jsonrpc":"2.0","id":"w-2","method":"fs/write_text_file","params":{"sessionId":"$SESSION","path":"/work/acp-registry-edited.txt","content":"uno\ntwo\n"}}
+client {"jsonrpc":"2.0","id":"w-2","result":{"action":"accept","userModification":{"diff":{"format":"full","oldText":"one\n","newText":"uno\n"},"finalContent":"uno\n"},"feedback":"In Spanish, please."}}
+agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}"#,
+    run: Run::Talk(Setup::Draft, |agent| Box::pin(run(agent))),
+};
+
+const PROMPT: &str = "Write the line `one` to `acp-registry-edited.txt`, then add the line `two` to it.";
+
+async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+    agent.needs("/fs/hitlEditing")?;
+    let session = agent.open_session().await?;
+    agent.client.drafts.review = Some(json!({
+        "action": "accept",
+        "userModification": {
+            "diff": { "format": "full", "oldText": "one\n", "newText": "uno\n" }, "finalContent": "uno\n",
+        },
+        "feedback": "In Spanish, please.",
+    }));
+    let answer = agent.turn(&session.id, PROMPT).await?;
+    let written: Vec<&str> = agent.written("acp-registry-edited.txt").collect();
+    if written.is_empty() {
+        return Err(Trouble::NotExercised("the agent writes no file through the client".to_owned()));
+    }
+    if let Err(error) = answer {
+        return Err(Trouble::Fail(format!("ends the turn with {} after the user has edited a file", error.describe())));
+    }
+    match written.get(1) {
+        None => Err(Trouble::NotExercised("the agent writes only once in the turn of this check".to_owned())),
+        Some(second) if second.contains("uno") => Ok(()),
+        Some(second) => {
+            Err(Trouble::Fail(format!("writes {} after the user has changed `one` to `uno`", quote(second))))
+        }
+    }
+}

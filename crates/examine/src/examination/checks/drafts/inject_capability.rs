@@ -1,0 +1,44 @@
+use std::future::ready;
+
+use acp_registry_core::text::quote;
+
+use crate::examination::agent::{Agent, Trouble};
+use crate::examination::check::{Check, Force, Run, Setup};
+use crate::examination::level::Level;
+
+pub(super) static CHECK: Check = Check {
+    id: "drafts/inject-capability",
+    level: Level::Drafts,
+    force: Force::Must,
+    spec: "rfds/v2/session-inject",
+    summary: "advertises at least one mode with `session/inject`",
+    why: "The member `modes` is required and not empty when the capability `inject` is present; the modes are `queue` \
+          and `steer`. A client cannot send a message of an unknown mode.",
+    fix: "List the supported modes in `capabilities.session.inject.modes`, or leave out `inject`.",
+    fails: r#"client {"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":2}}
+agent {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":2,"info":{"name":"agent","version":"1.0.0"},"capabilities":{"session":{"inject":{"modes":[]}}},"authMethods":[]}}"#,
+    passes: r#"client {"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":2}}
+agent {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":2,"info":{"name":"agent","version":"1.0.0"},"capabilities":{"session":{"inject":{"modes":["queue","steer"],"pending":{"replace":{}}}}},"authMethods":[]}}"#,
+    run: Run::Talk(Setup::Next, |agent| Box::pin(ready(run(agent)))),
+};
+
+fn run(agent: &Agent) -> Result<(), Trouble> {
+    agent.needs_version_2()?;
+    let Some(inject) = agent.capabilities().pointer("/session/inject").filter(|inject| !inject.is_null()) else {
+        return agent.needs("/session/inject");
+    };
+    let Some(modes) = inject["modes"].as_array() else {
+        return Err(Trouble::Fail("advertises `session/inject` without a list of `modes`".to_owned()));
+    };
+    if modes.is_empty() {
+        return Err(Trouble::Fail("advertises `session/inject` with an empty list of `modes`".to_owned()));
+    }
+    // Names of extensions begin with an underscore.
+    let is_known = |mode: &str| matches!(mode, "queue" | "steer") || mode.starts_with('_');
+    match modes.iter().find(|mode| !mode.as_str().is_some_and(is_known)) {
+        Some(mode) => {
+            Err(Trouble::Fail(format!("advertises the unknown mode {} of `session/inject`", quote(&mode.to_string()))))
+        }
+        None => Ok(()),
+    }
+}

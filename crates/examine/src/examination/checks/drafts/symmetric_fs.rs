@@ -1,0 +1,53 @@
+use acp_registry_core::text::quote;
+
+use crate::examination::agent::{Agent, Trouble};
+use crate::examination::check::{Check, Force, Run, Setup};
+use crate::examination::client::Offer;
+use crate::examination::level::Level;
+
+pub(super) static CHECK: Check = Check {
+    id: "drafts/symmetric-fs",
+    level: Level::Drafts,
+    force: Force::Observed,
+    spec: "rfds/symmetric-fs",
+    summary: "reads through a client that offers only writing before it writes",
+    why: "The proposal demands that agents treat `writeTextFile: true` as implying `readTextFile: true`. An agent that \
+          reads from the disk and writes through the client overwrites unsaved text of the editor. Version 1 has two \
+          independent capabilities, so that a failure is only a warning.",
+    fix: "Call `fs/read_text_file` if the client offers `readTextFile` or `writeTextFile`.",
+    fails: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"Replace the word `old` by `new` in `acp-registry-symmetric.txt`."}]}}
+agent {"jsonrpc":"2.0","id":"w-4","method":"fs/write_text_file","params":{"sessionId":"$SESSION","path":"/work/acp-registry-symmetric.txt","content":"new on the disk\n"}}
+client {"jsonrpc":"2.0","id":"w-4","result":{}}
+agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}"#,
+    passes: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"Replace the word `old` by `new` in `acp-registry-symmetric.txt`."}]}}
+agent {"jsonrpc":"2.0","id":"r-1","method":"fs/read_text_file","params":{"sessionId":"$SESSION","path":"/work/acp-registry-symmetric.txt"}}
+client {"jsonrpc":"2.0","id":"r-1","result":{"content":"$ANY"}}
+agent {"jsonrpc":"2.0","id":"w-4","method":"fs/write_text_file","params":{"sessionId":"$SESSION","path":"/work/acp-registry-symmetric.txt","content":"new in the editor\n"}}
+client {"jsonrpc":"2.0","id":"w-4","result":{}}
+agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}"#,
+    run: Run::Talk(Setup::Apart, |agent| Box::pin(run(agent))),
+};
+
+const PROMPT: &str = "Replace the word `old` by `new` in `acp-registry-symmetric.txt`.";
+
+const NAME: &str = "acp-registry-symmetric.txt";
+
+async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+    agent.introduce(Offer::OnlyWriting).await?;
+    // There is no such file on the disk: a program outside of the sandbox should not write where the agent can place links.
+    let file = agent.work().join(NAME);
+    agent.client.texts.insert(file.to_string_lossy().into_owned(), "old in the editor\n".to_owned());
+    let session = agent.open_session().await?;
+    let _ = agent.turn(&session.id, PROMPT).await?;
+    let place = |method: &str| agent.client.asked().position(|asked| asked == method);
+    match (place("fs/write_text_file"), place("fs/read_text_file")) {
+        (None, _) => Err(Trouble::NotExercised("the agent writes no file through the client".to_owned())),
+        (Some(written), Some(read)) if read < written => {
+            match agent.written(NAME).find(|text| !text.contains("editor")) {
+                Some(text) => Err(Trouble::Fail(format!("reads through the client, but then writes {}", quote(text)))),
+                None => Ok(()),
+            }
+        }
+        _ => Err(Trouble::Fail("writes a file through the client without having read it there".to_owned())),
+    }
+}

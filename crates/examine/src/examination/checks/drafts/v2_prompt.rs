@@ -1,0 +1,59 @@
+use crate::examination::agent::{Agent, Trouble};
+use crate::examination::check::{Check, Force, Run, Setup};
+use crate::examination::client::Update;
+use crate::examination::level::Level;
+
+pub(super) static CHECK: Check = Check {
+    id: "drafts/v2-prompt",
+    level: Level::Drafts,
+    force: Force::Must,
+    spec: "rfds/v2/prompt",
+    summary: "accepts a prompt of version 2, repeats it with an id, and reports when it is idle",
+    why: "In version 2, the agent responds once the prompt has been accepted, and sends the accepted message as a \
+          `user_message` with a `messageId`. A `state_update` says when a turn begins, and when the agent is idle. \
+          Clients learn from these alone where the message belongs and when the turn is over.",
+    fix: "Answer the prompt with an object, then send the `user_message`, the state `running` and, in the end, `idle`.",
+    fails: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"Say hello."}]}}
+agent {"jsonrpc":"2.0","id":3,"result":{}}
+agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"state_update","state":"running"}}}
+agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"state_update","state":"idle","stopReason":"end_turn"}}}"#,
+    passes: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"Say hello."}]}}
+agent {"jsonrpc":"2.0","id":3,"result":{}}
+agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"user_message","messageId":"u-1","content":[{"type":"text","text":"Say hello."}]}}}
+agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"state_update","state":"running"}}}
+agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"agent_message_chunk","messageId":"a-1","content":{"type":"text","text":"Hello."}}}}
+agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"state_update","state":"idle","stopReason":"end_turn"}}}"#,
+    run: Run::Talk(Setup::Next, |agent| Box::pin(run(agent))),
+};
+
+async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+    agent.needs_version_2()?;
+    let session = agent.open_session().await?.id;
+    match agent.prompt_2(&session, "Say hello.").await? {
+        Ok(result) if result.get("stopReason").is_some() => {
+            return Err(Trouble::Fail("answers a prompt of version 2 with a `stopReason`".to_owned()));
+        }
+        Ok(_) => {}
+        Err(error) => {
+            return Err(Trouble::NotExercised(format!("the agent answers a prompt with {}", error.describe())));
+        }
+    }
+    let ended = agent.until(|agent| agent.is_idle(&session)).await;
+    let has = |is_meant: &dyn Fn(&Update) -> bool| agent.client.updates_of(&session).any(is_meant);
+    let is_message = |update: &Update| update.kind() == "user_message" && update.update["messageId"].is_string();
+    if !has(&is_message) {
+        return Err(Trouble::Fail("sends no `user_message` with a `messageId` for a prompt of version 2".to_owned()));
+    }
+    if !has(&|update| update.kind() == "state_update" && update.update["state"] == "running") {
+        return Err(Trouble::Fail("reports no state `running` for a prompt of version 2".to_owned()));
+    }
+    let has_said = has(&|update| update.kind().starts_with("agent_message"));
+    match ended {
+        Ok(()) => Ok(()),
+        // Without a model, an agent may try again for minutes.
+        Err(_) if !has_said => {
+            Err(Trouble::NotExercised("the agent does not end the turn, and says nothing".to_owned()))
+        }
+        Err(_) => Err(Trouble::Silent("reports no state `idle` at the end of a turn".to_owned())),
+    }
+}
