@@ -5,14 +5,15 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use acp_registry::handshake::{Options, Reason, Verdict, check};
+use acp_registry::examination::Examination;
+use acp_registry::handshake::{Options, Outcome, Reason, Verdict, check};
 use acp_registry::report::documents::{Document, Probe};
+use acp_registry::report::{self, Examinee};
 use acp_registry::sys::process::{self, Environment, Isolation, Launch, Namespace, Network, Orphans};
 use clap::ValueEnum;
 
 use super::duration;
 use super::exit::{Exit, Failure};
-use super::global::FormatArgs;
 use super::level::LevelArgs;
 use super::live;
 use super::signals;
@@ -56,12 +57,33 @@ pub(super) struct Args {
     #[command(flatten)]
     level: LevelArgs,
 
-    #[command(flatten)]
-    pub(super) format: FormatArgs,
+    /// Form of the result
+    ///
+    /// JUnit is for test reports, SARIF for code scanning.
+    #[arg(long, value_name = "FORMAT", default_value = "human")]
+    format: Format,
+
+    /// Short for `--format json`
+    #[arg(long)]
+    json: bool,
 
     /// The agent: a program with its arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]
     command: Vec<OsString>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Human,
+    Json,
+    Junit,
+    Sarif,
+}
+
+impl Args {
+    pub(super) fn is_json(&self) -> bool {
+        self.json || self.format == Format::Json
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -114,18 +136,43 @@ pub(super) fn run(args: &Args, ui: &Ui) -> Result<Exit, Failure> {
     for error in outcome.left.iter().chain(left) {
         ui.warning(&format!("a temporary directory could not be removed; remove it by hand: {error}"));
     }
-    let text = if args.format.is_json() {
-        let members = Probe { outcome: &outcome, examination: examination.as_ref() };
-        Document::new("probe", members).to_text()
-    } else {
-        let examined = examination.map(|examination| acp_registry::report::examination(&examination, ui.look()));
-        acp_registry::report::outcome(&outcome, &name, ui.look()) + &examined.unwrap_or_default()
-    };
+    let text = render(args, &outcome, examination.as_ref(), &name, ui)?;
     ui.result(&text)?;
     if outcome.reason == Some(Reason::SpawnFailed) && args.command.len() == 1 && name.contains(' ') {
         ui.note("the whole command is one word here: write it without quotes");
     }
     Ok(if outcome.verdict == Verdict::Pass { Exit::Success } else { Exit::Findings })
+}
+
+fn render(
+    args: &Args,
+    outcome: &Outcome,
+    examination: Option<&Examination>,
+    name: &str,
+    ui: &Ui,
+) -> Result<String, Failure> {
+    let examinee = || {
+        let directory = env::current_dir().unwrap_or_default();
+        let file = report::file_of_command(args.command.iter().map(Path::new), &directory);
+        Examinee::of_outcome(name, &file, outcome, examination)
+    };
+    Ok(if args.is_json() {
+        Document::new("probe", Probe { outcome, examination }).to_text()
+    } else {
+        match args.format {
+            Format::Junit => report::junit_by_level(&examinee()).map_err(unrendered)?,
+            Format::Sarif => report::examination_sarif(&[examinee()]),
+            Format::Human | Format::Json => {
+                let examined = examination.map(|examination| report::examination(examination, ui.look()));
+                report::outcome(outcome, name, ui.look()) + &examined.unwrap_or_default()
+            }
+        }
+    })
+}
+
+/// The failure if a document could not be rendered.
+pub(super) fn unrendered(error: std::io::Error) -> Failure {
+    Failure::unable(format!("cannot write the result: {error}"))
 }
 
 fn launch(args: &Args) -> Result<Launch, Failure> {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use acp_registry::install::Kind;
 use acp_registry::registry::Registry;
-use acp_registry::report;
+use acp_registry::report::{self, Examinee};
 use acp_registry::select::{Agents, are_all_withdrawn, load_active};
 use acp_registry::verify::{
     Job, Nothing, Order, PartFile, Row, Selection, Shard, Verified, lacks_package_managers, merge_files, sources_down,
@@ -19,8 +19,10 @@ use super::global::Global;
 use super::level::LevelArgs;
 use super::live::{self, LiveArgs, Settings};
 use super::place::kind;
+use super::probe::unrendered;
 use super::remedy::unwritable;
 use super::ui::Ui;
+use super::validate::prefix;
 use super::value;
 
 #[derive(Debug, clap::Args)]
@@ -84,6 +86,8 @@ pub(super) struct Args {
     level: LevelArgs,
 
     /// Form of the result
+    ///
+    /// JUnit is for test reports, SARIF for code scanning.
     #[arg(long, value_name = "FORMAT", default_value = "human")]
     format: Format,
 
@@ -100,6 +104,8 @@ enum Format {
     Human,
     Json,
     Markdown,
+    Junit,
+    Sarif,
 }
 
 impl Args {
@@ -141,14 +147,20 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     });
 
     let duration = started.elapsed();
+    let examinees = || {
+        let prefix = prefix(&registry.root);
+        rows.iter().map(|row| Examinee::of_row(row, &prefix)).collect::<Vec<_>>()
+    };
     ui.result(&if args.is_json() {
         report::verify_document(&rows, duration).to_text()
-    } else if let Some(nothing) = &nothing {
-        report::nothing_to_verify(nothing)
-    } else if args.format == Format::Markdown {
-        report::verify_markdown(&rows, duration)
     } else {
-        report::verify(&rows, duration, ui.look())
+        match (args.format, &nothing) {
+            (Format::Junit, _) => report::junit_by_agent(&examinees()).map_err(unrendered)?,
+            (Format::Sarif, _) => report::examination_sarif(&examinees()),
+            (_, Some(nothing)) => report::nothing_to_verify(nothing),
+            (Format::Markdown, None) => report::verify_markdown(&rows, duration),
+            (Format::Human | Format::Json, None) => report::verify(&rows, duration, ui.look()),
+        }
     })?;
     if let Some(error) = unwritten {
         return Err(unwritable(error, "--out"));

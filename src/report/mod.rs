@@ -6,6 +6,7 @@
 //! | [`Format::Json`], [`documents`] | programs | everything outside ASCII |
 //! | [`Format::Sarif`] | code scanning | everything outside ASCII, file names as URIs |
 //! | [`Format::Github`] | annotations of GitHub Actions | text that would begin another workflow command |
+//! | [`junit_by_level`], [`junit_by_agent`] | test reports of examinations | everything that XML or a terminal could misread |
 //! | [`Format::Markdown`] | a comment on a pull request | nothing: text that is not plain prose is put in code spans |
 
 mod age;
@@ -43,7 +44,9 @@ pub use self::build::{BuildNotice, BuildReport, build_errors, build_notices};
 pub use self::bump::{BumpReport, handshake_notes};
 pub use self::diff::{diff, diff_human, diff_markdown};
 pub use self::doctor::doctor;
-pub use self::examination::examination;
+pub use self::examination::{
+    Examinee, examination, file_of_command, junit_by_agent, junit_by_level, sarif as examination_sarif,
+};
 pub use self::init::InitReport;
 pub use self::input::{INPUT_LIMIT, Input, InputError, Verified, verified_markdown};
 pub use self::layout::Look;

@@ -9,6 +9,11 @@ use acp_registry_gate::finding::{Finding, Level};
 
 pub(super) fn render(report: &Report<'_>) -> String {
     let results = report.checked.findings.iter().map(|finding| result(finding, report.prefix));
+    log(RULES.iter().map(|rule| descriptor(rule)).collect(), results.collect())
+}
+
+/// The log of a run with these rules and results.
+pub(super) fn log(rules: Vec<Value>, results: Vec<Value>) -> String {
     acp_registry_core::json::to_string(&json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
@@ -17,16 +22,16 @@ pub(super) fn render(report: &Report<'_>) -> String {
                 "driver": {
                     "name": env!("CARGO_PKG_NAME"),
                     "version": env!("CARGO_PKG_VERSION"),
-                    "rules": RULES.iter().map(|rule| descriptor(rule)).collect::<Vec<_>>(),
+                    "rules": rules,
                 },
             },
             "columnKind": "unicodeCodePoints",
-            "results": results.collect::<Vec<_>>(),
+            "results": results,
         }],
     }))
 }
 
-fn descriptor(rule: &Rule) -> Value {
+pub(super) fn descriptor(rule: &Rule) -> Value {
     json!({
         "id": rule.name,
         "shortDescription": { "text": rule.summary },
@@ -38,7 +43,7 @@ fn descriptor(rule: &Rule) -> Value {
 
 fn result(finding: &Finding, prefix: &str) -> Value {
     let mut place = json!({
-        "artifactLocation": { "uri": uri(&format!("{prefix}{}", finding.file)), "uriBaseId": "%SRCROOT%" },
+        "artifactLocation": artifact(&format!("{prefix}{}", finding.file)),
     });
     if let Some(span) = finding.span {
         place["region"] = json!({
@@ -75,12 +80,22 @@ fn level(level: Level) -> &'static str {
 
 /// Identifies a finding across runs, even if lines are added above it.
 fn fingerprint(finding: &Finding) -> String {
+    digest(&[finding.rule, &finding.file, finding.pointer.as_deref().unwrap_or_default(), &finding.message])
+}
+
+/// A digest of these texts that identifies a result.
+pub(super) fn digest(parts: &[&str]) -> String {
     let mut hasher = Hasher::default();
-    for part in [finding.rule, &finding.file, finding.pointer.as_deref().unwrap_or_default(), &finding.message] {
+    for part in parts {
         hasher.update(part);
         hasher.update([0]);
     }
     hasher.finish().first(32)
+}
+
+/// The location of a file of the repository.
+pub(super) fn artifact(path: &str) -> Value {
+    json!({ "uri": uri(path), "uriBaseId": "%SRCROOT%" })
 }
 
 /// Encodes a relative path as a relative URI reference.

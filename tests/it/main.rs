@@ -30,6 +30,7 @@ mod dry_runs;
 mod examine;
 mod examine_commands;
 mod examine_drafts;
+mod examine_formats;
 mod examine_sessions;
 mod examined;
 mod extensions;

@@ -10,6 +10,7 @@
 //! * [`Level`]: the levels; each above `handshake` is a folder of checks
 //! * [`Check`], [`CHECKS`], [`find`]: the checks, with their documentation
 //! * [`Examination`], [`Examined`], [`Verdict`]: the results, with their JSON form
+//! * [`Record`], [`CheckRecord`]: results of an earlier examination, as read from that form
 //!
 //! A check uses its own instance of the agent, or one that has answered all earlier checks. If it fails on a shared
 //! instance, it is repeated on its own, so that no check makes another fail.
@@ -30,6 +31,7 @@ mod listing;
 mod messages;
 mod nes;
 mod plan;
+mod record;
 mod result;
 mod server;
 mod session;
@@ -42,4 +44,5 @@ pub use demand::Demand;
 pub use engine::examine;
 pub use level::Level;
 pub use plan::{LIMIT, Plan, Recipe};
+pub use record::{CheckRecord, Record};
 pub use result::{Examination, Examined, Summary, Verdict};

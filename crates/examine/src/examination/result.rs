@@ -25,6 +25,9 @@ pub enum Verdict {
 }
 
 impl Verdict {
+    /// All verdicts.
+    pub const ALL: [Self; 4] = [Self::Pass, Self::Fail, Self::Warning, Self::NotExercised];
+
     /// The name used in reports.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -76,6 +79,22 @@ pub struct Summary {
     pub not_exercised: usize,
 }
 
+impl Summary {
+    /// Counts verdicts.
+    pub(super) fn of(verdicts: impl Iterator<Item = Verdict>) -> Self {
+        let mut summary = Self::default();
+        for verdict in verdicts {
+            *match verdict {
+                Verdict::Pass => &mut summary.passed,
+                Verdict::Fail => &mut summary.failed,
+                Verdict::Warning => &mut summary.warnings,
+                Verdict::NotExercised => &mut summary.not_exercised,
+            } += 1;
+        }
+        summary
+    }
+}
+
 /// Results of an examination. Serializes to the JSON of the command line's contract.
 #[derive(Debug, Clone)]
 pub struct Examination {
@@ -97,16 +116,7 @@ impl Examination {
     /// Counts the results.
     #[must_use]
     pub fn summary(&self) -> Summary {
-        let mut summary = Summary::default();
-        for examined in &self.checks {
-            *match examined.verdict {
-                Verdict::Pass => &mut summary.passed,
-                Verdict::Fail => &mut summary.failed,
-                Verdict::Warning => &mut summary.warnings,
-                Verdict::NotExercised => &mut summary.not_exercised,
-            } += 1;
-        }
-        summary
+        Summary::of(self.checks.iter().map(|examined| examined.verdict))
     }
 
     /// Replaces a path that differs between runs with `$SANDBOX`.

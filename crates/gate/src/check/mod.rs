@@ -20,7 +20,7 @@ mod schema_remedy;
 pub use fix::{Fixed, fix};
 pub use levels::{Levels, UnknownRule};
 pub use rule::{Example, Online, Rule};
-pub use rules::{RULES, find};
+pub use rules::{RULES, find, rule_of_reason};
 pub use run::{AgentStatus, Checked, Options, Status, check};
 
 pub use crate::select::Selection;

@@ -9,7 +9,7 @@ use super::{Held, Origin};
 use acp_registry_client::install::{Kind, ScriptsNotRun};
 use acp_registry_core::manifest::Channel;
 use acp_registry_core::sys::fs::PathError;
-use acp_registry_examine::examination::Examination;
+use acp_registry_examine::examination::{Examination, Record};
 use acp_registry_protocol::handshake::{self, Handshake, Outcome};
 
 /// The result of one distribution of one release of an agent.
@@ -217,7 +217,17 @@ impl Row {
         Some(self.remedy().map_or_else(|| message.to_owned(), |remedy| format!("{message}; {remedy}")))
     }
 
-    /// The result of the examination, if one was made.
+    /// The results of the examination, if one was made in this run or, for a reused row, in an earlier one.
+    #[must_use]
+    pub fn record(&self) -> Option<Record> {
+        match &self.state {
+            State::Checked { examination, .. } => examination.as_deref().map(Record::from),
+            State::Reused(earlier) => Record::read(&earlier["examination"]),
+            State::Skipped { .. } | State::NotStarted { .. } => None,
+        }
+    }
+
+    /// The result of the examination, if one was made in this run.
     #[must_use]
     pub fn examination(&self) -> Option<&Examination> {
         if let State::Checked { examination, .. } = &self.state { examination.as_deref() } else { None }
@@ -275,9 +285,11 @@ impl Row {
             for (name, value) in found {
                 row.entry(name).or_insert(value);
             }
-            if let Some(examination) = self.examination() {
-                row.insert("examination".to_owned(), json!(examination));
-            }
+            let examination = match &self.state {
+                State::Reused(earlier) => earlier.get("examination").cloned(),
+                _ => self.examination().map(|examination| json!(examination)),
+            };
+            row.extend(examination.map(|examination| ("examination".to_owned(), examination)));
             if let Some(Value::Object(timing)) = row.get_mut("timing") {
                 timing.insert("install_seconds".to_owned(), self.install.as_secs_f64().into());
             }

@@ -12,6 +12,8 @@ mod pypi;
 mod registry;
 mod url;
 
+pub use self::handshake::rule_of_reason;
+
 use super::Rule;
 
 /// All rules, sorted by name.

@@ -10,7 +10,7 @@ pub(super) mod protocol_version;
 pub(super) mod untidy;
 
 use crate::check::reporter::Reporter;
-use crate::check::rule::{Example, Subject};
+use crate::check::rule::{Example, Rule, Subject};
 use crate::survey::Survey;
 use crate::verify::{self, Row, State};
 use acp_registry_client::install::Kind;
@@ -20,6 +20,20 @@ use acp_registry_protocol::handshake::{Handshake, Outcome, Reason, Timing, Verdi
 
 /// Maximum number of stderr lines in a finding.
 const LINES: usize = 5;
+
+/// The rule that reports a reason of `verify`; `None` if the reason is no problem of an agent.
+#[must_use]
+pub fn rule_of_reason(reason: &str) -> Option<&'static Rule> {
+    let rules: [(&[&str], &'static Rule); 6] = [
+        (install_failed::REASONS, &install_failed::RULE),
+        (invalid_answer::REASONS, &invalid_answer::RULE),
+        (missing_runtime::REASONS, &missing_runtime::RULE),
+        (no_answer::REASONS, &no_answer::RULE),
+        (no_supported_auth::REASONS, &no_supported_auth::RULE),
+        (protocol_version::REASONS, &protocol_version::RULE),
+    ];
+    rules.into_iter().find(|(reasons, _)| reasons.contains(&reason)).map(|(_, rule)| rule)
+}
 
 /// The results of an agent.
 fn rows<'a>(subject: &Subject<'_>, survey: &'a Survey) -> &'a [Row] {
@@ -153,5 +167,7 @@ mod tests {
             "runtime_too_old", "spawn_failed", "timeout", "unsafe_archive",
         ];
         assert_eq!(reasons, known);
+        assert!(known.iter().all(|reason| rule_of_reason(reason).is_some()));
+        assert!(rule_of_reason("unsupported_platform").is_none() && rule_of_reason("examination").is_none());
     }
 }

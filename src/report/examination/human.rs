@@ -3,9 +3,9 @@
 use acp_registry_core::text::printable;
 use acp_registry_examine::examination::{Examination, Summary, Verdict};
 
-use super::layout::Look;
-use super::outcome::INDENT;
-use super::plural;
+use super::super::layout::Look;
+use super::super::outcome::INDENT;
+use super::super::plural;
 
 /// A line with all counts, then the checks that did not pass.
 #[must_use]

@@ -1,0 +1,11 @@
+//! The results of examinations: for people, as JUnit for test reports, and as SARIF for code scanning.
+
+mod examinee;
+mod human;
+mod junit;
+mod sarif;
+
+pub use self::examinee::{Examinee, file_of_command};
+pub use self::human::examination;
+pub use self::junit::{junit_by_agent, junit_by_level};
+pub use self::sarif::sarif;
