@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
+use acp_registry::examination::Demand;
 use acp_registry::install::Kind;
 use acp_registry::registry::Registry;
 use acp_registry::report::{self, Examinee};
@@ -121,12 +122,9 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let examine = &config.examine;
     let demand = args.level.demand(examine.require, args.no_probe)?.with_recipes(examine.recipes.clone());
     let registry = load_active(&global.registry_dir(), &config, &args.ids)?;
-    let (mut order, now) = (order(args), SystemTime::now());
+    let (order, now) = (order(args, &demand), SystemTime::now());
     if let (false, Some(out)) = (args.merge.is_empty(), &args.out) {
         return merge(args, out, &registry, &order.selection(&registry, now)?, ui);
-    }
-    if demand.is_any() && order.reuse.take().is_some() {
-        ui.note("nothing is reused: a snapshot holds no examinations");
     }
     let job = Job::prepare(&registry, &order, now)?;
     if let Some(error) = job.not_reused() {
@@ -181,13 +179,14 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     Ok(if rows.iter().any(Row::is_finding) { Exit::Findings } else { Exit::Success })
 }
 
-fn order(args: &Args) -> Order {
+fn order(args: &Args, demand: &Demand) -> Order {
     Order {
         agents: Agents::new(args.ids.iter().cloned(), args.changed_since.clone()),
         kinds: args.dist.clone(),
         shard: args.shard,
         reuse: args.reuse.clone(),
         reuse_max_age: args.reuse_max_age,
+        demand: demand.clone(),
         out: args.out.clone(),
         keep: args.keep_sandboxes.clone(),
     }

@@ -32,6 +32,7 @@ mod examine_commands;
 mod examine_drafts;
 mod examine_formats;
 mod examine_sessions;
+mod examine_snapshot;
 mod examined;
 mod extensions;
 mod failures;

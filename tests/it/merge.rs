@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::support::Env;
 
-fn row(id: &str) -> Value {
+pub(crate) fn row(id: &str) -> Value {
     json!({
         "id": id, "version": "1.0.0", "channel": "stable", "distribution": "npx", "verdict": "pass", "reason": null,
         "checked_at": "2026-01-01T00:00:00Z", "isolation": "environment",
@@ -15,18 +15,18 @@ fn row(id: &str) -> Value {
 }
 
 /// A registry with four agents, checked by two machines: `a` and `c`, `b` and `d`.
-fn env() -> Env {
+pub(crate) fn env() -> Env {
     let env = Env::with(&["a", "b", "c", "d"]);
     part(&env, 1, &[row("a"), row("c")]);
     part(&env, 2, &[row("b"), row("d")]);
     env
 }
 
-fn part(env: &Env, number: usize, rows: &[Value]) {
+pub(crate) fn part(env: &Env, number: usize, rows: &[Value]) {
     env.write(&format!("{number}.json"), json!({ "schema": 1, "agents": rows }).to_string());
 }
 
-const MERGE: [&str; 7] = ["verify", "--merge", "1/2=1.json", "--merge", "2/2=2.json", "--out", "out.json"];
+pub(crate) const MERGE: [&str; 7] = ["verify", "--merge", "1/2=1.json", "--merge", "2/2=2.json", "--out", "out.json"];
 
 fn ids(env: &Env) -> Vec<String> {
     let snapshot: Value = serde_json::from_str(&env.read("out.json")).unwrap();

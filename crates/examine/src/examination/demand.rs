@@ -33,6 +33,18 @@ impl Demand {
         Self { recipes, ..self }
     }
 
+    /// The level up to which agents are examined.
+    #[must_use]
+    pub fn level(&self) -> Level {
+        self.level
+    }
+
+    /// The level that agents must meet to pass.
+    #[must_use]
+    pub fn require(&self) -> Level {
+        self.require
+    }
+
     /// Whether there is more to do than the handshake.
     #[must_use]
     pub fn is_any(&self) -> bool {

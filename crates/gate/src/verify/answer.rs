@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
+use super::Examined;
+
 /// What an agent answered when it was last started.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Answer {
@@ -24,12 +26,15 @@ pub struct Answer {
     pub features: BTreeMap<String, bool>,
     /// Outcomes of methods that were called, by the name of the method.
     pub probes: BTreeMap<String, String>,
+    /// The examination of this version, or of an earlier one.
+    pub examined: Option<Examined>,
 }
 
 impl Answer {
     /// Reads a row of a snapshot, or of the report of `verify`, which has the answer in a member of its own. `None` when the
     /// agent was not started, or gave no answer.
     pub(super) fn of(row: &Value) -> Option<Self> {
+        let examined = Examined::of(row);
         let row = row.as_object()?;
         let answer = row.get("handshake").and_then(Value::as_object).unwrap_or(row);
         let protocol = answer.get("protocol_version").and_then(Value::as_u64);
@@ -51,12 +56,15 @@ impl Answer {
             setup_required: answer.get("setup_required").and_then(Value::as_str).map(ToOwned::to_owned),
             features,
             probes: members(answer, "probes", outcome),
+            examined,
         })
     }
 
     /// Whether this says more of the agent than what another of its distributions answered.
     pub(super) fn tells_more(&self, other: &Self) -> bool {
-        self.features.len() > other.features.len() || other.protocol.is_none()
+        let reached = |answer: &Self| answer.examined.as_ref().and_then(|examined| examined.record.reached);
+        let size = |answer: &Self| (answer.features.len(), reached(answer));
+        size(self) > size(other) || other.protocol.is_none()
     }
 }
 

@@ -82,7 +82,9 @@ impl Job {
             Err(error) => return Err(error.into()),
         };
         let not_before = order.not_before(now);
-        job.tasks = plan(registry, &selection, earlier.as_ref().map(|snapshot| Earlier { snapshot, not_before, now }));
+        let demand = &order.demand;
+        let earlier = earlier.as_ref().map(|snapshot| Earlier { snapshot, not_before, now, demand });
+        job.tasks = plan(registry, &selection, earlier);
         if job.tasks.is_empty() {
             job.nothing = Some(nothing(registry, order, &selection));
         }

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
+use super::examined;
 use super::snapshot::{self, SCHEMA, Snapshot};
 use super::{Selection, Shard, Task, Work, plan};
 use acp_registry_client::install::Kind;
@@ -65,7 +66,8 @@ pub struct MergeError {
 type Key<'a> = (&'a str, &'a str, &'a str, Option<&'a str>);
 
 /// Merges the parts of a snapshot. `selection` is what all parts together were asked to check. Agents that were not
-/// started keep their row of `earlier`, since an outage says nothing about an agent.
+/// started keep their row of `earlier`, since an outage says nothing about an agent. Agents of an unchanged version keep
+/// an examination of `earlier` that went further.
 ///
 /// # Errors
 /// Returns [`MergeError`] if a part is not a snapshot, contains a row of another shard, or contains a row twice.
@@ -98,8 +100,12 @@ pub fn merge(
             if row.to_string().len() > ROW_LIMIT {
                 return Err(failed(format!("the row of {} is longer than {ROW_LIMIT} bytes", name())));
             }
-            if !is_past(&row["checked_at"]) {
-                return Err(failed(format!("`checked_at` in the row of {} is not a time in the past", name())));
+            for (member, time) in
+                [("checked_at", &row["checked_at"]), ("examined_at", &row["examination"]["examined_at"])]
+            {
+                if !is_past(time) {
+                    return Err(failed(format!("`{member}` in the row of {} is not a time in the past", name())));
+                }
             }
             if found.insert(key, row).is_some() {
                 return Err(failed(format!("there are two rows of {}", name())));
@@ -107,14 +113,16 @@ pub fn merge(
         }
         for task in tasks {
             let row = found.get(&key_of_task(task)).copied();
+            let latest = earlier.and_then(|earlier| earlier.latest(&task.id, task.channel, task.kind));
             if let Some(row) = row.filter(|row| row["verdict"] != "error") {
                 taken += 1;
-                rows.push(only(row, &columns));
+                let mut row = only(row, &columns);
+                examined::keep(&mut row, latest);
+                rows.push(row);
                 continue;
             }
             let reason = row.map_or("no_row", |row| row["reason"].as_str().unwrap_or("error"));
-            let kept = earlier.and_then(|earlier| earlier.latest(&task.id, task.channel, task.kind));
-            let kept = kept.filter(|row| row["verdict"] != "error");
+            let kept = latest.filter(|row| row["verdict"] != "error");
             unknown.push(Unknown {
                 id: task.id.clone(),
                 distribution: task.kind.map_or("-", Kind::as_str),

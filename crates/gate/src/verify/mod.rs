@@ -12,12 +12,14 @@
 //! * [`Attempts`]: finds the arguments that start an agent
 //! * [`Row`]: the result of one task, with its JSON form
 //! * [`Snapshot`]: the capabilities of all agents, as a file for the next run and the catalog
+//! * [`Examined`]: the examination that a row of a snapshot records
 //! * [`merge()`], [`merge_files`]: merge the snapshots of several machines
 
 mod answer;
 mod attempts;
 mod basis;
 mod error;
+mod examined;
 mod held;
 mod job;
 mod merge;
@@ -38,6 +40,7 @@ mod turns;
 pub use answer::Answer;
 pub use attempts::{Attempt, Attempts, Trying};
 pub use error::Error;
+pub use examined::Examined;
 pub use held::{Advice, Held};
 pub use job::{Job, Nothing, Verified, lacks_package_managers, sources_down};
 pub use merge::{MergeError, Merged, Part, Unknown, merge};

@@ -10,6 +10,7 @@ use acp_registry_client::install::Kind;
 use acp_registry_core::manifest::Platform;
 use acp_registry_core::registry::{Entry, Registry};
 use acp_registry_core::timestamp::today;
+use acp_registry_examine::examination::Demand;
 
 /// Default maximum age of rows to reuse, since agents and their services change.
 const MAX_AGE: Duration = Duration::from_hours(7 * 24);
@@ -27,6 +28,8 @@ pub struct Order {
     pub reuse: Option<PathBuf>,
     /// Maximum age of reused rows; `None` for 7 days.
     pub reuse_max_age: Option<Duration>,
+    /// How far agents are examined.
+    pub demand: Demand,
     /// The snapshot file to write.
     pub out: Option<PathBuf>,
     /// The directory to keep installed agents and their files in.

@@ -13,6 +13,7 @@ use acp_registry_client::install::{Kind, Source};
 use acp_registry_core::manifest::{Channel, Platform, Release};
 use acp_registry_core::registry::{Entry, Loaded, Registry};
 use acp_registry_core::text::quote;
+use acp_registry_examine::examination::Demand;
 
 /// Selects tasks.
 #[derive(Debug, Clone, Default)]
@@ -133,6 +134,8 @@ pub struct Earlier<'a> {
     pub not_before: SystemTime,
     /// The current time; rows from the future are not reused.
     pub now: SystemTime,
+    /// How far agents are examined; rows that went less far are not reused.
+    pub demand: &'a Demand,
 }
 
 /// Lists the tasks, sorted by id, channel and kind. An agent that passed earlier is not checked again if the
@@ -148,7 +151,7 @@ pub fn plan(registry: &Registry, selection: &Selection, earlier: Option<Earlier<
         .map(|mut task| {
             // Agents in quarantine are always checked, to find out whether they work again.
             if let (Work::Check(_), None, Some(earlier)) = (&task.work, &task.held, earlier)
-                && let Some(row) = earlier.snapshot.passed(&task, earlier.not_before, earlier.now)
+                && let Some(row) = earlier.snapshot.passed(&task, earlier)
             {
                 task.work = Work::Reuse(row.clone());
             }

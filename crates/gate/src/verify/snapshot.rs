@@ -6,8 +6,9 @@ use std::time::SystemTime;
 
 use serde_json::{Map, Value, json};
 
+use super::examined::{self, Examined};
 use super::steady::make_steady;
-use super::{Answer, Row, State, Task, Verdict};
+use super::{Answer, Earlier, Row, State, Task, Verdict};
 use acp_registry_client::install::Kind;
 use acp_registry_core::json;
 use acp_registry_core::manifest::Channel;
@@ -129,9 +130,16 @@ impl Snapshot {
         self.latest(id, channel, Some(kind))?["features"].as_object().filter(|features| !features.is_empty())
     }
 
-    /// The row of a task that passed, if it is based on the same distribution and checks, and its time is between the
-    /// two given.
-    pub(super) fn passed(&self, task: &Task, not_before: SystemTime, now: SystemTime) -> Option<&Value> {
+    /// The examination of this version of an agent, if there is one.
+    #[must_use]
+    pub fn examined(&self, id: &str, version: &str, channel: Channel, kind: Kind) -> Option<Examined> {
+        Examined::of(self.latest(id, channel, Some(kind))?).filter(|examined| examined.version == version)
+    }
+
+    /// The row of a task that passed, if it is based on the same distribution and checks, and neither too old nor from
+    /// the future. If an examination is requested, the row must have one that went as far.
+    pub(super) fn passed(&self, task: &Task, earlier: Earlier<'_>) -> Option<&Value> {
+        let Earlier { not_before, now, demand, .. } = earlier;
         let row = self.latest(&task.id, task.channel, Some(task.kind?))?;
         let at: SystemTime = row["checked_at"].as_str()?.parse::<Timestamp>().ok()?.into();
         let is_recent = at >= not_before && at <= now;
@@ -139,13 +147,17 @@ impl Snapshot {
         // A verdict without the answer it is based on is not reused.
         let is_whole =
             row["protocol_version"].is_i64() && row["features"].is_object() && row["auth_methods"].is_array();
-        (row["verdict"] == "pass" && is_recent && is_same && is_whole).then_some(row)
+        let is_examined = || {
+            let examined = Examined::of(row).filter(|examined| examined.version == task.version);
+            !demand.is_any() || examined.is_some_and(|examined| examined.satisfies(demand, not_before, now))
+        };
+        (row["verdict"] == "pass" && is_recent && is_same && is_whole && is_examined()).then_some(row)
     }
 
     /// Adds the result of a task. Skipped rows are ignored. So are errors if there is an earlier result: the agent's
-    /// last answer stays.
+    /// last answer stays. So does an examination of the same version that went further.
     pub(super) fn renew(&mut self, row: &Row) {
-        let Some(value) = of_row(row) else { return };
+        let Some(mut value) = of_row(row) else { return };
         let key = key(&value);
         let is_known = self.rows.get(&key).is_some_and(|earlier| earlier["verdict"] != "error");
         if row.verdict() == Verdict::Error && is_known {
@@ -155,6 +167,7 @@ impl Snapshot {
         if row.kind.is_some() {
             self.rows.remove(&(row.id.clone(), row.channel.as_str().to_owned(), String::new()));
         }
+        examined::keep(&mut value, self.rows.get(&key));
         self.rows.insert(key, value);
     }
 
@@ -235,6 +248,10 @@ fn of_row(row: &Row) -> Option<Value> {
     });
     if let Value::Object(agent) = &mut agent {
         agent.extend(kept);
+    }
+    if let (Value::Object(agent), State::Checked { examination: Some(examination), at, .. }) = (&mut agent, &row.state)
+    {
+        agent.insert("examination".to_owned(), examined::member(examination, &row.version, *at));
     }
     make_steady(&mut agent);
     Some(agent)
