@@ -99,6 +99,7 @@ mod settings;
 #[cfg(unix)]
 mod setup;
 mod site;
+mod site_examined;
 mod snippets;
 mod support;
 mod terminal;

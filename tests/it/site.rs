@@ -20,7 +20,7 @@ pub(crate) type Files = BTreeMap<String, Vec<u8>>;
 /// An element: name and attributes.
 type Element = (String, BTreeMap<String, String>);
 
-fn site_of(agents: &[Value], capabilities: &Value) -> Files {
+pub(crate) fn site_of(agents: &[Value], capabilities: &Value) -> Files {
     site_with(agents, capabilities, &history(agents), &SiteConfig::default())
 }
 
@@ -57,7 +57,7 @@ fn agent(id: &str) -> Value {
             "license": "MIT", "distribution": { "npx": { "package": format!("{id}@1.0.0"), "args": ["--acp"] } } })
 }
 
-fn agents(count: usize) -> Vec<Value> {
+pub(crate) fn agents(count: usize) -> Vec<Value> {
     (0..count).map(|number| agent(&format!("a{number:05}"))).collect()
 }
 
@@ -294,7 +294,7 @@ fn documents_for_machines_parse() {
 }
 
 /// The size with the best compression of Brotli, which hosts use for static files.
-fn compressed(bytes: &[u8]) -> usize {
+pub(crate) fn compressed(bytes: &[u8]) -> usize {
     let mut out = Vec::new();
     brotli::BrotliCompress(&mut &bytes[..], &mut out, &brotli::enc::BrotliEncoderParams::default()).unwrap();
     out.len()

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::facets::COLUMN_NAMES;
+use super::facets::{COLUMN_NAMES, EXAMINED};
 use super::listing::Listing;
 use acp_registry_core::timestamp::Timestamp;
 
@@ -26,7 +26,9 @@ pub(super) fn text(listings: &[Listing<'_>]) -> String {
     licenses.dedup();
     let license = |listing: &Listing<'_>| json!(licenses.binary_search(&listing.license.as_str()).unwrap_or_default());
     let mut bits = serde_json::Map::new();
-    for (at, key) in COLUMN_NAMES.iter().enumerate() {
+    let is_examined = listings.iter().any(|listing| listing.examined().is_some());
+    // The script finds columns by their position, so only the last one can be left out.
+    for (at, key) in COLUMN_NAMES.iter().enumerate().filter(|(at, _)| *at != EXAMINED || is_examined) {
         bits.insert((*key).to_owned(), column(&|listing| json!(listing.bits[at])));
     }
     let mut text = json!({

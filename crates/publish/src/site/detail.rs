@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::capabilities::State;
 use super::changes::{Change, agent_feed};
+use super::examined::Tests;
 use super::facets::capabilities;
 use super::install::{Setup, setups, start};
 use super::listing::Listing;
@@ -54,6 +55,8 @@ pub(super) struct Facts {
     /// The version whose capabilities were tested.
     pub(super) row_version: String,
     pub(super) capabilities: Vec<(&'static str, State)>,
+    /// The results of the last examination, if there was one.
+    pub(super) tests: Option<Tests>,
 }
 
 /// The archive for a platform.
@@ -129,6 +132,7 @@ fn facts(listing: &Listing<'_>) -> Facts {
             .answer
             .map(|answer| capabilities().map(|(feature, value)| (value.label, State::of(answer, &feature))).collect())
             .unwrap_or_default(),
+        tests: listing.examined().map(Tests::of),
     }
 }
 

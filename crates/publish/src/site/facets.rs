@@ -2,10 +2,11 @@
 
 use super::capabilities::State;
 use acp_registry_core::manifest::{Agent, Platform};
-use acp_registry_gate::verify::Answer;
+use acp_registry_examine::examination::Level;
+use acp_registry_gate::verify::{Answer, Examined};
 
 /// The number of columns.
-pub(super) const COLUMNS: usize = 6;
+pub(super) const COLUMNS: usize = 7;
 
 const PLATFORM: usize = 0;
 const DIST: usize = 1;
@@ -13,9 +14,14 @@ const LICENSE: usize = 2;
 const AUTH: usize = 3;
 const CAPABILITY: usize = 4;
 const PROTOCOL: usize = 5;
+/// The last column, which is left out of the catalog if no agent was examined.
+pub(super) const EXAMINED: usize = 6;
+
+/// Bit of agents that were not examined.
+pub(super) const UNEXAMINED: u32 = 1 << 5;
 
 /// The names of the columns in the catalog.
-pub(super) const COLUMN_NAMES: [&str; COLUMNS] = ["platform", "dist", "license", "auth", "cap", "protocol"];
+pub(super) const COLUMN_NAMES: [&str; COLUMNS] = ["platform", "dist", "license", "auth", "cap", "protocol", "tested"];
 
 /// A group of filter values. Chosen values are alternatives, except capabilities, which are all required.
 pub(super) struct Group {
@@ -103,6 +109,20 @@ pub(super) const GROUPS: &[Group] = &[
         ],
     },
     Group {
+        key: "tested",
+        title: "Tested",
+        column: EXAMINED,
+        is_all: false,
+        values: &[
+            value("protocol", "Protocol", 1),
+            value("sessions", "Sessions", 1 << 1),
+            value("turns", "Turns", 1 << 2),
+            value("drafts", "Drafts", 1 << 3),
+            value("failed", "Fails a check", 1 << 4),
+            value("untested", "Not tested", UNEXAMINED),
+        ],
+    },
+    Group {
         key: "cap",
         title: "Capabilities",
         column: CAPABILITY,
@@ -161,6 +181,7 @@ pub(super) fn bits(agent: &Agent, answer: Option<&Answer>) -> [u32; COLUMNS] {
         Some(license) if is_open(license) => 1,
         Some(_) => 2,
     };
+    bits[EXAMINED] = answer.and_then(|answer| answer.examined.as_ref()).map_or(UNEXAMINED, examined);
     let Some(answer) = answer else {
         bits[AUTH] = 32;
         bits[PROTOCOL] = 4;
@@ -188,6 +209,14 @@ pub(super) fn bits(agent: &Agent, answer: Option<&Answer>) -> [u32; COLUMNS] {
         _ => 4,
     };
     bits
+}
+
+/// The levels whose requirements an agent keeps, and whether it fails a check.
+fn examined(examined: &Examined) -> u32 {
+    let above = Level::ALL.into_iter().filter(|level| *level > Level::Handshake);
+    let levels = above.enumerate().filter(|(_, level)| examined.record.meets(*level)).map(|(at, _)| 1 << at);
+    let failed = if examined.record.summary().failed > 0 { 1 << 4 } else { 0 };
+    levels.fold(failed, |bits: u32, bit: u32| bits | bit)
 }
 
 /// Whether the licence is open source: approved by the OSI or free according to the FSF.

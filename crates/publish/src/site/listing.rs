@@ -10,7 +10,7 @@ use crate::history::{Event, Kind};
 use acp_registry_client::settings::display_name;
 use acp_registry_core::manifest::{Agent, AgentId};
 use acp_registry_core::timestamp::Timestamp;
-use acp_registry_gate::verify::Answer;
+use acp_registry_gate::verify::{Answer, Examined};
 
 /// Limits of the shown length of members, in Unicode scalar values, and of the number of authors.
 const LICENSE: usize = 80;
@@ -77,6 +77,11 @@ impl<'a> Listing<'a> {
             agent,
             entry,
         })
+    }
+
+    /// The last examination of the agent, if there was one.
+    pub(super) fn examined(&self) -> Option<&'a Examined> {
+        self.answer?.examined.as_ref()
     }
 
     /// When the agent was added; the last time, if it was added more than once.

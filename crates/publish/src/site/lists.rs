@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 
 use super::capabilities::State;
+use super::examined;
 use super::facets::capabilities;
 use super::listing::Listing;
 use super::pages::{Frame, List, Matrix, MatrixRow, Site};
@@ -70,6 +71,7 @@ fn pages(
 /// Renders `/matrix/` and its further pages `/matrix/N/`.
 pub(super) fn matrix(site: &Site, listings: &[Listing<'_>]) -> Result<Vec<File>, SiteError> {
     let tested = listings.iter().filter(|listing| listing.answer.is_some()).count();
+    let has_examined = listings.iter().any(|listing| listing.examined().is_some());
     // Without capabilities the matrix is empty.
     let listings = if tested == 0 { &[] } else { listings };
     let pages = listings.len().div_ceil(PAGE).max(1);
@@ -78,6 +80,7 @@ pub(super) fn matrix(site: &Site, listings: &[Listing<'_>]) -> Result<Vec<File>,
         let description = "The capabilities that each agent reported when it was last started.";
         let matrix = Matrix {
             f: Frame::new(site, &path, "Capabilities of all agents – ACP agents", description),
+            has_examined,
             labels: capabilities().map(|(_, value)| value.label).collect(),
             rows: listings.chunks(PAGE).nth(number - 1).unwrap_or_default().iter().map(row).collect(),
             tested,
@@ -100,6 +103,7 @@ fn row<'a>(listing: &'a Listing<'_>) -> MatrixRow<'a> {
     MatrixRow {
         id: &listing.id,
         name: &listing.name,
+        examined: examined::cell(listing.examined()),
         cells: capabilities().map(|(feature, _)| cell(state(&feature))).collect(),
         version: listing
             .answer

@@ -2,6 +2,7 @@
 
 use super::changes::Change;
 use super::detail::{Facts, target};
+use super::examined::Tests;
 use super::install::Setup;
 use super::listing::Listing;
 use super::text::{markdown as text, shown};
@@ -53,6 +54,9 @@ pub(super) fn page(base_url: &str, listing: &Listing<'_>, setups: &[Setup], fact
         let address = one.url.map_or_else(|| "no download".to_owned(), |url| format!("<{url}>"));
         out.push_str(&format!("- {} {}: {address}, {digest}\n", text(&one.os), text(&one.arch)));
     }
+    if let Some(tests) = &facts.tests {
+        out.push_str(&of_tests(tests));
+    }
     out.push_str("\n## Capabilities\n\n");
     match listing.answer {
         None => out.push_str("Not tested.\n"),
@@ -76,6 +80,20 @@ pub(super) fn page(base_url: &str, listing: &Listing<'_>, setups: &[Setup], fact
         }
     }
     out.push_str(&format!("\nMore: <{base_url}/agents/{}/>\n", listing.id));
+    out
+}
+
+fn of_tests(tests: &Tests) -> String {
+    let head = match tests.level {
+        Some(level) => format!("Examined at the level `{level}`: {}", tests.counts),
+        None => "The agent did not answer, and could not be examined".to_owned(),
+    };
+    let place = [Some(&tests.version), tests.system.as_ref(), tests.day.as_ref()];
+    let place = place.into_iter().flatten().map(|part| text(part)).collect::<Vec<_>>().join(", ");
+    let mut out = format!("\n## Tests\n\n{head}; {place}{}.\n\n", tests.network);
+    for test in tests.open.iter().chain(&tests.passed) {
+        out.push_str(&format!("- {}: {}, {}\n", text(&test.id), test.label.to_lowercase(), text(&test.evidence)));
+    }
     out
 }
 

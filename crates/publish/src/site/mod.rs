@@ -16,6 +16,7 @@ mod commonmark;
 mod contents;
 mod detail;
 mod editors;
+mod examined;
 mod facets;
 mod feed;
 mod guides;

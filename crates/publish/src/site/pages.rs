@@ -91,6 +91,8 @@ pub(super) struct List<'a> {
 #[template(path = "matrix.html")]
 pub(super) struct Matrix<'a> {
     pub(super) f: Frame<'a>,
+    /// Whether any agent was examined, so there is a column for it.
+    pub(super) has_examined: bool,
     pub(super) labels: Vec<&'static str>,
     pub(super) rows: Vec<MatrixRow<'a>>,
     pub(super) tested: usize,
@@ -103,6 +105,8 @@ pub(super) struct Matrix<'a> {
 pub(super) struct MatrixRow<'a> {
     pub(super) id: &'a str,
     pub(super) name: &'a str,
+    /// The level that was reached, with the failed checks.
+    pub(super) examined: (&'static str, String),
     pub(super) cells: Vec<(&'static str, &'static str)>,
     pub(super) version: String,
     pub(super) day: &'a str,

@@ -1,0 +1,167 @@
+//! Examinations on the pages of the catalog.
+
+use acp_registry::examination::CHECKS;
+use acp_registry::verify::Snapshot;
+use serde_json::{Value, json};
+
+use crate::site::{Files, agents, check_pages, compressed, site_of};
+
+/// A snapshot in which only the first agent was examined.
+fn snapshot(examination: &Value) -> Value {
+    json!({ "agents": [
+        { "id": "a00000", "version": "1.0.0", "protocol_version": 1, "checked_at": "2026-11-23T00:00:00Z",
+          "features": { "session/load": true }, "examination": examination },
+        { "id": "a00001", "version": "1.0.0", "protocol_version": 1, "features": { "session/load": true } },
+    ] })
+}
+
+fn check(id: &str, result: &str, message: &Value) -> Value {
+    json!({ "id": id, "result": result, "force": "must", "spec": "protocol/v1/x", "message": message,
+            "duration_seconds": 0.034 })
+}
+
+fn examination(checks: &[Value]) -> Value {
+    json!({ "examined_at": "2026-11-22T10:00:00Z", "version": "1.0.0", "platform": "linux-x86_64", "level": "protocol",
+            "reached": "protocol", "model": null, "network": "none", "checks": checks })
+}
+
+fn text(files: &Files, name: &str) -> String {
+    String::from_utf8(files[name].clone()).unwrap()
+}
+
+fn catalog(files: &Files) -> Value {
+    let bytes = files.iter().find(|(name, _)| name.starts_with("assets/catalog.")).unwrap().1;
+    serde_json::from_slice(bytes).unwrap()
+}
+
+#[test]
+fn texts_of_an_examination_stay_text() {
+    let hostile =
+        "</code></ul><script>alert(1)</script><img src=x onerror=y>\u{202e}\u{1b}[2J [a](https://h.example) `";
+    let mut examined = examination(&[
+        check(hostile, "fail", &json!(hostile)),
+        check("protocol/ids", "warning", &json!("x".repeat(100_000))),
+        check("protocol/version", "excellent", &json!(null)),
+    ]);
+    (examined["version"], examined["platform"]) = (json!(hostile), json!(hostile));
+    let files = site_of(&agents(2), &snapshot(&examined));
+    check_pages(&files);
+    let page = text(&files, "agents/a00000/index.html");
+    assert!(!page.contains("<script>") && !page.contains("<img src=x") && page.len() < 100_000, "{page}");
+    assert!(!page.contains(['\u{202e}', '\u{1b}']));
+    assert!(!page.contains("excellent"));
+    let markdown = text(&files, "agents/a00000/index.md");
+    assert!(!markdown.split("```").step_by(2).collect::<String>().replace("\\<", "").contains("<script"), "{markdown}");
+}
+
+#[test]
+fn what_is_no_examination_is_not_shown_and_changes_nothing() {
+    let without = site_of(&agents(2), &snapshot(&Value::Null));
+    for odd in [json!({}), json!("passed"), json!({ "level": "perfect", "checks": [] }), json!({ "level": "protocol" })]
+    {
+        assert!(site_of(&agents(2), &snapshot(&odd)) == without, "{odd}");
+    }
+    for (name, bytes) in &without {
+        let is_reference = name.starts_with("docs/") || name.starts_with("schemas/");
+        assert!(is_reference || !String::from_utf8_lossy(bytes).contains("xamined"), "{name}");
+    }
+    assert!(catalog(&without)["bits"].get("tested").is_none());
+    assert!(without.keys().all(|name| !name.starts_with("tested/")));
+}
+
+#[test]
+fn the_page_shows_what_was_tested_before_what_is_announced() {
+    let files = site_of(
+        &agents(2),
+        &snapshot(&examination(&[
+            check("protocol/ids", "pass", &Value::Null),
+            check("protocol/version", "fail", &json!("the agent claims to support version 65535 of the protocol")),
+            check("protocol/load-unknown-session", "not_exercised", &json!("`loadSession` is not advertised")),
+            check("protocol/later", "pass", &Value::Null),
+        ])),
+    );
+    check_pages(&files);
+    let page = text(&files, "agents/a00000/index.html");
+    for part in [
+        "Examined at the level <code>protocol</code>: 2 of 3 checks passed, 1 failed, 1 could not run; \
+         <bdi>1.0.0</bdi>, Linux, <time datetime=\"2026-11-22\">2026-11-22</time>, without access to the network.",
+        "<code>protocol/version</code> <span class=\"auth\">Failed</span>: <bdi>the agent claims to support version 65535",
+        "<summary>Passed: 2</summary>",
+        "<code>protocol/ids</code> answers",
+        "(0.03 s)",
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    assert!(page.find("id=\"tests\"").unwrap() < page.find("id=\"capabilities\"").unwrap());
+    assert!(!text(&files, "agents/a00001/index.html").contains("id=\"tests\""));
+    let markdown = text(&files, "agents/a00000/index.md");
+    assert!(markdown.contains("Examined at the level `protocol`: 2 of 3 checks passed"), "{markdown}");
+    assert!(markdown.contains("- protocol/version: failed, the agent claims"), "{markdown}");
+
+    let matrix = text(&files, "matrix/index.html");
+    assert!(
+        matrix.contains("<th scope=\"col\">Agent</th><th scope=\"col\">Examined</th><th scope=\"col\">Load sessions")
+    );
+    assert!(matrix.contains("<td class=\"auth\">protocol, 1 failed</td>"), "{matrix}");
+    // One requirement is violated, so only the filter for failures finds it.
+    assert_eq!(catalog(&files)["bits"]["tested"], json!([16, 32]));
+    assert!(files.contains_key("tested/failed/index.html") && !files.contains_key("tested/protocol/index.html"));
+    let home = text(&files, "index.html");
+    assert!(home.find("name=\"tested\"").unwrap() < home.find("name=\"cap\"").unwrap());
+}
+
+#[test]
+fn levels_that_are_met_are_filters() {
+    let mut examined = examination(&[check("protocol/ids", "pass", &Value::Null)]);
+    let bits = |examined: &Value| catalog(&site_of(&agents(2), &snapshot(examined)))["bits"]["tested"][0].clone();
+    assert_eq!(bits(&examined), 1);
+    (examined["level"], examined["reached"]) = (json!("turns"), json!("turns"));
+    assert_eq!(bits(&examined), 7);
+    examined["checks"][0] = check("turns/cancel", "fail", &json!("it went on"));
+    assert_eq!(bits(&examined), 3 + 16);
+    examined["reached"] = Value::Null;
+    assert_eq!(bits(&examined), 16);
+}
+
+/// As many checks as all levels may have, most of which pass.
+#[test]
+fn a_page_with_an_examination_keeps_its_budget() {
+    let ids = (0..4).flat_map(|round| CHECKS.iter().map(move |check| format!("{}{round}", check.id)));
+    let checks: Vec<Value> = CHECKS
+        .iter()
+        .map(|check| check.id.to_owned())
+        .chain(ids)
+        .enumerate()
+        .map(|(at, id)| match at % 12 {
+            0 => check(&id, "fail", &json!(format!("the agent answers request {at} with error -326{at} instead"))),
+            1 => check(&id, "not_exercised", &json!(format!("`capability{at}` is not advertised"))),
+            _ => check(&id, "pass", &Value::Null),
+        })
+        .collect();
+    assert!(checks.len() > 100);
+    let with = site_of(&agents(2), &snapshot(&examination(&checks)));
+    let without = site_of(&agents(2), &snapshot(&Value::Null));
+    let size = |files: &Files, name: &str| compressed(&files[name]);
+    let page = "agents/a00000/index.html";
+    let (more, home) = (size(&with, page) - size(&without, page), size(&with, "index.html"));
+    crate::support::told(&format!("{} checks: {more} B more on a page (brotli), {home} B home", checks.len()));
+    assert!(more <= 3_000, "{more}");
+    assert!(home - size(&without, "index.html") <= 200);
+}
+
+#[test]
+fn an_examination_decides_between_equal_distributions() {
+    let row = |kind: &str, examined: Value| {
+        json!({ "id": "a", "distribution": kind, "version": kind, "protocol_version": 1, "features": { "x": true },
+                "examination": examined })
+    };
+    let mut examined = examination(&[]);
+    examined["version"] = json!("npx");
+    for rows in [
+        [row("binary", Value::Null), row("npx", examined.clone())],
+        [row("npx", examined.clone()), row("uvx", Value::Null)],
+    ] {
+        let answers = Snapshot::parse(json!({ "agents": rows }).to_string().as_bytes()).unwrap().answers();
+        assert_eq!(answers["a"].version.as_deref(), Some("npx"));
+    }
+}
