@@ -4,10 +4,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use acp_registry::bump::{Bumper, Order, Outcome, Passed, Session};
-use acp_registry::examination::Demand;
+use acp_registry::examination::{Demand, Level};
 use acp_registry::manifest::Channel;
 use acp_registry::propose::Notes;
-use acp_registry::report::{BumpReport, handshake_notes};
+use acp_registry::report::{BumpReport, examination_notes, handshake_notes};
 use acp_registry::select::{are_all_withdrawn, load_active};
 use acp_registry::verify::Nothing;
 use clap::ValueEnum;
@@ -17,6 +17,7 @@ use super::candidates;
 use super::duration;
 use super::exit::{Exit, Failure};
 use super::global::{Global, configured_levels};
+use super::level::LevelName;
 use super::live::{self, LiveArgs, Settings};
 use super::network;
 use super::progress::Count;
@@ -55,6 +56,12 @@ pub(super) struct Args {
     /// Install and start newer versions, and take those that pass
     #[arg(long)]
     verify: bool,
+
+    /// With --verify, examine the versions before and after up to this level
+    ///
+    /// An update that fails a check that the version before passed is not straightforward.
+    #[arg(long, value_name = "LEVEL", requires = "verify")]
+    level: Option<LevelName>,
 
     /// Record in this file how long agents have had trouble
     #[arg(long, value_name = "FILE")]
@@ -152,13 +159,15 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let mut notes = Notes::new();
     if args.verify {
         let limits = config.archive_limits.limits();
-        let (use_cache, demand) = (!args.no_cache, &Demand::default());
-        let settings = Settings { allowed: &allowed, limits, probes: true, use_cache, demand };
-        let mut starts = session.starts(&results);
+        let demand = Demand::new(args.level.map(Level::from), None).with_recipes(config.examine.recipes.clone());
+        let use_cache = !args.no_cache;
+        let settings = Settings { allowed: &allowed, limits, probes: true, use_cache, demand: &demand };
+        let mut starts = session.starts(&results, &demand);
         let tasks = std::mem::take(&mut starts.tasks);
         let rows = live::run(&args.live, settings, tasks.into(), &|_| (), ui)?.rows;
-        for Passed { row, before } in starts.judge(&mut results, rows) {
-            let text = handshake_notes(&row, before.as_ref());
+        for Passed { row, before, compared } in starts.judge(&mut results, rows) {
+            let examined = compared.as_ref().map(examination_notes).unwrap_or_default();
+            let text = handshake_notes(&row, before.as_ref()) + &examined;
             notes.entry((row.id, row.channel)).or_default().push_str(&text);
         }
     }

@@ -86,6 +86,10 @@ const EXAMPLES: [(&str, &[(&str, &str)]); 29] = [
         "probe",
         &[
             ("acp-registry probe -- gemini --acp", "Start an installed program and check its handshake"),
+            (
+                "acp-registry probe --level protocol --format junit -- gemini --acp",
+                "Examine it, and write a test report",
+            ),
             ("acp-registry probe --timeout 2m -- node dist/index.js --acp", "Allow two minutes for the answer"),
         ],
     ),

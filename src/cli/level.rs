@@ -21,7 +21,7 @@ pub(super) struct LevelArgs {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum LevelName {
+pub(super) enum LevelName {
     /// The answer to `initialize`
     Handshake,
     /// What shows of the protocol without a session

@@ -2,7 +2,7 @@
 
 use acp_registry::check::Options;
 use acp_registry::config::Config;
-use acp_registry::examination::Demand;
+use acp_registry::examination::{Demand, Level};
 use acp_registry::manifest::{Distribution, NpmSpec, Platform, PypiSpec};
 use acp_registry::net::AllowedHosts;
 use acp_registry::registry::Registry;
@@ -13,6 +13,7 @@ use acp_registry::verify::{Attempts, Trying};
 
 use super::exit::{Exit, Failure};
 use super::global::{FormatArgs, Global, configured_levels};
+use super::level::LevelName;
 use super::live::{self, LiveArgs, Settings};
 use super::network::{self, Needs};
 use super::signals;
@@ -52,6 +53,12 @@ pub(super) struct Args {
     /// flag, none, --acp, acp and --experimental-acp are tried.
     #[arg(long = "args", value_name = "ARGUMENTS", allow_hyphen_values = true)]
     arguments: Option<Vec<String>>,
+
+    /// Examine the agent up to this level [default: handshake]
+    ///
+    /// Checks that it fails are among the steps that are left to do.
+    #[arg(long, value_name = "LEVEL", conflicts_with = "no_probe")]
+    level: Option<LevelName>,
 
     /// Start nothing
     ///
@@ -139,8 +146,8 @@ fn try_ways(
         return Ok(Some(Attempts::impossible()));
     };
     let limits = config.archive_limits.limits();
-    let (use_cache, demand) = (!args.no_cache, &Demand::default());
-    let settings = Settings { allowed, limits, probes: false, use_cache, demand };
+    let demand = Demand::new(args.level.map(Level::from), None);
+    let settings = Settings { allowed, limits, probes: false, use_cache: !args.no_cache, demand: &demand };
     let mut verifier = live::verifier(&args.live, settings, ui)?;
     if !args.live.has_timeout() {
         verifier.handshake.timeout = PATIENCE;
@@ -149,6 +156,7 @@ fn try_ways(
         Trying::Installing => ui.note(&format!("installing {}, to find out how it is started", quote(ways.name()))),
         Trying::Starting => ui.note(&format!("starting it with {}", report::ways(ways.lists()))),
         Trying::Ended { count, of } => ui.note(&format!("{count} of {of} tried")),
+        Trying::Examining => ui.note("examining it"),
     };
     let (attempts, hidden) = live::beside_agents(1, async { Ok(ways.attempt(&verifier, &trying).await?) });
     let attempts = attempts?;

@@ -8,11 +8,13 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::examination::comment;
 use super::outcome::{cut, stderr};
 use super::plural;
 use acp_registry_core::json;
 use acp_registry_core::source::Span;
 use acp_registry_core::text::{cell, printable, prose, quote};
+use acp_registry_examine::examination::Record;
 use acp_registry_gate::check::{AgentStatus, Checked, Status, find};
 use acp_registry_gate::finding::{Finding, Level};
 
@@ -78,6 +80,8 @@ pub struct Verified {
     reused: bool,
     #[serde(default)]
     stderr_tail: String,
+    #[serde(default)]
+    examination: Value,
 }
 
 /// The part of a row's handshake that the report needs.
@@ -244,8 +248,7 @@ pub fn verified_markdown(rows: &[Verified]) -> String {
         push(&format!("| {} |\n", cells.map(|text| cell(&prose(&cut(text)))).join(" | ")));
     }
     for row in rows.iter().filter(|row| row.verdict != Verdict::Pass) {
-        let name = format!("{} {} ({})", row.id, row.version, row.distribution());
-        let mut details = format!("{}: {}\n", row.verdict.as_str(), cut(&name));
+        let mut details = format!("{}: {}\n", row.verdict.as_str(), cut(&row.name()));
         if let Some(message) = &row.message {
             details.push_str(&format!("  {}\n", shown(message)));
         }
@@ -256,6 +259,9 @@ pub fn verified_markdown(rows: &[Verified]) -> String {
         let indented: String = details.lines().map(|line| format!("    {line}\n")).collect();
         push(&format!("\n{indented}"));
     }
+    for (name, record) in rows.iter().filter_map(|row| Some((row.name(), Record::read(&row.examination)?))) {
+        push(&comment(&name, &record));
+    }
     if left_out > 0 {
         out.push_str(&format!("\n{} did not fit into this comment.\n", plural(left_out, "part")));
     }
@@ -263,6 +269,10 @@ pub fn verified_markdown(rows: &[Verified]) -> String {
 }
 
 impl Verified {
+    fn name(&self) -> String {
+        format!("{} {} ({})", self.id, self.version, self.distribution())
+    }
+
     fn distribution(&self) -> &str {
         self.distribution.as_deref().unwrap_or("-")
     }

@@ -41,7 +41,7 @@ use std::time::Duration;
 pub use self::age::age;
 pub use self::alike::{Shown, alike};
 pub use self::build::{BuildNotice, BuildReport, build_errors, build_notices};
-pub use self::bump::{BumpReport, handshake_notes};
+pub use self::bump::{BumpReport, examination_notes, handshake_notes};
 pub use self::diff::{diff, diff_human, diff_markdown};
 pub use self::doctor::doctor;
 pub use self::examination::{

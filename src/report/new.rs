@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::documents::Document;
 use super::layout::Look;
 use acp_registry_core::text::{printable, quote};
+use acp_registry_examine::examination::Examination;
 use acp_registry_gate::scaffold::{Added, FILES, Todo};
 use acp_registry_gate::verify::{Attempt, Attempts};
 use acp_registry_protocol::handshake::{Reason, Verdict};
@@ -47,6 +48,8 @@ struct Probe<'a> {
     args: Option<&'a [String]>,
     tried: Vec<Tried<'a>>,
     not_started: Option<NotStarted<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    examination: Option<&'a Examination>,
 }
 
 /// An attempt to start the agent with a list of arguments.
@@ -76,7 +79,7 @@ struct Problem<'a> {
 impl<'a> Probe<'a> {
     fn of(attempts: &'a Attempts) -> Self {
         let best = attempts.best();
-        let tried = attempts.tried.iter().map(|Attempt { arguments, outcome }| Tried {
+        let tried = attempts.tried.iter().map(|Attempt { arguments, outcome, .. }| Tried {
             args: arguments,
             verdict: outcome.verdict,
             reason: outcome.reason,
@@ -87,6 +90,7 @@ impl<'a> Probe<'a> {
             args: best.map(|attempt| attempt.arguments.as_slice()),
             tried: tried.collect(),
             not_started: attempts.not_started.as_ref().map(|(reason, message)| NotStarted { reason, message }),
+            examination: best.and_then(|attempt| attempt.examination.as_deref()),
         }
     }
 }
@@ -194,6 +198,9 @@ fn sentence(todo: &Todo) -> String {
         Todo::SayArguments(causes) => {
             let causes = causes.iter().map(|cause| format!("with {}, {}", ways(&cause.arguments), cause.message));
             format!("say how it is started, in `args`: {}", causes.collect::<Vec<_>>().join("; "))
+        }
+        Todo::PassCheck { check, message } => {
+            format!("pass the check {check}, which `acp-registry explain {check}` describes: {message}")
         }
         Todo::Correct { rule, message } => format!("correct it, as {rule} requires: {message}"),
     }

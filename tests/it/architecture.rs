@@ -68,16 +68,16 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
         "gate",
         "bump",
         &[
-            "check", "config", "digest", "edit", "finding", "json", "manifest", "net", "registry", "source", "survey",
-            "sys", "upstream", "verify",
+            "check", "config", "digest", "edit", "examination", "finding", "install", "json", "manifest", "net",
+            "registry", "source", "survey", "sys", "text", "upstream", "verify",
         ],
     ),
     (
         "gate",
         "scaffold",
         &[
-            "archive", "bump", "check", "config", "digest", "finding", "handshake", "install", "manifest", "net",
-            "registry", "sys", "text", "upstream", "verify",
+            "archive", "bump", "check", "config", "digest", "examination", "finding", "handshake", "install",
+            "manifest", "net", "registry", "sys", "text", "upstream", "verify",
         ],
     ),
     ("gate", "propose", &["bump", "json", "manifest", "net", "registry", "source", "sys", "text", "upstream"]),

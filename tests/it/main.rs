@@ -15,6 +15,7 @@ mod at_once;
 mod bad_input;
 mod build;
 mod bump;
+mod bump_examined;
 mod bump_scenarios;
 mod completions;
 mod contract;

@@ -160,6 +160,25 @@ fn every_way_to_start_an_agent_is_tried() {
 }
 
 #[test]
+fn checks_that_fail_are_left_to_do() {
+    let place = Place::with([("/npm/plain", package(&usual()))]);
+    let run = place.run(&["x", "--npm", "plain", "--level", "protocol", "--no-probe"]);
+    assert!(run.code == 2 && run.stderr.contains("--no-probe"), "{}", run.stderr);
+    let (_, without) = place.json(&["x", "--npm", "plain", "--dry-run"]);
+    assert!(without["probe"].get("examination").is_none() && !left(&without).contains("pass the check"), "{without:#}");
+    let (_, document) = place.json(&["x", "--npm", "plain", "--level", "protocol", "--dry-run"]);
+    let examination = &document["probe"]["examination"];
+    let failed = examination["checks"].as_array().unwrap().iter().filter(|check| check["result"] == "fail");
+    let failed: Vec<&Value> = failed.collect();
+    assert!(!failed.is_empty() && examination["level"] == "protocol", "{examination:#}");
+    for check in failed {
+        let id = check["id"].as_str().unwrap();
+        let expected = format!("pass the check {id}, which `acp-registry explain {id}` describes: ");
+        assert!(left(&document).contains(&expected), "{id}: {}", left(&document));
+    }
+}
+
+#[test]
 fn the_publisher_says_what_it_is_called_and_who_made_it() {
     let about = json!({
         "name": "@example/flag-acp", "description": "An agent", "license": "MIT", "author": "User",

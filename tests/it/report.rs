@@ -119,6 +119,9 @@ fn texts_of_strangers_are_quoted() {
     let row = json!({
         "id": text, "version": text, "distribution": text, "verdict": "fail", "reason": text, "message": text,
         "stderr_tail": text,
+        "examination": { "level": "protocol", "reached": "protocol", "network": text, "checks": [
+            { "id": text, "result": "fail", "force": "must", "spec": text, "message": text, "duration_seconds": 1 },
+        ] },
     });
     let env = Env::empty();
     let documents = [

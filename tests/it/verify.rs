@@ -35,6 +35,12 @@ case $name in
   script) echo '{"bin":"./cli.js"}' > "$folder/package.json"; echo "console.log(1)" > "$folder/cli.js" ;;
   sticky) echo '{"bin":"run.sh"}' > "$folder/package.json"
      printf '#!/bin/sh\nexec "AGENT" "$@"\n' > "$folder/run.sh"; chmod +x "$folder/run.sh"; chattr +i "$folder/run.sh" ;;
+  worse|better)
+     echo "$spec" >> "CALLS"
+     echo '{"bin":"run.sh"}' > "$folder/package.json"
+     # One of the versions follows the protocol, the other violates it as the file says.
+     case $spec in worse@1.0.0|better@1.1.0) exchange= ;; *) exchange='$(cat EXCHANGE)' ;; esac
+     printf '#!/bin/sh\nexec "AGENT" played "%s"\n' "$exchange" > "$folder/run.sh"; chmod +x "$folder/run.sh" ;;
   registry) echo "npm error $npm_config_userconfig $MY_TOKEN $OTHER_TOKEN $HOME" >&2; exit 1 ;;
   *) echo '{"bin":{"other":"b.sh","'"$name"'":"run.sh"}}' > "$folder/package.json"
      printf '#!/bin/sh\nexec "AGENT" "$@"\n' > "$folder/run.sh"; chmod +x "$folder/run.sh" ;;
@@ -68,6 +74,7 @@ impl Verify {
                 &path,
                 script
                     .replace("AGENT", fake_agent().to_str().unwrap())
+                    .replace("EXCHANGE", env.path("exchange").to_str().unwrap())
                     .replace("CALLS", env.path("calls").to_str().unwrap()),
             );
             fs::set_permissions(env.path(&path), fs::Permissions::from_mode(0o755)).unwrap();

@@ -88,6 +88,11 @@ fn only_what_has_changed_is_started() {
     commit("two");
     let (code, report) = run();
     assert!(code == 0 && report.contains("1 passed, 0 failed") && !report.contains("old"), "{code} {report}");
+    // What an examination finds is reported, and fails nothing.
+    verify.npx("good", &["played", "client {\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":65535}}\nagent {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"protocolVersion\":65535}}"]);
+    commit("examined");
+    let (code, report) = run();
+    assert!(code == 0 && report.contains("- fail `protocol/version`: "), "{code} {report}");
     verify.npx("good", &["exit", "3"]);
     commit("three");
     let (code, report) = run();

@@ -257,3 +257,31 @@ fn artifacts_have_folders_of_their_own() {
         assert!(!text.contains("merge-multiple"), "{name}");
     }
 }
+
+#[test]
+fn the_action_puts_its_level_behind_the_command() {
+    let text = fs::read_to_string(own(".github/actions/acp-registry/action.yml")).unwrap();
+    let (_, from) = text.rsplit_once("run: |\n").unwrap();
+    let script: String = from.lines().map(|line| format!("{}\n", line.get(8..).unwrap_or_default())).collect();
+    let env = Env::empty();
+    env.write("r/x", "");
+    program(&env, "acp-registry", "printf '<%s>' \"$@\"");
+    let run = |arguments: &str, level: &str, require: &str| {
+        let mut command = shell(&env, &script);
+        Run::of(command.env("ARGUMENTS", arguments).env("LEVEL", level).env("REQUIRE", require))
+    };
+    for (arguments, level, require) in [("validate", "turns", ""), ("rules", "", "protocol"), ("-- node", "turns", "")]
+    {
+        let run = run(arguments, level, require);
+        assert!(run.code == 1 && run.stdout.contains("::error::"), "{arguments}: {}", run.stdout);
+    }
+    for (arguments, level, require, expected) in [
+        ("validate --format github", "", "", "<validate><--format><github>"),
+        ("probe -- node new --acp", "turns", "", "<probe><--level=turns><--><node><new><--acp>"),
+        ("-q verify a", "turns", "protocol", "<-q><verify><--level=turns><--require=protocol><a>"),
+        ("probe -- $(id) *", "$(id)", "", "<probe><--level=$(id)><--><$(id)><*>"),
+    ] {
+        let run = run(arguments, level, require);
+        assert_eq!((run.code, run.stdout.as_str()), (0, expected), "{}", run.stderr);
+    }
+}

@@ -2,7 +2,8 @@ use serde::Serialize;
 
 use super::super::bump::{BumpReport, date};
 use super::Document;
-use acp_registry_gate::bump::{Bumped, Held, Outcome, Update};
+use acp_registry_examine::examination::{Level, Summary, Verdict};
+use acp_registry_gate::bump::{Bumped, Compared, Held, Outcome, Update};
 use acp_registry_gate::propose::Proposal;
 
 /// Members of `bump`.
@@ -33,6 +34,45 @@ struct Updated<'a> {
     edits: Vec<Edited<'a>>,
     links: &'a [String],
     applied: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    examinations: Vec<Examinations<'a>>,
+}
+
+/// The examinations of a distribution before and after.
+#[derive(Debug, Serialize)]
+struct Examinations<'a> {
+    distribution: &'static str,
+    reached: Option<Level>,
+    before: Option<Summary>,
+    after: Summary,
+    changes: Vec<ChangedCheck<'a>>,
+}
+
+/// A check with another result.
+#[derive(Debug, Serialize)]
+struct ChangedCheck<'a> {
+    check: &'a str,
+    before: Verdict,
+    after: Verdict,
+    message: Option<&'a str>,
+}
+
+impl<'a> Examinations<'a> {
+    fn of(compared: &'a Compared) -> Self {
+        let changes = compared.changes.iter().map(|change| ChangedCheck {
+            check: &change.check,
+            before: change.before,
+            after: change.after,
+            message: change.message.as_deref(),
+        });
+        Self {
+            distribution: compared.distribution.as_str(),
+            reached: compared.reached,
+            before: compared.before,
+            after: compared.after,
+            changes: changes.collect(),
+        }
+    }
 }
 
 /// A changed member of the manifest.
@@ -61,6 +101,7 @@ impl<'a> Updated<'a> {
             edits: edits.collect(),
             links: &update.links,
             applied: is_applied,
+            examinations: update.examined.iter().map(Examinations::of).collect(),
         }
     }
 }

@@ -8,10 +8,12 @@
 //! * [`choose`]: chooses a version; a pure function of what sources [`Offer`]
 //! * [`Session`]: a whole run; starts and applies updates, and records lasting errors
 //! * [`Update`]: the changes, and the reasons why a person should review them
+//! * [`Compared`]: how the examinations of two versions differ
 
 mod address;
 mod apply;
 mod asset;
+mod compare;
 mod digest;
 mod error;
 mod feed;
@@ -31,6 +33,7 @@ use std::time::Duration;
 
 use time::OffsetDateTime;
 
+pub use compare::{CheckChange, Compared};
 pub use error::{Error, ErrorKind};
 pub use newest::{Choice, Held, Policy, choose};
 pub(crate) use offer::version_of_tag;

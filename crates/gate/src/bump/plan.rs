@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::compare::Compared;
 use super::gather::{ArchiveSource, Gathered, Repository};
 use super::newest::{Choice, Held, Policy, choose};
 use super::offer::Offers;
@@ -51,6 +52,8 @@ pub struct Update {
     pub reasons: Vec<String>,
     /// URLs of the release notes and of the changes since the current version.
     pub links: Vec<String>,
+    /// How the examination of each distribution differs, if one was requested.
+    pub examined: Vec<Compared>,
 }
 
 impl Update {
@@ -137,6 +140,7 @@ impl Bumper<'_> {
             edits: Vec::new(),
             reasons: Vec::new(),
             links: Vec::new(),
+            examined: Vec::new(),
         };
         update.set(manifest, &format!("{}/version", release.pointer()), Some(&to))?;
         for (kind, package) in release.distribution.packages() {

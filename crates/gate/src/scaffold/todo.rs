@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 
 use crate::finding::Finding;
-use crate::verify::Attempts;
+use crate::verify::{Attempt, Attempts};
 use acp_registry_core::manifest::{Agent, Distribution, NpmSpec, PypiSpec};
 use acp_registry_core::registry::Registry;
 use acp_registry_core::text::nearest;
+use acp_registry_examine::examination;
 use acp_registry_protocol::handshake::Verdict;
 
 /// A step that a person must do.
@@ -35,6 +36,13 @@ pub enum Todo {
     },
     /// Set the arguments: it answered with none of those tried.
     SayArguments(Vec<Cause>),
+    /// Make the agent pass a check of its examination.
+    PassCheck {
+        /// Id of the check.
+        check: &'static str,
+        /// What the agent did. Printable.
+        message: String,
+    },
     /// Fix the violation of a rule.
     Correct {
         /// The rule.
@@ -87,7 +95,7 @@ pub(super) fn of_start(has_arguments: bool, attempts: Option<&Attempts>) -> Vec<
         left.push(Todo::NotStarted(message.clone()));
     }
     match attempts.best() {
-        Some(attempt) if attempt.outcome.verdict == Verdict::Pass => {}
+        Some(attempt) if attempt.outcome.verdict == Verdict::Pass => left.extend(of_examination(attempt)),
         Some(attempt) => {
             let message = attempt.outcome.message.clone().unwrap_or_default();
             left.push(Todo::SignIn { arguments: attempt.arguments.clone(), message });
@@ -110,6 +118,15 @@ pub(super) fn of_start(has_arguments: bool, attempts: Option<&Attempts>) -> Vec<
         }
     }
     left
+}
+
+/// Steps for the requirements that the agent violates.
+fn of_examination(attempt: &Attempt) -> impl Iterator<Item = Todo> {
+    let checks = attempt.examination.iter().flat_map(|examination| &examination.checks);
+    checks.filter(|examined| examined.verdict == examination::Verdict::Fail).map(|examined| Todo::PassCheck {
+        check: examined.check.id,
+        message: examined.message.clone().unwrap_or_default(),
+    })
 }
 
 /// Steps for violations of rules, without duplicates and without those already in `left`.

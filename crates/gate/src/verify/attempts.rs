@@ -10,6 +10,7 @@ use super::stop::Stop;
 use acp_registry_client::install::Source;
 use acp_registry_core::sys::lock::mark_used;
 use acp_registry_core::sys::process::Scratch;
+use acp_registry_examine::examination::Examination;
 use acp_registry_protocol::handshake::{Outcome, Verdict};
 
 /// Progress of [`Verifier::attempt`].
@@ -26,6 +27,8 @@ pub enum Trying {
         /// Number of lists of arguments.
         of: usize,
     },
+    /// The agent is being examined with the arguments that passed.
+    Examining,
 }
 
 /// The result of starting an agent with one list of arguments.
@@ -35,6 +38,8 @@ pub struct Attempt {
     pub arguments: Vec<String>,
     /// The result of the handshake.
     pub outcome: Outcome,
+    /// The result of the examination, if one was requested and the handshake passed.
+    pub examination: Option<Box<Examination>>,
 }
 
 /// The results of starting an agent with several lists of arguments.
@@ -59,8 +64,8 @@ impl Attempts {
 }
 
 impl Verifier {
-    /// Installs an agent once, and starts it with each list of arguments until the first that passes is known. Starts
-    /// run concurrently, unless the launcher runs as root and gives each a user of its own. `trying` is called with the
+    /// Installs an agent once, and starts it with each list of arguments until the first that passes is known. With these
+    /// arguments, it is examined as far as is demanded. Starts run concurrently, unless the launcher runs as root and gives each a user of its own. `trying` is called with the
     /// progress.
     ///
     /// If the future is dropped, all processes are killed and all files are removed before the runtime shuts down.
@@ -116,10 +121,21 @@ impl Verifier {
         while let Some((arguments, outcome)) = starts.next().await {
             let outcome = outcome?;
             let has_passed = outcome.verdict == Verdict::Pass;
-            tried.push(Attempt { arguments: arguments.clone(), outcome });
+            tried.push(Attempt { arguments: arguments.clone(), outcome, examination: None });
             if has_passed {
                 break;
             }
+        }
+        // Agents that are still being tried end before the examination begins.
+        drop(starts);
+        if let Some(passed) = tried.last_mut().filter(|attempt| attempt.outcome.verdict == Verdict::Pass) {
+            let launch = self.launch(ready, &passed.arguments, place);
+            let options = self.options_in(place, &self.handshake);
+            if self.demand.is_any() {
+                trying(Trying::Examining);
+            }
+            let examined = self.demand.meet(&launch, &options, &mut passed.outcome, None, Some(place.path())).await;
+            passed.examination = examined.map(Box::new);
         }
         Ok(())
     }

@@ -311,7 +311,7 @@ impl Verifier {
     }
 
     /// The options of starts below `place`.
-    fn options_in(&self, place: &Scratch, how: &Options) -> Options {
+    pub(super) fn options_in(&self, place: &Scratch, how: &Options) -> Options {
         Options { temporary: place.path().to_owned(), keep: self.keep.is_some(), ..how.clone() }
     }
 
