@@ -47,6 +47,8 @@ pub struct Recipe {
     pub args: Vec<String>,
     /// The id of the authentication method to use before the first session.
     pub auth: Option<String>,
+    /// The id of the mode in which turns are carried out, if it is not the agent's default one.
+    pub mode: Option<String>,
 }
 
 impl Recipe {
@@ -60,7 +62,7 @@ impl Recipe {
             env: fill_values(&self.env),
             files: fill_values(&self.files),
             args: self.args.iter().map(fill).collect(),
-            auth: self.auth.clone(),
+            ..self.clone()
         }
     }
 }
@@ -77,6 +79,7 @@ mod tests {
             files: [(text(".config/$MODEL.json"), text("{\"url\":\"$MODEL\",\"again\":\"$MODEL\"}"))].into(),
             args: vec![text("--url=$MODEL")],
             auth: Some(text("key")),
+            mode: None,
         };
         let filled = recipe.with_model("http://127.0.0.1:1");
         assert_eq!(filled.env["A_URL"], "http://127.0.0.1:1/v1");
