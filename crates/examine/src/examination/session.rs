@@ -158,11 +158,18 @@ impl Agent {
         self.kept.commands.clone().ok_or_else(reason)
     }
 
-    /// Sends `session/load` or a method with the same parameters, for a session in the work directory.
+    /// Sends `session/load` or a method with the same parameters, for a session in the work directory. If the agent
+    /// refuses because the session is open, as some do, it is closed and the request is repeated.
     pub(super) async fn reopen(&mut self, method: &str, session: &str) -> Result<Answer, Trouble> {
         let mut params = self.session_params();
         params["sessionId"] = session.into();
-        self.ask_within(method, &params, self.patience() * OPENS).await
+        let limit = self.patience() * OPENS;
+        let first = self.ask_within(method, &params, limit).await?;
+        if first.is_ok() || method == "session/fork" || !self.advertises("/sessionCapabilities/close") {
+            return Ok(first);
+        }
+        let is_closed = self.ask("session/close", &json!({ "sessionId": session })).await?.is_ok();
+        if is_closed { self.ask_within(method, &params, limit).await } else { Ok(first) }
     }
 
     /// Opens a session. If the agent refuses, the check is not exercised.
