@@ -58,6 +58,15 @@ fn an_agent_with_all_proposals_passes_everything() {
     assert_eq!(with(&examination, &[Verdict::Fail, Verdict::Warning, Verdict::NotExercised]), []);
 }
 
+/// Version 2 has other messages, which the check of messages of version 1 does not judge.
+#[test]
+fn messages_of_version_2_are_not_judged_by_the_schema_of_version_1() {
+    let mut plan = Plan::up_to(Level::Drafts);
+    plan.only = |check| check.level == Level::Drafts || check.id == "protocol/messages";
+    let examination = planned(&["drafts", "", ""], Duration::from_secs(2), &plan);
+    assert_eq!(with(&examination, &[Verdict::Fail, Verdict::Warning, Verdict::NotExercised]), []);
+}
+
 /// An agent whose sessions need a sign-in, and that has no proposals.
 #[test]
 fn an_agent_that_opens_no_session_is_not_exercised() {

@@ -130,6 +130,7 @@ impl Agent {
         let id = self.request("initialize", &offer.params(offer.version())).await;
         let answer = self.answer_until(&id, Instant::now() + limit).await?;
         self.initialized = answer.map_err(|error| format!("answers `initialize` with {}", error.describe()));
+        self.heard.is_other_version = self.is_version_2();
         Ok(())
     }
 

@@ -101,6 +101,11 @@ impl Setup {
         matches!(self, Self::Session | Self::Editor | Self::Draft | Self::Next | Self::Apart)
     }
 
+    /// Whether no check with this setup runs without a session.
+    pub(super) fn needs_session(self) -> bool {
+        matches!(self, Self::Session | Self::Editor)
+    }
+
     /// What the client advertises.
     pub(super) fn offer(self) -> Offer {
         match self {

@@ -157,7 +157,7 @@ impl Engine {
         if setup == Setup::Shared && !self.has_answered && self.silences >= SILENT {
             return Err(Trouble::NotExercised("the agent answers nothing after `initialize`".to_owned()));
         }
-        if let Some(reason) = self.access.closed.as_ref().filter(|_| setup.has_model()) {
+        if let Some(reason) = self.access.closed.as_ref().filter(|_| setup.needs_session()) {
             return Err(Trouble::NotExercised(reason.clone()));
         }
         let first = self.attempt(setup, talk, self.patience).await;

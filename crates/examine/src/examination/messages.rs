@@ -98,6 +98,8 @@ pub(super) struct Heard {
     pub(super) invalid: Remarks,
     /// Whether the agent wrote any line.
     pub(super) is_any: bool,
+    /// Whether the messages follow another version of the protocol than the schema.
+    pub(super) is_other_version: bool,
 }
 
 impl Heard {
@@ -120,7 +122,9 @@ impl Heard {
             Message::Answer(id, _) => method_of(id),
             _ => None,
         };
-        if let Some(problem) = shape::message(&value, method.as_deref()) {
+        if !self.is_other_version
+            && let Some(problem) = shape::message(&value, method.as_deref())
+        {
             self.invalid.add(|| problem);
         }
         Some(message)
@@ -213,6 +217,10 @@ mod tests {
         let (message, heard) = read(r#"{"id":1,"result":null}"#);
         assert_eq!(message, Some(Message::Answer(json!(1), Ok(Value::Null))));
         assert!(heard.invalid.text().unwrap().contains("jsonrpc"));
+        let mut other = Heard { is_other_version: true, ..Heard::default() };
+        let prompted = other.read(br#"{"jsonrpc":"2.0","id":1,"result":{}}"#, |_| Some("session/prompt".to_owned()));
+        assert!(prompted.is_some() && other.invalid.text().is_none());
+        assert!(other.read(b"hello", |_| None).is_none() && other.noise.text().is_some());
         let (message, heard) = read(r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"m"}}"#);
         let error = RpcError { code: Some(-32_700), message: "m".to_owned() };
         assert_eq!((error.describe().as_str(), heard.invalid.count), ("error -32700: `m`", 0));
