@@ -57,7 +57,7 @@ pub(super) fn run(breaks: &str, exchange: &str) {
         waiting: BTreeMap::new(),
         ids: 0,
     };
-    run_as(exchange, |message, _| drafts.receive(message));
+    run_as(exchange, |message: &Value, _: bool| drafts.receive(message));
 }
 
 fn send(message: &Value) {
