@@ -12,12 +12,17 @@ use crate::agent::{launch, left_with, tag};
 
 /// Examines the fake agent in this case, and asserts that every check has a result and that nothing is left: no process
 /// and no file. `patience` is the time limit for a response.
-pub fn planned(case: &[&str], patience: Duration, plan: &Plan) -> Examination {
+pub(crate) fn planned(case: &[&str], patience: Duration, plan: &Plan) -> Examination {
     planned_with(case, patience, plan, |_| ())
 }
 
 /// Like [`planned`], with a changed launch.
-pub fn planned_with(case: &[&str], patience: Duration, plan: &Plan, change: impl FnOnce(&mut Launch)) -> Examination {
+pub(crate) fn planned_with(
+    case: &[&str],
+    patience: Duration,
+    plan: &Plan,
+    change: impl FnOnce(&mut Launch),
+) -> Examination {
     let temporary = tempfile::tempdir().unwrap();
     let tag = tag();
     let mut launch = launch(case, &tag);
@@ -43,17 +48,17 @@ pub fn planned_with(case: &[&str], patience: Duration, plan: &Plan, change: impl
 }
 
 /// The checks with one of these verdicts, with their messages.
-pub fn with<'a>(examination: &'a Examination, verdicts: &[Verdict]) -> Vec<(&'a str, &'a str)> {
+pub(crate) fn with<'a>(examination: &'a Examination, verdicts: &[Verdict]) -> Vec<(&'a str, &'a str)> {
     let wanted = examination.checks.iter().filter(|examined| verdicts.contains(&examined.verdict));
     wanted.map(|examined| (examined.check.id, examined.message.as_deref().unwrap_or_default())).collect()
 }
 
-pub fn not_passed(examination: &Examination) -> Vec<(&str, &str)> {
+pub(crate) fn not_passed(examination: &Examination) -> Vec<(&str, &str)> {
     with(examination, &[Verdict::Fail, Verdict::Warning])
 }
 
 /// Runs a test for each item, several at once, and panics with all failures.
-pub fn for_each<T: Sync>(items: &[T], test: impl Fn(&T) -> Result<(), String> + Sync) {
+pub(crate) fn for_each<T: Sync>(items: &[T], test: impl Fn(&T) -> Result<(), String> + Sync) {
     let (next, wrong) = (Mutex::new(items.iter()), Mutex::new(Vec::new()));
     thread::scope(|scope| {
         for _ in 0..6 {

@@ -227,8 +227,8 @@ mod tests {
     use crate::examination::kind::problem;
     use serde_json::{Value, json};
 
-    fn updated(update: Value) -> Option<String> {
-        problem(&update, UPDATE, "update")
+    fn updated(update: &Value) -> Option<String> {
+        problem(update, UPDATE, "update")
     }
 
     #[test]
@@ -270,7 +270,7 @@ mod tests {
             ),
             (json!({ "sessionUpdate": 1 }), "`update` has no string `sessionUpdate`"),
         ] {
-            assert_eq!(updated(update.clone()).unwrap_or_default(), expected, "{update}");
+            assert_eq!(updated(&update).unwrap_or_default(), expected, "{update}");
         }
     }
 
@@ -293,7 +293,7 @@ mod tests {
             json!({ "sessionUpdate": "available_commands_update",
                     "availableCommands": [{ "name": "a", "description": "", "input": null, "_meta": {} }] }),
         ] {
-            assert_eq!(updated(update.clone()), None, "{update}");
+            assert_eq!(updated(&update), None, "{update}");
         }
     }
 }

@@ -5,7 +5,6 @@ use crate::examination::agent::{Agent, Trouble};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::config::{ConfigOption, TRIED, options_of, shown};
 use crate::examination::level::Level;
-use crate::examination::server::VALUE;
 use crate::examination::session::Session;
 
 pub(super) static CHECK: Check = Check {
