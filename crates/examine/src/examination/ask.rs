@@ -4,12 +4,37 @@ use serde_json::{Value, json};
 
 use super::agent::{Agent, Trouble};
 use super::client::Call;
+use super::messages::Answer;
 
 impl Agent {
+    /// Ends the check with `NotExercised` if another turn was tried in vain.
+    pub(super) fn needs_turns(&self) -> Result<(), Trouble> {
+        self.access.turnless.clone().map_or(Ok(()), |reason| Err(Trouble::NotExercised(reason)))
+    }
+
+    /// Remembers that a turn does not end. Without a model, agents try again for minutes, so that each further turn would
+    /// take its whole time limit.
+    pub(super) fn gives_up_turns(&mut self) {
+        if self.access.model.is_none() {
+            self.access.turnless = Some("the agent ends no turn without a model".to_owned());
+        }
+    }
+
+    /// Carries out a turn, unless another one was tried in vain.
+    pub(super) async fn possible_turn(&mut self, session: &str, prompt: &str) -> Result<Answer, Trouble> {
+        self.needs_turns()?;
+        let answer = self.turn(session, prompt).await;
+        if matches!(answer, Err(Trouble::Silent(_))) {
+            self.gives_up_turns();
+        }
+        answer
+    }
+
     /// Carries out a turn, and returns the parameters of the questions that the agent asked in it. If it asked none, the
     /// check is not exercised.
     pub(super) async fn asks(&mut self, session: &str, prompt: &str) -> Result<Vec<Value>, Trouble> {
-        let answer = self.turn(session, prompt).await;
+        self.needs_turns()?;
+        let answer = self.possible_turn(session, prompt).await;
         let calls = self.client.calls.iter().filter(|call| call.method == "elicitation/create");
         let asked: Vec<Value> = calls.map(|call| call.params.clone()).collect();
         if asked.is_empty() {
@@ -22,11 +47,12 @@ impl Agent {
     /// that concern the server. If there are none, the check is not exercised.
     pub(super) async fn calls_to_server(&mut self, server: &'static str) -> Result<Vec<Call>, Trouble> {
         self.needs("/mcpCapabilities/acp")?;
+        self.needs_turns()?;
         self.client.drafts.server = Some(server);
         let mut params = self.session_params();
         params["mcpServers"] = json!([{ "type": "acp", "name": "acp-registry", "id": server }]);
         let session = self.open_session_with(&params).await?;
-        let turn = self.turn(&session.id, "Call the tool `acp_registry_color`.").await;
+        let turn = self.possible_turn(&session.id, "Call the tool `acp_registry_color`.").await;
         let calls: Vec<Call> =
             self.client.calls.iter().filter(|call| call.method.starts_with("mcp/")).cloned().collect();
         if calls.is_empty() {

@@ -39,6 +39,8 @@ pub(super) struct Access {
     pub(super) sign_in: Option<String>,
     /// Why the agent opens no session.
     pub(super) closed: Option<String>,
+    /// Why no turn ends, if one was tried in vain.
+    pub(super) turnless: Option<String>,
     /// Whether this instance has been prepared.
     is_prepared: bool,
 }

@@ -54,6 +54,7 @@ impl Agent {
     /// Opens a session and begins a turn with a command for a shell, which then waits for a permission. `name` is a part
     /// of the command.
     pub(super) async fn hold_turn(&mut self, name: &str) -> Result<Held, Trouble> {
+        self.needs_turns()?;
         let session = self.open_session().await?.id;
         self.client.permission = Permission::Hold;
         let command = format!("Run the command `touch acp-registry-{name}` in a shell.");
@@ -66,6 +67,9 @@ impl Agent {
         match waited {
             Ok(()) if self.client.held() > 0 => Ok(Held { session, prompt }),
             Ok(()) | Err(Silence::Timeout) => {
+                if waited.is_err() {
+                    self.gives_up_turns();
+                }
                 Err(Trouble::NotExercised("the agent asks for no permission in the turn of this check".to_owned()))
             }
             Err(silence) => Err(silent(silence, "session/prompt")),

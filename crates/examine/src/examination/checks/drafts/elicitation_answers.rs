@@ -27,7 +27,7 @@ async fn run(agent: &mut Agent) -> Result<(), Trouble> {
     let session = agent.open_session().await?;
     for action in ["decline", "cancel"] {
         agent.client.drafts.action = Some(action);
-        let answer = agent.turn(&session.id, "Ask me which size to use.").await;
+        let answer = agent.possible_turn(&session.id, "Ask me which size to use.").await;
         if !agent.client.asked().any(|method| method == "elicitation/create") {
             return Err(not_asked());
         }

@@ -23,7 +23,7 @@ agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}"#,
 
 async fn run(agent: &mut Agent) -> Result<(), Trouble> {
     let session = agent.open_session().await?;
-    let answer = agent.turn(&session.id, "Ask me which shape to use.").await;
+    let answer = agent.possible_turn(&session.id, "Ask me which shape to use.").await;
     if agent.client.asked().any(|method| method == "elicitation/create") {
         return Err(Trouble::Fail("sends `elicitation/create`, which the client has not advertised".to_owned()));
     }

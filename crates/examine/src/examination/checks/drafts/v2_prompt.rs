@@ -28,6 +28,7 @@ agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION
 
 async fn run(agent: &mut Agent) -> Result<(), Trouble> {
     agent.needs_version_2()?;
+    agent.needs_turns()?;
     let session = agent.open_session().await?.id;
     match agent.prompt_2(&session, "Say hello.").await? {
         Ok(result) if result.get("stopReason").is_some() => {

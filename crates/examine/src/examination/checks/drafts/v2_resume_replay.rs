@@ -24,6 +24,7 @@ agent {"jsonrpc":"2.0","id":5,"result":{}}"#,
 
 async fn run(agent: &mut Agent) -> Result<(), Trouble> {
     agent.needs_version_2()?;
+    agent.needs_turns()?;
     let session = agent.open_session().await?.id;
     if let Err(error) = agent.prompt_2(&session, "Say hello again.").await? {
         return Err(Trouble::NotExercised(format!("the agent answers a prompt with {}", error.describe())));
