@@ -12,7 +12,7 @@
 //!
 //! | crate | what it is for | its modules |
 //! |---|---|---|
-//! | `crates/core` | types and services that all crates share | [`archive`], [`cause`], [`digest`], [`json`], [`manifest`], [`net`], [`registry`], [`source`], [`sums`], [`sys`], [`text`], [`timestamp`], [`upstream`] |
+//! | `crates/core` | types and services that all crates share | [`archive`], [`cause`], [`digest`], [`json`], [`manifest`], [`net`], [`registry`], [`remedy`], [`source`], [`sums`], [`sys`], [`text`], [`timestamp`], [`upstream`] |
 //! | `crates/protocol` | speak the protocol with an agent | [`handshake`] |
 //! | `crates/examine` | check how well agents follow the protocol | [`examination`], [`mcp`] |
 //! | `crates/client` | find, install and start agents | [`session`], [`index`], [`resolve`], [`install`], [`store`], [`lockfile`], [`update`], [`doctor`], [`login`], [`settings`] |
@@ -126,7 +126,7 @@ pub mod report;
 
 pub use acp_registry_client::{doctor, index, install, lockfile, login, resolve, session, settings, store, update};
 pub use acp_registry_core::{
-    archive, cause, digest, json, manifest, net, registry, source, sums, sys, text, timestamp, upstream,
+    archive, cause, digest, json, manifest, net, registry, remedy, source, sums, sys, text, timestamp, upstream,
 };
 pub use acp_registry_examine::{examination, mcp};
 pub use acp_registry_gate::{bump, check, config, edit, finding, propose, scaffold, select, survey, verify};

@@ -9,6 +9,7 @@ use acp_registry::install;
 use acp_registry::lockfile;
 use acp_registry::net::{FetchError, Problem};
 use acp_registry::registry::LoadError;
+use acp_registry::remedy::Action;
 use acp_registry::resolve;
 use acp_registry::scaffold;
 use acp_registry::session;
@@ -38,21 +39,21 @@ impl From<index::Error> for Failure {
             _ => Code::IndexUnavailable,
         };
         let help = error.remedy();
-        Self::unable(error).code(code).help_if(help.as_deref())
+        Self::unable(error).code(code).remedy(help.as_ref())
     }
 }
 
 impl From<FetchError> for Failure {
     fn from(error: FetchError) -> Self {
         let help = error.remedy();
-        Self::unable(error).help_if(help.as_deref())
+        Self::unable(error).remedy(help.as_ref())
     }
 }
 
 impl From<Problem> for Failure {
     fn from(problem: Problem) -> Self {
         let help = problem.remedy();
-        Self::unable(problem).help_if(help)
+        Self::unable(problem).remedy(help.as_ref())
     }
 }
 
@@ -65,7 +66,7 @@ impl From<index::EntryError> for Failure {
 impl From<lockfile::Error> for Failure {
     fn from(error: lockfile::Error) -> Self {
         let help = error.remedy();
-        Self::unable(error).help_if(help.as_deref())
+        Self::unable(error).remedy(help.as_ref())
     }
 }
 
@@ -83,7 +84,7 @@ impl From<resolve::Error> for Failure {
             Error::UnsupportedPlatform { .. } => Self::usage(error).code(Code::UnsupportedPlatform),
             Error::NoSuchKind { .. } => Self::usage(error).code(Code::UnsupportedDistribution),
         };
-        failure.help_if(help.as_deref())
+        failure.remedy(help.as_ref())
     }
 }
 
@@ -112,7 +113,9 @@ impl From<session::Error> for Failure {
                 Self::unable(format!("{message} (--offline)")).code(Code::Offline).help(help)
             }
             Error::OtherPlatform { .. } => Self::usage(message).code(Code::UnsupportedPlatform),
-            Error::Damaged { id, .. } => Self::unable(message).code(Code::Damaged).help(store::remedy(&id)),
+            Error::Damaged { id, .. } => {
+                Self::unable(message).code(Code::Damaged).remedy(Some(&Action::Repair(id.to_string()).into()))
+            }
             Error::LostInterpreter { id, name } => {
                 Self::unable(message).help(format!("install {name}, then run `acp-registry install {id}`"))
             }
@@ -146,7 +149,7 @@ impl From<store::Error> for Failure {
             _ if error.is_of_integrity() => Self::refused(error),
             _ => Self::unable(error),
         };
-        failure.code(code).help_if(help.as_deref()).without_id(without_id).versions_instead(versions_instead)
+        failure.code(code).remedy(help.as_ref()).without_id(without_id).versions_instead(versions_instead)
     }
 }
 
@@ -173,11 +176,11 @@ impl From<scaffold::Error> for Failure {
             }
             Error::Unfit { remedy, .. } => {
                 let remedy = remedy.clone();
-                Self::usage(error).help_if(remedy.as_deref())
+                Self::usage(error).remedy(remedy.as_ref())
             }
             Error::Id { remedy, near, .. } => {
                 let (remedy, near) = (remedy.clone(), near.clone());
-                let failure = Self::usage(error).help_if(remedy.as_deref());
+                let failure = Self::usage(error).remedy(remedy.as_ref());
                 let Some(near) = near else { return failure };
                 failure.help(format!("did you mean {}?", quote(&near))).suggest([&*near])
             }
@@ -237,8 +240,8 @@ impl From<SetupError> for Failure {
 
 impl From<IsolationError> for Failure {
     fn from(error: IsolationError) -> Self {
-        let help = error.remedy().unwrap_or(remedy::NETWORK);
-        Self::unable(error).help(help)
+        let help = error.remedy().unwrap_or_else(|| remedy::NETWORK.into());
+        Self::unable(error).remedy(Some(&help))
     }
 }
 

@@ -40,7 +40,7 @@ impl From<PlaceError> for Failure {
             PlaceError::Address { .. } => Self::usage(error),
             PlaceError::Client(_) | PlaceError::Runtime(_) => Self::unable(error),
         };
-        failure.help_if(help)
+        failure.remedy(help.as_ref())
     }
 }
 
@@ -59,8 +59,8 @@ impl From<BuildError> for Failure {
 
 impl From<PublishedError> for Failure {
     fn from(error: PublishedError) -> Self {
-        let help = error.remedy.unwrap_or(remedy::PREVIOUS);
-        Self::unable(error).help(help)
+        let help = error.remedy.clone();
+        Self::unable(error).help(remedy::PREVIOUS).remedy(help.as_ref())
     }
 }
 

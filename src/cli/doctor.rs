@@ -8,6 +8,8 @@ use acp_registry::doctor::{self, Check, Examined, Status};
 use acp_registry::handshake::Options;
 use acp_registry::manifest::AgentId;
 use acp_registry::net::{proxy_host, proxy_problem};
+use acp_registry::remedy::Remedy;
+use acp_registry::report;
 use acp_registry::report::documents::{self, Document};
 use acp_registry::session::Named;
 use acp_registry::store::Version;
@@ -82,13 +84,17 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     for agent in &mut agents {
         let refusal = || repair::refusal(agent, &session).filter(|_| agent.status == Status::Error);
         if let Some(failure) = failed.remove(&agent.id).or_else(refusal) {
-            agent.repair_has_failed(failure.advice().as_deref());
+            agent.repair_has_failed(failure.advice().map(Remedy::from).as_ref());
         }
+    }
+    let found = checks.iter_mut().chain(agents.iter_mut().flat_map(|agent| &mut agent.checks));
+    for check in found {
+        check.help = check.help.as_ref().map(report::in_words);
     }
     let text = if args.format.is_json() {
         Document::new("doctor", documents::Doctor { checks: &checks, agents: &agents, errors }).to_text()
     } else {
-        acp_registry::report::doctor(&checks, &agents, ui.look())
+        report::doctor(&checks, &agents, ui.look())
     };
     ui.result(&text)?;
     Ok(if is_well(&checks, &agents) { Exit::Success } else { Exit::Findings })
@@ -161,7 +167,7 @@ fn reinstall(args: &Args, agents: &mut [Examined], session: &Session<'_>) -> Res
 /// Checks the proxy that an environment variable names.
 fn proxy(name: &str, value: &str) -> Check {
     let (status, message, help) = if let Some(problem) = proxy_problem(name, value) {
-        (Status::Error, problem, Some("correct or unset it".to_owned()))
+        (Status::Error, problem, Some("correct or unset it".into()))
     } else {
         let host = proxy_host(value).unwrap_or_default();
         (Status::Ok, format!("{name} names a proxy on {}", printable(&host)), None)

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::process::ExitCode;
 
+use acp_registry::remedy::Remedy;
+use acp_registry::report;
 use acp_registry::report::documents::{AgentError, Error};
 use acp_registry::text::quote;
 
@@ -102,6 +104,11 @@ impl Failure {
     pub(super) fn help_if(mut self, help: Option<&str>) -> Self {
         self.help = help.map(ToOwned::to_owned).or(self.help);
         self
+    }
+
+    /// Sets the help in the words of the command line, if there is one.
+    pub(super) fn remedy(self, remedy: Option<&Remedy>) -> Self {
+        self.help_if(remedy.map(report::remedy).as_deref())
     }
 
     /// Sets the message without the agent's id.

@@ -8,6 +8,7 @@ use acp_registry::install::Kind;
 use acp_registry::install::remedy::newer;
 use acp_registry::lockfile::NAME;
 use acp_registry::manifest::AgentId;
+use acp_registry::report;
 use acp_registry::report::bytes;
 use acp_registry::report::documents::{Document, IndexOrigin, Install, Launch};
 use acp_registry::resolve::Plan;
@@ -310,7 +311,7 @@ fn warn(done: &Done, is_checked: bool, ui: &Ui) {
     if !scripts.is_empty() && !done.was_there {
         let need = match scripts.remedy(id) {
             None => ", which the agent may need".to_owned(),
-            Some(remedy) => format!("; if the agent needs them, {remedy}"),
+            Some(remedy) => format!("; if the agent needs them, {}", report::remedy(&remedy)),
         };
         ui.warning(&format!("{id}: {}{need}", scripts.message()));
     }

@@ -170,6 +170,7 @@ pub(super) fn verifier(args: &LiveArgs, settings: Settings<'_>, ui: &Ui) -> Resu
         probes,
         demand: demand.clone(),
         allow_build: args.allow_build,
+        words: report::remedy,
     };
     Ok(Verifier::new(machine, manner))
 }

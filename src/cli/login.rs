@@ -94,7 +94,7 @@ fn sign_in(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
         Step::Terminal(method, launch) => work.in_terminal(*method, launch, args.format.is_json())?,
         Step::Ask(_) => return Err(Failure::unable("the agent offers other ways to sign in each time it is asked")),
     };
-    tell("login", &attempt, args.format.is_json(), ui)
+    tell("login", attempt, args.format.is_json(), ui)
 }
 
 fn sign_out(args: &LogoutArgs, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
@@ -109,7 +109,7 @@ fn sign_out(args: &LogoutArgs, global: &Global, ui: &Ui) -> Result<Exit, Failure
         }
         Ok::<_, Failure>(attempt)
     })??;
-    tell("logout", &attempt, args.format.is_json(), ui)
+    tell("logout", attempt, args.format.is_json(), ui)
 }
 
 /// Lists methods by id. Printable.
@@ -142,8 +142,9 @@ fn several(id: &str, methods: &[AuthMethod], is_json: bool, ui: &Ui) -> Result<E
     Ok(failure.exit)
 }
 
-fn tell(command: &str, attempt: &Attempt, is_json: bool, ui: &Ui) -> Result<Exit, Failure> {
-    let text = if is_json { Document::new(command, attempt).to_text() } else { report::login(attempt, ui.look()) };
+fn tell(command: &str, mut attempt: Attempt, is_json: bool, ui: &Ui) -> Result<Exit, Failure> {
+    attempt.help = attempt.help.as_ref().map(report::in_words);
+    let text = if is_json { Document::new(command, &attempt).to_text() } else { report::login(&attempt, ui.look()) };
     ui.result(&text)?;
     Ok(if attempt.status == Status::Failed { Exit::Findings } else { Exit::Success })
 }

@@ -127,7 +127,7 @@ fn ask(args: &Args, config: &Config, allowed: &AllowedHosts, ui: &Ui) -> Result<
             scaffold::Error::Source(error) => error.remedy(&sources.github),
             _ => None,
         };
-        Failure::from(error).help_if(remedy.as_deref())
+        Failure::from(error).remedy(remedy.as_ref())
     })
 }
 

@@ -4,6 +4,7 @@ use acp_registry::bump::Bumped;
 use acp_registry::net::Client;
 use acp_registry::propose::{self, Notes, Proposal, Proposer, Slug, Target};
 use acp_registry::registry::Registry;
+use acp_registry::report;
 use acp_registry::upstream::github::Github;
 
 use super::exit::Failure;
@@ -68,7 +69,7 @@ pub(super) fn run(
             propose::Error::NoRepository(_) => {
                 Some("name another with --repository, or set GITHUB_TOKEN to a token that may read it".to_owned())
             }
-            _ => error.remedy(github),
+            _ => error.remedy(github).as_ref().map(report::remedy),
         };
         Failure::unable(error).help_if(help.as_deref())
     })

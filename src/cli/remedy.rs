@@ -5,6 +5,7 @@ use std::path::Path;
 
 use acp_registry::config::ConfigError;
 use acp_registry::registry::LoadError;
+use acp_registry::report;
 use acp_registry::sys::fs::PathError;
 use acp_registry::text::{nearest, quote};
 use acp_registry::tree::{BuildError, TreeError};
@@ -72,8 +73,8 @@ pub(super) fn of_any_path(error: &PathError) -> Option<&'static str> {
 }
 
 /// The help if a tree cannot be built.
-pub(super) fn of_build(error: &BuildError) -> &'static str {
-    match error {
+pub(super) fn of_build(error: &BuildError) -> String {
+    let known = match error {
         BuildError::Findings { agents } if agents.is_empty() => ERRORS,
         BuildError::Findings { .. } => {
             "correct the errors, or name a published tree with --previous, from which agents keep their last form"
@@ -87,9 +88,12 @@ pub(super) fn of_build(error: &BuildError) -> &'static str {
         BuildError::Withdrawn(_) => {
             "add an agent with `acp-registry new`, or remove an entry below `[withdrawn]` in registry.toml"
         }
-        BuildError::View { .. } | BuildError::Schema { .. } => error.remedy(),
-        BuildError::Previous(error) => error.remedy.unwrap_or(PREVIOUS),
-    }
+        BuildError::View { .. } | BuildError::Schema { .. } => return report::remedy(&error.remedy()),
+        BuildError::Previous(error) => {
+            return error.remedy.as_ref().map_or_else(|| PREVIOUS.to_owned(), report::remedy);
+        }
+    };
+    known.to_owned()
 }
 
 /// The help if a tree cannot be written.
@@ -140,9 +144,9 @@ pub(super) fn of_publish(error: &upload::Error) -> String {
         Error::NoTree { .. } => "make one with `acp-registry build`, or name one with --from",
         Error::Read { .. } | Error::Digest(_) => "build the tree again with `acp-registry build`",
         Error::Path(error) => return of_path(error, "make the directory readable and writable", "directory", "--to"),
-        Error::Store { remedy: Some(remedy), .. } => remedy,
+        Error::Store { remedy: Some(remedy), .. } => return report::remedy(remedy),
         Error::Store { .. } => "check the network, AWS_ENDPOINT_URL and AWS_REGION, and run it again",
-        Error::Target { remedy, .. } => remedy,
+        Error::Target { remedy, .. } => return report::remedy(remedy),
         Error::Link(_) => "remove the link, or name the directory that is meant with --to",
         Error::Foreign(_) => "move it away, or name another place with --to",
         Error::Unpublished(_) => "name the place of a published tree with --to",
@@ -197,8 +201,8 @@ mod tests {
             upload::Error::Digest(text()).into(),
             upload::Error::Path(at()).into(),
             upload::Error::Store { place: text(), message: text(), remedy: None }.into(),
-            upload::Error::Store { place: text(), message: text(), remedy: Some("do it".to_owned()) }.into(),
-            upload::Error::Target { message: text(), remedy: "do it" }.into(),
+            upload::Error::Store { place: text(), message: text(), remedy: Some("do it".into()) }.into(),
+            upload::Error::Target { message: text(), remedy: "do it".into() }.into(),
             upload::Error::Link(text()).into(),
             upload::Error::Foreign(text()).into(),
             upload::Error::Unpublished(text()).into(),

@@ -96,7 +96,7 @@ impl<'a> Work<'a> {
             Err(OpenError::Agent(outcome)) => {
                 let check = doctor::explain(&outcome);
                 let reason = outcome.reason.map_or("agent_error", Reason::as_str);
-                attempt.fail(reason, check.message, check.help.unwrap_or_default());
+                attempt.fail(reason, check.message, check.help.unwrap_or_else(|| "".into()));
                 self.note(*outcome, attempt);
                 Ok(None)
             }

@@ -3,13 +3,14 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use super::remedy::remedy;
 use acp_registry_gate::finding::{Finding, Level};
 
 /// The largest group whose findings are all shown.
 const SINGLE: usize = 3;
 
 /// What equal findings have in common: rule, level, message and help.
-pub(super) type Key<'a> = (&'a str, Level, Cow<'a, str>, Option<&'a str>);
+pub(super) type Key<'a> = (&'a str, Level, Cow<'a, str>, Option<String>);
 
 pub(super) fn key(finding: &Finding) -> Key<'_> {
     // A broken network is one problem, whatever the URLs are; so is a wrong tag, whatever the files are.
@@ -19,7 +20,7 @@ pub(super) fn key(finding: &Finding) -> Key<'_> {
     } else {
         finding.message.as_str().into()
     };
-    (finding.rule, finding.level, message, finding.help.as_deref())
+    (finding.rule, finding.level, message, finding.help.as_ref().map(remedy))
 }
 
 /// Groups equal findings, within one file or across files. Groups of up to three are left out, since their findings are
@@ -47,7 +48,7 @@ mod tests {
             span: None,
             pointer: None,
             message,
-            help: Some("correct the tag".to_owned()),
+            help: Some("correct the tag".into()),
             fix: None,
         };
         let missing = |name: &str| finding("a/agent.json", format!("the release `v1` has no file `{name}`"));

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::Report;
+use super::remedy::remedy;
 use acp_registry_core::text::printable;
 use acp_registry_gate::finding::Level;
 
@@ -20,7 +21,7 @@ pub(super) fn render(report: &Report<'_>) -> String {
                 let _ = write!(out, ",col={},endColumn={}", span.column, span.end_column);
             }
         }
-        let help = finding.help.as_ref().map_or(String::new(), |help| format!("\nhelp: {help}"));
+        let help = finding.help.as_ref().map_or(String::new(), |help| format!("\nhelp: {}", remedy(help)));
         let _ = writeln!(out, ",title={}::{}", property(finding.rule), message(&format!("{}{help}", finding.message)));
     }
     out

@@ -5,6 +5,7 @@ use unicode_width::UnicodeWidthChar as _;
 
 use super::equal::{equal, key};
 use super::layout::Look;
+use super::remedy::remedy;
 use super::{Report, plural};
 use acp_registry_core::source::Span;
 use acp_registry_core::text::{begins_command, is_hidden, printable};
@@ -110,8 +111,8 @@ impl Page {
                 }
             }
         };
-        if let Some(help) = &finding.help {
-            group = group.element(Title::HELP.message(self.wrapped(help, digits + " = help: ".len())));
+        if let Some(help) = finding.help.as_ref().map(remedy) {
+            group = group.element(Title::HELP.message(self.wrapped(&help, digits + " = help: ".len())));
         }
         if !others.is_empty() {
             group = group.element(Title::NOTE.message(self.wrapped(&places(others), digits + " = note: ".len())));

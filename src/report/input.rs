@@ -211,7 +211,7 @@ fn finding(found: Found) -> Result<Finding, String> {
         span,
         pointer: found.pointer,
         message: shown(&found.message),
-        help: found.help.as_deref().map(shown),
+        help: found.help.as_deref().map(|help| shown(help).into()),
         fix: None,
     })
 }

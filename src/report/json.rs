@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::Report;
 use super::documents::Document;
+use super::remedy::remedy;
 use acp_registry_gate::check::Status;
 use acp_registry_gate::finding::{Finding, Level};
 
@@ -62,7 +63,7 @@ pub(super) struct Found<'a> {
     end_column: Option<usize>,
     pointer: Option<&'a str>,
     message: &'a str,
-    help: Option<&'a str>,
+    help: Option<String>,
 }
 
 impl<'a> Found<'a> {
@@ -79,7 +80,7 @@ impl<'a> Found<'a> {
             end_column: span.map(|span| span.end_column),
             pointer: finding.pointer.as_deref(),
             message: &finding.message,
-            help: finding.help.as_deref(),
+            help: finding.help.as_ref().map(remedy),
         }
     }
 }

@@ -33,7 +33,7 @@ pub fn login(attempt: &Attempt, look: Look) -> String {
         line("values at", link);
     }
     if let Some(help) = &attempt.help {
-        line("help", help);
+        line("help", &help.to_string());
     }
     if attempt.status == Status::Failed && !attempt.stderr_tail.trim().is_empty() {
         out.push_str(&stderr(&attempt.stderr_tail));

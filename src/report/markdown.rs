@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::equal::{equal, key};
+use super::remedy::remedy;
 use super::{Report, plural};
 use acp_registry_core::text::{cell, code_span, prose};
 use acp_registry_gate::check::Status;
@@ -87,7 +88,7 @@ fn row(finding: &Finding, others: &[&Finding]) -> String {
         let places = if places.is_empty() { String::new() } else { format!(": {}", places.join(", ")) };
         format!("<br>and {} more{places}{rest}", others.len())
     };
-    let help = finding.help.as_ref().map_or(String::new(), |help| format!("<br>{}", cell(&prose(help))));
+    let help = finding.help.as_ref().map_or(String::new(), |help| format!("<br>{}", cell(&prose(&remedy(help)))));
     let (place, message) = (cell(&code_span(&format!("{name}{place}"))), cell(&prose(&finding.message)));
     format!("| {sign} | `{}` | {place}{more} | {message}{help} |\n", finding.rule)
 }

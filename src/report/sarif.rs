@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::Report;
+use super::remedy::remedy;
 use acp_registry_core::digest::Hasher;
 use acp_registry_gate::check::{RULES, Rule};
 use acp_registry_gate::finding::{Finding, Level};
@@ -53,7 +54,7 @@ fn result(finding: &Finding, prefix: &str) -> Value {
             "endColumn": span.end_column,
         });
     }
-    let text = match &finding.help {
+    let text = match finding.help.as_ref().map(remedy) {
         Some(help) => format!("{}; {help}", finding.message),
         None => finding.message.clone(),
     };

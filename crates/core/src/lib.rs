@@ -9,6 +9,7 @@
 //! | [`manifest`] | LOAD: parses one `agent.json` into a typed value that knows its positions; versions, package specifications, archive URLs |
 //! | [`net`] | the HTTP client: allowed addresses, rate limits, retries, secrets, cache |
 //! | [`registry`] | LOAD: a registry directory and its quarantine list |
+//! | [`remedy`] | what to do about an error, without the flags of a program |
 //! | [`source`] | positions in a text: line and column |
 //! | [`sums`] | `SHA256SUMS` |
 //! | [`sys`] | the operating system: files, `git`, package managers, untrusted programs |
@@ -23,6 +24,7 @@ pub mod json;
 pub mod manifest;
 pub mod net;
 pub mod registry;
+pub mod remedy;
 pub mod source;
 pub mod sums;
 pub mod sys;

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use acp_registry_core::remedy::Remedy;
 use acp_registry_core::source::{Edit, Span};
 
 /// The severity of a finding, or of a rule.
@@ -54,7 +55,7 @@ pub struct Finding {
     /// What is wrong: a sentence fragment without a full stop.
     pub message: String,
     /// How to fix it, as text.
-    pub help: Option<String>,
+    pub help: Option<Remedy>,
     /// How to fix it, as an edit that `--fix` can apply.
     pub fix: Option<Edit>,
 }

@@ -2,8 +2,9 @@
 
 use super::{Check, Examined, Status};
 use crate::install::{Verified, remedy};
-use crate::store::{Damage, Error, Found, OF_FOREIGN, Store, StoredInterpreter, Version, remedy as repair};
+use crate::store::{Damage, Error, Found, Store, StoredInterpreter, Version, of_foreign};
 use acp_registry_core::manifest::AgentId;
+use acp_registry_core::remedy::{Action, Remedy};
 use acp_registry_core::sys::fs::PathError;
 use acp_registry_core::sys::process::{Environment, is_executable};
 use acp_registry_core::text::{printable, quote};
@@ -27,7 +28,8 @@ pub fn installed(store: &Store, id: &AgentId, environment: &Environment) -> Resu
     };
     if !remains.leftovers.is_empty() {
         let message = "an interrupted installation has left files";
-        examined.add(Check::warning("leftovers", message, "`acp-registry gc` removes them"));
+        let help = Remedy::from(Action::Collect).then(" removes them");
+        examined.add(Check::warning("leftovers", message, help));
     }
     for path in remains.foreign {
         let shown = path.display().to_string();
@@ -35,7 +37,7 @@ pub fn installed(store: &Store, id: &AgentId, environment: &Environment) -> Resu
         examined.add(Check::warning("foreign", message, "nothing needs to be done: it is never started, and stays"));
     }
     if let Err(error) = owner(store, id) {
-        examined.add(broken("owner", &error, OF_FOREIGN.to_owned()));
+        examined.add(broken("owner", &error, of_foreign()));
     }
     let current = match remains.current {
         Ok(current) => current,
@@ -103,23 +105,27 @@ fn look_at(found: Found, current: Option<&String>, environment: &Environment, ex
 }
 
 /// What helps where a version is not what was installed. Only what this program has made is to be removed.
-fn help(found: &Found, current: Option<&String>, id: &str) -> String {
+fn help(found: &Found, current: Option<&String>, id: &str) -> Remedy {
     if current.is_none_or(|current| *current == found.folder) {
         repair(id)
     } else if found.is_ours {
-        "`acp-registry gc` removes it: another version is started".to_owned()
+        Remedy::from(Action::Collect).then(" removes it: another version is started")
     } else {
-        "nothing needs to be done: another version is started".to_owned()
+        "nothing needs to be done: another version is started".into()
     }
 }
 
 /// A name of a check, a message, and what helps.
-type Problem = (&'static str, String, String);
+type Problem = (&'static str, String, Remedy);
 
-fn program(version: &Version, help: &str) -> Option<Problem> {
+fn repair(id: &str) -> Remedy {
+    Action::Repair(id.to_owned()).into()
+}
+
+fn program(version: &Version, help: &Remedy) -> Option<Problem> {
     let (path, receipt) = (version.program(), &version.receipt);
     let shown = quote(&receipt.program);
-    let help = help.to_owned();
+    let help = help.clone();
     match path.metadata() {
         Err(error) => Some(("program", format!("its program {shown} is not there ({error})"), help)),
         Ok(file) if !file.is_file() => Some(("program", format!("its program {shown} is not a file"), help)),
@@ -130,7 +136,8 @@ fn program(version: &Version, help: &str) -> Option<Problem> {
         // An interpreter only reads it.
         Ok(_) if receipt.interpreter.is_none() && !is_executable(&path) => {
             let shown_path = path.display().to_string();
-            let help = format!("`chmod +x '{}'` makes it so; or {help}", printable(&shown_path));
+            let chmod = format!("`chmod +x '{}'` makes it so; or ", printable(&shown_path));
+            let help = Remedy::from(chmod).then(help);
             Some(("program", format!("its program {shown} is not executable"), help))
         }
         Ok(_) => None,
@@ -147,7 +154,7 @@ fn remarks(version: &Version, environment: &Environment, examined: &mut Examined
     {
         let (now, then) = (start.program.display().to_string(), interpreter.program.display().to_string());
         let message = format!("{shown} is started by {}, no longer by {}", printable(&now), printable(&then));
-        examined.add(Check::warning("runtime", message, "`acp-registry doctor --fix` keeps that in its receipt"));
+        examined.add(Check::warning("runtime", message, Action::KeepRuntime));
     } else if let Some(shortfall) = receipt.interpreter.as_ref().and_then(StoredInterpreter::shortfall) {
         let help = format!("{}: the next start uses it", remedy::newer(&shortfall));
         examined.add(Check::warning("runtime", format!("{shown} {shortfall}"), help));
@@ -156,26 +163,27 @@ fn remarks(version: &Version, environment: &Environment, examined: &mut Examined
     if !scripts.is_empty() {
         let help = scripts
             .remedy(&receipt.id)
-            .unwrap_or_else(|| "its makers may have to name that package; npm 11 runs such scripts".to_owned());
-        examined.add(Check::warning("scripts", scripts.message(), format!("if the agent does not start, {help}")));
+            .unwrap_or_else(|| "its makers may have to name that package; npm 11 runs such scripts".into());
+        let help = Remedy::from("if the agent does not start, ").then(help);
+        examined.add(Check::warning("scripts", scripts.message(), help));
     }
 }
 
-fn interpreter(version: &Version, environment: &Environment, help: &str) -> Option<Problem> {
+fn interpreter(version: &Version, environment: &Environment, help: &Remedy) -> Option<Problem> {
     if version.has_lost_python() {
-        return Some(("runtime", "the Python that it was installed with is gone".to_owned(), help.to_owned()));
+        return Some(("runtime", "the Python that it was installed with is gone".to_owned(), help.clone()));
     }
     let missing = version.launch(|| environment.clone()).err()?;
     let message = format!("it needs {}, which is not in PATH any more", quote(&missing));
-    let help = if missing == "node" { remedy::NODE.to_owned() } else { format!("install {}", name(&missing)) };
+    let help = if missing == "node" { remedy::NODE.into() } else { format!("install {}", name(&missing)).into() };
     Some(("runtime", message, help))
 }
 
-fn damages(version: &Version, help: &str) -> Option<Problem> {
+fn damages(version: &Version, help: &Remedy) -> Option<Problem> {
     let damages = match version.damages() {
         Ok(damages) if damages.is_empty() => return None,
         Ok(damages) => damages,
-        Err(error) => return Some(("files", told(&error), help.to_owned())),
+        Err(error) => return Some(("files", told(&error), help.clone())),
     };
     let named: Vec<String> = damages
         .iter()
@@ -188,7 +196,7 @@ fn damages(version: &Version, help: &str) -> Option<Problem> {
         .collect();
     let more = damages.len() - named.len();
     let more = if more > 0 { format!("; and {more} more") } else { String::new() };
-    Some(("files", format!("{}{more}", named.join(", ")), help.to_owned()))
+    Some(("files", format!("{}{more}", named.join(", ")), help.clone()))
 }
 
 /// How the installed bytes were verified.
@@ -203,7 +211,7 @@ fn proof(version: &Version) -> &'static str {
     }
 }
 
-fn broken(name: &'static str, error: &Error, help: String) -> Check {
+fn broken(name: &'static str, error: &Error, help: Remedy) -> Check {
     let is_of_agent = matches!(error, Error::Damaged { .. } | Error::Foreign { .. });
     let help = if is_of_agent { Some(help) } else { error.remedy() };
     Check { name, status: Status::Error, message: told(error), help }

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::{Check, Examined};
 use crate::store::{StoredInterpreter, Version};
+use acp_registry_core::remedy::{Action, Remedy};
 use acp_registry_core::sys::process::{Environment, Isolation, Launch};
 use acp_registry_core::text::{printable, quote};
 use acp_registry_protocol::handshake::{Options, Outcome, Probe, Reason, SetupError, check, set_variables};
@@ -35,7 +36,7 @@ pub async fn start(
             if examined.may_miss_files() {
                 // While the scripts are forbidden, a new installation would lack the same files.
                 let of_scripts = version.receipt.unrun_scripts().remedy(&examined.id);
-                check.help = of_scripts.or_else(|| Some(fix(&examined.id)));
+                check.help = of_scripts.or_else(|| Some(Action::Reinstall(examined.id.clone()).into()));
             }
             examined.add(check);
         }
@@ -45,11 +46,6 @@ pub async fn start(
         }
     }
     Ok(())
-}
-
-/// What helps where files of the agent may be missing. Printable.
-pub(super) fn fix(id: &str) -> String {
-    format!("`acp-registry doctor --fix {}` installs it again", quote(id).trim_matches('`'))
 }
 
 /// Starts an installed version as [`start`] does. The inner error says why it cannot be started, as a part of a
@@ -128,14 +124,16 @@ fn passed(outcome: &Outcome) -> Check {
         Some(_) if handshake.setup_required.is_some() => {
             let said = handshake.setup_required.as_deref().map(printable).unwrap_or_default();
             let help = "do what the agent says; it was started with an empty home and without your keys, so that what you have \
-                        set up already may be enough: `acp-registry login` starts it with yours";
+                        set up already may be enough: ";
+            let help = Remedy::from(help).then(Action::SignIn).then(" starts it with yours");
             let message = format!("it answers{who}, but opens no session before it is set up: {said}");
             return Check::warning("handshake", message, help);
         }
         Some(_) => {
             let said = handshake.probes.refusal().map(printable).unwrap_or_default();
-            let help = "it was started with an empty home and without your keys, which may be why: \
-                        `acp-registry login` starts it with yours; what it wrote to stderr may say more";
+            let help = Remedy::from("it was started with an empty home and without your keys, which may be why: ")
+                .then(Action::SignIn)
+                .then(" starts it with yours; what it wrote to stderr may say more");
             let message = format!("it answers{who}, but opens no session: {said}");
             return Check::warning("handshake", message, help);
         }
@@ -146,8 +144,8 @@ fn passed(outcome: &Outcome) -> Check {
 }
 
 /// What has happened, and what helps.
-fn words(reason: Reason) -> (&'static str, &'static str) {
-    match reason {
+fn words(reason: Reason) -> (&'static str, Remedy) {
+    let (what, help) = match reason {
         Reason::NoAuthMethods => (
             "it starts and answers, but names no way to sign in",
             "look into its own documentation for how to sign in, or update it",
@@ -156,15 +154,18 @@ fn words(reason: Reason) -> (&'static str, &'static str) {
             "it starts and answers, but names only ways to sign in that editors cannot offer",
             "look into its own documentation: it may want a variable with a key to be set",
         ),
-        Reason::Timeout => (
-            "it was started, but did not answer in time",
-            "try again with a longer --timeout; if it waits for the network, see whether the network is there",
-        ),
+        Reason::Timeout => {
+            let help = Remedy::from("try again with ")
+                .then(Action::LongerTimeout)
+                .then("; if it waits for the network, see whether the network is there");
+            return ("it was started, but did not answer in time", help);
+        }
         Reason::Exited => ("it was started, but ended at once", "update it"),
-        Reason::InvalidResponse => (
-            "it was started, but what it wrote is not the answer of an ACP agent",
-            "see with `acp-registry which` whether its arguments start it as one, and update it",
-        ),
+        Reason::InvalidResponse => {
+            let see = Remedy::from("see").then(Action::ShowCommand);
+            let help = see.then(" whether its arguments start it as one, and update it");
+            return ("it was started, but what it wrote is not the answer of an ACP agent", help);
+        }
         Reason::AgentError => (
             "it was started, but answered with an error",
             "what it wrote to stderr may say why; update it, or tell its makers",
@@ -175,10 +176,12 @@ fn words(reason: Reason) -> (&'static str, &'static str) {
             "it did not answer, and asks for another version of what starts it",
             "put a newer Node.js first in PATH: the next start uses it",
         ),
-        Reason::SpawnFailed => (
-            "the system cannot start it",
-            "the program may be for another system or lack a library; try `acp-registry install --dist npx` or uvx, if \
-             the agent has such a package",
-        ),
-    }
+        Reason::SpawnFailed => {
+            let help = Remedy::from("the program may be for another system or lack a library; ")
+                .then(Action::InstallPackage)
+                .then(", if the agent has such a package");
+            return ("the system cannot start it", help);
+        }
+    };
+    (what, help.into())
 }

@@ -20,9 +20,9 @@ pub use agent::installed;
 pub use live::{explain, speak, start};
 
 use crate::install::Kind;
-use crate::store::{self, Store, Version};
+use crate::store::{Store, Version};
+use acp_registry_core::remedy::{Action, Remedy};
 use acp_registry_core::sys::process::Environment;
-use acp_registry_core::text::printable;
 use acp_registry_protocol::handshake::{Outcome, Reason};
 
 /// The state of something that was checked.
@@ -59,7 +59,7 @@ pub struct Check {
     /// What was found, as a sentence. Printable.
     pub message: String,
     /// What to do about it. Printable.
-    pub help: Option<String>,
+    pub help: Option<Remedy>,
 }
 
 impl Check {
@@ -67,11 +67,11 @@ impl Check {
         Self { name, status: Status::Ok, message: message.into(), help: None }
     }
 
-    fn warning(name: &'static str, message: impl Into<String>, help: impl Into<String>) -> Self {
+    fn warning(name: &'static str, message: impl Into<String>, help: impl Into<Remedy>) -> Self {
         Self { name, status: Status::Warning, message: message.into(), help: Some(help.into()) }
     }
 
-    fn error(name: &'static str, message: impl Into<String>, help: impl Into<String>) -> Self {
+    fn error(name: &'static str, message: impl Into<String>, help: impl Into<Remedy>) -> Self {
         Self { name, status: Status::Error, message: message.into(), help: Some(help.into()) }
     }
 }
@@ -107,11 +107,11 @@ impl Examined {
     }
 
     /// Replaces remedies that would repeat a repair that has failed.
-    pub fn repair_has_failed(&mut self, help: Option<&str>) {
-        let repairs = [store::remedy(&self.id), live::fix(&self.id)];
+    pub fn repair_has_failed(&mut self, help: Option<&Remedy>) {
+        let is_repair = |action: &Action| matches!(action, Action::Repair(_) | Action::Reinstall(_));
         for check in self.checks.iter_mut().filter(|check| check.status == Status::Error) {
-            if check.help.as_ref().is_some_and(|given| repairs.iter().any(|repair| given.ends_with(repair))) {
-                check.help = help.map(|help| printable(help).into_owned());
+            if check.help.as_ref().is_some_and(|given| given.actions().any(is_repair)) {
+                check.help = help.map(|help| help.clone().printable());
             }
         }
     }

@@ -4,7 +4,8 @@ use std::io;
 use std::path::Path;
 
 use super::Check;
-use crate::store::{Error, OF_FOREIGN, Store};
+use crate::store::{Error, Store, of_foreign};
+use acp_registry_core::remedy::{Action, Remedy};
 use acp_registry_core::text::printable;
 
 /// Whether agents can be installed in a store, found out by writing to it: its mode alone does not tell. Other people
@@ -12,7 +13,7 @@ use acp_registry_core::text::printable;
 pub(super) fn look(store: &Store) -> Check {
     if let Err(Error::Foreign { path, problem }) = store.refuse_foreign(None) {
         let shown = path.display().to_string();
-        return Check::error("root", format!("{} {problem}", printable(&shown)), OF_FOREIGN);
+        return Check::error("root", format!("{} {problem}", printable(&shown)), of_foreign());
     }
     let root = store.root();
     let shown = root.display().to_string();
@@ -26,7 +27,8 @@ pub(super) fn look(store: &Store) -> Check {
         Ok(()) => Check::ok("root", format!("{shown} is not there yet; it is made with the first agent")),
         Err(error) => {
             let message = format!("agents cannot be installed in {shown}: {}", printable(&error.to_string()));
-            Check::error("root", message, "make it writable, or name another with --root or ACP_REGISTRY_ROOT")
+            let help = Remedy::from("make it writable, or name another").then(Action::Root { or_variable: true });
+            Check::error("root", message, help)
         }
     }
 }

@@ -24,7 +24,11 @@ pub(super) fn look(environment: &Environment, directory: &Path) -> Vec<Check> {
     RUNTIMES.map(|runtime| look_for(runtime, environment, directory)).into()
 }
 
-fn look_for((name, loss, help): (&'static str, &str, &str), environment: &Environment, directory: &Path) -> Check {
+fn look_for(
+    (name, loss, help): (&'static str, &str, &'static str),
+    environment: &Environment,
+    directory: &Path,
+) -> Check {
     let Some(path) = environment.find(name) else {
         return Check::warning(name, format!("is not in PATH: {loss}"), help);
     };

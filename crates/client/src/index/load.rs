@@ -12,6 +12,7 @@ use super::place::Place;
 use super::read::{Index, Origin};
 use acp_registry_core::net::{Client, FetchError, Problem, shown};
 use acp_registry_core::registry::{LoadError, Registry};
+use acp_registry_core::remedy::{Action, Remedy};
 use acp_registry_core::sys::fs::{ReadError, read_bounded};
 
 /// How an index is read.
@@ -35,7 +36,9 @@ pub struct Loaded {
 }
 
 /// What to do where a place has no usable index.
-const ANOTHER: &str = "name another index with --index";
+fn another() -> Remedy {
+    Remedy::from("name another index").then(Action::Index)
+}
 
 /// Why an index cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -76,15 +79,14 @@ pub enum Error {
 impl Error {
     /// What to do about it, where that is known.
     #[must_use]
-    pub fn remedy(&self) -> Option<String> {
-        let known = match self {
-            Self::Read { .. } | Self::Checkout(_) | Self::Form { .. } | Self::Unasked(_) => Some(ANOTHER),
-            Self::Fetch(error) if error.problem.is_answer() => Some(ANOTHER),
-            Self::Fetch(error) => return error.remedy(),
-            Self::Offline(_) => Some("leave out --offline once"),
+    pub fn remedy(&self) -> Option<Remedy> {
+        match self {
+            Self::Read { .. } | Self::Checkout(_) | Self::Form { .. } | Self::Unasked(_) => Some(another()),
+            Self::Fetch(error) if error.problem.is_answer() => Some(another()),
+            Self::Fetch(error) => error.remedy(),
+            Self::Offline(_) => Some(Action::AllowRequests.into()),
             Self::Client(problem) => problem.remedy(),
-        };
-        known.map(ToOwned::to_owned)
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use acp_registry_core::archive::{self, CmdNotFound, Mismatch, Misnamed};
 use acp_registry_core::digest::Sha256;
 use acp_registry_core::manifest::{Platform, SpecError};
 use acp_registry_core::net::FetchError;
+use acp_registry_core::remedy::{Action, Remedy};
 use acp_registry_core::sys::fs::PathError;
 use acp_registry_core::sys::process::SpawnError;
 use acp_registry_core::text::quote;
@@ -219,19 +220,25 @@ impl Error {
 
     /// What to do about it, where that is known.
     #[must_use]
-    pub fn remedy(&self) -> Option<String> {
+    pub fn remedy(&self) -> Option<Remedy> {
         match self {
             Self::Tool(failure) => failure.remedy(),
             Self::NoPackage { failure, .. } | Self::NoVersion { failure, newest: None, .. } => failure.other_registry(),
             Self::Slow(limit) => Some(slow(*limit)),
             Self::Fetch(error) => error.remedy(),
-            Self::RuntimeTooOld(too_old) => Some(remedy::newer(&too_old.shortfall)),
-            Self::MissingRuntime { remedy, .. } => Some((*remedy).to_owned()),
-            Self::NeedsBuild { .. } => Some("if you trust that package, allow it with --allow-build".to_owned()),
-            Self::Cutoff { .. } => Some("in the manifest, write the day as YYYY-MM-DD".to_owned()),
-            Self::NoLoader { .. } => Some("name another distribution, if there is one, with --dist".to_owned()),
-            Self::CmdNotFound(error) => Some(format!("in the manifest, set `cmd` to {}", quote(&error.suggestion()?))),
-            Self::Path(error) | Self::Archive(archive::Error::Write(error)) => error.remedy().map(ToOwned::to_owned),
+            Self::RuntimeTooOld(too_old) => Some(remedy::newer(&too_old.shortfall).into()),
+            Self::MissingRuntime { remedy, .. } => Some((*remedy).into()),
+            Self::NeedsBuild { .. } => {
+                Some(Remedy::from("if you trust that package, allow it").then(Action::AllowBuild))
+            }
+            Self::Cutoff { .. } => Some("in the manifest, write the day as YYYY-MM-DD".into()),
+            Self::NoLoader { .. } => {
+                Some(Remedy::from("name another distribution, if there is one").then(Action::Distribution(None)))
+            }
+            Self::CmdNotFound(error) => {
+                Some(format!("in the manifest, set `cmd` to {}", quote(&error.suggestion()?)).into())
+            }
+            Self::Path(error) | Self::Archive(archive::Error::Write(error)) => error.remedy().map(Remedy::from),
             _ => None,
         }
     }

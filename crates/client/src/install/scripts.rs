@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use acp_registry_core::json::{self, Object};
+use acp_registry_core::remedy::{Action, Remedy};
 use acp_registry_core::text::{printable, quote};
 
 /// What begins the lines in which npm tells of install scripts.
@@ -57,12 +58,10 @@ impl ScriptsNotRun {
 
     /// How to install an agent with its scripts; `None` if no setting forbids them.
     #[must_use]
-    pub fn remedy(&self, id: &str) -> Option<String> {
-        let install = format!("`acp-registry install {}`", quote(id).trim_matches('`'));
-        Some(match self.ignored_by.as_deref()? {
-            VARIABLE => format!("unset `{VARIABLE}`, then run {install}"),
-            setting => format!("run `npm config set {} false`, then {install}", quote(setting).trim_matches('`')),
-        })
+    pub fn remedy(&self, id: &str) -> Option<Remedy> {
+        let forbidden_by = self.ignored_by.clone()?;
+        let is_variable = forbidden_by == VARIABLE;
+        Some(Action::AllowScripts { id: id.to_owned(), forbidden_by, is_variable }.into())
     }
 }
 
@@ -127,11 +126,11 @@ mod tests {
         assert_eq!(told(asked), (begin.to_owned(), None));
         let (message, remedy) = told(ScriptsNotRun::ignored(packages.clone(), false));
         assert_eq!(message, format!("{begin}, because npm's setting `ignore-scripts` forbids it"));
-        let expected = "run `npm config set ignore-scripts false`, then `acp-registry install p`";
-        assert_eq!(remedy.as_deref(), Some(expected));
+        let expected = "run `npm config set ignore-scripts false`, then install `p` again";
+        assert_eq!(remedy.unwrap().to_string(), expected);
         let (message, remedy) = told(ScriptsNotRun::ignored(packages, true));
         assert_eq!(message, format!("{begin}, because the variable `npm_config_ignore_scripts` forbids it"));
-        assert_eq!(remedy.as_deref(), Some("unset `npm_config_ignore_scripts`, then run `acp-registry install p`"));
+        assert_eq!(remedy.unwrap().to_string(), "unset `npm_config_ignore_scripts`, then install `p` again");
     }
 
     #[test]

@@ -11,6 +11,7 @@ use super::packages;
 use crate::install::{Expected, Kind};
 use crate::resolve::{Offer, Origin};
 use acp_registry_core::manifest::{AgentId, BinaryTarget, Distribution, Package};
+use acp_registry_core::remedy::{Action, Remedy};
 use acp_registry_core::sys::fs::{PathError, ReadError, read_bounded, write_atomic};
 use acp_registry_core::text::quote;
 
@@ -49,13 +50,13 @@ pub enum Error {
 impl Error {
     /// What to do about it, where that is known.
     #[must_use]
-    pub fn remedy(&self) -> Option<String> {
+    pub fn remedy(&self) -> Option<Remedy> {
         let (path, word) = match self {
             Self::Read { path, error: ReadError::NotFound } => (path, "write it"),
             Self::Form { path, .. } => (path, "write it again"),
             Self::Read { .. } => return None,
         };
-        Some(format!("{word} with `acp-registry install ID --lock {}`", path.display()))
+        Some(Remedy::from(word).then(Action::WriteLock(path.clone())))
     }
 }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde::Serialize;
 use url::Url;
 
+use acp_registry_core::remedy::{Action, Remedy};
 use acp_registry_core::text::quote;
 use acp_registry_protocol::handshake::{AuthMethod, Conversation, Probe, Reply, Variable};
 
@@ -52,7 +53,7 @@ pub struct Attempt {
     /// The same as a sentence. Printable.
     pub message: String,
     /// What to do about it. Printable.
-    pub help: Option<String>,
+    pub help: Option<Remedy>,
     /// The method that was used.
     pub method: Option<AuthMethod>,
     /// The variables that it wants.
@@ -85,7 +86,7 @@ impl Attempt {
     }
 
     /// It has failed. `message` and `help` must be printable.
-    pub fn fail(&mut self, reason: &'static str, message: impl Into<String>, help: impl Into<String>) {
+    pub fn fail(&mut self, reason: &'static str, message: impl Into<String>, help: impl Into<Remedy>) {
         self.status = Status::Failed;
         self.reason = Some(reason);
         self.message = message.into();
@@ -122,7 +123,9 @@ impl Attempt {
                 self.doubt(method);
             }
             Probe::Timeout => {
-                self.fail("timeout", said(&reply), "try again, and finish sooner; or give it more time with --timeout");
+                let help =
+                    Remedy::from("try again, and finish sooner; or give it more time").then(Action::SignInTimeout);
+                self.fail("timeout", said(&reply), help);
             }
             Probe::AuthRequired
             | Probe::InvalidParams
@@ -148,7 +151,7 @@ impl Attempt {
         if self.status == Status::SignedIn && method.kind == "env_var" {
             self.status = Status::Unconfirmed;
             "it opens a session, which does not show that it accepts the values".clone_into(&mut self.message);
-            self.help = Some("the answer to a first prompt shows it".to_owned());
+            self.help = Some("the answer to a first prompt shows it".into());
         }
     }
 
@@ -174,7 +177,7 @@ impl Attempt {
                 self.fail(
                     "session_failed",
                     message,
-                    "what it wrote to stderr may say why; or see `acp-registry doctor`",
+                    Remedy::from("what it wrote to stderr may say why; or see ").then(Action::Diagnosis),
                 );
             }
         }
@@ -186,8 +189,9 @@ impl Attempt {
         let features = &conversation.handshake().features;
         let has_sessions = features.has("session");
         if !features.has("auth/logout") {
-            let help =
-                "its own documentation may say how; `acp-registry uninstall` does not remove what it keeps elsewhere";
+            let help = Remedy::from("its own documentation may say how; ")
+                .then(Action::Uninstalling)
+                .then(" does not remove what it keeps elsewhere");
             return self.fail("not_offered", "it does not offer to sign out", help);
         }
         let reply = conversation.log_out(limit).await;
@@ -204,7 +208,7 @@ impl Attempt {
                 Probe::AuthRequired => "it opens no session without signing in".clone_into(&mut self.message),
                 Probe::Ok => {
                     "it says so, but goes on opening sessions".clone_into(&mut self.message);
-                    self.help = Some("it may need no signing in, or find a key in your variables".to_owned());
+                    self.help = Some("it may need no signing in, or find a key in your variables".into());
                 }
                 _ => {}
             }

@@ -1,5 +1,6 @@
 use crate::install::Kind;
 use acp_registry_core::manifest::{Version, env_name};
+use acp_registry_core::remedy::{Action, Remedy};
 use acp_registry_core::text::quote;
 
 /// Why there is no plan.
@@ -64,21 +65,23 @@ pub enum Error {
 impl Error {
     /// What to do about it, where that is known.
     #[must_use]
-    pub fn remedy(&self) -> Option<String> {
+    pub fn remedy(&self) -> Option<Remedy> {
         match self {
             Self::UnknownVersion { version, has_packages: true, .. } if Version::parse(version).is_none() => {
-                Some("write the version in full".to_owned())
+                Some("write the version in full".into())
             }
-            Self::UnknownVersion { has_packages: false, .. } => Some(
-                "name a known version, or take an earlier one from a lock file that has it, with --locked".to_owned(),
-            ),
+            Self::UnknownVersion { has_packages: false, .. } => {
+                let lock_file = "name a known version, or take an earlier one from a lock file that has it";
+                Some(Remedy::from(lock_file).then(Action::Locked))
+            }
             Self::UnsupportedPlatform { packages, .. } => {
                 let kind = packages.first()?.as_str();
-                Some(format!("take its package, which is for every platform, with `--dist {kind}`"))
+                let package = "take its package, which is for every platform";
+                Some(Remedy::from(package).then(Action::Distribution(Some(kind))))
             }
             Self::MissingRuntime { lacking, .. } => {
                 let remedies: Vec<&str> = lacking.iter().map(|(_, _, remedy)| *remedy).collect();
-                Some(remedies.join("; or "))
+                Some(remedies.join("; or ").into())
             }
             Self::UnknownVersion { .. } | Self::NoSuchKind { .. } | Self::ReservedVariable { .. } => None,
         }

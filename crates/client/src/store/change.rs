@@ -1,6 +1,7 @@
 //! How what is offered under the number of an installed version differs from it.
 
 use crate::install::Kind;
+use acp_registry_core::remedy::{Action, Remedy};
 use acp_registry_core::text::quote;
 
 /// How what is offered under the number of an installed version differs from what was installed.
@@ -57,18 +58,13 @@ pub enum Change {
 
 impl Change {
     /// What people can do who want the change. Printable.
-    pub(super) fn remedy(&self, id: &str) -> String {
-        let id = quote(id);
-        let id = id.trim_matches('`');
-        match self {
-            Self::Kind { now, .. } => {
-                let kind = now.as_str();
-                format!("`--dist {kind}` installs it as that; or run `acp-registry uninstall {id}` first")
-            }
-            _ => format!(
-                "tell the agent's publisher, for a version is never replaced; if you trust what comes now, run \
-                 `acp-registry uninstall {id}` first"
+    pub(super) fn remedy(&self, id: &str) -> Remedy {
+        let begin = match self {
+            Self::Kind { now, .. } => Remedy::from(Action::InstallAs(now.as_str())).then("; or "),
+            _ => Remedy::from(
+                "tell the agent's publisher, for a version is never replaced; if you trust what comes now, ",
             ),
-        }
+        };
+        begin.then(Action::Uninstall(id.to_owned())).then(" first")
     }
 }

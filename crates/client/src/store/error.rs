@@ -3,12 +3,18 @@ use std::time::Duration;
 
 use super::change::Change;
 use crate::install;
+use acp_registry_core::remedy::{Action, Remedy};
 use acp_registry_core::sys::fs::PathError;
-use acp_registry_core::text::{printable, quote};
+use acp_registry_core::text::quote;
 
 /// What to do where other people could change what is started.
-pub(crate) const OF_FOREIGN: &str = "make it yours alone (`chown -R`, `chmod -R go-w`), name another directory with --root, or add \
-                              --trust-root if you trust everyone who can write there";
+pub(crate) fn of_foreign() -> Remedy {
+    Remedy::from("make it yours alone (`chown -R`, `chmod -R go-w`), name another directory")
+        .then(Action::Root { or_variable: false })
+        .then(", or ")
+        .then(Action::TrustRoot)
+        .then(" if you trust everyone who can write there")
+}
 
 /// Why the store was not changed or read.
 #[derive(Debug, thiserror::Error)]
@@ -118,38 +124,34 @@ impl Error {
 
     /// What to do about it, where that is known. Printable.
     #[must_use]
-    pub fn remedy(&self) -> Option<String> {
+    pub fn remedy(&self) -> Option<Remedy> {
         match self {
             Self::Install { error: install::Error::DigestMismatch { .. }, .. } => {
-                Some("tell the agent's publisher that its archive is not the one that was published".to_owned())
+                Some("tell the agent's publisher that its archive is not the one that was published".into())
             }
             Self::Install { id, error } if error.wanted_minutes().is_some() => {
                 let minutes = error.wanted_minutes()?;
-                let id = quote(id);
-                Some(format!("run `acp-registry install {} --install-timeout {minutes}m`", id.trim_matches('`')))
+                Some(Action::InstallTimeout { id: Some(id.clone()), minutes }.into())
             }
-            Self::Install { error, .. } => error.remedy().map(|remedy| printable(&remedy).into_owned()),
+            Self::Install { error, .. } => error.remedy().map(Remedy::printable),
             Self::Path(error) => Some(elsewhere(error)),
-            Self::Locked { .. } => Some("try again when that is done".to_owned()),
-            Self::Damaged { id, .. } | Self::OtherProgram { id, .. } => Some(remedy(id)),
+            Self::Locked { .. } => Some("try again when that is done".into()),
+            Self::Damaged { id, .. } | Self::OtherProgram { id, .. } => Some(Action::Repair(id.clone()).into()),
             Self::Changed { id, change, .. } => Some(change.remedy(id)),
-            Self::Foreign { .. } => Some(OF_FOREIGN.to_owned()),
-            Self::Running { .. } => Some("end it first".to_owned()),
-            Self::Link(_) => Some("remove it, or name the directory that is meant with --root".to_owned()),
+            Self::Foreign { .. } => Some(of_foreign()),
+            Self::Running { .. } => Some("end it first".into()),
+            Self::Link(_) => {
+                let meant = Remedy::from("remove it, or name the directory that is meant");
+                Some(meant.then(Action::Root { or_variable: false }))
+            }
             Self::Unfit { .. } | Self::NotInstalled(_) => None,
         }
     }
 }
 
-/// What to do where an agent has changed since its installation, whatever the index offers now. Printable.
-#[must_use]
-pub fn remedy(id: &str) -> String {
-    format!("`acp-registry doctor --fix {}` repairs it", quote(id).trim_matches('`'))
-}
-
-fn elsewhere(error: &PathError) -> String {
-    let other = "name another directory with --root";
-    error.remedy().map_or_else(|| other.to_owned(), |remedy| format!("{remedy}, or {other}"))
+fn elsewhere(error: &PathError) -> Remedy {
+    let other = Remedy::from("name another directory").then(Action::Root { or_variable: false });
+    error.remedy().map_or_else(|| other.clone(), |remedy| Remedy::from(remedy).then(", or ").then(other.clone()))
 }
 
 fn told(processes: &[u32]) -> String {

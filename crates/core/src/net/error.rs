@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use url::Url;
 
+use crate::remedy::{Action, Remedy};
+
 /// Why something was not fetched, and at which address.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{url} {problem}")]
@@ -21,14 +23,12 @@ pub struct FetchError {
 impl FetchError {
     /// What to do about it, where that does not depend on the request.
     #[must_use]
-    pub fn remedy(&self) -> Option<String> {
+    pub fn remedy(&self) -> Option<Remedy> {
         let known = self.problem.remedy()?;
-        let url = Url::parse(&self.url).ok().filter(|_| known == remedy::ALLOW);
+        let url =
+            Url::parse(&self.url).ok().filter(|_| known.actions().any(|action| *action == Action::AllowHost(None)));
         let host = url.as_ref().and_then(Url::host_str);
-        Some(host.map_or_else(
-            || known.to_owned(),
-            |host| format!("if you trust its host, run it again with `--allow-host {host}`"),
-        ))
+        Some(host.map_or(known, |host| remedy::allow(Some(host.to_owned()))))
     }
 }
 
@@ -110,15 +110,16 @@ pub enum Problem {
 impl Problem {
     /// What to do about it, where that does not depend on the request.
     #[must_use]
-    pub fn remedy(&self) -> Option<&'static str> {
-        match self {
-            Self::Refused(why) if *why != NO_HOST => Some(remedy::ALLOW),
+    pub fn remedy(&self) -> Option<Remedy> {
+        let known = match self {
+            Self::Refused(why) if *why != NO_HOST => return Some(remedy::allow(None)),
             Self::NoSuchHost => Some(remedy::HOST),
             Self::NoResolver(_) => Some(remedy::NETWORK),
             Self::Proxy { .. } => Some(remedy::PROXY),
             Self::Variable(_) => Some(remedy::VARIABLE),
             _ => None,
-        }
+        };
+        known.map(Remedy::from)
     }
 
     /// Whether the host or the network has a problem that may pass: it says nothing about what was asked for.
@@ -193,11 +194,11 @@ impl Problem {
 
 /// What to do about problems of the network.
 pub mod remedy {
+    use crate::remedy::{Action, Remedy};
+
     /// A name has no address: it is wrong, or the machine has no network.
     pub const HOST: &str =
         "check the network and the name server of this machine; if other hosts can be reached, correct the address";
-    /// An address is not https, or of a private network.
-    pub const ALLOW: &str = "if you trust its host, name that with --allow-host";
     /// No name can be resolved.
     pub const NETWORK: &str = "check the network and the name server of this machine";
     /// A variable of the environment cannot be used.
@@ -205,6 +206,11 @@ pub mod remedy {
     /// The proxy of the environment does not work.
     pub const PROXY: &str =
         "check that proxy, or correct or unset the variable that names it (HTTPS_PROXY, HTTP_PROXY or ALL_PROXY)";
+
+    /// An address is not https, or of a private network.
+    pub(in crate::net) fn allow(host: Option<String>) -> Remedy {
+        Remedy::from("if you trust its host, ").then(Action::AllowHost(host))
+    }
 }
 
 /// Why a name has no address to connect to.
@@ -259,9 +265,10 @@ mod tests {
             hops: Vec::new(),
             problem: Problem::Refused("it does not begin with https://"),
         };
-        let told = Some("if you trust its host, run it again with `--allow-host 127.0.0.1`".to_owned());
-        assert_eq!(refused("http://127.0.0.1:9/a?…").remedy(), told);
-        assert_eq!(refused("x").remedy().as_deref(), Some(remedy::ALLOW));
+        let known = refused("http://127.0.0.1:9/a?…").remedy().unwrap();
+        assert_eq!(known, remedy::allow(Some("127.0.0.1".to_owned())));
+        assert_eq!(known.to_string(), "if you trust its host, allow the host `127.0.0.1`");
+        assert_eq!(refused("x").remedy(), Some(remedy::allow(None)));
         assert_eq!(FetchError { problem: Problem::Timeout, ..refused("http://h.example/") }.remedy(), None);
     }
 

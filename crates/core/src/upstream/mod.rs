@@ -40,6 +40,7 @@ use url::Url;
 
 use crate::json;
 use crate::net::{Client, Document, FetchError, shown};
+use crate::remedy::Remedy;
 
 /// Maximum length of a name, URL or range, in bytes; longer ones count as missing. Longer reasons are cut.
 const LONGEST: usize = 4096;
@@ -65,9 +66,9 @@ pub enum SourceError {
 impl SourceError {
     /// How to fix it if this GitHub or a package registry did not respond, or not as expected.
     #[must_use]
-    pub fn remedy(&self, github: &github::Github) -> Option<String> {
+    pub fn remedy(&self, github: &github::Github) -> Option<Remedy> {
         let Self::Fetch(fetch) = self else { return None };
-        github.remedy(fetch).or_else(|| fetch.remedy())
+        github.remedy(fetch).map(Remedy::from).or_else(|| fetch.remedy())
     }
 
     #[expect(clippy::needless_pass_by_value, reason = "errors are handed over")]

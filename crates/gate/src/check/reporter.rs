@@ -6,6 +6,7 @@ use std::ops::Range;
 use super::{Levels, Rule};
 use crate::finding::{Finding, Level};
 use acp_registry_core::manifest::Manifest;
+use acp_registry_core::remedy::Remedy;
 use acp_registry_core::source::{Edit, Span};
 use acp_registry_core::text::printable;
 
@@ -161,9 +162,9 @@ impl Drop for Reporter<'_> {
 
 impl Draft<'_> {
     /// Adds how to fix the problem.
-    pub(super) fn help(mut self, help: impl Into<String>) -> Self {
+    pub(super) fn help(mut self, help: impl Into<Remedy>) -> Self {
         if let Some(finding) = &mut self.finding {
-            finding.help = Some(printable(&help.into()).into_owned());
+            finding.help = Some(help.into().printable());
         }
         self
     }

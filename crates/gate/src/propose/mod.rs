@@ -14,6 +14,7 @@ mod text;
 use crate::bump::Update;
 use acp_registry_core::manifest::Channel;
 use acp_registry_core::net::Client;
+use acp_registry_core::remedy::Remedy;
 use acp_registry_core::sys::git::{self, Branch, Identity, Remote};
 use acp_registry_core::upstream::github::Github;
 
@@ -119,9 +120,9 @@ pub enum Error {
 impl Error {
     /// How to fix it, if known and independent of the caller's command line.
     #[must_use]
-    pub fn remedy(&self, github: &Github) -> Option<String> {
+    pub fn remedy(&self, github: &Github) -> Option<Remedy> {
         match self {
-            Self::Git(error) => error.remedy(),
+            Self::Git(error) => error.remedy().map(Remedy::from),
             Self::Github(error) => error.remedy(github),
             Self::NoRepository(_) => None,
         }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use acp_registry_core::digest::Sha256;
+use acp_registry_core::remedy::Remedy;
 use acp_registry_core::sys::fs::PathError;
 use acp_registry_core::upstream::SourceError;
 
@@ -15,7 +16,7 @@ pub enum Error {
         /// What is wrong.
         message: String,
         /// How to fix it, if known.
-        remedy: Option<String>,
+        remedy: Option<Remedy>,
         /// A similar valid id.
         near: Option<String>,
     },
@@ -50,7 +51,7 @@ pub enum Error {
         /// What is wrong.
         message: String,
         /// How to fix it, unless the message says so.
-        remedy: Option<String>,
+        remedy: Option<Remedy>,
     },
     /// The digest of a downloaded file is not the one that GitHub states.
     #[error("{url} has the SHA-256 {found}, where GitHub says {known}; nothing was written")]
@@ -74,7 +75,7 @@ impl Error {
     }
 
     /// Creates [`Error::Unfit`] with a remedy.
-    pub(super) fn unfit_with(message: impl Into<String>, remedy: impl Into<String>) -> Self {
+    pub(super) fn unfit_with(message: impl Into<String>, remedy: impl Into<Remedy>) -> Self {
         Self::Unfit { message: message.into(), remedy: Some(remedy.into()) }
     }
 }

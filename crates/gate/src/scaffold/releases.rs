@@ -13,6 +13,7 @@ use crate::bump::version_of_tag;
 use acp_registry_core::archive::{self, Format, Limits};
 use acp_registry_core::manifest::{BinaryTarget, Distribution, Platform, Version};
 use acp_registry_core::net::{FetchError, Hashing, Problem, address};
+use acp_registry_core::remedy::{Action, Remedy};
 use acp_registry_core::text::quote;
 use acp_registry_core::upstream::github::{Release, ReleaseId};
 
@@ -58,7 +59,7 @@ impl Scaffolder<'_> {
             let tag = quote(&release.tag);
             let why: Vec<String> = causes.iter().map(Cause::text).collect();
             let message = format!("nothing in {tag} of {repository} can be started: {}", why.join("; "));
-            let remedy = causes.iter().find_map(|cause| cause.first.remedy).unwrap_or(OTHER);
+            let remedy = causes.iter().find_map(|cause| cause.first.remedy.clone()).unwrap_or_else(|| OTHER.into());
             return Err(Error::unfit_with(message, remedy));
         }
         notes.extend(causes.iter().map(Cause::note));
@@ -181,7 +182,7 @@ fn program_of(
         let is_named = |command: &str| asset.to_ascii_lowercase().contains(&command.to_ascii_lowercase());
         if let Some(command) = command.filter(|command| !is_named(command)) {
             let problem = format!(" is a program itself, and is not {}", quote(command));
-            return Err(LeftOut { remedy: Some(COMMAND), ..LeftOut::of(quote(asset), problem) });
+            return Err(LeftOut { remedy: Some(correct_program()), ..LeftOut::of(quote(asset), problem) });
         }
         bare
     } else {
@@ -190,8 +191,13 @@ fn program_of(
             let there = || shown(programs.iter().copied());
             let (problem, remedy) = match (command, programs.as_slice()) {
                 (_, []) => (" has no program".to_owned(), None),
-                (Some(command), _) => (format!(" has no program {}, only {}", quote(command), there()), Some(COMMAND)),
-                (None, _) => (format!(" has several programs ({})", there()), Some("name one with --cmd")),
+                (Some(command), _) => {
+                    (format!(" has no program {}, only {}", quote(command), there()), Some(correct_program()))
+                }
+                (None, _) => (
+                    format!(" has several programs ({})", there()),
+                    Some(Remedy::from("name one").then(Action::Program { is_wrong: false })),
+                ),
             };
             LeftOut { remedy, ..LeftOut::of(quote(asset), problem) }
         })?;
@@ -242,7 +248,9 @@ fn no_release(releases: &[Arc<Release>], repository: &str, has_files: &dyn Fn(&R
 const OTHER: &str = "name another release with @TAG";
 
 /// Help for a program that does not exist in the archive.
-const COMMAND: &str = "correct the name in --cmd";
+fn correct_program() -> Remedy {
+    Remedy::from("correct the name").then(Action::Program { is_wrong: true })
+}
 
 /// Why a platform is left out.
 struct LeftOut {
@@ -250,7 +258,7 @@ struct LeftOut {
     subject: String,
     /// What is wrong, worded to follow the subject.
     problem: String,
-    remedy: Option<&'static str>,
+    remedy: Option<Remedy>,
 }
 
 impl LeftOut {
@@ -261,7 +269,7 @@ impl LeftOut {
     /// The reason for a failed download.
     fn by(error: &FetchError) -> Self {
         let remedy = match error.problem {
-            Problem::Status(404 | 410) => Some("publish the files of this release, or name another with @TAG"),
+            Problem::Status(404 | 410) => Some("publish the files of this release, or name another with @TAG".into()),
             _ => error.problem.remedy(),
         };
         Self { remedy, ..Self::of(error.url.clone(), format!(" {}", error.problem)) }

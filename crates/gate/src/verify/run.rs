@@ -12,6 +12,7 @@ use super::sources::{Origin, Sources};
 use super::stop::Stop;
 use super::{Networks, Row, State, Task, Turns, Verdict, Work};
 use acp_registry_client::install::{Installed, Installer, Progress, ScriptsNotRun, Source};
+use acp_registry_core::remedy::Remedy;
 use acp_registry_core::sys::fs::PathError;
 use acp_registry_core::sys::lock::mark_used;
 use acp_registry_core::sys::process::{
@@ -40,6 +41,8 @@ pub struct Verifier {
     pub networks: Networks,
     /// Creates the directories here instead, and keeps them.
     pub keep: Option<PathBuf>,
+    /// Returns the text of remedies in results.
+    pub words: fn(&Remedy) -> String,
     /// The sources that are known to be down.
     pub sources: Sources,
     /// Locks for work that must run alone.
@@ -273,7 +276,7 @@ impl Verifier {
         let turn = self.turns.beside_others().await;
         let started = Instant::now();
         let installed = self.installer.install_with_progress(source, &directory, place.path(), progress).await;
-        let installed = installed.map_err(|error| Stop::install(&error, source))?;
+        let installed = installed.map_err(|error| Stop::install(&error, source, self.words))?;
         drop(turn);
         let readable = self.readable(source.kind(), &directory, &installed.program);
         if self.isolation != Isolation::Environment && self.installer.launcher.is_some() {

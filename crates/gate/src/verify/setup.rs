@@ -9,6 +9,7 @@ use acp_registry_client::install::{Installer, PackageCache};
 use acp_registry_core::archive::Limits;
 use acp_registry_core::manifest::Platform;
 use acp_registry_core::net::Client;
+use acp_registry_core::remedy::Remedy;
 use acp_registry_core::sys::process::{Environment, Isolation, Network};
 use acp_registry_core::upstream::{Registries, Surroundings, npm_variables, uv_variables};
 use acp_registry_examine::examination::Demand;
@@ -57,6 +58,8 @@ pub struct Manner {
     pub networks: Networks,
     /// Whether uv may build packages from source, which runs code of these packages.
     pub allow_build: bool,
+    /// Returns the text of remedies in results, such as [`Remedy::to_string`].
+    pub words: fn(&Remedy) -> String,
 }
 
 /// The networks that agents reach if they are examined after the handshake. For agents that are not, only the
@@ -103,8 +106,8 @@ impl Verifier {
             allow_build: manner.allow_build,
         };
         let (sources, turns) = (Sources::default(), Turns::default());
-        let Manner { isolation, demand, networks, .. } = manner;
-        Self { installer, environment, isolation, home, handshake, demand, networks, keep: None, sources, turns }
+        let Manner { isolation, demand, networks, words, .. } = manner;
+        Self { installer, environment, isolation, home, handshake, demand, networks, keep: None, words, sources, turns }
     }
 }
 

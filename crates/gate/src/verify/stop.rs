@@ -2,6 +2,7 @@
 
 use super::Verdict;
 use acp_registry_client::install::{self, Source};
+use acp_registry_core::remedy::Remedy;
 use acp_registry_core::sys::fs::PathError;
 
 /// Why an agent was not started.
@@ -20,13 +21,13 @@ impl Stop {
         Self { verdict: Verdict::Error, reason, message, remedy: None, stderr, is_source_down: false }
     }
 
-    pub(super) fn install(error: &install::Error, source: &Source) -> Self {
+    pub(super) fn install(error: &install::Error, source: &Source, words: fn(&Remedy) -> String) -> Self {
         let verdict = if error.is_of_manifest() { Verdict::Fail } else { Verdict::Error };
         Self {
             verdict,
             reason: error.reason().as_str(),
             message: error.to_string(),
-            remedy: error.remedy(),
+            remedy: error.remedy().as_ref().map(words),
             stderr: error.stderr().to_owned(),
             is_source_down: error.is_of_source(source.name()),
         }

@@ -4,6 +4,7 @@ use super::knowledge::KnowledgeError;
 use crate::site::SiteError;
 use crate::tree::{BuildError, PublishedError};
 use acp_registry_client::index::FormError;
+use acp_registry_core::remedy::Remedy;
 
 /// Why a registry cannot be built.
 #[derive(Debug, thiserror::Error)]
@@ -37,13 +38,13 @@ pub enum Error {
 impl Error {
     /// What the user can do about it.
     #[must_use]
-    pub fn remedy(&self) -> &'static str {
+    pub fn remedy(&self) -> Remedy {
         match self {
-            Self::Knowledge(error) => error.remedy(),
+            Self::Knowledge(error) => error.remedy().into(),
             Self::Tree(error) => error.remedy(),
-            Self::Previous(error) => error.remedy.unwrap_or("use another published tree"),
-            Self::History { .. } => "use another published tree, or a history in a file",
-            Self::Index(_) | Self::Site(_) => "leave the site out, and report this as a bug of acp-registry",
+            Self::Previous(error) => error.remedy(),
+            Self::History { .. } => "use another published tree, or a history in a file".into(),
+            Self::Index(_) | Self::Site(_) => "leave the site out, and report this as a bug of acp-registry".into(),
         }
     }
 }

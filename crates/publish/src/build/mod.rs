@@ -191,6 +191,6 @@ mod tests {
         fs::write(root.join("r/capabilities.json"), "{").unwrap();
         let error = build_to(root, "two", None).unwrap_err();
         assert!(matches!(&error, Error::Knowledge(error) if error.part == Part::Capabilities), "{error}");
-        assert!(error.to_string().contains("capabilities.json is not JSON") && !error.remedy().is_empty());
+        assert!(error.to_string().contains("capabilities.json is not JSON") && !error.remedy().to_string().is_empty());
     }
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use acp_registry_core::net::{Client, Problem, Settings};
+use acp_registry_core::remedy::Remedy;
 use tokio::runtime::Runtime;
 use url::Url;
 
@@ -44,9 +45,9 @@ pub enum PlaceError {
 impl PlaceError {
     /// What the user can do about it, if known.
     #[must_use]
-    pub fn remedy(&self) -> Option<&'static str> {
+    pub fn remedy(&self) -> Option<Remedy> {
         match self {
-            Self::Address { .. } => Some("write the address or the directory of a published tree"),
+            Self::Address { .. } => Some("write the address or the directory of a published tree".into()),
             Self::Client(problem) => problem.remedy(),
             Self::Runtime(_) => None,
         }

@@ -10,6 +10,7 @@ use super::files::{Content, Tree};
 use super::previous::{Kept, Published, PublishedError};
 use super::sources::{Chosen, Source, choose};
 use acp_registry_core::registry::{DEFAULT_BASE_URL, Registry};
+use acp_registry_core::remedy::Remedy;
 use acp_registry_core::text::quote;
 use acp_registry_gate::check::{self, Checked, schema};
 use acp_registry_gate::config::{Schemas, View};
@@ -155,16 +156,17 @@ pub enum BuildError {
 impl BuildError {
     /// What the user can do about it.
     #[must_use]
-    pub fn remedy(&self) -> &'static str {
-        match self {
+    pub fn remedy(&self) -> Remedy {
+        let fixed = match self {
             Self::Findings { .. } => "correct the errors",
             Self::NoPrevious { .. } => "correct the errors, or use an earlier tree with a registry.json",
             Self::Empty(_) => "add an agent",
             Self::Withdrawn(_) => "add an agent, or remove an entry below `[withdrawn]` in registry.toml",
             Self::View { .. } => "correct the `[[view]]` in registry.toml",
             Self::Schema { .. } => "correct `[schemas]` in registry.toml",
-            Self::Previous(error) => error.remedy.unwrap_or("use another published tree"),
-        }
+            Self::Previous(error) => return error.remedy(),
+        };
+        fixed.into()
     }
 }
 

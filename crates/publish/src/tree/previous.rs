@@ -9,6 +9,7 @@ use serde_json::Value;
 use acp_registry_core::json;
 use acp_registry_core::manifest::Manifest;
 use acp_registry_core::registry::{Entry, ICON_LIMIT, Loaded, Registry};
+use acp_registry_core::remedy::{Action, Remedy};
 use acp_registry_core::sys::fs::{ReadError, read_bounded};
 use acp_registry_gate::check::{Options, Selection, check};
 use acp_registry_gate::config::View;
@@ -44,7 +45,7 @@ pub struct PublishedError {
     /// The cause.
     pub message: String,
     /// What the user can do about it, if known.
-    pub remedy: Option<&'static str>,
+    pub remedy: Option<Remedy>,
 }
 
 impl PublishedError {
@@ -52,6 +53,12 @@ impl PublishedError {
     #[must_use]
     pub fn new(file: &str, why: &dyn Display) -> Self {
         Self { file: file.to_owned(), message: why.to_string(), remedy: None }
+    }
+
+    /// What the user can do about it.
+    #[must_use]
+    pub fn remedy(&self) -> Remedy {
+        self.remedy.clone().unwrap_or_else(|| "use another published tree".into())
     }
 }
 
@@ -75,7 +82,8 @@ impl Published for Directory {
             return None;
         }
         let why = format_args!("{}: there is no {INDEX} in this folder", self.0.display());
-        let remedy = Some("name the folder of a published tree, which `acp-registry build` makes");
+        let name = Remedy::from("name the folder of a published tree, which ");
+        let remedy = Some(name.then(Action::Build).then(" makes"));
         Some(PublishedError { remedy, ..PublishedError::new(INDEX, &why) })
     }
 }

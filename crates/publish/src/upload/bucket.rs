@@ -18,6 +18,7 @@ use super::headers::Headers;
 use super::refusal::{code, store_error};
 use super::responses::Connector;
 use acp_registry_core::net::{self, AllowedHosts};
+use acp_registry_core::remedy::{Action, Remedy};
 use acp_registry_core::sums::is_name;
 use acp_registry_core::text::quote;
 
@@ -154,7 +155,7 @@ impl Store {
         let Some(found) = self.find(name, false).await? else { return Ok(None) };
         let too_large = || {
             let message = format!("is larger than {limit} bytes");
-            Error::Store { place: self.shown(name), message, remedy: Some("remove it there".to_owned()) }
+            Error::Store { place: self.shown(name), message, remedy: Some("remove it there".into()) }
         };
         if found.meta.size > limit {
             return Err(too_large());
@@ -222,7 +223,7 @@ impl Store {
 fn parse(address: &str) -> Result<(String, String), Error> {
     let wrong = || Error::Target {
         message: format!("{} is not the address of a bucket", quote(address)),
-        remedy: "write s3://BUCKET or s3://BUCKET/PREFIX, with letters, digits, `.`, `_` and `-`",
+        remedy: "write s3://BUCKET or s3://BUCKET/PREFIX, with letters, digits, `.`, `_` and `-`".into(),
     };
     let rest = address.strip_prefix("s3://").ok_or_else(wrong)?.trim_end_matches('/');
     let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
@@ -253,16 +254,19 @@ fn check(endpoint: Url, allowed: &AllowedHosts) -> Result<Url, Error> {
     let shown = net::shown(&endpoint);
     let message = format!("the endpoint {shown} {why}");
     let remedy = if is_fine {
-        "set AWS_ENDPOINT_URL to an address without a name, a password and a query"
+        "set AWS_ENDPOINT_URL to an address without a name, a password and a query".into()
     } else {
-        "set AWS_ENDPOINT_URL to an https address, or name the host with --allow-host HOST[:PORT]"
+        Remedy::from("set AWS_ENDPOINT_URL to an https address, or ").then(Action::AllowEndpoint)
     };
     Err(Error::Target { message, remedy })
 }
 
 /// An error of the settings, most of which come from environment variables.
 fn refused(error: &dyn std::fmt::Display) -> Error {
-    Error::Target { message: error.to_string(), remedy: "check --to and the variables AWS_*" }
+    Error::Target {
+        message: error.to_string(),
+        remedy: Remedy::from("check ").then(Action::Target).then(" and the variables AWS_*"),
+    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Errors of publishing and pruning.
 
+use acp_registry_core::remedy::Remedy;
 use acp_registry_core::sys::fs::{PathError, ReadError};
 
 /// Why a tree cannot be published, or snapshots cannot be pruned.
@@ -35,7 +36,7 @@ pub enum Error {
         /// The cause.
         message: String,
         /// What the user can do about it, if known.
-        remedy: Option<String>,
+        remedy: Option<Remedy>,
     },
     /// The target is invalid: its address, its endpoint, a directory that overlaps the tree, or a revision in use.
     #[error("{message}")]
@@ -43,7 +44,7 @@ pub enum Error {
         /// What is wrong with it.
         message: String,
         /// What the user can do about it.
-        remedy: &'static str,
+        remedy: Remedy,
     },
     /// A folder of the target is a symbolic link.
     #[error("{0} is a symbolic link, and its target would be overwritten")]

@@ -1,5 +1,6 @@
 //! What an error answer of a store means, with its remedy.
 
+use acp_registry_core::remedy::{Action, Remedy};
 use acp_registry_core::text::{printable, quote};
 use object_store::path::Error as PathError;
 
@@ -9,16 +10,16 @@ use super::answer::text_of;
 /// The error of a failed request, with a remedy where one is known.
 pub(super) fn store_error(place: String, error: &object_store::Error, bucket: &str) -> Error {
     let (message, remedy) = explain(error, bucket);
-    Error::Store { place, message, remedy: remedy.map(ToOwned::to_owned) }
+    Error::Store { place, message, remedy }
 }
 
-fn explain(error: &object_store::Error, bucket: &str) -> (String, Option<&'static str>) {
+fn explain(error: &object_store::Error, bucket: &str) -> (String, Option<Remedy>) {
     let code = code(error);
     let named = code.as_ref().map_or_else(String::new, |code| format!(" ({code})"));
     match error {
         object_store::Error::PermissionDenied { .. } | object_store::Error::Unauthenticated { .. } => (
             format!("the store refuses the key{named}"),
-            Some("check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, and what the key may do"),
+            Some("check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, and what the key may do".into()),
         ),
         object_store::Error::InvalidPath { source } => {
             let key = match source {
@@ -27,10 +28,13 @@ fn explain(error: &object_store::Error, bucket: &str) -> (String, Option<&'stati
                 | PathError::NonUnicode { path, .. } => quote(path),
                 other => quote(&other.to_string()),
             };
-            (format!("it holds {key}, which is not a valid name"), Some("remove it there, or give --to another prefix"))
+            (
+                format!("it holds {key}, which is not a valid name"),
+                Some(Remedy::from("remove it there, or give ").then(Action::Target).then(" another prefix")),
+            )
         }
         _ if code.as_deref() == Some("NoSuchBucket") => {
-            let remedy = "create it, or check AWS_ENDPOINT_URL and AWS_REGION";
+            let remedy = "create it, or check AWS_ENDPOINT_URL and AWS_REGION".into();
             (format!("there is no bucket {}", quote(bucket)), Some(remedy))
         }
         _ => {

@@ -13,6 +13,7 @@ use super::{
     Action, Error, Event, LATEST, Notice, Options, Published, Revision, Target, Tree, What, now, seconds, snapshot,
     takeover, tree,
 };
+use acp_registry_core::remedy::{self, Remedy};
 use acp_registry_core::sums::{SIGNATURE, SIGNATURE_LIMIT, SUMS};
 
 /// How often the state is saved while files are sent. Files sent since the last save are compared again after an
@@ -130,7 +131,7 @@ impl Work<'_> {
         }
         let place = self.target.shown(&name);
         let message = format!("the snapshot {place} already holds another tree");
-        Err(Error::Target { message, remedy: "name another --revision" })
+        Err(Error::Target { message, remedy: Remedy::from("name another ").then(remedy::Action::Revision) })
     }
 
     /// The signature of `SHA256SUMS`: the one in the snapshot if it has one, else a new one.

@@ -7,6 +7,7 @@ use super::directory::Directory;
 use super::headers::Headers;
 use super::lease::Lease;
 use super::{Error, LATEST, Notice, Tree, Turns};
+use acp_registry_core::remedy::{Action, Remedy};
 use acp_registry_core::sums::{SUMS, SUMS_LIMIT};
 use acp_registry_core::sys::lock::Lock;
 
@@ -52,7 +53,8 @@ impl Target {
         let root = real.unwrap_or_default();
         if root.starts_with(tree.root()) || tree.root().starts_with(root.join(LATEST)) {
             let message = format!("{} is the tree itself, or a part of it", directory.root().display());
-            return Err(Error::Target { message, remedy: "name another directory with --to" });
+            let remedy = Remedy::from("name another directory").then(Action::TargetDirectory);
+            return Err(Error::Target { message, remedy });
         }
         Ok(())
     }

@@ -7,6 +7,7 @@ use url::Url;
 
 use acp_registry_core::cause;
 use acp_registry_core::net::remedy;
+use acp_registry_core::remedy::{Action, Remedy};
 use acp_registry_core::sys::process::Exit;
 use acp_registry_core::text::quote;
 use acp_registry_core::upstream::NamedRegistry;
@@ -31,8 +32,8 @@ const FULL: [&str; 5] =
     ["ENOSPC", "EDQUOT", "No space left on device", "no space left on device", "Disk quota exceeded"];
 
 /// What to do when an installation takes longer than this limit.
-pub(super) fn slow(limit: Duration) -> String {
-    format!("run it again with `--install-timeout {}m`", longer(limit))
+pub(super) fn slow(limit: Duration) -> Remedy {
+    Action::InstallTimeout { id: None, minutes: longer(limit) }.into()
 }
 
 /// A longer limit, in minutes.
@@ -128,38 +129,40 @@ impl ToolFailure {
     }
 
     /// What to do where this machine or its network is the cause.
-    pub(super) fn remedy(&self) -> Option<String> {
+    pub(super) fn remedy(&self) -> Option<Remedy> {
         if let Some(full) = &self.full {
-            return Some(format!("free space on the disk of {}", full.display()));
+            return Some(format!("free space on the disk of {}", full.display()).into());
         }
         if self.exit.is_none() {
             return Some(slow(self.limit));
         }
         if self.wrong_address().is_some() {
-            return Some(remedy::VARIABLE.to_owned());
+            return Some(remedy::VARIABLE.into());
         }
         if self.wants_credentials()
             && let Some(asked) = self.asked()
         {
-            return Some(self.credentials(asked));
+            return Some(self.credentials(asked).into());
         }
         if !self.is_of_network() {
             return if self.is_garbled() || self.lacks_package() { self.other_registry() } else { None };
         }
         if self.proxy.is_some() {
-            return Some(remedy::PROXY.to_owned());
+            return Some(remedy::PROXY.into());
         }
         let remedy = NO_NETWORK.iter().any(|words| self.stderr.contains(words)).then_some(remedy::NETWORK);
         match (self.asked(), remedy) {
-            (Some(asked), Some(remedy)) => Some(format!("correct {}, or {remedy}", asked.setting)),
-            (Some(asked), None) => Some(format!("correct {}, or see whether that address answers", asked.setting)),
-            (None, remedy) => remedy.map(ToOwned::to_owned),
+            (Some(asked), Some(remedy)) => Some(format!("correct {}, or {remedy}", asked.setting).into()),
+            (Some(asked), None) => {
+                Some(format!("correct {}, or see whether that address answers", asked.setting).into())
+            }
+            (None, remedy) => remedy.map(Remedy::from),
         }
     }
 
     /// What to do where a configured registry lacks the package.
-    pub(super) fn other_registry(&self) -> Option<String> {
-        self.asked().map(|asked| format!("correct {} if that is not where the package is", asked.setting))
+    pub(super) fn other_registry(&self) -> Option<Remedy> {
+        self.asked().map(|asked| format!("correct {} if that is not where the package is", asked.setting).into())
     }
 
     /// How credentials for a registry are configured.

@@ -5,6 +5,11 @@ use super::*;
 use crate::install::{Error, Reason};
 use acp_registry_core::sys::process::How;
 
+/// The remedy of a failure, as text.
+fn words(failure: &ToolFailure) -> Option<String> {
+    failure.remedy().map(|remedy| remedy.to_string())
+}
+
 fn failure(program: &'static str, stderr: &str) -> ToolFailure {
     let exit = Some(Exit { how: How::Exited, code: Some(1), signal: None });
     let (limit, stderr) = (Duration::from_mins(5), stderr.to_owned());
@@ -17,11 +22,11 @@ fn a_package_manager_is_quoted_where_it_explains_itself() {
                   npm error command sh -c x\nnpm error node is too old\nnpm error A complete log of this: /b\n";
     let slow = ToolFailure { exit: None, ..failure("npm", script) };
     assert_eq!(slow.to_string(), "npm did not end within 300 s: `node is too old`");
-    assert_eq!(slow.remedy().as_deref(), Some("run it again with `--install-timeout 10m`"));
+    assert_eq!(slow.remedy(), Some(Action::InstallTimeout { id: None, minutes: 10 }.into()));
     let ended = "npm error process terminated\nnpm error signal SIGTERM\n";
     let ended = ToolFailure { exit: None, limit: Duration::from_secs(1), ..failure("npm", ended) };
     assert_eq!(ended.to_string(), "npm did not end within 1 s");
-    assert_eq!(ended.remedy().as_deref(), Some("run it again with `--install-timeout 5m`"));
+    assert_eq!(ended.remedy(), Some(Action::InstallTimeout { id: None, minutes: 5 }.into()));
     let slow = ToolFailure { exit: None, phase: Some("fetching packages: 9".to_owned()), ..failure("npm", "") };
     assert_eq!(slow.to_string(), "npm did not end within 300 s (fetching packages: 9)");
     let chain = failure("uv", "Resolved\nerror: no\n  cause: y\n").to_string();
@@ -57,9 +62,9 @@ fn what_this_machine_lacks_is_said_with_what_helps() {
         ("uv", "uv-build.txt", None, false),
     ] {
         let mut failure = failure(program, &read(name));
-        assert_eq!(failure.remedy().as_deref(), direct, "{name}");
+        assert_eq!(words(&failure).as_deref(), direct, "{name}");
         failure.proxy = Some("http://proxy.example:3128".to_owned());
-        assert_eq!(failure.remedy().as_deref(), through.then_some(remedy::PROXY), "{name}");
+        assert_eq!(words(&failure).as_deref(), through.then_some(remedy::PROXY), "{name}");
         let is_named =
             failure.to_string().ends_with(&format!("`; {program} asked through the proxy http://proxy.example:3128"));
         assert_eq!(is_named, through, "{name}: {failure}");
@@ -101,7 +106,7 @@ fn a_registry_that_is_configured_is_named_with_its_setting() {
     ] {
         let asked = Some(NamedRegistry { address: base.to_owned(), setting: "SETTING".to_owned() });
         let failure = ToolFailure { asked, ..failure(program, stderr) };
-        assert_eq!(failure.remedy().as_deref(), expected, "{stderr}");
+        assert_eq!(words(&failure).as_deref(), expected, "{stderr}");
         let is_named = failure.to_string().contains("; it asked http://127.0.0.1:9/, as SETTING says");
         assert_eq!(is_named, expected.is_some(), "{failure}");
         let is_closed = failure.to_string().contains(": the package index wants a name and a password (401");
@@ -111,7 +116,7 @@ fn a_registry_that_is_configured_is_named_with_its_setting() {
     let wrong = "npm error code ERR_INVALID_URL\nnpm error Invalid URL\n";
     let wrong = ToolFailure { asked, ..failure("npm", wrong) };
     let told = "npm failed (exit code 1): SETTING is `nonsense`, which is not an address";
-    assert_eq!((wrong.to_string().as_str(), wrong.remedy().as_deref()), (told, Some(remedy::VARIABLE)));
+    assert_eq!((wrong.to_string().as_str(), words(&wrong).as_deref()), (told, Some(remedy::VARIABLE)));
 }
 
 #[test]
@@ -128,7 +133,7 @@ fn a_full_disk_is_named() {
         let told = failure.to_string();
         assert!(failure.is_of_disk() && told.starts_with(begin), "{told}");
         assert!(told.contains("pace left on device") && !told.contains("free space"), "{told}");
-        assert_eq!(failure.remedy().as_deref(), Some("free space on the disk of /data/root"));
+        assert_eq!(words(&failure).as_deref(), Some("free space on the disk of /data/root"));
     }
 }
 

@@ -9,6 +9,7 @@ use tokio::io::AsyncReadExt as _;
 
 use super::begin::Begin;
 use super::{Environment, Launch, NamespaceError, Sandbox};
+use crate::remedy::{Action, Remedy};
 
 /// Directories of the operating system; missing ones are skipped.
 const SYSTEM: &[&str] =
@@ -65,12 +66,13 @@ pub enum IsolationError {
 impl IsolationError {
     /// How to fix it; `None` for a namespace, since that depends on who asked for one.
     #[must_use]
-    pub fn remedy(&self) -> Option<&'static str> {
-        match self {
-            Self::Start(_) => Some("install bubblewrap, or do without --sandbox"),
-            Self::Refused(_) => Some("do without --sandbox"),
-            Self::Namespace(_) => None,
-        }
+    pub fn remedy(&self) -> Option<Remedy> {
+        let without = match self {
+            Self::Start(_) => "install bubblewrap, or do without ",
+            Self::Refused(_) => "do without ",
+            Self::Namespace(_) => return None,
+        };
+        Some(Remedy::from(without).then(Action::Sandbox))
     }
 }
 

@@ -5,6 +5,7 @@ use crate::finding::Level;
 use crate::survey::Survey;
 use crate::verify::Row;
 use acp_registry_client::install::Kind;
+use acp_registry_core::remedy::{Action, Remedy};
 
 pub(crate) static RULE: Rule = Rule {
     name: "handshake/install-failed",
@@ -38,8 +39,10 @@ pub(super) const REASONS: &[&str] =
 fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
     for row in rows(subject, survey) {
         if row.reason().is_some_and(|reason| REASONS.contains(&reason)) && !is_told_already(subject, survey, row) {
-            let remedy = own_remedy(row, "`acp-registry verify {id}` shows the whole output of the installation");
-            report_row(subject, row, &remedy, report);
+            let remedy = own_remedy(row, |id| {
+                Remedy::from(Action::Verify(id.to_owned())).then(" shows the whole output of the installation")
+            });
+            report_row(subject, row, remedy, report);
         }
     }
 }

@@ -3,6 +3,7 @@ use crate::check::reporter::Reporter;
 use crate::check::rule::{Check, Example, Online, Rule, Subject};
 use crate::finding::Level;
 use crate::survey::Survey;
+use acp_registry_core::remedy::{Action, Remedy};
 use acp_registry_protocol::handshake::{Handshake, Reason};
 
 pub(crate) static RULE: Rule = Rule {
@@ -35,5 +36,6 @@ pub(crate) static RULE: Rule = Rule {
 pub(super) const REASONS: &[&str] = &["agent_error", "invalid_response"];
 
 fn check(subject: &Subject<'_>, survey: &Survey, reporter: &mut Reporter<'_>) {
-    report(subject, survey, REASONS, "correct the response; `acp-registry probe` shows how it was read", reporter);
+    let remedy = |_: &str| Remedy::from("correct the response; ").then(Action::Probe).then(" shows how it was read");
+    report(subject, survey, REASONS, remedy, reporter);
 }

@@ -33,13 +33,8 @@ pub(super) const REASONS: &[&str] = &["missing_runtime", "runtime_too_old"];
 fn check(subject: &Subject<'_>, survey: &Survey, reporter: &mut Reporter<'_>) {
     for row in rows(subject, survey) {
         if row.reason().is_some_and(|reason| REASONS.contains(&reason)) {
-            let remedy = own_remedy(row, "install it");
-            report_row(
-                subject,
-                row,
-                &format!("{remedy}, or allow handshake/missing-runtime on this machine"),
-                reporter,
-            );
+            let remedy = own_remedy(row, |_| "install it".into());
+            report_row(subject, row, remedy.then(", or allow handshake/missing-runtime on this machine"), reporter);
         }
     }
 }

@@ -15,6 +15,7 @@ use crate::survey::Survey;
 use crate::verify::{self, Row, State};
 use acp_registry_client::install::Kind;
 use acp_registry_core::manifest::{BinaryTarget, Channel, PackageKind, Platform, Release};
+use acp_registry_core::remedy::Remedy;
 use acp_registry_core::text::quote;
 use acp_registry_protocol::handshake::{Handshake, Outcome, Reason, Timing, Verdict};
 
@@ -65,22 +66,28 @@ fn place(subject: &Subject<'_>, row: &Row) -> String {
     }
 }
 
-/// Reports the results that failed for one of `reasons`. In `remedy`, `{id}` is replaced by the agent's id.
-fn report(subject: &Subject<'_>, survey: &Survey, reasons: &[&str], remedy: &str, report: &mut Reporter<'_>) {
+/// Reports the results that failed for one of `reasons`. `remedy` makes the help for an agent's id.
+fn report(
+    subject: &Subject<'_>,
+    survey: &Survey,
+    reasons: &[&str],
+    remedy: impl Fn(&str) -> Remedy,
+    report: &mut Reporter<'_>,
+) {
     for row in rows(subject, survey) {
         if row.reason().is_some_and(|reason| reasons.contains(&reason)) {
-            report_row(subject, row, &own_remedy(row, remedy), report);
+            report_row(subject, row, own_remedy(row, &remedy), report);
         }
     }
 }
 
 /// The remedy of a row, else this one.
-fn own_remedy(row: &Row, usual: &str) -> String {
-    row.remedy().map_or_else(|| usual.replace("{id}", &row.id), ToOwned::to_owned)
+fn own_remedy(row: &Row, usual: impl Fn(&str) -> Remedy) -> Remedy {
+    row.remedy().map_or_else(|| usual(&row.id), |own| own.to_owned().into())
 }
 
 /// Reports a row: what is known in the message, what to do in the help.
-fn report_row(subject: &Subject<'_>, row: &Row, remedy: &str, report: &mut Reporter<'_>) {
+fn report_row(subject: &Subject<'_>, row: &Row, remedy: Remedy, report: &mut Reporter<'_>) {
     let message = row.message().unwrap_or("the agent did not pass");
     // The message may already contain one of the lines.
     let is_news = |line: &&str| !line.is_empty() && !message.contains(quote(line).trim_matches('`'));

@@ -3,6 +3,7 @@ use crate::check::reporter::Reporter;
 use crate::check::rule::{Check, Example, Online, Rule, Subject};
 use crate::finding::Level;
 use crate::survey::Survey;
+use acp_registry_core::remedy::{Action, Remedy};
 use acp_registry_protocol::handshake::{Handshake, Reason};
 
 pub(crate) static RULE: Rule = Rule {
@@ -41,7 +42,7 @@ fn check(subject: &Subject<'_>, survey: &Survey, reporter: &mut Reporter<'_>) {
         subject,
         survey,
         REASONS,
-        "`acp-registry verify {id}` starts it again, and shows the end of its stderr",
+        |id| Remedy::from(Action::Verify(id.to_owned())).then(" starts it again, and shows the end of its stderr"),
         reporter,
     );
 }

@@ -37,5 +37,5 @@ pub(crate) static RULE: Rule = Rule {
 pub(super) const REASONS: &[&str] = &["no_auth_methods", "no_supported_auth_type"];
 
 fn check(subject: &Subject<'_>, survey: &Survey, reporter: &mut Reporter<'_>) {
-    report(subject, survey, REASONS, "offer a method of type `agent` or `terminal`", reporter);
+    report(subject, survey, REASONS, |_| "offer a method of type `agent` or `terminal`".into(), reporter);
 }

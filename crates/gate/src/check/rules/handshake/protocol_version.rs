@@ -35,5 +35,5 @@ pub(crate) static RULE: Rule = Rule {
 pub(super) const REASONS: &[&str] = &["protocol_version"];
 
 fn check(subject: &Subject<'_>, survey: &Survey, reporter: &mut Reporter<'_>) {
-    report(subject, survey, REASONS, "answer with version 1", reporter);
+    report(subject, survey, REASONS, |_| "answer with version 1".into(), reporter);
 }

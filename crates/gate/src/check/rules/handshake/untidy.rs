@@ -4,6 +4,7 @@ use crate::check::rule::{Check, Example, Online, Rule, Subject};
 use crate::finding::Level;
 use crate::survey::Survey;
 use crate::verify::State;
+use acp_registry_core::remedy::{Action, Remedy};
 use acp_registry_protocol::handshake::Handshake;
 
 pub(crate) static RULE: Rule = Rule {
@@ -37,7 +38,7 @@ fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
         for warning in outcome.handshake.warnings.iter().filter(|warning| !missing.contains(warning)) {
             report
                 .value(place(subject, row), warning)
-                .help("`acp-registry probe` with the same command shows it again");
+                .help(Remedy::from(Action::Probe).then(" with the same command shows it again"));
         }
     }
 }

@@ -9,6 +9,7 @@ pub(super) mod unreachable;
 use crate::check::rule::Subject;
 use crate::survey::Survey;
 use acp_registry_core::net::{Answer, FetchError, Problem, remedy};
+use acp_registry_core::remedy::Remedy;
 use acp_registry_core::text::quote;
 
 /// The result of requesting an archive.
@@ -50,11 +51,11 @@ pub(super) fn no_such_host(survey: &Survey) -> &'static str {
 }
 
 /// Help for a request that may succeed later.
-fn later(problem: &Problem, survey: &Survey) -> &'static str {
+fn later(problem: &Problem, survey: &Survey) -> Remedy {
     match problem.remedy() {
         Some(remedy) => remedy,
-        None if survey.is_cut_off => CUT_OFF,
-        None => "check again later",
+        None if survey.is_cut_off => CUT_OFF.into(),
+        None => "check again later".into(),
     }
 }
 
@@ -83,8 +84,8 @@ mod tests {
         survey.is_cut_off = true;
         assert!(no_such_host(&survey).starts_with("no host was reached: check the network"));
         let proxy = Problem::Proxy { proxy: "http://h.example".to_owned(), message: String::new() };
-        assert!(later(&proxy, &survey).starts_with("check that proxy"));
-        assert_eq!(later(&Problem::Timeout, &survey), CUT_OFF);
-        assert_eq!(later(&Problem::Timeout, &Survey::default()), "check again later");
+        assert!(later(&proxy, &survey).to_string().starts_with("check that proxy"));
+        assert_eq!(later(&Problem::Timeout, &survey), CUT_OFF.into());
+        assert_eq!(later(&Problem::Timeout, &Survey::default()), "check again later".into());
     }
 }

@@ -58,8 +58,9 @@ fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
         };
         let help = match error {
             SourceError::Fetch(error) if error.problem.may_pass() => later(&error.problem, survey),
-            SourceError::Fetch(error) if error.problem == Problem::NoSuchHost => no_such_host(survey),
-            _ => "check the address of the configured package registry: its answer is not that of a package registry",
+            SourceError::Fetch(error) if error.problem == Problem::NoSuchHost => no_such_host(survey).into(),
+            _ => "check the address of the configured package registry: its answer is not that of a package registry"
+                .into(),
         };
         report.value(pointer, message).help(help);
     }
