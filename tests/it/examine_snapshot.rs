@@ -47,7 +47,7 @@ fn a_row_records_the_examination_and_a_lesser_run_keeps_it() {
     let examination = &row["examination"];
     let head = ["level", "reached", "model", "network", "version", "examined_at"].map(|name| &examination[name]);
     let [protocol, version] = [json!("protocol"), json!("1.0.0")];
-    assert_eq!(head, [&protocol, &protocol, &json!(null), &json!("shared"), &version, &row["checked_at"]]);
+    assert_eq!(head, [&protocol, &protocol, &json!(null), &json!("none"), &version, &row["checked_at"]]);
     assert!(examination["platform"].as_str().unwrap().contains('-'), "{}", examination["platform"]);
     let failed = check(examination, "protocol/version");
     assert_eq!((&failed["result"], &failed["force"]), (&json!("fail"), &json!("must")));

@@ -223,7 +223,7 @@ fn the_parts_of_a_night_become_one_snapshot() {
     // A file of one machine was replaced by another: nothing is proposed.
     let (own, place) =
         (verify.env.read("temp/snapshot/snapshot-3/snapshot.json"), "temp/snapshot/snapshot-3/snapshot.json");
-    verify.env.write(place, own.replace("\"pass\"", "\"fail\""));
+    verify.env.write(place, own.replace("\"verdict\": \"pass\"", "\"verdict\": \"fail\""));
     let run = join(&digests);
     assert!(run.code == 1 && run.stdout.contains("::error::The snapshot of part 3"), "{} {}", run.stdout, run.stderr);
     // A file whose machine reported no digest is not read.
@@ -233,7 +233,10 @@ fn the_parts_of_a_night_become_one_snapshot() {
     verify.env.write(place, own);
 
     // Without the package source, and without one machine, all rows are kept.
-    let outage = verify.env.read("temp/snapshot/snapshot-1/snapshot.json").replace("\"pass\"", "\"error\"");
+    let outage = verify
+        .env
+        .read("temp/snapshot/snapshot-1/snapshot.json")
+        .replace("\"verdict\": \"pass\"", "\"verdict\": \"error\"");
     assert!(outage.contains("\"error\""));
     verify.env.write("temp/snapshot/snapshot-1/snapshot.json", outage);
     fs::remove_file(verify.env.path("temp/snapshot/snapshot-2/snapshot.json")).unwrap();

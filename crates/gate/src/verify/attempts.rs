@@ -9,7 +9,7 @@ use super::Verifier;
 use super::stop::Stop;
 use acp_registry_client::install::Source;
 use acp_registry_core::sys::lock::mark_used;
-use acp_registry_core::sys::process::Scratch;
+use acp_registry_core::sys::process::{Network, Scratch};
 use acp_registry_examine::examination::Examination;
 use acp_registry_protocol::handshake::{Outcome, Verdict};
 
@@ -65,8 +65,8 @@ impl Attempts {
 
 impl Verifier {
     /// Installs an agent once, and starts it with each list of arguments until the first that passes is known. With these
-    /// arguments, it is examined as far as is demanded. Starts run concurrently, unless the launcher runs as root and gives each a user of its own. `trying` is called with the
-    /// progress.
+    /// arguments, it is examined as far as is demanded. Starts run concurrently, unless the launcher runs as root and gives
+    /// each a user of its own. `trying` is called with the progress.
     ///
     /// If the future is dropped, all processes are killed and all files are removed before the runtime shuts down.
     /// Requires a multi-threaded runtime.
@@ -107,9 +107,13 @@ impl Verifier {
     ) -> Result<(), Stop> {
         let ready = self.set_up(source, place, &|_| ()).await?;
         trying(Trying::Starting);
+        let namespace = self.namespace().await.map_err(|error| Stop::error("spawn_failed", &error))?;
+        let of_handshake = &namespace.clone().filter(|_| self.networks.handshake == Network::None);
         let (ended, of, ready) = (&AtomicUsize::new(0), lists.len(), &ready);
         let starts = lists.iter().map(|arguments| async move {
-            let outcome = self.start(&self.launch(ready, arguments, place), place, &self.handshake).await;
+            let mut launch = self.launch(ready, arguments, place);
+            launch.namespace = of_handshake.clone();
+            let outcome = self.start(&launch, place, &self.handshake).await;
             trying(Trying::Ended { count: ended.fetch_add(1, Ordering::Relaxed) + 1, of });
             (arguments, outcome)
         });
@@ -129,7 +133,8 @@ impl Verifier {
         // Agents that are still being tried end before the examination begins.
         drop(starts);
         if let Some(passed) = tried.last_mut().filter(|attempt| attempt.outcome.verdict == Verdict::Pass) {
-            let launch = self.launch(ready, &passed.arguments, place);
+            let mut launch = self.launch(ready, &passed.arguments, place);
+            launch.namespace = namespace;
             let options = self.options_in(place, &self.handshake);
             if self.demand.is_any() {
                 trying(Trying::Examining);
