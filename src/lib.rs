@@ -14,7 +14,7 @@
 //! |---|---|---|
 //! | `crates/core` | types and services that all crates share | [`archive`], [`cause`], [`digest`], [`json`], [`manifest`], [`net`], [`registry`], [`remedy`], [`source`], [`sums`], [`sys`], [`text`], [`timestamp`], [`upstream`] |
 //! | `crates/protocol` | speak the protocol with an agent | [`handshake`] |
-//! | `crates/examine` | check how well agents follow the protocol | [`examination`], [`mcp`] |
+//! | `crates/examine` | check how well agents follow the protocol | [`examination`], [`mcp`], [`model`] |
 //! | `crates/client` | find, install and start agents | [`session`], [`index`], [`resolve`], [`install`], [`store`], [`lockfile`], [`update`], [`doctor`], [`login`], [`settings`] |
 //! | `crates/gate` | maintain a registry | [`config`], [`select`], [`survey`], [`check`], [`finding`], [`edit`], [`verify`], [`bump`], [`scaffold`], [`propose`] |
 //! | `crates/publish` | build and publish what readers see | [`build`], [`tree`], [`history`], [`diff`], [`site`], [`server`], [`upload`] |
@@ -71,6 +71,7 @@
 //! | [`handshake`] | HANDSHAKE: starts an agent, sends `initialize`, judges the answer and ends the agent; turns a command into an outcome |
 //! | [`examination`] | EXAMINE: tests an agent with checks, one per file, that are based on the protocol's documentation; turns a command into results |
 //! | [`mcp`] | an MCP server, which agents start during an examination |
+//! | [`model`] | MODEL: a scripted language model on loopback, with which agents carry out turns without an account |
 //! | [`install`] | INSTALL: installs a distribution into a directory with npm, uv or the HTTP client; turns a distribution into a program |
 //! | [`index`] | READ: reads a published index leniently, and keeps a copy between runs; turns a path or URL into agents |
 //! | [`session`] | USE: the entry point for programs that use agents: open an index, choose an agent, install it, start it |
@@ -128,7 +129,7 @@ pub use acp_registry_client::{doctor, index, install, lockfile, login, resolve, 
 pub use acp_registry_core::{
     archive, cause, digest, json, manifest, net, registry, remedy, source, sums, sys, text, timestamp, upstream,
 };
-pub use acp_registry_examine::{examination, mcp};
+pub use acp_registry_examine::{examination, mcp, model};
 pub use acp_registry_gate::{bump, check, config, edit, finding, propose, scaffold, select, survey, verify};
 pub use acp_registry_protocol::handshake;
 pub use acp_registry_publish::{build, diff, history, server, site, tree, upload};

@@ -22,7 +22,8 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
     ("core", "registry", &["manifest", "sys", "timestamp"]),
     ("protocol", "handshake", &["cause", "manifest", "sys", "text"]),
     ("examine", "mcp", &["sys"]),
-    ("examine", "examination", &["handshake", "mcp", "sys", "text"]),
+    ("examine", "model", &["text"]),
+    ("examine", "examination", &["handshake", "mcp", "model", "sys", "text"]),
     (
         "client",
         "install",

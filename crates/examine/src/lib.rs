@@ -4,6 +4,8 @@
 //! |---|---|
 //! | [`examination`] | EXAMINE: starts an agent and runs checks, each based on a page of the protocol |
 //! | [`mcp`] | an MCP server, which agents start during an examination |
+//! | [`model`] | MODEL: a scripted language model on loopback, with which agents carry out turns without an account |
 
 pub mod examination;
 pub mod mcp;
+pub mod model;

@@ -1,0 +1,172 @@
+//! The HTTP server.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http_body_util::{BodyExt, Limited};
+use hyper::body::Incoming;
+use hyper::header::{self, HeaderValue};
+use hyper::service::service_fn;
+use hyper::{Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use serde_json::Value;
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+
+use super::api::Api;
+use super::body::{Body, STALL, full, half, stream};
+use super::reply::{End, Message, Reply};
+use super::route::{NoRoute, Route, route};
+use super::state::State;
+
+/// Maximum size of a request's body, in bytes.
+const BODY: usize = 32 << 20;
+
+/// Maximum number of connections at once. Further ones wait.
+const CONNECTIONS: usize = 100;
+
+/// Time limit for the headers of a request, and for its body.
+const RECEIVE: Duration = Duration::from_secs(20);
+
+/// Time limit for a connection.
+const CONNECTION: Duration = Duration::from_mins(10);
+
+/// The pause after a connection could not be accepted, so that a lack of descriptors does not cause a busy loop.
+const RETRY: Duration = Duration::from_millis(50);
+
+/// Accepts connections until the future is dropped, which closes them.
+pub(super) async fn serve(listener: TcpListener, state: Arc<State>) {
+    let places = Arc::new(Semaphore::new(CONNECTIONS));
+    let mut connections = JoinSet::new();
+    loop {
+        let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
+        let Ok((socket, _)) = listener.accept().await else {
+            sleep(RETRY).await;
+            continue;
+        };
+        while connections.try_join_next().is_some() {}
+        // Chunks are sent at once, as a model does.
+        let _ = socket.set_nodelay(true);
+        let state = Arc::clone(&state);
+        connections.spawn(async move {
+            let service = service_fn(|request| answer(request, &state));
+            let connection = hyper::server::conn::http1::Builder::new()
+                .timer(TokioTimer::new())
+                .header_read_timeout(RECEIVE)
+                .serve_connection(TokioIo::new(socket), service);
+            // An error is a client that has gone or that sent no HTTP.
+            let _ = timeout(CONNECTION, connection).await;
+            drop(place);
+        });
+    }
+}
+
+async fn answer(request: Request<Incoming>, state: &Arc<State>) -> Result<Response<Body>, Infallible> {
+    let route = route(request.method(), request.uri().path());
+    Ok(match route {
+        Ok(Route::Root) => json(StatusCode::OK, &serde_json::json!({})),
+        Ok(Route::Models(api)) => json(StatusCode::OK, &api.models()),
+        Ok(Route::Model(api, name)) => json(StatusCode::OK, &api.model(&name)),
+        Ok(Route::Count(api)) => match receive(request, api).await {
+            Ok((size, _)) => json(StatusCode::OK, &api.count(size)),
+            Err(response) => *response,
+        },
+        Ok(Route::Answer { api, model, is_streamed }) => {
+            let path = request.uri().path().to_owned();
+            let is_sse = request.uri().query().is_some_and(|query| query.split('&').any(|part| part == "alt=sse"));
+            match receive(request, api).await {
+                Ok((_, body)) => {
+                    let mut conversation = api.read(&body);
+                    if let (Some(model), Some(is_streamed)) = (model, is_streamed) {
+                        (conversation.model, conversation.is_streamed) = (model, is_streamed);
+                    }
+                    let (reply, mut ticket) = State::reply(state, api, &path, &conversation);
+                    match reply {
+                        Reply::Failure(status) => {
+                            ticket.finish();
+                            failure(api, status)
+                        }
+                        Reply::Message(message) if conversation.is_streamed => {
+                            let writer = api.writer(&conversation.model, ticket.serial, is_sse);
+                            let kind = if api == Api::Gemini && !is_sse { JSON } else { "text/event-stream" };
+                            response(StatusCode::OK, kind, stream(message, writer, ticket))
+                        }
+                        Reply::Message(message) => {
+                            if message.end == End::Stall {
+                                // Dropped with the ticket when the client closes the connection.
+                                sleep(STALL).await;
+                            }
+                            ticket.finish();
+                            whole(api, &conversation.model, &message, ticket.serial)
+                        }
+                    }
+                }
+                Err(response) => *response,
+            }
+        }
+        Err(NoRoute::Unknown) => refuse(Api::Chat, StatusCode::NOT_FOUND, "There is nothing at this path."),
+        Err(NoRoute::Needs(method)) => {
+            let text = format!("This path needs the method {method}.");
+            let mut response = refuse(Api::Chat, StatusCode::METHOD_NOT_ALLOWED, &text);
+            if let Ok(method) = HeaderValue::from_str(method.as_str()) {
+                response.headers_mut().insert(header::ALLOW, method);
+            }
+            response
+        }
+    })
+}
+
+/// Receives a JSON body, with its size.
+async fn receive(request: Request<Incoming>, api: Api) -> Result<(usize, Value), Box<Response<Body>>> {
+    let refused = |status, text| Err(Box::new(refuse(api, status, text)));
+    if request.headers().get(header::CONTENT_ENCODING).is_some_and(|encoding| encoding != "identity") {
+        return refused(StatusCode::UNSUPPORTED_MEDIA_TYPE, "Compressed bodies are not supported.");
+    }
+    let bytes = match timeout(RECEIVE, Limited::new(request.into_body(), BODY).collect()).await {
+        Err(_) => return refused(StatusCode::REQUEST_TIMEOUT, "The body took too long."),
+        Ok(Err(_)) => return refused(StatusCode::PAYLOAD_TOO_LARGE, "The body is too large or incomplete."),
+        Ok(Ok(body)) => body.to_bytes(),
+    };
+    match serde_json::from_slice(&bytes) {
+        Ok(value @ Value::Object(_)) => Ok((bytes.len(), value)),
+        _ => refused(StatusCode::BAD_REQUEST, "The body is not a JSON object."),
+    }
+}
+
+const JSON: &str = "application/json";
+
+fn response(status: StatusCode, kind: &'static str, body: Body) -> Response<Body> {
+    let mut response = Response::new(body);
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    response
+}
+
+fn json(status: StatusCode, value: &Value) -> Response<Body> {
+    response(status, JSON, full(value.to_string()))
+}
+
+fn whole(api: Api, model: &str, message: &Message, serial: u64) -> Response<Body> {
+    let text = api.whole(model, message, serial).to_string();
+    let body = if message.end == End::Break { half(text) } else { full(text) };
+    response(StatusCode::OK, JSON, body)
+}
+
+/// A response to a request that the server does not accept. The connection closes, because a body may follow.
+fn refuse(api: Api, status: StatusCode, text: &str) -> Response<Body> {
+    let mut response = json(status, &api.error(status.as_u16(), text));
+    response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    response
+}
+
+/// An error of a script, with headers by which the usual clients do not repeat the request.
+fn failure(api: Api, status: u16) -> Response<Body> {
+    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let mut response = json(status, &api.error(status.as_u16(), "The model failed, as the script says."));
+    response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("0"));
+    response.headers_mut().insert("x-should-retry", HeaderValue::from_static("false"));
+    response
+}

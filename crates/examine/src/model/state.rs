@@ -1,0 +1,244 @@
+//! The scripts that are being played, and the requests that were received.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::watch;
+
+use super::api::Api;
+use super::conversation::{Conversation, Item, Output};
+use super::locate::{PREFIX, is_about, locate};
+use super::reply::{Message, Reply, harmless, scripted};
+use super::script::Script;
+
+/// Maximum number of requests that are kept of one script, and of those without a marker.
+const REQUESTS: usize = 100;
+
+/// Maximum number of scripts.
+const SCRIPTS: usize = 10_000;
+
+/// Maximum size of all texts that are kept, in bytes. Later requests are kept without their texts.
+const TEXTS: usize = 64 << 20;
+
+/// Maximum number of tools whose names are kept of one request.
+const TOOLS: usize = 500;
+
+/// A request that an agent sent to the model for an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Request {
+    /// The API.
+    pub api: Api,
+    /// The path of the URL.
+    pub path: String,
+    /// Whether the answer was streamed.
+    pub is_streamed: bool,
+    /// The step of the script that was the answer. `None` for requests beside the turn, such as those for a title.
+    pub step: Option<usize>,
+    /// The texts of the user, the oldest first. They include those of earlier turns, and what the agent adds.
+    pub texts: Vec<String>,
+    /// The results of tool calls, the oldest first, including those of earlier turns.
+    pub results: Vec<String>,
+    /// The number of results of tool calls of this turn; they are the last of [`results`](Self::results).
+    pub new_results: usize,
+    /// The number of images.
+    pub images: usize,
+    /// The names of the tools offered.
+    pub tools: Vec<String>,
+    /// The names of the tools that were called in the answer.
+    pub called: Vec<String>,
+    /// Descriptions of tools that the script called, but the agent did not offer.
+    pub missing: Vec<String>,
+    /// Whether the agent closed the connection before the end of the answer.
+    pub is_aborted: bool,
+}
+
+/// A script that is being played.
+#[derive(Debug, Clone)]
+pub struct Play {
+    number: u64,
+    state: Arc<State>,
+}
+
+impl Play {
+    /// The text by which requests are known to belong to the script.
+    #[must_use]
+    pub fn marker(&self) -> String {
+        format!("{PREFIX}{:04}", self.number)
+    }
+
+    /// The requests that have the marker, the oldest first.
+    #[must_use]
+    pub fn requests(&self) -> Vec<Request> {
+        self.state.lock().plays.get(&self.number).map(|entry| entry.requests.clone()).unwrap_or_default()
+    }
+
+    /// Waits until the requests are as wanted, at most for `limit`. Returns whether they are.
+    pub async fn wait(&self, limit: Duration, is_wanted: impl Fn(&[Request]) -> bool) -> bool {
+        let mut changes = self.state.changes.subscribe();
+        let wanted = async {
+            while !is_wanted(&self.requests()) {
+                if changes.changed().await.is_err() {
+                    return;
+                }
+            }
+        };
+        tokio::time::timeout(limit, wanted).await.is_ok()
+    }
+
+    /// Tools that the script called, but that no request of the turn offered.
+    #[must_use]
+    pub fn missing(&self) -> Vec<String> {
+        let requests = self.requests();
+        let of_turn = || requests.iter().filter(|request| request.step.is_some());
+        let mut missing: Vec<String> = of_turn().flat_map(|request| request.missing.clone()).collect();
+        missing.retain(|tool| !of_turn().any(|request| !request.called.is_empty() && !request.missing.contains(tool)));
+        missing.dedup();
+        missing
+    }
+}
+
+#[derive(Debug)]
+struct Entry {
+    script: Script,
+    requests: Vec<Request>,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    plays: BTreeMap<u64, Entry>,
+    others: Vec<Request>,
+    /// Number of the newest script.
+    number: u64,
+    /// Number of the newest answer.
+    serial: u64,
+    /// Whether any request has offered tools.
+    has_tools: bool,
+    /// Size of the texts kept, in bytes.
+    kept: usize,
+}
+
+/// Everything that connections share.
+#[derive(Debug, Default)]
+pub(super) struct State {
+    inner: Mutex<Inner>,
+    changes: watch::Sender<()>,
+}
+
+/// An answer that is being sent. Unless it is finished, dropping it records that the client has gone.
+#[derive(Debug)]
+pub(super) struct Ticket {
+    /// Number of the answer, for unique ids.
+    pub(super) serial: u64,
+    /// The script and the index of the request in it.
+    of: Option<(u64, usize)>,
+    state: Arc<State>,
+}
+
+impl Ticket {
+    pub(super) fn finish(&mut self) {
+        self.of = None;
+    }
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        let Some((number, index)) = self.of else { return };
+        let mut inner = self.state.lock();
+        let request = inner.plays.get_mut(&number).and_then(|entry| entry.requests.get_mut(index));
+        if let Some(request) = request {
+            request.is_aborted = true;
+        }
+        drop(inner);
+        self.state.changes.send_replace(());
+    }
+}
+
+impl State {
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn play(state: &Arc<Self>, script: Script) -> Play {
+        let mut inner = state.lock();
+        inner.number += 1;
+        let number = inner.number;
+        inner.plays.insert(number, Entry { script, requests: Vec::new() });
+        if inner.plays.len() > SCRIPTS {
+            inner.plays.pop_first();
+        }
+        drop(inner);
+        Play { number, state: Arc::clone(state) }
+    }
+
+    pub(super) fn others(&self) -> Vec<Request> {
+        self.lock().others.clone()
+    }
+
+    /// Decides the answer to a conversation, and records the request.
+    pub(super) fn reply(state: &Arc<Self>, api: Api, path: &str, conversation: &Conversation) -> (Reply, Ticket) {
+        let mut inner = state.lock();
+        inner.serial += 1;
+        let serial = inner.serial;
+        let place = locate(conversation, |number| inner.plays.contains_key(&number));
+        // A turn offers tools, unless the agent has none. A request for a title can come before the turn's first one.
+        inner.has_tools |= !conversation.tools.is_empty() && place.is_some();
+        let is_turn = place.is_some_and(|place| {
+            let has_tools = !conversation.tools.is_empty();
+            conversation.output == Output::Any && (has_tools || !(inner.has_tools || is_about(conversation, place)))
+        });
+        let entry = place.and_then(|place| inner.plays.get(&place.number));
+        let reply = match (entry, place) {
+            (Some(entry), Some(place)) if is_turn => scripted(entry.script.step(place.turns), conversation),
+            _ => Reply::Message(harmless(conversation)),
+        };
+        let mut request = record(api, path, conversation, &reply);
+        request.step = place.filter(|_| is_turn).map(|place| place.turns);
+        request.new_results = place.map_or(0, |place| count(&conversation.items[place.item..]));
+        let size = request.texts.iter().chain(&request.results).map(String::len).sum::<usize>();
+        if inner.kept.saturating_add(size) > TEXTS {
+            (request.texts, request.results) = (Vec::new(), Vec::new());
+        } else {
+            inner.kept += size;
+        }
+        let mut of = None;
+        let list = match place {
+            Some(place) => inner.plays.get_mut(&place.number).map(|entry| &mut entry.requests),
+            None => Some(&mut inner.others),
+        };
+        if let Some(list) = list.filter(|list| list.len() < REQUESTS) {
+            of = place.map(|place| (place.number, list.len()));
+            list.push(request);
+        }
+        drop(inner);
+        state.changes.send_replace(());
+        (reply, Ticket { serial, of, state: Arc::clone(state) })
+    }
+}
+
+fn count(items: &[Item]) -> usize {
+    items.iter().filter(|item| matches!(item, Item::Result(_))).count()
+}
+
+fn record(api: Api, path: &str, conversation: &Conversation, reply: &Reply) -> Request {
+    let texts =
+        conversation.items.iter().filter_map(|item| if let Item::User(text) = item { Some(text) } else { None });
+    let results =
+        conversation.items.iter().filter_map(|item| if let Item::Result(text) = item { Some(text) } else { None });
+    let message = if let Reply::Message(message) = reply { message } else { &Message::default() };
+    Request {
+        api,
+        path: path.chars().take(500).collect(),
+        is_streamed: conversation.is_streamed,
+        step: None,
+        texts: texts.cloned().collect(),
+        results: results.cloned().collect(),
+        new_results: 0,
+        images: conversation.items.iter().filter(|item| **item == Item::Image).count(),
+        tools: conversation.tools.iter().take(TOOLS).map(|tool| tool.name.clone()).collect(),
+        called: message.calls().map(|call| call.name.clone()).collect(),
+        missing: message.missing.clone(),
+        is_aborted: false,
+    }
+}

@@ -1,0 +1,136 @@
+//! Stalls, broken streams, parallel turns, and what is recorded.
+
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use super::http::{APIS, answer, ask, model, request, send};
+use crate::model::{Api, Script, Step, Wanted};
+
+const SOON: Duration = Duration::from_secs(10);
+
+#[tokio::test]
+async fn a_stall_goes_on_until_the_client_hangs_up() {
+    for api in APIS {
+        for is_streamed in [true, false] {
+            let model = model();
+            let play = model.play(Script::new(vec![Step::Stall]));
+            let (path, body) = request(api, &play.marker(), &[], &[], is_streamed);
+            let mut socket = TcpStream::connect(model.address()).await.unwrap();
+            let head = format!("POST {path} HTTP/1.1\r\nhost: x\r\ncontent-length: {}\r\n\r\n", body.len());
+            socket.write_all(format!("{head}{body}").as_bytes()).await.unwrap();
+            assert!(play.wait(SOON, |requests| requests.len() == 1).await);
+            if is_streamed {
+                let mut seen = String::new();
+                while seen.matches("\".\"").count() < 2 {
+                    let mut bytes = [0; 1000];
+                    let size = tokio::time::timeout(SOON, socket.read(&mut bytes)).await.unwrap().unwrap();
+                    assert!(size > 0, "{api}: {seen}");
+                    seen += std::str::from_utf8(&bytes[..size]).unwrap();
+                }
+                assert!(seen.contains("\"Waiting\""), "{seen}");
+            }
+            assert!(!play.requests()[0].is_aborted);
+            drop(socket);
+            assert!(play.wait(SOON, |requests| requests[0].is_aborted).await, "{api} {is_streamed}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_broken_answer_ends_in_its_middle() {
+    for api in APIS {
+        for is_streamed in [true, false] {
+            let model = model();
+            let play = model.play(Script::new(vec![Step::Break("half a".to_owned())]));
+            let response = ask(&model, api, &play.marker(), &[], &[], is_streamed).await;
+            assert_eq!((response.status, response.is_complete), (200, false), "{api} {is_streamed}: {response:?}");
+            assert!(!response.body.is_empty() && (!is_streamed || response.body.contains("half a")), "{api}");
+            assert!(!play.requests()[0].is_aborted);
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_answer_of_a_megabyte_arrives() {
+    let model = model();
+    let chunks: Vec<String> = (0..64).map(|number| format!("{number:04}{}", "x".repeat(16_380))).collect();
+    let whole = chunks.concat();
+    let play = model.play(Script::new(vec![Step::Say { chunks, pause: Duration::ZERO }]));
+    for api in APIS {
+        let response = ask(&model, api, &play.marker(), &[], &[], true).await;
+        assert!(answer(api, &response, true).0 == whole, "{api}");
+    }
+}
+
+#[tokio::test]
+async fn parallel_turns_and_retries_stay_apart() {
+    let model = model();
+    let plays: Vec<_> = (0..20)
+        .map(|number| {
+            let shell = Wanted::Shell { command: format!("echo {number}") };
+            model.play(Script::new(vec![Step::Call(vec![shell]), Step::say(format!("turn {number}"))]))
+        })
+        .collect();
+    let tools = [("bash", serde_json::json!({ "properties": { "command": { "type": "string" } } }))];
+    let (model, tools) = (&model, &tools);
+    let turns = plays.iter().enumerate().map(|(number, play)| async move {
+        let marker = play.marker();
+        for _ in 0..2 {
+            let response = ask(model, Api::Chat, &marker, &[], tools, true).await;
+            let calls = answer(Api::Chat, &response, true).1;
+            assert_eq!(calls[0].1["command"], format!("echo {number}"));
+        }
+        let response = ask(model, Api::Chat, &marker, &["r"], tools, true).await;
+        assert_eq!(answer(Api::Chat, &response, true).0, format!("turn {number}"));
+        assert_eq!(play.requests().len(), 3);
+    });
+    futures_util::future::join_all(turns).await;
+}
+
+#[tokio::test]
+async fn a_tool_that_is_not_offered_is_reported() {
+    let model = model();
+    let read = Wanted::Read { path: "/a".to_owned() };
+    let play = model.play(Script::new(vec![Step::Call(vec![read])]));
+    let tools = [("bash", serde_json::json!({ "properties": { "command": { "type": "string" } } }))];
+    let response = ask(&model, Api::Chat, &play.marker(), &[], &tools, true).await;
+    assert_eq!(answer(Api::Chat, &response, true), ("Examination".to_owned(), vec![], "stop".to_owned()));
+    assert_eq!(play.missing(), ["a tool that reads a file"]);
+    // A later request of the same turn may offer it.
+    let tools = [("read", serde_json::json!({ "properties": { "path": { "type": "string" } } }))];
+    ask(&model, Api::Chat, &play.marker(), &[], &tools, true).await;
+    assert_eq!(play.missing(), [] as [&str; 0]);
+}
+
+#[tokio::test]
+async fn what_is_kept_is_bounded() {
+    let model = model();
+    let play = model.play(Script::default());
+    let long = format!("{} {}", play.marker(), "x".repeat(1 << 20));
+    for _ in 0..70 {
+        assert_eq!(ask(&model, Api::Chat, &long, &[], &[], false).await.status, 200);
+    }
+    let kept: usize = play.requests().iter().flat_map(|request| &request.texts).map(String::len).sum();
+    assert!((60 << 20..65 << 20).contains(&kept), "{kept}");
+    for _ in 0..50 {
+        ask(&model, Api::Chat, &play.marker(), &[], &[], false).await;
+    }
+    assert_eq!(play.requests().len(), 100);
+}
+
+#[tokio::test]
+async fn dropping_the_model_closes_connections() {
+    let model = model();
+    let play = model.play(Script::new(vec![Step::Stall]));
+    let (path, body) = request(Api::Chat, &play.marker(), &[], &[], true);
+    let address = model.address();
+    let stalled = tokio::spawn(async move { send(address, "POST", &path, &body).await });
+    assert!(play.wait(SOON, |requests| requests.len() == 1).await);
+    drop(model);
+    let response = tokio::time::timeout(SOON, stalled).await.unwrap().unwrap();
+    assert!(!response.is_complete);
+    assert!(play.wait(SOON, |requests| requests[0].is_aborted).await);
+    assert!(TcpStream::connect(address).await.is_err());
+}

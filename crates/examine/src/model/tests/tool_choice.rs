@@ -1,0 +1,128 @@
+//! The choice among tools as real agents offer them: their names and parameters, shortened.
+
+use serde_json::{Value, json};
+
+use crate::model::Wanted;
+use crate::model::conversation::Tool;
+use crate::model::tools::find;
+
+fn tool(name: &str, required: &[&str], optional: &[&str]) -> Tool {
+    let members = required.iter().chain(optional).map(|name| ((*name).to_owned(), json!({ "type": "string" })));
+    let schema =
+        json!({ "type": "object", "required": required, "properties": members.collect::<serde_json::Map<_, _>>() });
+    Tool { name: name.to_owned(), namespace: None, schema: Some(schema) }
+}
+
+fn found(wanted: &Wanted, tools: &[Tool]) -> Option<(String, Value)> {
+    find(wanted, tools).map(|call| (call.name, call.arguments))
+}
+
+fn shell() -> Wanted {
+    Wanted::Shell { command: "ls".to_owned() }
+}
+
+fn read() -> Wanted {
+    Wanted::Read { path: "/a".to_owned() }
+}
+
+fn write(before: Option<&str>) -> Wanted {
+    Wanted::Write { path: "/a".to_owned(), before: before.map(str::to_owned), text: "new".to_owned() }
+}
+
+#[test]
+fn without_a_fitting_tool_there_is_no_call() {
+    let others = [
+        tool("BashOutput", &["bash_id"], &["filter"]),
+        tool("KillShell", &["shell_id"], &[]),
+        tool("write_stdin", &["session_id", "input"], &[]),
+        tool("run_tests", &[], &[]),
+        tool("list_directory", &["path"], &[]),
+        tool("ReadMcpResource", &["server", "uri"], &[]),
+        tool("read_media_file", &["path"], &[]),
+        tool("TodoWrite", &["content"], &["path"]),
+        tool("create_directory", &["path"], &[]),
+        tool("mcp__other__read_file", &["path"], &[]),
+        tool("mcp__other__write_file", &["path", "content"], &[]),
+        tool("mcp__other__shell", &["command"], &[]),
+        Tool { name: "exec".to_owned(), ..Tool::default() },
+        Tool { name: "read".to_owned(), namespace: None, schema: Some(json!([])) },
+        Tool::default(),
+    ];
+    for wanted in
+        [shell(), read(), write(None), write(Some("old")), Wanted::Named { name: "x".into(), arguments: json!(7) }]
+    {
+        assert_eq!(found(&wanted, &others), None, "{wanted:?}");
+        assert_eq!(found(&wanted, &[]), None);
+    }
+}
+
+#[test]
+fn shells_are_found() {
+    for tools in [
+        vec![
+            tool("BashOutput", &["bash_id"], &[]),
+            tool("Task", &["prompt"], &[]),
+            tool("Bash", &["command"], &["timeout"]),
+        ],
+        vec![tool("list_directory", &["path"], &[]), tool("run_shell_command", &["command"], &["description"])],
+        vec![tool("run_slash_command", &["command"], &[]), tool("execute_command", &["command"], &[])],
+        vec![tool("run_in_terminal", &["command"], &[]), tool("run_task", &["command"], &[])],
+    ] {
+        let (name, arguments) = found(&shell(), &tools).unwrap();
+        assert!(["Bash", "run_shell_command", "execute_command", "run_in_terminal"].contains(&name.as_str()), "{name}");
+        assert_eq!(arguments, json!({ "command": "ls" }));
+    }
+    let codex = tool("exec_command", &["cmd"], &["workdir", "yield_time_ms"]);
+    assert_eq!(found(&shell(), &[codex]), Some(("exec_command".to_owned(), json!({ "cmd": "ls" }))));
+    let mut list = tool("shell", &[], &[]);
+    list.schema = Some(json!({ "properties": { "command": { "type": "array", "items": { "type": "string" } } } }));
+    assert_eq!(found(&shell(), &[list]), Some(("shell".to_owned(), json!({ "command": ["bash", "-c", "ls"] }))));
+}
+
+#[test]
+fn reads_are_found() {
+    for (tools, expected) in [
+        (vec![tool("Read", &["file_path"], &["offset"])], json!({ "file_path": "/a" })),
+        (
+            vec![tool("read_many_files", &["paths"], &[]), tool("read_file", &["absolute_path"], &[])],
+            json!({ "absolute_path": "/a" }),
+        ),
+        (vec![tool("ReadFile", &["path"], &[])], json!({ "path": "/a" })),
+        (vec![tool("view", &["filePath"], &[])], json!({ "filePath": "/a" })),
+    ] {
+        assert_eq!(found(&read(), &tools).unwrap().1, expected);
+    }
+    let mut several = tool("read_files", &[], &[]);
+    several.schema = Some(json!({ "required": ["files"], "properties": { "files": { "type": "array", "items": {
+        "type": "object", "required": ["path", "mode"], "properties": {
+            "path": { "type": "string" }, "mode": { "enum": ["slice"] } } } } } }));
+    assert_eq!(found(&read(), &[several]).unwrap().1, json!({ "files": [{ "path": "/a", "mode": "slice" }] }));
+}
+
+#[test]
+fn writes_are_found() {
+    let edit = tool("Edit", &["file_path", "old_string", "new_string"], &[]);
+    let full = json!({ "file_path": "/a", "content": "new" });
+    let claude =
+        [edit.clone(), tool("NotebookEdit", &["notebook_path"], &[]), tool("Write", &["file_path", "content"], &[])];
+    assert_eq!(found(&write(Some("old")), &claude), Some(("Write".to_owned(), full)));
+    let replaced = json!({ "file_path": "/a", "old_string": "old", "new_string": "new" });
+    assert_eq!(found(&write(Some("old")), &[edit]), Some(("Edit".to_owned(), replaced)));
+    let mut editor = tool("str_replace_editor", &["command", "path"], &["file_text", "old_str", "new_str"]);
+    editor.schema.as_mut().unwrap()["properties"]["command"] = json!({ "enum": ["view", "create", "str_replace"] });
+    let created = json!({ "command": "create", "path": "/a", "file_text": "new" });
+    assert_eq!(found(&write(None), std::slice::from_ref(&editor)), Some(("str_replace_editor".to_owned(), created)));
+    let view = tool("view_file", &["path"], &["content"]);
+    assert_eq!(found(&read(), &[view]), None);
+    let patch = tool("apply_patch", &["input"], &[]);
+    let text = "*** Begin Patch\n*** Update File: /a\n@@\n-old\n+new\n*** End Patch\n";
+    assert_eq!(found(&write(Some("old")), &[patch]).unwrap().1, json!({ "input": text }));
+}
+
+#[test]
+fn names_are_compared_without_punctuation() {
+    let tools = [tool("mcp__acp_registry__Note-It", &["text", "extra"], &[])];
+    let wanted = Wanted::Named { name: "note_it".to_owned(), arguments: json!({ "text": "x" }) };
+    let expected = json!({ "text": "x", "extra": "acp-registry" });
+    assert_eq!(found(&wanted, &tools), Some(("mcp__acp_registry__Note-It".to_owned(), expected)));
+}

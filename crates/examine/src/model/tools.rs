@@ -1,0 +1,217 @@
+//! Chooses among the tools that an agent offers, by their names and schemas, and fills in the arguments.
+
+use serde_json::{Map, Value, json};
+
+use super::conversation::{Tool, list};
+use super::reply::Call;
+use super::sample::{sample_in, types};
+use super::script::Wanted;
+
+/// Names of a parameter that is a command.
+const COMMANDS: &[&str] =
+    &["command", "cmd", "commandline", "shellcommand", "bashcommand", "script", "commands", "code", "input"];
+
+/// Names of a parameter that is the path of a file.
+const PATHS: &[&str] = &[
+    "filepath", "path", "absolutepath", "filename", "file", "targetfile", "uri", "paths", "filepaths", "files",
+    "relativepath", "relativeworkspacepath",
+];
+
+/// Names of a parameter that is the text of a file.
+const TEXTS: &[&str] =
+    &["content", "contents", "filetext", "filecontent", "text", "newcontent", "codecontent", "data", "body", "newtext"];
+
+/// Names of parameters of a replacement: the text that is there, and the new one.
+const BEFORE: &[&str] = &["oldstring", "oldstr", "oldtext", "search", "old"];
+const AFTER: &[&str] = &["newstring", "newstr", "newtext", "replace", "new", "replacement"];
+
+/// Names of a parameter that is a patch.
+const PATCHES: &[&str] = &["patch", "input", "patchtext", "diff"];
+
+/// A kind of tool: words of its name, the best first, and words that exclude it.
+struct Kind {
+    words: &'static [&'static str],
+    not: &'static [&'static str],
+}
+
+const SHELL: Kind = Kind {
+    words: &["bash", "shell", "exec", "execute", "terminal", "command", "run", "powershell", "sh", "process"],
+    not: &[
+        "kill", "output", "list", "read", "status", "stop", "send", "write", "stdin", "poll", "sql", "query", "python",
+        "slash", "task", "agent", "wait", "search", "ipython", "tests", "background",
+    ],
+};
+
+const READ: Kind = Kind {
+    words: &["read", "view", "open", "cat", "get"],
+    not: &[
+        "image", "media", "many", "resource", "mcp", "url", "web", "directory", "dir", "folder", "notebook", "todo",
+        "output", "thread", "memory", "write", "diagnostics", "skill", "symbols", "outline", "process", "terminal",
+    ],
+};
+
+const WRITE: Kind = Kind {
+    words: &["write", "create", "save", "editor", "edit", "put"],
+    not: &["directory", "dir", "folder", "todo", "todos", "memory", "notebook", "stdin", "image", "plan", "task"],
+};
+
+const EDIT: Kind = Kind { words: &["edit", "replace", "update", "modify"], not: WRITE.not };
+
+impl Kind {
+    /// How well a name fits; the less, the better.
+    fn rank(&self, name: &str) -> Option<usize> {
+        let words = words(name);
+        let has = |word: &&&str| words.iter().any(|known| known == **word);
+        if self.not.iter().any(|word| has(&word)) {
+            return None;
+        }
+        self.words.iter().position(|word| has(&word))
+    }
+
+    /// The tools of this kind, the best first.
+    fn among<'a>(&self, tools: &'a [Tool]) -> Vec<&'a Tool> {
+        let own = tools.iter().filter(|tool| !plain(&tool.name).starts_with("mcp"));
+        let mut ranked: Vec<_> = own.filter_map(|tool| Some((self.rank(&tool.name)?, tool))).collect();
+        ranked.sort_by_key(|(rank, _)| *rank);
+        ranked.into_iter().map(|(_, tool)| tool).collect()
+    }
+}
+
+/// The call of the best tool, with its arguments; `None` if there is none.
+pub(super) fn find(wanted: &Wanted, tools: &[Tool]) -> Option<Call> {
+    match wanted {
+        Wanted::Shell { command } => first(SHELL.among(tools), |tool| Some(vec![(COMMANDS, shell(tool, command)?)])),
+        Wanted::Read { path } => first(READ.among(tools), |tool| {
+            let is_writer = parameter(tool, TEXTS).is_some() || parameter(tool, BEFORE).is_some();
+            let mut set = vec![(PATHS, json!(path))];
+            set.extend(verb(tool, &["view", "read"]));
+            (!is_writer || set.len() > 1).then_some(set)
+        }),
+        Wanted::Write { path, before, text } => first(WRITE.among(tools), |tool| {
+            let mut set = vec![(PATHS, json!(path)), (TEXTS, json!(text))];
+            set.extend(verb(tool, &["create", "write"]));
+            Some(set)
+        })
+        .or_else(|| patch(tools, path, before.as_deref(), text))
+        .or_else(|| {
+            first(EDIT.among(tools), |_| {
+                let before = before.as_deref().unwrap_or_default();
+                Some(vec![(PATHS, json!(path)), (BEFORE, json!(before)), (AFTER, json!(text))])
+            })
+        }),
+        Wanted::Named { name, arguments } => {
+            let tool = tools.iter().find(|tool| plain(&tool.name).contains(&plain(name)))?;
+            let schema = tool.schema.as_ref()?;
+            let set = arguments.as_object().cloned().unwrap_or_default();
+            Some(call(tool, filled(schema, set)))
+        }
+    }
+}
+
+/// Parameters with their values, by the names that a parameter may have.
+type Set = Vec<(&'static [&'static str], Value)>;
+
+/// The first tool that has all parameters that `set` returns for it.
+fn first(tools: Vec<&Tool>, set: impl Fn(&Tool) -> Option<Set>) -> Option<Call> {
+    tools.into_iter().find_map(|tool| {
+        let schema = tool.schema.as_ref()?;
+        let mut members = Map::new();
+        for (names, value) in set(tool)? {
+            let (name, of) = parameter(tool, names)?;
+            members.insert(name.to_owned(), fitted(value, of, schema));
+        }
+        Some(call(tool, filled(schema, members)))
+    })
+}
+
+fn call(tool: &Tool, arguments: Value) -> Call {
+    Call { name: tool.name.clone(), namespace: tool.namespace.clone(), arguments, is_text: tool.schema.is_none() }
+}
+
+/// The parameter with one of these names, and its schema.
+fn parameter<'a>(tool: &'a Tool, names: &[&str]) -> Option<(&'a str, &'a Value)> {
+    let members = tool.schema.as_ref()?.get("properties")?.as_object()?;
+    let find = |name: &&str| members.iter().find(|(known, _)| plain(known) == **name);
+    names.iter().find_map(|name| find(name)).map(|(name, schema)| (name.as_str(), schema))
+}
+
+/// For a tool that has a parameter for what it does: the value for this.
+fn verb(tool: &Tool, wanted: &[&str]) -> Option<(&'static [&'static str], Value)> {
+    const VERBS: &[&str] = &["command", "action", "mode", "operation"];
+    let (_, schema) = parameter(tool, VERBS)?;
+    let choices = list(schema, "enum");
+    wanted.iter().find(|verb| choices.iter().any(|choice| choice == **verb)).map(|verb| (VERBS, json!(verb)))
+}
+
+/// A command in the form that a tool takes it; `None` if its parameter chooses among a few words.
+fn shell(tool: &Tool, command: &str) -> Option<Value> {
+    let (_, schema) = parameter(tool, COMMANDS)?;
+    if schema.get("enum").is_some() {
+        return None;
+    }
+    Some(if types(schema).contains(&"array".to_owned()) { json!(["bash", "-c", command]) } else { json!(command) })
+}
+
+/// A value as its parameter takes it: alone, in a list, or in a list of objects.
+fn fitted(value: Value, schema: &Value, root: &Value) -> Value {
+    if value.is_array() || !types(schema).contains(&"array".to_owned()) {
+        return value;
+    }
+    let Some(items) = schema.get("items").filter(|items| types(items).contains(&"object".to_owned())) else {
+        return json!([value]);
+    };
+    let mut element = sample_in(items, root);
+    let names = items.get("properties").and_then(Value::as_object);
+    let name = names.and_then(|names| names.keys().find(|name| PATHS.contains(&plain(name).as_str())));
+    if let (Some(name), Some(element)) = (name, element.as_object_mut()) {
+        element.insert(name.clone(), value);
+    }
+    json!([element])
+}
+
+/// Adds the other required members.
+fn filled(schema: &Value, set: Map<String, Value>) -> Value {
+    let mut all = if let Value::Object(members) = sample_in(schema, schema) { members } else { Map::new() };
+    all.extend(set);
+    all.into()
+}
+
+/// A patch in the form of the tools that are called `apply_patch`.
+fn patch(tools: &[Tool], path: &str, before: Option<&str>, text: &str) -> Option<Call> {
+    let tool = tools.iter().find(|tool| plain(&tool.name).contains("applypatch"))?;
+    let lines = |sign: char, text: &str| text.lines().map(|line| format!("{sign}{line}\n")).collect::<String>();
+    let change = match before {
+        None => format!("*** Add File: {path}\n{}", lines('+', text)),
+        Some(before) => format!("*** Update File: {path}\n@@\n{}{}", lines('-', before), lines('+', text)),
+    };
+    let patch = json!(format!("*** Begin Patch\n{change}*** End Patch\n"));
+    match &tool.schema {
+        None => Some(call(tool, patch)),
+        Some(schema) => {
+            let (name, _) = parameter(tool, PATCHES)?;
+            Some(call(tool, filled(schema, Map::from_iter([(name.to_owned(), patch)]))))
+        }
+    }
+}
+
+/// A name in lower case, without punctuation.
+fn plain(name: &str) -> String {
+    name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect()
+}
+
+/// The words of a name in snake, kebab or camel case, in lower case.
+fn words(name: &str) -> Vec<String> {
+    let mut words: Vec<String> = vec![String::new()];
+    let mut was_lower = false;
+    for c in name.chars().take(200) {
+        if !c.is_ascii_alphanumeric() || (c.is_ascii_uppercase() && was_lower) {
+            words.push(String::new());
+        }
+        if let Some(word) = words.last_mut().filter(|_| c.is_ascii_alphanumeric()) {
+            word.push(c.to_ascii_lowercase());
+        }
+        was_lower = c.is_ascii_lowercase();
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
