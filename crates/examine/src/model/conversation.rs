@@ -24,8 +24,10 @@ pub(super) enum Item {
     User(String),
     /// An image from the user.
     Image,
-    /// Text or a tool call of the model. Successive ones are one turn.
+    /// Text of the model. It is one turn with the tool calls that follow it.
     Model,
+    /// A call of the tool with this name. Successive ones are one turn.
+    Call(String),
     /// The result of a tool call.
     Result(String),
 }
@@ -50,6 +52,8 @@ pub(super) struct Tool {
     pub(super) namespace: Option<String>,
     /// The schema of the arguments; `None` if the argument is a text.
     pub(super) schema: Option<Value>,
+    /// The description of a tool without a schema; empty for others.
+    pub(super) description: String,
 }
 
 /// A member that is a text, or the empty text.

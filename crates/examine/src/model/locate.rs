@@ -1,6 +1,7 @@
 //! Finds the script and the step that a request is about.
 
 use super::conversation::{Conversation, Item};
+use super::tools::is_search;
 
 /// The start of each marker; a number follows.
 pub(super) const PREFIX: &str = "acp-registry-turn-";
@@ -30,7 +31,12 @@ pub(super) fn locate(conversation: &Conversation, is_known: impl Fn(u64) -> bool
     let mut turns = 0;
     let mut was_model = false;
     for item in &items[item..] {
-        let is_model = *item == Item::Model;
+        let is_model = match item {
+            Item::Model => true,
+            // A search for a tool is no step: the script goes on with what it finds.
+            Item::Call(name) => !is_search(name),
+            Item::User(_) | Item::Image | Item::Result(_) => false,
+        };
         turns += usize::from(is_model && !was_model);
         was_model = is_model;
     }
@@ -83,8 +89,11 @@ mod tests {
         assert_eq!(place(vec![user("acp-registry-turn-7 acp-registry-turn-71")]), Some((71, 0)));
         let old = [user("acp-registry-turn-7"), Item::Model, user("go on: acp-registry-turn-71 (acp-registry-turn-9)")];
         // Two calls in one turn, their results, a reminder, and another turn.
-        let new = [user("reminder"), Item::Model, Item::Model, result(), result(), user("reminder"), Item::Model];
+        let call = |name: &str| Item::Call(name.to_owned());
+        let new = [user("reminder"), call("a"), call("b"), result(), result(), user("reminder"), Item::Model];
         assert_eq!(place(old.into_iter().chain(new).collect()), Some((71, 2)));
+        let searched = [user("acp-registry-turn-7"), call("ToolSearch"), result(), call("a"), result()];
+        assert_eq!(place(searched.into()), Some((7, 1)));
     }
 
     #[test]

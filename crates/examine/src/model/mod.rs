@@ -10,12 +10,12 @@
 //! * [`Api`]: the APIs that it speaks
 //!
 //! The marker of a script is a unique text. A client puts it into its prompt, and the model finds it in the user's text
-//! of each request. The number of the model's turns after it in the conversation is the step of the script. The model
-//! keeps no state between requests, so retries, parallel sessions, token counts and generated titles do not disturb a
-//! script. Requests without a marker, or with a JSON schema for the output, get harmless answers.
+//! of each request. The number of the model's turns after it in the conversation is the step of the script, so retries,
+//! parallel sessions, token counts and generated titles do not disturb a script. Requests without a marker, or with a JSON schema for the output, get harmless answers.
 
 mod api;
 mod body;
+mod code;
 mod conversation;
 mod locate;
 mod reply;

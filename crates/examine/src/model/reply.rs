@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::conversation::{Conversation, Output};
+use super::conversation::{Conversation, Item, Output};
 use super::sample::sample;
 use super::script::{Step, Wanted};
-use super::tools::find;
+use super::tools::{find, is_search, search};
 
 /// The text of answers that no script determines.
 pub(super) const HARMLESS: &str = "Examination";
@@ -110,6 +110,7 @@ pub(super) fn scripted(step: Option<&Step>, conversation: &Conversation) -> Repl
         Some(Step::Refuse) => Message { stop: Stop::Refusal, ..Message::say("I cannot help with that.") },
         Some(Step::CutOff(text)) => Message { stop: Stop::Limit, ..Message::say(text) },
         Some(Step::Break(text)) => Message { end: End::Break, ..Message::say(text) },
+        Some(Step::First(first, _)) => return scripted(Some(first), conversation),
     };
     Reply::Message(message)
 }
@@ -121,6 +122,13 @@ fn calls(wanted: &[Wanted], conversation: &Conversation) -> Message {
             Some(call) => calls.push(call),
             None => missing.push(wanted.describe()),
         }
+    }
+    // Tools of MCP servers may have to be searched for, which the agent answers by offering them.
+    let has_searched = conversation.items.iter().any(|item| matches!(item, Item::Call(name) if is_search(name)));
+    if let (false, false, [Wanted::Named { name, .. }]) = (missing.is_empty(), has_searched, wanted)
+        && let Some(search) = search(name, &conversation.tools)
+    {
+        return Message { missing, ..Message::call(vec![search]) };
     }
     let message = if calls.is_empty() { Message::say(HARMLESS) } else { Message::call(calls) };
     Message { missing, ..message }

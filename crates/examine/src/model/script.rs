@@ -25,10 +25,14 @@ impl Script {
         Self { steps, is_repeating: true }
     }
 
-    /// The step for a request that follows `turns` turns of the model.
-    pub(super) fn step(&self, turns: usize) -> Option<&Step> {
+    /// The step for a request that follows `turns` turns of the model. `is_repeated` tells whether an earlier request
+    /// of the script was there already.
+    pub(super) fn step(&self, turns: usize, is_repeated: bool) -> Option<&Step> {
         let last = self.steps.last().filter(|_| self.is_repeating);
-        self.steps.get(turns).or(last)
+        match self.steps.get(turns).or(last)? {
+            Step::First(first, then) => Some(if is_repeated { then } else { first }),
+            step => Some(step),
+        }
     }
 }
 
@@ -54,6 +58,8 @@ pub enum Step {
     CutOff(String),
     /// A text after which the connection closes in the middle of the answer.
     Break(String),
+    /// One step for the first request, and another one if the agent repeats the request.
+    First(Box<Self>, Box<Self>),
 }
 
 impl Step {
@@ -61,6 +67,12 @@ impl Step {
     #[must_use]
     pub fn say(text: impl Into<String>) -> Self {
         Self::Say { chunks: vec![text.into()], pause: Duration::ZERO }
+    }
+
+    /// A step that fails once, after which an agent that repeats its request gets a text.
+    #[must_use]
+    pub fn once(self, then: impl Into<String>) -> Self {
+        Self::First(Box::new(self), Box::new(Self::say(then)))
     }
 }
 

@@ -190,7 +190,10 @@ impl State {
         });
         let entry = place.and_then(|place| inner.plays.get(&place.number));
         let reply = match (entry, place) {
-            (Some(entry), Some(place)) if is_turn => scripted(entry.script.step(place.turns), conversation),
+            (Some(entry), Some(place)) if is_turn => {
+                let is_repeated = entry.requests.iter().any(|request| request.step == Some(place.turns));
+                scripted(entry.script.step(place.turns, is_repeated), conversation)
+            }
             _ => Reply::Message(harmless(conversation)),
         };
         let mut request = record(api, path, conversation, &reply);

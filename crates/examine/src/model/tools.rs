@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::code;
 use super::conversation::{Tool, list};
 use super::reply::Call;
 use super::sample::{sample_in, types};
@@ -79,8 +80,19 @@ impl Kind {
 
 /// The call of the best tool, with its arguments; `None` if there is none.
 pub(super) fn find(wanted: &Wanted, tools: &[Tool]) -> Option<Call> {
+    find_plain(wanted, tools).or_else(|| {
+        let tool = tools.iter().find(|tool| code::is_code(tool))?;
+        Some(call(tool, code::program(tool, wanted)?.into()))
+    })
+}
+
+fn find_plain(wanted: &Wanted, tools: &[Tool]) -> Option<Call> {
     match wanted {
-        Wanted::Shell { command } => first(SHELL.among(tools), |tool| Some(vec![(COMMANDS, shell(tool, command)?)])),
+        Wanted::Shell { command } => first(SHELL.among(tools), |tool| {
+            let mut set = vec![(COMMANDS, shell(tool, command)?)];
+            set.extend(escalation(tool));
+            Some(set)
+        }),
         Wanted::Read { path } => first(READ.among(tools), |tool| {
             let is_writer = parameter(tool, TEXTS).is_some() || parameter(tool, BEFORE).is_some();
             let mut set = vec![(PATHS, json!(path))];
@@ -152,6 +164,15 @@ fn shell(tool: &Tool, command: &str) -> Option<Value> {
     Some(if types(schema).contains(&"array".to_owned()) { json!(["bash", "-c", command]) } else { json!(command) })
 }
 
+/// For a shell with a sandbox: the value that asks to run the command outside of it, so that the agent asks for
+/// permission as others do. The agent's sandbox may not work in an examination's.
+fn escalation(tool: &Tool) -> Option<(&'static [&'static str], Value)> {
+    const ESCALATIONS: &[&str] = &["sandboxpermissions", "withescalatedpermissions"];
+    let (_, schema) = parameter(tool, ESCALATIONS)?;
+    let value = if types(schema).contains(&"boolean".to_owned()) { json!(true) } else { json!("require_escalated") };
+    Some((ESCALATIONS, value))
+}
+
 /// A value as its parameter takes it: alone, in a list, or in a list of objects.
 fn fitted(value: Value, schema: &Value, root: &Value) -> Value {
     if value.is_array() || !types(schema).contains(&"array".to_owned()) {
@@ -176,15 +197,19 @@ fn filled(schema: &Value, set: Map<String, Value>) -> Value {
     all.into()
 }
 
-/// A patch in the form of the tools that are called `apply_patch`.
-fn patch(tools: &[Tool], path: &str, before: Option<&str>, text: &str) -> Option<Call> {
-    let tool = tools.iter().find(|tool| plain(&tool.name).contains("applypatch"))?;
+/// The text of a patch in the form of the tools that are called `apply_patch`.
+pub(super) fn patch_text(path: &str, before: Option<&str>, text: &str) -> String {
     let lines = |sign: char, text: &str| text.lines().map(|line| format!("{sign}{line}\n")).collect::<String>();
     let change = match before {
         None => format!("*** Add File: {path}\n{}", lines('+', text)),
         Some(before) => format!("*** Update File: {path}\n@@\n{}{}", lines('-', before), lines('+', text)),
     };
-    let patch = json!(format!("*** Begin Patch\n{change}*** End Patch\n"));
+    format!("*** Begin Patch\n{change}*** End Patch\n")
+}
+
+fn patch(tools: &[Tool], path: &str, before: Option<&str>, text: &str) -> Option<Call> {
+    let tool = tools.iter().find(|tool| plain(&tool.name).contains("applypatch"))?;
+    let patch = json!(patch_text(path, before, text));
     match &tool.schema {
         None => Some(call(tool, patch)),
         Some(schema) => {
@@ -194,8 +219,21 @@ fn patch(tools: &[Tool], path: &str, before: Option<&str>, text: &str) -> Option
     }
 }
 
+/// Whether a tool searches for tools.
+pub(super) fn is_search(name: &str) -> bool {
+    plain(name) == "toolsearch"
+}
+
+/// A search for a tool, by words of its name.
+pub(super) fn search(name: &str, tools: &[Tool]) -> Option<Call> {
+    let tool = tools.iter().find(|tool| is_search(&tool.name))?;
+    let schema = tool.schema.as_ref()?;
+    let (query, _) = parameter(tool, &["query"])?;
+    Some(call(tool, filled(schema, Map::from_iter([(query.to_owned(), json!(name))]))))
+}
+
 /// A name in lower case, without punctuation.
-fn plain(name: &str) -> String {
+pub(super) fn plain(name: &str) -> String {
     name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect()
 }
 

@@ -13,8 +13,8 @@ pub(super) fn read(body: &Value) -> Conversation {
     }
     let tools = list(body, "tools").iter().map(|tool| Tool {
         name: text(tool, "name").to_owned(),
-        namespace: None,
         schema: tool.get("input_schema").cloned(),
+        ..Tool::default()
     });
     let choice = body.get("tool_choice").filter(|choice| text(choice, "type") == "tool");
     // The format was a member of its own before it moved into the configuration.
@@ -37,7 +37,12 @@ pub(super) fn read(body: &Value) -> Conversation {
 
 fn read_message(message: &Value, items: &mut Vec<Item>) {
     if text(message, "role") == "assistant" {
-        items.push(Item::Model);
+        let calls = list(message, "content").iter().filter(|block| text(block, "type") == "tool_use");
+        let before = items.len();
+        items.extend(calls.map(|call| Item::Call(text(call, "name").to_owned())));
+        if items.len() == before {
+            items.push(Item::Model);
+        }
         return;
     }
     match message.get("content") {

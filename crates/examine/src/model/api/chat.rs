@@ -12,18 +12,28 @@ pub(super) fn read(body: &Value) -> Conversation {
         let content = message.get("content").cloned().unwrap_or_default();
         match text(message, "role") {
             "system" | "developer" => system += &content_text(&content),
-            "assistant" => items.push(Item::Model),
+            "assistant" => {
+                let names = list(message, "tool_calls").iter().map(|call| {
+                    ["function", "custom"].map(|kind| call.get(kind).map_or("", |call| text(call, "name"))).concat()
+                });
+                let before = items.len();
+                items.extend(names.map(Item::Call));
+                if items.len() == before {
+                    items.push(Item::Model);
+                }
+            }
             "tool" | "function" => items.push(Item::Result(content_text(&content))),
             _ => read_user(&content, &mut items),
         }
     }
     let tools = list(body, "tools").iter().filter_map(|tool| {
         if let Some(custom) = tool.get("custom") {
-            return Some(Tool { name: text(custom, "name").to_owned(), ..Tool::default() });
+            let [name, description] = ["name", "description"].map(|member| text(custom, member).to_owned());
+            return Some(Tool { name, description, ..Tool::default() });
         }
         let function = tool.get("function")?;
         let schema = function.get("parameters").cloned().unwrap_or_else(|| json!({ "type": "object" }));
-        Some(Tool { name: text(function, "name").to_owned(), namespace: None, schema: Some(schema) })
+        Some(Tool { name: text(function, "name").to_owned(), schema: Some(schema), ..Tool::default() })
     });
     let choice = body.pointer("/tool_choice/function/name").and_then(Value::as_str);
     let format = body.get("response_format");

@@ -15,7 +15,12 @@ pub(super) fn read(body: &Value) -> Conversation {
     let mut items = Vec::new();
     for content in list(body, "contents") {
         if text(content, "role") == "model" {
-            items.push(Item::Model);
+            let calls = list(content, "parts").iter().filter_map(|part| member(part, "functionCall", "function_call"));
+            let before = items.len();
+            items.extend(calls.map(|call| Item::Call(text(call, "name").to_owned())));
+            if items.len() == before {
+                items.push(Item::Model);
+            }
         } else {
             items.extend(list(content, "parts").iter().filter_map(read_part));
         }
@@ -26,13 +31,13 @@ pub(super) fn read(body: &Value) -> Conversation {
         list(body, "tools").iter().filter_map(|group| member(group, "functionDeclarations", "function_declarations"));
     let tools = groups.filter_map(Value::as_array).flatten().map(|tool| Tool {
         name: text(tool, "name").to_owned(),
-        namespace: None,
         schema: Some(
             member(tool, "parametersJsonSchema", "parameters_json_schema")
                 .or_else(|| tool.get("parameters"))
                 .cloned()
                 .unwrap_or_else(|| json!({ "type": "object" })),
         ),
+        ..Tool::default()
     });
     Conversation {
         model: String::new(),

@@ -7,7 +7,7 @@ use crate::model::conversation::{Conversation, Item, Output, Tool, content_text,
 use crate::model::reply::{Call, Message, Stop};
 
 pub(super) fn read(body: &Value) -> Conversation {
-    let (mut items, mut system) = (Vec::new(), text(body, "instructions").to_owned());
+    let (mut items, mut system, mut tools) = (Vec::new(), text(body, "instructions").to_owned(), Vec::new());
     if let Some(text) = body.get("input").and_then(Value::as_str) {
         items.push(Item::User(text.to_owned()));
     }
@@ -17,19 +17,13 @@ pub(super) fn read(body: &Value) -> Conversation {
             kind if kind.ends_with("_call_output") => {
                 items.push(Item::Result(item.get("output").map(content_text).unwrap_or_default()));
             }
-            kind if kind.ends_with("_call") => items.push(Item::Model),
+            kind if kind.ends_with("_call") => items.push(Item::Call(text(item, "name").to_owned())),
+            // Some agents add tools here, so that the list of tools stays the same for a cache.
+            "additional_tools" => read_tools(item, &mut tools),
             _ => {}
         }
     }
-    let mut tools = Vec::new();
-    for tool in list(body, "tools") {
-        if text(tool, "type") == "namespace" {
-            let name = text(tool, "name");
-            tools.extend(list(tool, "tools").iter().filter_map(|tool| read_tool(tool, Some(name))));
-        } else {
-            tools.extend(read_tool(tool, None));
-        }
-    }
+    read_tools(body, &mut tools);
     let choice = body.get("tool_choice").map_or("", |choice| text(choice, "name"));
     let format = body.pointer("/text/format").cloned().unwrap_or_default();
     let output = match (choice, text(&format, "type")) {
@@ -68,6 +62,17 @@ fn read_message(message: &Value, items: &mut Vec<Item>, system: &mut String) {
     }
 }
 
+fn read_tools(list_of: &Value, tools: &mut Vec<Tool>) {
+    for tool in list(list_of, "tools") {
+        if text(tool, "type") == "namespace" {
+            let name = text(tool, "name");
+            tools.extend(list(tool, "tools").iter().filter_map(|tool| read_tool(tool, Some(name))));
+        } else {
+            tools.extend(read_tool(tool, None));
+        }
+    }
+}
+
 fn read_tool(tool: &Value, namespace: Option<&str>) -> Option<Tool> {
     let schema = match text(tool, "type") {
         "function" => Some(tool.get("parameters").cloned().unwrap_or_else(|| json!({ "type": "object" }))),
@@ -75,7 +80,8 @@ fn read_tool(tool: &Value, namespace: Option<&str>) -> Option<Tool> {
         // Tools of the API itself, such as a web search.
         _ => return None,
     };
-    Some(Tool { name: text(tool, "name").to_owned(), namespace: namespace.map(str::to_owned), schema })
+    let description = if schema.is_none() { text(tool, "description").to_owned() } else { String::new() };
+    Some(Tool { name: text(tool, "name").to_owned(), namespace: namespace.map(str::to_owned), schema, description })
 }
 
 /// The text of a message, or a refusal.

@@ -134,3 +134,33 @@ async fn dropping_the_model_closes_connections() {
     assert!(play.wait(SOON, |requests| requests[0].is_aborted).await);
     assert!(TcpStream::connect(address).await.is_err());
 }
+
+/// An agent that repeats a failed request gets an answer then; one that does not repeat it has seen the failure.
+#[tokio::test]
+async fn a_step_can_fail_once() {
+    let model = model();
+    let play = model.play(Script::new(vec![Step::Fail(500).once("recovered")]));
+    assert_eq!(ask(&model, Api::Chat, &play.marker(), &[], &[], true).await.status, 500);
+    let response = ask(&model, Api::Chat, &play.marker(), &[], &[], true).await;
+    assert_eq!(answer(Api::Chat, &response, true).0, "recovered");
+}
+
+#[tokio::test]
+async fn a_tool_is_searched_for_once() {
+    let model = model();
+    let note = Wanted::Named { name: "note".to_owned(), arguments: serde_json::json!({}) };
+    let play = model.play(Script::new(vec![Step::Call(vec![note])]));
+    let tools = serde_json::json!([{ "name": "ToolSearch", "input_schema": { "properties": { "query": {} } } }]);
+    let mut messages = vec![serde_json::json!({ "role": "user", "content": play.marker() })];
+    for expected in [Some("ToolSearch"), None] {
+        let body = serde_json::json!({ "messages": messages, "tools": tools }).to_string();
+        let response = send(model.address(), "POST", "/v1/messages", &body).await;
+        let calls = answer(Api::Anthropic, &response, false).1;
+        assert_eq!(calls.first().map(|(name, _)| name.as_str()), expected);
+        let content = serde_json::json!([{ "type": "tool_use", "name": "ToolSearch", "id": "t", "input": {} }]);
+        messages.push(serde_json::json!({ "role": "assistant", "content": content }));
+        let content = serde_json::json!([{ "type": "tool_result", "tool_use_id": "t", "content": "nothing" }]);
+        messages.push(serde_json::json!({ "role": "user", "content": content }));
+    }
+    assert_eq!(play.missing(), ["the tool `note`"]);
+}

@@ -10,7 +10,7 @@ fn tool(name: &str, required: &[&str], optional: &[&str]) -> Tool {
     let members = required.iter().chain(optional).map(|name| ((*name).to_owned(), json!({ "type": "string" })));
     let schema =
         json!({ "type": "object", "required": required, "properties": members.collect::<serde_json::Map<_, _>>() });
-    Tool { name: name.to_owned(), namespace: None, schema: Some(schema) }
+    Tool { name: name.to_owned(), schema: Some(schema), ..Tool::default() }
 }
 
 fn found(wanted: &Wanted, tools: &[Tool]) -> Option<(String, Value)> {
@@ -45,7 +45,7 @@ fn without_a_fitting_tool_there_is_no_call() {
         tool("mcp__other__write_file", &["path", "content"], &[]),
         tool("mcp__other__shell", &["command"], &[]),
         Tool { name: "exec".to_owned(), ..Tool::default() },
-        Tool { name: "read".to_owned(), namespace: None, schema: Some(json!([])) },
+        Tool { name: "read".to_owned(), schema: Some(json!([])), ..Tool::default() },
         Tool::default(),
     ];
     for wanted in
@@ -125,4 +125,36 @@ fn names_are_compared_without_punctuation() {
     let wanted = Wanted::Named { name: "note_it".to_owned(), arguments: json!({ "text": "x" }) };
     let expected = json!({ "text": "x", "extra": "acp-registry" });
     assert_eq!(found(&wanted, &tools), Some(("mcp__acp_registry__Note-It".to_owned(), expected)));
+}
+
+#[test]
+fn functions_of_a_program_are_called() {
+    let description = "Run JavaScript code. Tools are `tools.x`.\n### `exec_command`\n `apply_patch` require_escalated";
+    let exec = [Tool { name: "exec".to_owned(), description: description.to_owned(), ..Tool::default() }];
+    let text = |wanted: &Wanted| found(wanted, &exec).map(|(_, text)| text.as_str().unwrap().to_owned());
+    let shell = text(&Wanted::Shell { command: "echo \"a\"".to_owned() }).unwrap();
+    assert!(
+        shell.starts_with(r#"text(await tools.exec_command({"cmd":"echo \"a\"","sandbox_permissions":"req"#),
+        "{shell}"
+    );
+    assert!(text(&write(None)).unwrap().contains(r#"apply_patch("*** Begin Patch\n*** Add File: /a\n+new\n"#));
+    let named = text(&Wanted::Named { name: "Note_It".to_owned(), arguments: json!({ "a": 1 }) }).unwrap();
+    assert!(named.contains("includes('noteit')") && named.contains(r#"({"a":1})"#), "{named}");
+    assert_eq!(text(&read()), None);
+    let other = [Tool { description: "Runs Python.".to_owned(), ..exec[0].clone() }];
+    assert_eq!(found(&self::shell(), &other), None);
+}
+
+#[test]
+fn sandboxes_are_left_and_tools_are_searched() {
+    let mut codex = tool("exec_command", &["cmd"], &["sandbox_permissions"]);
+    let escalated = json!({ "cmd": "ls", "sandbox_permissions": "require_escalated" });
+    assert_eq!(found(&shell(), std::slice::from_ref(&codex)).unwrap().1, escalated);
+    codex.schema.as_mut().unwrap()["properties"]["with_escalated_permissions"] = json!({ "type": "boolean" });
+    codex.schema.as_mut().unwrap()["properties"].as_object_mut().unwrap().remove("sandbox_permissions");
+    assert_eq!(found(&shell(), &[codex]).unwrap().1["with_escalated_permissions"], true);
+    let tools = [tool("ToolSearch", &["query"], &[])];
+    let search = crate::model::tools::search("note", &tools).unwrap();
+    assert_eq!((search.name.as_str(), search.arguments), ("ToolSearch", json!({ "query": "note" })));
+    assert_eq!(crate::model::tools::search("note", &[]), None);
 }
