@@ -1,6 +1,7 @@
 //! An agent for tests: `fake-agent CASE [ARGUMENT…]`. Each case of [`agent::run`] is one behavior; `played EXCHANGE`
 //! follows the protocol except for what an exchange shows, `sessions BREAKS EXCHANGE` also has sessions, `drafts BREAKS
-//! EXCHANGE` also implements proposals, and `network …` tries to reach the host.
+//! EXCHANGE` also implements proposals, `turns BREAKS EXCHANGE` carries out turns with a model, and `network …` tries to
+//! reach the host.
 #![allow(
     clippy::disallowed_methods,
     clippy::print_stderr,
@@ -15,7 +16,10 @@ mod mcp;
 #[cfg(target_os = "linux")]
 mod network;
 mod played;
+mod replaced;
 mod sessions;
+mod turn;
+mod turn_model;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -26,6 +30,7 @@ fn main() {
         "sessions" => sessions::run(argument(1), argument(2)),
         #[cfg(target_os = "linux")]
         "network" => network::run(&arguments),
+        "turns" => turn::run(argument(1), argument(2)),
         _ => agent::run(&arguments),
     }
 }

@@ -34,6 +34,7 @@ mod examine_drafts;
 mod examine_formats;
 mod examine_sessions;
 mod examine_snapshot;
+mod examine_turns;
 mod examined;
 mod extensions;
 mod failures;

@@ -12,7 +12,7 @@ use tokio::time::{Instant, sleep};
 
 use super::client::{Client, Offer, Reply};
 use super::messages::{Answer, Heard, Message, RpcError, Sent};
-use super::session::{Access, Kept};
+use super::session::{Access, Kept, Session};
 
 /// A method that no agent implements. The protocol reserves names that begin with an underscore for extensions, and
 /// requires a response even to unknown ones.
@@ -64,6 +64,10 @@ pub(super) struct Agent {
     pub(super) access: Access,
     /// What several checks use.
     pub(super) kept: Kept,
+    /// The session that the checks of this instance share.
+    pub(super) session: Option<Session>,
+    /// Whether it can no longer be used.
+    pub(super) has_ended: bool,
     /// Number of responses after the one to `initialize`.
     pub(super) answered: usize,
     pub(super) heard: Heard,
@@ -95,6 +99,8 @@ impl Agent {
             client: Client::new(offer),
             access: Access::default(),
             kept: Kept::default(),
+            session: None,
+            has_ended: false,
             answered: 0,
             heard: Heard::default(),
             initialized: Ok(Value::Null),
@@ -221,7 +227,13 @@ impl Agent {
         is_done: impl Fn(&Self) -> bool,
     ) -> Result<(), Silence> {
         while !is_done(self) {
-            let line = self.peer.line(deadline).await?;
+            let line = match self.peer.line(deadline).await {
+                Ok(line) => line,
+                Err(silence) => {
+                    self.has_ended |= !matches!(silence, Silence::Timeout);
+                    return Err(silence);
+                }
+            };
             let sent = &self.sent;
             match self.heard.read(&line, |id| sent.method(id)) {
                 Some(Message::Answer(id, answer)) => {

@@ -253,6 +253,12 @@ impl Client {
         self.held.drain(..).map(|(id, params)| (id, chosen(&params, "allow"))).collect()
     }
 
+    /// Whether the client has created a terminal with this id.
+    pub(super) fn has_terminal(&self, id: &str) -> bool {
+        let number = id.strip_prefix("terminal-").and_then(|number| number.parse::<usize>().ok());
+        number.is_some_and(|number| (1..=self.terminals).contains(&number))
+    }
+
     /// Number of requests for permission that were held back.
     pub(super) fn held(&self) -> usize {
         self.held.len()
@@ -299,11 +305,15 @@ impl Client {
     }
 }
 
-/// The result that chooses the first option whose kind begins with a word; `cancelled` if there is none.
+/// The result that chooses the first option whose kind begins with a word; `cancelled` if there is none. Options for
+/// this time only come first, because the agent does not ask again after the others.
 fn chosen(params: &Value, word: &str) -> Value {
     let options = params["options"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let is_meant = |option: &&Value| option["kind"].as_str().is_some_and(|kind| kind.starts_with(word));
-    match options.iter().find(is_meant).and_then(|option| option["optionId"].as_str()) {
+    let of_kind =
+        |is_meant: &dyn Fn(&str) -> bool| options.iter().find(|option| option["kind"].as_str().is_some_and(is_meant));
+    let once = of_kind(&|kind| kind.strip_prefix(word) == Some("_once"));
+    let option = once.or_else(|| of_kind(&|kind| kind.starts_with(word)));
+    match option.and_then(|option| option["optionId"].as_str()) {
         Some(id) => json!({ "outcome": { "outcome": "selected", "optionId": id } }),
         None => json!({ "outcome": { "outcome": "cancelled" } }),
     }
@@ -362,12 +372,14 @@ mod tests {
             { "optionId": "y", "kind": "allow_always", "name": "Yes" },
         ]);
         let params = json!({ "options": options });
+        let once = json!({ "options": [options[1], { "optionId": "o", "kind": "allow_once", "name": "Once" }] });
         let outcome = |reply: Reply| match reply {
             Reply::Result(result) => result["outcome"].clone(),
             other => panic!("{other:?}"),
         };
         let method = "session/request_permission";
         assert_eq!(outcome(ask(&mut client, method, &params))["optionId"], "y");
+        assert_eq!(outcome(ask(&mut client, method, &once))["optionId"], "o");
         client.permission = Permission::Reject;
         assert_eq!(outcome(ask(&mut client, method, &params))["optionId"], "n");
         assert_eq!(outcome(ask(&mut client, method, &json!({})))["outcome"], "cancelled");

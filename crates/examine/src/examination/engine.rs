@@ -11,8 +11,9 @@ use super::check::{Check, Force, Run, Setup, Talk};
 use super::checks::CHECKS;
 use super::level::Level;
 use super::messages::Heard;
-use super::plan::{Plan, Recipe};
+use super::plan::Plan;
 use super::result::{Examination, Examined, Verdict};
+use super::scripted;
 use super::session::Access;
 
 /// Time limit for a response of an agent that starts fast.
@@ -39,14 +40,15 @@ pub async fn examine(launch: &Launch, options: &Options, outcome: &Outcome, plan
     let usual = options.probe.unwrap_or(PATIENCE);
     // A machine that slows the start also slows further responses.
     let patience = usual.max(outcome.timing.start_to_response.unwrap_or_default()).min(usual * SLOWEST);
+    let access = scripted::access(plan, launch).await;
     let mut engine = Engine {
         alone: (launch.clone(), options.clone()),
-        with_model: led_to_model(launch, options, &plan.recipe),
+        with_model: scripted::led(launch, options, &plan.recipe, access.model.as_deref()),
         patience,
         again: patience.max(usual * AGAIN),
         limit: plan.limit,
         until: started + plan.limit,
-        access: Access::new(plan.recipe.auth.clone()),
+        access,
         waiting: None,
         heard: Heard::default(),
         left: Vec::new(),
@@ -92,17 +94,6 @@ fn obstacle(outcome: &Outcome) -> Option<String> {
             Some(format!("the agent uses version {version} of the protocol; the check applies to version 1"))
         }
     }
-}
-
-/// The launch and its options as the recipe of the agent wants them, so that the agent reaches the scripted model.
-fn led_to_model(launch: &Launch, options: &Options, recipe: &Recipe) -> (Launch, Options) {
-    let (mut launch, mut options) = (launch.clone(), options.clone());
-    for (name, value) in &recipe.env {
-        launch.environment.set(name, value);
-    }
-    launch.arguments.extend(recipe.args.iter().map(Into::into));
-    options.files.extend(recipe.files.clone());
-    (launch, options)
 }
 
 fn judge(check: &'static Check, result: Result<(), Trouble>, duration: Duration) -> Examined {
@@ -167,7 +158,11 @@ impl Engine {
         let patience = if self.has_answered { self.again } else { self.patience };
         let may_differ = first.was_used || (is_silent && patience > self.patience);
         let result = if is_failure && may_differ {
-            self.rest().await;
+            // What fails no agent is repeated in another session of the same instance, because many agents start slowly.
+            let in_place = setup.has_model() && !is_silent && check.force != Force::Must;
+            if !in_place {
+                self.rest().await;
+            }
             match self.attempt(setup, talk, patience).await.result {
                 // If the repetition could not run, the first result counts, unless the agent was shared.
                 Err(Trouble::NotExercised(_)) if !first.was_used => first.result,
@@ -199,7 +194,11 @@ impl Engine {
         }
         // Later checks may use an agent that has failed one: if they fail too, they are repeated on their own instance.
         let is_silent = matches!(result, Err(Trouble::Silent(_)));
-        if !is_silent && setup.is_shared() {
+        if result.is_err() {
+            // The session may be unusable.
+            agent.session = None;
+        }
+        if !is_silent && !agent.has_ended && setup.is_shared() {
             self.waiting = Some((setup, agent));
         } else {
             self.end(agent).await;

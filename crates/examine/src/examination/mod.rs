@@ -33,9 +33,11 @@ mod nes;
 mod plan;
 mod record;
 mod result;
+mod scripted;
 mod server;
 mod session;
 mod shape;
+mod turn;
 mod unended;
 
 pub use check::{Check, Force};

@@ -1,5 +1,6 @@
 //! Sessions and prompts, as the checks of levels above `protocol` use them.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use acp_registry_core::text::quote;
@@ -11,9 +12,7 @@ use super::agent::{Agent, Trouble, silent};
 use super::messages::{Answer, RpcError};
 use super::server::McpServer;
 use crate::mcp::Record;
-
-/// The key with which agents use the scripted model. It is no secret: the model accepts any.
-pub(super) const KEY: &str = "acp-registry-no-key";
+use crate::model::Model;
 
 /// Time limit for opening a session, as a multiple of the patience.
 const OPENS: u32 = 3;
@@ -33,14 +32,18 @@ const TRIED: usize = 3;
 /// How an agent opens sessions. What is learned with one instance is used for the next.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Access {
-    /// The base URL of the scripted model, without a slash at the end.
-    pub(super) model: Option<String>,
+    /// The scripted model.
+    pub(super) model: Option<Arc<Model>>,
     /// The authentication method to use before the first session.
     pub(super) sign_in: Option<String>,
     /// Why the agent opens no session.
     pub(super) closed: Option<String>,
     /// Why no turn ends, if one was tried in vain.
     pub(super) turnless: Option<String>,
+    /// Why no turn can be carried out.
+    pub(super) unled: Option<String>,
+    /// Whether a turn has reached the model.
+    pub(super) is_led: bool,
     /// Whether this instance has been prepared.
     is_prepared: bool,
 }
@@ -237,13 +240,11 @@ impl Agent {
 
     /// Points the agent's providers to the scripted model, if it advertises that this can be done.
     async fn set_providers(&mut self) -> Result<(), Trouble> {
-        let Some(base) = self.access.model.clone().filter(|_| self.advertises("/providers")) else { return Ok(()) };
+        let Some(model) = self.access.model.clone().filter(|_| self.advertises("/providers")) else { return Ok(()) };
         let Ok(listed) = self.ask("providers/list", &json!({})).await? else { return Ok(()) };
-        for provider in listed["providers"].as_array().into_iter().flatten().take(10) {
-            if let Some(params) = provider_params(provider, &base) {
-                // A refusal shows when a session is opened.
-                let _ = self.ask("providers/set", &params).await?;
-            }
+        for params in model.provider_settings(&listed) {
+            // A refusal shows when a session is opened.
+            let _ = self.ask_within("providers/set", &params, self.patience() * OPENS).await?;
         }
         Ok(())
     }
@@ -293,20 +294,6 @@ fn key_methods(result: &Value) -> Vec<String> {
     ids.take(TRIED).map(str::to_owned).collect()
 }
 
-/// The parameters of `providers/set` that point a listed provider to the scripted model; `None` if the model does not
-/// speak its protocol.
-fn provider_params(provider: &Value, base: &str) -> Option<Value> {
-    let supported: Vec<&str> = provider["supported"].as_array()?.iter().filter_map(Value::as_str).collect();
-    let kind = ["anthropic", "openai"].into_iter().find(|kind| supported.contains(kind))?;
-    let (url, headers) = if kind == "anthropic" {
-        (base.to_owned(), json!({ "x-api-key": KEY }))
-    } else {
-        (format!("{base}/v1"), json!({ "authorization": format!("Bearer {KEY}") }))
-    };
-    let id = provider["providerId"].as_str()?;
-    Some(json!({ "providerId": id, "apiType": kind, "baseUrl": url, "headers": headers }))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -325,23 +312,5 @@ mod tests {
         assert_eq!(key_methods(&result), ["gemini-api-key", "vars", "a"]);
         assert_eq!(key_methods(&json!({})), [""; 0]);
         assert_eq!(key_methods(&json!({ "authMethods": "API key" })), [""; 0]);
-    }
-
-    #[test]
-    fn providers_lead_to_the_model_in_the_form_of_their_protocol() {
-        let set = |supported: Value| {
-            provider_params(&json!({ "providerId": "main", "supported": supported }), "http://127.0.0.1:9")
-        };
-        let anthropic = set(json!(["bedrock", "openai", "anthropic"])).unwrap();
-        assert_eq!(anthropic["baseUrl"], "http://127.0.0.1:9");
-        assert_eq!(anthropic["headers"], json!({ "x-api-key": KEY }));
-        let openai = set(json!(["openai"])).unwrap();
-        assert_eq!(
-            (openai["apiType"].as_str(), openai["baseUrl"].as_str()),
-            (Some("openai"), Some("http://127.0.0.1:9/v1"))
-        );
-        assert_eq!(set(json!(["bedrock"])), None);
-        assert_eq!(set(json!("openai")), None);
-        assert_eq!(provider_params(&json!({ "supported": ["openai"] }), ""), None);
     }
 }

@@ -62,7 +62,7 @@ mod tests {
             assert!(check.spec.starts_with(pages), "{}", check.id);
             for exchange in [check.fails, check.passes] {
                 for line in exchange.lines() {
-                    let said = line.strip_prefix("client ").or_else(|| line.strip_prefix("agent "));
+                    let said = ["client ", "agent ", "model "].iter().find_map(|start| line.strip_prefix(start));
                     assert!(said.is_some_and(|said| !said.is_empty()), "{}: {line}", check.id);
                 }
             }

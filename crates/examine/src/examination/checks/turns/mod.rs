@@ -1,6 +1,56 @@
 //! Level `turns`: checks of prompts, with a scripted model.
 
+mod approval;
+mod cancel_permission;
+mod cancel_streaming;
+mod cancel_updates;
+mod embedded_context;
+mod file_reads;
+mod file_writes;
+mod images;
+mod long_answer;
+mod long_prompt;
+mod model_breaks_off;
+mod model_error;
+mod model_rate_limit;
+mod parallel_sessions;
+mod permission_options;
+mod refusal;
+mod rejection;
+mod resource_links;
+mod streaming;
+mod terminals;
+mod text;
+mod token_limit;
+mod tool_call_status;
+mod tool_calls;
+
 use crate::examination::check::Check;
 
 /// All checks of the level, sorted by id.
-pub(super) static CHECKS: &[&Check] = &[];
+pub(super) static CHECKS: &[&Check] = &[
+    &approval::CHECK,
+    &cancel_permission::CHECK,
+    &cancel_streaming::CHECK,
+    &cancel_updates::CHECK,
+    &embedded_context::CHECK,
+    &file_reads::CHECK,
+    &file_writes::CHECK,
+    &images::CHECK,
+    &long_answer::CHECK,
+    &long_prompt::CHECK,
+    &model_breaks_off::CHECK,
+    &model_error::CHECK,
+    &model_rate_limit::CHECK,
+    &parallel_sessions::CHECK,
+    &permission_options::CHECK,
+    &refusal::CHECK,
+    &rejection::CHECK,
+    &resource_links::CHECK,
+    &streaming::CHECK,
+    &terminals::CHECK,
+    &text::CHECK,
+    &token_limit::CHECK,
+    &tool_call_status::CHECK,
+    &tool_calls::CHECK,
+];

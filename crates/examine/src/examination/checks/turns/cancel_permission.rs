@@ -1,0 +1,49 @@
+use crate::examination::agent::{Agent, Trouble};
+use crate::examination::check::{Check, Force, Run, Setup};
+use crate::examination::client::Permission;
+use crate::examination::level::Level;
+use crate::model::{Script, Step, Wanted};
+
+pub(super) static CHECK: Check = Check {
+    id: "turns/cancel-permission",
+    level: Level::Turns,
+    force: Force::Must,
+    spec: "protocol/v1/prompt-turn",
+    summary: "ends a turn that is cancelled while a permission is open with `cancelled`",
+    why: "On `session/cancel`, the client responds to pending requests for permission with the outcome `cancelled`. \
+          The agent must then respond to `session/prompt` with the stop reason `cancelled`, and the tool must not \
+          run.",
+    fix: "Treat the outcome `cancelled` as the end of the turn: run nothing, and respond with `cancelled`.",
+    fails: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
+model calls shell cancelled
+agent {"jsonrpc":"2.0","id":9,"method":"session/request_permission","params":{"sessionId":"$SESSION","toolCall":{"toolCallId":"$CALL"},"options":[{"optionId":"allow","name":"Allow","kind":"allow_once"},{"optionId":"reject","name":"Reject","kind":"reject_once"}]}}
+client {"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"$SESSION"}}
+agent {"jsonrpc":"2.0","id":3,"error":{"code":-32603,"message":"Permission denied"}}"#,
+    passes: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
+model calls shell cancelled
+agent {"jsonrpc":"2.0","id":9,"method":"session/request_permission","params":{"sessionId":"$SESSION","toolCall":{"toolCallId":"$CALL"},"options":[{"optionId":"allow","name":"Allow","kind":"allow_once"},{"optionId":"reject","name":"Reject","kind":"reject_once"}]}}
+client {"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"$SESSION"}}
+agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"cancelled"}}"#,
+    run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
+};
+
+async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+    let session = agent.shared_session().await?;
+    agent.client.permission = Permission::Hold;
+    let file = agent.work().join("cancelled.txt");
+    let command = format!("echo acp-registry > '{}'", file.display());
+    let script = Script::new(vec![Step::Call(vec![Wanted::Shell { command }]), Step::say("Not cancelled")]);
+    let turn = agent.play(&session, script).await?;
+    if !agent.turn_until(&turn, |agent| agent.client.held() > 0).await {
+        agent.end_with_tools(&turn).await?;
+        return agent.needs_permission(&turn);
+    }
+    agent.cancel(&turn).await;
+    agent.client.permission = Permission::Reject;
+    agent.release_permissions().await;
+    agent.stops_with(&turn, "cancelled").await?;
+    if file.exists() {
+        return Err(Trouble::Fail("runs a command after the turn was cancelled".to_owned()));
+    }
+    Ok(())
+}

@@ -1,0 +1,37 @@
+use crate::examination::agent::{Agent, Trouble};
+use crate::examination::check::{Check, Force, Run, Setup};
+use crate::examination::level::Level;
+use crate::model::{Script, Step};
+
+pub(super) static CHECK: Check = Check {
+    id: "turns/cancel-streaming",
+    level: Level::Turns,
+    force: Force::Must,
+    spec: "protocol/v1/prompt-turn",
+    summary: "ends a turn that is cancelled while text arrives with `cancelled`",
+    why: "After `session/cancel`, the agent should stop all requests to the model as soon as possible, and must \
+          respond to `session/prompt` with the stop reason `cancelled`, not with an error.",
+    fix: "Abort the request to the model on `session/cancel`, catch the error that this causes, and respond with \
+          `cancelled`.",
+    fails: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
+model sends Waiting
+agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"$CHUNK"}}}}
+client {"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"$SESSION"}}
+agent {"jsonrpc":"2.0","id":3,"error":{"code":-32603,"message":"The operation was aborted"}}"#,
+    passes: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
+model sends Waiting
+agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"$CHUNK"}}}}
+client {"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"$SESSION"}}
+agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"cancelled"}}"#,
+    run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
+};
+
+async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+    let session = agent.shared_session().await?;
+    let turn = agent.play(&session, Script::new(vec![Step::Stall])).await?;
+    let is_streaming = |agent: &Agent| agent.text(&turn).contains("Waiting");
+    // An agent that sends text only at the end is cancelled too.
+    agent.until_within(&turn, agent.patience(), is_streaming).await;
+    agent.cancel(&turn).await;
+    agent.stops_with(&turn, "cancelled").await
+}

@@ -1,0 +1,50 @@
+use acp_registry_core::text::quote;
+
+use crate::examination::agent::{Agent, Trouble};
+use crate::examination::check::{Check, Force, Run, Setup};
+use crate::examination::level::Level;
+use crate::model::{Script, Step, Wanted};
+
+pub(super) static CHECK: Check = Check {
+    id: "turns/file-reads",
+    level: Level::Turns,
+    force: Force::Observed,
+    spec: "protocol/v1/file-system",
+    summary: "reads the unsaved text of a file through the client",
+    why: "Clients that offer `fs/read_text_file` let the agent read the content of a file with changes that are not \
+          saved yet. An agent that reads the file itself works with an older text than the person sees.",
+    fix: "If the client advertises `fs.readTextFile`, read text files with it, and pass its content to the model.",
+    fails: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
+model calls read unsaved
+agent {"jsonrpc":"2.0","id":9,"method":"fs/read_text_file","params":{"sessionId":"$SESSION","path":"/etc/hostname"}}"#,
+    passes: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
+model calls read unsaved
+agent {"jsonrpc":"2.0","id":9,"method":"fs/read_text_file","params":{"sessionId":"$SESSION","path":"$PATH"}}"#,
+    run: Run::Talk(Setup::Editor, |agent| Box::pin(run(agent))),
+};
+
+async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+    let session = agent.shared_session().await?;
+    let file = agent.work().join("unsaved.txt");
+    let path = file.display().to_string();
+    if let Err(error) = std::fs::write(&file, "acp-registry-saved\n") {
+        return Err(Trouble::NotExercised(format!("a file for the agent cannot be written: {error}")));
+    }
+    agent.client.texts.insert(path.clone(), "acp-registry-unsaved\n".to_owned());
+    let script = Script::new(vec![Step::Call(vec![Wanted::Read { path }]), Step::say("Read")]);
+    let turn = agent.play(&session, script).await?;
+    agent.end_with_tools(&turn).await?;
+    if agent.calls(&turn, "fs/read_text_file").is_empty() {
+        return Err(Trouble::NotExercised("the agent reads files itself".to_owned()));
+    }
+    let requests = turn.requests();
+    let results = || requests.iter().flat_map(|request| &request.results);
+    if results().any(|result| result.contains("acp-registry-unsaved")) {
+        return Ok(());
+    }
+    let result =
+        quote(&results().next_back().map(String::as_str).unwrap_or_default().chars().take(300).collect::<String>());
+    Err(Trouble::Fail(format!(
+        "asks the client for a file, but does not pass its text to the model, which gets {result}"
+    )))
+}

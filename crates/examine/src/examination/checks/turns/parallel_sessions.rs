@@ -1,0 +1,53 @@
+use std::time::Duration;
+
+use crate::examination::agent::{Agent, Trouble};
+use crate::examination::check::{Check, Force, Run, Setup};
+use crate::examination::level::Level;
+use crate::model::{Script, Step};
+
+pub(super) static CHECK: Check = Check {
+    id: "turns/parallel-sessions",
+    level: Level::Turns,
+    force: Force::Must,
+    spec: "protocol/v1/session-setup",
+    summary: "keeps the turns of two sessions apart",
+    why: "A session is one conversation with its own context and history. The updates of a turn carry the id of its \
+          session, and the model sees only what belongs to it.",
+    fix: "Keep the history of each session separate, and send updates with the id of the session that they belong to.",
+    fails: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
+model sends Parallel
+agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"session-0","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"$CHUNK"}}}}"#,
+    passes: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
+model sends Parallel
+agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"$CHUNK"}}}}
+agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}"#,
+    run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
+};
+
+async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+    let first = agent.open_session().await?;
+    let second = agent.open_session().await?;
+    let say = |name: &str| {
+        let chunks = (0..5).map(|number| format!("Parallel {name}{number} ")).collect();
+        Script::new(vec![Step::Say { chunks, pause: Duration::from_millis(20) }])
+    };
+    let first = agent.play_with(&first, say("a"), "acp-registry-first", &[]).await?;
+    let second = agent.play_with(&second, say("b"), "acp-registry-second", &[]).await?;
+    agent.stop_reason(&first).await?;
+    agent.stop_reason(&second).await?;
+    agent.has_text(&second, "Parallel b4").await;
+    for (turn, own, other, foreign) in [(&first, "a", "b", "second"), (&second, "b", "a", "first")] {
+        let text = agent.text(turn);
+        if (0..5).any(|number| text.contains(&format!("{other}{number}"))) {
+            return Err(Trouble::Fail("sends the text of one session with the id of another".to_owned()));
+        }
+        if (0..5).any(|number| !text.contains(&format!("{own}{number}"))) {
+            return Err(Trouble::Fail("does not send the text of one of two sessions with parallel turns".to_owned()));
+        }
+        let is_mixed = |text: &String| text.contains(&format!("acp-registry-{foreign}"));
+        if turn.requests().iter().flat_map(|request| &request.texts).any(is_mixed) {
+            return Err(Trouble::Fail("sends the model the prompt of another session".to_owned()));
+        }
+    }
+    Ok(())
+}

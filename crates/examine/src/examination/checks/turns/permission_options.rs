@@ -1,0 +1,59 @@
+use acp_registry_core::text::quote;
+
+use crate::examination::agent::{Agent, Trouble};
+use crate::examination::check::{Check, Force, Run, Setup};
+use crate::examination::client::Permission;
+use crate::examination::level::Level;
+use crate::model::{Script, Step, Wanted};
+
+pub(super) static CHECK: Check = Check {
+    id: "turns/permission-options",
+    level: Level::Turns,
+    force: Force::Must,
+    spec: "protocol/v1/tool-calls",
+    summary: "offers distinct options when it asks for permission",
+    why: "A request for permission has options, each with a unique identifier, a label, and a kind: allow or reject, \
+          once or always. The client answers with the identifier of the option that the person has chosen.",
+    fix: "Give each option an `optionId` of its own, a `name`, and one of the four kinds.",
+    fails: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
+model calls shell options
+agent {"jsonrpc":"2.0","id":9,"method":"session/request_permission","params":{"sessionId":"$SESSION","toolCall":{"toolCallId":"$CALL"},"options":[{"optionId":"1","name":"Allow","kind":"allow_once"},{"optionId":"1","name":"Reject","kind":"reject_once"}]}}"#,
+    passes: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
+model calls shell options
+agent {"jsonrpc":"2.0","id":9,"method":"session/request_permission","params":{"sessionId":"$SESSION","toolCall":{"toolCallId":"$CALL"},"options":[{"optionId":"allow","name":"Allow","kind":"allow_once"},{"optionId":"reject","name":"Reject","kind":"reject_once"}]}}
+client {"jsonrpc":"2.0","id":9,"result":{"outcome":{"outcome":"selected","optionId":"reject"}}}"#,
+    run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
+};
+
+async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+    let session = agent.shared_session().await?;
+    agent.client.permission = Permission::Reject;
+    let file = agent.work().join("options.txt");
+    let command = format!("echo acp-registry > '{}'", file.display());
+    let script = Script::new(vec![Step::Call(vec![Wanted::Shell { command }]), Step::say("Options")]);
+    let turn = agent.play(&session, script).await?;
+    let ended = agent.end_with_tools(&turn).await;
+    let Some(asked) = agent.permissions(&turn).first().copied().cloned() else {
+        ended?;
+        return agent.needs_permission(&turn);
+    };
+    let options = asked["options"].as_array().map(Vec::as_slice).unwrap_or_default();
+    if options.is_empty() {
+        return Err(Trouble::Fail("asks for permission without options".to_owned()));
+    }
+    for (at, option) in options.iter().enumerate() {
+        let text = |name: &str| option[name].as_str().unwrap_or_default();
+        let id = quote(text("optionId"));
+        if options[..at].iter().any(|other| other["optionId"] == option["optionId"]) {
+            return Err(Trouble::Fail(format!("asks for permission with two options that have the id {id}")));
+        }
+        if text("name").trim().is_empty() {
+            return Err(Trouble::Fail(format!("asks for permission with the option {id}, which has no name")));
+        }
+        if !["allow_once", "allow_always", "reject_once", "reject_always"].contains(&text("kind")) {
+            let kind = quote(text("kind"));
+            return Err(Trouble::Fail(format!("asks for permission with the option {id} of the unknown kind {kind}")));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,49 @@
+use std::time::Duration;
+
+use crate::examination::agent::{Agent, Trouble};
+use crate::examination::check::{Check, Force, Run, Setup};
+use crate::examination::client::Permission;
+use crate::examination::level::Level;
+use crate::model::{Script, Step, Wanted};
+
+pub(super) static CHECK: Check = Check {
+    id: "turns/rejection",
+    level: Level::Turns,
+    force: Force::Must,
+    spec: "protocol/v1/tool-calls",
+    summary: "does not run a tool that was rejected",
+    why: "The agent may request permission before it executes a tool call, and the client responds with the decision. \
+          A tool that runs although the person has rejected it makes the request meaningless.",
+    fix: "Run the tool only if the response selects an option that allows it.",
+    fails: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
+model calls shell rejected
+agent {"jsonrpc":"2.0","id":9,"method":"session/request_permission","params":{"sessionId":"$SESSION","toolCall":{"toolCallId":"$CALL"},"options":[{"optionId":"reject","name":"Allow","kind":"allow_once"},{"optionId":"allow","name":"Reject","kind":"reject_once"}]}}"#,
+    passes: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
+model calls shell rejected
+agent {"jsonrpc":"2.0","id":9,"method":"session/request_permission","params":{"sessionId":"$SESSION","toolCall":{"toolCallId":"$CALL"},"options":[{"optionId":"allow","name":"Allow","kind":"allow_once"},{"optionId":"reject","name":"Reject","kind":"reject_once"}]}}
+client {"jsonrpc":"2.0","id":9,"result":{"outcome":{"outcome":"selected","optionId":"reject"}}}
+agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"tool_call_update","toolCallId":"$CALL","status":"failed"}}}"#,
+    run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
+};
+
+async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+    let session = agent.shared_session().await?;
+    agent.client.permission = Permission::Reject;
+    let file = agent.work().join("rejected.txt");
+    let command = format!("echo acp-registry > '{}'", file.display());
+    let script = Script::new(vec![Step::Call(vec![Wanted::Shell { command }]), Step::say("Rejected")]);
+    let turn = agent.play(&session, script).await?;
+    let ended = agent.end_with_tools(&turn).await;
+    if agent.permissions(&turn).is_empty() {
+        ended?;
+        return agent.needs_permission(&turn);
+    }
+    agent.read_for(SETTLES).await;
+    if file.exists() {
+        return Err(Trouble::Fail("runs a command after the permission was rejected".to_owned()));
+    }
+    ended
+}
+
+/// How long a command that was started anyway may take to write its file.
+const SETTLES: Duration = Duration::from_millis(100);

@@ -1,0 +1,51 @@
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::examination::agent::{Agent, Trouble};
+use crate::examination::check::{Check, Force, Run, Setup};
+use crate::examination::level::Level;
+use crate::model::{Script, Step};
+
+pub(super) static CHECK: Check = Check {
+    id: "turns/streaming",
+    level: Level::Turns,
+    force: Force::Observed,
+    spec: "protocol/v1/prompt-turn",
+    summary: "sends text while the model is still writing",
+    why: "The agent reports output in `session/update` notifications during the turn. A person who waits sees the \
+          text at once instead of at the end.",
+    fix: "Forward each piece of text as it arrives from the model.",
+    fails: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
+model sends Stream
+agent waits
+agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"$CHUNK"}}}}
+agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}"#,
+    passes: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
+model sends Stream
+agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"$CHUNK"}}}}
+agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}"#,
+    run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
+};
+
+/// The pause of the model between two pieces of text.
+const PAUSE: Duration = Duration::from_millis(100);
+
+async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+    let chunks: Vec<String> = (0..8).map(|number| format!("Stream line {number}.\n\n")).collect();
+    let session = agent.shared_session().await?;
+    let turn = agent.play(&session, Script::new(vec![Step::Say { chunks, pause: PAUSE }])).await?;
+    agent.stop_reason(&turn).await?;
+    let ended = Instant::now();
+    if !turn.requests().iter().any(|request| request.is_streamed) {
+        return Err(Trouble::NotExercised("the agent does not ask the model to stream".to_owned()));
+    }
+    let updates = agent.updates(&turn);
+    let first = updates.iter().find(|update| !update.text().trim().is_empty());
+    // Half of the time that the model takes.
+    match first {
+        Some(update) if ended.duration_since(update.at) >= PAUSE * 4 => Ok(()),
+        Some(_) => Err(Trouble::Fail("sends text only when the model has finished".to_owned())),
+        None => Err(Trouble::Fail("sends no text".to_owned())),
+    }
+}

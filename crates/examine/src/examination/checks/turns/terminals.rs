@@ -1,0 +1,61 @@
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use crate::examination::agent::{Agent, Trouble};
+use crate::examination::check::{Check, Force, Run, Setup};
+use crate::examination::level::Level;
+use crate::examination::turn::Turn;
+use crate::model::{Script, Step, Wanted};
+
+pub(super) static CHECK: Check = Check {
+    id: "turns/terminals",
+    level: Level::Turns,
+    force: Force::Must,
+    spec: "protocol/v1/terminals",
+    summary: "releases the terminals that it creates",
+    why: "If the client advertises terminals, the agent can run commands in them, where the person sees the output as \
+          it arrives. The agent must release each terminal when it is no longer needed.",
+    fix: "Call `terminal/release` after the command has ended, also if it failed.",
+    fails: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
+model calls shell terminal
+agent {"jsonrpc":"2.0","id":9,"method":"session/request_permission","params":{"sessionId":"$SESSION","toolCall":{"toolCallId":"$CALL"},"options":[{"optionId":"allow","name":"Allow","kind":"allow_once"},{"optionId":"reject","name":"Reject","kind":"reject_once"}]}}
+client {"jsonrpc":"2.0","id":9,"result":{"outcome":{"outcome":"selected","optionId":"allow"}}}
+agent {"jsonrpc":"2.0","id":9,"method":"terminal/release","params":{"sessionId":"$SESSION","terminalId":"terminal-0"}}"#,
+    passes: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
+model calls shell terminal
+agent {"jsonrpc":"2.0","id":9,"method":"session/request_permission","params":{"sessionId":"$SESSION","toolCall":{"toolCallId":"$CALL"},"options":[{"optionId":"allow","name":"Allow","kind":"allow_once"},{"optionId":"reject","name":"Reject","kind":"reject_once"}]}}
+client {"jsonrpc":"2.0","id":9,"result":{"outcome":{"outcome":"selected","optionId":"allow"}}}
+agent {"jsonrpc":"2.0","id":9,"method":"terminal/release","params":{"sessionId":"$SESSION","terminalId":"$TERMINAL"}}"#,
+    run: Run::Talk(Setup::Editor, |agent| Box::pin(run(agent))),
+};
+
+/// How long a terminal may be released after the end of the turn.
+const LATE: Duration = Duration::from_millis(300);
+
+async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+    let session = agent.shared_session().await?;
+    let file = agent.work().join("terminal.txt");
+    let command = format!("echo acp-registry > '{}'", file.display());
+    let script = Script::new(vec![Step::Call(vec![Wanted::Shell { command }]), Step::say("Terminal")]);
+    let turn = agent.play(&session, script).await?;
+    agent.end_with_tools(&turn).await?;
+    let created = agent.calls(&turn, "terminal/create").len();
+    if created == 0 {
+        return Err(Trouble::NotExercised("the agent runs commands itself".to_owned()));
+    }
+    if released(agent, &turn) < created {
+        agent.read_for(LATE).await;
+    }
+    let released = released(agent, &turn);
+    if released < created {
+        return Err(Trouble::Fail(format!("creates {created} terminals, and releases {released} of them")));
+    }
+    Ok(())
+}
+
+/// Number of the agent's terminals that it has released.
+fn released(agent: &Agent, turn: &Turn) -> usize {
+    let ids = agent.calls(turn, "terminal/release").into_iter().filter_map(|params| params["terminalId"].as_str());
+    let known = ids.filter(|id| agent.client.has_terminal(id));
+    known.collect::<BTreeSet<_>>().len()
+}

@@ -1,0 +1,41 @@
+use std::time::Duration;
+
+use acp_registry_core::text::quote;
+
+use crate::examination::agent::{Agent, Trouble};
+use crate::examination::check::{Check, Force, Run, Setup};
+use crate::examination::level::Level;
+use crate::model::{Script, Step};
+
+pub(super) static CHECK: Check = Check {
+    id: "turns/text",
+    level: Level::Turns,
+    force: Force::Must,
+    spec: "protocol/v1/prompt-turn",
+    summary: "sends the whole text of the model in order, and stops with `end_turn`",
+    why: "The agent reports the text of the model in `session/update`. When the model finishes without requesting \
+          more tools, the turn ends, and the agent must respond to `session/prompt` with the stop reason `end_turn`.",
+    fix: "Send each piece of text as an `agent_message_chunk` in the order of arrival, and then the response.",
+    fails: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
+model sends Text
+agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"Hello"}}}}
+agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}"#,
+    passes: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
+model sends Text
+agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"$CHUNK"}}}}
+agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}"#,
+    run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
+};
+
+async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+    let chunks: Vec<String> = (0..20).map(|number| format!("Text part {number} of 20. ")).collect();
+    let whole = chunks.concat();
+    let session = agent.shared_session().await?;
+    let turn = agent.play(&session, Script::new(vec![Step::Say { chunks, pause: Duration::from_millis(2) }])).await?;
+    agent.stops_with(&turn, "end_turn").await?;
+    if agent.has_text(&turn, &whole).await {
+        return Ok(());
+    }
+    let received = agent.text(&turn).chars().take(200).collect::<String>();
+    Err(Trouble::Fail(format!("does not send the text of the model in order, but {}", quote(&received))))
+}

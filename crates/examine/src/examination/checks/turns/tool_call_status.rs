@@ -1,0 +1,73 @@
+use std::collections::BTreeMap;
+
+use acp_registry_core::text::quote;
+
+use crate::examination::agent::{Agent, Trouble};
+use crate::examination::check::{Check, Force, Run, Setup};
+use crate::examination::level::Level;
+use crate::model::{Script, Step, Wanted};
+
+pub(super) static CHECK: Check = Check {
+    id: "turns/tool-call-status",
+    level: Level::Turns,
+    force: Force::Should,
+    spec: "protocol/v1/tool-calls",
+    summary: "moves the status of a tool call only forward",
+    why: "A tool call is pending until it runs, then in progress, and at last completed or failed. Its id is unique \
+          within the session. Clients show the status and keep what a finished call has produced.",
+    fix: "Use a new id for each tool call, and send no status of an earlier stage.",
+    fails: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
+model calls shell status
+agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"tool_call","toolCallId":"$CALL","title":"$TITLE","kind":"execute","status":"pending"}}}
+agent {"jsonrpc":"2.0","id":9,"method":"session/request_permission","params":{"sessionId":"$SESSION","toolCall":{"toolCallId":"$CALL"},"options":[{"optionId":"allow","name":"Allow","kind":"allow_once"},{"optionId":"reject","name":"Reject","kind":"reject_once"}]}}
+client {"jsonrpc":"2.0","id":9,"result":{"outcome":{"outcome":"selected","optionId":"allow"}}}
+agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"tool_call_update","toolCallId":"$CALL","status":"completed"}}}
+agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"tool_call_update","toolCallId":"$CALL","status":"in_progress"}}}"#,
+    passes: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
+model calls shell status
+agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"tool_call","toolCallId":"$CALL","title":"$TITLE","kind":"execute","status":"pending"}}}
+agent {"jsonrpc":"2.0","id":9,"method":"session/request_permission","params":{"sessionId":"$SESSION","toolCall":{"toolCallId":"$CALL"},"options":[{"optionId":"allow","name":"Allow","kind":"allow_once"},{"optionId":"reject","name":"Reject","kind":"reject_once"}]}}
+client {"jsonrpc":"2.0","id":9,"result":{"outcome":{"outcome":"selected","optionId":"allow"}}}
+agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"tool_call_update","toolCallId":"$CALL","status":"in_progress"}}}
+agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"tool_call_update","toolCallId":"$CALL","status":"completed"}}}"#,
+    run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
+};
+
+async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+    let session = agent.shared_session().await?;
+    let file = agent.work().join("status.txt");
+    let command = format!("echo acp-registry > '{}'", file.display());
+    let script = Script::new(vec![Step::Call(vec![Wanted::Shell { command }]), Step::say("Status")]);
+    let turn = agent.play(&session, script).await?;
+    agent.end_with_tools(&turn).await?;
+    agent.has_text(&turn, "Status").await;
+    let mut stages: BTreeMap<&str, usize> = BTreeMap::new();
+    for update in agent.updates(&turn) {
+        let is_new = update.kind() == "tool_call";
+        if !is_new && update.kind() != "tool_call_update" {
+            continue;
+        }
+        let id = update.update["toolCallId"].as_str().unwrap_or_default();
+        let status = update.update["status"].as_str();
+        let Some(stage) = status.or(is_new.then_some("pending")).and_then(stage) else { continue };
+        let before = stages.insert(id, stage).unwrap_or_default();
+        if stage < before {
+            let (id, status) = (quote(id), quote(status.unwrap_or("pending")));
+            return Err(Trouble::Fail(format!("sets the tool call {id} back to the status {status}")));
+        }
+    }
+    if stages.is_empty() {
+        return Err(Trouble::NotExercised("the agent reports no tool call".to_owned()));
+    }
+    Ok(())
+}
+
+/// The stage of a status. Unknown ones are a matter of the schema.
+fn stage(status: &str) -> Option<usize> {
+    match status {
+        "pending" => Some(0),
+        "in_progress" => Some(1),
+        "completed" | "failed" => Some(2),
+        _ => None,
+    }
+}

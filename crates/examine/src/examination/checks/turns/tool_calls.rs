@@ -1,0 +1,65 @@
+use std::collections::BTreeMap;
+
+use acp_registry_core::text::quote;
+
+use crate::examination::agent::{Agent, Trouble};
+use crate::examination::check::{Check, Force, Run, Setup};
+use crate::examination::level::Level;
+use crate::model::{Script, Step, Wanted};
+
+pub(super) static CHECK: Check = Check {
+    id: "turns/tool-calls",
+    level: Level::Turns,
+    force: Force::Should,
+    spec: "protocol/v1/tool-calls",
+    summary: "reports each tool call with its outcome",
+    why: "When the model requests a tool, the agent should report it with `tool_call`, and later updates refer to it \
+          by its id. When the tool has run, the agent sends the final status: `completed` or `failed`.",
+    fix: "Send a `tool_call` when the model requests a tool, and a `tool_call_update` with the final status before \
+          the next request to the model.",
+    fails: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
+model calls shell reported
+agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"tool_call","toolCallId":"$CALL","title":"$TITLE","kind":"execute","status":"pending"}}}
+agent {"jsonrpc":"2.0","id":9,"method":"session/request_permission","params":{"sessionId":"$SESSION","toolCall":{"toolCallId":"$CALL"},"options":[{"optionId":"allow","name":"Allow","kind":"allow_once"},{"optionId":"reject","name":"Reject","kind":"reject_once"}]}}
+client {"jsonrpc":"2.0","id":9,"result":{"outcome":{"outcome":"selected","optionId":"allow"}}}
+agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"tool_call_update","toolCallId":"$CALL","status":"in_progress"}}}
+agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"tool_call_update","toolCallId":"$CALL","status":"in_progress"}}}"#,
+    passes: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
+model calls shell reported
+agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"tool_call","toolCallId":"$CALL","title":"$TITLE","kind":"execute","status":"pending"}}}
+agent {"jsonrpc":"2.0","id":9,"method":"session/request_permission","params":{"sessionId":"$SESSION","toolCall":{"toolCallId":"$CALL"},"options":[{"optionId":"allow","name":"Allow","kind":"allow_once"},{"optionId":"reject","name":"Reject","kind":"reject_once"}]}}
+client {"jsonrpc":"2.0","id":9,"result":{"outcome":{"outcome":"selected","optionId":"allow"}}}
+agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"tool_call_update","toolCallId":"$CALL","status":"in_progress"}}}
+agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"tool_call_update","toolCallId":"$CALL","status":"completed"}}}"#,
+    run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
+};
+
+async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+    let session = agent.shared_session().await?;
+    let file = agent.work().join("reported.txt");
+    let command = format!("echo acp-registry > '{}'", file.display());
+    let script = Script::new(vec![Step::Call(vec![Wanted::Shell { command }]), Step::say("Reported")]);
+    let turn = agent.play(&session, script).await?;
+    agent.end_with_tools(&turn).await?;
+    agent.has_text(&turn, "Reported").await;
+    let mut open = BTreeMap::new();
+    for update in agent.updates(&turn) {
+        if update.kind().starts_with("tool_call") {
+            let id = update.update["toolCallId"].as_str().unwrap_or_default().to_owned();
+            let status = update.update["status"].as_str().map(str::to_owned);
+            let known: &mut Option<String> = open.entry(id).or_default();
+            *known = status.or_else(|| known.take());
+        }
+    }
+    if open.is_empty() {
+        return Err(Trouble::Fail("does not report a tool call of the model".to_owned()));
+    }
+    match open.iter().find(|(_, status)| !matches!(status.as_deref(), Some("completed" | "failed"))) {
+        None => Ok(()),
+        Some((id, status)) => Err(Trouble::Fail(format!(
+            "leaves the tool call {} with the status {} at the end of the turn",
+            quote(id),
+            quote(status.as_deref().unwrap_or("pending"))
+        ))),
+    }
+}

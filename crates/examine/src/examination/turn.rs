@@ -1,0 +1,238 @@
+//! Turns that follow a script of the model, as the checks of the level `turns` use them.
+
+use std::time::Duration;
+
+use acp_registry_core::text::quote;
+use acp_registry_protocol::handshake::Silence;
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::agent::{Agent, Trouble, silent};
+use super::client::Update;
+use super::messages::Answer;
+use super::session::Session;
+use crate::model::{Play, Request, Script, Step};
+
+/// How long updates may arrive after the response that ends a turn.
+const LATE: Duration = Duration::from_millis(300);
+
+/// A turn that has begun.
+#[derive(Debug)]
+pub(super) struct Turn {
+    /// The model's script.
+    pub(super) play: Play,
+    pub(super) session: String,
+    /// The id of the request `session/prompt`.
+    id: Value,
+    /// Number of updates before it.
+    updates: usize,
+    /// Number of the agent's requests before it.
+    calls: usize,
+}
+
+impl Turn {
+    /// The requests of the turn to the model, without those beside it.
+    pub(super) fn requests(&self) -> Vec<Request> {
+        let mut requests = self.play.requests();
+        requests.retain(|request| request.step.is_some());
+        requests
+    }
+
+    /// Ends the check with `NotExercised` if the agent does not offer the model a tool that its script calls.
+    pub(super) fn needs_tools(&self) -> Result<(), Trouble> {
+        match self.play.missing().first() {
+            Some(tool) => Err(Trouble::NotExercised(format!("the agent does not offer the model {tool}"))),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Agent {
+    /// A session in the work directory, which the checks of one instance share.
+    pub(super) async fn shared_session(&mut self) -> Result<Session, Trouble> {
+        if let Some(session) = &self.session {
+            return Ok(session.clone());
+        }
+        let session = self.open_session().await?;
+        self.session = Some(session.clone());
+        Ok(session)
+    }
+
+    /// Begins a turn in which the model follows a script.
+    pub(super) async fn play(&mut self, session: &Session, script: Script) -> Result<Turn, Trouble> {
+        self.play_with(session, script, "", &[]).await
+    }
+
+    /// Like [`play`](Self::play), with a text and content blocks that are added to the prompt.
+    pub(super) async fn play_with(
+        &mut self,
+        session: &Session,
+        script: Script,
+        text: &str,
+        blocks: &[Value],
+    ) -> Result<Turn, Trouble> {
+        if let Some(reason) = &self.access.unled {
+            return Err(Trouble::NotExercised(reason.clone()));
+        }
+        let Some(model) = &self.access.model else {
+            return Err(Trouble::NotExercised("there is no scripted model".to_owned()));
+        };
+        let play = model.play(script);
+        let text = json!({ "type": "text", "text": format!("Examination {}. Please go on. {text}", play.marker()) });
+        let prompt: Vec<Value> = [text].into_iter().chain(blocks.iter().cloned()).collect();
+        let (updates, calls) = (self.client.updates.len(), self.client.calls.len());
+        let id = self.begin_prompt(&session.id, &json!(prompt)).await;
+        Ok(Turn { play, session: session.id.clone(), id, updates, calls })
+    }
+
+    /// Waits for the response that ends a turn. If the turn has not reached the model, the check is not exercised.
+    pub(super) async fn ended(&mut self, turn: &Turn) -> Result<Answer, Trouble> {
+        let ended = self.end_of_turn(&turn.id).await;
+        if !turn.requests().is_empty() {
+            self.access.is_led = true;
+            return ended.map_err(|silence| silent(silence, "session/prompt"));
+        }
+        let what = match ended {
+            Ok(Ok(_)) => "the agent ends a turn without a request to the scripted model".to_owned(),
+            Ok(Err(error)) => format!(
+                "the agent answers `session/prompt` without a request to the scripted model, with {}",
+                error.describe()
+            ),
+            Err(Silence::Timeout) => {
+                self.cancel(turn).await;
+                "the agent does not reach the scripted model".to_owned()
+            }
+            Err(silence) => return Err(silent(silence, "session/prompt")),
+        };
+        if !self.access.is_led {
+            self.access.unled = Some(what.clone());
+        }
+        Err(Trouble::NotExercised(what))
+    }
+
+    /// Waits for the end of a turn, which must not be an error. Returns the stop reason.
+    pub(super) async fn stop_reason(&mut self, turn: &Turn) -> Result<String, Trouble> {
+        match self.ended(turn).await? {
+            Ok(result) => Ok(result["stopReason"].as_str().unwrap_or_default().to_owned()),
+            Err(error) => Err(Trouble::Fail(format!("answers `session/prompt` with {}", error.describe()))),
+        }
+    }
+
+    /// Waits for the end of a turn whose stop reason must be `wanted`.
+    pub(super) async fn stops_with(&mut self, turn: &Turn, wanted: &str) -> Result<(), Trouble> {
+        let reason = self.stop_reason(turn).await?;
+        if reason == wanted {
+            return Ok(());
+        }
+        Err(Trouble::Fail(format!("ends the turn with the stop reason {} instead of `{wanted}`", quote(&reason))))
+    }
+
+    /// Waits for the end of a turn that calls a tool.
+    pub(super) async fn end_with_tools(&mut self, turn: &Turn) -> Result<(), Trouble> {
+        let ended = self.stop_reason(turn).await;
+        turn.needs_tools()?;
+        ended.map(|_| ())
+    }
+
+    /// The updates of a turn so far.
+    pub(super) fn updates(&self, turn: &Turn) -> Vec<&Update> {
+        let updates = self.client.updates.get(turn.updates..).unwrap_or_default();
+        updates.iter().filter(|update| update.session == turn.session).collect()
+    }
+
+    /// The agent's requests for permission in a turn so far.
+    pub(super) fn permissions(&self, turn: &Turn) -> Vec<&Value> {
+        self.calls(turn, "session/request_permission")
+    }
+
+    /// The parameters of the agent's requests of a method in a turn so far.
+    pub(super) fn calls(&self, turn: &Turn, method: &str) -> Vec<&Value> {
+        let calls = self.client.calls.get(turn.calls..).unwrap_or_default();
+        calls.iter().filter(|call| call.method == method).map(|call| &call.params).collect()
+    }
+
+    /// Ends the check with `NotExercised` if the agent has not asked for permission in a turn.
+    pub(super) fn needs_permission(&self, turn: &Turn) -> Result<(), Trouble> {
+        if self.permissions(turn).is_empty() {
+            return Err(Trouble::NotExercised("the agent does not ask for permission".to_owned()));
+        }
+        Ok(())
+    }
+
+    /// The text of a turn so far, without white space.
+    pub(super) fn text(&self, turn: &Turn) -> String {
+        let chunks = self.updates(turn).into_iter().filter(|update| update.kind() == "agent_message_chunk");
+        chunks.map(|update| plain(update.text())).collect()
+    }
+
+    /// Waits a little for late text after the end of a turn. Returns whether the text contains `wanted`.
+    pub(super) async fn has_text(&mut self, turn: &Turn, wanted: &str) -> bool {
+        if !self.text(turn).contains(&plain(wanted)) {
+            self.read_for(LATE).await;
+        }
+        self.text(turn).contains(&plain(wanted))
+    }
+
+    /// Waits until the client has a state, or the turn has ended, up to the limit of a turn. Returns whether it has.
+    pub(super) async fn turn_until(&mut self, turn: &Turn, is_so: impl Fn(&Self) -> bool) -> bool {
+        self.until_within(turn, self.turn_limit(), is_so).await
+    }
+
+    /// Like [`turn_until`](Self::turn_until), with a limit.
+    pub(super) async fn until_within(&mut self, turn: &Turn, limit: Duration, is_so: impl Fn(&Self) -> bool) -> bool {
+        let deadline = Instant::now() + limit;
+        let is_done = |agent: &Self| is_so(agent) || agent.other_ids().any(|id| *id == turn.id);
+        let _ = self.read_until(deadline, is_done).await;
+        is_so(self)
+    }
+
+    /// Sends `session/cancel`.
+    pub(super) async fn cancel(&mut self, turn: &Turn) {
+        self.notify("session/cancel", &json!({ "sessionId": turn.session })).await;
+    }
+
+    /// Carries out a turn in which the model fails once, and a further one. An agent that waits long before it repeats
+    /// its request is told from one that does not answer by `session/cancel`.
+    /// The further turn has the text `next`.
+    pub(super) async fn survives(
+        &mut self,
+        session: &Session,
+        script: Script,
+        after: &str,
+        next: &str,
+    ) -> Result<(), Trouble> {
+        let turn = self.play(session, script).await?;
+        match self.ended(&turn).await {
+            Ok(_) => self.goes_on(session, after, next).await,
+            Err(Trouble::Silent(text)) => {
+                self.cancel(&turn).await;
+                match self.answer(&turn.id).await {
+                    Ok(_) => Err(Trouble::NotExercised("the agent waits long before it repeats a request".to_owned())),
+                    Err(_) => Err(Trouble::Silent(format!("{text} after {after}"))),
+                }
+            }
+            Err(Trouble::Fail(text)) => Err(Trouble::Fail(format!("{text} after {after}"))),
+            Err(other) => Err(other),
+        }
+    }
+
+    /// Checks that a further turn in the same session works.
+    async fn goes_on(&mut self, session: &Session, after: &str, next: &str) -> Result<(), Trouble> {
+        let turn = self.play(session, Script::new(vec![Step::say(next)])).await?;
+        let add = |text: String| format!("{text}, in the turn after {after}");
+        match self.stop_reason(&turn).await {
+            Ok(_) if self.has_text(&turn, next).await => Ok(()),
+            Ok(_) => Err(Trouble::Fail(format!("does not send the text of the model in the turn after {after}"))),
+            Err(Trouble::Fail(text)) => Err(Trouble::Fail(add(text))),
+            Err(Trouble::Silent(text)) => Err(Trouble::Silent(add(text))),
+            Err(Trouble::NotExercised(_)) => {
+                Err(Trouble::Fail(format!("sends the model no request in the turn after {after}")))
+            }
+        }
+    }
+}
+
+/// A text without white space: agents may wrap lines and trim texts.
+pub(super) fn plain(text: &str) -> String {
+    text.chars().filter(|c| !c.is_whitespace()).collect()
+}

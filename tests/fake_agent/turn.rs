@@ -1,0 +1,323 @@
+//! An agent that carries out turns with a model: `turns BREAKS EXCHANGE`. `BREAKS` names its deviations, separated by
+//! `;`, each as `NAME` or `NAME@EVENT`; an exchange replaces messages, as [`replaced`](super::replaced) describes.
+
+use std::collections::BTreeMap;
+use std::io::{self, BufRead};
+use std::process::{Command, exit};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::replaced::{Exchange, Writer};
+use super::turn_model::{self, Answer};
+
+/// What all turns share.
+struct Agent {
+    breaks: Vec<String>,
+    exchange: Exchange,
+    client: Mutex<Value>,
+    sessions: Mutex<BTreeMap<String, Session>>,
+    /// Those who wait for responses of the client, by the id of the request.
+    waiting: Mutex<BTreeMap<u64, Sender<Value>>>,
+    next: AtomicU64,
+}
+
+struct Session {
+    cwd: String,
+    history: Vec<Value>,
+    is_cancelled: bool,
+    has_failed: bool,
+}
+
+pub(super) fn run(breaks: &str, exchange: &str) {
+    let agent = Arc::new(Agent {
+        breaks: breaks.split(';').map(str::to_owned).collect(),
+        exchange: Exchange::parse(exchange),
+        client: Mutex::default(),
+        sessions: Mutex::default(),
+        waiting: Mutex::default(),
+        next: AtomicU64::new(100),
+    });
+    for line in io::stdin().lock().lines() {
+        let Ok(line) = line else { break };
+        let message: Value = serde_json::from_str(&line).unwrap_or_default();
+        let (id, params) = (message["id"].clone(), message["params"].clone());
+        let reply =
+            |result: Value| super::played::write(&json!({ "jsonrpc": "2.0", "id": id, "result": result }).to_string());
+        match message["method"].as_str() {
+            None => {
+                let waiting = id.as_u64().and_then(|id| agent.waiting.lock().unwrap().remove(&id));
+                waiting.map(|waiting| waiting.send(message));
+            }
+            Some("initialize") => {
+                *agent.client.lock().unwrap() = params["clientCapabilities"].clone();
+                reply(json!({
+                    "protocolVersion": 1, "authMethods": [], "agentInfo": { "name": "fake-agent", "version": "1.0.0" },
+                    "agentCapabilities": { "promptCapabilities": { "image": true, "embeddedContext": true } },
+                }));
+            }
+            Some("session/new") => reply(json!({ "sessionId": agent.open(&params) })),
+            Some("session/prompt") => {
+                let session = params["sessionId"].as_str().unwrap();
+                agent.with(session, |session| session.is_cancelled = false);
+                let agent = Arc::clone(&agent);
+                thread::spawn(move || Turn::new(&agent, &params, id).run(&params));
+            }
+            Some("session/cancel") => {
+                let mut sessions = agent.sessions.lock().unwrap();
+                let session = params["sessionId"].as_str().and_then(|id| sessions.get_mut(id));
+                session.map(|session| session.is_cancelled = true);
+            }
+            Some(_) if !id.is_null() => {
+                let error = json!({ "code": -32601, "message": "Method not found" });
+                super::played::write(&json!({ "jsonrpc": "2.0", "id": id, "error": error }).to_string());
+            }
+            Some(_) => {}
+        }
+    }
+}
+
+impl Agent {
+    fn open(&self, params: &Value) -> String {
+        let mut sessions = self.sessions.lock().unwrap();
+        let id = format!("session-{}", sessions.len());
+        let cwd = params["cwd"].as_str().unwrap().to_owned();
+        sessions.insert(id.clone(), Session { cwd, history: Vec::new(), is_cancelled: false, has_failed: false });
+        id
+    }
+
+    fn with<T>(&self, session: &str, then: impl FnOnce(&mut Session) -> T) -> T {
+        then(self.sessions.lock().unwrap().get_mut(session).unwrap())
+    }
+}
+
+/// A turn that is being carried out.
+struct Turn<'a> {
+    agent: &'a Agent,
+    session: String,
+    id: Value,
+    out: Writer<'a>,
+}
+
+/// How a turn ends: with a stop reason, or an error.
+type End = Result<&'static str, &'static str>;
+
+impl<'a> Turn<'a> {
+    fn new(agent: &'a Agent, params: &Value, id: Value) -> Self {
+        let session = params["sessionId"].as_str().unwrap().to_owned();
+        let out = Writer::new(&agent.exchange, &session);
+        Self { agent, session, id, out }
+    }
+
+    fn is_broken(&self, name: &str) -> bool {
+        let here = format!("{name}@{}", self.out.event);
+        self.agent.breaks.iter().any(|known| *known == name || *known == here)
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.agent.with(&self.session, |session| session.is_cancelled) && !self.is_broken("ignores-cancel")
+    }
+
+    fn run(mut self, params: &Value) {
+        let prompt = self.prompt(params);
+        self.agent.with(&self.session, |session| session.history.push(json!({ "role": "user", "content": prompt })));
+        let end = loop {
+            if let Some(end) = self.step() {
+                break end;
+            }
+        };
+        if self.is_cancelled() {
+            self.out.cancelled();
+        }
+        if self.is_broken("exits") {
+            exit(7);
+        }
+        if self.is_broken("no-response") {
+            return;
+        }
+        let id = &self.id;
+        let response = match end {
+            Ok(reason) => json!({ "jsonrpc": "2.0", "id": id, "result": { "stopReason": reason } }),
+            Err(text) => json!({ "jsonrpc": "2.0", "id": id, "error": { "code": -32603, "message": text } }),
+        };
+        self.out.send(response);
+    }
+
+    /// The content for the model.
+    fn prompt(&self, params: &Value) -> Vec<Value> {
+        let text = |text: &Value| json!({ "type": "text", "text": text });
+        let blocks = params["prompt"].as_array().unwrap().iter();
+        let content = blocks.filter_map(|block| match block["type"].as_str()? {
+            "text" if self.is_broken("truncates") => {
+                Some(text(&block["text"].as_str()?.chars().take(100_000).collect::<String>().into()))
+            }
+            "text" => Some(text(&block["text"])),
+            "image" if !self.is_broken("drops-image") => {
+                Some(json!({ "type": "image_url", "image_url": { "url": block["data"] } }))
+            }
+            "resource" if !self.is_broken("drops-resource") => Some(text(&block["resource"]["text"])),
+            "resource_link" => Some(text(&block["uri"])),
+            _ => None,
+        });
+        content.collect()
+    }
+
+    /// Sends the conversation to the model, and carries out what it answers. `None` goes on.
+    fn step(&mut self) -> Option<End> {
+        let history = if self.is_broken("mixes-sessions") {
+            // The prompts of all sessions, the own one last.
+            let sessions = self.agent.sessions.lock().unwrap();
+            let others = sessions.iter().filter(|(id, _)| **id != self.session);
+            let own = sessions[&self.session].history.clone();
+            others.flat_map(|(_, session)| session.history.clone()).chain(own).collect()
+        } else {
+            self.agent.with(&self.session, |session| session.history.clone())
+        };
+        if self.agent.with(&self.session, |session| session.has_failed) {
+            return Some(Err("The session has failed"));
+        }
+        let mut text = String::new();
+        let answer = turn_model::ask(&history, &mut |event, chunk| {
+            if !event.is_empty() {
+                self.out.event = event.to_owned();
+            }
+            if !chunk.is_empty() {
+                text += chunk;
+                let content = json!({ "type": "text", "text": chunk });
+                self.out.update(json!({ "sessionUpdate": "agent_message_chunk", "content": content }));
+            }
+            !self.is_cancelled()
+        });
+        let remember =
+            |agent: &Agent, message: Value| agent.with(&self.session, |session| session.history.push(message));
+        match answer {
+            Answer::Cancelled => Some(Ok("cancelled")),
+            Answer::Text(reason) => {
+                remember(self.agent, json!({ "role": "assistant", "content": text }));
+                Some(Ok(reason))
+            }
+            Answer::Failed => {
+                let is_dead = self.is_broken("dies");
+                self.agent.with(&self.session, |session| session.has_failed = is_dead);
+                Some(Err("The model failed"))
+            }
+            Answer::Calls(calls) => {
+                remember(self.agent, json!({ "role": "assistant", "content": null, "tool_calls": calls }));
+                for call in &calls {
+                    let Some(result) = self.call(call) else { return Some(Ok("cancelled")) };
+                    if !self.is_broken("drops-result") {
+                        let message = json!({ "role": "tool", "tool_call_id": call["id"], "content": result });
+                        self.agent.with(&self.session, |session| session.history.push(message));
+                    }
+                }
+                None
+            }
+        }
+    }
+
+    /// Runs a tool. Returns its result for the model; `None` if the turn was cancelled.
+    fn call(&mut self, call: &Value) -> Option<String> {
+        let name = call["function"]["name"].as_str().unwrap();
+        let arguments: Value = serde_json::from_str(call["function"]["arguments"].as_str().unwrap()).unwrap();
+        let kind = match name {
+            "read" => "read",
+            "write" => "edit",
+            _ => "execute",
+        };
+        if !self.is_broken("unreported") {
+            self.out.update(json!({
+                "sessionUpdate": "tool_call", "toolCallId": call["id"], "title": name, "kind": kind, "status": "pending",
+            }));
+        }
+        if self.is_broken("runs-at-once") {
+            self.execute(name, &arguments);
+        }
+        if name != "read" && !self.is_allowed(call)? {
+            self.status(call, "failed");
+            return Some("The tool was rejected".to_owned());
+        }
+        self.status(call, "in_progress");
+        let result = self.execute(name, &arguments);
+        self.status(call, "completed");
+        Some(result)
+    }
+
+    fn status(&mut self, call: &Value, status: &str) {
+        if !self.is_broken("unreported") {
+            let id = &call["id"];
+            self.out.update(json!({ "sessionUpdate": "tool_call_update", "toolCallId": id, "status": status }));
+        }
+    }
+
+    fn is_allowed(&mut self, call: &Value) -> Option<bool> {
+        let option = |id: &str, kind: &str| json!({ "optionId": id, "name": id, "kind": kind });
+        let params = json!({
+            "sessionId": self.session, "toolCall": { "toolCallId": call["id"] },
+            "options": [option("allow", "allow_once"), option("reject", "reject_once")],
+        });
+        let answer = self.request("session/request_permission", params);
+        if self.is_cancelled() {
+            if self.is_broken("runs-cancelled") {
+                let arguments = serde_json::from_str(call["function"]["arguments"].as_str().unwrap()).unwrap();
+                self.execute("shell", &arguments);
+            }
+            return None;
+        }
+        let chosen = answer["result"]["outcome"]["optionId"].as_str().unwrap_or("reject").to_owned();
+        self.out.chosen(&chosen);
+        Some(chosen == "allow")
+    }
+
+    /// Sends a request to the client, and waits for its response.
+    fn request(&mut self, method: &str, params: Value) -> Value {
+        let id = self.agent.next.fetch_add(1, Ordering::Relaxed);
+        let (sender, receiver): (_, Receiver<Value>) = channel();
+        self.agent.waiting.lock().unwrap().insert(id, sender);
+        self.out.send(json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
+        receiver.recv_timeout(Duration::from_secs(60)).unwrap_or_default()
+    }
+
+    fn execute(&mut self, name: &str, arguments: &Value) -> String {
+        let (cwd, session) = (self.agent.with(&self.session, |session| session.cwd.clone()), self.session.clone());
+        let client = self.agent.client.lock().unwrap().clone();
+        let path = arguments["path"].as_str().unwrap_or_default();
+        match name {
+            "read" if client["fs"]["readTextFile"] == true => {
+                let answer = self.request("fs/read_text_file", json!({ "sessionId": session, "path": path }));
+                if self.is_broken("reads-saved") {
+                    return std::fs::read_to_string(path).unwrap();
+                }
+                answer["result"]["content"].as_str().unwrap_or("There is no such file").to_owned()
+            }
+            "read" => std::fs::read_to_string(path).unwrap_or_default(),
+            "write" if client["fs"]["writeTextFile"] == true => {
+                let params = json!({ "sessionId": session, "path": path, "content": arguments["content"] });
+                self.request("fs/write_text_file", params).to_string()
+            }
+            "write" => format!("{:?}", std::fs::write(path, arguments["content"].as_str().unwrap())),
+            _ if client["terminal"] == true => {
+                let command =
+                    json!({ "sessionId": session, "command": "sh", "args": ["-c", arguments["command"]], "cwd": cwd });
+                let created = self.request("terminal/create", command);
+                let id = created["result"]["terminalId"].clone();
+                let of = json!({ "sessionId": session, "terminalId": id });
+                self.request("terminal/wait_for_exit", of.clone());
+                let output = self.request("terminal/output", of.clone());
+                if !self.is_broken("keeps-terminals") {
+                    self.request("terminal/release", of);
+                }
+                output["result"]["output"].as_str().unwrap_or_default().to_owned()
+            }
+            _ => {
+                let directory = if self.is_broken("elsewhere") { "/" } else { &cwd };
+                let command = arguments["command"].as_str().unwrap();
+                let output = Command::new("sh").args(["-c", command]).current_dir(directory).output().unwrap();
+                format!("{}{}", String::from_utf8_lossy(&output.stdout), output.status)
+            }
+        }
+    }
+}
