@@ -151,7 +151,7 @@ fn render(
     name: &str,
     ui: &Ui,
 ) -> Result<String, Failure> {
-    let examinee = || {
+    let agent = || {
         let directory = env::current_dir().unwrap_or_default();
         let file = report::file_of_command(args.command.iter().map(Path::new), &directory);
         Examinee::of_outcome(name, &file, outcome, examination)
@@ -160,8 +160,8 @@ fn render(
         Document::new("probe", Probe { outcome, examination }).to_text()
     } else {
         match args.format {
-            Format::Junit => report::junit_by_level(&examinee()).map_err(unrendered)?,
-            Format::Sarif => report::examination_sarif(&[examinee()]),
+            Format::Junit => report::junit_by_level(&agent()).map_err(|error| unrendered(&error))?,
+            Format::Sarif => report::examination_sarif(&[agent()]),
             Format::Human | Format::Json => {
                 let examined = examination.map(|examination| report::examination(examination, ui.look()));
                 report::outcome(outcome, name, ui.look()) + &examined.unwrap_or_default()
@@ -171,7 +171,7 @@ fn render(
 }
 
 /// The failure if a document could not be rendered.
-pub(super) fn unrendered(error: std::io::Error) -> Failure {
+pub(super) fn unrendered(error: &std::io::Error) -> Failure {
     Failure::unable(format!("cannot write the result: {error}"))
 }
 

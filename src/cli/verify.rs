@@ -153,7 +153,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         report::verify_document(&rows, duration).to_text()
     } else {
         match (args.format, &nothing) {
-            (Format::Junit, _) => report::junit_by_agent(&examinees()).map_err(unrendered)?,
+            (Format::Junit, _) => report::junit_by_agent(&examinees()).map_err(|error| unrendered(&error))?,
             (Format::Sarif, _) => report::examination_sarif(&examinees()),
             (_, Some(nothing)) => report::nothing_to_verify(nothing),
             (Format::Markdown, None) => report::verify_markdown(&rows, duration),

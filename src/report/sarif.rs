@@ -10,11 +10,12 @@ use acp_registry_gate::finding::{Finding, Level};
 
 pub(super) fn render(report: &Report<'_>) -> String {
     let results = report.checked.findings.iter().map(|finding| result(finding, report.prefix));
-    log(RULES.iter().map(|rule| descriptor(rule)).collect(), results.collect())
+    let rules: Vec<Value> = RULES.iter().map(|rule| descriptor(rule)).collect();
+    log(&rules, &results.collect::<Vec<_>>())
 }
 
 /// The log of a run with these rules and results.
-pub(super) fn log(rules: Vec<Value>, results: Vec<Value>) -> String {
+pub(super) fn log(rules: &[Value], results: &[Value]) -> String {
     acp_registry_core::json::to_string(&json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",

@@ -24,8 +24,7 @@ pub fn sarif(examinees: &[Examinee<'_>]) -> String {
         let checks = examinee.record.iter().flat_map(|record| &record.checks).filter_map(problem);
         handshake.into_iter().chain(checks).map(|problem| result(examinee, &rules, &problem)).collect::<Vec<_>>()
     });
-    let results = results.collect();
-    log(rules, results)
+    log(&rules, &results.collect::<Vec<_>>())
 }
 
 /// The rules of the handshake, and the checks.

@@ -42,7 +42,7 @@ impl Compared {
         let earlier = |check: &CheckRecord| before?.checks.iter().find(|earlier| earlier.id == check.id);
         let changes = after.checks.iter().filter_map(|check| {
             let before = earlier(check)?.verdict;
-            let message = check.message.as_deref().map(|text| shortened(text));
+            let message = check.message.as_deref().map(shortened);
             let id = printable(&check.id).into_owned();
             (before != check.verdict).then_some(CheckChange { check: id, before, after: check.verdict, message })
         });
