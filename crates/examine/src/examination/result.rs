@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
-use serde_json::json;
 
 use super::check::{Check, Force};
 use super::level::Level;
@@ -149,8 +148,7 @@ impl Serialize for Examination {
         let mut document = serializer.serialize_struct("Examination", 6)?;
         document.serialize_field("level", &self.level)?;
         document.serialize_field("reached", &self.reached)?;
-        // No current check needs a model.
-        document.serialize_field("model", &json!(null))?;
+        document.serialize_field("model", &self.level.has_model().then_some("scripted"))?;
         document.serialize_field("network", if self.has_network { "shared" } else { "none" })?;
         document.serialize_field("checks", &self.checks)?;
         document.serialize_field("summary", &self.summary())?;

@@ -7,15 +7,14 @@ use std::sync::Arc;
 use acp_registry_core::sys::process::Launch;
 use acp_registry_protocol::handshake::Options;
 
-use super::level::Level;
 use super::plan::{Plan, Recipe};
 use super::session::Access;
 use crate::model::Model;
 
 /// Starts the model if checks of the plan need it. If that fails, no session is opened, for this reason.
 pub(super) async fn access(plan: &Plan, launch: &Launch) -> Access {
-    let mut access = Access::new(plan.recipe.auth.clone());
-    if plan.level >= Level::Sessions {
+    let mut access = Access::new(&plan.recipe);
+    if plan.level.has_model() {
         match listener(launch).await.and_then(Model::start) {
             Ok(model) => access.model = Some(Arc::new(model)),
             Err(error) => access.closed = Some(format!("the scripted model cannot be served: {error}")),

@@ -10,6 +10,7 @@ use tokio::time::Instant;
 
 use super::agent::{Agent, Trouble, silent};
 use super::messages::{Answer, RpcError};
+use super::plan::Recipe;
 use super::server::McpServer;
 use crate::mcp::Record;
 use crate::model::Model;
@@ -36,6 +37,8 @@ pub(super) struct Access {
     pub(super) model: Option<Arc<Model>>,
     /// The authentication method to use before the first session.
     pub(super) sign_in: Option<String>,
+    /// The mode in which turns are carried out, if it is not the default one.
+    pub(super) mode: Option<String>,
     /// Why the agent opens no session.
     pub(super) closed: Option<String>,
     /// Why no turn ends, if one was tried in vain.
@@ -49,9 +52,9 @@ pub(super) struct Access {
 }
 
 impl Access {
-    /// For the first instance, with the authentication method of its recipe.
-    pub(super) fn new(sign_in: Option<String>) -> Self {
-        Self { sign_in, ..Self::default() }
+    /// For the first instance, as the recipe of the agent wants it.
+    pub(super) fn new(recipe: &Recipe) -> Self {
+        Self { sign_in: recipe.auth.clone(), mode: recipe.mode.clone(), ..Self::default() }
     }
 
     /// What applies to a new instance too.

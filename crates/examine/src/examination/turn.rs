@@ -80,6 +80,10 @@ impl Agent {
         let play = model.play(script);
         let text = json!({ "type": "text", "text": format!("Examination {}. Please go on. {text}", play.marker()) });
         let prompt: Vec<Value> = [text].into_iter().chain(blocks.iter().cloned()).collect();
+        if let Some(mode) = self.access.mode.clone() {
+            // An agent that refuses stays in its default mode.
+            let _ = self.ask("session/set_mode", &json!({ "sessionId": session.id, "modeId": mode })).await?;
+        }
         let (updates, calls) = (self.client.updates.len(), self.client.calls.len());
         let id = self.begin_prompt(&session.id, &json!(prompt)).await;
         Ok(Turn { play, session: session.id.clone(), id, updates, calls })
