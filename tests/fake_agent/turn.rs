@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::mcp::Server;
 use super::replaced::{Exchange, Writer};
 use super::turn_model::{self, Answer};
 
@@ -29,6 +30,8 @@ struct Agent {
 struct Session {
     cwd: String,
     history: Vec<Value>,
+    /// The MCP server, and the names of its tools.
+    server: Option<(Server, Vec<String>)>,
     is_cancelled: bool,
     has_failed: bool,
 }
@@ -86,7 +89,13 @@ impl Agent {
         let mut sessions = self.sessions.lock().unwrap();
         let id = format!("session-{}", sessions.len());
         let cwd = params["cwd"].as_str().unwrap().to_owned();
-        sessions.insert(id.clone(), Session { cwd, history: Vec::new(), is_cancelled: false, has_failed: false });
+        let server = params["mcpServers"].get(0).map(|server| {
+            let mut server = Server::start(server, &super::mcp::env_of(server));
+            let tools = server.connect();
+            (server, tools)
+        });
+        let session = Session { cwd, history: Vec::new(), server, is_cancelled: false, has_failed: false };
+        sessions.insert(id.clone(), session);
         id
     }
 
@@ -181,7 +190,9 @@ impl<'a> Turn<'a> {
             return Some(Err("The session has failed"));
         }
         let mut text = String::new();
-        let answer = turn_model::ask(&history, &mut |event, chunk| {
+        let tools = |session: &mut Session| session.server.as_ref().map(|(_, tools)| tools.clone()).unwrap_or_default();
+        let more = self.agent.with(&self.session, tools);
+        let answer = turn_model::ask(&history, &more, &mut |event, chunk| {
             if !event.is_empty() {
                 self.out.event = event.to_owned();
             }
@@ -298,6 +309,12 @@ impl<'a> Turn<'a> {
                 let params = json!({ "sessionId": session, "path": path, "content": arguments["content"] });
                 self.request("fs/write_text_file", params).to_string()
             }
+            "acp_registry_echo" if self.is_broken("makes-up-results") => "made up".to_owned(),
+            "acp_registry_echo" => self.agent.with(&session, |session| {
+                let (server, _) = session.server.as_mut().unwrap();
+                let result = server.ask("tools/call", &json!({ "name": name, "arguments": arguments }));
+                result["content"][0]["text"].as_str().unwrap().to_owned()
+            }),
             "write" => format!("{:?}", std::fs::write(path, arguments["content"].as_str().unwrap())),
             _ if client["terminal"] == true => {
                 let command =

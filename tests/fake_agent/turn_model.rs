@@ -19,12 +19,12 @@ pub(super) enum Answer {
 /// How often a silent connection is interrupted to see whether the turn was cancelled.
 const TICK: Duration = Duration::from_millis(20);
 
-/// Sends a conversation to the model. `tell` is called with each event (empty if it is the same) and each piece of text,
+/// Sends a conversation to the model, which is offered the agent's own tools and those named `more`. `tell` is called with each event (empty if it is the same) and each piece of text,
 /// and now and then without any; it returns whether to go on.
-pub(super) fn ask(history: &[Value], tell: &mut dyn FnMut(&str, &str) -> bool) -> Answer {
+pub(super) fn ask(history: &[Value], more: &[String], tell: &mut dyn FnMut(&str, &str) -> bool) -> Answer {
     let base = std::env::var("OPENAI_BASE_URL").unwrap();
     let address = base.strip_prefix("http://").unwrap().trim_end_matches("/v1");
-    let body = json!({ "model": "m", "stream": true, "messages": history, "tools": tools() }).to_string();
+    let body = json!({ "model": "m", "stream": true, "messages": history, "tools": tools(more) }).to_string();
     let mut socket = TcpStream::connect(address).unwrap();
     let head =
         format!("POST /v1/chat/completions HTTP/1.1\r\nhost: {address}\r\ncontent-length: {}\r\n\r\n", body.len());
@@ -104,17 +104,18 @@ fn line(lines: &mut BufReader<TcpStream>, tell: &mut dyn FnMut(&str, &str) -> bo
 
 /// The name of the file that a call is about, without its extension.
 fn stem(arguments: &Value) -> String {
-    let text = arguments["path"].as_str().or(arguments["command"].as_str()).unwrap_or_default();
+    let text = ["path", "command", "text"].iter().find_map(|name| arguments[name].as_str()).unwrap_or_default();
     let name = text.trim_end_matches('\'').rsplit(['/', ' ']).next().unwrap_or_default();
     name.trim_end_matches(".txt").to_owned()
 }
 
-fn tools() -> Value {
+fn tools(more: &[String]) -> Value {
     let tool = |name: &str, members: &[&str]| {
         let properties: serde_json::Map<_, _> =
             members.iter().map(|name| ((*name).to_owned(), json!({ "type": "string" }))).collect();
         let parameters = json!({ "type": "object", "required": members, "properties": properties });
         json!({ "type": "function", "function": { "name": name, "parameters": parameters } })
     };
-    json!([tool("shell", &["command"]), tool("read", &["path"]), tool("write", &["path", "content"])])
+    let own = [tool("shell", &["command"]), tool("read", &["path"]), tool("write", &["path", "content"])];
+    own.into_iter().chain(more.iter().map(|name| tool(name, &["text"]))).collect()
 }

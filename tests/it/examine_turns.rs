@@ -69,6 +69,12 @@ const BREAKS: &[(&str, &str, &str)] = &[
     ("embedded-context", "drops-resource", "does not pass the text of a resource"),
     ("embedded-context", "exits@sends Embedded", "ends (exit code 7)"),
     ("file-reads", "reads-saved", "which gets `acp-registry-saved"),
+    (
+        "mcp-tools",
+        "drops-result@calls acp_registry_echo Echo/allow",
+        "does not pass the result of an MCP server's tool to the model",
+    ),
+    ("mcp-tools", "makes-up-results", "does not call a tool of an MCP server"),
     ("images", "drops-image", "does not pass an image to the model"),
     ("images", "exits@sends Image", "ends (exit code 7)"),
     ("long-answer", "exits@sends Answer", "ends (exit code 7)"),

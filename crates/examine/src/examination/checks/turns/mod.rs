@@ -10,6 +10,7 @@ mod file_writes;
 mod images;
 mod long_answer;
 mod long_prompt;
+mod mcp_tools;
 mod model_breaks_off;
 mod model_error;
 mod model_rate_limit;
@@ -39,6 +40,7 @@ pub(super) static CHECKS: &[&Check] = &[
     &images::CHECK,
     &long_answer::CHECK,
     &long_prompt::CHECK,
+    &mcp_tools::CHECK,
     &model_breaks_off::CHECK,
     &model_error::CHECK,
     &model_rate_limit::CHECK,
