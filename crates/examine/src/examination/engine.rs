@@ -158,8 +158,8 @@ impl Engine {
         let patience = if self.has_answered { self.again } else { self.patience };
         let may_differ = first.was_used || (is_silent && patience > self.patience);
         let result = if is_failure && may_differ {
-            // What fails no agent is repeated in another session of the same instance, because many agents start slowly.
-            let in_place = setup.has_model() && !is_silent && check.force != Force::Must;
+            // A turn that fails no agent is repeated in another session only, because many agents start slowly.
+            let in_place = check.level == Level::Turns && !is_silent && check.force != Force::Must;
             if !in_place {
                 self.rest().await;
             }

@@ -144,7 +144,7 @@ fn call(tool: &Tool, arguments: Value) -> Call {
 fn parameter<'a>(tool: &'a Tool, names: &[&str]) -> Option<(&'a str, &'a Value)> {
     let members = tool.schema.as_ref()?.get("properties")?.as_object()?;
     let find = |name: &&str| members.iter().find(|(known, _)| plain(known) == **name);
-    names.iter().find_map(|name| find(name)).map(|(name, schema)| (name.as_str(), schema))
+    names.iter().find_map(find).map(|(name, schema)| (name.as_str(), schema))
 }
 
 /// For a tool that has a parameter for what it does: the value for this.
@@ -209,12 +209,12 @@ pub(super) fn patch_text(path: &str, before: Option<&str>, text: &str) -> String
 
 fn patch(tools: &[Tool], path: &str, before: Option<&str>, text: &str) -> Option<Call> {
     let tool = tools.iter().find(|tool| plain(&tool.name).contains("applypatch"))?;
-    let patch = json!(patch_text(path, before, text));
+    let input = json!(patch_text(path, before, text));
     match &tool.schema {
-        None => Some(call(tool, patch)),
+        None => Some(call(tool, input)),
         Some(schema) => {
             let (name, _) = parameter(tool, PATCHES)?;
-            Some(call(tool, filled(schema, Map::from_iter([(name.to_owned(), patch)]))))
+            Some(call(tool, filled(schema, Map::from_iter([(name.to_owned(), input)]))))
         }
     }
 }

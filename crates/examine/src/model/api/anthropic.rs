@@ -76,7 +76,7 @@ fn reason(stop: Stop) -> &'static str {
     }
 }
 
-fn envelope(model: &str, serial: u64, content: Vec<Value>, stop: Option<Stop>) -> Value {
+fn envelope(model: &str, serial: u64, content: &[Value], stop: Option<Stop>) -> Value {
     json!({
         "id": format!("msg_{serial:08}"), "type": "message", "role": "assistant", "model": model, "content": content,
         "stop_reason": stop.map(reason), "stop_sequence": null,
@@ -96,7 +96,7 @@ pub(super) fn whole(model: &str, message: &Message, serial: u64) -> Value {
         let id = id_of(serial, index + 1);
         content.push(json!({ "type": "tool_use", "id": id, "name": call.name, "input": call.arguments }));
     }
-    envelope(model, serial, content, Some(message.stop))
+    envelope(model, serial, &content, Some(message.stop))
 }
 
 pub(super) fn error(status: u16, text: &str) -> Value {
@@ -145,7 +145,7 @@ impl Events {
 
 impl Writer for Events {
     fn open(&mut self) -> String {
-        let message = envelope(&self.model, self.serial, Vec::new(), None);
+        let message = envelope(&self.model, self.serial, &[], None);
         named(&json!({ "type": "message_start", "message": message }))
     }
 

@@ -19,9 +19,9 @@ use super::reply::{Call, Message, Stop};
 pub enum Api {
     /// Anthropic Messages.
     Anthropic,
-    /// OpenAI Chat Completions.
+    /// `OpenAI` Chat Completions.
     Chat,
-    /// OpenAI Responses.
+    /// `OpenAI` Responses.
     Responses,
     /// Gemini `generateContent`.
     Gemini,
