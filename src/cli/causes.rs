@@ -114,7 +114,7 @@ impl From<session::Error> for Failure {
             }
             Error::OtherPlatform { .. } => Self::usage(message).code(Code::UnsupportedPlatform),
             Error::Damaged { id, .. } => {
-                Self::unable(message).code(Code::Damaged).remedy(Some(&Action::Repair(id.to_string()).into()))
+                Self::unable(message).code(Code::Damaged).remedy(Some(&Action::Repair(id.clone()).into()))
             }
             Error::LostInterpreter { id, name } => {
                 Self::unable(message).help(format!("install {name}, then run `acp-registry install {id}`"))

@@ -289,7 +289,7 @@ impl<'a> Turn<'a> {
         let (sender, receiver): (_, Receiver<Value>) = channel();
         self.agent.waiting.lock().unwrap().insert(id, sender);
         self.out.send(json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
-        receiver.recv_timeout(Duration::from_secs(60)).unwrap_or_default()
+        receiver.recv_timeout(Duration::from_mins(1)).unwrap_or_default()
     }
 
     fn execute(&mut self, name: &str, arguments: &Value) -> String {

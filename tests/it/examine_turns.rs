@@ -171,11 +171,9 @@ fn exchanges() -> Vec<(&'static str, String, &'static str)> {
         ("token-limit", error("reaches its limit"), "with error -32603"),
         (
             "tool-calls",
-            format!(
-                "model calls shell reported\nclient {{\"id\":9,\"result\":{{\"outcome\":{{\"optionId\":\"allow\"}}}}}}\n\
-                agent {{\"method\":\"session/update\",\"params\":{{\"update\":{{\"sessionUpdate\":\"tool_call_update\"}}}}}}\n\
-                agent {{\"method\":\"session/update\",\"params\":{{\"update\":{{\"sessionUpdate\":\"tool_call_update\",\"status\":\"pending\"}}}}}}"
-            ),
+            "model calls shell reported\nclient {\"id\":9,\"result\":{\"outcome\":{\"optionId\":\"allow\"}}}\n\
+                agent {\"method\":\"session/update\",\"params\":{\"update\":{\"sessionUpdate\":\"tool_call_update\"}}}\n\
+                agent {\"method\":\"session/update\",\"params\":{\"update\":{\"sessionUpdate\":\"tool_call_update\",\"status\":\"pending\"}}}".to_string(),
             "with the status `pending` at the end of the turn",
         ),
     ]

@@ -119,7 +119,7 @@ impl fmt::Display for Action {
             | Self::TargetDirectory
             | Self::WriteLock(_) => Ok(()),
             Self::AllowEndpoint => f.write_str("allow its host"),
-            Self::AllowHost(None) => f.write_str("allow it"),
+            Self::AllowHost(None) | Self::TrustRoot => f.write_str("allow it"),
             Self::AllowHost(Some(host)) => write!(f, "allow the host {}", quote(host)),
             Self::AllowScripts { id, forbidden_by, is_variable: true } => {
                 write!(f, "unset {}, then install {} again", quote(forbidden_by), quote(id))
@@ -151,7 +151,6 @@ impl fmt::Display for Action {
             Self::Sandbox => f.write_str("the sandbox"),
             Self::SignIn => f.write_str("signing in"),
             Self::Target => f.write_str("the target"),
-            Self::TrustRoot => f.write_str("allow it"),
             Self::Uninstall(id) => write!(f, "uninstall {}", quote(id)),
             Self::Uninstalling => f.write_str("uninstalling it"),
             Self::Verify(id) => write!(f, "verifying {}", quote(id)),
@@ -178,6 +177,7 @@ impl Remedy {
     }
 
     /// The actions.
+    #[must_use]
     pub fn actions(&self) -> impl DoubleEndedIterator<Item = &Action> {
         self.0.iter().filter_map(|part| if let Part::Action(action) = part { Some(action) } else { None })
     }
