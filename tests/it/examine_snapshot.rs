@@ -34,7 +34,7 @@ fn without_an_examination_a_row_has_no_member_for_it() {
     let verify = Verify::new();
     verify.npx("good", &["ok"]).npx("silent", &["silent"]);
     verify.json(&["--timeout", "1", "--out", "c.json"]);
-    assert!(!verify.env.read("c.json").contains("examin"));
+    assert!(!verify.env.read("c.json").contains("examination"));
     snapshot(&verify);
 }
 

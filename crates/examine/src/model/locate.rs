@@ -56,7 +56,7 @@ pub(super) fn is_about(conversation: &Conversation, place: Place) -> bool {
     };
     let is_named = |text: &str| {
         let text = text.to_lowercase();
-        text.len() <= INSTRUCTIONS && ["title", "summar"].iter().any(|word| text.contains(word))
+        text.len() <= INSTRUCTIONS && ["title", "summary", "summarize"].iter().any(|word| text.contains(word))
     };
     is_named(&conversation.system) || is_named(text)
 }

@@ -58,7 +58,7 @@ pub struct Manner {
     pub networks: Networks,
     /// Whether uv may build packages from source, which runs code of these packages.
     pub allow_build: bool,
-    /// Returns the text of remedies in results, such as [`Remedy::to_string`].
+    /// Returns the text of remedies in results, such as `Remedy::to_string`.
     pub words: fn(&Remedy) -> String,
 }
 

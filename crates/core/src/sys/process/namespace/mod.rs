@@ -8,7 +8,7 @@
 //!
 //! * [`Namespace`]: a namespace, and the process that keeps it
 //! * [`NamespaceError`]: why there is none
-//! * [`keep`], [`join`]: the work of the `acp-registry` executable in its hidden modes
+//! * [`keep`], [`join()`]: the work of the `acp-registry` executable in its hidden modes
 //!
 //! A namespace exists only on Linux. On other systems, [`Namespace::create`] returns an error.
 
