@@ -69,7 +69,7 @@ impl<'a> Writer<'a> {
         self.event = format!("{}/{option}", self.event);
     }
 
-    pub(super) fn update(&mut self, update: Value) {
+    pub(super) fn update(&mut self, update: &Value) {
         let params = json!({ "sessionId": self.session, "update": update });
         self.send(json!({ "jsonrpc": "2.0", "method": "session/update", "params": params }));
     }

@@ -225,13 +225,13 @@ impl Sessions<'_> {
             () if self.is("command-twice") => commands[1]["name"] = "test".into(),
             () => {}
         }
-        self.update(
+        Self::update(
             &session.id,
             &json!({ "sessionUpdate": "available_commands_update", "availableCommands": commands }),
         );
     }
 
-    fn update(&self, session: &str, update: &Value) {
+    fn update(session: &str, update: &Value) {
         let params = json!({ "sessionId": session, "update": update });
         write(&json!({ "jsonrpc": "2.0", "method": "session/update", "params": params }).to_string());
     }
@@ -297,7 +297,7 @@ impl Sessions<'_> {
     fn load(&self, at: usize) -> Value {
         let text = json!({ "type": "text", "text": "Hello" });
         if self.is("load-elsewhere") {
-            self.update("session-x", &json!({ "sessionUpdate": "user_message_chunk", "content": text }));
+            Self::update("session-x", &json!({ "sessionUpdate": "user_message_chunk", "content": text }));
         }
         if self.is("load-text") { "loaded".into() } else { json!({ "configOptions": self.options(at) }) }
     }
@@ -306,10 +306,10 @@ impl Sessions<'_> {
         let id = &self.all[at].id;
         let text = json!({ "type": "text", "text": "Hello" });
         if self.is("resume-replays") {
-            self.update(id, &json!({ "sessionUpdate": "user_message_chunk", "content": text }));
+            Self::update(id, &json!({ "sessionUpdate": "user_message_chunk", "content": text }));
         }
         if self.is("resume-tool-call") {
-            self.update(id, &json!({ "sessionUpdate": "tool_call", "toolCallId": "c", "title": "Read" }));
+            Self::update(id, &json!({ "sessionUpdate": "tool_call", "toolCallId": "c", "title": "Read" }));
         }
         if self.is("resume-true") { true.into() } else { json!({}) }
     }
@@ -358,11 +358,11 @@ impl Sessions<'_> {
             return Err(INVALID);
         }
         if is_known && !self.is("mode-apart") {
-            self.all[at].mode = mode.to_owned();
+            mode.clone_into(&mut self.all[at].mode);
         }
         let shown = if self.is("mode-misreported") { "ask" } else { mode };
         if !self.is("any-mode-silently") {
-            self.update(&self.all[at].id, &json!({ "sessionUpdate": "current_mode_update", "currentModeId": shown }));
+            Self::update(&self.all[at].id, &json!({ "sessionUpdate": "current_mode_update", "currentModeId": shown }));
         }
         Ok(json!({}))
     }

@@ -73,7 +73,9 @@ pub(super) fn run(breaks: &str, exchange: &str) {
             Some("session/cancel") => {
                 let mut sessions = agent.sessions.lock().unwrap();
                 let session = params["sessionId"].as_str().and_then(|id| sessions.get_mut(id));
-                session.map(|session| session.is_cancelled = true);
+                if let Some(session) = session {
+                    session.is_cancelled = true;
+                }
             }
             Some(_) if !id.is_null() => {
                 let error = json!({ "code": -32601, "message": "Method not found" });
@@ -194,12 +196,12 @@ impl<'a> Turn<'a> {
         let more = self.agent.with(&self.session, tools);
         let answer = turn_model::ask(&history, &more, &mut |event, chunk| {
             if !event.is_empty() {
-                self.out.event = event.to_owned();
+                event.clone_into(&mut self.out.event);
             }
             if !chunk.is_empty() {
                 text += chunk;
                 let content = json!({ "type": "text", "text": chunk });
-                self.out.update(json!({ "sessionUpdate": "agent_message_chunk", "content": content }));
+                self.out.update(&json!({ "sessionUpdate": "agent_message_chunk", "content": content }));
             }
             !self.is_cancelled()
         });
@@ -240,7 +242,7 @@ impl<'a> Turn<'a> {
             _ => "execute",
         };
         if !self.is_broken("unreported") {
-            self.out.update(json!({
+            self.out.update(&json!({
                 "sessionUpdate": "tool_call", "toolCallId": call["id"], "title": name, "kind": kind, "status": "pending",
             }));
         }
@@ -260,7 +262,7 @@ impl<'a> Turn<'a> {
     fn status(&mut self, call: &Value, status: &str) {
         if !self.is_broken("unreported") {
             let id = &call["id"];
-            self.out.update(json!({ "sessionUpdate": "tool_call_update", "toolCallId": id, "status": status }));
+            self.out.update(&json!({ "sessionUpdate": "tool_call_update", "toolCallId": id, "status": status }));
         }
     }
 
@@ -270,7 +272,7 @@ impl<'a> Turn<'a> {
             "sessionId": self.session, "toolCall": { "toolCallId": call["id"] },
             "options": [option("allow", "allow_once"), option("reject", "reject_once")],
         });
-        let answer = self.request("session/request_permission", params);
+        let answer = self.request("session/request_permission", &params);
         if self.is_cancelled() {
             if self.is_broken("runs-cancelled") {
                 let arguments = serde_json::from_str(call["function"]["arguments"].as_str().unwrap()).unwrap();
@@ -284,7 +286,7 @@ impl<'a> Turn<'a> {
     }
 
     /// Sends a request to the client, and waits for its response.
-    fn request(&mut self, method: &str, params: Value) -> Value {
+    fn request(&mut self, method: &str, params: &Value) -> Value {
         let id = self.agent.next.fetch_add(1, Ordering::Relaxed);
         let (sender, receiver): (_, Receiver<Value>) = channel();
         self.agent.waiting.lock().unwrap().insert(id, sender);
@@ -298,7 +300,7 @@ impl<'a> Turn<'a> {
         let path = arguments["path"].as_str().unwrap_or_default();
         match name {
             "read" if client["fs"]["readTextFile"] == true => {
-                let answer = self.request("fs/read_text_file", json!({ "sessionId": session, "path": path }));
+                let answer = self.request("fs/read_text_file", &json!({ "sessionId": session, "path": path }));
                 if self.is_broken("reads-saved") {
                     return std::fs::read_to_string(path).unwrap();
                 }
@@ -307,7 +309,7 @@ impl<'a> Turn<'a> {
             "read" => std::fs::read_to_string(path).unwrap_or_default(),
             "write" if client["fs"]["writeTextFile"] == true => {
                 let params = json!({ "sessionId": session, "path": path, "content": arguments["content"] });
-                self.request("fs/write_text_file", params).to_string()
+                self.request("fs/write_text_file", &params).to_string()
             }
             "acp_registry_echo" if self.is_broken("makes-up-results") => "made up".to_owned(),
             "acp_registry_echo" => self.agent.with(&session, |session| {
@@ -319,13 +321,13 @@ impl<'a> Turn<'a> {
             _ if client["terminal"] == true => {
                 let command =
                     json!({ "sessionId": session, "command": "sh", "args": ["-c", arguments["command"]], "cwd": cwd });
-                let created = self.request("terminal/create", command);
+                let created = self.request("terminal/create", &command);
                 let id = created["result"]["terminalId"].clone();
                 let of = json!({ "sessionId": session, "terminalId": id });
-                self.request("terminal/wait_for_exit", of.clone());
-                let output = self.request("terminal/output", of.clone());
+                self.request("terminal/wait_for_exit", &of);
+                let output = self.request("terminal/output", &of);
                 if !self.is_broken("keeps-terminals") {
-                    self.request("terminal/release", of);
+                    self.request("terminal/release", &of);
                 }
                 output["result"]["output"].as_str().unwrap_or_default().to_owned()
             }

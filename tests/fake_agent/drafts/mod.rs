@@ -160,7 +160,7 @@ impl Drafts<'_> {
         let mut capabilities = json!({
             "mcpCapabilities": { "acp": true },
             "fs": { "hitlEditing": true },
-            "nes": self.nes_capability(),
+            "nes": Self::nes_capability(),
         });
         if let Some(encoding) = self.encoding() {
             capabilities["positionEncoding"] = encoding.into();

@@ -11,7 +11,7 @@ use super::{Answer, Drafts, UNKNOWN_METHOD, respond};
 pub(super) struct Nes(BTreeMap<String, BTreeMap<String, String>>);
 
 impl Drafts<'_> {
-    pub(super) fn nes_capability(&self) -> Value {
+    pub(super) fn nes_capability() -> Value {
         let events = json!({
             "didOpen": {}, "didChange": { "syncKind": "incremental" }, "didClose": {}, "didSave": {}, "didFocus": {},
         });

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::drafts::Drafts;
+pub(super) use super::update::Update;
 
 /// Maximum size of all recorded messages, in bytes. Later messages are answered, but not recorded.
 const RECORDED: usize = 32 << 20;
@@ -108,27 +109,6 @@ pub(super) struct Call {
     pub(super) params: Value,
 }
 
-/// A `session/update` by the agent.
-#[derive(Debug, Clone)]
-pub(super) struct Update {
-    pub(super) session: String,
-    pub(super) update: Value,
-    /// When it arrived.
-    pub(super) at: Instant,
-}
-
-impl Update {
-    /// The kind of update, such as `agent_message_chunk`.
-    pub(super) fn kind(&self) -> &str {
-        self.update["sessionUpdate"].as_str().unwrap_or_default()
-    }
-
-    /// The text of a message chunk; empty for other updates.
-    pub(super) fn text(&self) -> &str {
-        self.update["content"]["text"].as_str().unwrap_or_default()
-    }
-}
-
 /// The response to a request of the agent.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Reply {
@@ -198,7 +178,7 @@ impl Client {
         if method == "session/update" {
             let session = params["sessionId"].as_str().unwrap_or_default().to_owned();
             let update = params.get_mut("update").map(Value::take).unwrap_or_default();
-            self.updates.push(Update { session, update, at: Instant::now() });
+            self.updates.push(Update { session, body: update, at: Instant::now() });
         } else {
             self.notes.push(Call { method, params });
         }

@@ -69,7 +69,8 @@ impl Demand {
         }
         let recipe = id.and_then(|id| self.recipes.get(id)).cloned().unwrap_or_default();
         let plan = Plan { recipe, ..Plan::up_to(self.level) };
-        let mut examination = examine(launch, options, outcome, &plan).await;
+        // A large future, which callers would otherwise hold for each agent.
+        let mut examination = Box::pin(examine(launch, options, outcome, &plan)).await;
         if let Some(place) = place {
             examination.hide_path(place);
         }

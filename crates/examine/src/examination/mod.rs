@@ -39,6 +39,7 @@ mod session;
 mod shape;
 mod turn;
 mod unended;
+mod update;
 
 pub use check::{Check, Force};
 pub use checks::{CHECKS, find};

@@ -157,7 +157,7 @@ impl Agent {
         let find = |agent: &Self| {
             let mut updates = agent.client.updates_of(&session.id);
             let update = updates.find(|update| update.kind() == "available_commands_update")?;
-            Some(update.update["availableCommands"].clone())
+            Some(update.body["availableCommands"].clone())
         };
         // Silence means that there are none.
         let _ = self.read_until(Instant::now() + COMMANDS, |agent| find(agent).is_some()).await;

@@ -92,7 +92,7 @@ impl Agent {
     /// The place of the first `idle` among all updates.
     pub(super) fn idle_at(&self, session: &str) -> Option<usize> {
         self.client.updates.iter().position(|update| {
-            update.session == session && update.kind() == "state_update" && update.update["state"] == "idle"
+            update.session == session && update.kind() == "state_update" && update.body["state"] == "idle"
         })
     }
 
@@ -100,9 +100,9 @@ impl Agent {
     pub(super) fn delivery(&self, session: &str, message: &str) -> Option<(usize, &str)> {
         let updates = self.client.updates.iter().enumerate();
         let mut delivered = updates.filter(|(_, update)| {
-            update.session == session && update.kind() == "user_message" && update.update["messageId"] == message
+            update.session == session && update.kind() == "user_message" && update.body["messageId"] == message
         });
-        delivered.next().map(|(at, update)| (at, update.update["content"][0]["text"].as_str().unwrap_or_default()))
+        delivered.next().map(|(at, update)| (at, update.body["content"][0]["text"].as_str().unwrap_or_default()))
     }
 
     /// Waits until a message is delivered.

@@ -41,11 +41,11 @@ async fn run(agent: &mut Agent) -> Result<(), Trouble> {
     }
     let ended = agent.until(|agent| agent.is_idle(&session)).await;
     let has = |is_meant: &dyn Fn(&Update) -> bool| agent.client.updates_of(&session).any(is_meant);
-    let is_message = |update: &Update| update.kind() == "user_message" && update.update["messageId"].is_string();
+    let is_message = |update: &Update| update.kind() == "user_message" && update.body["messageId"].is_string();
     if !has(&is_message) {
         return Err(Trouble::Fail("sends no `user_message` with a `messageId` for a prompt of version 2".to_owned()));
     }
-    if !has(&|update| update.kind() == "state_update" && update.update["state"] == "running") {
+    if !has(&|update| update.kind() == "state_update" && update.body["state"] == "running") {
         return Err(Trouble::Fail("reports no state `running` for a prompt of version 2".to_owned()));
     }
     let has_said = has(&|update| update.kind().starts_with("agent_message"));

@@ -71,5 +71,5 @@ async fn now(
     }
     agent.read_for(LATE).await;
     let updates = agent.client.updates_of(&session.id).filter(|update| update.kind() == "config_option_update");
-    Ok(updates.last().and_then(|update| value_in(&update.update)))
+    Ok(updates.last().and_then(|update| value_in(&update.body)))
 }

@@ -42,7 +42,7 @@ async fn run(agent: &mut Agent) -> Result<(), Trouble> {
             let updates = agent.client.updates_of(&session.id).filter(|update| update.kind() == "current_mode_update");
             // The page calls the member `modeId` in its example, the schema `currentModeId`.
             let modes = updates
-                .filter_map(|update| ["currentModeId", "modeId"].iter().find_map(|name| update.update[name].as_str()));
+                .filter_map(|update| ["currentModeId", "modeId"].iter().find_map(|name| update.body[name].as_str()));
             if let Some(other) = modes.last().filter(|mode| mode != id) {
                 let (id, other) = (quote(id), quote(other));
                 return Err(Trouble::Fail(format!("reports the mode {other} after it was set to {id}")));

@@ -47,8 +47,8 @@ async fn run(agent: &mut Agent) -> Result<(), Trouble> {
         if !is_new && update.kind() != "tool_call_update" {
             continue;
         }
-        let id = update.update["toolCallId"].as_str().unwrap_or_default();
-        let status = update.update["status"].as_str();
+        let id = update.body["toolCallId"].as_str().unwrap_or_default();
+        let status = update.body["status"].as_str();
         let Some(stage) = status.or(is_new.then_some("pending")).and_then(stage) else { continue };
         let before = stages.insert(id, stage).unwrap_or_default();
         if stage < before {

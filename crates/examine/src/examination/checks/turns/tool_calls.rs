@@ -45,8 +45,8 @@ async fn run(agent: &mut Agent) -> Result<(), Trouble> {
     let mut open = BTreeMap::new();
     for update in agent.updates(&turn) {
         if update.kind().starts_with("tool_call") {
-            let id = update.update["toolCallId"].as_str().unwrap_or_default().to_owned();
-            let status = update.update["status"].as_str().map(str::to_owned);
+            let id = update.body["toolCallId"].as_str().unwrap_or_default().to_owned();
+            let status = update.body["status"].as_str().map(str::to_owned);
             let known: &mut Option<String> = open.entry(id).or_default();
             *known = status.or_else(|| known.take());
         }
