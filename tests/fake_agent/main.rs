@@ -27,6 +27,7 @@ fn main() {
     match argument(0) {
         "played" => played::run(argument(1)),
         "drafts" => drafts::run(argument(1), argument(2)),
+        "recipe" => sessions::run_with_recipe(argument(1)),
         "sessions" => sessions::run(argument(1), argument(2)),
         #[cfg(target_os = "linux")]
         "network" => network::run(&arguments),

@@ -38,6 +38,27 @@ pub(super) fn run(breaks: &str, exchange: &str) {
     run_as(exchange, Sessions { breaks, all: Vec::new(), servers: Vec::new() });
 }
 
+/// Opens sessions only if its registry's recipe has reached it: the argument, the variable, the file and the sign-in.
+pub(super) fn run_with_recipe(argument: &str) {
+    let url = std::env::var("FAKE_AGENT_URL").unwrap_or_default();
+    let file = std::env::home_dir().unwrap().join(".fake-agent/url");
+    let is_led =
+        argument == "--led" && url.starts_with("http://127.0.0.1:") && std::fs::read_to_string(file).ok() == Some(url);
+    let mut sessions = Sessions { breaks: Vec::new(), all: Vec::new(), servers: Vec::new() };
+    let mut is_signed_in = false;
+    run_as("", |message: &Value, is_before: bool| match message["method"].as_str() {
+        Some("authenticate") if message["params"]["methodId"] == "of-recipe" => {
+            is_signed_in = true;
+            write(&json!({ "jsonrpc": "2.0", "id": message["id"], "result": {} }).to_string());
+        }
+        Some("session/new") if !(is_led && is_signed_in) => {
+            let error = json!({ "code": -32000, "message": "Authentication required" });
+            write(&json!({ "jsonrpc": "2.0", "id": message["id"], "error": error }).to_string());
+        }
+        _ => sessions.answer(message, is_before),
+    });
+}
+
 impl Player for Sessions<'_> {
     fn answer(&mut self, message: &Value, _is_before: bool) {
         let Some(id) = message.get("id") else { return };

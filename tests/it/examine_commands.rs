@@ -136,6 +136,28 @@ fn verify_examines_and_the_registry_may_require_it() {
     assert_eq!(code, 0);
 }
 
+/// The arguments, variables, files and sign-in of a recipe all reach the agent; without it, no session is opened.
+#[test]
+fn a_recipe_leads_an_agent_to_the_model() {
+    let verify = Verify::new();
+    verify.npx("led", &["recipe"]);
+    let summary = |verify: &Verify| {
+        // The verdict is a failure, because this agent advertises no method to sign in.
+        let (_, document) = verify.json(&["--level", "sessions"]);
+        let examination = &document["results"][0]["examination"];
+        (examination["reached"].clone(), examination["model"].clone(), document.to_string())
+    };
+    let (reached, model, document) = summary(&verify);
+    assert_eq!((reached, model), (json!("protocol"), json!("scripted")), "{document}");
+    assert!(document.contains("needs sign-in"), "{document}");
+    let recipe = "[examine.led]\nargs = [\"--led\"]\nauth = \"of-recipe\"\nenv.FAKE_AGENT_URL = \"$MODEL/v1\"\n\
+                  files.\".fake-agent/url\" = \"$MODEL/v1\"\n";
+    verify.env.write("r/registry.toml", recipe);
+    let (reached, _, document) = summary(&verify);
+    assert_eq!(reached, json!("sessions"), "{document}");
+    assert!(!document.contains("needs sign-in"), "{document}");
+}
+
 #[test]
 fn checks_are_listed_and_explained() {
     let env = Env::empty();

@@ -52,8 +52,8 @@ impl Demand {
     }
 
     /// Examines an agent after its handshake, and turns `outcome` into a failure if the agent does not meet the
-    /// required level. `id` selects the agent's recipe. `place` is a directory whose name differs between runs: messages contain `$SANDBOX` instead.
-    /// Returns `None` if only the handshake was requested.
+    /// required level. `id` selects the agent's recipe. `place` is a directory whose name differs between runs: messages
+    /// contain `$SANDBOX` instead. Returns `None` if only the handshake was requested.
     ///
     /// Takes up to [`LIMIT`](super::LIMIT).
     pub async fn meet(

@@ -33,8 +33,8 @@ const SILENT: usize = 2;
 
 /// Examines an agent as planned, after the handshake that ended with `outcome`.
 ///
-/// Takes at most [`Plan::limit`], plus the time to end one agent. When the future is dropped, all processes are killed and all
-/// files are removed before the drop returns. Requires a tokio runtime with the IO and time drivers.
+/// Takes at most [`Plan::limit`], plus the time to end one agent. When the future is dropped, all processes are killed
+/// and all files are removed before the drop returns. Requires a tokio runtime with the IO and time drivers.
 pub async fn examine(launch: &Launch, options: &Options, outcome: &Outcome, plan: &Plan) -> Examination {
     let started = Instant::now();
     let usual = options.probe.unwrap_or(PATIENCE);

@@ -195,9 +195,8 @@ impl Agent {
         self.notify("session/cancel", &json!({ "sessionId": turn.session })).await;
     }
 
-    /// Carries out a turn in which the model fails once, and a further one. An agent that waits long before it repeats
-    /// its request is told from one that does not answer by `session/cancel`.
-    /// The further turn has the text `next`.
+    /// Carries out a turn in which the model fails once, and a further one with the text `next`. An agent that waits
+    /// long before it repeats its request is told from one that does not answer by `session/cancel`.
     pub(super) async fn survives(
         &mut self,
         session: &Session,
