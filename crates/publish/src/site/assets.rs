@@ -3,8 +3,24 @@
 
 use acp_registry_core::digest::Sha256;
 
+/// The style sheet: a file for each part of the pages, in the order of the cascade.
+const STYLE: &str = concat!(
+    include_str!("assets/style/tokens.css"),
+    include_str!("assets/style/base.css"),
+    include_str!("assets/style/header.css"),
+    include_str!("assets/style/home.css"),
+    include_str!("assets/style/cards.css"),
+    include_str!("assets/style/agent.css"),
+    include_str!("assets/style/tables.css"),
+    include_str!("assets/style/guide.css"),
+    include_str!("assets/style/lists.css"),
+    include_str!("assets/style/footer.css"),
+    include_str!("assets/style/forced-colors.css"),
+    include_str!("assets/style/print.css"),
+);
+
 const FILES: [(&str, &str, &str); 5] = [
-    ("style", "css", include_str!("assets/style.css")),
+    ("style", "css", STYLE),
     ("theme", "js", include_str!("assets/theme.js")),
     ("search", "js", include_str!("assets/search.js")),
     ("page", "js", include_str!("assets/page.js")),
