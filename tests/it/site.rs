@@ -250,14 +250,14 @@ fn an_id_that_could_be_a_path_has_no_page() {
 }
 
 #[test]
-fn a_snapshot_tells_four_states_and_nothing_of_the_machine() {
+fn a_snapshot_tells_states_by_their_evidence_and_nothing_of_the_machine() {
     let files = site_of(&agents(2), &snapshot());
     let page = String::from_utf8(files["agents/a00000/index.html"].clone()).unwrap();
     for row in [
-        "Load sessions</th><td class=\"yes\">Yes",
+        "Load sessions</th><td class=\"announced\">Announced",
         "List sessions</th><td class=\"auth\">Needs sign-in",
-        "Next edit suggestions (NES)</th><td class=\"no\">No",
-        "Fork sessions</th><td class=\"none\">Not tested",
+        "Next edit suggestions (NES)</th><td class=\"no\">Not announced",
+        "Fork sessions</th><td class=\"none\">Not known",
         "<time datetime=\"2026-11-02\">",
     ] {
         assert!(page.contains(row), "{row}");

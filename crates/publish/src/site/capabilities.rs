@@ -1,61 +1,203 @@
-//! What is known of a capability of an agent.
+//! What is known of a capability of an agent, and by what evidence.
 
+use acp_registry_examine::examination::Verdict;
 use acp_registry_gate::verify::Answer;
 
 /// Whether an agent supports a capability.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
-    Yes,
-    No,
+    /// A check of an examination passed, or a request for it succeeded.
+    Tested,
+    /// The agent announces it. Nothing has confirmed or refuted it.
+    Announced,
+    /// The agent announces it, and answers the request that the user must sign in first.
     NeedsSignIn,
-    NotTested,
+    /// The agent announces it, but a check failed, or the agent does not know the method.
+    Failed,
+    /// The agent answered and does not announce it.
+    No,
+    /// The agent did not answer, or the answer is of a version that did not look for it.
+    Unknown,
 }
 
+/// What confirms or refutes a feature.
+struct Evidence {
+    feature: &'static str,
+    /// The checks of an examination that use the feature. One that fails refutes it, another one that passes confirms it.
+    checks: &'static [&'static str],
+    /// The method that was called after `initialize`.
+    method: &'static str,
+    /// Whether a success of this call confirms the feature. The calls for loading, closing and the like name a session
+    /// that does not exist, so that their success confirms nothing.
+    confirms: bool,
+}
+
+const fn checks(feature: &'static str, checks: &'static [&'static str]) -> Evidence {
+    Evidence { feature, checks, method: feature, confirms: false }
+}
+
+const fn call(feature: &'static str, checks: &'static [&'static str], method: &'static str) -> Evidence {
+    Evidence { feature, checks, method, confirms: true }
+}
+
+/// Features without an entry have no check, and are at most announced.
+const EVIDENCE: &[Evidence] = &[
+    checks("session/load", &["sessions/load"]),
+    call("session/list", &["sessions/list"], "session/list"),
+    checks("session/resume", &["sessions/resume"]),
+    checks("session/close", &["sessions/close"]),
+    checks("session/delete", &["sessions/delete"]),
+    checks("session/fork", &["sessions/fork"]),
+    checks("session/inject", &["drafts/inject-queue", "drafts/inject-steer", "drafts/inject-delivered"]),
+    checks("prompt/image", &["turns/images"]),
+    checks("prompt/embedded-context", &["turns/embedded-context"]),
+    checks("mcp/acp", &["drafts/mcp-connect", "drafts/mcp-call"]),
+    call("providers", &[], "providers/list"),
+    checks("elicitation", &["drafts/elicitation-form", "drafts/elicitation-url"]),
+    checks("fs/hitl-editing", &["drafts/hitl-edited", "drafts/hitl-rejected"]),
+    call("nes", &["drafts/nes-start", "drafts/nes-suggest"], "nes/start"),
+];
+
 impl State {
-    /// What an answer says of a feature, which has the name of its method where it has one.
+    /// What an answer says of a feature.
     pub(super) fn of(answer: &Answer, feature: &str) -> Self {
         match answer.features.get(feature) {
-            None => Self::NotTested,
+            None => Self::Unknown,
             Some(false) => Self::No,
-            Some(true) => match answer.probes.get(feature).map(String::as_str) {
-                Some("auth_required") => Self::NeedsSignIn,
-                // Announced, but not there.
-                Some("method_not_found") => Self::No,
-                _ => Self::Yes,
-            },
+            Some(true) => {
+                let evidence = EVIDENCE.iter().find(|evidence| evidence.feature == feature);
+                evidence.and_then(|evidence| evidence.judge(answer)).unwrap_or(Self::Announced)
+            }
         }
+    }
+
+    /// Whether clients can expect the capability, at least after signing in.
+    pub(super) fn is_offered(self) -> bool {
+        matches!(self, Self::Tested | Self::Announced | Self::NeedsSignIn)
     }
 
     pub(super) fn label(self) -> &'static str {
         match self {
-            Self::Yes => "Yes",
-            Self::No => "No",
+            Self::Tested => "Tested",
+            Self::Announced => "Announced",
             Self::NeedsSignIn => "Needs sign-in",
-            Self::NotTested => "Not tested",
+            Self::Failed => "Failed",
+            Self::No => "Not announced",
+            Self::Unknown => "Not known",
         }
     }
 
     pub(super) fn class(self) -> &'static str {
         match self {
-            Self::Yes => "yes",
-            Self::No => "no",
+            Self::Tested => "tested",
+            Self::Announced => "announced",
             Self::NeedsSignIn => "auth",
-            Self::NotTested => "none",
+            Self::Failed => "failed",
+            Self::No => "no",
+            Self::Unknown => "none",
         }
+    }
+}
+
+impl Evidence {
+    /// What is known of an announced feature; `None` if nothing confirms or refutes it. Checks say more than a call.
+    fn judge(&self, answer: &Answer) -> Option<State> {
+        // An examination of an earlier version says nothing about this one.
+        let examined = answer.examined.as_ref().filter(|found| answer.version.as_ref() == Some(&found.version));
+        let results = examined.into_iter().flat_map(|examined| &examined.record.checks);
+        let verdicts = results.filter(|check| self.checks.contains(&check.id.as_str())).map(|check| check.verdict);
+        let mut of_checks = None;
+        for verdict in verdicts {
+            match verdict {
+                Verdict::Fail | Verdict::Warning => return Some(State::Failed),
+                Verdict::Pass => of_checks = Some(State::Tested),
+                Verdict::NotExercised => {}
+            }
+        }
+        of_checks.or_else(|| match answer.probes.get(self.method)?.as_str() {
+            "ok" if self.confirms => Some(State::Tested),
+            "auth_required" => Some(State::NeedsSignIn),
+            "method_not_found" => Some(State::Failed),
+            _ => None,
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use acp_registry_examine::examination::find;
+    use acp_registry_gate::verify::Snapshot;
+    use serde_json::{Value, json};
+
+    /// An answer with these features, probes and results of checks.
+    fn answer(features: &Value, probes: &Value, checks: &[(&str, &str)]) -> Answer {
+        let results: Vec<Value> = checks.iter().map(|(id, result)| json!({ "id": id, "result": result })).collect();
+        let examination = json!({ "level": "drafts", "reached": "drafts", "version": "1.0.0", "checks": results });
+        let row = json!({ "id": "a", "version": "1.0.0", "protocol_version": 1, "features": features, "probes": probes,
+                          "examination": examination });
+        let text = json!({ "schema": 1, "agents": [row] }).to_string();
+        Snapshot::parse(text.as_bytes()).unwrap().answers().remove("a").unwrap()
+    }
 
     #[test]
-    fn a_probe_says_more_than_what_is_announced() {
-        let features = [("a", true), ("b", true), ("c", true), ("d", false)].map(|(name, is)| (name.to_owned(), is));
-        let probes =
-            [("b", "auth_required"), ("c", "method_not_found")].map(|(name, is)| (name.to_owned(), is.to_owned()));
-        let answer = Answer { features: features.into(), probes: probes.into(), ..Answer::default() };
-        let states = ["a", "b", "c", "d", "e"].map(|feature| State::of(&answer, feature));
-        assert_eq!(states, [State::Yes, State::NeedsSignIn, State::No, State::No, State::NotTested]);
+    fn a_failed_check_or_an_unknown_method_refutes_what_is_announced() {
+        let features = json!({ "session/load": true, "session/fork": true, "nes": true, "session/list": true });
+        let probes = json!({ "session/load": "ok", "session/list": "method_not_found", "nes/start": "ok" });
+        let checks = [
+            ("sessions/load", "fail"),
+            ("sessions/fork", "warning"),
+            ("drafts/nes-start", "pass"),
+            ("drafts/nes-suggest", "fail"),
+        ];
+        let answer = answer(&features, &probes, &checks);
+        for feature in ["session/load", "session/fork", "session/list", "nes"] {
+            assert_eq!(State::of(&answer, feature), State::Failed, "{feature}");
+        }
+    }
+
+    #[test]
+    fn only_a_check_or_a_success_that_means_something_confirms() {
+        let features = json!({
+            "session/load": true, "session/resume": true, "session/list": true, "session/close": true, "providers": true,
+            "prompt/image": true, "prompt/audio": true, "session/fork": true, "session/delete": false, "x": true,
+        });
+        let probes = json!({
+            "session/list": "ok", "providers/list": "ok", "session/resume": "ok", "session/close": "timeout",
+            "session/fork": "auth_required", "session/delete": "ok",
+        });
+        let checks = [("sessions/load", "pass"), ("turns/images", "not_exercised"), ("sessions/fork", "not_exercised")];
+        let answer = answer(&features, &probes, &checks);
+        for (state, features) in [
+            (State::Tested, &["session/load", "session/list", "providers"][..]),
+            (State::Announced, &["session/resume", "session/close", "prompt/image", "prompt/audio", "x"]),
+            (State::NeedsSignIn, &["session/fork"]),
+            (State::No, &["session/delete"]),
+            (State::Unknown, &["nes"]),
+        ] {
+            for feature in features {
+                assert_eq!(State::of(&answer, feature), state, "{feature}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_examination_of_another_version_is_no_evidence() {
+        let mut answer = answer(&json!({ "session/load": true }), &json!({}), &[("sessions/load", "pass")]);
+        assert_eq!(State::of(&answer, "session/load"), State::Tested);
+        answer.version = Some("2.0.0".to_owned());
+        assert_eq!(State::of(&answer, "session/load"), State::Announced);
+    }
+
+    #[test]
+    fn evidence_names_checks_and_states_have_names_of_their_own() {
+        for check in EVIDENCE.iter().flat_map(|evidence| evidence.checks) {
+            assert!(find(check).is_some(), "{check}");
+        }
+        let states = [State::Tested, State::Announced, State::NeedsSignIn, State::Failed, State::No, State::Unknown];
+        let mut names: Vec<&str> = states.iter().flat_map(|state| [state.label(), state.class()]).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), 2 * states.len());
     }
 }

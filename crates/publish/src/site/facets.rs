@@ -199,7 +199,7 @@ pub(super) fn bits(agent: &Agent, answer: Option<&Answer>) -> [u32; COLUMNS] {
         bits[AUTH] = 16;
     }
     for (feature, value) in capabilities() {
-        if matches!(State::of(answer, &feature), State::Yes | State::NeedsSignIn) {
+        if State::of(answer, &feature).is_offered() {
             bits[CAPABILITY] |= value.bits;
         }
     }

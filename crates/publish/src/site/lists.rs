@@ -94,10 +94,10 @@ pub(super) fn matrix(site: &Site, listings: &[Listing<'_>]) -> Result<Vec<File>,
 }
 
 fn row<'a>(listing: &'a Listing<'_>) -> MatrixRow<'a> {
-    let state = |feature: &str| listing.answer.map_or(State::NotTested, |answer| State::of(answer, feature));
+    let state = |feature: &str| listing.answer.map_or(State::Unknown, |answer| State::of(answer, feature));
     let cell = |state: State| match state {
         State::NeedsSignIn => (state.class(), "Sign-in"),
-        State::NotTested => (state.class(), "–"),
+        State::No | State::Unknown => (state.class(), "–"),
         _ => (state.class(), state.label()),
     };
     MatrixRow {
