@@ -26,14 +26,14 @@ pub(crate) fn site_of(agents: &[Value], capabilities: &Value) -> Files {
 
 fn site_with(agents: &[Value], capabilities: &Value, history: &Value, config: &SiteConfig) -> Files {
     let index = json!({ "version": "1.0.0", "agents": agents }).to_string();
-    let answers = Snapshot::parse(capabilities.to_string().as_bytes()).unwrap().answers();
+    let capabilities = Snapshot::parse(capabilities.to_string().as_bytes()).unwrap();
     let history = History::parse(history.to_string().as_bytes()).unwrap();
     let options = Options {
         index: index.as_bytes(),
         base_url: BASE,
         registry_url: None,
         config,
-        answers: &answers,
+        capabilities: &capabilities,
         history: &history,
         has_icon: &|id| id != "no-icon",
     };

@@ -74,7 +74,7 @@ fn members<T>(object: &Map<String, Value>, key: &str, read: impl Fn(&Value) -> O
 }
 
 /// The day of a time in the form of RFC 3339.
-fn day(time: &str) -> Option<String> {
+pub(super) fn day(time: &str) -> Option<String> {
     let day = time.get(..10)?;
     let is_day = day.bytes().enumerate().all(|(at, b)| if at == 4 || at == 7 { b == b'-' } else { b.is_ascii_digit() });
     is_day.then(|| day.to_owned())

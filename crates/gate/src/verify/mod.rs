@@ -36,6 +36,7 @@ mod sources;
 mod steady;
 mod stop;
 mod turns;
+mod unanswered;
 
 pub use answer::Answer;
 pub use attempts::{Attempt, Attempts, Trying};
@@ -53,3 +54,4 @@ pub use setup::{Machine, Manner, Networks, usual_jobs};
 pub use snapshot::{FormError, SCHEMA, SNAPSHOT_LIMIT, Snapshot, SnapshotError};
 pub use sources::{Origin, Sources};
 pub use turns::Turns;
+pub use unanswered::Unanswered;

@@ -1,6 +1,6 @@
 //! The capability snapshot, `capabilities.json`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::examined::{self, Examined};
 use super::steady::make_steady;
-use super::{Answer, Earlier, Row, State, Task, Verdict};
+use super::{Answer, Earlier, Row, State, Task, Unanswered, Verdict};
 use acp_registry_client::install::Kind;
 use acp_registry_core::json;
 use acp_registry_core::manifest::Channel;
@@ -116,6 +116,27 @@ impl Snapshot {
             }
         }
         answers
+    }
+
+    /// Why agents gave no answer in their stable channel, by id. Of several distributions, one that was started counts.
+    #[must_use]
+    pub fn unanswered(&self) -> BTreeMap<String, Unanswered> {
+        let mut unanswered: BTreeMap<String, Unanswered> = BTreeMap::new();
+        let mut answered: BTreeSet<&String> = BTreeSet::new();
+        for ((id, channel, _), row) in self.in_order() {
+            if channel == Channel::Preview.as_str() {
+                continue;
+            }
+            if Answer::of(row).is_some() {
+                answered.insert(id);
+            } else if let Some(found) = Unanswered::of(row)
+                && unanswered.get(id).is_none_or(|kept| kept.day.is_none() && found.day.is_some())
+            {
+                unanswered.insert(id.clone(), found);
+            }
+        }
+        unanswered.retain(|id, _| !answered.contains(id));
+        unanswered
     }
 
     /// The row of an agent, for any version.

@@ -1,11 +1,10 @@
 //! Data about agents that is not in their entries: capabilities and history.
 
-use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use acp_registry_core::sys::fs::read_bounded;
-use acp_registry_gate::verify::{Answer, Snapshot};
+use acp_registry_gate::verify::Snapshot;
 
 use super::{Earlier, Error, Site};
 use crate::diff;
@@ -45,8 +44,8 @@ impl KnowledgeError {
 
 /// The data that the site shows beside the entries.
 pub(super) struct Knowledge {
-    /// What agents answered when they were last started, by id.
-    pub(super) answers: BTreeMap<String, Answer>,
+    /// The capabilities of agents.
+    pub(super) capabilities: Snapshot,
     pub(super) history: History,
     /// Whether the history was read from git. Only then may it be continued from the earlier tree.
     is_from_git: bool,
@@ -60,18 +59,17 @@ impl Knowledge {
             let in_registry = || Some(site.directory.join(usual)).filter(|path| path.is_file());
             named.map(ToOwned::to_owned).or_else(in_registry)
         };
-        let snapshot = match file(site.capabilities, "capabilities.json") {
+        let capabilities = match file(site.capabilities, "capabilities.json") {
             Some(path) => document(path, Part::Capabilities, Snapshot::parse)?,
             None => Snapshot::default(),
         };
-        let answers = snapshot.answers();
         let written = file(site.history, "history.json");
         let is_from_git = written.is_none();
         let history = match written {
             Some(path) => document(path, Part::History, History::parse)?,
             None => History::of_registry(site.directory),
         };
-        Ok(Self { answers, history, is_from_git })
+        Ok(Self { capabilities, history, is_from_git })
     }
 
     /// Continues the history of the earlier tree up to `index`, if the history from git is incomplete.

@@ -115,7 +115,7 @@ fn with_site<'a>(
         base_url,
         registry_url: registry_url.as_deref(),
         config: &config.site,
-        answers: &knowledge.answers,
+        capabilities: &knowledge.capabilities,
         history: &knowledge.history,
         has_icon: &|id| tree.file(&format!("{id}.svg")).is_some(),
     })?;

@@ -20,6 +20,39 @@ pub(super) enum State {
     Unknown,
 }
 
+/// Whether a session opens before the user has signed in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Opening {
+    /// `session/new` succeeded without sign-in.
+    Opens,
+    /// The user must sign in first.
+    NeedsSignIn,
+    /// The agent must be set up first, as it says.
+    NeedsSetup,
+    /// The request failed, or was not made.
+    Unknown,
+}
+
+impl Opening {
+    pub(super) fn of(answer: &Answer) -> Self {
+        match answer.probes.get("session/new").map(String::as_str) {
+            Some("ok") => Self::Opens,
+            Some("auth_required") => Self::NeedsSignIn,
+            _ if answer.setup_required.is_some() => Self::NeedsSetup,
+            _ => Self::Unknown,
+        }
+    }
+
+    pub(super) fn words(self) -> &'static str {
+        match self {
+            Self::Opens => "Opens without sign-in",
+            Self::NeedsSignIn => "Needs sign-in first",
+            Self::NeedsSetup => "Needs to be set up first",
+            Self::Unknown => "Not known",
+        }
+    }
+}
+
 /// What confirms or refutes a feature.
 struct Evidence {
     feature: &'static str,
@@ -179,6 +212,18 @@ mod tests {
                 assert_eq!(State::of(&answer, feature), state, "{feature}");
             }
         }
+    }
+
+    #[test]
+    fn a_session_opens_only_where_one_was_opened() {
+        let of = |outcome: &str| Opening::of(&answer(&json!({}), &json!({ "session/new": outcome }), &[]));
+        assert_eq!(
+            ["timeout", "error", "ok", "auth_required"].map(of),
+            [Opening::Unknown, Opening::Unknown, Opening::Opens, Opening::NeedsSignIn]
+        );
+        let mut failed = answer(&json!({}), &json!({ "session/new": "error" }), &[]);
+        failed.setup_required = Some("Install pi".to_owned());
+        assert_eq!(Opening::of(&failed), Opening::NeedsSetup);
     }
 
     #[test]

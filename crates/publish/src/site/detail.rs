@@ -3,7 +3,7 @@
 use askama::Template;
 use serde_json::{Map, Value, json};
 
-use super::capabilities::State;
+use super::capabilities::{Opening, State};
 use super::changes::{Change, agent_feed};
 use super::examined::Tests;
 use super::facets::capabilities;
@@ -47,6 +47,11 @@ pub(super) struct Facts {
     /// Days as `YYYY-MM-DD`.
     pub(super) added: Option<String>,
     pub(super) updated: Option<String>,
+    /// Why the agent gave no answer when it was last tried, as a sentence.
+    pub(super) unanswered: Option<String>,
+    /// Whether a session opens before sign-in, as a sentence; `None` if the agent gave no answer.
+    pub(super) session: Option<&'static str>,
+    /// The ways to sign in, by the names that the agent gave them.
     pub(super) sign_in: String,
     /// What must be set up before the first session, as the agent says itself.
     pub(super) setup: Option<String>,
@@ -116,11 +121,9 @@ fn facts(listing: &Listing<'_>) -> Facts {
         // An agent that has not changed since it was added has no update.
         updated: updated.filter(|time| Some(*time) != added).map(Timestamp::day),
         setup: listing.answer.and_then(|answer| answer.setup_required.as_deref()).map(|words| shown(words, 2000)),
-        sign_in: match listing.answer {
-            None => "Not tested".to_owned(),
-            Some(answer) if answer.auth_methods.is_empty() => "None offered".to_owned(),
-            Some(_) => listing.labels("auth"),
-        },
+        unanswered: listing.why_unanswered(),
+        session: listing.answer.map(|answer| Opening::of(answer).words()),
+        sign_in: sign_in(listing),
         packages: listing
             .agent
             .distribution
@@ -134,6 +137,13 @@ fn facts(listing: &Listing<'_>) -> Facts {
             .unwrap_or_default(),
         tests: listing.examined().map(Tests::of),
     }
+}
+
+/// The names of the ways to sign in; no more than fit on a page.
+fn sign_in(listing: &Listing<'_>) -> String {
+    let Some(answer) = listing.answer else { return "Not known".to_owned() };
+    let names: Vec<String> = answer.auth_methods.iter().take(20).map(|(name, _)| shown(name, 80)).collect();
+    if names.is_empty() { "None offered".to_owned() } else { names.join(", ") }
 }
 
 pub(super) fn target(target: &BinaryTarget) -> Target {

@@ -10,7 +10,7 @@ use crate::history::{Event, Kind};
 use acp_registry_client::settings::display_name;
 use acp_registry_core::manifest::{Agent, AgentId};
 use acp_registry_core::timestamp::Timestamp;
-use acp_registry_gate::verify::{Answer, Examined};
+use acp_registry_gate::verify::{Answer, Examined, Unanswered};
 
 /// Limits of the shown length of members, in Unicode scalar values, and of the number of authors.
 const LICENSE: usize = 80;
@@ -18,8 +18,15 @@ const VERSION: usize = 40;
 const DESCRIPTION: usize = 600;
 const AUTHOR: usize = 100;
 const AUTHORS: usize = 20;
+const REASON: usize = 60;
 /// The maximum length of a description in lists and in the catalog.
 const SUMMARY: usize = 160;
+
+/// What is known of agents by starting them, by id.
+pub(super) struct Known {
+    pub(super) answers: BTreeMap<String, Answer>,
+    pub(super) unanswered: BTreeMap<String, Unanswered>,
+}
 
 /// An agent of the index.
 pub(super) struct Listing<'a> {
@@ -37,6 +44,8 @@ pub(super) struct Listing<'a> {
     pub(super) has_icon: bool,
     pub(super) bits: [u32; COLUMNS],
     pub(super) answer: Option<&'a Answer>,
+    /// Why the agent gave no answer, if it was tried.
+    pub(super) unanswered: Option<&'a Unanswered>,
     /// The events of the agent, newest first.
     pub(super) events: Vec<&'a Event>,
     pub(super) agent: Agent,
@@ -48,7 +57,7 @@ impl<'a> Listing<'a> {
     /// Reads an entry of the index; `None` if its id cannot be part of a URL.
     pub(super) fn new(
         entry: &'a Value,
-        answers: &'a BTreeMap<String, Answer>,
+        known: &'a Known,
         history: &BTreeMap<&str, Vec<&'a Event>>,
         has_icon: &(impl Fn(&str) -> bool + ?Sized),
     ) -> Option<Self> {
@@ -56,7 +65,8 @@ impl<'a> Listing<'a> {
         if !AgentId::is_valid(&agent.id) {
             return None;
         }
-        let answer = answers.get(&agent.id);
+        let answer = known.answers.get(&agent.id);
+        let unanswered = known.unanswered.get(&agent.id);
         let address = |text: &Option<String>| text.as_deref().and_then(link);
         let license = agent.license.as_deref().map(|license| shown(license, LICENSE)).filter(|text| !text.is_empty());
         Some(Self {
@@ -73,6 +83,7 @@ impl<'a> Listing<'a> {
             has_icon: has_icon(&agent.id),
             bits: facets::bits(&agent, answer),
             answer,
+            unanswered,
             events: history.get(agent.id.as_str()).cloned().unwrap_or_default(),
             agent,
             entry,
@@ -82,6 +93,29 @@ impl<'a> Listing<'a> {
     /// The last examination of the agent, if there was one.
     pub(super) fn examined(&self) -> Option<&'a Examined> {
         self.answer?.examined.as_ref()
+    }
+
+    /// Why the agent gave no answer, as a sentence; `None` if it answered, or was not tried.
+    pub(super) fn why_unanswered(&self) -> Option<String> {
+        let Unanswered { day, reason, version } = self.unanswered?;
+        let version = version.as_deref().filter(|version| *version != self.agent.version);
+        let version = version.map(|version| format!("Version {}: ", shown(version, VERSION))).unwrap_or_default();
+        let why = match reason.as_str() {
+            "install_failed" => "the installation failed".to_owned(),
+            "missing_runtime" => "the machine lacked the runtime".to_owned(),
+            "spawn_failed" => "the program could not be run".to_owned(),
+            "runtime_too_old" => "it needs a newer runtime".to_owned(),
+            "exited" => "the program ended".to_owned(),
+            "timeout" => "the time limit passed".to_owned(),
+            "invalid_response" => "the response was not valid".to_owned(),
+            "agent_error" => "it answered with an error".to_owned(),
+            "protocol_version" => "it offered an unknown protocol version".to_owned(),
+            other => shown(&other.replace('_', " "), REASON),
+        };
+        Some(match day {
+            Some(day) => format!("{version}Started on {day}, did not answer: {why}"),
+            None => format!("{version}Could not be started: {why}"),
+        })
     }
 
     /// When the agent was added; the last time, if it was added more than once.

@@ -24,6 +24,9 @@ pub(super) fn page(base_url: &str, listing: &Listing<'_>, setups: &[Setup], fact
     fact("Licence", &listing.license);
     fact("Runs as", &listing.labels("dist"));
     fact("Sign-in", &facts.sign_in);
+    if let Some(session) = facts.session {
+        fact("New session", session);
+    }
     if let Some(words) = &facts.setup {
         fact("Setup required", words);
     }
@@ -46,7 +49,7 @@ pub(super) fn page(base_url: &str, listing: &Listing<'_>, setups: &[Setup], fact
     }
     out.push_str("\n## Platforms\n\n");
     for (kind, package) in &facts.packages {
-        out.push_str(&format!("- {} by {kind}, on macOS, Linux and Windows\n", text(package)));
+        out.push_str(&format!("- {} by {kind}, which does not state its systems\n", text(package)));
     }
     for one in listing.agent.distribution.binary.iter().take(20).map(target) {
         let digest =
@@ -59,7 +62,10 @@ pub(super) fn page(base_url: &str, listing: &Listing<'_>, setups: &[Setup], fact
     }
     out.push_str("\n## Capabilities\n\n");
     match listing.answer {
-        None => out.push_str("Not tested.\n"),
+        None => {
+            let why = facts.unanswered.as_deref().unwrap_or("Not tested");
+            out.push_str(&format!("{}.\n", text(why)));
+        }
         Some(answer) => {
             let day = answer.day.as_deref().map_or_else(String::new, |day| format!(" on {day}"));
             out.push_str(&format!("As reported by version {}{day}:\n\n", text(&facts.row_version)));

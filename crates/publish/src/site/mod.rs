@@ -40,12 +40,12 @@ use serde_json::Value;
 
 pub use contents::{CONTENTS, Published, media_type};
 use facets::GROUPS;
-use listing::Listing;
+use listing::{Known, Listing};
 use pages::{Frame, Home, NotFound, ShownGroup, ShownValue, Site};
 
 use crate::history::History;
 use acp_registry_gate::config::SiteConfig;
-use acp_registry_gate::verify::Answer;
+use acp_registry_gate::verify::Snapshot;
 
 /// How many agents the home page shows at a time.
 const FIRST: usize = 24;
@@ -70,7 +70,7 @@ pub struct Options<'a> {
     /// The `[site]` settings of the configuration.
     pub config: &'a SiteConfig,
     /// The capabilities of the agents.
-    pub answers: &'a BTreeMap<String, Answer>,
+    pub capabilities: &'a Snapshot,
     /// The history of the registry.
     pub history: &'a History,
     /// Returns whether `<id>.svg` is published for an agent.
@@ -102,7 +102,8 @@ pub fn render(options: &Options<'_>) -> Result<BTreeMap<String, Vec<u8>>, SiteEr
     let index: Value = serde_json::from_slice(options.index)?;
     let entries = index.get("agents").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let events = options.history.by_agent();
-    let listing = |entry| Listing::new(entry, options.answers, &events, options.has_icon);
+    let known = Known { answers: options.capabilities.answers(), unanswered: options.capabilities.unanswered() };
+    let listing = |entry| Listing::new(entry, &known, &events, options.has_icon);
     let mut listings: Vec<Listing<'_>> = entries.par_iter().filter_map(listing).collect();
     listings.par_sort_by_cached_key(Listing::order);
 
