@@ -3,20 +3,28 @@
 
 use acp_registry_core::digest::Sha256;
 
-/// The style sheet: a file for each part of the pages, in the order of the cascade.
+/// The style sheet: a file for each part of the pages, in cascade layers. A rule of a later layer wins over one of an
+/// earlier layer, whatever their selectors; `!important` reverses that.
 const STYLE: &str = concat!(
+    "@layer tokens {\n",
     include_str!("assets/style/tokens.css"),
+    "}\n@layer base {\n",
     include_str!("assets/style/base.css"),
-    include_str!("assets/style/header.css"),
-    include_str!("assets/style/home.css"),
+    "}\n@layer parts {\n",
     include_str!("assets/style/cards.css"),
     include_str!("assets/style/agent.css"),
     include_str!("assets/style/tables.css"),
-    include_str!("assets/style/guide.css"),
     include_str!("assets/style/lists.css"),
+    "}\n@layer pages {\n",
+    include_str!("assets/style/home.css"),
+    include_str!("assets/style/guide.css"),
+    "}\n@layer frame {\n",
+    include_str!("assets/style/header.css"),
     include_str!("assets/style/footer.css"),
+    "}\n@layer media {\n",
     include_str!("assets/style/forced-colors.css"),
     include_str!("assets/style/print.css"),
+    "}\n",
 );
 
 const FILES: [(&str, &str, &str); 5] = [
@@ -41,7 +49,7 @@ impl Assets {
     /// Returns the paths, and the files with their content.
     pub(super) fn all() -> (Self, Vec<(String, Vec<u8>)>) {
         let files = FILES.map(|(stem, ending, text)| {
-            let bytes = if ending == "js" { without_comments(text) } else { text.to_owned() }.into_bytes();
+            let bytes = if ending == "svg" { text.to_owned() } else { without_comments(text) }.into_bytes();
             (hashed(stem, ending, &bytes), bytes)
         });
         let [style, theme, search, page, icon] = [0, 1, 2, 3, 4].map(|at: usize| files[at].0.clone());
@@ -54,9 +62,10 @@ pub(super) fn hashed(stem: &str, ending: &str, bytes: &[u8]) -> String {
     format!("assets/{stem}.{}.{ending}", Sha256::of(bytes).first(12))
 }
 
-/// Removes comments and indentation from a script to make it smaller.
-fn without_comments(script: &str) -> String {
-    let lines = script.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("//"));
+/// Removes comments and indentation from a script or style sheet to make it smaller.
+fn without_comments(text: &str) -> String {
+    let is_comment = |line: &str| line.starts_with("//") || line.starts_with("/*") && line.ends_with("*/");
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !is_comment(line));
     lines.flat_map(|line| [line, "\n"]).collect()
 }
 
@@ -65,12 +74,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn scripts_lose_their_comments_and_nothing_else() {
+    fn scripts_and_styles_lose_their_comments_and_nothing_else() {
         assert_eq!(without_comments("// x\n\n  a('//');\n    // y\n  b(); // z\n"), "a('//');\nb(); // z\n");
+        assert_eq!(without_comments("/* x */\n  p { color: red; } /* y */\n"), "p { color: red; } /* y */\n");
         // Removing lines is only safe if no template literal or block comment spans lines.
-        for (stem, _, script) in FILES.iter().filter(|(_, ending, _)| *ending == "js") {
-            let is_open = |line: &str| line.matches('`').count() % 2 == 1;
-            assert!(!script.contains("/*\n") && !script.lines().any(is_open), "{stem}");
+        for (stem, _, text) in FILES.iter().filter(|(_, ending, _)| *ending != "svg") {
+            let is_open =
+                |line: &str| line.matches('`').count() % 2 == 1 || line.contains("/*") != line.contains("*/");
+            assert!(!text.lines().any(is_open), "{stem}");
         }
     }
 }
