@@ -1,9 +1,9 @@
 // Everything by keyboard alone, and where the focus goes.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { cards, count, open, settled, showMore, withSites } from './lib/browser.mjs';
+import { cards, count, open, settled, showMore, site, withSites } from './lib/browser.mjs';
 import { matching } from './lib/facets.mjs';
-import { data } from './lib/trees.mjs';
+import { data, pageTypes } from './lib/trees.mjs';
 
 withSites('bundled', 'made-25', 'made-10000');
 
@@ -39,6 +39,24 @@ for (const key of ['Control', 'Meta']) {
     assert.equal(await page.locator('#q').inputValue(), 'cline');
   }));
 }
+
+test('Control and K go to the search of every page', () => open('', async (page) => {
+  for (const address of pageTypes('bundled')) {
+    await page.goto(site().url + address);
+    await page.keyboard.press('Control+k');
+    assert.equal(await focused(page), 'q', address);
+    assert.ok(await page.locator('#q').isVisible(), address);
+  }
+}));
+
+test('the search of any page leads to its results', () => open('agents/goose/', async (page) => {
+  await page.keyboard.press('Control+k');
+  await page.keyboard.type('cline');
+  await page.keyboard.press('Enter');
+  await page.waitForURL(`${site().url}?q=cline`);
+  await page.waitForFunction(() => document.querySelector('#list h3')?.textContent === 'Cline');
+  assert.equal(await page.locator('#q').inputValue(), 'cline');
+}));
 
 test('no single key is taken', () => open('', async (page) => {
   for (const letter of ['/', 's', 'k', '?', 'j']) await page.keyboard.press(letter);

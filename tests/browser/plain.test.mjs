@@ -63,14 +63,29 @@ for (const count of [1, 24, 25, 10_000]) {
   }, { name: `made-${count}` }));
 }
 
+test('the search of any page is a form that needs no script', () => open('matrix/', async (page) => {
+  await page.locator('#q').fill('goose');
+  await page.locator('#q').press('Enter');
+  await page.waitForURL(`${site().url}?q=goose`);
+  assert.ok(await page.locator('noscript p').isVisible());
+}, { javaScriptEnabled: false }));
+
 test('a page that is not there says so, below any path, and leads on', async () => {
-  await open('agents/nobody/', async (page) => {
-    assert.equal(await page.locator('h1').textContent(), 'Page not found');
-    const links = await page.locator('main a').evaluateAll((list) => list.map((link) => link.getAttribute('href')));
-    assert.equal(links[0], new URL(`${BASE}/`).pathname);
-    await page.locator('main a').first().click();
-    await page.waitForURL(site().url);
-  }, { allow: /404/ });
+  for (const address of ['nothing', 'agents/nobody/', 'a/b/c/d/e.html?x#y']) {
+    await open(address, async (page) => {
+      assert.equal(await page.locator('h1').textContent(), 'Page not found');
+      const root = new URL(`${BASE}/`).pathname;
+      const links = await page.locator(':is(a, link, form):not(.skip):not([rel=search])').evaluateAll((list) => list.map((link) => link.getAttribute('href') || link.getAttribute('action')));
+      assert.deepEqual(links.filter((link) => !link.startsWith(root) && !link.startsWith('https://')), [], address);
+      assert.notEqual(await page.locator('.brand').evaluate((link) => getComputedStyle(link).display), 'inline', `${address} has its style`);
+      await page.locator('#q').fill('goose');
+      await page.locator('#q').press('Enter');
+      await page.waitForURL(`${site().url}?q=goose`);
+      await page.goBack();
+      await page.locator('main a').first().click();
+      await page.waitForURL(site().url);
+    }, { allow: /404/ });
+  }
 });
 
 test('nothing is asked of another host, by any page', async () => {

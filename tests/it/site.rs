@@ -270,6 +270,39 @@ fn a_snapshot_tells_states_by_their_evidence_and_nothing_of_the_machine() {
 }
 
 #[test]
+fn the_header_marks_the_part_of_the_site_and_has_a_search_unless_the_page_has_one() {
+    let files = site_of(&agents(101), &snapshot());
+    for (name, html) in pages(&files) {
+        let elements = elements(html);
+        let is_current = |(element, attributes): &&Element| element == "a" && attributes.contains_key("aria-current");
+        let current: Vec<(String, &str)> = elements
+            .iter()
+            .filter(is_current)
+            .map(|(_, attributes)| (target(name, &attributes["href"]).unwrap(), attributes["aria-current"].as_str()))
+            .collect();
+        let of = |path: &str| current.iter().find(|(target, _)| target == path).map(|(_, value)| *value);
+        assert!(current.iter().all(|(target, value)| *value == "true" || target == name), "{name}: {current:?}");
+        let sections = [
+            ("all/", "all/1/"),
+            ("matrix/", "matrix/"),
+            ("editors/", "editors/"),
+            ("changes/", "changes/"),
+            ("docs/", "docs/"),
+        ];
+        for (folder, link) in sections {
+            let link = format!("{link}index.html");
+            let expected = if *name == link { Some("page") } else { name.starts_with(folder).then_some("true") };
+            assert_eq!(of(&link), expected, "{name}, {link}");
+        }
+        let searches = elements.iter().filter(|(_, attributes)| attributes.get("name").is_some_and(|name| name == "q"));
+        assert_eq!(searches.count(), 1, "{name}");
+        let form = elements.iter().find(|(_, attributes)| attributes.get("role").is_some_and(|role| role == "search"));
+        let action = form.unwrap().1.get("action").map(|action| target(name, action).unwrap());
+        assert_eq!(action.as_deref(), (name != "index.html").then_some("index.html"), "{name}");
+    }
+}
+
+#[test]
 fn documents_for_machines_parse() {
     let files = site_of(&[hostile(), agents(3)].concat(), &snapshot());
     for name in ["sitemap.xml", "opensearch.xml"] {

@@ -79,8 +79,7 @@ mod tests {
         assert_eq!(without_comments("/* x */\n  p { color: red; } /* y */\n"), "p { color: red; } /* y */\n");
         // Removing lines is only safe if no template literal or block comment spans lines.
         for (stem, _, text) in FILES.iter().filter(|(_, ending, _)| *ending != "svg") {
-            let is_open =
-                |line: &str| line.matches('`').count() % 2 == 1 || line.contains("/*") != line.contains("*/");
+            let is_open = |line: &str| line.matches('`').count() % 2 == 1 || line.contains("/*") != line.contains("*/");
             assert!(!text.lines().any(is_open), "{stem}");
         }
     }

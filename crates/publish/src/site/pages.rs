@@ -39,6 +39,23 @@ pub(super) struct ShownValue {
     pub(super) count: usize,
 }
 
+/// The parts of the site that the header of every page links to: path and name.
+const SECTIONS: [(&str, &str); 5] = [
+    ("all/1/", "A–Z"),
+    ("matrix/", "Capabilities"),
+    ("editors/", "Editors"),
+    ("changes/", "Changes"),
+    ("docs/", "Docs"),
+];
+
+/// A link to a part of the site.
+pub(super) struct Section {
+    pub(super) path: &'static str,
+    pub(super) name: &'static str,
+    /// The value of `aria-current`, if the page is in this part: `page` if it is the one that the link leads to.
+    pub(super) current: Option<&'static str>,
+}
+
 /// The metadata of a page, and its place in the site.
 pub(super) struct Frame<'a> {
     pub(super) site: &'a Site,
@@ -56,6 +73,21 @@ impl<'a> Frame<'a> {
         let root = if depth == 0 { "./".to_owned() } else { "../".repeat(depth) };
         let [title, description] = [title, description].map(ToOwned::to_owned);
         Self { site, root, path: Some(path.to_owned()), title, description }
+    }
+
+    /// The links of the header.
+    pub(super) fn sections(&self) -> [Section; 5] {
+        let page = self.path.as_deref().unwrap_or_default();
+        SECTIONS.map(|(path, name)| {
+            let folder = path.split_inclusive('/').next().unwrap_or(path);
+            let current = if page == path { Some("page") } else { page.starts_with(folder).then_some("true") };
+            Section { path, name, current }
+        })
+    }
+
+    /// Whether the page is the home page, which has a search of its own.
+    pub(super) fn is_home(&self) -> bool {
+        self.path.as_deref() == Some("")
     }
 }
 

@@ -368,14 +368,6 @@
     restore();
     if (address() !== before) update();
   });
-  addEventListener('keydown', (event) => {
-    if ((event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey && event.key.toLowerCase() === 'k') {
-      event.preventDefault();
-      box.focus();
-      box.select();
-    }
-  });
-
   at('toggle').addEventListener('click', ({ currentTarget: button }) => {
     button.setAttribute('aria-expanded', button.getAttribute('aria-expanded') !== 'true');
   });

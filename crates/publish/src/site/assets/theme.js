@@ -1,4 +1,5 @@
-// Runs before the first paint, so that nothing moves or changes colour afterwards.
+// The theme, which is set before the first paint so that nothing moves or changes colour afterwards, and the key that
+// leads to the search.
 (() => {
   'use strict';
   const root = document.documentElement;
@@ -12,7 +13,17 @@
     root.classList.add('pending');
     setTimeout(() => root.classList.remove('pending'), 5000);
   }
+  addEventListener('keydown', (event) => {
+    if ((event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey && event.key.toLowerCase() === 'k') {
+      event.preventDefault();
+      const box = document.getElementById('q');
+      box.focus();
+      box.select();
+    }
+  });
   addEventListener('DOMContentLoaded', () => {
+    const key = document.querySelector('.seek kbd');
+    if (key && /Mac|iP/.test(navigator.platform)) key.textContent = '⌘ K';
     const select = document.getElementById('theme');
     select.value = theme;
     select.addEventListener('change', () => {
