@@ -1,13 +1,10 @@
-//! Lists of agents: all from A to Z, the agents of each filter value, and the capability matrix.
+//! Lists of agents: all from A to Z, and the agents of each filter value.
 
 use rayon::prelude::*;
 
-use super::capabilities::State;
-use super::examined;
-use super::facets::capabilities;
 use super::listing::Listing;
-use super::pages::{Frame, List, Matrix, MatrixRow, Site};
-use super::text::{agents_that_speak, shown};
+use super::pages::{Frame, List, Site};
+use super::text::agents_that_speak;
 use super::{File, SiteError, page};
 
 /// The number of agents on a page.
@@ -66,49 +63,4 @@ fn pages(
         page(&path, &list)
     };
     (1..=count).into_par_iter().map(one).collect()
-}
-
-/// Renders `/matrix/` and its further pages `/matrix/N/`.
-pub(super) fn matrix(site: &Site, listings: &[Listing<'_>]) -> Result<Vec<File>, SiteError> {
-    let tested = listings.iter().filter(|listing| listing.answer.is_some()).count();
-    let has_examined = listings.iter().any(|listing| listing.examined().is_some());
-    // Without capabilities the matrix is empty.
-    let listings = if tested == 0 { &[] } else { listings };
-    let pages = listings.len().div_ceil(PAGE).max(1);
-    let one = |number: usize| {
-        let path = if number == 1 { "matrix/".to_owned() } else { format!("matrix/{number}/") };
-        let description = "The capabilities that each agent reported when it was last started.";
-        let matrix = Matrix {
-            f: Frame::new(site, &path, "Capabilities of all agents – ACP agents", description),
-            has_examined,
-            labels: capabilities().map(|(_, value)| value.label).collect(),
-            rows: listings.chunks(PAGE).nth(number - 1).unwrap_or_default().iter().map(row).collect(),
-            tested,
-            total: listings.len(),
-            page: number,
-            pages,
-        };
-        page(&path, &matrix)
-    };
-    (1..=pages).into_par_iter().map(one).collect()
-}
-
-fn row<'a>(listing: &'a Listing<'_>) -> MatrixRow<'a> {
-    let state = |feature: &str| listing.answer.map_or(State::Unknown, |answer| State::of(answer, feature));
-    let cell = |state: State| match state {
-        State::NeedsSignIn => (state.class(), "Sign-in"),
-        State::No | State::Unknown => (state.class(), "–"),
-        _ => (state.class(), state.label()),
-    };
-    MatrixRow {
-        id: &listing.id,
-        name: &listing.name,
-        examined: examined::cell(listing.examined()),
-        cells: capabilities().map(|(feature, _)| cell(state(&feature))).collect(),
-        version: listing
-            .answer
-            .and_then(|answer| answer.version.as_deref())
-            .map_or_else(String::new, |text| shown(text, 40)),
-        day: listing.answer.and_then(|answer| answer.day.as_deref()).unwrap_or("–"),
-    }
 }

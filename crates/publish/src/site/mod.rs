@@ -25,6 +25,7 @@ mod listing;
 mod lists;
 mod machine;
 mod markdown;
+mod matrix;
 mod pages;
 mod rules;
 mod schemas;
@@ -128,7 +129,7 @@ pub fn render(options: &Options<'_>) -> Result<BTreeMap<String, Vec<u8>>, SiteEr
     files.push(page("", &home(&site, &listings))?);
     files.extend(lists::all(&site, &listings)?);
     files.extend(lists::by_facet(&site, &listings)?);
-    files.extend(lists::matrix(&site, &listings)?);
+    files.extend(matrix::pages(&site, &listings)?);
     files.extend(editors::pages(&site, &listings)?);
     let told = changes::Told::new(&site, options.history, &listings);
     files.extend(told.pages()?);

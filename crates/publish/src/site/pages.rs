@@ -120,31 +120,6 @@ pub(super) struct List<'a> {
 }
 
 #[derive(Template)]
-#[template(path = "matrix.html")]
-pub(super) struct Matrix<'a> {
-    pub(super) f: Frame<'a>,
-    /// Whether any agent was examined, so there is a column for it.
-    pub(super) has_examined: bool,
-    pub(super) labels: Vec<&'static str>,
-    pub(super) rows: Vec<MatrixRow<'a>>,
-    pub(super) tested: usize,
-    pub(super) total: usize,
-    pub(super) page: usize,
-    pub(super) pages: usize,
-}
-
-/// A row of the matrix.
-pub(super) struct MatrixRow<'a> {
-    pub(super) id: &'a str,
-    pub(super) name: &'a str,
-    /// The level that was reached, with the failed checks.
-    pub(super) examined: (&'static str, String),
-    pub(super) cells: Vec<(&'static str, &'static str)>,
-    pub(super) version: String,
-    pub(super) day: &'a str,
-}
-
-#[derive(Template)]
 #[template(path = "rules.html")]
 pub(super) struct Rules<'a> {
     pub(super) f: Frame<'a>,
