@@ -8,10 +8,14 @@ use super::{Launch, SETTINGS_LIMIT};
 pub struct Client {
     /// Short name, used in addresses and on the command line.
     pub id: &'static str,
-    /// Name.
+    /// The name that people look for: the editor, with the plugin where it has several.
     pub title: &'static str,
     /// What it is.
     pub about: &'static str,
+    /// Name and address of what reads the settings: a plugin, or the editor's own documentation.
+    pub home: Option<(&'static str, &'static str)>,
+    /// How the client installs an agent from its own registry, as a sentence; may be empty.
+    pub registry: &'static str,
     /// Where the settings go, as the text before them.
     pub place: &'static str,
     /// A note about the settings; may be empty.
@@ -96,7 +100,9 @@ pub static CLIENTS: [Client; 7] = [
         id: "zed",
         title: "Zed",
         about: "the editor Zed",
-        place: "Run “zed: acp registry” from the command palette, or put this in settings.json:",
+        home: Some(("Zed’s documentation", "https://zed.dev/docs/ai/external-agents")),
+        registry: "Run “zed: acp registry” from the command palette.",
+        place: "In settings.json:",
         note: "",
         path_note: "",
         language: "json",
@@ -111,7 +117,9 @@ pub static CLIENTS: [Client; 7] = [
         id: "jetbrains",
         title: "JetBrains",
         about: "the JetBrains IDEs",
-        place: "Choose “Install From ACP Registry” in the agent menu, or put this in ~/.jetbrains/acp.json:",
+        home: Some(("JetBrains’ documentation", "https://www.jetbrains.com/help/ai-assistant/acp.html")),
+        registry: "In the AI Chat, choose “Add ACP Agent”; older versions call it “Install From ACP Registry”.",
+        place: "In ~/.jetbrains/acp.json:",
         note: "",
         path_note: "If the IDE does not find the command, name it by its absolute path.",
         language: "json",
@@ -124,8 +132,10 @@ pub static CLIENTS: [Client; 7] = [
     },
     Client {
         id: "codecompanion",
-        title: "CodeCompanion",
+        title: "Neovim (CodeCompanion)",
         about: "CodeCompanion, a plugin for Neovim",
+        home: Some(("CodeCompanion", "https://github.com/olimorris/codecompanion.nvim")),
+        registry: "",
         place: "In your Neovim configuration:",
         note: "CodeCompanion builds every ACP adapter on one of its own; this one replaces its command.",
         path_note: "",
@@ -135,8 +145,10 @@ pub static CLIENTS: [Client; 7] = [
     },
     Client {
         id: "avante",
-        title: "avante",
+        title: "Neovim (avante)",
         about: "avante, a plugin for Neovim",
+        home: Some(("avante", "https://github.com/yetone/avante.nvim")),
+        registry: "",
         place: "In your Neovim configuration:",
         note: "",
         path_note: "",
@@ -146,8 +158,10 @@ pub static CLIENTS: [Client; 7] = [
     },
     Client {
         id: "emacs",
-        title: "agent-shell",
+        title: "Emacs",
         about: "agent-shell, a package for Emacs",
+        home: Some(("agent-shell", "https://github.com/xenodium/agent-shell")),
+        registry: "",
         place: "In your Emacs configuration; then M-x eval-defun:",
         note: "",
         path_note: "",
@@ -163,6 +177,8 @@ pub static CLIENTS: [Client; 7] = [
         id: "vscode",
         title: "VS Code",
         about: "ACP Client, an extension of VS Code",
+        home: Some(("ACP Client", "https://github.com/formulahendry/vscode-acp")),
+        registry: "",
         place: "With the extension ACP Client, in settings.json:",
         note: "",
         path_note: "",
@@ -176,8 +192,10 @@ pub static CLIENTS: [Client; 7] = [
     },
     Client {
         id: "cli",
-        title: "Command line",
+        title: "Shell",
         about: "the command line",
+        home: None,
+        registry: "",
         place: "The agent then speaks ACP on its standard input and output:",
         note: "",
         path_note: "",
