@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
-import { open, withSites } from './lib/browser.mjs';
+import { open, site, withSites } from './lib/browser.mjs';
 import { BASE, data, tree } from './lib/trees.mjs';
 
 withSites('bundled');
@@ -13,8 +13,10 @@ const CLIPBOARD = { permissions: ['clipboard-read', 'clipboard-write'] };
 test('every snippet is copied as it is shown, and that is announced', () => open('agents/goose/', async (page) => {
   await page.evaluate(() => { for (const part of document.querySelectorAll('details')) part.open = true; });
   const snippets = await page.locator('.snippet').all();
-  assert.ok(snippets.length >= 7, `${snippets.length} snippets`);
+  assert.ok(snippets.length >= 8, `${snippets.length} snippets`);
   for (const snippet of snippets) {
+    const panel = snippet.locator('xpath=ancestor::section[@role="tabpanel"]');
+    if (await panel.count()) await page.locator(`#${await panel.getAttribute('aria-labelledby')}`).click();
     const button = snippet.locator('.copy');
     await button.click();
     await page.waitForFunction(() => document.getElementById('copied').textContent === 'Copied');
@@ -49,16 +51,64 @@ test('without a clipboard the text is chosen, ready for Ctrl C', () => open('age
   }
 }));
 
-test('a link to an editor unfolds its settings', () => open('agents/goose/#emacs', async (page) => {
-  const ids = await page.locator('details.client').evaluateAll((list) => list.map((part) => part.id));
-  assert.deepEqual(ids.filter((id) => ['zed', 'jetbrains', 'codecompanion', 'avante', 'emacs', 'vscode', 'cli'].includes(id)).length, 7, ids.join());
-  assert.ok(await page.locator('#emacs').evaluate((part) => part.open && part.getBoundingClientRect().top < innerHeight));
+const EDITORS = ['zed', 'jetbrains', 'codecompanion', 'avante', 'emacs', 'vscode', 'cli'];
+const chosen = (page) => page.locator('[role=tabpanel]').evaluateAll((panels) => panels.filter((panel) => panel.checkVisibility()).map((panel) => panel.id).join());
+
+test('a link to an editor shows its settings, and no others', () => open('agents/goose/#emacs', async (page) => {
+  assert.deepEqual(await page.locator('.client').evaluateAll((list) => list.map((part) => part.id)), EDITORS);
+  assert.equal(await chosen(page), 'emacs');
+  assert.ok(await page.locator('#emacs').evaluate((part) => part.getBoundingClientRect().top < innerHeight));
   await page.evaluate(() => { location.hash = '#vscode'; });
-  await page.waitForFunction(() => document.getElementById('vscode').open);
+  await page.waitForFunction(() => document.getElementById('vscode').checkVisibility());
+  assert.equal(await chosen(page), 'vscode');
+}));
+
+test('editors are tabs that arrows move, and the address follows', () => open('agents/goose/', async (page) => {
+  const tabs = page.getByRole('tab');
+  assert.deepEqual(await tabs.evaluateAll((list) => list.map((tab) => tab.hash.slice(1))), EDITORS);
+  assert.equal(await chosen(page), 'zed');
+  await tabs.first().focus();
+  const length = await page.evaluate(() => history.length);
+  for (const [key, expected] of [['ArrowRight', 'jetbrains'], ['End', 'cli'], ['ArrowRight', 'zed'], ['ArrowLeft', 'cli'], ['Home', 'zed'], ['ArrowRight', 'jetbrains']]) {
+    await page.keyboard.press(key);
+    assert.equal(await chosen(page), expected, key);
+    const state = await page.evaluate(() => {
+      const { activeElement: tab } = document;
+      return [tab.hash, tab.ariaSelected, document.querySelectorAll('[role=tab][tabindex="0"]').length, document.querySelectorAll('[role=tab][aria-selected=true]').length];
+    });
+    assert.deepEqual(state, [`#${expected}`, 'true', 1, 1]);
+  }
+  // One stop in the order of Tab, and no entry in the history for each editor.
+  await page.keyboard.press('Tab');
+  assert.ok(await page.evaluate(() => document.activeElement.closest('#jetbrains')));
+  assert.deepEqual([new URL(page.url()).hash, await page.evaluate(() => history.length)], ['#jetbrains', length]);
+  for (const panel of await page.locator('[role=tabpanel]').all()) {
+    const label = await panel.getAttribute('aria-labelledby');
+    assert.ok(await page.locator(`#${label}`).count(), label);
+  }
+}));
+
+test('the last editor is remembered, and a link wins over it', () => open('agents/goose/', async (page) => {
+  await page.getByRole('tab', { name: 'Emacs' }).click();
+  await page.goto(`${site().url}agents/gemini/`);
+  assert.equal(await chosen(page), 'emacs');
+  await page.goto(`${site().url}agents/gemini/#zed`);
+  await page.reload();
+  assert.equal(await chosen(page), 'zed');
+  await page.evaluate(() => localStorage.setItem('editor', '#"><img src=x>'));
+  await page.goto(`${site().url}agents/goose/`);
+  assert.equal(await chosen(page), 'zed');
+}));
+
+test('tabs work where nothing can be stored', () => open('agents/goose/', async (page) => {
+  await page.addInitScript(() => Object.defineProperty(globalThis, 'localStorage', { get() { throw new DOMException('no', 'SecurityError'); } }));
+  await page.reload();
+  await page.getByRole('tab', { name: 'VS Code' }).click();
+  assert.equal(await chosen(page), 'vscode');
 }));
 
 test('the Zed settings are JSON for this agent', () => open('agents/goose/#zed', async (page) => {
-  const texts = await page.locator('#zed code').allTextContents();
+  const texts = await page.locator('#zed pre code').allTextContents();
   const settings = texts.map((text) => JSON.parse(text));
   assert.ok(settings.some(({ agent_servers: servers }) => servers.goose), JSON.stringify(settings));
 }));
@@ -68,17 +118,16 @@ test('capabilities are told as they were answered', async () => {
   const { id } = agents.find((agent) => answers.has(agent.id));
   const row = answers.get(id);
   await open(`agents/${id}/`, async (page) => {
-    const cell = (label) => page.locator('.caps tr', { hasText: label }).locator('td').textContent();
-    // The answer to a request for sessions that exist confirms a capability; the bundled snapshot has no examinations.
+    const cell = (label) => page.locator('.caps dl > div', { has: page.getByText(label, { exact: true }) }).locator('dd').textContent();
     const state = (feature) => {
       if (!(feature in row.features)) return 'Not known';
       if (!row.features[feature]) return 'Not announced';
       const known = { auth_required: 'Needs sign-in', method_not_found: 'Failed', ok: feature === 'session/list' && 'Tested' };
       return known[row.probes[feature]] || 'Announced';
     };
-    assert.equal(await cell('Load sessions'), state('session/load'));
-    assert.equal(await cell('List sessions'), state('session/list'));
-    assert.equal(await cell('Images in prompts'), state('prompt/image'));
+    assert.equal(await cell('Load'), state('session/load'));
+    assert.equal(await cell('List'), state('session/list'));
+    assert.equal(await cell('Images'), state('prompt/image'));
     assert.equal(await page.locator('#capabilities + p time').getAttribute('datetime'), row.checked_at.slice(0, 10));
   });
 });

@@ -53,7 +53,7 @@ test('what is typed is as harmless as what is read', () => open(`?q=${encodeURIC
 }, { name }));
 
 test('hostile settings are copied whole', () => open('agents/hostile-template/#zed', async (page) => {
-  const texts = await page.locator('#zed code').allTextContents();
+  const texts = await page.locator('#zed pre code').allTextContents();
   const args = texts.map((text) => JSON.parse(text)).flatMap(({ agent_servers: servers }) => Object.values(servers).flatMap((server) => server.args || []));
   assert.ok(args.includes(HOSTILE.template) && args.includes('it\'s') && args.includes('a"b') && args.includes('\\'), args.join(' | '));
 }, { name }));

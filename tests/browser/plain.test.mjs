@@ -20,10 +20,11 @@ test('without JavaScript all but the search works', () => open('', async (page) 
   await page.locator('.card h3 a').first().click();
   await page.waitForURL(/\/agents\//);
   assert.ok(!await page.locator('.copy').first().isVisible());
-  const zed = page.locator('#zed');
-  assert.ok(await zed.evaluate((part) => part.open));
-  await page.locator('#cli summary').click();
-  assert.ok(await page.locator('#cli pre').first().isVisible());
+  // All editors are sections with headings, and the links above lead to them.
+  for (const id of ['zed', 'cli']) assert.ok(await page.locator(`#${id} h3`).isVisible() && await page.locator(`#${id} pre`).first().isVisible(), id);
+  await page.locator('.tabs a[href="#cli"]').click();
+  assert.match(page.url(), /#cli$/);
+  assert.equal(await page.locator('[role=tab], [role=tabpanel]').count(), 0);
 }, { javaScriptEnabled: false }));
 
 test('a page without JavaScript looks the same to those who read', async () => {

@@ -254,10 +254,10 @@ fn a_snapshot_tells_states_by_their_evidence_and_nothing_of_the_machine() {
     let files = site_of(&agents(2), &snapshot());
     let page = String::from_utf8(files["agents/a00000/index.html"].clone()).unwrap();
     for row in [
-        "Load sessions</th><td class=\"announced\">Announced",
-        "List sessions</th><td class=\"auth\">Needs sign-in",
-        "Next edit suggestions (NES)</th><td class=\"no\">Not announced",
-        "Fork sessions</th><td class=\"none\">Not known",
+        "<div class=\"announced\"><dt>Load</dt><dd>Announced",
+        "<div class=\"auth\"><dt>List</dt><dd>Needs sign-in",
+        "<div class=\"no\"><dt>Next edit</dt><dd>Not announced",
+        "<div class=\"none\"><dt>Fork</dt><dd>Not known",
         "<time datetime=\"2026-11-02\">",
     ] {
         assert!(page.contains(row), "{row}");
@@ -346,14 +346,16 @@ fn pages_keep_their_budgets() {
         size(name)
     };
     let count = serde_json::from_slice::<Value>(&files["registry.json"]).unwrap()["agents"].as_array().unwrap().len();
-    let [style, theme, search, page] = ["style", "theme", "search", "page"].map(asset);
+    let [style, theme, search, page, compare] = ["style", "theme", "search", "page", "compare"].map(asset);
     let is_guide = |name: &&String| name.starts_with("docs/") && !name.starts_with("docs/rules/");
     let guide = files.keys().filter(is_guide).map(|name| size(name)).max();
     let detail =
         files.keys().filter(|name| name.starts_with("agents/") && name.ends_with("html")).map(|name| size(name)).max();
     for (name, bytes, budget) in [
         ("home, style, scripts", size("index.html") + style + theme + search, 15_000),
-        ("all scripts", theme + search + page, 5_000),
+        ("scripts of the home page", theme + search, 5_000),
+        ("scripts of an agent's page", theme + page, 5_000),
+        ("the matrix", size("matrix/index.html") + style + theme + compare, 15_000),
         ("the largest guide", guide.unwrap() + style + theme + page, 12_000),
         ("the largest page of an agent", detail.unwrap() + style + theme + page, 12_000),
         ("catalog", asset("catalog"), 45 * count + 2_000),

@@ -99,10 +99,8 @@ fn the_page_shows_what_was_tested_before_what_is_announced() {
     assert!(markdown.contains("- protocol/version: failed, the agent claims"), "{markdown}");
 
     let matrix = text(&files, "matrix/index.html");
-    assert!(
-        matrix.contains("<th scope=\"col\">Agent</th><th scope=\"col\">Examined</th><th scope=\"col\">Load sessions")
-    );
-    assert!(matrix.contains("<td class=\"auth\">protocol, 1 failed</td>"), "{matrix}");
+    assert!(matrix.contains("<th scope=\"col\">Level</th><th scope=\"col\">Version</th>"), "{matrix}");
+    assert!(matrix.contains("<td class=\"info level auth\">protocol, 1 failed</td>"), "{matrix}");
     // One requirement is violated, so only the filter for failures finds it.
     assert_eq!(catalog(&files)["bits"]["tested"], json!([16, 32]));
     assert!(files.contains_key("tested/failed/index.html") && !files.contains_key("tested/protocol/index.html"));

@@ -1,6 +1,5 @@
 //! Settings for editors, read back by the editor's own language.
 
-use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
@@ -8,6 +7,7 @@ use acp_registry::config::SiteConfig;
 use acp_registry::history::History;
 use acp_registry::settings::{elisp, lua, shell};
 use acp_registry::site::{Options, render};
+use acp_registry::verify::Snapshot;
 use serde_json::{Value, json};
 
 use crate::support::skipped;
@@ -150,7 +150,7 @@ fn snippets(agent: &Value) -> Vec<(String, String)> {
         history: &history,
         index: index.as_bytes(),
         base_url: "https://example.com",
-        answers: &BTreeMap::new(),
+        capabilities: &Snapshot::default(),
         has_icon: &|_| false,
     };
     let page = String::from_utf8(render(&options).unwrap()["agents/x/index.html"].clone()).unwrap();
@@ -177,37 +177,46 @@ fn settings_on_pages_start_what_the_manifest_says() {
     let named = |name: &str| {
         &snippets.iter().find(|(known, _)| known == name).unwrap_or_else(|| panic!("{name}: {snippets:?}")).1
     };
-    let expected: Vec<&str> = ["-y", "@a/b@1.0.0"].into_iter().chain(args).collect();
-    for (name, pointer) in [
-        ("Zed, As your own command", "/agent_servers/x"),
-        ("JetBrains, Settings", "/agent_servers/X <\"'&> \\"),
-        ("VS Code, Settings", "/acp.agents/X <\"'&> \\"),
-    ] {
-        let settings: Value = serde_json::from_str(named(name)).unwrap();
-        let server = settings.pointer(pointer).unwrap();
-        assert_eq!(
-            (&server["command"], &server["args"], &server["env"]["K"]),
-            (&json!("npx"), &json!(expected), &json!("it's <\"v\">"))
-        );
-    }
-    for name in ["CodeCompanion, Settings", "avante, Settings"] {
-        if let Some((words, variable)) = read_by_lua(named(name)) {
-            assert_eq!((&words[..1], &words[1..]), (&["npx".to_owned()][..], &owned(&expected)[..]), "{name}");
-            assert_eq!(variable.as_deref(), Some("it's <\"v\">"), "{name}");
+    let direct: Vec<&str> = ["npx", "-y", "@a/b@1.0.0"].into_iter().chain(args).collect();
+    let ways =
+        [("Through acp-registry", vec!["acp-registry", "run", "x"], None), ("With npx", direct, Some("it's <\"v\">"))];
+    for (way, words, expected) in ways {
+        for (client, pointer) in [
+            ("Zed", "/agent_servers/x"),
+            ("JetBrains", "/agent_servers/X <\"'&> \\"),
+            ("VS Code", "/acp.agents/X <\"'&> \\"),
+        ] {
+            let settings: Value = serde_json::from_str(named(&format!("{client}, {way}"))).unwrap();
+            let server = settings.pointer(pointer).unwrap();
+            assert_eq!(
+                (&server["command"], &server["args"], server["env"]["K"].as_str()),
+                (&json!(words[0]), &json!(words[1..]), expected),
+                "{client}, {way}"
+            );
+        }
+        for client in ["Neovim (CodeCompanion)", "Neovim (avante)"] {
+            if let Some((read, variable)) = read_by_lua(named(&format!("{client}, {way}"))) {
+                assert_eq!((read, variable.as_deref()), (owned(&words), expected), "{client}, {way}");
+            }
         }
     }
+    let registry: Value = serde_json::from_str(named("Zed, From the registry")).unwrap();
+    assert_eq!(registry["agent_servers"]["x"]["type"], "registry");
     // A word with hidden characters cannot be written for a shell, so that there is no command to copy.
     assert!(!snippets.iter().any(|(name, _)| name.contains("PowerShell") || name.contains("POSIX")));
-    assert_eq!(named("Command line, With acp-registry"), "acp-registry run x");
+    assert_eq!(named("Shell, Through acp-registry"), "acp-registry run x");
 }
 
 #[test]
 fn emacs_takes_the_settings_for_agent_shell() {
     let agent = json!({ "id": "x", "name": "X \"y\" \\", "distribution": { "uvx": { "package": "p==1", "args": ["a\"b\\"], "env": { "K": "v w" } } } });
     let snippets = snippets(&agent);
-    let text = &snippets.iter().find(|(name, _)| name.starts_with("agent-shell")).unwrap().1;
-    if let Some((words, variable)) = read_by_emacs("x", text) {
+    let text = |way: &str| &snippets.iter().find(|(name, _)| *name == format!("Emacs, {way}")).unwrap().1;
+    if let Some((words, variable)) = read_by_emacs("x", text("With uvx")) {
         assert_eq!(words, owned(&["uvx", "p==1", "a\"b\\"]));
         assert_eq!(variable.as_deref(), Some("v w"));
+    }
+    if let Some(read) = read_by_emacs("x", text("Through acp-registry")) {
+        assert_eq!(read, (owned(&["acp-registry", "run", "x"]), None));
     }
 }

@@ -27,11 +27,12 @@ const STYLE: &str = concat!(
     "}\n",
 );
 
-const FILES: [(&str, &str, &str); 5] = [
+const FILES: [(&str, &str, &str); 6] = [
     ("style", "css", STYLE),
     ("theme", "js", include_str!("assets/theme.js")),
     ("search", "js", include_str!("assets/search.js")),
     ("page", "js", include_str!("assets/page.js")),
+    ("compare", "js", include_str!("assets/compare.js")),
     ("icon", "svg", include_str!("assets/icon.svg")),
 ];
 
@@ -42,6 +43,8 @@ pub(super) struct Assets {
     pub(super) theme: String,
     pub(super) search: String,
     pub(super) page: String,
+    /// Only the matrix loads it.
+    pub(super) compare: String,
     pub(super) icon: String,
 }
 
@@ -52,8 +55,8 @@ impl Assets {
             let bytes = if ending == "svg" { text.to_owned() } else { without_comments(text) }.into_bytes();
             (hashed(stem, ending, &bytes), bytes)
         });
-        let [style, theme, search, page, icon] = [0, 1, 2, 3, 4].map(|at: usize| files[at].0.clone());
-        (Self { style, theme, search, page, icon }, files.into())
+        let [style, theme, search, page, compare, icon] = [0, 1, 2, 3, 4, 5].map(|at: usize| files[at].0.clone());
+        (Self { style, theme, search, page, compare, icon }, files.into())
     }
 }
 

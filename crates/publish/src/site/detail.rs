@@ -7,10 +7,12 @@ use super::capabilities::{Opening, State};
 use super::changes::{Change, agent_feed};
 use super::examined::Tests;
 use super::facets::capabilities;
-use super::install::{Setup, setups, start};
+use super::groups::{GROUPS, Group};
+use super::install::{Needs, Setup, setups, start};
 use super::listing::Listing;
 use super::pages::{Frame, Site};
-use super::text::{json_in_html, link, shown};
+use super::text::{json_in_html, link, short, shown};
+use super::trust::Trust;
 use super::{File, SiteError, badge, markdown, page};
 use acp_registry_core::manifest::BinaryTarget;
 use acp_registry_core::timestamp::Timestamp;
@@ -28,6 +30,12 @@ struct Detail<'a> {
     targets: Vec<Target>,
     /// Name and type of each authentication method.
     auth: Vec<(String, String)>,
+    trust: Trust,
+    /// The capabilities of an agent that answered, in their groups.
+    groups: Vec<(&'static str, Vec<(&'static str, State)>)>,
+    /// The texts of the links to the website and the source.
+    website: Option<String>,
+    source: Option<String>,
     changes: Vec<Change>,
     /// Whether the agent has a feed.
     has_feed: bool,
@@ -91,6 +99,10 @@ pub(super) fn files(site: &Site, listing: &Listing<'_>) -> Result<Vec<File>, Sit
         setups: &setups,
         targets: listing.agent.distribution.binary.iter().take(20).map(target).collect(),
         auth: auth.map(|(name, kind)| (shown(name, 80), shown(kind, 40))).collect(),
+        trust: Trust::of(listing),
+        groups: groups(listing),
+        website: listing.website.as_deref().map(short),
+        source: listing.repository.as_deref().map(short),
         changes: Change::of(listing),
         has_feed: wanted.contains(&AgentFile::Feed) && !listing.events.is_empty(),
         edit: site.config.edit_url(&listing.id),
@@ -111,6 +123,12 @@ pub(super) fn files(site: &Site, listing: &Listing<'_>) -> Result<Vec<File>, Sit
         files.push((format!("{path}badge.svg"), badge::svg(listing)?));
     }
     Ok(files)
+}
+
+fn groups(listing: &Listing<'_>) -> Vec<(&'static str, Vec<(&'static str, State)>)> {
+    let states = |group: &Group| group.members.iter().map(|member| (member.label, member.of(listing.answer))).collect();
+    let groups = if listing.answer.is_some() { &GROUPS[..] } else { &[] };
+    groups.iter().map(|group| (group.title, states(group))).collect()
 }
 
 fn facts(listing: &Listing<'_>) -> Facts {

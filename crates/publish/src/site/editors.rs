@@ -2,7 +2,7 @@
 
 use askama::Template;
 
-use super::install::{Setup, setups};
+use super::install::{Needs, Setup, setups};
 use super::listing::Listing;
 use super::pages::{Frame, Site};
 use super::{File, SiteError, page};

@@ -1,17 +1,27 @@
 //! Setup instructions for an agent, by client.
 
 use super::listing::Listing;
-use acp_registry_client::settings::{
-    CLIENTS, Client, Launch, PROGRAM, SETTINGS_LIMIT, powershell, shell, zed_registry,
-};
+use acp_registry_client::settings::{CLIENTS, Client, Launch, SETTINGS_LIMIT, powershell, shell, zed_registry};
 
 /// Instructions for one client.
 pub(super) struct Setup {
     pub(super) client: &'static Client,
-    /// An additional note; may be empty.
-    pub(super) note: &'static str,
-    /// The snippets to copy; empty if they would be too long.
+    /// The ways to set up the agent, the one that needs least first.
+    pub(super) ways: Vec<Way>,
+    /// The command that prints the settings with the path of `acp-registry`; `None` where a path is not needed.
+    pub(super) config: Option<String>,
+}
+
+/// A way to set up the agent.
+pub(super) struct Way {
+    pub(super) title: String,
+    /// What to do, or where the snippets go; may be empty.
+    pub(super) text: String,
+    /// The snippets to copy.
     pub(super) snippets: Vec<Snippet>,
+    pub(super) needs: Needs,
+    /// Whether it is shown without a click.
+    pub(super) is_open: bool,
 }
 
 /// A text to copy.
@@ -20,10 +30,18 @@ pub(super) struct Snippet {
     pub(super) text: String,
 }
 
-const ZED: &str = "The first form needs the agent to be in the registry that Zed reads; the second starts it directly.";
+/// What must be installed first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Needs {
+    Nothing,
+    /// `acp-registry`.
+    Program,
+    /// The package runner of a runtime, which is named.
+    Runtime(&'static str),
+}
 
-const RUN: &str =
-    "acp-registry fetches the version in the registry, checks its digest where one is stated, and starts it.";
+const RUN: &str = "Through acp-registry";
+const TOO_LONG: &str = "The settings are too long to show here; use the agent’s entry.";
 
 fn snippet(title: &str, text: &str) -> Option<Snippet> {
     (text.len() <= SETTINGS_LIMIT).then(|| Snippet { title: title.to_owned(), text: text.trim_end().to_owned() })
@@ -34,41 +52,64 @@ fn snippet(title: &str, text: &str) -> Option<Snippet> {
 pub(super) fn setups(listing: &Listing<'_>, index: Option<&str>) -> Vec<Setup> {
     let flags: Vec<&str> = index.into_iter().flat_map(|index| ["--index", index]).collect();
     let run = Launch::of_run(&listing.id, &listing.name, &flags);
-    let package = Launch::of_package(&listing.id, &listing.name, &listing.agent.distribution);
-    let launch = package.as_ref().unwrap_or(&run);
-    let settings = |client: &Client, title: &str| {
-        client.settings(launch).ok().and_then(|text| snippet(title, &text)).into_iter().collect::<Vec<_>>()
-    };
+    let direct = Launch::of_package(&listing.id, &listing.name, &listing.agent.distribution);
     let setup = |client: &'static Client| {
-        let (note, snippets) = match client.id {
-            "zed" => {
-                let custom = settings(client, "As your own command");
-                (ZED, snippet("From the registry", &zed_registry(&listing.id)).into_iter().chain(custom).collect())
-            }
-            "cli" => (RUN, command_lines(&run, launch)),
-            _ => {
-                // The snippet names a program without its path, so a note about paths applies.
-                let note = if client.path_note.is_empty() { client.note } else { client.path_note };
-                (note, settings(client, "Settings"))
-            }
-        };
-        Setup { client, note, snippets }
+        let mut ways: Vec<Way> = of_registry(client, listing, index.is_some()).into_iter().collect();
+        ways.push(way(client, &run, RUN, Needs::Program));
+        if let Some(direct) = &direct {
+            let runtime = if direct.program == "npx" { "Node.js" } else { "uv" };
+            ways.push(way(client, direct, &format!("With {}", direct.program), Needs::Runtime(runtime)));
+        }
+        // Everything up to the first text to copy is shown.
+        let first = ways.iter().position(|way| !way.snippets.is_empty()).unwrap_or(ways.len());
+        for (at, way) in ways.iter_mut().enumerate() {
+            way.is_open = at <= first;
+        }
+        let words = ["acp-registry", "config"].into_iter().chain(flags.iter().copied()).chain([client.id, &listing.id]);
+        let config = if client.id == "cli" { None } else { shell::command(&[], words) };
+        Setup { client, ways, config }
     };
     CLIENTS.iter().map(setup).collect()
 }
 
-/// Commands for every shell, independent of the system that builds the site.
-fn command_lines(run: &Launch, launch: &Launch) -> Vec<Snippet> {
-    let posix = |launch: &Launch| shell::command(&launch.env, launch.words());
-    let mut snippets: Vec<Snippet> =
-        posix(run).and_then(|text| snippet("With acp-registry", &text)).into_iter().collect();
-    if launch.program != PROGRAM {
-        let args = launch.args.iter().map(String::as_str);
-        let windows = powershell::command(&launch.env, &launch.program, args);
-        snippets.extend(posix(launch).and_then(|text| snippet("In a POSIX shell", &text)));
-        snippets.extend(windows.and_then(|text| snippet("In PowerShell", &text)));
+/// The way through the client's own registry, if it has one. `is_other` says that this site is of another registry.
+fn of_registry(client: &Client, listing: &Listing<'_>, is_other: bool) -> Option<Way> {
+    if client.registry.is_empty() {
+        return None;
     }
-    snippets
+    let is_zed = client.id == "zed";
+    let condition = if is_other { " This needs the agent to be in the registry that the editor reads." } else { "" };
+    let place = if is_zed { " Or put this in settings.json:" } else { "" };
+    let title = "From the registry";
+    Some(Way {
+        title: title.to_owned(),
+        text: format!("{}{condition}{place}", client.registry),
+        snippets: is_zed.then(|| snippet(title, &zed_registry(&listing.id))).flatten().into_iter().collect(),
+        needs: Needs::Nothing,
+        is_open: true,
+    })
+}
+
+/// The way with settings that start a program.
+fn way(client: &Client, launch: &Launch, title: &str, needs: Needs) -> Way {
+    let snippets: Vec<Snippet> = if client.id == "cli" {
+        command_lines(launch, title)
+    } else {
+        client.settings(launch).ok().and_then(|text| snippet(title, &text)).into_iter().collect()
+    };
+    let text = if snippets.is_empty() { TOO_LONG } else { client.place };
+    Way { title: title.to_owned(), text: text.to_owned(), snippets, needs, is_open: false }
+}
+
+/// Commands for every shell, independent of the system that builds the site. One is enough where all shells read it alike.
+fn command_lines(launch: &Launch, title: &str) -> Vec<Snippet> {
+    let posix = shell::command(&launch.env, launch.words());
+    let windows = powershell::command(&launch.env, &launch.program, launch.args.iter().map(String::as_str));
+    if posix == windows {
+        return posix.and_then(|text| snippet(title, &text)).into_iter().collect();
+    }
+    let named = |shell: &str, text: Option<String>| snippet(&format!("{title}, {shell}"), &text?);
+    named("POSIX shell", posix).into_iter().chain(named("PowerShell", windows)).collect()
 }
 
 /// The command that starts the program of an unpacked archive; `None` if it cannot be quoted or is too long.

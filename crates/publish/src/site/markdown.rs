@@ -3,7 +3,7 @@
 use super::changes::Change;
 use super::detail::{Facts, target};
 use super::examined::Tests;
-use super::install::Setup;
+use super::install::{Needs, Setup};
 use super::listing::Listing;
 use super::text::{markdown as text, shown};
 
@@ -41,10 +41,13 @@ pub(super) fn page(base_url: &str, listing: &Listing<'_>, setups: &[Setup], fact
     }
     out.push_str("\n## Set up\n\nThe agent runs as a program on your computer, with your permissions.\n");
     for setup in setups {
-        out.push_str(&format!("\n### {}\n\n{}\n", setup.client.title, setup.client.place));
-        for snippet in &setup.snippets {
-            let fence = fence(&snippet.text);
-            out.push_str(&format!("\n{}:\n\n{fence}\n{}\n{fence}\n", snippet.title, snippet.text));
+        out.push_str(&format!("\n### {}\n", setup.client.title));
+        for way in &setup.ways {
+            out.push_str(&format!("\n{}{}: {}\n", way.title, needs(way.needs), text(&way.text)));
+            for snippet in &way.snippets {
+                let fence = fence(&snippet.text);
+                out.push_str(&format!("\n{fence}\n{}\n{fence}\n", snippet.text));
+            }
         }
     }
     out.push_str("\n## Platforms\n\n");
@@ -101,6 +104,15 @@ fn of_tests(tests: &Tests) -> String {
         out.push_str(&format!("- {}: {}, {}\n", text(&test.id), test.label.to_lowercase(), text(&test.evidence)));
     }
     out
+}
+
+/// What must be installed first, in brackets.
+fn needs(needs: Needs) -> String {
+    match needs {
+        Needs::Nothing => String::new(),
+        Needs::Program => " (needs acp-registry)".to_owned(),
+        Needs::Runtime(runtime) => format!(" (needs {runtime})"),
+    }
 }
 
 /// A fence that is longer than any run of backticks in the text.

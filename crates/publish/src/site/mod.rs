@@ -19,6 +19,7 @@ mod editors;
 mod examined;
 mod facets;
 mod feed;
+mod groups;
 mod guides;
 mod install;
 mod listing;
@@ -31,6 +32,7 @@ mod rules;
 mod schemas;
 mod sitemap;
 mod text;
+mod trust;
 mod xml;
 
 use std::collections::BTreeMap;

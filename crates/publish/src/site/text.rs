@@ -17,6 +17,14 @@ pub(super) fn link(address: &str) -> Option<String> {
     is_plain.then(|| url.to_string())
 }
 
+/// An address as people read it: host and path, and for a repository on GitHub its owner and name.
+pub(super) fn short(address: &str) -> String {
+    let text = address.strip_prefix("https://").unwrap_or(address);
+    let text = text.strip_prefix("www.").unwrap_or(text).trim_end_matches('/');
+    let of_github = text.strip_prefix("github.com/").filter(|path| path.split('/').count() == 2);
+    shown(of_github.unwrap_or(text), 60)
+}
+
 /// Escapes text for a line of Markdown.
 pub(super) fn markdown(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 8);
@@ -69,6 +77,15 @@ mod tests {
             assert_eq!(link(refused), None, "{refused}");
         }
         assert_eq!(link(&format!("https://example.com/{}", "x".repeat(3000))), None);
+    }
+
+    #[test]
+    fn addresses_are_short_and_keep_what_tells_them_apart() {
+        assert_eq!(short("https://github.com/a/b/"), "a/b");
+        assert_eq!(short("https://github.com/a/b/tree/main/c"), "github.com/a/b/tree/main/c");
+        assert_eq!(short("https://www.example.com/"), "example.com");
+        assert_eq!(short("https://docs.example.com/x?y=z"), "docs.example.com/x?y=z");
+        assert_eq!(short(&format!("https://example.com/{}", "x".repeat(100))).chars().count(), 61);
     }
 
     #[test]
