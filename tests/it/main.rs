@@ -102,6 +102,7 @@ mod settings;
 mod setup;
 mod site;
 mod site_examined;
+mod site_matrix;
 mod site_setup;
 mod snippets;
 mod support;

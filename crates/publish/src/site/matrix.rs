@@ -1,15 +1,19 @@
-//! `/matrix/`: the capabilities of all agents.
+//! `/matrix/`: the capabilities of all agents that answered. The page's own script compares chosen agents, for which it
+//! reads their pages.
+
+use std::collections::BTreeSet;
 
 use askama::Template;
 use rayon::prelude::*;
 
 use super::capabilities::State;
 use super::examined;
-use super::facets::capabilities;
+use super::groups::{GROUPS, Member};
 use super::listing::Listing;
 use super::pages::{Frame, Site};
 use super::text::shown;
 use super::{File, SiteError, page};
+use acp_registry_gate::verify::Answer;
 
 /// The number of agents on a page.
 const PAGE: usize = 100;
@@ -18,44 +22,71 @@ const PAGE: usize = 100;
 #[template(path = "matrix.html")]
 struct Matrix<'a> {
     f: Frame<'a>,
+    /// The groups of columns, without the capabilities that no agent has.
+    heads: &'a [Head],
     /// Whether any agent was examined, so there is a column for it.
     has_examined: bool,
-    labels: Vec<&'static str>,
+    /// The capabilities that no agent has.
+    missing: &'a [String],
+    /// The states to explain.
+    legend: &'a [State],
     rows: Vec<Row<'a>>,
-    tested: usize,
+    answered: usize,
     total: usize,
+    /// The first agents that did not answer, and how many more there are.
+    silent: &'a [&'a Listing<'a>],
+    more_silent: usize,
     page: usize,
     pages: usize,
+}
+
+/// A group of columns.
+struct Head {
+    title: &'static str,
+    members: Vec<&'static Member>,
 }
 
 /// A row of the matrix.
 struct Row<'a> {
     id: &'a str,
     name: &'a str,
+    states: Vec<State>,
     /// The level that was reached, with the failed checks.
     examined: (&'static str, String),
-    cells: Vec<(&'static str, &'static str)>,
     version: String,
     day: &'a str,
 }
 
 /// Renders `/matrix/` and its further pages `/matrix/N/`.
 pub(super) fn pages(site: &Site, listings: &[Listing<'_>]) -> Result<Vec<File>, SiteError> {
-    let tested = listings.iter().filter(|listing| listing.answer.is_some()).count();
+    let (answered, silent): (Vec<&Listing<'_>>, Vec<&Listing<'_>>) =
+        listings.iter().partition(|listing| listing.answer.is_some());
     let has_examined = listings.iter().any(|listing| listing.examined().is_some());
-    // Without capabilities the matrix is empty.
-    let listings = if tested == 0 { &[] } else { listings };
-    let pages = listings.len().div_ceil(PAGE).max(1);
+    let answers: Vec<&Answer> = answered.iter().filter_map(|listing| listing.answer).collect();
+    let (heads, missing) = columns(&answers);
+    let legend = legend(&answers, &heads);
+    let pages = answered.len().div_ceil(PAGE).max(1);
     let one = |number: usize| {
         let path = if number == 1 { "matrix/".to_owned() } else { format!("matrix/{number}/") };
-        let description = "The capabilities that each agent reported when it was last started.";
+        let description = "Compare agents: what each of them announced and was tested for when it was last started.";
+        let shown = &silent[..silent.len().min(PAGE)];
         let matrix = Matrix {
-            f: Frame::new(site, &path, "Capabilities of all agents – ACP agents", description),
+            f: Frame::new(site, &path, "What agents can do – ACP agents", description),
+            heads: &heads,
             has_examined,
-            labels: capabilities().map(|(_, value)| value.label).collect(),
-            rows: listings.chunks(PAGE).nth(number - 1).unwrap_or_default().iter().map(row).collect(),
-            tested,
+            missing: &missing,
+            legend: &legend,
+            rows: answered
+                .chunks(PAGE)
+                .nth(number - 1)
+                .unwrap_or_default()
+                .iter()
+                .map(|listing| row(listing, &heads))
+                .collect(),
+            answered: answered.len(),
             total: listings.len(),
+            silent: shown,
+            more_silent: silent.len() - shown.len(),
             page: number,
             pages,
         };
@@ -64,22 +95,47 @@ pub(super) fn pages(site: &Site, listings: &[Listing<'_>]) -> Result<Vec<File>, 
     (1..=pages).into_par_iter().map(one).collect()
 }
 
-fn row<'a>(listing: &'a Listing<'_>) -> Row<'a> {
-    let state = |feature: &str| listing.answer.map_or(State::Unknown, |answer| State::of(answer, feature));
-    let cell = |state: State| match state {
-        State::NeedsSignIn => (state.class(), "Sign-in"),
-        State::No | State::Unknown => (state.class(), "–"),
-        _ => (state.class(), state.label()),
-    };
+/// Whether the state is worth a column: the agent announced the capability, or it was tested.
+fn is_known(state: State) -> bool {
+    !matches!(state, State::No | State::Unknown)
+}
+
+/// The columns, and the names of the capabilities that no agent has.
+fn columns(answers: &[&Answer]) -> (Vec<Head>, Vec<String>) {
+    let mut missing = Vec::new();
+    let mut heads = Vec::new();
+    for group in &GROUPS {
+        let is_there = |member: &&Member| answers.iter().any(|answer| is_known(member.of(Some(answer))));
+        let (members, without): (Vec<&Member>, Vec<&Member>) = group.members.iter().partition(is_there);
+        missing.extend(without.into_iter().map(|member| match group.title {
+            "Other" => member.label.to_owned(),
+            title => format!("{title}: {}", member.label),
+        }));
+        if !members.is_empty() {
+            heads.push(Head { title: group.title, members });
+        }
+    }
+    (heads, missing)
+}
+
+/// The states that occur, in the order of the type.
+fn legend(answers: &[&Answer], heads: &[Head]) -> Vec<State> {
+    let members = || heads.iter().flat_map(|head| &head.members);
+    let found: BTreeSet<&str> =
+        answers.iter().flat_map(|answer| members().map(|member| member.of(Some(answer)).class())).collect();
+    let all = [State::Tested, State::Announced, State::NeedsSignIn, State::Failed, State::No, State::Unknown];
+    all.into_iter().filter(|state| found.contains(state.class())).collect()
+}
+
+fn row<'a>(listing: &'a Listing<'_>, heads: &[Head]) -> Row<'a> {
+    let members = heads.iter().flat_map(|head| &head.members);
+    let version = listing.answer.and_then(|answer| answer.version.as_deref());
     Row {
         id: &listing.id,
         name: &listing.name,
+        states: members.map(|member| member.of(listing.answer)).collect(),
         examined: examined::cell(listing.examined()),
-        cells: capabilities().map(|(feature, _)| cell(state(&feature))).collect(),
-        version: listing
-            .answer
-            .and_then(|answer| answer.version.as_deref())
-            .map_or_else(String::new, |text| shown(text, 40)),
+        version: version.map_or_else(String::new, |text| shown(text, 40)),
         day: listing.answer.and_then(|answer| answer.day.as_deref()).unwrap_or("–"),
     }
 }

@@ -1,0 +1,149 @@
+// The matrix and its comparison: the address, adding and removing, Back, and what is not an agent.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { open, site, withSites } from './lib/browser.mjs';
+import { data } from './lib/trees.mjs';
+
+withSites('bundled', 'hostile', 'made-10000');
+
+const names = (page) => page.locator('.versus thead a').allTextContents();
+const query = (page) => new URL(page.url()).search;
+const said = (page) => page.locator('#said').textContent();
+
+/// Waits until these agents are compared, and no others.
+const comparing = async (page, expected) => {
+  await page.waitForFunction((wanted) => {
+    const shown = [...document.querySelectorAll('.versus thead a')].map((link) => link.textContent);
+    return String(shown) === wanted && !document.documentElement.classList.contains('pending');
+  }, String(expected));
+  assert.equal(await page.locator('#all').isVisible(), expected.length === 0);
+};
+
+const cell = (page, label) => page.locator('.versus tr', { has: page.getByRole('rowheader', { name: label, exact: true }) }).locator('td').allTextContents();
+
+test('ids that are not agents are said and change nothing else', () => open('matrix/?ids=gemini,nobody,../../evil,%3Cimg%20src=x%20onerror=alert(1)%3E,CON', async (page) => {
+  await comparing(page, ['Gemini CLI']);
+  assert.match(await said(page), /Not in this registry: “nobody”, “\.\.\/\.\.\/evil”, “<img src=x onerror=alert\(1\)>”, “CON”\./);
+  assert.equal(await page.locator('#compare img').count(), 0);
+}, { allow: /404/ }));
+
+test('without an agent in the address the whole matrix stays', async () => {
+  for (const address of ['matrix/?ids=', 'matrix/?ids=,,', 'matrix/?ids=nobody', 'matrix/?other=1']) {
+    await open(address, async (page) => {
+      await comparing(page, []);
+      assert.ok(await page.locator('.matrix').isVisible(), address);
+    }, { allow: /404/ });
+  }
+});
+
+test('a page that cannot be loaded is said, and loaded again later', () => open('matrix/', async (page) => {
+  await page.route('**/agents/goose/', (route) => route.abort());
+  await page.goto(`${site().url}matrix/?ids=gemini,goose`);
+  await comparing(page, ['Gemini CLI']);
+  assert.match(await said(page), /Could not be loaded: “goose”\./);
+  await page.unroute('**/agents/goose/');
+  await page.locator('#whole').click();
+  await page.goBack();
+  await comparing(page, ['Gemini CLI', 'goose']);
+}, { allow: /ERR_FAILED/ }));
+
+test('licence, sign-in and capabilities are those of the agents', () => open('matrix/?ids=claude-acp,gemini', async (page) => {
+  await comparing(page, ['Claude Agent', 'Gemini CLI']);
+  const { agents, answers } = data('bundled');
+  const of = (id) => agents.find((agent) => agent.id === id);
+  assert.deepEqual(await cell(page, 'Licence, as stated'), [of('claude-acp').license, of('gemini').license]);
+  assert.deepEqual(await cell(page, 'Version'), [of('claude-acp').version, of('gemini').version]);
+  assert.deepEqual(await cell(page, 'Runs as'), ['npx (needs Node.js)', 'npx (needs Node.js)']);
+  for (const [at, id] of ['claude-acp', 'gemini'].entries()) {
+    const shown = (await cell(page, 'Sign-in'))[at];
+    for (const { name } of answers.get(id).auth_methods) assert.ok(shown.includes(name), `${id}: ${name}`);
+  }
+  // Neither agent has it, so that there is no row for it.
+  assert.deepEqual(await cell(page, 'Inject'), []);
+  assert.match(await page.locator('#none').textContent(), /Sessions: Inject/);
+  assert.deepEqual(await cell(page, 'Images'), ['Announced', 'Announced']);
+}));
+
+test('agents are added by name, removed, and Back undoes both', () => open('matrix/', async (page) => {
+  const add = async (text) => { await page.locator('#add').fill(text); await page.keyboard.press('Enter'); };
+  await add('nobody of that name');
+  await page.waitForFunction(() => /No agent is called/.test(document.getElementById('said').textContent));
+  await add('cli');
+  await page.waitForFunction(() => /Several agents match “cli”/.test(document.getElementById('said').textContent));
+  assert.equal(query(page), '');
+  await add('Gemini CLI');
+  await comparing(page, ['Gemini CLI']);
+  assert.equal(query(page), '?ids=gemini');
+  await add('goose');
+  await comparing(page, ['Gemini CLI', 'goose']);
+  await add('goose');
+  await comparing(page, ['Gemini CLI', 'goose']);
+  assert.match(await page.title(), /^Gemini CLI, goose/);
+  await page.getByRole('button', { name: 'Remove Gemini CLI' }).click();
+  await comparing(page, ['goose']);
+  // The button that had the focus is gone.
+  assert.equal(await page.evaluate(() => document.activeElement.id), 'add');
+  await page.goBack();
+  await comparing(page, ['Gemini CLI', 'goose']);
+  await page.goBack();
+  await comparing(page, ['Gemini CLI']);
+  await page.goBack();
+  await comparing(page, []);
+  assert.equal(await page.locator('h1').textContent(), 'What agents can do');
+  await page.goForward();
+  await comparing(page, ['Gemini CLI']);
+}));
+
+test('rows that are ticked are compared, six at most', () => open('matrix/', async (page) => {
+  assert.ok(!await page.locator('#go').isVisible());
+  const boxes = page.locator('.matrix input');
+  for (let at = 0; at < 6; at++) await boxes.nth(at).check();
+  assert.ok(await boxes.nth(6).isDisabled());
+  await boxes.nth(5).uncheck();
+  assert.ok(!await boxes.nth(6).isDisabled());
+  const wanted = (await page.locator('.matrix tbody a').allTextContents()).slice(0, 5);
+  await page.getByRole('button', { name: 'Compare 5 agents' }).click();
+  await comparing(page, wanted);
+}));
+
+test('an agent leads to its comparison', () => open('agents/goose/', async (page) => {
+  await page.getByRole('link', { name: 'Compare with others' }).click();
+  await comparing(page, ['goose']);
+  assert.equal((await cell(page, 'Load')).length, 0);
+}));
+
+test('hostile names stay text', () => open('matrix/?ids=hostile-markup,hostile-rtl', async (page) => {
+  await page.waitForFunction(() => document.querySelectorAll('.versus thead a').length === 2);
+  const { agents } = data('hostile');
+  assert.ok((await names(page)).every((name) => agents.some((agent) => agent.name.startsWith(name.replace(/…$/, '')) || /[\u202a-\u202e]/.test(agent.name))));
+  assert.equal(await page.locator('#compare img, #compare script, #compare svg').count(), 0);
+}, { name: 'hostile' }));
+
+test('agents of other pages of a large matrix are found', () => open('matrix/', async (page) => {
+  await page.locator('#add').fill('amber-lantern-00000');
+  await page.keyboard.press('Enter');
+  await comparing(page, ['Amber Lantern 00000']);
+  await page.locator('#add').fill('lantern');
+  await page.waitForFunction(() => document.querySelectorAll('#names option').length === 20);
+}, { name: 'made-10000' }));
+
+test('without JavaScript the matrix is whole', () => open('matrix/?ids=gemini', async (page) => {
+  assert.ok(await page.locator('.matrix').isVisible());
+  for (const selector of ['#pick', '#go', '.matrix input']) assert.ok(!await page.locator(selector).first().isVisible(), selector);
+}, { javaScriptEnabled: false }));
+
+test('every mark has its state as text, and the matrix fits a desktop window', () => open('matrix/', async (page) => {
+  const texts = new Set(await page.locator('.matrix td > span').allTextContents());
+  for (const text of texts) assert.ok(['Tested', 'Announced', 'Needs sign-in', 'Failed', 'Not announced', 'Not known'].includes(text), text);
+  const width = await page.locator('.matrix').evaluate((table) => table.scrollWidth);
+  assert.ok(width <= 1150, `${width} px`);
+  const head = page.locator('.matrix thead');
+  await page.evaluate(() => document.querySelector('.matrix tbody tr:nth-child(5)').scrollIntoView({ block: 'start' }));
+  assert.ok(await head.evaluate((part) => Math.abs(part.getBoundingClientRect().top) < 1), 'the head stays in sight');
+}, { viewport: { width: 1280, height: 600 } }));
+
+test('names stay in sight on a phone', () => open('matrix/', async (page) => {
+  await page.locator('.wide').evaluate((part) => part.scrollTo(400, 0));
+  const left = await page.locator('.matrix tbody th').first().evaluate((name) => name.getBoundingClientRect().left);
+  assert.ok(left >= 0 && left < 40, `${left} px`);
+}, { viewport: { width: 390, height: 844 } }));
