@@ -103,6 +103,7 @@ mod setup;
 mod site;
 mod site_examined;
 mod site_matrix;
+mod site_pictures;
 mod site_setup;
 mod snippets;
 mod support;

@@ -86,23 +86,28 @@ fn the_configuration_chooses_the_files_of_agents() {
     env.write("r/registry.toml", config);
     assert_eq!(env.run(&["build", "--out", "out"]).code, 0);
     let of_agent = |env: &Env| names(env).into_iter().filter(|name| name.starts_with("agents/")).collect::<Vec<_>>();
-    assert_eq!(of_agent(&env), ["agents/a/agent.json", "agents/a/index.html"]);
+    assert_eq!(of_agent(&env), ["agents/a/agent.json", "agents/a/index.html", "agents/a/preview.png"]);
     let page = env.read("out/agents/a/index.html");
     assert!(
         page.contains("href=\"https://example.com/r\"") && !page.contains("badge.svg") && !page.contains("index.md")
     );
     assert!(!env.read("out/api/index.html").contains("badge.svg"));
     assert!(env.read("out/llms.txt").contains("agents/a/agent.json"));
-    env.write("r/registry.toml", "[site]\nagent-files = []\nedit = \"https://example.com/edit/{id}\"\n");
+    env.write(
+        "r/registry.toml",
+        "[site]\nagent-files = []\npreviews = false\nedit = \"https://example.com/edit/{id}\"\n",
+    );
     assert_eq!(env.run(&["build", "--out", "out"]).code, 0);
     assert_eq!(of_agent(&env), ["agents/a/index.html"]);
     assert!(
         env.read("out/agents/a/index.html")
             .contains("<a href=\"https://example.com/edit/a\" rel=\"noopener noreferrer\">Edit")
     );
-    for (site, message) in
-        [("repository = \"http://x.example\"", "not an https address"), ("files = 1", "unknown field")]
-    {
+    for (site, message) in [
+        ("repository = \"http://x.example\"", "not an https address"),
+        ("files = 1", "unknown field"),
+        ("previews = -1", "`previews` is `true`, `false` or a number of agents"),
+    ] {
         env.write("r/registry.toml", format!("[site]\n{site}\n"));
         let run = env.run(&["build", "--out", "out"]);
         assert_eq!(run.code, 2);

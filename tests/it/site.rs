@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use acp_registry::config::SiteConfig;
+use acp_registry::config::{PreviewSetting, SiteConfig};
 use acp_registry::history::History;
 use acp_registry::site::{Options, render};
 use acp_registry::verify::Snapshot;
@@ -15,16 +15,23 @@ use crate::support::{Env, tree};
 
 pub(crate) const BASE: &str = "https://example.com/some/where";
 
+const ICON: &str = r#"<svg xmlns="http://www.w3.org/2000/svg" width="16" height="16" viewBox="0 0 16 16"><path fill="currentColor" d="M2 2h12v12H2z"/></svg>"#;
+
 pub(crate) type Files = BTreeMap<String, Vec<u8>>;
 
 /// An element: name and attributes.
-type Element = (String, BTreeMap<String, String>);
+pub(crate) type Element = (String, BTreeMap<String, String>);
 
 pub(crate) fn site_of(agents: &[Value], capabilities: &Value) -> Files {
-    site_with(agents, capabilities, &history(agents), &SiteConfig::default())
+    site_with(agents, capabilities, &history(agents), &without_pictures())
 }
 
-fn site_with(agents: &[Value], capabilities: &Value, history: &Value, config: &SiteConfig) -> Files {
+/// Pictures take longer to draw than pages, and have tests of their own.
+fn without_pictures() -> SiteConfig {
+    SiteConfig { previews: PreviewSetting::Switch(false), ..SiteConfig::default() }
+}
+
+pub(crate) fn site_with(agents: &[Value], capabilities: &Value, history: &Value, config: &SiteConfig) -> Files {
     let index = json!({ "version": "1.0.0", "agents": agents }).to_string();
     let capabilities = Snapshot::parse(capabilities.to_string().as_bytes()).unwrap();
     let history = History::parse(history.to_string().as_bytes()).unwrap();
@@ -35,7 +42,7 @@ fn site_with(agents: &[Value], capabilities: &Value, history: &Value, config: &S
         config,
         capabilities: &capabilities,
         history: &history,
-        has_icon: &|id| id != "no-icon",
+        icon: &|id| (id != "no-icon").then_some(ICON.as_bytes()),
     };
     render(&options).unwrap()
 }
@@ -68,7 +75,7 @@ fn snapshot() -> Value {
         "stderr_tail": "THE-STDERR", "command": ["THE-COMMAND"] } ] })
 }
 
-fn hostile() -> Vec<Value> {
+pub(crate) fn hostile() -> Vec<Value> {
     let texts = [
         "<img src=x onerror=alert(1)>", "</script><script>alert(1)</script>", "\"><svg onload=alert(1)>",
         "' onclick='x", "{{ 7 * 7 }} ${x} `y`", "\u{202e}gnp.exe\u{202c}\u{0}\u{1b}[31m", "עברית عربي",
@@ -87,7 +94,7 @@ fn hostile() -> Vec<Value> {
     texts.iter().copied().chain([long.as_str()]).enumerate().map(make).collect()
 }
 
-fn elements(html: &[u8]) -> Vec<Element> {
+pub(crate) fn elements(html: &[u8]) -> Vec<Element> {
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
     let element = |token| match token {
         Token::StartTag(tag) => {
@@ -100,7 +107,7 @@ fn elements(html: &[u8]) -> Vec<Element> {
     Tokenizer::new(html).flatten().filter_map(element).collect()
 }
 
-fn pages(files: &Files) -> impl Iterator<Item = (&String, &Vec<u8>)> {
+pub(crate) fn pages(files: &Files) -> impl Iterator<Item = (&String, &Vec<u8>)> {
     files.iter().filter(|(name, _)| Path::new(name).extension().is_some_and(|ending| ending == "html"))
 }
 
@@ -198,7 +205,7 @@ fn text_of_strangers_stays_text() {
         &json!({ "agents": [ { "id": "h0", "protocol_version": 1, "version": "<b>",
         "auth_methods": [ { "name": "</script><b>", "type": "<i>" } ], "features": { "<u>": true } } ] }),
         &history,
-        &SiteConfig::default(),
+        &without_pictures(),
     );
     check_pages(&files);
     for (name, bytes) in &files {
@@ -321,6 +328,11 @@ fn documents_for_machines_parse() {
         let entry: Value = serde_json::from_slice(&files[&name.replace("index.html", "agent.json")]).unwrap();
         assert_eq!(data["url"], format!("{BASE}/agents/{}/", entry["id"].as_str().unwrap()));
     }
+    let home = std::str::from_utf8(&files["index.html"]).unwrap();
+    let (_, rest) = home.split_once("<script type=\"application/ld+json\">").unwrap();
+    let data: Value = serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap();
+    assert_eq!((&data["@type"], &data["url"]), (&json!("WebSite"), &json!(format!("{BASE}/"))));
+    assert_eq!(data["potentialAction"]["target"]["urlTemplate"], format!("{BASE}/?q={{search_term_string}}"));
     let llms = String::from_utf8(files["llms.txt"].clone()).unwrap();
     assert_eq!(llms.lines().filter(|line| line.starts_with("- [")).count(), hostile().len() + 3 + 3 + 4);
     assert!(llms.contains("\\<img") && !llms.replace("\\<", "").contains('<'));
@@ -485,7 +497,9 @@ fn templates_escape_everything_but_the_data_block() {
         let value = |at: usize| &text[text[..at].rfind("{{").unwrap() + 2..at];
         unescaped.extend(text.match_indices("|safe").map(|(at, _)| format!("{name}: {}", value(at))));
     }
-    assert_eq!(unescaped, ["agent.html: json_ld", "guide.html: text.intro", "guide.html: text.body"]);
+    let expected =
+        ["agent.html: json_ld", "guide.html: text.intro", "guide.html: text.body", "layout.html: f.site_json_ld()"];
+    assert_eq!(unescaped, expected);
     for (name, bytes) in tree(&Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/publish/src/site")) {
         let text = String::from_utf8(bytes).unwrap();
         for forbidden in [

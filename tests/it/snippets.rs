@@ -151,7 +151,7 @@ fn snippets(agent: &Value) -> Vec<(String, String)> {
         index: index.as_bytes(),
         base_url: "https://example.com",
         capabilities: &Snapshot::default(),
-        has_icon: &|_| false,
+        icon: &|_| None,
     };
     let page = String::from_utf8(render(&options).unwrap()["agents/x/index.html"].clone()).unwrap();
     let unescape = |text: &str| {

@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 
 use serde::Deserialize;
 
+use super::previews::PreviewSetting;
+
 /// Settings of the catalog site.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
@@ -14,6 +16,8 @@ pub struct SiteConfig {
     pub edit: Option<String>,
     /// The files to publish for each agent, next to its page.
     pub agent_files: BTreeSet<AgentFile>,
+    /// Pictures for link previews.
+    pub previews: PreviewSetting,
 }
 
 /// A file published for each agent, next to its page.
@@ -33,7 +37,7 @@ pub enum AgentFile {
 impl Default for SiteConfig {
     fn default() -> Self {
         let agent_files = [AgentFile::Json, AgentFile::Markdown, AgentFile::Feed, AgentFile::Badge].into();
-        Self { repository: None, edit: None, agent_files }
+        Self { repository: None, edit: None, agent_files, previews: PreviewSetting::default() }
     }
 }
 

@@ -117,7 +117,7 @@ fn with_site<'a>(
         config: &config.site,
         capabilities: &knowledge.capabilities,
         history: &knowledge.history,
-        has_icon: &|id| tree.file(&format!("{id}.svg")).is_some(),
+        icon: &|id| tree.file(&format!("{id}.svg")),
     })?;
     Ok(tree.with(files))
 }

@@ -68,6 +68,14 @@ pub const CONTENTS: &[Published] = &[
     data("sitemap-{N}.xml", "A part of the pages. Only if there are more than 50,000."),
     data("robots.txt", "Allows crawlers to read every page."),
     pages("index.html", "Search, filters and the first agents."),
+    pages(
+        "preview.png",
+        "The picture that link previews show, 1200×630. Only if `previews` is not `false` in registry.toml.",
+    ),
+    pages(
+        "agents/{id}/preview.png",
+        "The picture of an agent for link previews. Only if there are no more agents than `previews` says, by default 500.",
+    ),
     pages("all/{N}/index.html", "All agents from A to Z."),
     pages(
         "agents/{id}/index.html",
@@ -107,6 +115,7 @@ pub fn media_type(name: &str) -> &'static str {
         "js" => "text/javascript; charset=utf-8",
         "json" => "application/json",
         "svg" => "image/svg+xml",
+        "png" => "image/png",
         "atom" => "application/atom+xml",
         "xml" => "application/xml",
         "md" => "text/markdown; charset=utf-8",

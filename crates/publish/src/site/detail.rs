@@ -91,7 +91,8 @@ pub(super) fn files(site: &Site, listing: &Listing<'_>) -> Result<Vec<File>, Sit
     let wanted = &site.config.agent_files;
     let address = format!("{}/agents/{}/", site.base_url, listing.id);
     let detail = Detail {
-        f: Frame::new(site, &path, &format!("{} – ACP agents", listing.name), description),
+        f: Frame::new(site, &path, &format!("{} – ACP agents", listing.name), description)
+            .with_agent(&listing.id, &listing.name),
         a: listing,
         facts: &facts,
         json_ld: json_in_html(&json_ld(&address, listing)),

@@ -5,7 +5,7 @@
 //!
 //! Pages are templates in `templates/`; XML is written element by element (`xml`). Style and scripts are plain files
 //! in `src/site/assets/`; comments are removed from scripts. Links are relative, so that the site works below any
-//! path. Texts from manifests are limited in length and escaped. Pages load nothing from other hosts.
+//! path. Pictures for link previews are drawn when the site is built. Texts from manifests are limited in length and escaped. Pages load nothing from other hosts.
 
 mod assets;
 mod badge;
@@ -28,6 +28,7 @@ mod machine;
 mod markdown;
 mod matrix;
 mod pages;
+mod picture;
 mod rules;
 mod schemas;
 mod sitemap;
@@ -36,6 +37,7 @@ mod trust;
 mod xml;
 
 use std::collections::BTreeMap;
+use std::io;
 
 use askama::Template;
 use rayon::prelude::*;
@@ -47,7 +49,7 @@ use listing::{Known, Listing};
 use pages::{Frame, Home, NotFound, ShownGroup, ShownValue, Site};
 
 use crate::history::History;
-use acp_registry_gate::config::SiteConfig;
+use acp_registry_gate::config::{Previews, SiteConfig};
 use acp_registry_gate::verify::Snapshot;
 
 /// How many agents the home page shows at a time.
@@ -76,8 +78,8 @@ pub struct Options<'a> {
     pub capabilities: &'a Snapshot,
     /// The history of the registry.
     pub history: &'a History,
-    /// Returns whether `<id>.svg` is published for an agent.
-    pub has_icon: &'a (dyn Fn(&str) -> bool + Sync),
+    /// Returns the content of `<id>.svg`, if it is published for an agent.
+    pub icon: &'a (dyn Fn(&str) -> Option<&'a [u8]> + Sync),
 }
 
 /// Why the site cannot be rendered.
@@ -91,7 +93,10 @@ pub enum SiteError {
     Template(#[from] askama::Error),
     /// A feed, a sitemap or a badge cannot be written.
     #[error("an XML file cannot be written: {0}")]
-    Xml(#[from] std::io::Error),
+    Xml(#[from] io::Error),
+    /// A picture for link previews cannot be drawn.
+    #[error("a picture cannot be drawn: {0}")]
+    Picture(#[source] io::Error),
 }
 
 /// Path and content of a file.
@@ -106,7 +111,8 @@ pub fn render(options: &Options<'_>) -> Result<BTreeMap<String, Vec<u8>>, SiteEr
     let entries = index.get("agents").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let events = options.history.by_agent();
     let known = Known { answers: options.capabilities.answers(), unanswered: options.capabilities.unanswered() };
-    let listing = |entry| Listing::new(entry, &known, &events, options.has_icon);
+    let has_icon = |id: &str| (options.icon)(id).is_some();
+    let listing = |entry| Listing::new(entry, &known, &events, &has_icon);
     let mut listings: Vec<Listing<'_>> = entries.par_iter().filter_map(listing).collect();
     listings.par_sort_by_cached_key(Listing::order);
 
@@ -121,6 +127,7 @@ pub fn render(options: &Options<'_>) -> Result<BTreeMap<String, Vec<u8>>, SiteEr
         csp: CSP,
         assets,
         catalog,
+        previews: options.config.previews.of(listings.len()),
         groups: shown_groups(&listings),
         has_feeds: listings.iter().any(|listing| !listing.events.is_empty()),
     };
@@ -128,6 +135,7 @@ pub fn render(options: &Options<'_>) -> Result<BTreeMap<String, Vec<u8>>, SiteEr
     let details: Result<Vec<Vec<File>>, SiteError> =
         listings.par_iter().map(|listing| detail::files(&site, listing)).collect();
     files.extend(details?.into_iter().flatten());
+    files.extend(pictures(options, &site, &listings)?);
     files.push(page("", &home(&site, &listings))?);
     files.extend(lists::all(&site, &listings)?);
     files.extend(lists::by_facet(&site, &listings)?);
@@ -156,6 +164,24 @@ fn is_there(files: &[File], path: &str) -> bool {
 /// Renders a page at a path that ends in a slash.
 fn page(path: &str, template: &impl Template) -> Result<File, SiteError> {
     Ok((format!("{path}index.html"), template.render()?.into_bytes()))
+}
+
+/// The pictures of link previews, as far as the configuration asks for them.
+fn pictures(options: &Options<'_>, site: &Site, listings: &[Listing<'_>]) -> Result<Vec<File>, SiteError> {
+    let of_agent = |listing: &Listing<'_>| {
+        Ok((picture::of_agent(&listing.id), picture::agent(listing, (options.icon)(&listing.id))?))
+    };
+    let mut files: Vec<File> = match site.previews {
+        Previews::None => return Ok(Vec::new()),
+        Previews::OfSite => Vec::new(),
+        Previews::OfAgents => {
+            listings.par_iter().map(of_agent).collect::<io::Result<_>>().map_err(SiteError::Picture)?
+        }
+    };
+    let icons = listings.iter().filter_map(|listing| (options.icon)(&listing.id));
+    let of_site = picture::site(listings.len(), icons).map_err(SiteError::Picture)?;
+    files.push((picture::OF_SITE.to_owned(), of_site));
+    Ok(files)
 }
 
 /// The filter groups, with the values that at least one agent has. Groups in which no agent was tested are omitted.

@@ -1,10 +1,13 @@
 //! RENDER: the page templates and their data.
 
 use askama::Template;
+use serde_json::json;
 
 use super::assets::Assets;
 use super::listing::Listing;
-use acp_registry_gate::config::SiteConfig;
+use super::picture;
+use super::text::json_in_html;
+use acp_registry_gate::config::{Previews, SiteConfig};
 
 /// The data that all pages share.
 pub(super) struct Site {
@@ -16,6 +19,8 @@ pub(super) struct Site {
     pub(super) assets: Assets,
     /// Path of the catalog.
     pub(super) catalog: String,
+    /// Which pictures there are for link previews.
+    pub(super) previews: Previews,
     /// The filter groups to show.
     pub(super) groups: Vec<ShownGroup>,
     /// Whether the history has events, so there are feeds.
@@ -65,6 +70,8 @@ pub(super) struct Frame<'a> {
     pub(super) path: Option<String>,
     pub(super) title: String,
     pub(super) description: String,
+    /// The picture for link previews, and what it shows.
+    pub(super) picture: Option<(String, String)>,
 }
 
 impl<'a> Frame<'a> {
@@ -72,7 +79,16 @@ impl<'a> Frame<'a> {
         let depth = path.matches('/').count();
         let root = if depth == 0 { "./".to_owned() } else { "../".repeat(depth) };
         let [title, description] = [title, description].map(ToOwned::to_owned);
-        Self { site, root, path: Some(path.to_owned()), title, description }
+        let picture = (picture::OF_SITE.to_owned(), "The catalog of ACP agents".to_owned());
+        let picture = (site.previews != Previews::None).then_some(picture);
+        Self { site, root, path: Some(path.to_owned()), title, description, picture }
+    }
+
+    /// Uses the picture of an agent, if agents have pictures.
+    pub(super) fn with_agent(self, id: &str, name: &str) -> Self {
+        let picture = (picture::of_agent(id), format!("{name}, an ACP agent"));
+        let picture = if self.site.previews == Previews::OfAgents { Some(picture) } else { self.picture };
+        Self { picture, ..self }
     }
 
     /// The links of the header.
@@ -88,6 +104,23 @@ impl<'a> Frame<'a> {
     /// Whether the page is the home page, which has a search of its own.
     pub(super) fn is_home(&self) -> bool {
         self.path.as_deref() == Some("")
+    }
+
+    /// Metadata of the site for search engines as JSON-LD.
+    pub(super) fn site_json_ld(&self) -> String {
+        let base = &self.site.base_url;
+        json_in_html(&json!({
+            "@context": "https://schema.org",
+            "@type": "WebSite",
+            "name": "ACP agents",
+            "description": self.description,
+            "url": format!("{base}/"),
+            "potentialAction": {
+                "@type": "SearchAction",
+                "target": { "@type": "EntryPoint", "urlTemplate": format!("{base}/?q={{search_term_string}}") },
+                "query-input": "required name=search_term_string",
+            },
+        }))
     }
 }
 

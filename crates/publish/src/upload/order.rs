@@ -24,7 +24,13 @@ pub(super) fn wave(name: &str, is_new: bool) -> usize {
         ("", "llms.txt") => 4,
         ("", "registry.json") => 3,
         // These refer to no other file: images, schemas, assets, and the data of one agent.
-        _ if ending == "svg" || folder == "assets" || file.ends_with(".schema.json") || file == "agent.json" => 0,
+        _ if ["svg", "png"].contains(&ending)
+            || folder == "assets"
+            || file.ends_with(".schema.json")
+            || file == "agent.json" =>
+        {
+            0
+        }
         ("", "_headers" | "opensearch.xml") => 0,
         _ if is_new => 1,
         // Other indexes, feeds and the history.
@@ -52,6 +58,7 @@ mod tests {
         for (name, is_new, expected) in [
             ("a.svg", false, 0),
             ("agents/a/badge.svg", true, 0),
+            ("agents/a/preview.png", false, 0),
             ("assets/app.1234.js", true, 0),
             ("new.atom", true, 1),
             ("new.atom", false, 3),
