@@ -104,7 +104,7 @@ const EXAMPLES: [(&str, &[(&str, &str)]); 29] = [
         "search",
         &[
             ("acp-registry search gemini", "Find agents by name, description or author"),
-            ("acp-registry search apache uvx", "Find agents that match all words"),
+            ("acp-registry search open source windows", "Find agents by licence and system"),
         ],
     ),
     (

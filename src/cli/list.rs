@@ -1,16 +1,16 @@
 //! `acp-registry list` and `acp-registry search`
 
 use std::borrow::Cow;
-use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use acp_registry::index::{Entry, Index, Query};
+use acp_registry::index::{Entry, Index, Match, Query};
 use acp_registry::manifest::AgentId;
 use acp_registry::report::documents::{
     AgentError, Document, Found, IndexOrigin, InstalledAgent, InstalledList, Listed, kinds,
 };
 use acp_registry::report::{Columns, Last, bytes, plural, table};
 use acp_registry::store::{Agent, Store};
+use acp_registry::text::{shown, suggestions};
 
 use super::exit::{Exit, Failure};
 use super::global::{FormatArgs, Global};
@@ -34,9 +34,10 @@ pub(super) struct Args {
 
 #[derive(Debug, clap::Args)]
 pub(super) struct SearchArgs {
-    /// Words that must all match
+    /// Words to search for
     ///
-    /// They are searched in id, name, description, authors, licence, kind and platform.
+    /// They are searched in id, name, description, authors and licence. Words such as `open source`, `windows`, `npm` or
+    /// `binary` select agents by licence, system and kind. Agents that match only in part come last.
     #[arg(value_name = "QUERY", required = true)]
     query: Vec<String>,
 
@@ -69,11 +70,26 @@ pub(super) fn search(args: &SearchArgs, global: &Global, ui: &Ui) -> Result<Exit
     warn(&damaged, ui);
     let index = signals::run(session.index())??;
     let query = Query::new(args.query.iter().map(String::as_str));
-    let mut found: Vec<(u32, &Entry)> = index.entries().filter_map(|entry| Some((query.rank(entry)?, entry))).collect();
-    // The sort is stable: equally good matches keep the order of the index.
-    found.sort_by_key(|(rank, _)| Reverse(*rank));
-    let found: Vec<&Entry> = found.into_iter().map(|(_, entry)| entry).collect();
+    let hits = query.search(index.entries());
+    let found: Vec<&Entry> = hits.iter().map(|hit| hit.entry).collect();
     show("search", &found, &index, &installed, args.format.is_json(), ui)?;
+    if found.is_empty() {
+        let words = args.query.join(" ");
+        let near = suggestions(&words, index.entries().flat_map(|entry| [entry.id.as_str(), entry.name.as_str()]));
+        if !near.is_empty() {
+            ui.note(&format!("similar: {}", near.iter().map(|name| shown(name, 80)).collect::<Vec<_>>().join(", ")));
+        }
+    }
+    for (matched, some, text) in [
+        (Match::SystemUnknown, "the next", "packages do not state their systems"),
+        (Match::Some, "the last", "only some of the words match"),
+    ] {
+        match hits.iter().filter(|hit| hit.matched == matched).count() {
+            0 => {}
+            count if count == hits.len() => ui.note(text),
+            count => ui.note(&format!("{some} {count}: {text}")),
+        }
+    }
     Ok(Exit::Success)
 }
 

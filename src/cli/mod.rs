@@ -137,7 +137,8 @@ enum Command {
     List(list::Args),
     /// Find agents by words
     ///
-    /// All words must match: the id, the name, the description, authors, the licence, kinds and platforms are searched.
+    /// The id, the name, the description, authors and the licence are searched. Words for licences, systems and kinds,
+    /// such as `open source`, `windows` and `npm`, select agents. Agents that match only in part come last.
     Search(list::SearchArgs),
     /// Show an agent and its installed versions
     Info(info::Args),

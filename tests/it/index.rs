@@ -51,7 +51,8 @@ fn a_search_finds_words_anywhere_and_names_first() {
         found["agents"].as_array().unwrap().iter().map(|agent| text(agent, "id").to_owned()).collect::<Vec<_>>()
     };
     assert_eq!(ids(&["apple"]), ["apple", "zebra"]);
-    assert_eq!(ids(&["APPLE", "eats"]), ["zebra"]);
+    // An agent with only one of the words comes last.
+    assert_eq!(ids(&["APPLE", "eats"]), ["zebra", "apple"]);
     assert_eq!(ids(&["nothing"]), [] as [&str; 0]);
     // All agents of the test have this licence. A match of a whole word ranks first.
     assert_eq!(ids(&["mit"]).len(), 3);

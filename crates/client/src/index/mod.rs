@@ -9,6 +9,7 @@
 //! * [`Place`]: where an index is
 //! * [`load()`]: from there to an [`Index`], with copies kept from one run to the next
 //! * [`Index`]: the entries that can be used, and notes about those that cannot
+//! * [`Query`]: searches the entries
 //! * [`entries()`], [`Notes`]: the list of an index, for readers that need other members of its entries
 //!
 //! Reading is lenient: unknown members are passed over, and a broken entry never hides the others.
@@ -27,6 +28,7 @@ mod copies;
 mod entries;
 mod entry;
 mod load;
+mod phrases;
 mod place;
 mod read;
 mod search;
@@ -36,6 +38,7 @@ pub use copies::Copies;
 pub use entries::{FormError, INDEX_LIMIT, Notes, entries};
 pub use entry::Entry;
 pub use load::{Error, Loaded, Options, load};
+pub use phrases::{Class, Meaning, PHRASES, is_open_source};
 pub use place::{Place, WrongPlace};
 pub use read::{EntryError, Index, Origin};
-pub use search::Query;
+pub use search::{Hit, Match, Query, SUMMARY, without_addresses};

@@ -1,9 +1,20 @@
-//! Ranks agents by search words, for the command `search`. The catalog ranks in its own script, which also finds words
-//! with typos: `crates/publish/src/site/assets/search.js`.
+//! Ranks agents by search words, for the command `search`. The catalog's script ranks by the same rules:
+//! `crates/publish/src/site/assets/search.js`. `tests/fixtures/search.json` has queries and results for both.
+
+use std::cmp::Reverse;
 
 use icu_normalizer::DecomposingNormalizerBorrowed;
 
 use super::entry::Entry;
+use super::phrases::{Class, LONGEST, Meaning, is_open_source, meaning};
+use acp_registry_core::text::shown;
+
+/// The number of words of a query that count.
+const WORDS: usize = 8;
+/// The part of a description that is searched, in Unicode scalar values: what lists of the catalog show.
+pub const SUMMARY: usize = 160;
+/// Agents that have only some of the words are results if fewer than this have all.
+const FEW: usize = 5;
 
 /// The text in lower case and without accents.
 fn fold(text: &str) -> String {
@@ -15,53 +26,150 @@ fn fold(text: &str) -> String {
     plain.chars().filter(|c| !is_mark(c)).collect::<String>().to_lowercase()
 }
 
-/// Words to look for, which must all be found.
+/// The authors without their mail addresses.
+#[must_use]
+pub fn without_addresses(authors: &str) -> String {
+    let parts = authors.split('<').enumerate();
+    let kept = parts.map(|(at, part)| if at == 0 { part } else { part.split_once('>').map_or("", |(_, rest)| rest) });
+    kept.collect::<String>().replace(" ,", ",").trim().to_owned()
+}
+
+/// What to search for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Query(Vec<String>);
+pub struct Query {
+    /// All words, as in a name.
+    words: String,
+    terms: Vec<Term>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Term {
+    Word(String),
+    /// Agents of the class, and those that mention the phrase.
+    Class(Class, String),
+    /// Every agent has it; those that mention the word come first.
+    Editor(String),
+}
+
+/// How far an agent has what was searched for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Match {
+    /// It has some of the words.
+    Some,
+    /// It has all, except that its packages do not state their systems.
+    SystemUnknown,
+    /// It has all.
+    Whole,
+}
+
+/// An agent that was found.
+#[derive(Debug, Clone, Copy)]
+pub struct Hit<'a> {
+    /// The agent.
+    pub entry: &'a Entry,
+    /// How far it has what was searched for.
+    pub matched: Match,
+}
+
+/// Match, number of terms, weight.
+type Rank = (Match, usize, u32);
 
 impl Query {
     /// The words of these texts.
     pub fn new<'a>(texts: impl IntoIterator<Item = &'a str>) -> Self {
-        Self(texts.into_iter().flat_map(str::split_whitespace).map(fold).collect())
+        let words: Vec<String> = texts.into_iter().flat_map(str::split_whitespace).map(fold).take(WORDS).collect();
+        let mut terms = Vec::new();
+        let mut rest = &words[..];
+        while !rest.is_empty() {
+            let phrase = |length: usize| meaning(&rest.get(..length)?.join(" ")).map(|meaning| (length, meaning));
+            let (length, meaning) = (1..=LONGEST).rev().find_map(phrase).unwrap_or((1, Meaning::Word("")));
+            match meaning {
+                Meaning::Filler => {}
+                Meaning::Word("") => terms.push(Term::Word(rest[0].clone())),
+                Meaning::Word(other) => terms.push(Term::Word(other.to_owned())),
+                Meaning::Class(class) => terms.push(Term::Class(class, rest[..length].join(" "))),
+                Meaning::Editor(..) => terms.push(Term::Editor(rest[0].clone())),
+            }
+            rest = &rest[length..];
+        }
+        if terms.is_empty() {
+            terms = words.iter().cloned().map(Term::Word).collect();
+        }
+        Self { words: words.join(" "), terms }
     }
 
-    /// How well an agent fits, best the highest; `None` when it lacks a word. A whole name weighs more than the start of a
-    /// word, and that more than the middle of one; a name weighs more than an author, the licence and the description.
-    #[must_use]
-    pub fn rank(&self, entry: &Entry) -> Option<u32> {
-        let other = format!("{} {} {}", entry.license, kinds(entry).join(" "), entry.platforms.join(" "));
-        let [name, authors, text, other] =
-            [&entry.name, &entry.authors, &entry.description, &other].map(|text| fold(text));
+    /// The agents that fit, the best first; equally good ones by name. Agents that have some of the words follow, if few
+    /// have all.
+    pub fn search<'a>(&self, entries: impl IntoIterator<Item = &'a Entry>) -> Vec<Hit<'a>> {
+        let ranked = entries.into_iter().filter_map(|entry| Some((self.rank(entry)?, entry)));
+        let mut ranked: Vec<(Rank, &Entry)> = ranked.collect();
+        let whole = ranked.iter().filter(|((matched, ..), _)| *matched != Match::Some).count();
+        if whole >= FEW {
+            ranked.retain(|((matched, ..), _)| *matched != Match::Some);
+        }
+        ranked.sort_by_cached_key(|(rank, entry)| (Reverse(*rank), entry.name.to_lowercase(), entry.id.clone()));
+        ranked.into_iter().map(|((matched, ..), entry)| Hit { entry, matched }).collect()
+    }
+
+    /// How well an agent fits; `None` if it has none of the words.
+    fn rank(&self, entry: &Entry) -> Option<Rank> {
+        let [name, id, authors, text, license] = [
+            &entry.name,
+            &entry.id,
+            &without_addresses(&entry.authors),
+            &shown(&entry.description, SUMMARY),
+            &entry.license,
+        ]
+        .map(|text| fold(text));
         let weigh = |word: &str| {
-            if name == word || entry.id == word {
-                return Some(100);
+            if name == word || id == word {
+                return 100;
             }
-            let fields = [(&name, 25, 12), (&entry.id, 20, 10), (&authors, 6, 3), (&text, 4, 1), (&other, 3, 1)];
+            let fields = [(&name, 25, 12), (&id, 20, 10), (&authors, 6, 3), (&text, 4, 1), (&license, 3, 1)];
             let weights = fields.into_iter().map(|(field, start, middle)| match place(field, word) {
                 Some(Place::Start) => start,
                 Some(Place::Middle) => middle,
                 None => 0,
             });
-            weights.max().filter(|weight| *weight > 0)
+            let first = if name.starts_with(word) { 40 } else { 0 };
+            weights.max().unwrap_or_default().max(first)
         };
-        self.0.iter().map(|word| weigh(word)).sum()
+        let (mut matched, mut found, mut weight) = (Match::Whole, 0, 0);
+        for term in &self.terms {
+            let (of_term, points) = match term {
+                Term::Word(word) => {
+                    let points = weigh(word);
+                    (if points > 0 { Match::Whole } else { Match::Some }, points)
+                }
+                Term::Class(class, phrase) => match (class.holds(entry), weigh(phrase)) {
+                    (Match::Whole, points) => (Match::Whole, points.max(5)),
+                    (other, 0) => (other, 0),
+                    (_, points) => (Match::Whole, points),
+                },
+                Term::Editor(word) => (Match::Whole, weigh(word)),
+            };
+            matched = matched.min(of_term);
+            found += usize::from(of_term != Match::Some);
+            weight += points;
+        }
+        let is_name = self.terms.len() > 1 && name.contains(&self.words);
+        (found > 0).then_some((matched, found, weight + if is_name { 50 } else { 0 }))
     }
 }
 
-/// How an agent runs, and where, in the words of manifests and of the catalog site.
-fn kinds(entry: &Entry) -> Vec<&'static str> {
-    let has_system = |system: &str| entry.platforms.iter().any(|platform| platform.starts_with(system));
-    let is_packaged = entry.has_npx || entry.has_uvx;
-    let words = [
-        (entry.has_npx, "npx npm Node.js"),
-        (entry.has_uvx, "uvx uv Python"),
-        (!entry.platforms.is_empty(), "binary"),
-        // Packages run on every system, as on the site.
-        (is_packaged || has_system("darwin"), "macOS"),
-        (is_packaged || has_system("linux"), "Linux"),
-        (is_packaged || has_system("windows"), "Windows"),
-    ];
-    words.into_iter().filter(|(is_there, _)| *is_there).map(|(_, words)| words).collect()
+impl Class {
+    fn holds(self, entry: &Entry) -> Match {
+        let is_there = match self {
+            Self::OpenSource => is_open_source(&entry.license),
+            Self::Proprietary => !entry.license.is_empty() && !is_open_source(&entry.license),
+            Self::System(_) if entry.platforms.is_empty() => return Match::SystemUnknown,
+            Self::System(system) => entry.platforms.iter().any(|platform| platform.starts_with(system)),
+            Self::Binary => !entry.platforms.is_empty(),
+            Self::Npx => entry.has_npx,
+            Self::Uvx => entry.has_uvx,
+        };
+        if is_there { Match::Whole } else { Match::Some }
+    }
 }
 
 /// Where a word was found.
@@ -81,45 +189,49 @@ fn place(text: &str, word: &str) -> Option<Place> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Index;
     use super::*;
+    use serde_json::Value;
 
-    fn entry(id: &str, name: &str, description: &str) -> Entry {
-        Entry { id: id.to_owned(), name: name.to_owned(), description: description.to_owned(), ..Entry::default() }
+    /// The queries that the catalog's script answers in the same way, in a test of its own.
+    #[test]
+    fn results_are_those_of_the_catalog() {
+        let text = include_str!("../../../../tests/fixtures/search.json");
+        let vectors: Value = serde_json::from_str(text).unwrap();
+        let index = Index::parse(vectors.to_string()).unwrap();
+        assert!(index.notes.is_empty());
+        for one in vectors["queries"].as_array().unwrap() {
+            let list = |key: &str| -> Vec<&str> {
+                one[key].as_array().into_iter().flatten().map(|id| id.as_str().unwrap()).collect()
+            };
+            let hits = Query::new([one["query"].as_str().unwrap()]).search(index.entries());
+            let ids = |is_whole: bool| -> Vec<&str> {
+                let of_kind = hits.iter().filter(|hit| (hit.matched == Match::Whole) == is_whole);
+                of_kind.map(|hit| hit.entry.id.as_str()).collect()
+            };
+            assert_eq!((ids(true), ids(false)), (list("ids"), list("partial")), "{}", one["query"]);
+            assert!(hits.is_sorted_by_key(|hit| Reverse(hit.matched)), "{}", one["query"]);
+        }
     }
 
     #[test]
-    fn whole_names_come_before_starts_and_those_before_parts() {
-        let agents = [
-            entry("d", "D", "Does precoding"),
-            entry("c", "C", "For code"),
-            entry("transcode", "Trans", ""),
-            entry("code-x", "Code X", ""),
-            entry("code", "Code", ""),
-        ];
-        let ranks: Vec<u32> = agents.iter().map(|agent| Query::new(["Code"]).rank(agent).unwrap_or_default()).collect();
-        assert_eq!(ranks, [0, 4, 10, 25, 100]);
-        assert_eq!(Query::new(["cod"]).rank(&agents[0]), Some(1));
+    fn addresses_of_authors_are_left_out() {
+        for (authors, names) in [
+            ("A B <a@example.com>", "A B"),
+            ("A <a@example.com>, B", "A, B"),
+            ("A <a", "A"),
+            ("a > b", "a > b"),
+            ("<x>", ""),
+        ] {
+            assert_eq!(without_addresses(authors), names);
+        }
     }
 
     #[test]
-    fn authors_licence_and_kinds_are_found_and_accents_do_not_matter() {
-        let agent = Entry {
-            authors: "Émile Société".to_owned(),
-            license: "Apache-2.0".to_owned(),
-            has_npx: true,
-            platforms: vec!["linux-x86_64".into()],
-            ..entry("a", "A", "")
-        };
-        for words in ["emile", "SOCIÉTÉ", "apache", "2.0", "npx", "linux binary"] {
-            assert!(Query::new([words]).rank(&agent).is_some(), "{words}");
-        }
-        assert_eq!(Query::new(["emile uvx"]).rank(&agent), None);
-        // The words of the site.
-        for words in ["npm", "node.js", "macOS", "windows"] {
-            assert!(Query::new([words]).rank(&agent).is_some(), "{words}");
-        }
-        let binary = Entry { platforms: vec!["darwin-aarch64".into()], ..entry("b", "B", "") };
-        assert!(Query::new(["macos binary"]).rank(&binary).is_some());
-        assert_eq!(Query::new(["windows"]).rank(&binary), None);
+    fn words_beyond_the_limit_do_not_count() {
+        let entry = Entry { id: "a".to_owned(), name: "Ant".to_owned(), ..Entry::default() };
+        let query = format!("{} zzz", "ant ".repeat(WORDS));
+        assert_eq!(Query::new([query.as_str()]).search([&entry])[0].matched, Match::Whole);
+        assert!(Query::new(["zzz"]).search([&entry]).is_empty());
     }
 }
