@@ -368,6 +368,7 @@ fn pages_keep_their_budgets() {
         ("scripts of the home page", theme + search, 5_000),
         ("scripts of an agent's page", theme + page, 5_000),
         ("the matrix", size("matrix/index.html") + style + theme + compare, 15_000),
+        ("the script that comes with the catalog", asset("similar"), 1_000),
         ("the largest guide", guide.unwrap() + style + theme + page, 12_000),
         ("the largest page of an agent", detail.unwrap() + style + theme + page, 12_000),
         ("catalog", asset("catalog"), 45 * count + 2_000),

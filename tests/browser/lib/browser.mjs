@@ -77,14 +77,14 @@ export const named = async (page, test) => {
 
 /// What the page says of its results: how many are shown, and of how many.
 export const count = async (page) => {
-  const [shown, total] = (await page.locator('#count').textContent()).match(/\d+/g).map(Number);
-  return { shown, total };
+  const [, shown, total] = (await page.locator('#count').textContent()).match(/^(?:(\d+) of )?(\d+) agent/);
+  return { shown: Number(shown ?? total), total: Number(total) };
 };
 
 /// Waits until a search has been answered.
 export const settled = async (page, expected) => {
   await page.waitForFunction((total) => {
-    const numbers = document.getElementById('count').textContent.match(/\d+/g);
+    const numbers = document.getElementById('count').textContent.match(/^(?:\d+ of )?(\d+) agent/);
     return numbers && +numbers[1] === total && !document.documentElement.classList.contains('pending');
   }, expected);
 };

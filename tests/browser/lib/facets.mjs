@@ -3,8 +3,6 @@
 const OPEN = /^(MIT|Apache-2\.0|GPL-3\.0(-only|-or-later)?|AGPL-3\.0(-only|-or-later)?|LGPL-.*|BSD-[23]-Clause|MPL-2\.0|ISC)$/;
 const SYSTEMS = { macos: 'darwin', linux: 'linux', windows: 'windows' };
 const PROCESSORS = { aarch64: 'aarch64', 'x86-64': 'x86_64' };
-const ALL = ['darwin', 'linux', 'windows'].flatMap((os) => ['aarch64', 'x86_64'].map((arch) => `${os}-${arch}`));
-
 const license = (text) => {
   if (!text) return 'none';
   if (OPEN.test(text)) return 'open';
@@ -14,26 +12,38 @@ const license = (text) => {
 
 const auth = (row) => {
   if (!row) return ['untested'];
-  const kinds = row.auth_methods.map(({ type }) => ({ agent: 'agent', terminal: 'terminal', env_var: 'env-var' })[type] || 'other');
-  return kinds.length ? kinds : ['none'];
+  const kinds = row.auth_methods.map(({ name, type }) => (type === 'env_var' || /\b(key|keys|apikey|token|tokens)\b/i.test(name) ? 'api-key' : 'no-key'));
+  const opens = row.probes['session/new'] === 'ok' ? ['not-needed'] : [];
+  if (kinds.length) return [...kinds, ...opens];
+  return opens.length ? ['no-key', ...opens] : ['none'];
 };
 
 const hasCapability = (row, slug) => {
   if (!row) return false;
   const feature = slug.replace('-', '/');
   // Announced, but not there when asked.
-  return row.features[feature] === true && row.probes?.[feature] !== 'method_not_found';
+  const method = { providers: 'providers/list', nes: 'nes/start' }[feature] || feature;
+  return row.features[feature] === true && row.probes?.[method] !== 'method_not_found';
 };
 
-const isOnPlatform = ({ distribution }, os, arch) => ALL.some((platform) => {
-  const isThere = distribution.npx || distribution.uvx || distribution.binary?.[platform];
-  const [system, processor] = platform.split('-');
-  return isThere && (!os.length || os.some((slug) => SYSTEMS[slug] === system))
-    && (!arch.length || arch.some((slug) => PROCESSORS[slug] === processor));
-});
+// Packages state no systems.
+const isOnPlatform = ({ distribution }, os, arch) => {
+  const platforms = Object.keys(distribution.binary || { unstated: 0 });
+  return (!os.length && !arch.length) || platforms.some((platform) => {
+    const [system, processor] = platform.split('-');
+    return (!os.length || os.some((slug) => (SYSTEMS[slug] || slug) === system))
+      && (!arch.length || arch.some((slug) => PROCESSORS[slug] === processor));
+  });
+};
+
+const started = (row, silent) => {
+  if (row) return 'answered';
+  if (!silent) return 'untested';
+  return silent.checked_at ? 'silent' : 'failed';
+};
 
 /// The ids of the agents that a choice leaves. `choice` has lists of slugs by group.
-export const matching = ({ agents, answers }, choice) => {
+export const matching = ({ agents, answers, silent }, choice) => {
   const wanted = (key) => choice[key] || [];
   const any = (key, has) => !wanted(key).length || wanted(key).some(has);
   return agents.filter((agent) => {
@@ -42,6 +52,7 @@ export const matching = ({ agents, answers }, choice) => {
       && any('dist', (slug) => agent.distribution[slug])
       && any('license', (slug) => license(agent.license) === slug)
       && any('auth', (slug) => auth(row).includes(slug))
+      && any('started', (slug) => started(row, silent.get(agent.id)) === slug)
       && any('protocol', (slug) => (row?.protocol_version ? `v${row.protocol_version}` : 'untested') === slug)
       && wanted('cap').every((slug) => hasCapability(row, slug));
   }).map(({ id }) => id).sort();

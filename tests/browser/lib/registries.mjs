@@ -82,6 +82,12 @@ export const made = (count) => {
   return write(path.join(work, 'registries', `made-${count}`), agents, answers);
 };
 
+/// Queries and their results, which the command line's search has, too.
+export const VECTORS = JSON.parse(fs.readFileSync(path.join(project, 'tests', 'fixtures', 'search.json'), 'utf8'));
+
+/// The agents of these queries.
+export const vectors = () => write(path.join(work, 'registries', 'vectors'), VECTORS.agents, []);
+
 const LONG = 'extraordinarily-long-word'.repeat(400);
 
 /// Texts that would do harm as markup, or to the look of a page.

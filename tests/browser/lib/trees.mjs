@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import fs from 'node:fs';
 import path from 'node:path';
 import readline from 'node:readline';
-import { BUNDLED, hostile, made } from './registries.mjs';
+import { BUNDLED, hostile, made, vectors } from './registries.mjs';
 import { here, program, work } from './paths.mjs';
 
 /// Base address of the built trees. Links are relative; only canonical addresses, feeds and the like hold it.
@@ -14,6 +14,7 @@ export const BASE = 'https://agents.example.com/some/where';
 const REGISTRIES = {
   bundled: () => BUNDLED,
   hostile,
+  vectors,
   ...Object.fromEntries([1, 24, 25, 10_000].map((count) => [`made-${count}`, () => made(count)])),
 };
 
@@ -96,10 +97,12 @@ export const data = (name) => {
   const read = (file) => JSON.parse(fs.readFileSync(file, 'utf8'));
   const registry = name === 'bundled' ? BUNDLED : path.join(work, 'registries', name);
   const { agents } = read(path.join(tree(name), 'registry.json'));
-  // An agent that was started and gave no answer is as good as not tested.
-  const rows = read(path.join(registry, 'capabilities.json')).agents.filter((row) => row.protocol_version && row.channel !== 'preview');
-  const answers = new Map(rows.map((row) => [row.id, row]));
-  return { agents, answers };
+  const rows = read(path.join(registry, 'capabilities.json')).agents.filter((row) => row.channel !== 'preview');
+  const byId = (list) => new Map(list.map((row) => [row.id, row]));
+  const answers = byId(rows.filter((row) => row.protocol_version));
+  // Those that were tried and gave no answer.
+  const silent = byId(rows.filter((row) => !row.protocol_version && row.verdict !== 'pass'));
+  return { agents, answers, silent };
 };
 
 /// The paths of all pages of a tree, as addresses relative to its root.

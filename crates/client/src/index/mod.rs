@@ -41,4 +41,4 @@ pub use load::{Error, Loaded, Options, load};
 pub use phrases::{Class, Meaning, PHRASES, is_open_source};
 pub use place::{Place, WrongPlace};
 pub use read::{EntryError, Index, Origin};
-pub use search::{Hit, Match, Query, SUMMARY, without_addresses};
+pub use search::{BY, Hit, Match, Query, SUMMARY, without_addresses};

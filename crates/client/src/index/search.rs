@@ -13,6 +13,8 @@ use acp_registry_core::text::shown;
 const WORDS: usize = 8;
 /// The part of a description that is searched, in Unicode scalar values: what lists of the catalog show.
 pub const SUMMARY: usize = 160;
+/// The part of the authors that is searched, in Unicode scalar values.
+pub const BY: usize = 200;
 /// Agents that have only some of the words are results if fewer than this have all.
 const FEW: usize = 5;
 
@@ -88,7 +90,7 @@ impl Query {
                 Meaning::Word("") => terms.push(Term::Word(rest[0].clone())),
                 Meaning::Word(other) => terms.push(Term::Word(other.to_owned())),
                 Meaning::Class(class) => terms.push(Term::Class(class, rest[..length].join(" "))),
-                Meaning::Editor(..) => terms.push(Term::Editor(rest[0].clone())),
+                Meaning::Editor(..) => terms.push(Term::Editor(rest[..length].join(" "))),
             }
             rest = &rest[length..];
         }
@@ -116,7 +118,7 @@ impl Query {
         let [name, id, authors, text, license] = [
             &entry.name,
             &entry.id,
-            &without_addresses(&entry.authors),
+            &shown(&without_addresses(&entry.authors), BY),
             &shown(&entry.description, SUMMARY),
             &entry.license,
         ]

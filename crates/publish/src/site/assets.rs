@@ -60,6 +60,12 @@ impl Assets {
     }
 }
 
+/// The script that the search loads with the catalog.
+pub(super) fn similar() -> (String, Vec<u8>) {
+    let bytes = without_comments(include_str!("assets/similar.js")).into_bytes();
+    (hashed("similar", "js", &bytes), bytes)
+}
+
 /// Returns a path that contains a digest of the content.
 pub(super) fn hashed(stem: &str, ending: &str, bytes: &[u8]) -> String {
     format!("assets/{stem}.{}.{ending}", Sha256::of(bytes).first(12))

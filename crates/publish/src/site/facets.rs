@@ -1,27 +1,43 @@
 //! The filters of the catalog. A filter value is a set of bits in a column; an agent has one set of bits per column.
 
-use super::capabilities::State;
+use super::capabilities::{Opening, State};
+use acp_registry_client::index::is_open_source;
 use acp_registry_core::manifest::{Agent, Platform};
 use acp_registry_examine::examination::Level;
-use acp_registry_gate::verify::{Answer, Examined};
+use acp_registry_gate::verify::{Answer, Examined, Unanswered};
 
 /// The number of columns.
-pub(super) const COLUMNS: usize = 7;
+pub(super) const COLUMNS: usize = 8;
 
-const PLATFORM: usize = 0;
-const DIST: usize = 1;
-const LICENSE: usize = 2;
-const AUTH: usize = 3;
+pub(super) const PLATFORM: usize = 0;
+pub(super) const DIST: usize = 1;
+pub(super) const LICENSE: usize = 2;
+pub(super) const AUTH: usize = 3;
 const CAPABILITY: usize = 4;
 const PROTOCOL: usize = 5;
+const STARTED: usize = 6;
 /// The last column, which is left out of the catalog if no agent was examined.
-pub(super) const EXAMINED: usize = 6;
+pub(super) const EXAMINED: usize = 7;
 
+/// Bit of agents whose packages state no systems.
+pub(super) const NO_PLATFORM: u32 = 1 << 6;
+/// Bits of agents with a licence that is open source, and with another one.
+pub(super) const OPEN: u32 = 1;
+pub(super) const PROPRIETARY: u32 = 1 << 1;
+/// Bits of sign-in.
+pub(super) const NO_KEY: u32 = 1;
+pub(super) const API_KEY: u32 = 1 << 1;
+pub(super) const OPENS: u32 = 1 << 2;
+/// Bits of the kinds of distributions.
+pub(super) const BINARY: u32 = 1;
+pub(super) const NPX: u32 = 1 << 1;
+pub(super) const UVX: u32 = 1 << 2;
 /// Bit of agents that were not examined.
 pub(super) const UNEXAMINED: u32 = 1 << 5;
 
 /// The names of the columns in the catalog.
-pub(super) const COLUMN_NAMES: [&str; COLUMNS] = ["platform", "dist", "license", "auth", "cap", "protocol", "tested"];
+pub(super) const COLUMN_NAMES: [&str; COLUMNS] =
+    ["platform", "dist", "license", "auth", "cap", "protocol", "started", "tested"];
 
 /// A group of filter values. Chosen values are alternatives, except capabilities, which are all required.
 pub(super) struct Group {
@@ -51,7 +67,7 @@ const fn value(slug: &'static str, label: &'static str, bits: u32) -> Value {
     Value { slug, label, bits }
 }
 
-/// All groups. Systems and processors share the platform column, with the bits of [`Platform::ALL`], so that a system
+/// All groups, those that people use most first. Systems and processors share the platform column, with the bits of [`Platform::ALL`], so that a system
 /// and a processor chosen together match a single platform.
 pub(super) const GROUPS: &[Group] = &[
     Group {
@@ -60,27 +76,10 @@ pub(super) const GROUPS: &[Group] = &[
         column: PLATFORM,
         is_all: false,
         values: &[
+            value("windows", "Windows", 0b11_0000),
             value("macos", "macOS", 0b11),
             value("linux", "Linux", 0b1100),
-            value("windows", "Windows", 0b11_0000),
-        ],
-    },
-    Group {
-        key: "arch",
-        title: "Processor",
-        column: PLATFORM,
-        is_all: false,
-        values: &[value("aarch64", "Arm (aarch64)", 0b01_0101), value("x86-64", "Intel, AMD (x86_64)", 0b10_1010)],
-    },
-    Group {
-        key: "dist",
-        title: "Runs as",
-        column: DIST,
-        is_all: false,
-        values: &[
-            value("binary", "Local binary", 1),
-            value("npx", "npx (needs Node.js)", 2),
-            value("uvx", "uvx (needs uv)", 4),
+            value("unstated", "Not stated (npx, uvx)", NO_PLATFORM),
         ],
     },
     Group {
@@ -89,8 +88,8 @@ pub(super) const GROUPS: &[Group] = &[
         column: LICENSE,
         is_all: false,
         values: &[
-            value("open", "Open source", 1),
-            value("proprietary", "Proprietary", 2),
+            value("open", "Open source", OPEN),
+            value("proprietary", "Proprietary", PROPRIETARY),
             value("none", "Not stated", 4),
         ],
     },
@@ -100,17 +99,39 @@ pub(super) const GROUPS: &[Group] = &[
         column: AUTH,
         is_all: false,
         values: &[
-            value("agent", "By the agent", 1),
-            value("terminal", "In a terminal", 2),
-            value("env-var", "Key in a variable", 4),
-            value("other", "Another way", 8),
-            value("none", "None offered", 16),
-            value("untested", "Not tested", 32),
+            value("no-key", "Without an API key", NO_KEY),
+            value("api-key", "With an API key", API_KEY),
+            value("not-needed", "Session without sign-in", OPENS),
+            value("none", "None offered", 1 << 3),
+            value("untested", "Not known", 1 << 4),
+        ],
+    },
+    Group {
+        key: "dist",
+        title: "Runs as",
+        column: DIST,
+        is_all: false,
+        values: &[
+            value("binary", "Local binary", BINARY),
+            value("npx", "npx (needs Node.js)", NPX),
+            value("uvx", "uvx (needs uv)", UVX),
+        ],
+    },
+    Group {
+        key: "started",
+        title: "Last start",
+        column: STARTED,
+        is_all: false,
+        values: &[
+            value("answered", "Answered", 1),
+            value("silent", "Did not answer", 1 << 1),
+            value("failed", "Could not be started", 1 << 2),
+            value("untested", "Not tried yet", 1 << 3),
         ],
     },
     Group {
         key: "tested",
-        title: "Tested",
+        title: "Examined",
         column: EXAMINED,
         is_all: false,
         values: &[
@@ -119,7 +140,7 @@ pub(super) const GROUPS: &[Group] = &[
             value("turns", "Turns", 1 << 2),
             value("drafts", "Drafts", 1 << 3),
             value("failed", "Fails a check", 1 << 4),
-            value("untested", "Not tested", UNEXAMINED),
+            value("untested", "Not examined", UNEXAMINED),
         ],
     },
     Group {
@@ -149,11 +170,18 @@ pub(super) const GROUPS: &[Group] = &[
         ],
     },
     Group {
+        key: "arch",
+        title: "Processor",
+        column: PLATFORM,
+        is_all: false,
+        values: &[value("aarch64", "Arm (aarch64)", 0b01_0101), value("x86-64", "Intel, AMD (x86_64)", 0b10_1010)],
+    },
+    Group {
         key: "protocol",
         title: "Protocol",
         column: PROTOCOL,
         is_all: false,
-        values: &[value("v1", "Version 1", 1), value("v2", "Version 2", 2), value("untested", "Not tested", 4)],
+        values: &[value("v1", "Version 1", 1), value("v2", "Version 2", 2), value("untested", "Not known", 4)],
     },
 ];
 
@@ -164,40 +192,37 @@ pub(super) fn capabilities() -> impl Iterator<Item = (String, &'static Value)> {
 }
 
 /// Returns the bits of an agent in each column.
-pub(super) fn bits(agent: &Agent, answer: Option<&Answer>) -> [u32; COLUMNS] {
+pub(super) fn bits(agent: &Agent, answer: Option<&Answer>, unanswered: Option<&Unanswered>) -> [u32; COLUMNS] {
     let mut bits = [0; COLUMNS];
     let distribution = &agent.distribution;
-    let is_packaged = distribution.packages().next().is_some();
     for (at, platform) in Platform::ALL.iter().enumerate() {
-        // Package runners exist on every platform. Requirements of the package itself are not known.
-        if is_packaged || distribution.binary.iter().any(|target| target.platform == platform.as_str()) {
+        if distribution.binary.iter().any(|target| target.platform == platform.as_str()) {
             bits[PLATFORM] |= 1 << at;
         }
     }
+    if distribution.binary.is_empty() && distribution.packages().next().is_some() {
+        bits[PLATFORM] = NO_PLATFORM;
+    }
     let kinds = [!distribution.binary.is_empty(), distribution.npx.is_some(), distribution.uvx.is_some()];
-    bits[DIST] = kinds.iter().zip([1, 2, 4]).filter(|(is_there, _)| **is_there).map(|(_, bit)| bit).sum();
+    bits[DIST] = kinds.iter().zip([BINARY, NPX, UVX]).filter(|(is_there, _)| **is_there).map(|(_, bit)| bit).sum();
     bits[LICENSE] = match agent.license.as_deref() {
         None | Some("") => 4,
-        Some(license) if is_open(license) => 1,
-        Some(_) => 2,
+        Some(license) if is_open_source(license) => OPEN,
+        Some(_) => PROPRIETARY,
     };
     bits[EXAMINED] = answer.and_then(|answer| answer.examined.as_ref()).map_or(UNEXAMINED, examined);
+    bits[STARTED] = match (answer, unanswered) {
+        (Some(_), _) => 1,
+        (None, Some(Unanswered { day: Some(_), .. })) => 1 << 1,
+        (None, Some(_)) => 1 << 2,
+        (None, None) => 1 << 3,
+    };
     let Some(answer) = answer else {
-        bits[AUTH] = 32;
+        bits[AUTH] = 1 << 4;
         bits[PROTOCOL] = 4;
         return bits;
     };
-    bits[AUTH] = answer.auth_methods.iter().fold(0, |bits, (_, kind)| {
-        bits | match kind.as_str() {
-            "agent" => 1,
-            "terminal" => 2,
-            "env_var" => 4,
-            _ => 8,
-        }
-    });
-    if answer.auth_methods.is_empty() {
-        bits[AUTH] = 16;
-    }
+    bits[AUTH] = sign_in(answer);
     for (feature, value) in capabilities() {
         if State::of(answer, &feature).is_offered() {
             bits[CAPABILITY] |= value.bits;
@@ -219,13 +244,21 @@ fn examined(examined: &Examined) -> u32 {
     levels.fold(failed, |bits: u32, bit: u32| bits | bit)
 }
 
-/// Whether the licence is open source: approved by the OSI or free according to the FSF.
-fn is_open(license: &str) -> bool {
-    spdx::Expression::parse_mode(license, spdx::ParseMode::LAX).is_ok_and(|expression| {
-        expression.evaluate(|requirement| {
-            requirement.license.id().is_some_and(|id| id.is_osi_approved() || id.is_fsf_free_libre())
-        })
-    })
+/// How users sign in. A method is by key if its type or its name says so.
+fn sign_in(answer: &Answer) -> u32 {
+    let by_key = |(name, kind): &(String, String)| {
+        let name = name.to_lowercase();
+        let mut words = name.split(|c: char| !c.is_alphanumeric());
+        kind == "env_var" || words.any(|word| matches!(word, "key" | "keys" | "apikey" | "token" | "tokens"))
+    };
+    let of_methods = answer.auth_methods.iter().map(|method| if by_key(method) { API_KEY } else { NO_KEY });
+    let opens = Opening::of(answer) == Opening::Opens;
+    match (of_methods.fold(0, |bits, bit| bits | bit), opens) {
+        (0, true) => NO_KEY | OPENS,
+        (0, false) => 1 << 3,
+        (methods, true) => methods | OPENS,
+        (methods, false) => methods,
+    }
 }
 
 #[cfg(test)]
@@ -237,25 +270,67 @@ mod tests {
         Agent::from_json(value)
     }
 
+    fn group(key: &str) -> &'static Group {
+        GROUPS.iter().find(|group| group.key == key).unwrap()
+    }
+
     #[test]
     fn a_system_and_an_architecture_mean_one_platform() {
         let agent = agent(&json!({ "distribution": { "binary": { "windows-x86_64": {}, "linux-aarch64": {} } } }));
-        let bits = bits(&agent, None)[0];
-        let [os, arch] = [&GROUPS[0], &GROUPS[1]];
-        let has = |system: usize, processor: usize| bits & os.values[system].bits & arch.values[processor].bits != 0;
-        assert!(has(2, 1) && has(1, 0));
-        assert!(!has(2, 0) && !has(1, 1) && !has(0, 0));
+        let bits = bits(&agent, None, None)[PLATFORM];
+        let of = |key: &str, slug: &str| group(key).values.iter().find(|value| value.slug == slug).unwrap().bits;
+        let has = |system: &str, processor: &str| bits & of("os", system) & of("arch", processor) != 0;
+        assert!(has("windows", "x86-64") && has("linux", "aarch64"));
+        assert!(!has("windows", "aarch64") && !has("linux", "x86-64") && !has("macos", "aarch64"));
         for (at, platform) in Platform::ALL.iter().enumerate() {
-            let system = ["darwin", "linux", "windows"].iter().position(|os| *os == platform.os()).unwrap();
-            assert!(os.values[system].bits & 1 << at != 0, "{platform}");
-            let processor = usize::from(platform.as_str().ends_with("x86_64"));
-            assert!(arch.values[processor].bits & 1 << at != 0, "{platform}");
+            let system = if platform.os() == "darwin" { "macos" } else { platform.os() };
+            let processor = if platform.as_str().ends_with("x86_64") { "x86-64" } else { "aarch64" };
+            assert!(of("os", system) & of("arch", processor) & 1 << at != 0, "{platform}");
         }
     }
 
     #[test]
+    fn packages_state_no_system() {
+        let of = |distribution: serde_json::Value| {
+            bits(&agent(&json!({ "distribution": distribution })), None, None)[PLATFORM]
+        };
+        assert_eq!(of(json!({ "npx": { "package": "a@1.0.0" } })), NO_PLATFORM);
+        assert_eq!(of(json!({ "uvx": { "package": "a" }, "binary": { "linux-x86_64": {} } })), 1 << 3);
+        assert_eq!(of(json!({})), 0);
+    }
+
+    #[test]
+    fn sign_in_is_by_key_if_the_method_says_so() {
+        let of = |methods: &[(&str, &str)], outcome: &str| {
+            let own = |(name, kind): &(&str, &str)| ((*name).to_owned(), (*kind).to_owned());
+            sign_in(&Answer {
+                auth_methods: methods.iter().map(own).collect(),
+                probes: [("session/new".to_owned(), outcome.to_owned())].into(),
+                ..Answer::default()
+            })
+        };
+        assert_eq!(of(&[("Gemini API key", "agent"), ("Vertex AI", "agent")], "auth_required"), API_KEY | NO_KEY);
+        assert_eq!(of(&[("Login", "env_var")], "error"), API_KEY);
+        assert_eq!(of(&[("Passkey", "agent")], "ok"), NO_KEY | OPENS);
+        assert_eq!(of(&[], "ok"), NO_KEY | OPENS);
+        assert_eq!(of(&[], "error"), 1 << 3);
+    }
+
+    #[test]
+    fn a_start_without_an_answer_differs_from_none() {
+        let unanswered = |day: Option<&str>| Unanswered { version: None, day: day.map(Into::into), reason: "x".into() };
+        let of = |answer: Option<&Answer>, found: Option<Unanswered>| {
+            bits(&agent(&json!({})), answer, found.as_ref())[STARTED]
+        };
+        assert_eq!(of(Some(&Answer::default()), None), 1);
+        assert_eq!(of(None, Some(unanswered(Some("2026-11-21")))), 2);
+        assert_eq!(of(None, Some(unanswered(None))), 4);
+        assert_eq!(of(None, None), 8);
+    }
+
+    #[test]
     fn licences_fall_into_three_classes() {
-        let class = |license: &serde_json::Value| bits(&agent(&json!({ "license": license })), None)[LICENSE];
+        let class = |license: &serde_json::Value| bits(&agent(&json!({ "license": license })), None, None)[LICENSE];
         assert_eq!(class(&json!("MIT")), 1);
         assert_eq!(class(&json!("MIT OR Apache-2.0")), 1);
         assert_eq!(class(&json!("GPL-3.0-only WITH Classpath-exception-2.0")), 1);

@@ -7,9 +7,11 @@ use serde_json::Value;
 use super::facets::{self, COLUMNS, GROUPS};
 use super::text::{link, shown};
 use crate::history::{Event, Kind};
+use acp_registry_client::index::{BY, SUMMARY, without_addresses};
 use acp_registry_client::settings::display_name;
 use acp_registry_core::manifest::{Agent, AgentId};
 use acp_registry_core::timestamp::Timestamp;
+use acp_registry_examine::examination::Level;
 use acp_registry_gate::verify::{Answer, Examined, Unanswered};
 
 /// Limits of the shown length of members, in Unicode scalar values, and of the number of authors.
@@ -19,8 +21,9 @@ const DESCRIPTION: usize = 600;
 const AUTHOR: usize = 100;
 const AUTHORS: usize = 20;
 const REASON: usize = 60;
-/// The maximum length of a description in lists and in the catalog.
-const SUMMARY: usize = 160;
+/// Limits on cards: a chip, a way to sign in.
+const CHIP: usize = 24;
+const SIGN_IN: usize = 30;
 
 /// What is known of agents by starting them, by id.
 pub(super) struct Known {
@@ -36,6 +39,8 @@ pub(super) struct Listing<'a> {
     pub(super) description: String,
     pub(super) summary: String,
     pub(super) authors: Vec<String>,
+    /// The licence, if stated, as short as a card shows it.
+    license_on_card: Option<String>,
     /// The licence, or "licence not stated".
     pub(super) license: String,
     pub(super) license_url: Option<String>,
@@ -76,12 +81,13 @@ impl<'a> Listing<'a> {
             description: shown(&agent.description, DESCRIPTION),
             summary: shown(&agent.description, SUMMARY),
             authors: agent.authors.iter().take(AUTHORS).map(|author| shown(author, AUTHOR)).collect(),
+            license_on_card: license.as_deref().map(|license| shown(license, CHIP)),
             license: license.unwrap_or_else(|| "licence not stated".to_owned()),
             license_url: address(&agent.license_url),
             website: address(&agent.website),
             repository: address(&agent.repository),
             has_icon: has_icon(&agent.id),
-            bits: facets::bits(&agent, answer),
+            bits: facets::bits(&agent, answer, unanswered),
             answer,
             unanswered,
             events: history.get(agent.id.as_str()).cloned().unwrap_or_default(),
@@ -134,14 +140,48 @@ impl<'a> Listing<'a> {
         (self.name.to_lowercase(), self.id.clone())
     }
 
-    /// The last line of a card: the kinds of distributions, then the systems.
-    pub(super) fn tags(&self) -> String {
-        let chosen = GROUPS.iter().filter(|group| group.key == "dist" || group.key == "os").rev();
-        let of_group = chosen.map(|group| {
-            let values = group.values.iter().filter(|value| self.bits[group.column] & value.bits != 0);
-            values.map(|value| value.label.split(" (").next().unwrap_or_default()).collect::<Vec<_>>().join(", ")
-        });
-        of_group.filter(|text| !text.is_empty()).collect::<Vec<_>>().join(" · ")
+    /// The authors without their mail addresses, as cards show and searches read them.
+    pub(super) fn by(&self) -> String {
+        shown(&without_addresses(&self.authors.join(", ")), BY)
+    }
+
+    /// What a card says of the last start, the licence, what the agent needs and how people sign in: class, text.
+    pub(super) fn chips(&self) -> Vec<(&'static str, String)> {
+        let mut chips = Vec::new();
+        let level = || {
+            let record = &self.examined()?.record;
+            Level::ALL.into_iter().rev().find(|level| *level > Level::Handshake && record.meets(*level))
+        };
+        match (self.answer, self.unanswered) {
+            (Some(_), _) => chips.push(match level() {
+                Some(level) => ("tested", format!("Passes {}", level.as_str())),
+                None => ("tested", "Answers".to_owned()),
+            }),
+            (None, Some(Unanswered { day: Some(_), .. })) => chips.push(("auth", "Did not answer".to_owned())),
+            (None, Some(_)) => chips.push(("auth", "Could not be started".to_owned())),
+            (None, None) => {}
+        }
+        if let Some(license) = &self.license_on_card {
+            chips.push(("", license.clone()));
+        }
+        let needs = [(facets::BINARY, "Binary"), (facets::NPX, "Node.js"), (facets::UVX, "uv")];
+        let needs = needs.iter().filter(|(bit, _)| self.bits[facets::DIST] & bit != 0);
+        chips.extend(needs.map(|(_, text)| ("", (*text).to_owned())));
+        chips.extend(self.sign_in().map(|text| ("", text)));
+        chips
+    }
+
+    /// The first way to sign in, and how many more there are.
+    fn sign_in(&self) -> Option<String> {
+        let methods = self.answer?.auth_methods.as_slice();
+        let first = shown(&methods.first()?.0, SIGN_IN);
+        let more = if methods.len() > 1 { format!(" +{}", methods.len() - 1) } else { String::new() };
+        Some(format!("Sign-in: {first}{more}"))
+    }
+
+    /// The licence as stated, as the search reads it; empty if there is none.
+    pub(super) fn license_text(&self) -> String {
+        self.agent.license.as_deref().map(|license| shown(license, LICENSE)).unwrap_or_default()
     }
 
     /// The labels of the agent's values in a group.

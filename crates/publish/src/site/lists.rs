@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::listing::Listing;
-use super::pages::{Frame, List, Site};
+use super::pages::{Frame, List, Part, Site};
 use super::text::agents_that_speak;
 use super::{File, SiteError, page};
 
@@ -32,6 +32,29 @@ pub(super) fn by_facet(site: &Site, listings: &[Listing<'_>]) -> Result<Vec<File
     Ok(files)
 }
 
+/// The first letter of a name; `#` for everything but the Latin letters without marks.
+fn letter(listing: &Listing<'_>) -> char {
+    let first = listing.name.chars().next().unwrap_or('#').to_ascii_uppercase();
+    if first.is_ascii_uppercase() { first } else { '#' }
+}
+
+fn by_letter<'a>(cards: &'a [&'a Listing<'a>]) -> Vec<Part<'a>> {
+    let parts = cards.chunk_by(|one, other| letter(one) == letter(other));
+    parts.map(|cards| Part { letter: cards.first().map(|first| letter(first)), cards }).collect()
+}
+
+/// The letters that names begin with, each with the path of its first agent in the complete list.
+pub(super) fn letters(listings: &[Listing<'_>]) -> Vec<(String, String)> {
+    let mut letters: Vec<(String, String)> = Vec::new();
+    for (at, listing) in listings.iter().enumerate() {
+        let letter = letter(listing).to_string();
+        if letters.iter().all(|(known, _)| *known != letter) {
+            letters.push((letter.clone(), format!("all/{}/#letter-{letter}", at / PAGE + 1)));
+        }
+    }
+    letters
+}
+
 fn pages(
     site: &Site,
     agents: &[&Listing<'_>],
@@ -48,11 +71,14 @@ fn pages(
         let is_near = |other: &usize| *other == 1 || *other == count || other.abs_diff(number) <= 3;
         let title = if count == 1 { heading.to_owned() } else { format!("{heading}, page {number}") };
         let description = format!("{heading}: {} the Agent Client Protocol.", agents_that_speak(agents.len()));
+        let cards = agents.chunks(PAGE).nth(number - 1).unwrap_or_default();
+        let is_by_letter = query.is_none();
         let list = List {
             f: Frame::new(site, &path, &format!("{title} – ACP agents"), &description),
             heading,
             query,
-            cards: agents.chunks(PAGE).nth(number - 1).unwrap_or_default(),
+            parts: if is_by_letter { by_letter(cards) } else { vec![Part { letter: None, cards }] },
+            has_letters: is_by_letter,
             total: agents.len(),
             page: number,
             pages: count,

@@ -9,6 +9,9 @@ use super::xml::{self, empty_line, text_line};
 use super::{CSP, File, ICON_CSP, SiteError, sitemap, text};
 use acp_registry_gate::config::AgentFile;
 
+/// The number of agents that `llms.txt` lists: more than these do not fit what language models read at once.
+const LISTED: usize = 500;
+
 /// Renders all of these files. `pages` are the file names of the pages.
 pub(super) fn files<'a>(
     site: &Site,
@@ -60,9 +63,17 @@ fn llms(site: &Site, listings: &[Listing<'_>]) -> String {
     } else {
         ""
     };
-    for listing in listings {
+    for listing in listings.iter().take(LISTED) {
         let [name, summary] = [&listing.name, &listing.summary].map(|text| text::markdown(text));
         out.push_str(&format!("- [{name}]({}/agents/{}/{file}): {summary}\n", site.base_url, listing.id));
+    }
+    if listings.len() > LISTED {
+        out.push_str(&format!(
+            "\nThese are the first {LISTED} of {} agents by name. [registry.json]({base}/registry.json) has all; \
+             [the lists from A to Z]({base}/all/1/) have 100 on each page.\n",
+            listings.len(),
+            base = site.base_url
+        ));
     }
     out
 }

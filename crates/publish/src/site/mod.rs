@@ -46,14 +46,27 @@ use serde_json::Value;
 pub use contents::{CONTENTS, Published, media_type};
 use facets::GROUPS;
 use listing::{Known, Listing};
-use pages::{Frame, Home, NotFound, ShownGroup, ShownValue, Site};
+use pages::{Frame, Home, NotFound, Question, ShownGroup, ShownValue, Site};
 
 use crate::history::History;
+use acp_registry_core::timestamp::Timestamp;
 use acp_registry_gate::config::{Previews, SiteConfig};
 use acp_registry_gate::verify::Snapshot;
 
-/// How many agents the home page shows at a time.
+/// The home page shows all agents up to this number.
+const ALL: usize = 60;
+/// How many agents the home page shows at a time, if there are more.
 const FIRST: usize = 24;
+
+/// The questions that the home page answers with one click: text, group and value.
+const QUESTIONS: [(&str, &str, &str); 6] = [
+    ("Open source", "license", "open"),
+    ("No API key", "auth", "no-key"),
+    ("No Node.js or Python", "dist", "binary"),
+    ("Build for Windows", "os", "windows"),
+    ("Started and answered", "started", "answered"),
+    ("Resumes sessions", "cap", "session-resume"),
+];
 
 /// The Content Security Policy of the agents' icons. An SVG that is opened directly is a document, which could run
 /// scripts.
@@ -120,6 +133,8 @@ pub fn render(options: &Options<'_>) -> Result<BTreeMap<String, Vec<u8>>, SiteEr
     let catalog_text = catalog::text(&listings);
     let catalog = assets::hashed("catalog", "json", catalog_text.as_bytes());
     files.push((catalog.clone(), catalog_text.into_bytes()));
+    let (similar, script) = assets::similar();
+    files.push((similar.clone(), script));
     let site = Site {
         base_url: options.base_url.to_owned(),
         registry_url: options.registry_url.map(ToOwned::to_owned),
@@ -128,7 +143,9 @@ pub fn render(options: &Options<'_>) -> Result<BTreeMap<String, Vec<u8>>, SiteEr
         assets,
         catalog,
         previews: options.config.previews.of(listings.len()),
+        similar,
         groups: shown_groups(&listings),
+        letters: lists::letters(&listings),
         has_feeds: listings.iter().any(|listing| !listing.events.is_empty()),
     };
 
@@ -193,22 +210,49 @@ fn shown_groups(listings: &[Listing<'_>]) -> Vec<ShownGroup> {
             label: value.label,
             bits: value.bits,
             count: count(value.bits),
+            is_telling: true,
         });
         let values = values.filter(|value| value.count > 0).collect();
         ShownGroup { key: group.key, title: group.title, column: group.column, is_all: group.is_all, values }
     });
     let is_untested = |group: &ShownGroup| group.values.iter().all(|value| value.slug == "untested");
-    shown.filter(|group| !is_untested(group)).collect()
+    let mut shown: Vec<ShownGroup> = shown.filter(|group| !is_untested(group)).collect();
+    for group in &mut shown {
+        // What all agents have excludes none.
+        for value in &mut group.values {
+            value.is_telling = value.count < listings.len();
+        }
+        // The capabilities that most agents have come first.
+        if group.is_all {
+            group.values.sort_by_key(|value| std::cmp::Reverse(value.count));
+        }
+    }
+    shown
 }
 
 fn home<'a>(site: &'a Site, listings: &'a [Listing<'a>]) -> Home<'a> {
-    let (shown, total) = (listings.len().min(FIRST), listings.len());
+    let total = listings.len();
+    let mut cards: Vec<&Listing<'_>> = listings.iter().collect();
+    if total > ALL {
+        // Sorted by name until now, and the sort is stable.
+        cards.sort_by_key(|listing| std::cmp::Reverse(listing.updated().map(Timestamp::days)));
+        cards.truncate(FIRST);
+    }
+    let value = |key: &str, slug: &str| {
+        let values = site.groups.iter().filter(|group| group.key == key).flat_map(|group| &group.values);
+        values.clone().find(|value| value.slug == slug && value.is_telling)
+    };
+    let question = |(text, key, slug): (&'static str, &'static str, &'static str)| {
+        Some(Question { text, key, slug, count: value(key, slug)?.count })
+    };
     let description = format!("Find, compare and set up {} the Agent Client Protocol.", text::agents_that_speak(total));
     Home {
         f: Frame::new(site, "", "ACP agents", &description),
         agents: text::agents_that_speak(total),
-        cards: &listings[..shown],
-        shown,
+        questions: QUESTIONS.into_iter().filter_map(question).collect(),
+        by_date: total > ALL && site.has_feeds,
+        shown: cards.len(),
+        cards,
         total,
     }
 }

@@ -21,8 +21,12 @@ pub(super) struct Site {
     pub(super) catalog: String,
     /// Which pictures there are for link previews.
     pub(super) previews: Previews,
+    /// Path of the script that the search loads with it.
+    pub(super) similar: String,
     /// The filter groups to show.
     pub(super) groups: Vec<ShownGroup>,
+    /// The first letters of names: letter, path of the list at its first agent.
+    pub(super) letters: Vec<(String, String)>,
     /// Whether the history has events, so there are feeds.
     pub(super) has_feeds: bool,
 }
@@ -36,11 +40,34 @@ pub(super) struct ShownGroup {
     pub(super) values: Vec<ShownValue>,
 }
 
+impl ShownGroup {
+    /// The values that exclude some agents.
+    pub(super) fn telling(&self) -> impl Iterator<Item = &ShownValue> {
+        self.values.iter().filter(|value| value.is_telling)
+    }
+
+    /// Whether a choice among the values changes the list.
+    pub(super) fn is_telling(&self) -> bool {
+        self.telling().next().is_some()
+    }
+}
+
 /// A filter value, and how many agents have it.
 pub(super) struct ShownValue {
     pub(super) slug: &'static str,
     pub(super) label: &'static str,
     pub(super) bits: u32,
+    pub(super) count: usize,
+    /// Whether it excludes some agents.
+    pub(super) is_telling: bool,
+}
+
+/// A question that a click answers: the value of a filter, with a text of its own.
+pub(super) struct Question {
+    pub(super) text: &'static str,
+    pub(super) key: &'static str,
+    pub(super) slug: &'static str,
+    /// How many agents have the value.
     pub(super) count: usize,
 }
 
@@ -130,7 +157,10 @@ pub(super) struct Home<'a> {
     pub(super) f: Frame<'a>,
     /// The number of agents, as the start of a sentence.
     pub(super) agents: String,
-    pub(super) cards: &'a [Listing<'a>],
+    pub(super) questions: Vec<Question>,
+    pub(super) cards: Vec<&'a Listing<'a>>,
+    /// Whether the agents that were updated last come first, instead of all by name.
+    pub(super) by_date: bool,
     pub(super) shown: usize,
     pub(super) total: usize,
 }
@@ -142,7 +172,10 @@ pub(super) struct List<'a> {
     pub(super) heading: &'a str,
     /// The query of the home page that selects the same agents.
     pub(super) query: Option<&'a str>,
-    pub(super) cards: &'a [&'a Listing<'a>],
+    /// The agents, each part below a heading.
+    pub(super) parts: Vec<Part<'a>>,
+    /// Whether there are links to letters.
+    pub(super) has_letters: bool,
     pub(super) total: usize,
     pub(super) page: usize,
     pub(super) pages: usize,
@@ -180,6 +213,13 @@ pub(super) struct ShownRule {
 pub(super) struct ShownExample {
     pub(super) title: String,
     pub(super) text: String,
+}
+
+/// Agents of a list below one heading.
+pub(super) struct Part<'a> {
+    /// The letter that their names begin with; `None` in lists without letters.
+    pub(super) letter: Option<char>,
+    pub(super) cards: &'a [&'a Listing<'a>],
 }
 
 #[derive(Template)]

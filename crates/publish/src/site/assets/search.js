@@ -2,11 +2,14 @@
 // one.
 (() => {
   'use strict';
-  const STEP = 24;
   const at = (id) => document.getElementById(id);
   const root = document.documentElement;
   const form = at('search'), box = at('q'), sort = at('sort'), list = at('list'), count = at('count'), live = at('live');
-  const more = at('more'), clear = at('clear'), nothing = at('nothing'), chosen = at('chosen'), template = at('card').content;
+  const more = at('more'), clear = at('clear'), nothing = at('nothing'), done = at('done'), read = at('read'), template = at('card').content;
+  const toggle = at('toggle'), results = list.parentElement;
+  const STEP = Math.max(24, list.children.length);
+  // A match of all words, one of which only the system is not known, and less than that. Sums of weights are lower.
+  const WHOLE = 1e7, UNKNOWN = 1e6, SOME = 1e3, FEW = 5;
 
   const groups = [...form.querySelectorAll('fieldset')].map((set) => ({
     title: set.firstElementChild.textContent,
@@ -14,12 +17,14 @@
     all: 'all' in set.dataset,
     want: 0,
     values: [...set.querySelectorAll('input')].map((input) => ({
-      input, bits: +input.dataset.bits, label: input.nextElementSibling.textContent, out: set.querySelector(`[value="${input.value}"] ~ small`), n: 0,
+      input, bits: +input.dataset.bits, label: input.nextElementSibling.textContent, n: 0,
+      out: input.parentElement.lastElementChild, ask: form.querySelector(`[data-is="${input.name}=${input.value}"]`),
     })),
   }));
+  const values = groups.flatMap((group) => group.values);
   const columns = [...new Set(groups.map((group) => group.column))];
 
-  let data, loading, found = [], shown = 0, similar = false, asked = 0, work, idle, speak;
+  let data, loading, found = [], near = [], scores, shown = 0, similar = false, asked = 0, work, idle, speak;
 
   // The results of the initial query are not announced to screen readers.
   const quiet = location.search.length > 1 ? 1 : 0;
@@ -37,18 +42,20 @@
     }
   };
 
-  const fold = (text) => text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
+  const text = () => box.value.trim();
+  const fold = (words) => words.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
 
   // ---- catalog
 
-  const load = () => loading ||= fetch(form.dataset.catalog).then((answer) => {
+  const load = () => loading ||= Promise.all([fetch(form.dataset.catalog), import(new URL(form.dataset.similar, document.baseURI))]).then(async ([answer, { similar }]) => {
     if (!answer.ok) throw new Error(answer.status);
-    return answer.json();
-  }).then(async (json) => {
+    const json = await answer.json();
+    json.similar = similar;
     json.name = json.name.map((name, i) => name || json.id[i].replaceAll('-', ' '));
     json.bits = Object.values(json.bits);
+    json.phrases = new Map(Object.entries(json.phrases));
     json.fields = [];
-    await pieces(json.id, 250, (id, i) => json.fields.push([fold(json.name[i]), id, fold(json.by[i]), fold(json.text[i])]));
+    await pieces(json.id, 250, (id, i) => json.fields.push([fold(json.name[i]), id, fold(json.by[i]), fold(json.text[i]), fold(json.licenses[json.license[i]])]));
     data = json;
   }).catch((error) => {
     loading = undefined;
@@ -57,155 +64,142 @@
 
   // ---- search
 
-  const isStart = (text, i) => i === 0 || !/[\p{L}\p{N}]/u.test(text[i - 1]);
-
-  // Scores how well a word matches an agent; 0 is no match. The command `search` ranks in its own way.
-  const score = ([name, id, by, text], word) => {
-    if (name === word || id === word) return 100;
-    let i = name.indexOf(word);
-    if (i === 0) return 40;
-    if (i > 0) return isStart(name, i) ? 25 : 12;
-    i = id.indexOf(word);
-    if (i >= 0) return isStart(id, i) ? 20 : 10;
-    i = by.indexOf(word);
-    if (i >= 0) return isStart(by, i) ? 6 : 3;
-    i = text.indexOf(word);
-    return i < 0 ? 0 : isStart(text, i) ? 4 : 1;
-  };
-
-  const rank = async (words, query) => {
-    const mine = asked, scores = new Float64Array(data.id.length);
-    await pieces(data.fields, 2000, (fields, i) => {
-      if (mine !== asked) return;
-      let sum = 0;
-      for (const word of words) {
-        const one = score(fields, word);
-        if (!one) return;
-        sum += one;
-      }
-      scores[i] = (sum || 1) + (words.length > 1 && fields[0].includes(query) ? 50 : 0);
-    });
-    return scores;
-  };
-
-  // Optimal string alignment distance from `b` to `a` or to a longer prefix of it, computed up to `max`.
-  const distance = (a, b, max) => {
-    let before = [], last = [], row = [];
-    for (let j = 0; j <= b.length; j++) last[j] = j;
-    let best = last[b.length];
-    for (let i = 1; i <= a.length; i++) {
-      row = [i];
-      let least = i;
-      for (let j = 1; j <= b.length; j++) {
-        row[j] = Math.min(last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] === b[j - 1] ? 0 : 1));
-        if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) row[j] = Math.min(row[j], before[j - 2] + 1);
-        least = Math.min(least, row[j]);
-      }
-      if (i >= b.length - max) best = Math.min(i === a.length || i >= b.length ? row[b.length] : best, best);
-      if (least > max) break;
-      before = last;
-      last = row;
+  // The terms of a query: words, classes of agents with a bit in a column, and editors, in which every agent works. The
+  // command `search` ranks by the same rules.
+  const parse = (query) => {
+    const words = query.split(' ').filter(Boolean).slice(0, 8), terms = [];
+    for (let i = 0, n; i < words.length; i += n) {
+      let word, meaning;
+      for (n = 4; n-- > 1 && meaning === undefined;) meaning = data.phrases.get(word = words.slice(i, i + n).join(' '));
+      n++;
+      if (!meaning && meaning !== 0) terms.push({ word: words[i] });
+      else if (meaning.at && meaning[0].at) terms.push(typeof meaning === 'string' ? { word: meaning } : { word, editor: meaning });
+      else if (meaning) terms.push({ word, class: meaning });
     }
+    return terms.length ? terms : words.map((word) => ({ word }));
+  };
+
+  const WEIGHTS = [[25, 12], [20, 10], [6, 3], [4, 1], [3, 1]];
+
+  // How well a word matches an agent; 0 is no match.
+  const score = (fields, word) => {
+    if (fields[0] === word || fields[1] === word) return 100;
+    let best = fields[0].startsWith(word) ? 40 : 0;
+    fields.forEach((text, field) => {
+      for (let i = text.indexOf(word); i >= 0; i = text.indexOf(word, i + 1)) {
+        const isStart = !i || !/[\p{L}\p{N}]/u.test(text[i - 1]);
+        best = Math.max(best, WEIGHTS[field][isStart ? 0 : 1]);
+        if (isStart) break;
+      }
+    });
     return best;
   };
 
-  // The words of all agents, each with the agents that contain it.
-  let vocabulary;
-  const words = () => vocabulary ||= (async () => {
-    const found = new Map();
-    await pieces(data.fields, 200, (fields, i) => {
-      for (const word of new Set(fields.join(' ').match(/[\p{L}\p{N}]{3,30}/gu))) {
-        const agents = found.get(word);
-        if (agents) agents.push(i);
-        else if (found.size < 50000) found.set(word, [i]);
-      }
-    });
-    return [...found];
-  })();
-
-  const rankSimilar = async (tokens) => {
-    const mine = asked;
-    let all;
-    for (const token of tokens) {
-      const max = token.length < 4 ? 0 : token.length < 8 ? 1 : 2;
-      const hits = new Map();
-      const add = (i, value) => { if ((hits.get(i) || 0) < value) hits.set(i, value); };
-      await pieces(data.fields, 2000, (fields, i) => { const one = score(fields, token); if (one) add(i, one); });
-      if (max && token.length <= 30) {
-        await pieces(await words(), 400, ([word, agents]) => {
-          if (mine !== asked || word.length < token.length - max) return;
-          const d = distance(word, token, max);
-          if (d <= max) for (const i of agents) add(i, 2 / (1 + d) + (data.fields[i][0].includes(word) ? 3 : 0));
-        });
-      }
-      all = all ? new Map([...all].filter(([i]) => hits.has(i)).map(([i, value]) => [i, value + hits.get(i)])) : hits;
+  // Weighs all terms for an agent. `weigh` weighs its words.
+  const total = (terms, i, weigh) => {
+    let sum = 0, has = 0, level = WHOLE;
+    for (const { word, class: of, editor } of terms) {
+      const bits = of && data.bits[of[0]][i];
+      const points = Math.max(weigh(word, i), bits & of?.[1] ? 5 : 0);
+      if (points || editor) has++;
+      else if (bits & of?.[2]) { has++; level = Math.min(level, UNKNOWN); } else level = 0;
+      sum += points;
     }
-    const scores = new Float64Array(data.id.length);
-    for (const [i, value] of all) scores[i] = value;
-    return scores;
+    return has && sum + (level || has * SOME);
+  };
+
+  const rank = async (terms, query, weigh = (word, i) => score(data.fields[i], word)) => {
+    const mine = asked, ranks = new Float64Array(data.id.length);
+    await pieces(data.id, 2000, (id, i) => {
+      if (mine !== asked) return;
+      ranks[i] = terms.length ? total(terms, i, weigh) : WHOLE;
+      if (terms.length > 1 && ranks[i] && data.fields[i][0].includes(query)) ranks[i] += 50;
+    });
+    return ranks;
+  };
+
+  // The same with words that have similar spellings.
+  const rankSimilar = async (terms, query) => {
+    const mine = asked, hits = new Map();
+    for (const { word } of terms) hits.set(word, await data.similar(data.fields, word, pieces, () => mine === asked));
+    return rank(terms, query, (word, i) => score(data.fields[i], word) || hits.get(word).get(i) || 0);
   };
 
   // ---- filters
 
   const passes = (bits, column) => {
-    let one = -1, any = false;
-    for (const group of groups) {
-      if (group.column !== column || !group.want) continue;
-      if (group.all) { if ((bits & group.want) !== group.want) return false; } else { one &= group.want; any = true; }
-    }
-    return !any || (bits & one) !== 0;
+    let one = -1;
+    return groups.every((group) => group.column !== column || !group.want
+      || (group.all ? (bits & group.want) === group.want : bits & (one &= group.want)));
   };
 
   // Selects the agents that pass all filters, and counts the agents that each value would leave.
-  const filter = (scores) => {
+  const filter = (ranks, least) => {
     const kept = [];
+    near = [];
     for (const group of groups) {
       group.others = -1;
       for (const other of groups) if (other !== group && other.column === group.column && other.want && !other.all) group.others &= other.want;
       for (const value of group.values) value.n = 0;
     }
     const used = columns.filter((column) => groups.some((group) => group.column === column && group.want));
-    for (let i = 0; i < scores.length; i++) {
-      if (!scores[i]) continue;
+    for (let i = 0; i < ranks.length; i++) {
+      if (ranks[i] < least || !ranks[i]) continue;
       let failed = -1, fails = 0;
       for (const column of used) if (!passes(data.bits[column][i], column)) { failed = column; if (++fails > 1) break; }
       if (fails > 1) continue;
-      if (!fails) kept.push(i);
+      if (fails) near.push([i, failed]); else kept.push(i);
       for (const group of groups) {
         if (fails && group.column !== failed) continue;
-        const bits = data.bits[group.column][i];
-        if (group.all) {
-          if (fails) continue;
-          for (const value of group.values) if (bits & value.bits) value.n++;
-        } else {
-          for (const value of group.values) if (bits & group.others & value.bits) value.n++;
-        }
+        const bits = data.bits[group.column][i] & (group.all ? fails - 1 : group.others);
+        for (const value of group.values) if (bits & value.bits) value.n++;
       }
     }
     return kept;
   };
 
+  // The agents that have all words, and if they are few, those that have some.
+  const choose = (ranks) => {
+    const whole = filter(ranks, UNKNOWN);
+    return whole.length < FEW ? filter(ranks, 1) : whole;
+  };
+
   // ---- page
 
-  const label = (values, bits) => values.filter((value) => value.bits & bits).map((value) => value.label.split(' (')[0]).join(', ');
-  const group = (key) => groups.find(({ values }) => values[0]?.input.name === key);
-  const tags = (i) => ['dist', 'os'].map(group).filter(Boolean).map(({ column, values }) => label(values, data.bits[column][i])).filter(Boolean).join(' · ');
+  const agents = (n) => `${n} ${n === 1 ? 'agent' : 'agents'}`;
+  const also = () => {
+    const some = found.filter((i) => scores[i] < WHOLE).length;
+    return (some ? `, ${some} only in part` : '') + (similar ? ', with similar spellings' : '');
+  };
 
-  const card = (i) => {
-    const item = template.cloneNode(true), id = data.id[i];
-    const link = item.querySelector('a'), [version, license] = item.querySelectorAll('bdi');
+  const add = (list, text, kind) => {
+    const item = document.createElement('li'), part = document.createElement('bdi');
+    item.className = kind ? `chip ${kind}` : 'chip';
+    part.textContent = text;
+    item.append(part);
+    list.before(item);
+  };
+
+  const card = (i, note) => {
+    const item = template.cloneNode(true), id = data.id[i], name = data.name[i], part = (selector) => item.querySelector(selector);
+    const link = part('h3 a'), compare = part('.compare a'), [by, version] = item.querySelectorAll('bdi');
     if (data.icon[i]) {
-      const image = new Image(32, 32);
+      const image = new Image(24, 24);
       // `src` is set last, because it starts loading.
       Object.assign(image, { className: 'icon', alt: '', loading: 'lazy', decoding: 'async', src: `./${id}.svg` });
-      item.querySelector('.blank').replaceWith(image);
+      part('.tile').append(image);
     }
     link.href = `./agents/${id}/`;
-    link.textContent = data.name[i];
+    link.textContent = name;
+    by.textContent = data.by[i];
     version.textContent = data.version[i];
-    license.textContent = data.licenses[data.license[i]];
-    item.querySelector('.text').textContent = data.text[i];
-    item.querySelector('.tags').textContent = tags(i);
+    if (!data.by[i]) part('.meta').replaceChildren(version);
+    part('.text').textContent = data.text[i];
+    note ||= scores[i] < UNKNOWN ? 'Partial match' : scores[i] < WHOLE && 'System not stated';
+    if (note) add(compare.parentElement, note, 'auth');
+    for (const [kind, text] of data.chips[data.chip[i]]) add(compare.parentElement, text, kind);
+    compare.href = `./matrix/?ids=${id}`;
+    compare.setAttribute('aria-label', `Compare ${name}`);
     return item;
   };
 
@@ -221,29 +215,35 @@
     if (mine !== asked) return;
     while (cards[shown]) cards[shown].remove();
     more.hidden = shown === found.length;
-    count.textContent = `${shown} of ${found.length}${similar ? ', including similar spellings' : ''}`;
+    count.textContent = (shown < found.length ? `${shown} of ` : '') + agents(found.length) + also();
+    done.textContent = `Show ${agents(found.length)}`;
     nothing.hidden = found.length > 0;
   };
 
   const announce = () => {
     clearTimeout(speak);
     if (asked > quiet) speak = setTimeout(() => {
-      live.textContent = `${found.length} ${found.length === 1 ? 'agent matches' : 'agents match'}${similar ? ', including similar spellings' : ''}`;
+      live.textContent = `${found.length} ${found.length === 1 ? 'agent matches' : 'agents match'}${also()}`;
     }, 300);
   };
 
-  // If nothing matches, offers to undo a choice, with the number of agents that this would leave.
-  const offer = (scores) => {
-    const choices = groups.filter((one) => one.want).map((one) => {
+  // If nothing matches, offers to undo a choice, with the number of agents that this would leave, and the agents that
+  // lack only one choice.
+  const offer = (ranks) => {
+    const used = groups.filter((one) => one.want), nearest = near.sort(([a], [b]) => ranks[b] - ranks[a] || a - b).slice(0, 6);
+    const title = (column) => used.filter((one) => one.column === column).map((one) => one.title).join(', ');
+    at('near').replaceChildren(...nearest.map(([i, column]) => card(i, `Differs: ${title(column)}`)));
+    at('near').previousElementSibling.hidden = !nearest.length;
+    const choices = used.map((one) => {
       const { want } = one;
       one.want = 0;
-      const n = filter(scores).length;
+      const n = choose(ranks).length;
       one.want = want;
       const chosen = one.values.filter(({ input }) => input.checked);
       return { n, text: `${one.title}: ${chosen.map((value) => value.label).join(', ')}`, undo() { for (const { input } of chosen) input.checked = false; } };
     });
-    if (choices.length && box.value.trim()) {
-      choices.push({ n: filter(data.id).length, text: `“${box.value.trim()}”`, undo() { box.value = ''; } });
+    if (used[0] && text()) {
+      choices.push({ n: filter(data.id.map(() => 1), 1).length, text: `“${text()}”`, undo() { box.value = ''; } });
     }
     at('offers').replaceChildren(...choices.filter(({ n }) => n).sort((a, b) => b.n - a.n).map(({ n, text, undo }) => {
       const button = document.createElement('button');
@@ -259,58 +259,88 @@
     }));
   };
 
-  const draw = async (scores, isSimilar) => {
+  const draw = async (ranks, isSimilar) => {
     const mine = asked;
     similar = isSimilar;
-    found = filter(scores);
-    const byName = sort.value === 'name' || !box.value.trim();
-    // The catalog is sorted by name.
-    const days = data[sort.value === 'added' || sort.value === 'updated' ? sort.value : ''];
-    if (sort.value === 'name-desc') found.reverse();
-    else if (days) found.sort((a, b) => days[b] - days[a] || a - b);
-    else if (!byName) found.sort((a, b) => scores[b] - scores[a] || a - b);
+    scores = ranks;
+    found = choose(ranks);
+    // The catalog is sorted by name. Without words, what was updated last comes first where not all fit.
+    const order = sort.value || (text() ? '' : data.id.length > STEP ? 'updated' : 'name'), key = data[order] || ranks;
+    if (order === 'name-desc') found.reverse();
+    else if (order !== 'name') found.sort((a, b) => key[b] - key[a] || a - b);
     await rest();
     if (mine !== asked) return;
-    for (const { values } of groups) for (const value of values) {
+    for (const value of values) {
       value.out.textContent = value.n;
       value.input.parentElement.classList.toggle('zero', !value.n);
+      if (value.ask) value.ask.lastElementChild.textContent = value.n;
     }
     await show(0);
     if (mine !== asked) return;
-    if (!found.length) offer(scores);
-    root.classList.remove('pending');
+    if (!found.length) offer(ranks);
+    ready();
     announce();
+  };
+
+  // What stands in place of the list: nothing, that it is awaited, or that it could not be had.
+  const ready = (state = '') => {
+    root.classList.remove('pending');
+    results.dataset.state = state;
+    if (state) count.textContent = '';
+  };
+
+  // Says what phrases of the query were understood as.
+  const explain = (terms) => {
+    const parts = terms.flatMap(({ class: of, editor }) => {
+      if (!editor) return of ? [of[3]] : [];
+      const link = document.createElement('a');
+      link.href = `./${editor[0]}`;
+      link.textContent = `All agents work in ${editor[1]}: set one up`;
+      return [link];
+    });
+    read.replaceChildren(...parts.flatMap((part, i) => (i ? [' · ', part] : [part])));
+    read.hidden = !parts.length;
   };
 
   const answer = async (mine) => {
     let picked = 0;
     for (const one of groups) {
       one.want = 0;
-      for (const value of one.values) if (value.input.checked) { one.want |= value.bits; picked++; }
+      for (const value of one.values) {
+        if (value.input.checked) { one.want |= value.bits; picked++; }
+        value.ask?.setAttribute('aria-pressed', value.input.checked);
+      }
     }
-    chosen.textContent = picked ? ` (${picked})` : '';
-    clear.hidden = !picked && !box.value.trim();
+    toggle.lastElementChild.textContent = picked ? ` (${picked})` : '';
+    const isAll = !picked && !text();
+    clear.hidden = isAll;
+    // The list of the page stands under no choice that it does not follow.
+    const isOwn = isAll && !sort.value;
+    if (!data) ready(isOwn ? '' : 'wait');
     try { await load(); } catch {
-      root.classList.remove('pending');
-      live.textContent = count.textContent = 'The catalog could not be loaded; try again.';
+      if (mine === asked) {
+        ready('failed');
+        live.textContent = 'The catalog could not be loaded';
+      }
       return;
     }
     await rest(true);
     // A newer query has started.
     if (mine !== asked) return;
     const query = fold(box.value).trim().replace(/\s+/g, ' ');
-    const tokens = query ? query.split(' ').slice(0, 8) : [];
-    const scores = await rank(tokens, query);
+    const terms = parse(query);
+    explain(terms);
+    const ranks = await rank(terms, query);
     await rest();
     if (mine !== asked) return;
-    await draw(scores, false);
-    const isStrong = found.some((i) => scores[i] >= 12);
-    if (mine === asked && tokens.length && found.length < 5 && !isStrong) {
+    await draw(ranks, false);
+    const whole = found.filter((i) => ranks[i] >= UNKNOWN);
+    if (mine === asked && terms.length && whole.length < FEW && !whole.some((i) => ranks[i] % UNKNOWN >= 12)) {
       idle = setTimeout(async () => {
-        const wider = await rankSimilar(tokens);
+        const wider = (await rankSimilar(terms, query)).map((one, i) => Math.max(one, ranks[i]));
         if (mine !== asked) return;
-        if (filter(wider).length > found.length) draw(wider, true);
-        else if (!found.length) offer(wider);
+        if (filter(wider, UNKNOWN).length > whole.length) draw(wider, true);
+        else if (!found.length) { filter(wider, 1); offer(wider); }
       }, 150);
     }
   };
@@ -337,17 +367,19 @@
     box.value = (state.get('q') || '').slice(0, 200);
     sort.value = state.get('sort') || '';
     if (sort.selectedIndex < 0) sort.value = '';
-    for (const { values } of groups) for (const { input } of values) input.checked = state.getAll(input.name).includes(input.value);
+    for (const { input } of values) input.checked = state.getAll(input.name).includes(input.value);
   };
 
   box.addEventListener('input', () => { save('replaceState'); update(); });
-  // Retries after a failed load.
-  box.addEventListener('focus', () => { if (asked && !loading) update(); else load().catch(() => {}); });
+  box.addEventListener('focus', () => load().catch(() => {}));
+  at('retry').addEventListener('click', () => { update(); box.focus(); });
+  for (const { input, ask } of values) ask?.addEventListener('click', () => input.click());
+  sort.addEventListener('change', () => { save('pushState'); update(); });
   form.addEventListener('change', (event) => { if (event.target !== box) { save('pushState'); update(); } });
   form.addEventListener('submit', (event) => { event.preventDefault(); save('pushState'); update(); });
   clear.addEventListener('click', () => {
     box.value = '';
-    for (const { values } of groups) for (const { input } of values) input.checked = false;
+    for (const { input } of values) input.checked = false;
     save('pushState');
     update();
     box.focus();
@@ -368,8 +400,10 @@
     restore();
     if (address() !== before) update();
   });
-  at('toggle').addEventListener('click', ({ currentTarget: button }) => {
-    button.setAttribute('aria-expanded', button.getAttribute('aria-expanded') !== 'true');
+  toggle.addEventListener('click', () => toggle.setAttribute('aria-expanded', toggle.getAttribute('aria-expanded') !== 'true'));
+  done.addEventListener('click', () => {
+    toggle.click();
+    at('results-title').focus();
   });
   restore();
   if (quiet) update();
