@@ -19,7 +19,7 @@ pub(super) fn svg(listing: &Listing<'_>) -> io::Result<Vec<u8>> {
     let attributes = [("xmlns", "http://www.w3.org/2000/svg"), ("width", &whole), ("height", "20"), ("role", "img")];
     svg.create_element("svg").with_attributes(attributes).write_inner_content(|svg| {
         xml::text(svg, "title", &[], &format!("{}: ACP agent, version {version}", listing.name))?;
-        let rect = [("width", whole.as_str()), ("height", "20"), ("rx", "4"), ("fill", "#2f5d50")];
+        let rect = [("width", whole.as_str()), ("height", "20"), ("rx", "4"), ("fill", "#23594b")];
         svg.create_element("rect").with_attributes(rect).write_empty()?;
         let path = [("d", right_part.as_str()), ("fill", "#1f2423")];
         svg.create_element("path").with_attributes(path).write_empty()?;
