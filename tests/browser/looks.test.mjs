@@ -92,7 +92,7 @@ test('paper gets the content and nothing to press', () => open('agents/goose/', 
   const text = await page.locator('#zed pre').first().evaluate((element) => [element.scrollWidth, element.clientWidth]);
   assert.ok(text[0] <= text[1] + 1, 'settings are not cut off');
   await page.goto(`${site().url}matrix/`);
-  assert.ok(await page.locator('.scroll').evaluate((part) => getComputedStyle(part).overflowX === 'visible'), 'the table is not cut off');
+  assert.ok(await page.locator('.wide').evaluate((part) => getComputedStyle(part).overflowX === 'visible'), 'the table is not cut off');
   const pdf = await page.pdf({ format: 'A4' });
   assert.ok(pdf.length > 5000);
 }));

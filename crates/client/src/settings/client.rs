@@ -53,12 +53,6 @@ pub enum Unwritable {
 pub struct TooLong(pub usize);
 
 impl Client {
-    /// Where the settings go, as a sentence of its own.
-    #[must_use]
-    pub fn step(&self) -> String {
-        format!("{}.", self.place.trim_end_matches(':'))
-    }
-
     /// The file that the settings belong in, as people write it on this system; `None` for a command.
     #[must_use]
     pub fn file(&self) -> Option<&'static str> {
@@ -179,7 +173,7 @@ pub static CLIENTS: [Client; 7] = [
         about: "ACP Client, an extension of VS Code",
         home: Some(("ACP Client", "https://github.com/formulahendry/vscode-acp")),
         registry: "",
-        place: "With the extension ACP Client, in settings.json:",
+        place: "In settings.json, which the extension reads:",
         note: "",
         path_note: "",
         language: "json",

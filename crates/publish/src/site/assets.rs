@@ -27,11 +27,13 @@ const STYLE: &str = concat!(
     "}\n",
 );
 
-const FILES: [(&str, &str, &str); 6] = [
+const FILES: [(&str, &str, &str); 8] = [
     ("style", "css", STYLE),
     ("theme", "js", include_str!("assets/theme.js")),
     ("search", "js", include_str!("assets/search.js")),
     ("page", "js", include_str!("assets/page.js")),
+    ("tabs", "js", include_str!("assets/tabs.js")),
+    ("matrix", "css", include_str!("assets/style/matrix.css")),
     ("compare", "js", include_str!("assets/compare.js")),
     ("icon", "svg", include_str!("assets/icon.svg")),
 ];
@@ -43,7 +45,10 @@ pub(super) struct Assets {
     pub(super) theme: String,
     pub(super) search: String,
     pub(super) page: String,
-    /// Only the matrix loads it.
+    /// Only pages of agents load it.
+    pub(super) tabs: String,
+    /// Only the matrix loads this style and this script.
+    pub(super) matrix: String,
     pub(super) compare: String,
     pub(super) icon: String,
 }
@@ -55,8 +60,9 @@ impl Assets {
             let bytes = if ending == "svg" { text.to_owned() } else { without_comments(text) }.into_bytes();
             (hashed(stem, ending, &bytes), bytes)
         });
-        let [style, theme, search, page, compare, icon] = [0, 1, 2, 3, 4, 5].map(|at: usize| files[at].0.clone());
-        (Self { style, theme, search, page, compare, icon }, files.into())
+        let [style, theme, search, page, tabs, matrix, compare, icon] =
+            [0, 1, 2, 3, 4, 5, 6, 7].map(|at: usize| files[at].0.clone());
+        (Self { style, theme, search, page, tabs, matrix, compare, icon }, files.into())
     }
 }
 

@@ -83,7 +83,10 @@ pub const CONTENTS: &[Published] = &[
     ),
     pages("{…}/{…}/index.html", "The agents with one value of a filter, such as os/linux/ or license/open/."),
     pages("{…}/{…}/{N}/index.html", "Further pages of such agents."),
-    pages("matrix/index.html", "The capabilities of all agents."),
+    pages(
+        "matrix/index.html",
+        "The capabilities of all agents that answered. `?ids=` with ids and commas compares up to six agents.",
+    ),
     pages("matrix/{N}/index.html", "Further pages of the capabilities."),
     pages("changes/index.html", "New, updated and withdrawn agents, newest first."),
     pages("changes/{N}/index.html", "Earlier changes."),

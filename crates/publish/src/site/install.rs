@@ -65,6 +65,10 @@ pub(super) fn setups(listing: &Listing<'_>, index: Option<&str>) -> Vec<Setup> {
         for (at, way) in ways.iter_mut().enumerate() {
             way.is_open = at <= first;
         }
+        // Below a way without a text to copy, the settings are the alternative.
+        if let Some(way) = ways.get_mut(first).filter(|_| first > 0) {
+            way.text = way.text.replacen("In ", "Or in ", 1);
+        }
         let words = ["acp-registry", "config"].into_iter().chain(flags.iter().copied()).chain([client.id, &listing.id]);
         let config = if client.id == "cli" { None } else { shell::command(&[], words) };
         Setup { client, ways, config }

@@ -18,6 +18,7 @@
 
   const facts = (page) => ({
     name: page.querySelector('h1').textContent,
+    start: page.querySelector('.trust').textContent,
     groups: [
       ['', page.querySelectorAll('.facts [data-c]')],
       ...[...page.querySelectorAll('.caps > div')].map((group) => [group.firstElementChild.textContent, group.querySelectorAll('dl > div')]),
@@ -73,11 +74,10 @@
     }
     for (const [group, wanted] of labels) {
       const section = document.createElement('tbody');
-      if (group) {
-        const row = document.createElement('tr');
-        row.append(make('th', group, { scope: 'rowgroup', colSpan: agents.length + 1 }));
-        section.append(row);
-      }
+      const row = document.createElement('tr');
+      if (group) row.append(make('th', group, { scope: 'rowgroup', colSpan: agents.length + 1 }));
+      else row.append(make('th', 'Last start', { scope: 'row' }), ...agents.map(([, { start }]) => make('td', start)));
+      section.append(row);
       for (const label of wanted) {
         const cells = agents.map(([, { groups }]) => {
           const found = groups.find(([name]) => name === group)?.[1].find(([name]) => name === label);
@@ -91,7 +91,7 @@
         row.append(make('th', label, { scope: 'row' }), ...cells.map(([, text, state]) => make('td', text, { className: state || '' })));
         section.append(row);
       }
-      if (section.children.length > (group ? 1 : 0)) sections.push(section);
+      if (section.children.length > 1) sections.push(section);
     }
     return [sections, without];
   };
