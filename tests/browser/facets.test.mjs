@@ -47,11 +47,12 @@ test('every value alone gives its agents, and the counts beside it are right', (
 const COMBINATIONS = [
   { os: ['windows'], arch: ['aarch64'] },
   { os: ['macos', 'windows'], arch: ['x86-64'] },
-  { os: ['windows'], arch: ['aarch64'], dist: ['binary', 'uvx'], license: ['open'], auth: ['terminal'] },
+  { os: ['windows'], arch: ['aarch64'], dist: ['binary', 'uvx'], license: ['open'], auth: ['no-key'] },
   { license: ['open', 'none'], dist: ['npx'] },
   { cap: ['session-load', 'session-list'] },
-  { cap: ['session-load', 'prompt-image', 'mcp-http'], auth: ['agent', 'env-var'], os: ['linux'] },
+  { cap: ['session-load', 'prompt-image', 'mcp-http'], auth: ['no-key', 'api-key'], os: ['linux', 'unstated'] },
   { auth: ['untested'], protocol: ['untested'] },
+  { started: ['answered'], os: ['unstated'], arch: ['x86-64'] },
 ];
 
 for (const name of ['bundled', 'made-10000']) {
@@ -79,7 +80,7 @@ test('filters and words work together', () => open('?q=code&license=open', async
 
 test('the static pages of a value list the same agents', async () => {
   const known = data('bundled');
-  for (const [key, slug] of [['os', 'windows'], ['license', 'open'], ['auth', 'terminal'], ['dist', 'npx'], ['cap', 'session-load']]) {
+  for (const [key, slug] of [['os', 'windows'], ['license', 'open'], ['auth', 'no-key'], ['dist', 'npx'], ['cap', 'session-load']]) {
     await open(`${key}/${slug}/`, async (page) => {
       const links = await page.locator('.cards h3 a').evaluateAll((list) => list.map((link) => link.getAttribute('href').split('/').at(-2)));
       assert.deepEqual(links.sort(), matching(known, { [key]: [slug] }), `${key}/${slug}/`);

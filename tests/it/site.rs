@@ -521,3 +521,71 @@ fn every_rule_is_explained() {
         assert!(page.contains(&format!("id=\"{}\"", rule.name.replace('/', "-"))), "{}", rule.name);
     }
 }
+
+#[test]
+fn an_agent_that_gave_no_answer_says_why_and_when() {
+    let hostile = "<script>\u{202e}".to_owned() + &"x".repeat(5_000);
+    let row = |id: &str, reason: &str, day: Value| json!({ "id": id, "verdict": "fail", "reason": reason, "checked_at": day, "version": "1.0.0" });
+    let capabilities = json!({ "agents": [
+        row("a00000", "exited", json!("2026-11-21T11:42:04Z")), row("a00001", "install_failed", Value::Null),
+        row("a00002", &hostile, json!("2026-11-21T11:42:04Z")),
+    ] });
+    let files = site_of(&agents(4), &capabilities);
+    check_pages(&files);
+    let page = |id: &str| String::from_utf8(files[&format!("agents/{id}/index.html")].clone()).unwrap();
+    assert!(page("a00000").contains("Started on 2026-11-21, did not answer: the program ended."));
+    assert!(page("a00001").contains("Could not be started: the installation failed."));
+    let odd = page("a00002");
+    assert!(!odd.contains("<script>\u{202e}") && !odd.contains(&"x".repeat(100)), "the reason is bounded and escaped");
+    assert!(page("a00003").contains("has not been tested yet"));
+    // The filter counts each once.
+    for (value, count) in [("silent", 2), ("failed", 1), ("untested", 1)] {
+        let list = String::from_utf8(files[&format!("started/{value}/index.html")].clone()).unwrap();
+        assert_eq!(list.matches("<li class=\"card\">").count(), count, "{value}");
+    }
+    assert!(!files.contains_key("started/answered/index.html"));
+}
+
+#[test]
+fn filters_of_home_exclude_some_agents() {
+    let mut agents = agents(3);
+    agents[0]["license"] = json!("proprietary");
+    let files = site_of(&agents, &snapshot());
+    let home = String::from_utf8(files["index.html"].clone()).unwrap();
+    // All agents are npx packages, and one has another licence.
+    assert!(!home.contains("name=\"dist\"") && !home.contains("name=\"os\"") && home.contains("name=\"license\""));
+    assert!(home.contains("data-is=\"license=open\">Open source <small>2</small>"));
+    assert!(!home.contains("data-is=\"dist=binary\""));
+    // The lists of values exist without a filter for them.
+    assert!(files.contains_key("dist/npx/index.html"));
+}
+
+#[test]
+fn large_registries_start_with_what_is_new_and_have_letters() {
+    let count = 561;
+    let mut agents = agents(count);
+    agents[559]["name"] = json!("Zebra");
+    agents[560]["name"] = json!("Émile");
+    let event = |id: &str, day: &str| json!({ "time": format!("{day}T00:00:00Z"), "event": "added", "id": id, "version": "1.0.0" });
+    let mut events: Vec<Value> =
+        agents.iter().map(|agent| event(agent["id"].as_str().unwrap(), "2026-01-01")).collect();
+    events.insert(0, event("a00559", "2026-11-20"));
+    let files =
+        site_with(&agents, &json!({ "agents": [] }), &json!({ "schema": 1, "events": events }), &SiteConfig::default());
+    check_pages(&files);
+    let text = |name: &str| String::from_utf8(files[name].clone()).unwrap();
+    let home = text("index.html");
+    assert_eq!(home.matches("<li class=\"card\">").count(), 24 + 1, "and the one in the template");
+    assert!(home.find("agents/a00559/").unwrap() < home.find("agents/a00000/").unwrap());
+    for link in ["all/1/#letter-A", "all/6/#letter-Z", "all/6/#letter-other"] {
+        assert!(home.contains(&format!("href=\"{link}\"")), "{link}");
+    }
+    assert!(text("all/6/index.html").contains("id=\"letter-Z\""));
+    let llms = text("llms.txt");
+    assert_eq!(llms.matches("/index.md)").count(), 500);
+    assert!(llms.contains("the first 500 of 561 agents") && llms.contains("/all/1/)"), "{llms}");
+    // Sixty agents are all there.
+    let home =
+        String::from_utf8(site_of(&crate::site::agents(60), &json!({ "agents": [] }))["index.html"].clone()).unwrap();
+    assert_eq!(home.matches("<li class=\"card\">").count(), 61);
+}

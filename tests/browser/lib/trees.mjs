@@ -15,7 +15,7 @@ const REGISTRIES = {
   bundled: () => BUNDLED,
   hostile,
   vectors,
-  ...Object.fromEntries([1, 24, 25, 10_000].map((count) => [`made-${count}`, () => made(count)])),
+  ...Object.fromEntries([1, 60, 61, 10_000].map((count) => [`made-${count}`, () => made(count)])),
 };
 
 export const tree = (name) => path.join(work, 'trees', name);

@@ -101,7 +101,7 @@ pub(super) const GROUPS: &[Group] = &[
         values: &[
             value("no-key", "Without an API key", NO_KEY),
             value("api-key", "With an API key", API_KEY),
-            value("not-needed", "Session without sign-in", OPENS),
+            value("not-needed", "Not needed to start", OPENS),
             value("none", "None offered", 1 << 3),
             value("untested", "Not known", 1 << 4),
         ],

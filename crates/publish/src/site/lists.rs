@@ -38,18 +38,29 @@ fn letter(listing: &Listing<'_>) -> char {
     if first.is_ascii_uppercase() { first } else { '#' }
 }
 
+/// The part of an id that stands for a letter.
+pub(super) fn anchor(letter: char) -> String {
+    if letter == '#' { "other".to_owned() } else { letter.to_string() }
+}
+
+/// The parts of a page. Each letter is a heading once: names without one can be first and last.
 fn by_letter<'a>(cards: &'a [&'a Listing<'a>]) -> Vec<Part<'a>> {
-    let parts = cards.chunk_by(|one, other| letter(one) == letter(other));
-    parts.map(|cards| Part { letter: cards.first().map(|first| letter(first)), cards }).collect()
+    let mut parts: Vec<Part<'a>> = Vec::new();
+    for cards in cards.chunk_by(|one, other| letter(one) == letter(other)) {
+        let letter = cards.first().map(|first| letter(first));
+        let is_new = parts.iter().all(|part| part.letter != letter);
+        parts.push(Part { letter: letter.filter(|_| is_new), cards });
+    }
+    parts
 }
 
 /// The letters that names begin with, each with the path of its first agent in the complete list.
 pub(super) fn letters(listings: &[Listing<'_>]) -> Vec<(String, String)> {
     let mut letters: Vec<(String, String)> = Vec::new();
     for (at, listing) in listings.iter().enumerate() {
-        let letter = letter(listing).to_string();
-        if letters.iter().all(|(known, _)| *known != letter) {
-            letters.push((letter.clone(), format!("all/{}/#letter-{letter}", at / PAGE + 1)));
+        let letter = letter(listing);
+        if letters.iter().all(|(known, _)| !known.starts_with(letter)) {
+            letters.push((letter.to_string(), format!("all/{}/#letter-{}", at / PAGE + 1, anchor(letter))));
         }
     }
     letters

@@ -222,6 +222,13 @@ pub(super) struct Part<'a> {
     pub(super) cards: &'a [&'a Listing<'a>],
 }
 
+impl Part<'_> {
+    /// The letter, and its part of the heading's id.
+    pub(super) fn heading(&self) -> Option<(char, String)> {
+        self.letter.map(|letter| (letter, super::lists::anchor(letter)))
+    }
+}
+
 #[derive(Template)]
 #[template(path = "404.html")]
 pub(super) struct NotFound<'a> {
