@@ -85,7 +85,7 @@ for (const [size, viewport] of Object.entries(VIEWPORTS)) {
 }
 
 test('a card leads to the comparison with this agent', () => open('', async (page) => {
-  const link = page.locator('#list .card', { hasText: 'goose' }).getByRole('link', { name: 'Compare goose' });
+  const link = page.locator('#list .card', { hasText: 'goose' }).getByRole('link', { name: 'Compare' });
   await link.click();
   await page.waitForURL(/\/matrix\/\?ids=goose$/);
 }));

@@ -173,24 +173,23 @@
   };
 
   const add = (list, text, kind) => {
-    const item = document.createElement('li'), part = document.createElement('bdi');
+    const item = document.createElement('li');
     item.className = kind ? `chip ${kind}` : 'chip';
-    part.textContent = text;
-    item.append(part);
+    item.textContent = text;
     list.before(item);
   };
 
   const card = (i, note) => {
-    const item = template.cloneNode(true), id = data.id[i], name = data.name[i], part = (selector) => item.querySelector(selector);
+    const item = template.cloneNode(true), id = data.id[i], part = (selector) => item.querySelector(selector);
     const link = part('h3 a'), compare = part('.compare a'), [by, version] = item.querySelectorAll('bdi');
     if (data.icon[i]) {
       const image = new Image(24, 24);
       // `src` is set last, because it starts loading.
-      Object.assign(image, { className: 'icon', alt: '', loading: 'lazy', decoding: 'async', src: `./${id}.svg` });
+      Object.assign(image, { className: 'icon', alt: '', loading: 'lazy', src: `./${id}.svg` });
       part('.tile').append(image);
     }
     link.href = `./agents/${id}/`;
-    link.textContent = name;
+    link.textContent = data.name[i];
     by.textContent = data.by[i];
     version.textContent = data.version[i];
     if (!data.by[i]) part('.meta').replaceChildren(version);
@@ -199,7 +198,6 @@
     if (note) add(compare.parentElement, note, 'auth');
     for (const [kind, text] of data.chips[data.chip[i]]) add(compare.parentElement, text, kind);
     compare.href = `./matrix/?ids=${id}`;
-    compare.setAttribute('aria-label', `Compare ${name}`);
     return item;
   };
 
