@@ -114,8 +114,8 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
         "publish",
         "site",
         &[
-            "check", "config", "digest", "examination", "history", "json", "manifest", "registry", "settings", "text",
-            "timestamp", "verify",
+            "check", "config", "digest", "examination", "history", "index", "json", "manifest", "registry", "settings",
+            "text", "timestamp", "verify",
         ],
     ),
     ("publish", "server", &["site"]),

@@ -189,7 +189,12 @@ fn no_page_has_a_dead_link_or_anything_that_its_policy_would_stop() {
         check_pages(&files);
         let home = String::from_utf8(files["index.html"].clone()).unwrap();
         assert_eq!(home.matches("<li class=\"card\"><img").count(), count.min(24));
-        assert!(home.contains(&format!("<p id=\"count\">{} of {count}</p>", count.min(24))));
+        let counted = match count {
+            1 => "1 agent".to_owned(),
+            61.. => format!("24 of {count} agents"),
+            _ => format!("{count} agents"),
+        };
+        assert!(home.contains(&format!("<p id=\"count\">{counted}</p>")));
         assert_eq!(home.contains("id=\"more\" class=\"needs-js\" hidden"), count <= 24);
     }
 }

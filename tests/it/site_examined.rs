@@ -11,7 +11,7 @@ fn snapshot(examination: &Value) -> Value {
     json!({ "agents": [
         { "id": "a00000", "version": "1.0.0", "protocol_version": 1, "checked_at": "2026-11-23T00:00:00Z",
           "features": { "session/load": true }, "examination": examination },
-        { "id": "a00001", "version": "1.0.0", "protocol_version": 1, "features": { "session/load": true } },
+        { "id": "a00001", "version": "1.0.0", "protocol_version": 1, "features": { "session/load": false } },
     ] })
 }
 

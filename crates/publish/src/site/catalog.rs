@@ -126,6 +126,11 @@ mod tests {
             let is_class = meaning.as_array().is_some_and(|parts| parts.len() == 4);
             assert!(!is_class || meaning[3].is_string(), "{phrase}: {meaning}");
         }
+        for (_, meaning) in PHRASES {
+            if let Meaning::Editor(_, client) = meaning {
+                assert!(acp_registry_client::settings::find(client).is_some(), "{client}");
+            }
+        }
         assert_eq!(phrases()["windows"], json!([0, 0b11_0000, 64, "System: Windows"]));
         assert_eq!(phrases()["neovim"], json!(["editors/codecompanion/", "Neovim"]));
     }
