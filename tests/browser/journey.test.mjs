@@ -69,7 +69,7 @@ for (const [size, viewport] of Object.entries({ desktop: { width: 1280, height: 
   }, options));
 }
 
-test('what is offered instead leads to as many agents as it says', () => open('?q=goose&os=windows&dist=npx&license=open', async (page) => {
+test('what is offered instead leads to as many agents as it says', () => open('?q=goose&os=windows&dist=uvx&license=open', async (page) => {
   await settled(page, 0);
   const address = page.url();
   const offers = await page.locator('#offers button').allTextContents();
