@@ -1,6 +1,7 @@
 // Makes the pictures of the README: `make pictures`. The catalog of the bundled registry in a browser, and a terminal session
 // with a real agent from npm. They are committed, so look at them before you do that.
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -14,19 +15,21 @@ const images = path.join(project, 'docs/images');
 
 /// What the session shows. Each command runs, in an empty home.
 const SESSION = [
-  ['search', 'gemini'],
+  ['search', 'google'],
   ['install', 'gemini'],
-  ['info', 'gemini'],
-  ['update', '--dry-run'],
+  ['doctor', 'gemini'],
+  ['run', 'gemini', '--', '--version'],
 ];
-const COLUMNS = 96;
+/// The longest time that the recording shows nothing new, and the time that a command is read before its output.
+const [IDLE, READ] = [1.5, 0.8];
+const COLUMNS = 112;
 const [CHARACTER, LINE, MARGIN] = [8.43, 20, 16];
 const COLOURS = { 31: '#ff7b72', 32: '#7ee787', 33: '#e3b341', 34: '#79c0ff', 35: '#d2a8ff', 36: '#76e3ea', 90: '#8b949e' };
 
 const escape = (text) => text.replace(/[&<>]/g, (sign) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;' })[sign]);
 
-/// A line with escape sequences for colours as a text element.
-const line = (text, row) => {
+/// A line with escape sequences for colours as a text element that appears after some seconds.
+const line = ([text, seconds], row) => {
   let style = '';
   const parts = text.split(/\x1b\[([\d;]*)m/);
   const spans = parts.map((part, at) => {
@@ -38,7 +41,8 @@ const line = (text, row) => {
     }
     return part && (style ? `<tspan${style}>${escape(part)}</tspan>` : escape(part));
   });
-  return `<text x="${MARGIN}" y="${MARGIN + 14 + row * LINE}" xml:space="preserve">${spans.join('')}</text>`;
+  const delay = seconds ? ` style="animation-delay:${seconds.toFixed(1)}s"` : '';
+  return `<text x="${MARGIN}" y="${MARGIN + 14 + row * LINE}" xml:space="preserve"${delay}>${spans.join('')}</text>`;
 };
 
 const wrapped = (text) => {
@@ -46,30 +50,52 @@ const wrapped = (text) => {
   return plain.length <= COLUMNS ? [text] : [`${plain.slice(0, COLUMNS - 1)}…`];
 };
 
-const session = () => {
+/// Runs a command, and returns its output in pieces, with the seconds after which each came.
+const record = async (words, options) => {
+  const child = spawn(program, ['--color', 'always', ...words], { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
+  const [started, pieces] = [Date.now(), []];
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text) => pieces.push([(Date.now() - started) / 1000, text]));
+  }
+  const [code] = await once(child, 'close');
+  if (code !== 0) throw new Error(`${words.join(' ')} ended with ${code}: ${pieces.map(([, text]) => text).join('')}`);
+  return pieces;
+};
+
+const session = async () => {
   const home = fs.mkdtempSync(path.join(os.tmpdir(), 'acp-registry-session-'));
   const { HOME: _, ...env } = process.env;
   const lines = [];
+  let now = 0;
   try {
     for (const words of SESSION) {
-      const flags = ['--color', 'always'];
-      const { stdout, stderr } = spawnSync(program, [...flags, ...words], {
-        cwd: project, encoding: 'utf8',
+      lines.push([`\x1b[32m$\x1b[0m \x1b[1macp-registry ${words.join(' ')}\x1b[0m`, now]);
+      now += READ;
+      const pieces = await record(words, {
+        cwd: project,
         env: {
           ...env, HOME: home, npm_config_userconfig: path.join(process.env.HOME, '.npmrc'),
           ACP_REGISTRY_INDEX: 'registry', ACP_REGISTRY_ROOT: path.join(home, 'agents'), COLUMNS: String(COLUMNS),
         },
       });
-      lines.push(`\x1b[32m$\x1b[0m \x1b[1macp-registry ${words.join(' ')}\x1b[0m`);
-      const output = (stdout + stderr).replaceAll(home, '~').replaceAll(project, '.').trimEnd();
-      lines.push(...output.split('\n').flatMap(wrapped), '');
+      let before = 0;
+      for (const [seconds, text] of pieces) {
+        now += Math.min(seconds - before, IDLE);
+        before = seconds;
+        // `make` has a uv of its own.
+        const output = text.replaceAll(home, '~').replaceAll(project, '.').replace(/\/\S*\/target\/tools\/uv\/bin/g, '~/.local/bin').trimEnd();
+        lines.push(...output.split('\n').flatMap(wrapped).map((shown) => [shown, now]));
+      }
+      lines.push(['', now]);
+      now += READ;
     }
   } finally {
     fs.rmSync(home, { recursive: true, force: true });
   }
   const [width, height] = [Math.ceil(COLUMNS * CHARACTER) + 2 * MARGIN, (lines.length - 1) * LINE + 2 * MARGIN];
   const font = 'font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, monospace" font-size="14" fill="#e6edf3"';
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-label="A terminal session: an agent is found, installed and described">
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-label="A terminal session: an agent is found, installed, checked and started">
+<style>text{animation:appear 0s both}@keyframes appear{from{opacity:0}}@media(prefers-reduced-motion:reduce){text{animation:none}}</style>
 <rect width="${width}" height="${height}" rx="8" fill="#0d1117"/>
 <g ${font}>
 ${lines.map(line).join('\n')}
@@ -78,15 +104,45 @@ ${lines.map(line).join('\n')}
 `;
 };
 
+/// The pictures of the catalog: page, width and height of the window, colour schemes.
+const PICTURES = {
+  catalog: ['', 1200, 800, ['light', 'dark']],
+  agent: ['agents/gemini/', 1200, 800, ['light', 'dark']],
+  matrix: ['matrix/', 1200, 700, ['light', 'dark']],
+  phone: ['', 390, 844, ['light']],
+};
+
+/// A picture as WebP, which is a third of the size of PNG. The browser converts it.
+const webp = async (browser, bytes) => {
+  const page = await browser.newPage();
+  const address = await page.evaluate(async (source) => {
+    const image = new Image();
+    image.src = source;
+    await image.decode();
+    const canvas = new OffscreenCanvas(image.width, image.height);
+    canvas.getContext('2d').drawImage(image, 0, 0);
+    const blob = await canvas.convertToBlob({ type: 'image/webp', quality: 0.85 });
+    return new Promise((done) => { const reader = new FileReader(); reader.onload = () => done(reader.result); reader.readAsDataURL(blob); });
+  }, `data:image/png;base64,${bytes.toString('base64')}`);
+  await page.close();
+  return Buffer.from(address.split(',')[1], 'base64');
+};
+
 fs.mkdirSync(images, { recursive: true });
-fs.writeFileSync(path.join(images, 'session.svg'), session());
+// Without the network, `make pictures SESSION=no` makes the pictures of the catalog only.
+if (process.env.SESSION !== 'no') fs.writeFileSync(path.join(images, 'session.svg'), await session());
 await build('bundled');
 const server = await serve('bundled');
 const browser = await playwright.launch({ executablePath: chromium(), args: FLAGS });
-for (const colorScheme of ['light', 'dark']) {
-  const page = await browser.newPage({ viewport: { width: 1280, height: 800 }, colorScheme });
-  await page.goto(`${server.url}/`);
-  await page.screenshot({ path: path.join(images, `catalog-${colorScheme}.png`) });
+for (const [name, [address, width, height, schemes]] of Object.entries(PICTURES)) {
+  for (const colorScheme of schemes) {
+    const page = await browser.newPage({ viewport: { width, height }, colorScheme });
+    await page.goto(`${server.url}${address}`);
+    await page.waitForLoadState('networkidle');
+    const file = path.join(images, `${name}${schemes.length > 1 ? `-${colorScheme}` : ''}.webp`);
+    fs.writeFileSync(file, await webp(browser, await page.screenshot()));
+    await page.close();
+  }
 }
 await browser.close();
 await server.close();
