@@ -146,7 +146,7 @@ fn try_ways(
         return Ok(Some(Attempts::impossible()));
     };
     let limits = config.archive_limits.limits();
-    let demand = Demand::new(args.level.map(Level::from), None);
+    let demand = Demand::new(args.level.map(Level::from), None).with_recipes(config.examine.recipes.clone());
     let settings = Settings { allowed, limits, probes: false, use_cache: !args.no_cache, demand: &demand };
     let mut verifier = live::verifier(&args.live, settings, ui)?;
     if !args.live.has_timeout() {
@@ -158,7 +158,7 @@ fn try_ways(
         Trying::Ended { count, of } => ui.note(&format!("{count} of {of} tried")),
         Trying::Examining => ui.note("examining it"),
     };
-    let (attempts, hidden) = live::beside_agents(1, async { Ok(ways.attempt(&verifier, &trying).await?) });
+    let (attempts, hidden) = live::beside_agents(1, async { Ok(ways.attempt(&verifier, &args.id, &trying).await?) });
     let attempts = attempts?;
     if hidden > 0 {
         ui.warning(&format!("the agent had hidden processes, which were ended as well: {hidden}"));

@@ -10,10 +10,12 @@ use acp_registry::handshake::{Options, Outcome, Reason, Verdict, check};
 use acp_registry::report::documents::{Document, Probe};
 use acp_registry::report::{self, Examinee};
 use acp_registry::sys::process::{self, Environment, Isolation, Launch, Namespace, Network, Orphans};
+use acp_registry::text::printable;
 use clap::ValueEnum;
 
 use super::duration;
 use super::exit::{Exit, Failure};
+use super::global::Global;
 use super::level::LevelArgs;
 use super::live;
 use super::signals;
@@ -56,6 +58,12 @@ pub(super) struct Args {
 
     #[command(flatten)]
     level: LevelArgs,
+
+    /// Examine it with the recipe of this agent of the registry
+    ///
+    /// That is `[examine.ID]` in `registry.toml`, which leads the agent to the scripted model.
+    #[arg(long, value_name = "ID")]
+    recipe: Option<String>,
 
     /// Form of the result
     ///
@@ -100,8 +108,16 @@ pub(super) enum NetworkKind {
     None,
 }
 
-pub(super) fn run(args: &Args, ui: &Ui) -> Result<Exit, Failure> {
-    let demand = args.level.demand(None, args.no_probe)?;
+pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
+    let mut demand = args.level.demand(None, args.no_probe)?;
+    if let Some(id) = &args.recipe {
+        let recipes = global.config()?.examine.recipes;
+        if !recipes.contains_key(id) {
+            let text = format!("there is no `[examine.{}]` in the registry's `registry.toml`", printable(id));
+            return Err(Failure::usage(text));
+        }
+        demand = demand.with_recipes(recipes);
+    }
     let networks = live::networks(args.sandbox, args.network, &demand)?;
     let launch = launch(args)?;
     let name = args.command.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
@@ -123,7 +139,7 @@ pub(super) fn run(args: &Args, ui: &Ui) -> Result<Exit, Failure> {
         launch.namespace = namespace.clone().filter(|_| networks.handshake == Network::None);
         let mut outcome = check(&launch, asked).await?;
         launch.namespace = namespace;
-        let examination = demand.meet(&launch, asked, &mut outcome, None, None).await;
+        let examination = demand.meet(&launch, asked, &mut outcome, args.recipe.as_deref(), None).await;
         // The namespace ends here: what the agent has left behind is ended and counted below.
         Ok::<_, Failure>((outcome, examination))
     });

@@ -44,17 +44,19 @@ impl Ways {
         &self.lists
     }
 
-    /// Installs the agent in a temporary directory and tries all lists of arguments, see [`Verifier::attempt`].
+    /// Installs the agent in a temporary directory and tries all lists of arguments, see [`Verifier::attempt`]. `id` is the
+    /// agent's.
     ///
     /// # Errors
     /// Returns [`IsolationError`] if the requested isolation is not available. The agent is not started then.
     pub async fn attempt(
         &self,
         verifier: &Verifier,
+        id: &str,
         trying: &(dyn Fn(Trying) + Send + Sync),
     ) -> Result<Attempts, IsolationError> {
         verifier.get_ready().await?;
-        Ok(verifier.attempt(&self.source, &self.lists, trying).await)
+        Ok(verifier.attempt(&self.source, &self.lists, id, trying).await)
     }
 }
 

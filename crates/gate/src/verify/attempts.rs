@@ -66,7 +66,7 @@ impl Attempts {
 impl Verifier {
     /// Installs an agent once, and starts it with each list of arguments until the first that passes is known. With these
     /// arguments, it is examined as far as is demanded. Starts run concurrently, unless the launcher runs as root and gives
-    /// each a user of its own. `trying` is called with the progress.
+    /// each a user of its own. `id` selects the recipe of the examination. `trying` is called with the progress.
     ///
     /// If the future is dropped, all processes are killed and all files are removed before the runtime shuts down.
     /// Requires a multi-threaded runtime.
@@ -74,6 +74,7 @@ impl Verifier {
         &self,
         source: &Source,
         lists: &[Vec<String>],
+        id: &str,
         trying: &(dyn Fn(Trying) + Send + Sync),
     ) -> Attempts {
         let mut attempts = Attempts::default();
@@ -87,7 +88,7 @@ impl Verifier {
         let _mark = mark_used(place.path());
         trying(Trying::Installing);
         if let Err(Stop { reason, message, remedy, .. }) =
-            self.try_all(source, lists, trying, &place, &mut attempts.tried).await
+            self.try_all(source, lists, id, trying, &place, &mut attempts.tried).await
         {
             let message = remedy.map_or(message.clone(), |remedy| format!("{message}; {remedy}"));
             attempts.not_started = Some((reason, message));
@@ -101,6 +102,7 @@ impl Verifier {
         &self,
         source: &Source,
         lists: &[Vec<String>],
+        id: &str,
         trying: &(dyn Fn(Trying) + Send + Sync),
         place: &Scratch,
         tried: &mut Vec<Attempt>,
@@ -139,7 +141,7 @@ impl Verifier {
             if self.demand.is_any() {
                 trying(Trying::Examining);
             }
-            let examined = self.demand.meet(&launch, &options, &mut passed.outcome, None, Some(place.path())).await;
+            let examined = self.demand.meet(&launch, &options, &mut passed.outcome, Some(id), Some(place.path())).await;
             passed.examination = examined.map(Box::new);
         }
         Ok(())
