@@ -70,6 +70,7 @@ check-platforms: setup ## compile for Windows and macOS, as far as that goes wit
 ci: lint test demo ## everything that must be green
 
 bench: setup ## measure everything that must be quick, as ratios to common tools, and checks of agents against plain pipes
+	cargo build --release --example fake-agent
 	cargo bench --bench registry
 
 fuzz: setup ## feed the parsers random input, SECONDS each (default 60); needs cargo-fuzz and a nightly toolchain

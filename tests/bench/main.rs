@@ -2,7 +2,7 @@
 //!
 //! * validating and building a registry, and rendering its site
 //! * checking URLs and archives, against a host on loopback
-//! * what checking an agent adds to the agent's own time
+//! * what checking and examining an agent adds to the agent's own time
 //! * `bump` of a thousand agents, and of agents whose sources send very large responses
 //! * reading a large index, planning, installing, and starting an agent with `run`
 //!
@@ -22,6 +22,7 @@
 mod agent;
 mod answers;
 mod bump;
+mod examine;
 mod generate;
 mod handshake;
 mod network;
@@ -82,6 +83,9 @@ fn main() {
     }
     for addresses in [126, 2775].into_iter().filter(|_| is_wanted("urls")) {
         network::urls(&folder, addresses);
+    }
+    if is_wanted("examine") {
+        examine::measure();
     }
     if is_wanted("handshake") {
         handshake::compare(&folder);

@@ -34,6 +34,7 @@ struct Session {
     server: Option<(Server, Vec<String>)>,
     is_cancelled: bool,
     has_failed: bool,
+    has_mode: bool,
 }
 
 pub(super) fn run(breaks: &str, exchange: &str) {
@@ -64,6 +65,11 @@ pub(super) fn run(breaks: &str, exchange: &str) {
                 }));
             }
             Some("session/new") => reply(json!({ "sessionId": agent.open(&params) })),
+            Some("session/set_mode") => {
+                let session = params["sessionId"].as_str().unwrap();
+                agent.with(session, |session| session.has_mode = params["modeId"] == "of-recipe");
+                reply(json!({}));
+            }
             Some("session/prompt") => {
                 let session = params["sessionId"].as_str().unwrap();
                 agent.with(session, |session| session.is_cancelled = false);
@@ -96,7 +102,8 @@ impl Agent {
             let tools = server.connect();
             (server, tools)
         });
-        let session = Session { cwd, history: Vec::new(), server, is_cancelled: false, has_failed: false };
+        let session =
+            Session { cwd, history: Vec::new(), server, is_cancelled: false, has_failed: false, has_mode: false };
         sessions.insert(id.clone(), session);
         id
     }
@@ -136,7 +143,11 @@ impl<'a> Turn<'a> {
     fn run(mut self, params: &Value) {
         let prompt = self.prompt(params);
         self.agent.with(&self.session, |session| session.history.push(json!({ "role": "user", "content": prompt })));
+        let is_refused = self.is_broken("needs-mode") && !self.agent.with(&self.session, |session| session.has_mode);
         let end = loop {
+            if is_refused {
+                break Err("The mode is wrong");
+            }
             if let Some(end) = self.step() {
                 break end;
             }
@@ -156,6 +167,14 @@ impl<'a> Turn<'a> {
             Err(text) => json!({ "jsonrpc": "2.0", "id": id, "error": { "code": -32603, "message": text } }),
         };
         self.out.send(response);
+        if self.is_broken("talks-on") {
+            self.say("Stopped");
+        }
+    }
+
+    fn say(&mut self, text: &str) {
+        let content = json!({ "type": "text", "text": text });
+        self.out.update(&json!({ "sessionUpdate": "agent_message_chunk", "content": content }));
     }
 
     /// The content for the model.
@@ -200,11 +219,15 @@ impl<'a> Turn<'a> {
             }
             if !chunk.is_empty() {
                 text += chunk;
-                let content = json!({ "type": "text", "text": chunk });
-                self.out.update(&json!({ "sessionUpdate": "agent_message_chunk", "content": content }));
+                if !self.is_broken("holds-text") {
+                    self.say(chunk);
+                }
             }
             !self.is_cancelled()
         });
+        if self.is_broken("holds-text") {
+            self.say(&text);
+        }
         let remember =
             |agent: &Agent, message: Value| agent.with(&self.session, |session| session.history.push(message));
         match answer {
@@ -256,6 +279,10 @@ impl<'a> Turn<'a> {
         self.status(call, "in_progress");
         let result = self.execute(name, &arguments);
         self.status(call, "completed");
+        if self.is_broken("goes-back") {
+            self.status(call, "in_progress");
+            self.status(call, "completed");
+        }
         Some(result)
     }
 
@@ -308,6 +335,8 @@ impl<'a> Turn<'a> {
             }
             "read" => std::fs::read_to_string(path).unwrap_or_default(),
             "write" if client["fs"]["writeTextFile"] == true => {
+                let other = if self.is_broken("writes-elsewhere") { ".bak" } else { "" };
+                let path = format!("{path}{other}");
                 let params = json!({ "sessionId": session, "path": path, "content": arguments["content"] });
                 self.request("fs/write_text_file", &params).to_string()
             }

@@ -58,6 +58,20 @@ fn an_agent_that_does_not_reach_the_model_is_not_exercised() {
     }
 }
 
+/// The mode of a recipe is set before each turn.
+#[test]
+fn turns_are_carried_out_in_the_mode_of_the_recipe() {
+    let mut plan = Plan::up_to(Level::Turns);
+    plan.only = |check| check.id == "turns/text";
+    let mut verdict_in = |mode: Option<&str>| {
+        plan.recipe.mode = mode.map(str::to_owned);
+        planned(&["turns", "needs-mode", ""], Duration::from_secs(4), &plan).checks[0].verdict
+    };
+    assert_eq!(verdict_in(None), Verdict::NotExercised);
+    assert_eq!(verdict_in(Some("another")), Verdict::NotExercised);
+    assert_eq!(verdict_in(Some("of-recipe")), Verdict::Pass);
+}
+
 /// Deviations of the fake agent's behavior: the check that notices, the deviation, and a part of the message.
 const BREAKS: &[(&str, &str, &str)] = &[
     ("approval", "drops-result@calls shell approved/allow", "does not send the result of a tool to the model"),
@@ -66,9 +80,11 @@ const BREAKS: &[(&str, &str, &str)] = &[
     ("cancel-permission", "runs-cancelled@calls shell cancelled", "runs a command after the turn was cancelled"),
     ("cancel-permission", "runs-at-once@calls shell cancelled", "runs a command after the turn was cancelled"),
     ("cancel-streaming", "exits@sends Waiting/cancel", "ends (exit code 7) instead of answering"),
+    ("cancel-updates", "talks-on@sends Waiting/cancel", "sends an update of the kind `agent_message_chunk` after"),
     ("embedded-context", "drops-resource", "does not pass the text of a resource"),
     ("embedded-context", "exits@sends Embedded", "ends (exit code 7)"),
     ("file-reads", "reads-saved", "which gets `acp-registry-saved"),
+    ("file-writes", "writes-elsewhere", "writes another file than the model wants"),
     (
         "mcp-tools",
         "drops-result@calls acp_registry_echo Echo/allow",
@@ -93,9 +109,11 @@ const BREAKS: &[(&str, &str, &str)] = &[
     ("refusal", "exits@refuses", "ends (exit code 7)"),
     ("rejection", "runs-at-once@calls shell rejected", "runs a command after the permission was rejected"),
     ("resource-links", "exits@sends Linked", "ends (exit code 7)"),
+    ("streaming", "holds-text@sends Stream", "sends text only when the model has finished"),
     ("terminals", "keeps-terminals", "creates 1 terminals, and releases 0 of them"),
     ("text", "no-response@sends Text", "does not answer `session/prompt`"),
     ("text", "exits@sends Text", "ends (exit code 7) instead of answering `session/prompt`"),
+    ("tool-call-status", "goes-back@calls shell status/allow", "back to the status `in_progress`"),
     ("token-limit", "exits@reaches its limit", "ends (exit code 7)"),
     (
         "tool-calls",

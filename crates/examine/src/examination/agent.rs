@@ -317,6 +317,11 @@ impl Agent {
         self.peer.terminate(Instant::now() + limit).await
     }
 
+    /// The last part of its stderr.
+    pub(super) async fn stderr(&mut self) -> String {
+        self.peer.stderr().await
+    }
+
     /// Ends the agent. Returns the violations in its output, and why its directory could not be removed, if so.
     pub(super) async fn end(self) -> (Heard, Option<String>) {
         (self.heard, self.peer.end().await)

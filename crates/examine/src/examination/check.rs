@@ -69,19 +69,19 @@ pub(super) enum Run {
     Heard(fn(&Heard) -> Result<(), Trouble>),
 }
 
-/// State of an agent when a check begins. Checks run in the order of the variants.
+/// State of an agent when a check begins. Checks of one instance run in the order of the variants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Setup {
     /// It has answered `initialize` and possibly other checks, and keeps running after this one.
     Shared,
     /// Like `Shared`, but the check ends the agent.
     Ending,
-    /// It was started for this check and has answered `initialize`.
-    Own,
+    /// It has not received `initialize`, but possibly other requests.
+    Silent,
+    /// It was started and possibly used by checks of `Silent`, and the check ends it.
+    Stopping,
     /// It received `initialize` from a client without capabilities, and may have answered with an error.
     Bare,
-    /// It was started for this check, and nothing was sent yet.
-    Silent,
     /// It has a scripted model, and a client that offers neither a file system nor terminals. It may have sessions of
     /// other checks.
     Session,
@@ -91,11 +91,20 @@ pub(super) enum Setup {
     Draft,
     /// Like `Session`, but the client asks for version 2. The agent may have answered with version 1.
     Next,
-    /// It has a scripted model, and nothing was sent yet.
+    /// It has a scripted model, was started for this check, and nothing was sent yet.
     Apart,
 }
 
 impl Setup {
+    /// The setup that the instance had before its first check. Checks for which this is the same share instances.
+    pub(super) fn instance(self) -> Self {
+        match self {
+            Self::Ending => Self::Shared,
+            Self::Stopping => Self::Silent,
+            other => other,
+        }
+    }
+
     /// Whether the agent gets the scripted model.
     pub(super) fn has_model(self) -> bool {
         matches!(self, Self::Session | Self::Editor | Self::Draft | Self::Next | Self::Apart)
@@ -117,10 +126,11 @@ impl Setup {
         }
     }
 
-    /// Whether the agent stays for the next check with the same setup.
+    /// Whether the agent stays for the next check of the same instance.
     pub(super) fn is_shared(self) -> bool {
-        matches!(self, Self::Shared | Self::Bare | Self::Session | Self::Editor | Self::Draft | Self::Next)
+        !matches!(self, Self::Ending | Self::Stopping | Self::Apart)
     }
+
     /// Whether the check sends `initialize` itself.
     pub(super) fn is_silent(self) -> bool {
         matches!(self, Self::Silent | Self::Apart)

@@ -132,6 +132,8 @@ pub(super) struct Client {
     pub(super) drafts: Drafts,
     /// All requests of the agent, in order.
     pub(super) calls: Vec<Call>,
+    /// The `availableCommands` of the first update about commands, of any session.
+    pub(super) commands: Option<Value>,
     /// All `session/update` notifications, in order.
     pub(super) updates: Vec<Update>,
     /// All other notifications, in order.
@@ -150,6 +152,7 @@ impl Client {
             texts: BTreeMap::new(),
             drafts: Drafts::default(),
             calls: Vec::new(),
+            commands: None,
             updates: Vec::new(),
             notes: Vec::new(),
             held: Vec::new(),
@@ -160,7 +163,7 @@ impl Client {
 
     /// Forgets what another check has recorded and set.
     pub(super) fn reset(&mut self) {
-        *self = Self { terminals: self.terminals, ..Self::new(self.offer) };
+        *self = Self { terminals: self.terminals, commands: self.commands.take(), ..Self::new(self.offer) };
     }
 
     /// Whether a message of this size may still be recorded.
@@ -178,6 +181,9 @@ impl Client {
         if method == "session/update" {
             let session = params["sessionId"].as_str().unwrap_or_default().to_owned();
             let update = params.get_mut("update").map(Value::take).unwrap_or_default();
+            if self.commands.is_none() && update["sessionUpdate"] == "available_commands_update" {
+                self.commands = Some(update["availableCommands"].clone());
+            }
             self.updates.push(Update { session, body: update, at: Instant::now() });
         } else {
             self.notes.push(Call { method, params });

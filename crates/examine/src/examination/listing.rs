@@ -93,9 +93,19 @@ impl Agent {
 
     /// Like [`listed`](Self::listed), for a check that cannot run without.
     pub(super) async fn listed_or_unable(&mut self, id: &str) -> Result<Value, Trouble> {
-        let reason = || Trouble::NotExercised("the agent does not list a session before its first prompt".to_owned());
-        self.listed(id).await?.ok_or_else(reason)
+        let listed = self.listed(id).await?;
+        self.kept.is_unlisted = listed.is_none();
+        listed.ok_or_else(unlisted)
     }
+
+    /// Ends the check with `NotExercised` if the agent is known not to list a session before its first prompt.
+    pub(super) fn needs_listed(&self) -> Result<(), Trouble> {
+        if self.kept.is_unlisted { Err(unlisted()) } else { Ok(()) }
+    }
+}
+
+fn unlisted() -> Trouble {
+    Trouble::NotExercised("the agent does not list a session before its first prompt".to_owned())
 }
 
 #[cfg(test)]

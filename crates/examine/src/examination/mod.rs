@@ -1,7 +1,7 @@
 //! EXAMINE: runs checks against an agent, each based on a page of the protocol's documentation.
 //!
 //! ```text
-//! plan ─→ checks ─→ engine ─→ agent (messages, shape, client) ─→ results
+//! plan ─→ checks ─→ engine ─→ lane ─→ agent (messages, shape, client) ─→ results
 //! ```
 //!
 //! * [`examine`]: the entry point, from the outcome of the handshake to an [`Examination`]
@@ -12,11 +12,12 @@
 //! * [`Examination`], [`Examined`], [`Verdict`]: the results, with their JSON form
 //! * [`Record`], [`CheckRecord`]: results of an earlier examination, as read from that form
 //!
-//! A check uses its own instance of the agent, or one that has answered all earlier checks. If it fails on a shared
-//! instance, it is repeated on its own, so that no check makes another fail.
+//! Checks that need an agent in the same state share an instance, and form a group; two groups run at once. If a check
+//! fails on an instance that another one has used, it is repeated on a new one, so that no check makes another fail.
 
 mod agent;
 mod ask;
+mod cancelled;
 mod check;
 mod checks;
 mod client;
@@ -26,6 +27,7 @@ mod drafts;
 mod engine;
 mod forms;
 mod kind;
+mod lane;
 mod level;
 mod listing;
 mod messages;
@@ -39,6 +41,7 @@ mod session;
 mod shape;
 mod turn;
 mod unended;
+mod unreached;
 mod update;
 
 pub use check::{Check, Force};

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::check::Force;
 use super::level::Level;
-use super::result::{Examination, Summary, Verdict};
+use super::result::{Examination, Summary, Verdict, is_cut};
 
 /// Maximum number of checks that are read.
 const CHECKS_LIMIT: usize = 1_000;
@@ -67,8 +67,8 @@ impl Record {
     #[must_use]
     pub fn meets(&self, level: Level) -> bool {
         let fails = |check: &CheckRecord| {
-            check.force == Force::Must
-                && check.verdict == Verdict::Fail
+            let is_failed = check.force == Force::Must && check.verdict == Verdict::Fail;
+            (is_failed || is_cut(check.force, check.verdict, check.message.as_deref()))
                 && check.level().is_none_or(|of_check| of_check <= level)
         };
         self.reached.is_some_and(|reached| reached >= level) && !self.checks.iter().any(fails)
@@ -178,7 +178,35 @@ mod tests {
         assert!(!meets("protocol", json!([check("unknown/ids", "fail", "must")])));
         assert!(!meets("handshake", json!([check("protocol/ids", "not_exercised", "must")])));
         assert!(!meets("", json!([])));
+        let mut cut = check("protocol/ids", "not_exercised", "must");
+        cut["message"] = format!("{} of 120 s", super::super::result::OUT_OF_TIME).into();
+        assert!(!meets("protocol", json!([check("protocol/x", "pass", "must"), cut])));
+        cut["id"] = "turns/text".into();
+        assert!(meets("protocol", json!([check("protocol/x", "pass", "must"), cut])));
         assert!(meets("protocol", json!([check("protocol/x", "warning", "should")])));
+    }
+
+    #[test]
+    fn requirements_that_the_time_limit_left_out_are_not_met() {
+        let reason = format!("{} of 1 s", super::super::result::OUT_OF_TIME);
+        let required = || super::super::CHECKS.iter().filter(|check| check.force == Force::Must);
+        let examined =
+            |check, verdict, message| super::super::Examined { check, verdict, message, duration: Duration::ZERO };
+        let mut checks: Vec<_> = required()
+            .filter(|check| check.level == Level::Protocol)
+            .map(|check| examined(*check, Verdict::Pass, None))
+            .collect();
+        let later = required().find(|check| check.level == Level::Sessions).unwrap();
+        checks.push(examined(*later, Verdict::NotExercised, Some(reason.clone())));
+        let (level, has_network, duration) = (Level::Sessions, false, Duration::ZERO);
+        let mut examination =
+            Examination { level, reached: Some(level), has_network, checks, duration, left: Vec::new() };
+        assert_eq!(examination.shortfall(Level::Protocol), None);
+        let text = "1 required check of the level `sessions` could not run within the time limit";
+        assert_eq!(examination.shortfall(Level::Sessions).as_deref(), Some(text));
+        // A failure says more.
+        examination.checks[0].verdict = Verdict::Fail;
+        assert!(examination.shortfall(Level::Sessions).unwrap().contains("the agent fails a check"));
     }
 
     #[test]

@@ -39,6 +39,16 @@ impl Verdict {
     }
 }
 
+/// The start of the message of a check that could not run within the time limit.
+pub(super) const OUT_OF_TIME: &str = "the examination exceeded its time limit";
+
+/// Whether a requirement was not examined because the time was over.
+pub(super) fn is_cut(force: Force, verdict: Verdict, message: Option<&str>) -> bool {
+    force == Force::Must
+        && verdict == Verdict::NotExercised
+        && message.is_some_and(|message| message.starts_with(OUT_OF_TIME))
+}
+
 /// The result of one check.
 #[derive(Debug, Clone)]
 pub struct Examined {
@@ -126,8 +136,8 @@ impl Examination {
         }
     }
 
-    /// Why the agent does not meet `level`: the requirements that it violates, or that no check of the level could run.
-    /// `None` if it does.
+    /// Why the agent does not meet `level`: the requirements that it violates, or that no check of the level could run, or
+    /// that requirements were not examined within the time limit. `None` if it does.
     #[must_use]
     pub fn shortfall(&self, level: Level) -> Option<String> {
         let failed = |examined: &&Examined| {
@@ -136,6 +146,16 @@ impl Examination {
         let ids: Vec<&str> = self.checks.iter().filter(failed).map(|examined| examined.check.id).collect();
         if ids.is_empty() && self.reached.is_none_or(|reached| reached < level) {
             return Some(format!("the agent could not be examined at the level `{}`", level.as_str()));
+        }
+        let is_cut = |examined: &&Examined| {
+            let Examined { check, verdict, message, .. } = examined;
+            check.level <= level && is_cut(check.force, *verdict, message.as_deref())
+        };
+        let cut = self.checks.iter().filter(is_cut).count();
+        if ids.is_empty() && cut > 0 {
+            let checks = if cut == 1 { "check" } else { "checks" };
+            let level = level.as_str();
+            return Some(format!("{cut} required {checks} of the level `{level}` could not run within the time limit"));
         }
         let checks = if ids.len() == 1 { "a check" } else { "checks" };
         (!ids.is_empty())

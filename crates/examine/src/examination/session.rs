@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::agent::{Agent, Trouble, silent};
+use super::cancelled::Cancelled;
 use super::messages::{Answer, RpcError};
 use super::plan::Recipe;
 use super::server::McpServer;
@@ -21,8 +22,11 @@ const OPENS: u32 = 3;
 /// Time limit for a turn, as a multiple of the patience.
 const TURN: u32 = 4;
 
-/// Time limit for a connection to an MCP server after a session was opened.
+/// Time limit for a connection to an MCP server after a session was opened, at most half of the patience.
 const CONNECTS: Duration = Duration::from_secs(4);
+
+/// Number of requests for a session without a response after which no further one is sent.
+const SILENT: usize = 2;
 
 /// Time limit for commands after a session was opened.
 const COMMANDS: Duration = Duration::from_millis(1500);
@@ -47,6 +51,8 @@ pub(super) struct Access {
     pub(super) unled: Option<String>,
     /// Whether a turn has reached the model.
     pub(super) is_led: bool,
+    /// Number of requests for a session that were not answered.
+    silent: usize,
     /// Whether this instance has been prepared.
     is_prepared: bool,
 }
@@ -61,6 +67,24 @@ impl Access {
     pub(super) fn for_next(&self) -> Self {
         Self { is_prepared: false, ..self.clone() }
     }
+
+    /// Adds what an instance has learned. Other instances may have learned more in the meantime.
+    pub(super) fn learn(&mut self, of: &Self) {
+        self.is_led |= of.is_led;
+        self.silent = self.silent.max(of.silent);
+        let known = |ours: &mut Option<String>, new: &Option<String>| {
+            if ours.is_none() {
+                ours.clone_from(new);
+            }
+        };
+        known(&mut self.sign_in, &of.sign_in);
+        known(&mut self.closed, &of.closed);
+        known(&mut self.turnless, &of.turnless);
+        known(&mut self.unled, &of.unled);
+        if self.is_led {
+            self.unled = None;
+        }
+    }
 }
 
 /// An open session.
@@ -71,13 +95,21 @@ pub(super) struct Session {
     pub(super) result: Value,
 }
 
-/// What checks share, because it takes a while to make: each is from one session of this instance, which no check may
-/// change.
+/// What the checks of an instance share, because agents take a while to open a session.
 #[derive(Debug, Default)]
 pub(super) struct Kept {
-    session: Option<Session>,
-    mcp_server: Option<McpServer>,
-    commands: Option<Value>,
+    /// A session that no check may change, and when it was opened.
+    session: Option<(Session, Instant)>,
+    /// A session that checks change and put back.
+    changing: Option<Session>,
+    /// Sessions that checks have opened and not changed, or only by turns.
+    pub(super) spare: Vec<Session>,
+    /// An MCP server and its session.
+    pub(super) mcp: Option<(McpServer, Session)>,
+    /// How a cancelled turn ended.
+    pub(super) cancelled: Option<Cancelled>,
+    /// Whether the agent does not list a session before its first prompt.
+    pub(super) is_unlisted: bool,
 }
 
 impl Agent {
@@ -122,48 +154,60 @@ impl Agent {
 
     /// A session in the work directory, which other checks use too.
     pub(super) async fn any_session(&mut self) -> Result<Session, Trouble> {
-        if self.kept.session.is_none() {
-            self.kept.session = Some(self.open_session().await?);
+        if let Some((session, _)) = &self.kept.session {
+            return Ok(session.clone());
         }
-        // It was just opened.
-        self.kept.session.clone().ok_or_else(|| Trouble::NotExercised("no session is open".to_owned()))
+        let session = self.open_session().await?;
+        self.kept.session = Some((session.clone(), Instant::now()));
+        Ok(session)
+    }
+
+    /// A session whose mode and options a check may change, if it sets them back. A check that does not is repeated on
+    /// another instance.
+    pub(super) async fn changing_session(&mut self) -> Result<Session, Trouble> {
+        if let Some(session) = &self.kept.changing {
+            return Ok(session.clone());
+        }
+        let session = self.open_session().await?;
+        self.kept.changing = Some(session.clone());
+        Ok(session)
+    }
+
+    /// A session that no other check uses any more.
+    pub(super) async fn spare_session(&mut self) -> Result<Session, Trouble> {
+        match self.kept.spare.pop() {
+            Some(session) => Ok(session),
+            None => self.open_session().await,
+        }
     }
 
     /// What the MCP server of a session has recorded: once the agent has sent it `initialize`, or after [`CONNECTS`].
     pub(super) async fn mcp_session(&mut self) -> Result<Record, Trouble> {
-        if let Some(server) = &self.kept.mcp_server {
+        if let Some((server, _)) = &self.kept.mcp {
             return Ok(self.recorded(server));
         }
         let server = self.mcp_server("session")?;
         self.any_session().await?;
         let mut params = self.session_params();
         params["mcpServers"] = json!([server.params]);
-        if let Err(error) = self.new_session(&params).await? {
-            let error = error.describe();
-            return Err(Trouble::Fail(format!("answers `session/new` with an MCP server in it with {error}")));
-        }
-        let limit = CONNECTS.min(self.patience());
+        let result = self.new_session(&params).await?.map_err(|error| {
+            Trouble::Fail(format!("answers `session/new` with an MCP server in it with {}", error.describe()))
+        })?;
+        let limit = CONNECTS.min(self.patience() / 2);
         let record = self.recorded_when(&server, limit, |record| record.has("initialize")).await;
-        self.kept.mcp_server = Some(server);
+        let id = result["sessionId"].as_str().unwrap_or_default().to_owned();
+        self.kept.mcp = Some((server, Session { id, result }));
         Ok(record)
     }
 
     /// The `availableCommands` of the first update about commands in a session.
     pub(super) async fn commands(&mut self) -> Result<Value, Trouble> {
-        if let Some(commands) = &self.kept.commands {
-            return Ok(commands.clone());
-        }
-        let session = self.open_session().await?;
-        let find = |agent: &Self| {
-            let mut updates = agent.client.updates_of(&session.id);
-            let update = updates.find(|update| update.kind() == "available_commands_update")?;
-            Some(update.body["availableCommands"].clone())
-        };
+        self.any_session().await?;
+        let opened = self.kept.session.as_ref().map_or_else(Instant::now, |(_, opened)| *opened);
         // Silence means that there are none.
-        let _ = self.read_until(Instant::now() + COMMANDS, |agent| find(agent).is_some()).await;
-        self.kept.commands = find(self);
+        let _ = self.read_until(opened + COMMANDS, |agent| agent.client.commands.is_some()).await;
         let reason = || Trouble::NotExercised("the agent sends no `available_commands_update`".to_owned());
-        self.kept.commands.clone().ok_or_else(reason)
+        self.client.commands.clone().ok_or_else(reason)
     }
 
     /// Sends `session/load` or a method with the same parameters, for a session in the work directory. If the agent
@@ -218,7 +262,14 @@ impl Agent {
                 let _ = self.sign_in(&method).await?;
             }
         }
-        let first = self.ask_within("session/new", params, self.patience() * OPENS).await?;
+        let first = self.ask_within("session/new", params, self.patience() * OPENS).await;
+        if matches!(first, Err(Trouble::Silent(_))) {
+            self.access.silent += 1;
+            if self.access.silent >= SILENT {
+                self.access.closed = Some("the agent does not answer `session/new`".to_owned());
+            }
+        }
+        let first = first?;
         let is_refused = first.as_ref().is_err_and(RpcError::is_about_sign_in);
         if !is_refused || self.access.sign_in.is_some() {
             return Ok(first);

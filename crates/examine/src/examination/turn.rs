@@ -104,6 +104,8 @@ impl Agent {
             ),
             Err(Silence::Timeout) => {
                 self.cancel(turn).await;
+                // The turn may go on.
+                self.session = None;
                 "the agent does not reach the scripted model".to_owned()
             }
             Err(silence) => return Err(silent(silence, "session/prompt")),
@@ -116,19 +118,12 @@ impl Agent {
 
     /// Waits for the end of a turn, which must not be an error. Returns the stop reason.
     pub(super) async fn stop_reason(&mut self, turn: &Turn) -> Result<String, Trouble> {
-        match self.ended(turn).await? {
-            Ok(result) => Ok(result["stopReason"].as_str().unwrap_or_default().to_owned()),
-            Err(error) => Err(Trouble::Fail(format!("answers `session/prompt` with {}", error.describe()))),
-        }
+        reason_of(self.ended(turn).await?)
     }
 
     /// Waits for the end of a turn whose stop reason must be `wanted`.
     pub(super) async fn stops_with(&mut self, turn: &Turn, wanted: &str) -> Result<(), Trouble> {
-        let reason = self.stop_reason(turn).await?;
-        if reason == wanted {
-            return Ok(());
-        }
-        Err(Trouble::Fail(format!("ends the turn with the stop reason {} instead of `{wanted}`", quote(&reason))))
+        is_reason(&self.stop_reason(turn).await?, wanted)
     }
 
     /// Waits for the end of a turn that calls a tool.
@@ -209,6 +204,7 @@ impl Agent {
             Ok(_) => self.goes_on(session, after, next).await,
             Err(Trouble::Silent(text)) => {
                 self.cancel(&turn).await;
+                self.session = None;
                 match self.answer(&turn.id).await {
                     Ok(_) => Err(Trouble::NotExercised("the agent waits long before it repeats a request".to_owned())),
                     Err(_) => Err(Trouble::Silent(format!("{text} after {after}"))),
@@ -228,11 +224,29 @@ impl Agent {
             Ok(_) => Err(Trouble::Fail(format!("does not send the text of the model in the turn after {after}"))),
             Err(Trouble::Fail(text)) => Err(Trouble::Fail(add(text))),
             Err(Trouble::Silent(text)) => Err(Trouble::Silent(add(text))),
-            Err(Trouble::NotExercised(_)) => {
-                Err(Trouble::Fail(format!("sends the model no request in the turn after {after}")))
+            // The turn before has reached the model.
+            Err(Trouble::NotExercised(text)) => {
+                let text = text.strip_prefix("the agent ").unwrap_or(&text).to_owned();
+                Err(Trouble::Fail(add(text)))
             }
         }
     }
+}
+
+/// The stop reason of a turn, which must not end with an error.
+pub(super) fn reason_of(answer: Answer) -> Result<String, Trouble> {
+    match answer {
+        Ok(result) => Ok(result["stopReason"].as_str().unwrap_or_default().to_owned()),
+        Err(error) => Err(Trouble::Fail(format!("answers `session/prompt` with {}", error.describe()))),
+    }
+}
+
+/// Checks a stop reason.
+pub(super) fn is_reason(reason: &str, wanted: &str) -> Result<(), Trouble> {
+    if reason == wanted {
+        return Ok(());
+    }
+    Err(Trouble::Fail(format!("ends the turn with the stop reason {} instead of `{wanted}`", quote(reason))))
 }
 
 /// A text without white space: agents may wrap lines and trim texts.

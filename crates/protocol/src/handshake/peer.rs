@@ -87,6 +87,11 @@ impl Peer {
         }
     }
 
+    /// The last part of its stderr.
+    pub async fn stderr(&mut self) -> String {
+        self.wire.stderr().await
+    }
+
     /// Closes its stdin, and waits for it to exit. Its further output is discarded.
     pub async fn close_input(&mut self, deadline: Instant) -> Option<Exit> {
         self.wire.hang_up();

@@ -14,7 +14,7 @@ pub(super) static CHECK: Check = Check {
     fix: "Exit on SIGTERM, or do not handle the signal.",
     fails: "client sends SIGTERM\nagent goes on",
     passes: "client sends SIGTERM\nagent ends",
-    run: Run::Talk(Setup::Own, |agent| Box::pin(run(agent))),
+    run: Run::Talk(Setup::Stopping, |agent| Box::pin(run(agent))),
 };
 
 async fn run(agent: &mut Agent) -> Result<(), Trouble> {

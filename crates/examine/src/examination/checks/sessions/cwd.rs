@@ -24,6 +24,7 @@ agent {"jsonrpc":"2.0","id":2,"result":{"sessions":[{"sessionId":"$LAST","cwd":"
 
 async fn run(agent: &mut Agent) -> Result<(), Trouble> {
     agent.needs("/sessionCapabilities/list")?;
+    agent.needs_listed()?;
     let project = agent.project("first")?;
     let mut params = agent.session_params();
     params["cwd"] = project.to_string_lossy().into();

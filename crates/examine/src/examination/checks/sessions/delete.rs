@@ -25,6 +25,7 @@ agent {"jsonrpc":"2.0","id":2,"result":{}}"#,
 
 async fn run(agent: &mut Agent) -> Result<(), Trouble> {
     agent.needs("/sessionCapabilities/delete")?;
+    agent.needs_listed()?;
     let session = agent.open_session().await?;
     agent.listed_or_unable(&session.id).await?;
     let params = json!({ "sessionId": session.id });

@@ -21,10 +21,11 @@ agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"$NEW"}}"#,
 };
 
 async fn run(agent: &mut Agent) -> Result<(), Trouble> {
-    let first = agent.open_session().await?;
+    let first = agent.any_session().await?;
     let second = agent.open_session().await?;
     if first.id == second.id {
         return Err(Trouble::Fail(format!("opens two sessions with the same id {}", quote(&first.id))));
     }
+    agent.kept.spare.push(second);
     Ok(())
 }

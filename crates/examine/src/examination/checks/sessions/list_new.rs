@@ -20,9 +20,10 @@ agent {"jsonrpc":"2.0","id":2,"result":{"sessions":[{"sessionId":"$LAST","cwd":"
 
 async fn run(agent: &mut Agent) -> Result<(), Trouble> {
     agent.needs("/sessionCapabilities/list")?;
+    let unlisted = || Trouble::Fail("does not list a session before its first prompt".to_owned());
+    agent.needs_listed().map_err(|_| unlisted())?;
     let session = agent.open_session().await?;
-    match agent.listed(&session.id).await? {
-        Some(_) => Ok(()),
-        None => Err(Trouble::Fail("does not list a session before its first prompt".to_owned())),
-    }
+    agent.listed(&session.id).await?.ok_or_else(unlisted)?;
+    agent.kept.spare.push(session);
+    Ok(())
 }

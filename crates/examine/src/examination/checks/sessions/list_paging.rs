@@ -31,7 +31,8 @@ agent {"jsonrpc":"2.0","id":2,"result":{"sessions":[{"sessionId":"s1","cwd":"/ho
 async fn run(agent: &mut Agent) -> Result<(), Trouble> {
     agent.needs("/sessionCapabilities/list")?;
     agent.any_session().await?;
-    agent.open_session().await?;
+    let second = agent.spare_session().await?;
+    agent.kept.spare.push(second);
     let (mut ids, mut cursors, mut params) = (BTreeSet::new(), BTreeSet::new(), json!({}));
     for number in 1..=PAGES {
         let page = match agent.page(&params).await? {

@@ -24,7 +24,7 @@ agent {"jsonrpc":"2.0","id":2,"result":null}"#,
 
 async fn run(agent: &mut Agent) -> Result<(), Trouble> {
     agent.needs("/loadSession")?;
-    let session = agent.open_session().await?;
+    let session = agent.spare_session().await?;
     // Updates of the new session itself.
     agent.client.reset();
     let answer = agent.reopen("session/load", &session.id).await?;

@@ -29,7 +29,7 @@ agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"$NEW","modes":{"currentMode
 const LATE: Duration = Duration::from_millis(300);
 
 async fn run(agent: &mut Agent) -> Result<(), Trouble> {
-    let session = agent.open_session().await?;
+    let session = agent.changing_session().await?;
     let (ids, mode) = session.modes()?;
     let options = session.options()?;
     let is_mode = |option: &&ConfigOption| option.category.as_deref() == Some("mode") && option.current.is_string();
@@ -46,7 +46,10 @@ async fn run(agent: &mut Agent) -> Result<(), Trouble> {
     if agent.set_mode(&session.id, other).await?.is_err() {
         return Ok(());
     }
-    if let Some(value) = now(agent, &session, option, &options).await?
+    let value = now(agent, &session, option, &options).await?;
+    // Other checks use the session too.
+    let _ = agent.set_mode(&session.id, &mode).await?;
+    if let Some(value) = value
         && value != other.as_str()
     {
         let (value, other) = (shown(&value), quote(other));

@@ -22,7 +22,7 @@ agent {"jsonrpc":"2.0","id":2,"result":{"configOptions":[{"id":"mode","name":"Mo
 };
 
 async fn run(agent: &mut Agent) -> Result<(), Trouble> {
-    let session = agent.open_session().await?;
+    let session = agent.changing_session().await?;
     let options = session.options()?;
     let Some(option) = options.iter().find(|option| option.values.contains(&option.current)) else {
         return Err(Trouble::NotExercised("the agent has no configuration option with a known value".to_owned()));

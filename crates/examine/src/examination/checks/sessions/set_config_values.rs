@@ -26,7 +26,7 @@ agent {"jsonrpc":"2.0","id":2,"result":{"configOptions":[{"id":"mode","name":"Mo
 const VALUES: usize = 2;
 
 async fn run(agent: &mut Agent) -> Result<(), Trouble> {
-    let session = agent.open_session().await?;
+    let session = agent.changing_session().await?;
     let mut options = session.options()?;
     let ids: Vec<String> = options.iter().map(|option| option.id.clone()).take(TRIED).collect();
     for id in ids {

@@ -28,7 +28,7 @@ agent {"jsonrpc":"2.0","id":2,"result":{}}"#,
 const LATE: Duration = Duration::from_millis(300);
 
 async fn run(agent: &mut Agent) -> Result<(), Trouble> {
-    let session = agent.open_session().await?;
+    let session = agent.changing_session().await?;
     let (ids, first) = session.modes()?;
     // The first mode is set last, so that the session ends as it began.
     let others = ids.iter().filter(|id| **id != first).take(TRIED);

@@ -21,7 +21,7 @@ agent {"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"Method not found
 };
 
 async fn run(agent: &mut Agent) -> Result<(), Trouble> {
-    let session = agent.open_session().await?;
+    let session = agent.spare_session().await?;
     let id = json!({ "sessionId": session.id });
     let mut full = agent.session_params();
     full["sessionId"] = session.id.clone().into();

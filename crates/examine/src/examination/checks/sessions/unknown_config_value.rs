@@ -23,8 +23,8 @@ agent {"jsonrpc":"2.0","id":2,"error":{"code":-32602,"message":"Invalid params: 
 };
 
 async fn run(agent: &mut Agent) -> Result<(), Trouble> {
-    // A session of its own, since an agent that accepts the value may keep it.
-    let session = agent.open_session().await?;
+    // No later check uses this session: an agent that accepts the value may keep it.
+    let session = agent.changing_session().await?;
     let options = session.options()?;
     let mut selects = options.iter().filter(|option| option.values.iter().any(Value::is_string));
     // Some agents pass names of models on to providers that have more of them than they list.

@@ -1,7 +1,7 @@
 use crate::examination::agent::{Agent, Trouble};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
-use crate::model::{Script, Step};
+use crate::examination::turn::{is_reason, reason_of};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/cancel-streaming",
@@ -27,11 +27,6 @@ agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"cancelled"}}"#,
 };
 
 async fn run(agent: &mut Agent) -> Result<(), Trouble> {
-    let session = agent.shared_session().await?;
-    let turn = agent.play(&session, Script::new(vec![Step::Stall])).await?;
-    let is_streaming = |agent: &Agent| agent.text(&turn).contains("Waiting");
-    // An agent that sends text only at the end is cancelled too.
-    agent.until_within(&turn, agent.patience(), is_streaming).await;
-    agent.cancel(&turn).await;
-    agent.stops_with(&turn, "cancelled").await
+    let cancelled = agent.cancelled_turn().await?;
+    is_reason(&reason_of(cancelled.ended?)?, "cancelled")
 }

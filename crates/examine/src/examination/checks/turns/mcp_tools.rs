@@ -32,12 +32,19 @@ agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION
 const CONNECTS: Duration = Duration::from_secs(4);
 
 async fn run(agent: &mut Agent) -> Result<(), Trouble> {
-    let server = agent.mcp_server("turns")?;
-    let mut params = agent.session_params();
-    params["mcpServers"] = json!([server.params]);
-    let session = agent.open_session_with(&params).await?;
-    let record = agent.recorded_when(&server, CONNECTS, |record| record.has("tools/list")).await;
-    if !record.has("tools/list") {
+    let (session, server) = match agent.kept.mcp.take() {
+        // Opened long ago, so that the agent has had time to ask.
+        Some((server, session)) if !session.id.is_empty() => (session, server),
+        _ => {
+            let server = agent.mcp_server("turns")?;
+            let mut params = agent.session_params();
+            params["mcpServers"] = json!([server.params]);
+            let session = agent.open_session_with(&params).await?;
+            agent.recorded_when(&server, CONNECTS, |record| record.has("tools/list")).await;
+            (session, server)
+        }
+    };
+    if !agent.recorded(&server).has("tools/list") {
         let reason = "the agent does not ask an MCP server for its tools when it opens a session";
         return Err(Trouble::NotExercised(reason.to_owned()));
     }
@@ -49,6 +56,7 @@ async fn run(agent: &mut Agent) -> Result<(), Trouble> {
     }
     let requests = turn.requests();
     if requests.iter().flat_map(|request| &request.results).any(|result| result.contains(&format!("{ECHO}Echo"))) {
+        agent.kept.spare.push(session);
         return Ok(());
     }
     Err(Trouble::Fail("does not pass the result of an MCP server's tool to the model".to_owned()))

@@ -25,8 +25,8 @@ agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}"#,
 };
 
 async fn run(agent: &mut Agent) -> Result<(), Trouble> {
-    let first = agent.open_session().await?;
-    let second = agent.open_session().await?;
+    let first = agent.shared_session().await?;
+    let second = agent.spare_session().await?;
     let say = |name: &str| {
         let chunks = (0..5).map(|number| format!("Parallel {name}{number} ")).collect();
         Script::new(vec![Step::Say { chunks, pause: Duration::from_millis(20) }])

@@ -1,0 +1,285 @@
+//! Runs a group of checks in succession, which share instances of the agent.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use acp_registry_core::sys::process::Launch;
+use acp_registry_protocol::handshake::Options;
+use tokio::time::{Instant, timeout_at};
+
+use super::agent::{Agent, Trouble, silent};
+use super::check::{Check, Force, Setup, Talk};
+use super::level::Level;
+use super::messages::Heard;
+use super::result::OUT_OF_TIME;
+use super::session::Access;
+use super::unreached::{NOTE, is_unreached};
+
+/// Time limit for the response of a restarted agent to `initialize`, as a multiple of the patience.
+const STARTS: u32 = 3;
+
+/// Number of checks without a response after which an agent that has answered nothing after `initialize` is given up.
+const SILENT: usize = 2;
+
+/// What all groups of an examination have in common.
+pub(super) struct Common {
+    /// How the agent is started for the checks of the level `protocol`.
+    pub(super) alone: (Launch, Options),
+    /// How it is started for the checks that need the scripted model.
+    pub(super) with_model: (Launch, Options),
+    /// Time limit for a response.
+    pub(super) patience: Duration,
+    /// Time limit for a response in a repeated check, if the agent has answered other requests.
+    pub(super) again: Duration,
+    /// Time limit of the examination, and when it ends.
+    pub(super) limit: Duration,
+    pub(super) until: Instant,
+    /// Whether the agent reaches no other host.
+    pub(super) lacks_network: bool,
+    /// Whether the agent has answered a request after the handshake's `initialize`.
+    pub(super) has_answered: bool,
+    /// How the agent opens sessions, as far as it is known.
+    pub(super) access: Mutex<Access>,
+}
+
+impl Common {
+    fn access(&self) -> MutexGuard<'_, Access> {
+        self.access.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How an agent is started.
+    fn start(&self, setup: Setup) -> &(Launch, Options) {
+        if setup.has_model() { &self.with_model } else { &self.alone }
+    }
+
+    fn out_of_time(&self) -> Trouble {
+        Trouble::NotExercised(format!("{OUT_OF_TIME} of {} s", self.limit.as_secs()))
+    }
+}
+
+/// The state of a group.
+pub(super) struct Lane<'a> {
+    common: &'a Common,
+    /// An agent that the next check may use, and how it was set up.
+    waiting: Option<(Setup, Agent)>,
+    heard: Heard,
+    left: Vec<String>,
+    has_answered: bool,
+    silences: usize,
+}
+
+/// The result of one attempt, and whether another check had used the agent before.
+struct Attempt {
+    result: Result<(), Trouble>,
+    was_used: bool,
+}
+
+/// A check of a group.
+pub(super) struct Item {
+    pub(super) check: &'static Check,
+    pub(super) setup: Setup,
+    pub(super) talk: Talk,
+}
+
+/// A check that has run.
+pub(super) struct Ran {
+    pub(super) check: &'static Check,
+    pub(super) result: Result<(), Trouble>,
+    pub(super) duration: Duration,
+    /// Whether another check had used the agent before.
+    was_used: bool,
+    /// Whether the failure may have another cause than the agent, so that the check is repeated.
+    is_doubtful: bool,
+}
+
+/// The results of a group.
+pub(super) struct Done {
+    pub(super) checks: Vec<Ran>,
+    /// The violations in the output of all instances.
+    pub(super) heard: Heard,
+    /// Why directories could not be removed.
+    pub(super) left: Vec<String>,
+}
+
+impl<'a> Lane<'a> {
+    pub(super) fn new(common: &'a Common) -> Self {
+        let (heard, left) = (Heard::default(), Vec::new());
+        Self { common, waiting: None, heard, left, has_answered: common.has_answered, silences: 0 }
+    }
+
+    /// Runs the checks, and then repeats those whose failure the effects of other checks or a busy machine may have caused,
+    /// each on an instance of its own.
+    pub(super) async fn run(mut self, items: &[Item]) -> Done {
+        let mut checks = Vec::with_capacity(items.len());
+        for item in items {
+            let started = Instant::now();
+            let (result, was_used, is_doubtful) = self.first(item).await;
+            checks.push(Ran { check: item.check, result, duration: started.elapsed(), was_used, is_doubtful });
+        }
+        for (item, ran) in items.iter().zip(&mut checks).filter(|(_, ran)| ran.is_doubtful) {
+            let started = Instant::now();
+            self.rest().await;
+            match self.attempt(item, self.patience_again()).await.result {
+                // If the repetition could not run, the first result counts, unless the agent was shared.
+                Err(Trouble::NotExercised(_)) if !ran.was_used => {}
+                again => ran.result = again,
+            }
+            ran.duration += started.elapsed();
+        }
+        self.rest().await;
+        Done { checks, heard: self.heard, left: self.left }
+    }
+
+    /// Runs a check for the first time. Returns the result, whether another check had used the agent before, and whether
+    /// the check is to be repeated.
+    async fn first(&mut self, item: &Item) -> (Result<(), Trouble>, bool, bool) {
+        let refused = |reason: String| (Err(Trouble::NotExercised(reason)), false, false);
+        if item.setup == Setup::Shared && !self.has_answered && self.silences >= SILENT {
+            return refused("the agent answers nothing after `initialize`".to_owned());
+        }
+        if let Some(reason) = self.common.access().closed.clone().filter(|_| item.setup.needs_session()) {
+            return refused(reason);
+        }
+        let Attempt { mut result, was_used } = self.attempt(item, self.common.patience).await;
+        let is_silent = matches!(result, Err(Trouble::Silent(_)));
+        self.silences += usize::from(is_silent);
+        let is_failure = is_silent || matches!(result, Err(Trouble::Fail(_)));
+        let mut is_doubtful = is_failure && (was_used || (is_silent && self.patience_again() > self.common.patience));
+        // A turn that fails no agent is repeated at once in another session, because many agents start slowly.
+        if is_doubtful && item.check.level == Level::Turns && !is_silent && !is_required(item.check) {
+            result = self.attempt(item, self.patience_again()).await.result;
+            is_doubtful = false;
+        }
+        (result, was_used, is_doubtful)
+    }
+
+    /// Time limit for a response in a repeated check.
+    fn patience_again(&self) -> Duration {
+        if self.has_answered { self.common.again } else { self.common.patience }
+    }
+
+    async fn attempt(&mut self, item: &Item, patience: Duration) -> Attempt {
+        let (setup, talk) = (item.setup, item.talk);
+        let mut agent = match self.agent(setup, patience).await {
+            Ok(agent) => agent,
+            Err(trouble) => return Attempt { result: Err(trouble), was_used: false },
+        };
+        let was_used = std::mem::replace(&mut agent.is_used, true);
+        agent.client.reset();
+        let done = timeout_at(self.common.until, talk(&mut agent)).await;
+        let result = match done {
+            Err(_) => Err(self.common.out_of_time()),
+            Ok(Err(Trouble::Silent(_))) if Instant::now() >= self.common.until => Err(self.common.out_of_time()),
+            Ok(result) => result.map_err(|trouble| hide(trouble, &agent)),
+        };
+        let result = match result {
+            Err(Trouble::Fail(text)) if self.common.lacks_network && is_unreached(&agent.stderr().await) => {
+                Err(Trouble::Fail(text + NOTE))
+            }
+            other => other,
+        };
+        self.has_answered |= agent.answered > 0;
+        if setup.has_model() {
+            self.common.access().learn(&agent.access);
+        }
+        // Later checks may use an agent that has failed one: if they fail too, they are repeated on their own instance.
+        let is_silent = matches!(result, Err(Trouble::Silent(_)));
+        if is_silent || matches!(result, Err(Trouble::Fail(_))) {
+            // They may be unusable.
+            agent.session = None;
+            agent.kept.spare.clear();
+        }
+        if !is_silent && !agent.has_ended && setup.is_shared() {
+            self.waiting = Some((setup.instance(), agent));
+        } else {
+            self.end(agent).await;
+        }
+        Attempt { result, was_used }
+    }
+
+    /// Returns an agent in this state, and starts one if needed.
+    async fn agent(&mut self, setup: Setup, patience: Duration) -> Result<Agent, Trouble> {
+        if let Some((_, agent)) = self.waiting.take_if(|(of, _)| *of == setup.instance()) {
+            return Ok(agent);
+        }
+        self.rest().await;
+        let common = self.common;
+        if Instant::now() >= common.until {
+            return Err(common.out_of_time());
+        }
+        let (launch, options) = common.start(setup);
+        let mut agent = match timeout_at(common.until, Agent::start(launch, options, setup.offer(), patience)).await {
+            Err(_) => return Err(common.out_of_time()),
+            Ok(Err(error)) => return Err(not_started(&error.to_string())),
+            Ok(Ok(agent)) => agent,
+        };
+        if setup.has_model() {
+            agent.access = common.access().for_next();
+        }
+        if setup.is_silent() { Ok(agent) } else { self.introduced(agent, setup, patience).await }
+    }
+
+    /// Sends `initialize` to an agent, and ends the agent if it does not answer as the setup needs it.
+    async fn introduced(&mut self, mut agent: Agent, setup: Setup, patience: Duration) -> Result<Agent, Trouble> {
+        let (common, offer) = (self.common, setup.offer());
+        let (_, options) = common.start(setup);
+        // The patience already reflects how long the agent took in the handshake.
+        let left = common.until.saturating_duration_since(Instant::now());
+        let answer = agent.initialize(offer, (patience * STARTS).min(options.timeout).min(left)).await;
+        let why = match (answer, &agent.initialized) {
+            (Err(_), _) if Instant::now() >= common.until => Some(common.out_of_time()),
+            (Err(silence), _) => {
+                let text = silent(silence, "initialize").into_text();
+                if setup == Setup::Bare {
+                    agent.initialized = Err(text);
+                    None
+                } else {
+                    Some(not_started(&format!("it {text}")))
+                }
+            }
+            // With `Bare`, a refusal is judged by the checks.
+            (Ok(()), Err(text)) if setup != Setup::Bare => Some(not_started(&format!("it {text}"))),
+            (Ok(()), _) => None,
+        };
+        match why {
+            None => Ok(agent),
+            Some(trouble) => {
+                let trouble = hide(trouble, &agent);
+                self.end(agent).await;
+                Err(trouble)
+            }
+        }
+    }
+
+    /// Ends the agent that is kept for the next check.
+    async fn rest(&mut self) {
+        if let Some((_, agent)) = self.waiting.take() {
+            self.end(agent).await;
+        }
+    }
+
+    async fn end(&mut self, agent: Agent) {
+        let (heard, left) = agent.end().await;
+        self.heard.merge(heard);
+        self.left.extend(left);
+    }
+}
+
+fn not_started(why: &str) -> Trouble {
+    Trouble::NotExercised(format!("the agent could not be started again: {why}"))
+}
+
+fn is_required(check: &Check) -> bool {
+    check.force == Force::Must
+}
+
+/// Replaces a path that differs between runs with `$SANDBOX`.
+fn hide(trouble: Trouble, agent: &Agent) -> Trouble {
+    let path = agent.directory().to_string_lossy();
+    let hide = |text: String| text.replace(&*path, "$SANDBOX");
+    match trouble {
+        Trouble::Fail(text) => Trouble::Fail(hide(text)),
+        Trouble::Silent(text) => Trouble::Silent(hide(text)),
+        Trouble::NotExercised(text) => Trouble::NotExercised(hide(text)),
+    }
+}
