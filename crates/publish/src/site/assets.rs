@@ -12,7 +12,7 @@ const STYLE: &str = concat!(
     include_str!("assets/style/base.css"),
     "}\n@layer parts {\n",
     include_str!("assets/style/cards.css"),
-    include_str!("assets/style/agent.css"),
+    include_str!("assets/style/snippets.css"),
     include_str!("assets/style/tables.css"),
     include_str!("assets/style/lists.css"),
     "}\n@layer pages {\n",
@@ -27,11 +27,12 @@ const STYLE: &str = concat!(
     "}\n",
 );
 
-const FILES: [(&str, &str, &str); 8] = [
+const FILES: [(&str, &str, &str); 9] = [
     ("style", "css", STYLE),
     ("theme", "js", include_str!("assets/theme.js")),
     ("search", "js", include_str!("assets/search.js")),
     ("page", "js", include_str!("assets/page.js")),
+    ("agent", "css", include_str!("assets/style/agent.css")),
     ("tabs", "js", include_str!("assets/tabs.js")),
     ("matrix", "css", include_str!("assets/style/matrix.css")),
     ("compare", "js", include_str!("assets/compare.js")),
@@ -45,7 +46,8 @@ pub(super) struct Assets {
     pub(super) theme: String,
     pub(super) search: String,
     pub(super) page: String,
-    /// Only pages of agents load it.
+    /// Only pages of agents load this style and this script.
+    pub(super) agent: String,
     pub(super) tabs: String,
     /// Only the matrix loads this style and this script.
     pub(super) matrix: String,
@@ -60,9 +62,9 @@ impl Assets {
             let bytes = if ending == "svg" { text.to_owned() } else { without_comments(text) }.into_bytes();
             (hashed(stem, ending, &bytes), bytes)
         });
-        let [style, theme, search, page, tabs, matrix, compare, icon] =
-            [0, 1, 2, 3, 4, 5, 6, 7].map(|at: usize| files[at].0.clone());
-        (Self { style, theme, search, page, tabs, matrix, compare, icon }, files.into())
+        let [style, theme, search, page, agent, tabs, matrix, compare, icon] =
+            [0, 1, 2, 3, 4, 5, 6, 7, 8].map(|at: usize| files[at].0.clone());
+        (Self { style, theme, search, page, agent, tabs, matrix, compare, icon }, files.into())
     }
 }
 
