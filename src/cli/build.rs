@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use acp_registry::build::{Build, Earlier, Error, Place, Request, Site, build};
-use acp_registry::check::Options as CheckOptions;
+use acp_registry::build::{Earlier, Error, Place, Request, Site, build};
+use acp_registry::check::{Checked, Options as CheckOptions};
 use acp_registry::config::{Config, check_base_url};
 use acp_registry::registry::{DEFAULT_BASE_URL, Registry};
-use acp_registry::report::{BuildNotice, BuildReport, build_errors, build_notices};
-use acp_registry::tree::BuildError;
+use acp_registry::report::{BuildNotice, BuildReport, build_errors, build_notices, documents};
+use acp_registry::tree::{BuildError, Built};
 
 use super::clock::moment;
 use super::exit::{Exit, Failure};
@@ -82,63 +82,98 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let site = (!args.no_site).then_some(Site { directory: &directory, capabilities, history, published: None });
     let check = CheckOptions { levels: &levels, allowed_hosts: &allowed_hosts, config: &config, survey: None };
     let base_url = args.base_url.as_deref();
-    let Build { checked, result } = build(&Request { registry: &registry, check: &check, base_url, earlier, site });
-
-    let report = |built| BuildReport {
-        out: &args.out,
-        is_check: args.check,
-        checked: &checked,
-        built,
-        differences: &[],
-        changed: None,
-        previous: place,
-        duration: started.elapsed(),
-    };
-    let is_json = args.format.is_json();
-    if !is_json && let Some(errors) = build_errors(&registry, &checked, ui.look_of_notes()) {
-        ui.show(&errors);
-    }
-    let built = match result {
-        Ok(built) => built,
-        Err(error) => {
-            let is_of_tree = matches!(error, Error::Tree(_));
-            // If a previous tree was named, it has none of these agents either, so that naming one is no remedy.
-            let has_no_form = place.is_some() && matches!(error, Error::Tree(BuildError::Findings { .. }));
-            let failure = Failure::from(error);
-            let failure = if has_no_form { failure.help(remedy::ERRORS) } else { failure };
-            if !(is_json && is_of_tree) {
-                return Err(failure);
+    let request = Request { registry: &registry, check: &check, base_url, earlier, site };
+    let job = Job { args, ui, registry: &registry, place, started };
+    let exit = build(&request, |checked, result| match result {
+        Ok(built) => {
+            job.show_errors(checked);
+            job.notices(built);
+            if base_url.is_none() && config.base_url.is_none() && directory.join("registry.toml").is_file() {
+                ui.warning(&format!(
+                    "`base-url` is not set in registry.toml: icons and pages are linked below {DEFAULT_BASE_URL}, which is \
+                     the public registry's"
+                ));
             }
-            ui.result(&report(Err(failure.document())).document())?;
-            ui.failure(&failure);
-            return Ok(failure.exit);
+            job.write(checked, built)
         }
-    };
-    for notice in build_notices(&built, &registry, place) {
-        match notice {
-            BuildNotice::Incomplete(text) if args.strict => ui.error(&text),
-            BuildNotice::Incomplete(text) | BuildNotice::Warning(text) => ui.warning(&text),
-            BuildNotice::Note(text) => ui.note(&text),
+        Err(error) => {
+            job.show_errors(checked);
+            job.failed(checked, error)
         }
-    }
-    if base_url.is_none() && config.base_url.is_none() && directory.join("registry.toml").is_file() {
-        ui.warning(&format!(
-            "`base-url` is not set in registry.toml: icons and pages are linked below {DEFAULT_BASE_URL}, which is the public \
-             registry's"
-        ));
-    }
-    let (differences, changed) = if args.check {
-        (built.tree.differences(&args.out)?, None)
-    } else {
-        (Vec::new(), Some(built.tree.write(&args.out, &registry.root)?))
-    };
-    let report = BuildReport { differences: &differences, changed, ..report(Ok(&built)) };
-    ui.result(&if is_json { report.document() } else { report.human() })?;
-    let is_refused = !differences.is_empty() || (args.strict && !built.is_complete());
+    });
     // The process is about to exit: freeing a large registry would take a tenth of the run time.
-    std::mem::forget(built);
     std::mem::forget(registry);
-    Ok(if is_refused { Exit::Findings } else { Exit::Success })
+    exit
+}
+
+/// What the result of a build depends on.
+struct Job<'a> {
+    args: &'a Args,
+    ui: &'a Ui,
+    registry: &'a Registry,
+    place: Option<&'a str>,
+    started: Instant,
+}
+
+impl Job<'_> {
+    /// Writes the tree, or compares it with the output directory, and prints the result.
+    fn write(&self, checked: &Checked, built: &Built<'_>) -> Result<Exit, Failure> {
+        let out = &self.args.out;
+        let (differences, changed) = if self.args.check {
+            (built.tree.differences(out)?, None)
+        } else {
+            (Vec::new(), Some(built.tree.write(out, &self.registry.root)?))
+        };
+        let report = BuildReport { differences: &differences, changed, ..self.report(checked, Ok(built)) };
+        self.ui.result(&if self.args.format.is_json() { report.document() } else { report.human() })?;
+        let is_refused = !differences.is_empty() || (self.args.strict && !built.is_complete());
+        Ok(if is_refused { Exit::Findings } else { Exit::Success })
+    }
+
+    fn failed(&self, checked: &Checked, error: Error) -> Result<Exit, Failure> {
+        let is_of_tree = matches!(error, Error::Tree(_));
+        // If a previous tree was named, it has none of these agents either, so that naming one is no remedy.
+        let has_no_form = self.place.is_some() && matches!(error, Error::Tree(BuildError::Findings { .. }));
+        let failure = Failure::from(error);
+        let failure = if has_no_form { failure.help(remedy::ERRORS) } else { failure };
+        if !(self.args.format.is_json() && is_of_tree) {
+            return Err(failure);
+        }
+        self.ui.result(&self.report(checked, Err(failure.document())).document())?;
+        self.ui.failure(&failure);
+        Ok(failure.exit)
+    }
+
+    fn report<'a>(&'a self, checked: &'a Checked, built: Result<&'a Built<'a>, documents::Error>) -> BuildReport<'a> {
+        BuildReport {
+            out: &self.args.out,
+            is_check: self.args.check,
+            checked,
+            built,
+            differences: &[],
+            changed: None,
+            previous: self.place,
+            duration: self.started.elapsed(),
+        }
+    }
+
+    fn show_errors(&self, checked: &Checked) {
+        if !self.args.format.is_json()
+            && let Some(errors) = build_errors(self.registry, checked, self.ui.look_of_notes())
+        {
+            self.ui.show(&errors);
+        }
+    }
+
+    fn notices(&self, built: &Built<'_>) {
+        for notice in build_notices(built, self.registry, self.place) {
+            match notice {
+                BuildNotice::Incomplete(text) if self.args.strict => self.ui.error(&text),
+                BuildNotice::Incomplete(text) | BuildNotice::Warning(text) => self.ui.warning(&text),
+                BuildNotice::Note(text) => self.ui.note(&text),
+            }
+        }
+    }
 }
 
 /// The tree that `--previous` names; without a value, the base URL that the tree will be published at.

@@ -17,6 +17,7 @@ impl From<build::Error> for Failure {
             Error::Tree(error) => error.into(),
             Error::Previous(error) => error.into(),
             Error::Site(error) => error.into(),
+            Error::Render(error) => Self::unable(error).help(remedy::SITE),
             Error::History { .. } => Self::unable(error).help(remedy::HISTORY),
             error => Self::unable(error).help(remedy::SITE),
         }
@@ -51,7 +52,7 @@ impl From<BuildError> for Failure {
             BuildError::Findings { .. } | BuildError::NoPrevious { .. } => Self::findings(error),
             BuildError::Empty(_) | BuildError::Withdrawn(_) | BuildError::View { .. } => Self::usage(error),
             BuildError::Schema { .. } => Self::usage(error).code(Code::InvalidConfiguration),
-            BuildError::Previous(_) => Self::unable(error),
+            BuildError::Previous(_) | BuildError::Render(_) => Self::unable(error),
         };
         failure.help(help)
     }
@@ -74,7 +75,7 @@ impl From<TreeError> for Failure {
     fn from(error: TreeError) -> Self {
         let help = remedy::of_tree(&error);
         let failure = match error {
-            TreeError::Path(_) => Self::unable(error),
+            TreeError::Path(_) | TreeError::Render(_) => Self::unable(error),
             _ => Self::usage(error),
         };
         failure.help(help)

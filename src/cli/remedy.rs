@@ -25,6 +25,9 @@ pub(super) const HISTORY: &str = "name another tree with --previous, or a histor
 /// If pages cannot be rendered. No valid index should cause this.
 pub(super) const SITE: &str = "leave the site out with --no-site, and report this as a bug of acp-registry";
 
+/// If a view cannot be rendered again, which no registry should cause.
+pub(super) const BUG: &str = "report this as a bug of acp-registry";
+
 /// If a capability snapshot cannot be read.
 pub(super) const SNAPSHOT: &str = "name a file that `acp-registry verify --out` has written";
 
@@ -88,6 +91,7 @@ pub(super) fn of_build(error: &BuildError) -> String {
         BuildError::Withdrawn(_) => {
             "add an agent with `acp-registry new`, or remove an entry below `[withdrawn]` in registry.toml"
         }
+        BuildError::Render(_) => BUG,
         BuildError::View { .. } | BuildError::Schema { .. } => return report::remedy(&error.remedy()),
         BuildError::Previous(error) => {
             return error.remedy.as_ref().map_or_else(|| PREVIOUS.to_owned(), report::remedy);
@@ -100,6 +104,7 @@ pub(super) fn of_build(error: &BuildError) -> String {
 pub(super) fn of_tree(error: &TreeError) -> String {
     let known = match error {
         TreeError::Path(error) => return of_path(error, "make the directory writable", "directory", "--out"),
+        TreeError::Render(_) => BUG,
         TreeError::Foreign(..) => "name another directory with --out, or empty this one",
         TreeError::NoName(_) | TreeError::InRegistry(_) | TreeError::HoldsRegistry(_) => {
             "name another directory with --out, such as `dist`"

@@ -1,6 +1,5 @@
 //! `acp-registry serve`
 
-use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
@@ -8,7 +7,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-use acp_registry::build::{Build, Error, Request, Site, build};
+use acp_registry::build::{Error, Request, Site, build};
 use acp_registry::check::Options as CheckOptions;
 use acp_registry::registry::{DEFAULT_BASE_URL, Registry};
 use acp_registry::report::{build_errors, plural};
@@ -119,18 +118,17 @@ fn update(
     };
     let request =
         Request { registry: &registry, check: &check, base_url: Some(base_url), earlier: None, site: Some(site) };
-    let Build { checked, result } = build(&request);
-    if let Some(errors) = build_errors(&registry, &checked, ui.look_of_notes()) {
-        ui.show(&errors);
-    }
-    let built = result.map_err(|error| {
-        // The preview has no previous tree that agents with errors could be kept from.
-        let Error::Tree(BuildError::Findings { agents }) = &error else { return Failure::from(error) };
-        let place = if agents.is_empty() { "the registry".to_owned() } else { tree::brief_list(agents) };
-        Failure::findings(format!("errors in {place}")).help(remedy::ERRORS)
-    })?;
-    let files: BTreeMap<String, Vec<u8>> =
-        built.tree.files().map(|(name, bytes)| (name.to_owned(), bytes.to_vec())).collect();
-    preview.replace(files);
-    Ok(built.with(tree::Outcome::is_in_tree).count())
+    build(&request, |checked, result| {
+        if let Some(errors) = build_errors(&registry, checked, ui.look_of_notes()) {
+            ui.show(&errors);
+        }
+        let built = result.map_err(|error| {
+            // The preview has no previous tree that agents with errors could be kept from.
+            let Error::Tree(BuildError::Findings { agents }) = &error else { return Failure::from(error) };
+            let place = if agents.is_empty() { "the registry".to_owned() } else { tree::brief_list(agents) };
+            Failure::findings(format!("errors in {place}")).help(remedy::ERRORS)
+        })?;
+        preview.replace(built.tree.contents().map_err(Error::from)?);
+        Ok(built.with(tree::Outcome::is_in_tree).count())
+    })
 }

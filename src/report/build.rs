@@ -68,7 +68,7 @@ impl BuildReport<'_> {
         };
         let built = self.built.as_ref().ok();
         let agents = built.map_or(0, |built| built.with(Outcome::is_in_tree).count());
-        let files = built.map_or(0, |built| built.tree.files().count());
+        let files = built.map_or(0, |built| built.tree.files().len());
         let changed = self.changed.filter(|changed| *changed < files);
         let changed = changed.map_or_else(String::new, |changed| format!(", {changed} of them new or changed"));
         let warnings = match self.checked.count(Level::Warning) {
@@ -86,7 +86,7 @@ impl BuildReport<'_> {
         let ids = |is: fn(Outcome) -> bool| built.iter().flat_map(|built| built.with(is)).collect::<Vec<&str>>();
         let (kept, left_out) = (ids(is_kept), ids(is_left_out));
         let agents = built.iter().flat_map(|built| &built.agents);
-        let files = built.iter().flat_map(|built| built.tree.files());
+        let files = built.map(|built| built.tree.files()).unwrap_or_default().into_iter();
         let missing = built.iter().flat_map(|built| &built.missing);
         let differences = self.differences.iter().map(name_of);
         let findings: Vec<Cow<'_, Finding>> =
@@ -98,7 +98,7 @@ impl BuildReport<'_> {
             findings: findings.iter().map(|finding| Found::of(finding)).collect(),
             agents: agents.map(|agent| Agent { id: &agent.id, status: agent.outcome.as_str() }).collect(),
             kept_icons: built.map_or(&[], |built| &built.kept_icons),
-            files: files.map(|(name, bytes)| File { name, size: bytes.len() }).collect(),
+            files: files.map(|(name, size)| File { name, size }).collect(),
             missing: missing.map(|(id, file)| Missing { id, file }).collect(),
             differences: differences.map(|(kind, file)| Different { kind, file }).collect(),
             summary: Summary {

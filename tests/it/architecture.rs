@@ -115,7 +115,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
         "site",
         &[
             "check", "config", "digest", "examination", "history", "index", "json", "manifest", "registry", "settings",
-            "text", "timestamp", "verify",
+            "text", "timestamp", "tree", "verify",
         ],
     ),
     ("publish", "server", &["site"]),

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use acp_registry::config::{PreviewSetting, SiteConfig};
 use acp_registry::history::History;
-use acp_registry::site::{Options, render};
+use acp_registry::site::{Known, Options, render};
 use acp_registry::verify::Snapshot;
 use html5gum::{Token, Tokenizer};
 use serde_json::{Value, json};
@@ -40,11 +40,11 @@ pub(crate) fn site_with(agents: &[Value], capabilities: &Value, history: &Value,
         base_url: BASE,
         registry_url: None,
         config,
-        capabilities: &capabilities,
+        known: &Known::of(&capabilities),
         history: &history,
         icon: &|id| (id != "no-icon").then_some(ICON.as_bytes()),
     };
-    render(&options).unwrap()
+    render(options).unwrap()
 }
 
 /// A history in which every agent was added one day and updated the next, and another one was removed.

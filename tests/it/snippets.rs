@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use acp_registry::config::SiteConfig;
 use acp_registry::history::History;
 use acp_registry::settings::{elisp, lua, shell};
-use acp_registry::site::{Options, render};
+use acp_registry::site::{Known, Options, render};
 use acp_registry::verify::Snapshot;
 use serde_json::{Value, json};
 
@@ -150,10 +150,10 @@ fn snippets(agent: &Value) -> Vec<(String, String)> {
         history: &history,
         index: index.as_bytes(),
         base_url: "https://example.com",
-        capabilities: &Snapshot::default(),
+        known: &Known::of(&Snapshot::default()),
         icon: &|_| None,
     };
-    let page = String::from_utf8(render(&options).unwrap()["agents/x/index.html"].clone()).unwrap();
+    let page = String::from_utf8(render(options).unwrap()["agents/x/index.html"].clone()).unwrap();
     let unescape = |text: &str| {
         let text = text.replace("&#60;", "<").replace("&#62;", ">").replace("&#34;", "\"").replace("&#39;", "'");
         text.replace("&#38;", "&")

@@ -34,7 +34,7 @@ pub fn check(manifest: &str, icon: Option<&str>) {
     }
     let options = tree::Options { base_url: None, check: &options, previous: None };
     if let Ok(built) = tree::build(&registry, &checked, &options) {
-        let (_, bytes) = built.tree.files().find(|(name, _)| *name == "registry.json").expect("an index");
+        let bytes = built.tree.file("registry.json").expect("an index");
         assert!(bytes.is_ascii() && Manifest::parse(String::from_utf8_lossy(bytes).into_owned()).is_ok());
     }
 }

@@ -11,12 +11,12 @@ use serde_json::{Map, Number, Value};
 use super::{Agent, Places};
 use crate::source::Span;
 
-/// One `agent.json`: its text, its JSON value, its typed model, and the positions of its values in the text.
+/// One `agent.json`: its text, its typed model, and the positions of its values in the text.
 #[derive(Debug)]
 pub struct Manifest {
     text: String,
-    value: Value,
     agent: Agent,
+    is_object: bool,
     has_duplicate_keys: bool,
     places: OnceLock<Places>,
 }
@@ -45,14 +45,11 @@ impl Manifest {
     /// lone surrogate or a number that cannot be represented.
     pub fn parse(text: String) -> Result<Self, SyntaxError> {
         let duplicate = Cell::new(false);
-        let mut deserializer = serde_json::Deserializer::from_str(&text);
-        let parsed = Strict { duplicate: &duplicate }.deserialize(&mut deserializer);
-        let value = match parsed.and_then(|value| deserializer.end().map(|()| value)) {
-            Ok(value) => value,
+        let (agent, is_object) = match strict(&text, &duplicate) {
+            Ok(value) => (Agent::from_json(&value), value.is_object()),
             Err(error) => return Err(describe(text, &error)),
         };
-        let agent = Agent::from_json(&value);
-        Ok(Self { value, agent, has_duplicate_keys: duplicate.get(), places: OnceLock::new(), text })
+        Ok(Self { agent, is_object, has_duplicate_keys: duplicate.get(), places: OnceLock::new(), text })
     }
 
     /// The text of the file.
@@ -62,15 +59,24 @@ impl Manifest {
     }
 
     /// The JSON value. For a repeated key, it contains the last value.
+    ///
+    /// Parsed on each call, because a value takes several times the memory of its text, and a registry has many
+    /// manifests.
     #[must_use]
-    pub fn value(&self) -> &Value {
-        &self.value
+    pub fn value(&self) -> Value {
+        strict(&self.text, &Cell::new(false)).unwrap_or_default()
     }
 
     /// The typed model.
     #[must_use]
     pub fn agent(&self) -> &Agent {
         &self.agent
+    }
+
+    /// Whether the document is a JSON object.
+    #[must_use]
+    pub fn is_object(&self) -> bool {
+        self.is_object
     }
 
     /// Whether any object of the document has a repeated key.
@@ -89,6 +95,14 @@ impl Manifest {
     pub fn span(&self, pointer: &str) -> Option<Span> {
         self.places().value(pointer).map(|range| Span::of(&self.text, range))
     }
+}
+
+/// Parses a text, and notes in `duplicate` whether an object has a repeated key.
+fn strict(text: &str, duplicate: &Cell<bool>) -> Result<Value, serde_json::Error> {
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let value = Strict { duplicate }.deserialize(&mut deserializer)?;
+    deserializer.end()?;
+    Ok(value)
 }
 
 /// Builds a [`Value`] and records repeated keys, which `serde_json` would silently drop.
@@ -267,7 +281,7 @@ mod tests {
             let theirs = serde_json::from_str::<Value>(&text);
             prop_assert_eq!(ours.is_ok(), theirs.is_ok());
             if let (Ok(ours), Ok(theirs)) = (&ours, &theirs) {
-                prop_assert_eq!(ours.value(), theirs);
+                prop_assert_eq!(&ours.value(), theirs);
             }
         }
 

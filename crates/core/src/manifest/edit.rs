@@ -27,7 +27,8 @@ impl Manifest {
     /// Returns `None` if there is no such object, or if it is empty.
     #[must_use]
     pub fn insert_into(&self, object: &str, key: &str, value: &str) -> Option<Edit> {
-        let last = self.value().pointer(object)?.as_object()?.keys().next_back()?;
+        let document = self.value();
+        let last = document.pointer(object)?.as_object()?.keys().next_back()?;
         self.insert_behind(&format!("{object}/{}", escape_segment(last)), key, value)
     }
 

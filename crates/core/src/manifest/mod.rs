@@ -1,6 +1,6 @@
 //! LOAD: parses one `agent.json` into a typed value that knows the positions of its members.
 //!
-//! * [`Manifest`]: text, JSON value, typed model and positions of one file
+//! * [`Manifest`]: text, typed model and positions of one file
 //! * [`Agent`] and its parts: the typed model
 //! * [`AgentId`]: valid ids of agents
 //! * [`Version`]: version numbers as registries use them

@@ -28,7 +28,8 @@ pub struct Hold {
 
 impl Quarantine {
     pub(super) fn of(document: Manifest) -> Self {
-        let members = document.value().as_object().into_iter().flatten();
+        let value = document.value();
+        let members = value.as_object().into_iter().flatten();
         let holds = members.map(|(id, value)| (id.clone(), Hold::of(value))).collect();
         Self { document, holds }
     }

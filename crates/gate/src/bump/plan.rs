@@ -188,13 +188,15 @@ impl Bumper<'_> {
 impl Update {
     /// Sets, adds or removes a value.
     fn set(&mut self, manifest: &Manifest, pointer: &str, to: Option<&str>) -> Result<(), Error> {
-        let from = manifest.value().pointer(pointer).and_then(serde_json::Value::as_str);
+        let manifest_value = manifest.value();
+        let current = manifest_value.pointer(pointer);
+        let from = current.and_then(serde_json::Value::as_str);
         if from == to {
             return Ok(());
         }
         let edit = match (to, pointer.rsplit_once('/')) {
             (Some(text), _) if from.is_some() => manifest.replace_text(pointer, text),
-            (Some(text), Some((object, key))) if manifest.value().pointer(pointer).is_none() => {
+            (Some(text), Some((object, key))) if current.is_none() => {
                 manifest.insert_into(object, key, text)
             }
             (Some(_), _) => None,

@@ -1,5 +1,9 @@
 //! The definition of a rule.
 
+use std::cell::OnceCell;
+
+use serde_json::Value;
+
 use super::icon::{Icon, IconFile};
 use super::reporter::Reporter;
 use super::run::Options;
@@ -116,9 +120,20 @@ pub(super) struct Subject<'a> {
     pub(super) manifest: &'a Manifest,
     /// The options of the check.
     pub(super) options: &'a Options<'a>,
+    /// The manifest as a JSON value, once a rule has asked for it.
+    value: OnceCell<Value>,
 }
 
-impl Subject<'_> {
+impl<'a> Subject<'a> {
+    pub(super) fn new(folder: &'a str, manifest: &'a Manifest, options: &'a Options<'a>) -> Self {
+        Self { folder, manifest, options, value: OnceCell::new() }
+    }
+
+    /// The manifest as a JSON value.
+    pub(super) fn value(&self) -> &Value {
+        self.value.get_or_init(|| self.manifest.value())
+    }
+
     /// The manifest as a typed value.
     pub(super) fn agent(&self) -> &Agent {
         self.manifest.agent()

@@ -152,19 +152,18 @@ fn check_entry(entry: &Entry, rules: &[&'static Rule], options: &Options<'_>) ->
     let parsed = entry.icon.present().map(|text| Icon::parse(text));
     let icon_file = IconFile { loaded: &entry.icon, parsed: parsed.as_ref() };
     let about = |file, text| About { agent: Some(&entry.id), file, text, manifest: None };
+    let subject = manifest.map(|manifest| Subject::new(&entry.id, manifest, options));
     let about_manifest = About { manifest, ..about("agent.json", text_of(&entry.manifest, Manifest::text)) };
     let about_icon = about("icon.svg", icon_text);
     for rule in rules {
         let about = if matches!(rule.check, Check::IconFile(_) | Check::Icon(_)) { about_icon } else { about_manifest };
         let mut reporter = Reporter::new(rule, options.levels, about, &mut findings);
-        match (&rule.check, manifest, &parsed) {
+        match (&rule.check, &subject, &parsed) {
             (Check::ManifestFile(look), ..) => look(&entry.manifest, &mut reporter),
-            (Check::Manifest(look), Some(manifest), _) => {
-                look(&Subject { folder: &entry.id, manifest, options }, &mut reporter);
-            }
-            (Check::Online(look), Some(manifest), _) => {
+            (Check::Manifest(look), Some(subject), _) => look(subject, &mut reporter),
+            (Check::Online(look), Some(subject), _) => {
                 if let Some(survey) = options.survey {
-                    look(&Subject { folder: &entry.id, manifest, options }, survey, &mut reporter);
+                    look(subject, survey, &mut reporter);
                 }
             }
             (Check::IconFile(look), ..) => look(&icon_file, &mut reporter),

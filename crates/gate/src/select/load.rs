@@ -65,7 +65,7 @@ pub fn quarantine_problem(registry: &Registry) -> Option<String> {
     };
     let problem = match &registry.quarantine {
         Loaded::Missing => return None,
-        Loaded::Present(quarantine) if quarantine.document.value().is_object() => return None,
+        Loaded::Present(quarantine) if quarantine.document.is_object() => return None,
         Loaded::Present(quarantine) => at(quarantine.document.text(), 0..0, "not a JSON object"),
         Loaded::Unreadable(error) => format!(": {error}"),
         Loaded::NotUtf8 { text, offset } => at(text, *offset..*offset, "not UTF-8"),

@@ -2,7 +2,7 @@
 
 use super::knowledge::KnowledgeError;
 use crate::site::SiteError;
-use crate::tree::{BuildError, PublishedError};
+use crate::tree::{BuildError, PublishedError, RenderError};
 use acp_registry_client::index::FormError;
 use acp_registry_core::remedy::Remedy;
 
@@ -30,9 +30,12 @@ pub enum Error {
     /// The new index cannot be compared with the earlier one.
     #[error("the new registry.json {0}")]
     Index(FormError),
-    /// The site cannot be rendered.
+    /// The site cannot be read from the index.
     #[error(transparent)]
     Site(#[from] SiteError),
+    /// A page of the site cannot be rendered.
+    #[error(transparent)]
+    Render(#[from] RenderError),
 }
 
 impl Error {
@@ -44,7 +47,7 @@ impl Error {
             Self::Tree(error) => error.remedy(),
             Self::Previous(error) => error.remedy(),
             Self::History { .. } => "use another published tree, or a history in a file".into(),
-            Self::Index(_) | Self::Site(_) => "leave the site out, and report this as a bug of acp-registry".into(),
+            Self::Index(_) | Self::Site(_) | Self::Render(_) => "leave the site out, and report this as a bug of acp-registry".into(),
         }
     }
 }

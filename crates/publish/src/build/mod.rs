@@ -1,6 +1,6 @@
 //! BUILD: a registry to its published tree, with the catalog site and the history.
 //!
-//! * [`build()`]: builds in memory what a [`Request`] asks for; [`Tree::write`] writes the result to disk
+//! * [`build()`]: builds what a [`Request`] asks for; [`Tree::write`] writes the result to disk
 //! * [`Place`]: the location of an earlier tree, a directory or a URL
 //!
 //! [`Tree::write`]: crate::tree::Tree::write
@@ -19,8 +19,8 @@ pub use knowledge::{KnowledgeError, Part};
 pub use place::{Place, PlaceError};
 
 use self::knowledge::Knowledge;
-use crate::site;
-use crate::tree::{self, Built, Published, Tree};
+use crate::site::{self, Catalog, Known};
+use crate::tree::{self, Built, INDEX, Published, Tree};
 use acp_registry_core::timestamp::Timestamp;
 
 /// What to build, and how.
@@ -63,63 +63,65 @@ pub struct Site<'a> {
     pub published: Option<&'a str>,
 }
 
-/// The result of [`build()`].
-pub struct Build<'a> {
-    /// The findings of the check.
-    pub checked: Checked,
-    /// The tree with the outcome of each agent, or why there is no tree.
-    pub result: Result<Built<'a>, Error>,
-}
-
-/// Checks a registry and builds its tree in memory. The same request and files give the same bytes.
-#[must_use]
-pub fn build<'a>(request: &Request<'a>) -> Build<'a> {
+/// Checks a registry, builds its tree, and passes the findings with the tree, or why there is none, to `then`. The same
+/// request and files give the same bytes.
+///
+/// The tree ends with the call, because it renders the pages of large registries when they are needed.
+pub fn build<T>(request: &Request<'_>, then: impl FnOnce(&Checked, Result<&Built<'_>, Error>) -> T) -> T {
     let (checked, knowledge) = rayon::join(
         || check(request.registry, request.check, &Selection::All),
         || request.site.as_ref().map(Knowledge::read).transpose(),
     );
-    let result = knowledge.map_err(Error::from).and_then(|knowledge| with_knowledge(request, &checked, knowledge));
-    Build { checked, result }
-}
-
-fn with_knowledge<'a>(
-    request: &Request<'a>,
-    checked: &Checked,
-    knowledge: Option<Knowledge>,
-) -> Result<Built<'a>, Error> {
-    let previous = request.earlier.map(|earlier| earlier.tree);
-    let options = tree::Options { base_url: request.base_url, check: request.check, previous };
-    let mut built = tree::build(request.registry, checked, &options)?;
-    if let (Some(site), Some(mut knowledge)) = (&request.site, knowledge) {
-        if let Some(earlier) = &request.earlier {
-            knowledge.continue_history(earlier, built.tree.file("registry.json").unwrap_or(b"{}"))?;
-        }
-        built.tree = with_site(built.tree, request, site, &knowledge)?;
-    }
-    Ok(built)
-}
-
-/// Adds the site for the agents of the main index to the tree.
-fn with_site<'a>(
-    tree: Tree<'a>,
-    request: &Request<'_>,
-    site: &Site<'_>,
-    knowledge: &Knowledge,
-) -> Result<Tree<'a>, Error> {
+    let (base, knowledge) = match without_site(request, &checked, knowledge) {
+        Ok(base) => base,
+        Err(error) => return then(&checked, Err(error)),
+    };
+    let (Some(site), Some(knowledge)) = (&request.site, &knowledge) else { return then(&checked, Ok(&base)) };
+    let known = Known::of(&knowledge.capabilities);
     let config = request.check.config;
     let base_url = request.base_url.or(config.base_url.as_deref()).unwrap_or(DEFAULT_BASE_URL).trim_end_matches('/');
     let published = site.published.unwrap_or(base_url).trim_end_matches('/');
-    let registry_url = (published != DEFAULT_BASE_URL).then(|| format!("{published}/registry.json"));
-    let files = site::render(&site::Options {
-        index: tree.file("registry.json").unwrap_or(b"{}"),
+    let registry_url = (published != DEFAULT_BASE_URL).then(|| format!("{published}/{INDEX}"));
+    let options = site::Options {
+        index: base.tree.file(INDEX).unwrap_or(b"{}"),
         base_url,
         registry_url: registry_url.as_deref(),
         config: &config.site,
-        capabilities: &knowledge.capabilities,
+        known: &known,
         history: &knowledge.history,
-        icon: &|id| tree.file(&format!("{id}.svg")),
-    })?;
-    Ok(tree.with(files))
+        icon: &|id| base.tree.file(&format!("{id}.svg")),
+    };
+    let catalog = match Catalog::new(options) {
+        Ok(catalog) => catalog,
+        Err(error) => return then(&checked, Err(error.into())),
+    };
+    match with_site(&base.tree, &catalog) {
+        Ok(tree) => then(&checked, Ok(&base.with_tree(tree))),
+        Err(error) => then(&checked, Err(error)),
+    }
+}
+
+/// Builds the tree without the site, and completes the history.
+fn without_site<'a>(
+    request: &Request<'a>,
+    checked: &Checked,
+    knowledge: Result<Option<Knowledge>, KnowledgeError>,
+) -> Result<(Built<'a>, Option<Knowledge>), Error> {
+    let mut knowledge = knowledge?;
+    let previous = request.earlier.map(|earlier| earlier.tree);
+    let options = tree::Options { base_url: request.base_url, check: request.check, previous };
+    let built = tree::build(request.registry, checked, &options)?;
+    if let (Some(earlier), Some(knowledge)) = (&request.earlier, &mut knowledge) {
+        knowledge.continue_history(earlier, built.tree.file(INDEX).unwrap_or(b"{}"))?;
+    }
+    Ok((built, knowledge))
+}
+
+/// The tree with the files of the catalog.
+fn with_site<'a>(tree: &'a Tree<'_>, catalog: &'a Catalog<'_>) -> Result<Tree<'a>, Error> {
+    let tree = tree.borrowed().with(catalog.parts())?;
+    let last = catalog.last(tree.files().into_iter().map(|(name, _)| name))?;
+    Ok(tree.with(vec![Box::new(move || Ok(last.clone()))])?)
 }
 
 #[cfg(test)]
@@ -159,9 +161,11 @@ mod tests {
             earlier: earlier.as_ref().map(|tree| Earlier { tree, now }),
             site: Some(Site { directory: &directory, capabilities: None, history: None, published: None }),
         };
-        let built = build(&request).result?;
-        built.tree.write(&folder.join(out), &registry.root).unwrap();
-        Ok(built.tree.files().map(|(name, _)| name.to_owned()).collect())
+        build(&request, |_, built| {
+            let tree = &built?.tree;
+            tree.write(&folder.join(out), &registry.root).unwrap();
+            Ok(tree.files().into_iter().map(|(name, _)| name.to_owned()).collect())
+        })
     }
 
     #[test]

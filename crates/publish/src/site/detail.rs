@@ -14,7 +14,7 @@ use super::pages::{Frame, Site};
 use super::text::{json_in_html, link, short, shown};
 use super::trust::Trust;
 use super::{File, SiteError, badge, markdown, page};
-use acp_registry_core::manifest::BinaryTarget;
+use acp_registry_core::manifest::{BinaryTarget, Distribution};
 use acp_registry_core::timestamp::Timestamp;
 use acp_registry_gate::config::AgentFile;
 
@@ -87,7 +87,10 @@ pub(super) fn files(site: &Site, listing: &Listing<'_>) -> Result<Vec<File>, Sit
     let path = format!("agents/{}/", listing.id);
     let description = if listing.summary.is_empty() { &listing.name } else { &listing.summary };
     let auth = listing.answer.into_iter().flat_map(|answer| &answer.auth_methods).take(20);
-    let (facts, setups) = (facts(listing), setups(listing, site.registry_url.as_deref()));
+    let agent = listing.agent();
+    let distribution = &agent.distribution;
+    let facts = facts(listing, distribution);
+    let setups = setups(listing, distribution, site.registry_url.as_deref());
     let wanted = &site.config.agent_files;
     let address = format!("{}/agents/{}/", site.base_url, listing.id);
     let detail = Detail {
@@ -95,12 +98,12 @@ pub(super) fn files(site: &Site, listing: &Listing<'_>) -> Result<Vec<File>, Sit
             .with_agent(&listing.id, &listing.name),
         a: listing,
         facts: &facts,
-        json_ld: json_in_html(&json_ld(&address, listing)),
-        preview: listing.agent.preview.as_ref().map(|preview| shown(&preview.version, 40)),
+        json_ld: json_in_html(&json_ld(&address, listing, distribution)),
+        preview: agent.preview.as_ref().map(|preview| shown(&preview.version, 40)),
         setups: &setups,
-        targets: listing.agent.distribution.binary.iter().take(20).map(target).collect(),
+        targets: distribution.binary.iter().take(20).map(target).collect(),
         auth: auth.map(|(name, kind)| (shown(name, 80), shown(kind, 40))).collect(),
-        trust: Trust::of(listing),
+        trust: Trust::of(listing, distribution),
         groups: groups(listing),
         website: listing.website.as_deref().map(short),
         source: listing.repository.as_deref().map(short),
@@ -111,10 +114,10 @@ pub(super) fn files(site: &Site, listing: &Listing<'_>) -> Result<Vec<File>, Sit
     };
     let mut files = vec![page(&path, &detail)?];
     if wanted.contains(&AgentFile::Json) {
-        files.push((format!("{path}agent.json"), acp_registry_core::json::to_string(listing.entry).into_bytes()));
+        files.push((format!("{path}agent.json"), acp_registry_core::json::to_string(&listing.entry()).into_bytes()));
     }
     if wanted.contains(&AgentFile::Markdown) {
-        let text = markdown::page(&site.base_url, listing, &setups, &facts);
+        let text = markdown::page(&site.base_url, listing, distribution, &setups, &facts);
         files.push((format!("{path}index.md"), text.into_bytes()));
     }
     if wanted.contains(&AgentFile::Feed) {
@@ -132,7 +135,7 @@ fn groups(listing: &Listing<'_>) -> Vec<(&'static str, Vec<(&'static str, State)
     groups.iter().map(|group| (group.title, states(group))).collect()
 }
 
-fn facts(listing: &Listing<'_>) -> Facts {
+fn facts(listing: &Listing<'_>, distribution: &Distribution) -> Facts {
     let version = listing.answer.and_then(|answer| answer.version.as_deref()).map(|text| shown(text, 40));
     let (added, updated) = (listing.added(), listing.updated());
     Facts {
@@ -143,9 +146,7 @@ fn facts(listing: &Listing<'_>) -> Facts {
         unanswered: listing.why_unanswered(),
         session: listing.answer.map(|answer| Opening::of(answer).words()),
         sign_in: sign_in(listing),
-        packages: listing
-            .agent
-            .distribution
+        packages: distribution
             .packages()
             .map(|(kind, package)| (kind.as_str(), shown(&package.package, 200)))
             .collect(),
@@ -187,7 +188,7 @@ pub(super) fn target(target: &BinaryTarget) -> Target {
 }
 
 /// Metadata for search engines as JSON-LD, taken from the manifest only.
-fn json_ld(address: &str, listing: &Listing<'_>) -> Value {
+fn json_ld(address: &str, listing: &Listing<'_>, distribution: &Distribution) -> Value {
     let mut object = Map::new();
     let mut set = |key: &str, value: Value| drop(object.insert(key.to_owned(), value));
     set("@context", json!("https://schema.org"));
@@ -208,7 +209,7 @@ fn json_ld(address: &str, listing: &Listing<'_>) -> Value {
     if !listing.authors.is_empty() {
         set("author", listing.authors.iter().map(|name| json!({ "@type": "Thing", "name": name })).collect());
     }
-    if !listing.agent.distribution.binary.is_empty() {
+    if !distribution.binary.is_empty() {
         set("operatingSystem", json!(listing.labels("os")));
     }
     Value::Object(object)

@@ -56,14 +56,14 @@ pub(super) fn pages(site: &Site, listings: &[Listing<'_>]) -> Result<Vec<File>, 
             })
             .collect()
     };
-    let example = listings.iter().find(|listing| listing.agent.distribution.npx.is_some()).or(listings.first());
+    let example = listings.iter().find(|listing| listing.agent().distribution.npx.is_some()).or(listings.first());
     let description = "How to set up agents that speak the Agent Client Protocol in editors and other clients.";
     let f = Frame::new(site, "editors/", "Editors – ACP agents", description);
     let mut files = vec![page("editors/", &Editors { f, clients: &CLIENTS })?];
     for (at, client) in CLIENTS.iter().enumerate() {
         let path = format!("editors/{}/", client.id);
         let description = format!("How to set up agents in {}, and the list of agents.", client.about);
-        let setup = |listing: &Listing<'_>| setups(listing, site.registry_url.as_deref()).into_iter().nth(at);
+        let setup = |listing: &Listing<'_>| setups(listing, &listing.agent().distribution, site.registry_url.as_deref()).into_iter().nth(at);
         let editor = Editor {
             f: Frame::new(site, &path, &format!("{} – ACP agents", client.title), &description),
             client,

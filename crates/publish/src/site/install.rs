@@ -2,6 +2,7 @@
 
 use super::listing::Listing;
 use acp_registry_client::settings::{CLIENTS, Client, Launch, SETTINGS_LIMIT, powershell, shell, zed_registry};
+use acp_registry_core::manifest::Distribution;
 
 /// Instructions for one client.
 pub(super) struct Setup {
@@ -49,10 +50,10 @@ fn snippet(title: &str, text: &str) -> Option<Snippet> {
 
 /// Returns the instructions for every client. `index` is the index address that `acp-registry` needs, if it is not
 /// the default.
-pub(super) fn setups(listing: &Listing<'_>, index: Option<&str>) -> Vec<Setup> {
+pub(super) fn setups(listing: &Listing<'_>, distribution: &Distribution, index: Option<&str>) -> Vec<Setup> {
     let flags: Vec<&str> = index.into_iter().flat_map(|index| ["--index", index]).collect();
     let run = Launch::of_run(&listing.id, &listing.name, &flags);
-    let direct = Launch::of_package(&listing.id, &listing.name, &listing.agent.distribution);
+    let direct = Launch::of_package(&listing.id, &listing.name, distribution);
     let setup = |client: &'static Client| {
         let mut ways: Vec<Way> = of_registry(client, listing, index.is_some()).into_iter().collect();
         ways.push(way(client, &run, RUN, Needs::Program));

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::facets::{self, COLUMNS, GROUPS};
 use super::text::{link, shown};
@@ -12,7 +13,7 @@ use acp_registry_client::settings::display_name;
 use acp_registry_core::manifest::{Agent, AgentId};
 use acp_registry_core::timestamp::Timestamp;
 use acp_registry_examine::examination::Level;
-use acp_registry_gate::verify::{Answer, Examined, Unanswered};
+use acp_registry_gate::verify::{Answer, Examined, Snapshot, Unanswered};
 
 /// Limits of the shown length of members, in Unicode scalar values, and of the number of authors.
 const LICENSE: usize = 80;
@@ -26,9 +27,17 @@ const CHIP: usize = 24;
 const SIGN_IN: usize = 30;
 
 /// What is known of agents by starting them, by id.
-pub(super) struct Known {
-    pub(super) answers: BTreeMap<String, Answer>,
-    pub(super) unanswered: BTreeMap<String, Unanswered>,
+pub struct Known {
+    answers: BTreeMap<String, Answer>,
+    unanswered: BTreeMap<String, Unanswered>,
+}
+
+impl Known {
+    /// What a capability snapshot says.
+    #[must_use]
+    pub fn of(snapshot: &Snapshot) -> Self {
+        Self { answers: snapshot.answers(), unanswered: snapshot.unanswered() }
+    }
 }
 
 /// An agent of the index.
@@ -53,20 +62,21 @@ pub(super) struct Listing<'a> {
     pub(super) unanswered: Option<&'a Unanswered>,
     /// The events of the agent, newest first.
     pub(super) events: Vec<&'a Event>,
-    pub(super) agent: Agent,
+    /// The version as the entry has it.
+    current: String,
     /// The agent's entry in the index.
-    pub(super) entry: &'a Value,
+    entry: &'a RawValue,
 }
 
 impl<'a> Listing<'a> {
     /// Reads an entry of the index; `None` if its id cannot be part of a URL.
     pub(super) fn new(
-        entry: &'a Value,
+        entry: &'a RawValue,
         known: &'a Known,
         history: &BTreeMap<&str, Vec<&'a Event>>,
         has_icon: &(impl Fn(&str) -> bool + ?Sized),
     ) -> Option<Self> {
-        let agent = Agent::from_json(entry);
+        let agent = Agent::from_json(&value(entry));
         if !AgentId::is_valid(&agent.id) {
             return None;
         }
@@ -91,9 +101,19 @@ impl<'a> Listing<'a> {
             answer,
             unanswered,
             events: history.get(agent.id.as_str()).cloned().unwrap_or_default(),
-            agent,
+            current: agent.version,
             entry,
         })
+    }
+
+    /// The agent's entry in the index. Parsed on each call, because an entry in memory takes several times its text.
+    pub(super) fn entry(&self) -> Value {
+        value(self.entry)
+    }
+
+    /// The agent as the index describes it. Parsed on each call.
+    pub(super) fn agent(&self) -> Agent {
+        Agent::from_json(&self.entry())
     }
 
     /// The last examination of the agent, if there was one.
@@ -104,7 +124,7 @@ impl<'a> Listing<'a> {
     /// Why the agent gave no answer, as a sentence; `None` if it answered, or was not tried.
     pub(super) fn why_unanswered(&self) -> Option<String> {
         let Unanswered { day, reason, version } = self.unanswered?;
-        let version = version.as_deref().filter(|version| *version != self.agent.version);
+        let version = version.as_deref().filter(|version| *version != self.current);
         let version = version.map(|version| format!("Version {}: ", shown(version, VERSION))).unwrap_or_default();
         let why = match reason.as_str() {
             "install_failed" => "the installation failed".to_owned(),
@@ -132,7 +152,7 @@ impl<'a> Listing<'a> {
     /// When the agent got its current version.
     pub(super) fn updated(&self) -> Option<Timestamp> {
         let last = self.events.first().filter(|event| event.kind != Kind::Withdrawn)?;
-        (last.version == self.agent.version).then_some(last.time)
+        (last.version == self.current).then_some(last.time)
     }
 
     /// The sort key: the lower-case name, then the id.
@@ -191,4 +211,9 @@ impl<'a> Listing<'a> {
             group.flat_map(|group| group.values.iter().filter(|value| self.bits[group.column] & value.bits != 0));
         values.map(|value| value.label).collect::<Vec<_>>().join(", ")
     }
+}
+
+/// Parses an entry, which is part of a text that was parsed before.
+fn value(entry: &RawValue) -> Value {
+    serde_json::from_str(entry.get()).unwrap_or_default()
 }

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::listing::Listing;
-use super::pages::{Frame, List, Part, Site};
+use super::pages::{Frame, List, Part, ShownGroup, ShownValue, Site};
 use super::text::agents_that_speak;
 use super::{File, SiteError, page};
 
@@ -17,19 +17,17 @@ pub(super) fn all(site: &Site, listings: &[Listing<'_>]) -> Result<Vec<File>, Si
 }
 
 /// Renders `/<group>/<value>/` and its further pages `/<group>/<value>/N/`.
-pub(super) fn by_facet(site: &Site, listings: &[Listing<'_>]) -> Result<Vec<File>, SiteError> {
-    let mut files = Vec::new();
-    for group in &site.groups {
-        for value in &group.values {
-            let has = |listing: &&Listing<'_>| listing.bits[group.column] & value.bits != 0;
-            let agents: Vec<&Listing<'_>> = listings.iter().filter(has).collect();
-            let heading = format!("{}: {}", group.title, value.label);
-            let query = format!("{}={}", group.key, value.slug);
-            let folder = format!("{}/{}", group.key, value.slug);
-            files.extend(pages(site, &agents, &folder, &heading, Some(&query))?);
-        }
-    }
-    Ok(files)
+pub(super) fn of_value(
+    site: &Site,
+    listings: &[Listing<'_>],
+    group: &ShownGroup,
+    value: &ShownValue,
+) -> Result<Vec<File>, SiteError> {
+    let has = |listing: &&Listing<'_>| listing.bits[group.column] & value.bits != 0;
+    let agents: Vec<&Listing<'_>> = listings.iter().filter(has).collect();
+    let heading = format!("{}: {}", group.title, value.label);
+    let query = format!("{}={}", group.key, value.slug);
+    pages(site, &agents, &format!("{}/{}", group.key, value.slug), &heading, Some(&query))
 }
 
 /// The first letter of a name; `#` for everything but the Latin letters without marks.

@@ -6,9 +6,16 @@ use super::examined::Tests;
 use super::install::{Needs, Setup};
 use super::listing::Listing;
 use super::text::{markdown as text, shown};
+use acp_registry_core::manifest::Distribution;
 
 /// Renders the page. Markup in manifests is escaped.
-pub(super) fn page(base_url: &str, listing: &Listing<'_>, setups: &[Setup], facts: &Facts) -> String {
+pub(super) fn page(
+    base_url: &str,
+    listing: &Listing<'_>,
+    distribution: &Distribution,
+    setups: &[Setup],
+    facts: &Facts,
+) -> String {
     let mut out = format!("# {}\n\n", text(&listing.name));
     if !listing.description.is_empty() {
         out.push_str(&format!("{}\n\n", text(&listing.description)));
@@ -54,7 +61,7 @@ pub(super) fn page(base_url: &str, listing: &Listing<'_>, setups: &[Setup], fact
     for (kind, package) in &facts.packages {
         out.push_str(&format!("- {} by {kind}, which does not state its systems\n", text(package)));
     }
-    for one in listing.agent.distribution.binary.iter().take(20).map(target) {
+    for one in distribution.binary.iter().take(20).map(target) {
         let digest =
             one.digest.map_or_else(|| "no digest stated".to_owned(), |digest| format!("SHA-256 {}", text(&digest)));
         let address = one.url.map_or_else(|| "no download".to_owned(), |url| format!("<{url}>"));

@@ -1,6 +1,6 @@
 //! RENDER: a published index to the pages of the catalog site.
 //!
-//! * [`render`]: renders the files of the site in memory
+//! * [`Catalog`]: renders the files of the site, in parts
 //! * [`CONTENTS`]: the kinds of files in a published tree
 //!
 //! Pages are templates in `templates/`; XML is written element by element (`xml`). Style and scripts are plain files
@@ -41,17 +41,19 @@ use std::io;
 
 use askama::Template;
 use rayon::prelude::*;
-use serde_json::Value;
+use serde::Deserialize;
+use serde_json::value::RawValue;
 
 pub use contents::{CONTENTS, Published, media_type};
 use facets::GROUPS;
-use listing::{Known, Listing};
+pub use listing::Known;
+use listing::Listing;
 use pages::{Frame, Home, NotFound, Question, ShownGroup, ShownValue, Site};
 
 use crate::history::History;
+use crate::tree::{Render, RenderError};
 use acp_registry_core::timestamp::Timestamp;
 use acp_registry_gate::config::{Previews, SiteConfig};
-use acp_registry_gate::verify::Snapshot;
 
 /// The home page shows all agents up to this number.
 const ALL: usize = 60;
@@ -78,6 +80,7 @@ pub(crate) const CSP: &str = "default-src 'none'; script-src 'self'; style-src '
     base-uri 'none'; form-action 'self'; require-trusted-types-for 'script'; trusted-types 'none'";
 
 /// The inputs of the site.
+#[derive(Clone, Copy)]
 pub struct Options<'a> {
     /// The published index, as JSON.
     pub index: &'a [u8],
@@ -87,8 +90,8 @@ pub struct Options<'a> {
     pub registry_url: Option<&'a str>,
     /// The `[site]` settings of the configuration.
     pub config: &'a SiteConfig,
-    /// The capabilities of the agents.
-    pub capabilities: &'a Snapshot,
+    /// What is known of the agents.
+    pub known: &'a Known,
     /// The history of the registry.
     pub history: &'a History,
     /// Returns the content of `<id>.svg`, if it is published for an agent.
@@ -110,95 +113,159 @@ pub enum SiteError {
     /// A picture for link previews cannot be drawn.
     #[error("a picture cannot be drawn: {0}")]
     Picture(#[source] io::Error),
+    /// A part of the site cannot be rendered.
+    #[error(transparent)]
+    Render(#[from] RenderError),
 }
 
 /// Path and content of a file.
 type File = (String, Vec<u8>);
 
-/// Renders all files of the site. The same options give the same bytes.
+/// The catalog site of an index, to be rendered in parts.
+pub struct Catalog<'a> {
+    site: Site,
+    listings: Vec<Listing<'a>>,
+    options: Options<'a>,
+    /// Style, scripts, icon and the catalog that the search script loads.
+    assets: Vec<File>,
+}
+
+impl<'a> Catalog<'a> {
+    /// Reads the index.
+    ///
+    /// # Errors
+    /// [`SiteError::Index`] if the index is not JSON.
+    pub fn new(options: Options<'a>) -> Result<Self, SiteError> {
+        let index: Index<'a> = serde_json::from_slice(options.index)?;
+        let events = options.history.by_agent();
+        let has_icon = |id: &str| (options.icon)(id).is_some();
+        let listing = |entry| Listing::new(entry, options.known, &events, &has_icon);
+        let mut listings: Vec<Listing<'_>> = index.agents.into_par_iter().filter_map(listing).collect();
+        listings.par_sort_by_cached_key(Listing::order);
+        let (paths, mut files) = assets::Assets::all();
+        let catalog_text = catalog::text(&listings);
+        let catalog = assets::hashed("catalog", "json", catalog_text.as_bytes());
+        files.push((catalog.clone(), catalog_text.into_bytes()));
+        let (similar, script) = assets::similar();
+        files.push((similar.clone(), script));
+        let site = Site {
+            base_url: options.base_url.to_owned(),
+            registry_url: options.registry_url.map(ToOwned::to_owned),
+            config: options.config.clone(),
+            csp: CSP,
+            assets: paths,
+            catalog,
+            previews: options.config.previews.of(listings.len()),
+            similar,
+            groups: shown_groups(&listings),
+            letters: lists::letters(&listings),
+            has_feeds: listings.iter().any(|listing| !listing.events.is_empty()),
+        };
+        Ok(Self { site, listings, options, assets: files })
+    }
+
+    /// The parts of the site: all but the [last](Self::last) files.
+    #[must_use]
+    pub fn parts(&self) -> Vec<Render<'_>> {
+        let (site, listings) = (&self.site, &*self.listings);
+        let mut parts: Vec<Render<'_>> =
+            listings.iter().map(|listing| part(move || detail::files(site, listing))).collect();
+        if site.previews == Previews::OfAgents {
+            parts.extend(listings.iter().map(|listing| part(|| Ok(vec![self.picture(listing)?]))));
+        }
+        parts.extend(site.values().map(|(group, value)| part(move || lists::of_value(site, listings, group, value))));
+        parts.extend([
+            part(|| lists::all(site, listings)),
+            part(|| matrix::pages(site, listings)),
+            part(|| editors::pages(site, listings)),
+            part(|| self.changes()),
+            part(|| self.documentation()),
+            part(|| self.picture_of_site()),
+            part(|| Ok(vec![page("", &home(site, listings))?])),
+            part(|| Ok(self.assets.clone())),
+        ]);
+        parts
+    }
+
+    /// The picture for link previews of an agent.
+    fn picture(&self, listing: &Listing<'_>) -> Result<File, SiteError> {
+        let drawn = picture::agent(listing, (self.options.icon)(&listing.id)).map_err(SiteError::Picture)?;
+        Ok((picture::of_agent(&listing.id), drawn))
+    }
+
+    fn picture_of_site(&self) -> Result<Vec<File>, SiteError> {
+        if self.site.previews == Previews::None {
+            return Ok(Vec::new());
+        }
+        let icons = self.listings.iter().filter_map(|listing| (self.options.icon)(&listing.id));
+        let drawn = picture::site(self.listings.len(), icons).map_err(SiteError::Picture)?;
+        Ok(vec![(picture::OF_SITE.to_owned(), drawn)])
+    }
+
+    fn changes(&self) -> Result<Vec<File>, SiteError> {
+        let told = changes::Told::new(&self.site, self.options.history, &self.listings);
+        let mut files = told.pages()?;
+        files.extend(told.feeds()?);
+        files.extend(told.json(self.options.history));
+        Ok(files)
+    }
+
+    fn documentation(&self) -> Result<Vec<File>, SiteError> {
+        let mut files = guides::pages(&self.site)?;
+        files.extend(schemas::files(&self.site.base_url));
+        files.push(page("docs/rules/", &rules::page(&self.site))?);
+        Ok(files)
+    }
+
+    /// The files that name the other files of the tree, from the names of these.
+    ///
+    /// # Errors
+    /// [`SiteError`] if a file cannot be rendered.
+    pub fn last<'b>(&self, names: impl Iterator<Item = &'b str>) -> Result<Vec<File>, SiteError> {
+        let names: Vec<&str> = names.collect();
+        let api = page("api/", &contents::page(&self.site, &|path| is_there(&names, path)))?;
+        let pages = names.into_iter().chain([&*api.0]);
+        let mut files = machine::files(&self.site, &self.listings, pages)?;
+        files.extend([api, ("404.html".to_owned(), not_found(&self.site).render()?.into_bytes())]);
+        Ok(files)
+    }
+}
+
+fn part<'a>(render: impl Fn() -> Result<Vec<File>, SiteError> + Send + Sync + 'a) -> Render<'a> {
+    Box::new(move || render().map_err(RenderError::new))
+}
+
+/// An index. Its entries are read one by one, because an entry in memory takes several times its text.
+#[derive(Deserialize)]
+struct Index<'a> {
+    #[serde(borrow, default)]
+    agents: Vec<&'a RawValue>,
+}
+
+/// Renders all files of the site in memory. The same options give the same bytes.
 ///
 /// # Errors
 /// [`SiteError::Index`] if the index is not JSON. The other errors do not occur with a valid index.
-pub fn render(options: &Options<'_>) -> Result<BTreeMap<String, Vec<u8>>, SiteError> {
-    let index: Value = serde_json::from_slice(options.index)?;
-    let entries = index.get("agents").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    let events = options.history.by_agent();
-    let known = Known { answers: options.capabilities.answers(), unanswered: options.capabilities.unanswered() };
-    let has_icon = |id: &str| (options.icon)(id).is_some();
-    let listing = |entry| Listing::new(entry, &known, &events, &has_icon);
-    let mut listings: Vec<Listing<'_>> = entries.par_iter().filter_map(listing).collect();
-    listings.par_sort_by_cached_key(Listing::order);
-
-    let (assets, mut files) = assets::Assets::all();
-    let catalog_text = catalog::text(&listings);
-    let catalog = assets::hashed("catalog", "json", catalog_text.as_bytes());
-    files.push((catalog.clone(), catalog_text.into_bytes()));
-    let (similar, script) = assets::similar();
-    files.push((similar.clone(), script));
-    let site = Site {
-        base_url: options.base_url.to_owned(),
-        registry_url: options.registry_url.map(ToOwned::to_owned),
-        config: options.config.clone(),
-        csp: CSP,
-        assets,
-        catalog,
-        previews: options.config.previews.of(listings.len()),
-        similar,
-        groups: shown_groups(&listings),
-        letters: lists::letters(&listings),
-        has_feeds: listings.iter().any(|listing| !listing.events.is_empty()),
-    };
-
-    let details: Result<Vec<Vec<File>>, SiteError> =
-        listings.par_iter().map(|listing| detail::files(&site, listing)).collect();
-    files.extend(details?.into_iter().flatten());
-    files.extend(pictures(options, &site, &listings)?);
-    files.push(page("", &home(&site, &listings))?);
-    files.extend(lists::all(&site, &listings)?);
-    files.extend(lists::by_facet(&site, &listings)?);
-    files.extend(matrix::pages(&site, &listings)?);
-    files.extend(editors::pages(&site, &listings)?);
-    let told = changes::Told::new(&site, options.history, &listings);
-    files.extend(told.pages()?);
-    files.extend(told.feeds()?);
-    files.extend(told.json(options.history));
-    files.extend(guides::pages(&site)?);
-    files.extend(schemas::files(options.base_url));
-    files.push(page("docs/rules/", &rules::page(&site))?);
-    files.push(page("api/", &contents::page(&site, &|path| is_there(&files, path)))?);
-    let pages: Vec<String> = files.iter().map(|(name, _)| name.clone()).collect();
-    files.extend(machine::files(&site, &listings, pages.iter().map(String::as_str))?);
-    files.push(("404.html".to_owned(), not_found(&site).render()?.into_bytes()));
-    Ok(files.into_iter().collect())
+pub fn render(options: Options<'_>) -> Result<BTreeMap<String, Vec<u8>>, SiteError> {
+    let catalog = Catalog::new(options)?;
+    let mut files = BTreeMap::new();
+    for part in catalog.parts() {
+        files.extend(part()?);
+    }
+    let last = catalog.last(files.keys().map(String::as_str))?;
+    files.extend(last);
+    Ok(files)
 }
 
 /// Whether the tree has a file of this path. Paths with placeholders count as missing.
-fn is_there(files: &[File], path: &str) -> bool {
+fn is_there(names: &[&str], path: &str) -> bool {
     let is_optional = ["history.json", "new.atom", "updated.atom"].contains(&path);
-    !path.contains('{') && (!is_optional || files.iter().any(|(name, _)| name == path))
+    !path.contains('{') && (!is_optional || names.contains(&path))
 }
 
 /// Renders a page at a path that ends in a slash.
 fn page(path: &str, template: &impl Template) -> Result<File, SiteError> {
     Ok((format!("{path}index.html"), template.render()?.into_bytes()))
-}
-
-/// The pictures of link previews, as far as the configuration asks for them.
-fn pictures(options: &Options<'_>, site: &Site, listings: &[Listing<'_>]) -> Result<Vec<File>, SiteError> {
-    let of_agent = |listing: &Listing<'_>| {
-        Ok((picture::of_agent(&listing.id), picture::agent(listing, (options.icon)(&listing.id))?))
-    };
-    let mut files: Vec<File> = match site.previews {
-        Previews::None => return Ok(Vec::new()),
-        Previews::OfSite => Vec::new(),
-        Previews::OfAgents => {
-            listings.par_iter().map(of_agent).collect::<io::Result<_>>().map_err(SiteError::Picture)?
-        }
-    };
-    let icons = listings.iter().filter_map(|listing| (options.icon)(&listing.id));
-    let of_site = picture::site(listings.len(), icons).map_err(SiteError::Picture)?;
-    files.push((picture::OF_SITE.to_owned(), of_site));
-    Ok(files)
 }
 
 /// The filter groups, with the values that at least one agent has. Groups in which no agent was tested are omitted.

@@ -31,6 +31,13 @@ pub(super) struct Site {
     pub(super) has_feeds: bool,
 }
 
+impl Site {
+    /// All filter values, with their groups.
+    pub(super) fn values(&self) -> impl Iterator<Item = (&ShownGroup, &ShownValue)> {
+        self.groups.iter().flat_map(|group| group.values.iter().map(move |value| (group, value)))
+    }
+}
+
 /// A filter group, with the values that at least one agent has.
 pub(super) struct ShownGroup {
     pub(super) key: &'static str,

@@ -1,6 +1,7 @@
 //! Why to trust that an agent works, and that its downloads are the right bytes: only what the data states.
 
 use super::listing::Listing;
+use acp_registry_core::manifest::Distribution;
 
 /// The facts of one agent.
 pub(super) struct Trust {
@@ -15,13 +16,13 @@ pub(super) struct Trust {
 }
 
 impl Trust {
-    pub(super) fn of(listing: &Listing<'_>) -> Self {
+    pub(super) fn of(listing: &Listing<'_>, distribution: &Distribution) -> Self {
         let (class, outcome) = match (listing.answer, listing.why_unanswered()) {
             (Some(_), _) => ("tested", "Started and answered".to_owned()),
             (None, Some(why)) => ("failed", why),
             (None, None) => ("none", "Not started yet".to_owned()),
         };
-        let targets = &listing.agent.distribution.binary;
+        let targets = &distribution.binary;
         let stated = targets.iter().filter(|target| target.sha256.is_some()).count();
         let day = listing.answer.and_then(|answer| answer.day.clone());
         Self { class, outcome, day, digests: digests(stated, targets.len()) }

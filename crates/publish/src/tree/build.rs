@@ -1,12 +1,14 @@
 //! Builds the published tree.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use rayon::prelude::*;
 use serde_json::{Map, Value};
 
 use super::entry::{Icon, entry, renewed};
-use super::files::{Content, Tree};
+use super::files::{Content, INDEX, Tree};
+use super::part::{Render, RenderError};
 use super::previous::{Kept, Published, PublishedError};
 use super::sources::{Chosen, Source, choose};
 use acp_registry_core::registry::{DEFAULT_BASE_URL, Registry};
@@ -44,6 +46,19 @@ pub struct Built<'a> {
 }
 
 impl Built<'_> {
+    /// The same outcome with another tree.
+    #[must_use]
+    pub fn with_tree<'b>(&self, tree: Tree<'b>) -> Built<'b> {
+        Built {
+            tree,
+            agents: self.agents.clone(),
+            missing: self.missing.clone(),
+            kept_icons: self.kept_icons.clone(),
+            nothing_published: self.nothing_published,
+            unknown_icons: self.unknown_icons.clone(),
+        }
+    }
+
     /// The ids of the agents whose outcome matches `is`.
     pub fn with(&self, is: fn(Outcome) -> bool) -> impl Iterator<Item = &str> {
         self.agents.iter().filter(move |agent| is(agent.outcome)).map(|agent| agent.id.as_str())
@@ -151,6 +166,9 @@ pub enum BuildError {
     /// The earlier tree cannot be read.
     #[error(transparent)]
     Previous(#[from] PublishedError),
+    /// A view cannot be rendered again.
+    #[error(transparent)]
+    Render(#[from] RenderError),
 }
 
 impl BuildError {
@@ -165,6 +183,7 @@ impl BuildError {
             Self::View { .. } => "correct the `[[view]]` in registry.toml",
             Self::Schema { .. } => "correct `[schemas]` in registry.toml",
             Self::Previous(error) => return error.remedy(),
+            Self::Render(_) => "report this as a bug of acp-registry",
         };
         fixed.into()
     }
@@ -209,10 +228,23 @@ pub fn build<'a>(registry: &'a Registry, checked: &Checked, options: &Options<'_
 
     let base_url = options.base_url.or(config.base_url.as_deref()).unwrap_or(DEFAULT_BASE_URL).trim_end_matches('/');
     let mut files: BTreeMap<String, Content<'a>> = BTreeMap::new();
-    for view in &views {
+    let mut parts: Vec<Render<'a>> = Vec::new();
+    let missing = missing(&views, &sources);
+    let sources = Arc::new(sources);
+    for view in views {
         // A base URL passed by the caller applies to all views.
-        let base_url = options.base_url.map_or(view.base_url.as_deref(), |_| None).unwrap_or(base_url);
-        files.insert(view.file.clone(), Content::Owned(index(view, base_url, &sources)?.into_bytes()));
+        let base_url = options.base_url.map_or(view.base_url.as_deref(), |_| None).unwrap_or(base_url).to_owned();
+        let text = index(&view, &base_url, &sources)?;
+        // The site is made from the main index.
+        if view.file == INDEX || text.len() <= HELD {
+            files.insert(view.file, Content::Owned(text.into_bytes()));
+        } else {
+            let sources = Arc::clone(&sources);
+            parts.push(Box::new(move || {
+                let text = index(&view, &base_url, &sources).map_err(RenderError::new)?;
+                Ok(vec![(view.file.clone(), text.into_bytes())])
+            }));
+        }
     }
     for (name, own, embedded) in
         [("agent.schema.json", own_agent, schema::AGENT), ("registry.schema.json", own_registry, schema::REGISTRY)]
@@ -225,22 +257,16 @@ pub fn build<'a>(registry: &'a Registry, checked: &Checked, options: &Options<'_
         };
         files.insert(name.to_owned(), Content::Owned(bytes));
     }
-    let missing = missing(&views, &sources);
-    for source in sources {
-        match source {
-            Source::Own(entry, earlier) => {
-                let icon = entry.icon.present().map(|icon| Content::Borrowed(icon.as_bytes()));
-                let icon = icon.or_else(|| Some(Content::Owned(earlier?.into_bytes())));
-                files.extend(icon.map(|icon| (format!("{}.svg", entry.id), icon)));
-            }
-            Source::Earlier(kept) => {
-                if let Some(icon) = kept.icon {
-                    files.insert(format!("{}.svg", kept.id), Content::Owned(icon.into_bytes()));
-                }
-            }
-        }
+    for source in sources.iter() {
+        let (icon, earlier) = match source {
+            Source::Own(entry, earlier) => (entry.icon.present(), earlier),
+            Source::Earlier(kept) => (None, &kept.icon),
+        };
+        let icon = icon.map(|icon| Content::Borrowed(icon.as_bytes()));
+        let icon = icon.or_else(|| Some(Content::Owned(earlier.clone()?.into_bytes())));
+        files.extend(icon.map(|icon| (format!("{}.svg", source.id()), icon)));
     }
-    Ok(Built { tree: Tree::new(files), agents, missing, kept_icons, nothing_published, unknown_icons })
+    Ok(Built { tree: Tree::new(files, parts)?, agents, missing, kept_icons, nothing_published, unknown_icons })
 }
 
 /// Pairs of a kept agent and a view in which it should be, but of which it has no earlier entry.
@@ -254,6 +280,12 @@ fn missing(views: &[View], sources: &[Source<'_>]) -> Vec<(String, String)> {
     views.iter().flat_map(lacking).collect()
 }
 
+/// The largest further index that is held in memory, in bytes.
+const HELD: usize = 16 << 20;
+
+/// How many entries of an index are serialized at a time.
+const CHUNK: usize = 4096;
+
 /// Serializes the index of a view.
 fn index(view: &View, base_url: &str, sources: &[Source<'_>]) -> Result<String, BuildError> {
     let refused = |message| BuildError::View { file: view.file.clone(), message };
@@ -265,33 +297,38 @@ fn index(view: &View, base_url: &str, sources: &[Source<'_>]) -> Result<String, 
     if let Some(error) = schema::index_errors(&Value::Object(around)).into_iter().next() {
         return Err(refused(error));
     }
+    let serialized = |source: &Source<'_>| {
+        let address = format!("{base_url}/{}.svg", source.id());
+        let icon = if source.has_icon() { Icon::At(&address) } else { Icon::None };
+        let entry = match source {
+            Source::Own(own, _) => own.manifest.present().and_then(|manifest| entry(manifest, icon, view)),
+            Source::Earlier(kept) => kept.entries.get(&view.file).map(|entry| renewed(entry.clone(), icon)),
+        }?;
+        // Changes from the configuration are checked here; the manifest was checked before.
+        if view.agents.contains_key(source.id()) && !schema::is_agent(&entry) {
+            return Some(Err(refused(format!("with its changes, the entry of {} breaks the schema", source.id()))));
+        }
+        Some(Ok(indented(&entry, "    ")))
+    };
     let shown: Vec<&Source<'_>> = sources.iter().filter(|source| !view.exclude.contains(source.id())).collect();
-    // Serializing takes most of the time of a build, so entries are serialized in parallel.
-    let agents: Result<Vec<String>, BuildError> = shown
-        .into_par_iter()
-        .filter_map(|source| {
-            let address = format!("{base_url}/{}.svg", source.id());
-            let icon = if source.has_icon() { Icon::At(&address) } else { Icon::None };
-            let entry = match source {
-                Source::Own(own, _) => own.manifest.present().and_then(|manifest| entry(manifest, icon, view)),
-                Source::Earlier(kept) => kept.entries.get(&view.file).map(|entry| renewed(entry.clone(), icon)),
-            }?;
-            // Changes from the configuration are checked here; the manifest was checked before.
-            if view.agents.contains_key(source.id()) && !schema::is_agent(&entry) {
-                return Some(Err(refused(format!("with its changes, the entry of {} breaks the schema", source.id()))));
-            }
-            Some(Ok(indented(&entry, "    ")))
-        })
-        .collect();
-    Ok(assemble(&view.format_version, &agents?, &view.extra))
+    let mut agents = String::new();
+    // Serializing takes most of the time of a build, so entries are serialized in parallel; a chunk at a time, because
+    // a large index takes much memory.
+    for chunk in shown.chunks(CHUNK) {
+        let texts: Result<Vec<String>, BuildError> = chunk.par_iter().filter_map(|source| serialized(source)).collect();
+        for text in texts? {
+            agents.push_str(if agents.is_empty() { "\n    " } else { ",\n    " });
+            agents.push_str(&text);
+        }
+    }
+    Ok(assemble(&view.format_version, &agents, &view.extra))
 }
 
-/// Assembles an index from its serialized entries. The bytes are those that `acp_registry_core::json` would write.
-fn assemble(version: &str, agents: &[String], extra: &Map<String, Value>) -> String {
+/// Puts serialized entries into an index. The bytes are those that `acp_registry_core::json` would write.
+fn assemble(version: &str, agents: &str, extra: &Map<String, Value>) -> String {
     let mut out = format!("{{\n  \"version\": {},\n  \"agents\": [", indented(&version, ""));
     if !agents.is_empty() {
-        out.push_str("\n    ");
-        out.push_str(&agents.join(",\n    "));
+        out.push_str(agents);
         out.push_str("\n  ");
     }
     out.push(']');
@@ -319,6 +356,7 @@ mod tests {
             let whole = json!({ "version": "1.0.0", "agents": agents, "extensions": [], "more": { "é": [1] } });
             let Value::Object(extra) = json!({ "extensions": [], "more": { "é": [1] } }) else { unreachable!() };
             let texts: Vec<String> = agents.as_array().unwrap().iter().map(|agent| indented(agent, "    ")).collect();
+            let texts = texts.iter().map(|text| format!("\n    {text}")).collect::<Vec<_>>().join(",");
             assert_eq!(assemble("1.0.0", &texts, &extra), acp_registry_core::json::to_string(&whole));
         }
     }

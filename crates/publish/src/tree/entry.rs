@@ -16,7 +16,7 @@ pub(super) enum Icon<'a> {
 
 /// Returns the entry of an agent in a view; `None` if no distribution is left that clients of the view can start.
 pub(super) fn entry(manifest: &Manifest, icon: Icon<'_>, view: &View) -> Option<Value> {
-    let mut entry = manifest.value().as_object()?.clone();
+    let Value::Object(mut entry) = manifest.value() else { return None };
     let preview = entry.shift_remove("preview");
     if view.channel == Channel::Preview && is_preview_newer(manifest) {
         for key in ["version", "distribution"] {

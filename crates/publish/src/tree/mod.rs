@@ -7,9 +7,11 @@
 mod build;
 mod entry;
 mod files;
+mod part;
 mod previous;
 mod sources;
 
 pub use build::{BuildError, Built, BuiltAgent, Options, Outcome, Reason, brief_list, build};
-pub use files::{Content, Difference, Tree, TreeError};
+pub use files::{Difference, INDEX, Tree, TreeError};
+pub use part::{Listed, Render, RenderError};
 pub use previous::{Directory, Published, PublishedError};

@@ -3,8 +3,6 @@
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::Value;
-
 use super::build::{BuildError, BuiltAgent, Outcome, Reason};
 use super::previous::{Earlier, Found, Kept, Published, PublishedError};
 use acp_registry_core::manifest::AgentId;
@@ -144,16 +142,15 @@ fn own<'a>(
     chosen: &mut Chosen<'_>,
 ) -> Result<Option<Source<'a>>, PublishedError> {
     // Checked at any rule level: a manifest is needed, and the id becomes a file name.
-    let manifest =
-        entry.manifest.present().map(acp_registry_core::manifest::Manifest::value).filter(|value| value.is_object());
+    let manifest = entry.manifest.present().filter(|manifest| manifest.is_object());
     let Some(manifest) = manifest.filter(|_| AgentId::is_valid(&entry.id) && !errors.others) else { return Ok(None) };
-    let links_icon = manifest.get("icon").and_then(Value::as_str).is_some_and(|icon| icon.starts_with("https://"));
+    let links_icon = manifest.agent().icon.as_deref().is_some_and(|icon| icon.starts_with("https://"));
     let lacks_icon = entry.icon.present().is_none() && !links_icon;
     if !lacks_icon && !errors.missing_icon {
         return Ok(Some(Source::Own(entry, None)));
     }
     let look = || match previous.get()? {
-        Some(earlier) => earlier.icon(&entry.id, manifest, options),
+        Some(earlier) => earlier.icon(&entry.id, &manifest.value(), options),
         None => Ok(None),
     };
     if errors.missing_icon {

@@ -60,8 +60,9 @@ pub(super) fn agent(listing: &Listing<'_>, icon: Option<&[u8]>) -> io::Result<Ve
         canvas.text(&REGULAR, &line, 36.0, (MARGIN, y), SOFT);
         y += 50.0;
     }
-    let kinds = listing.agent.distribution.packages().map(|(kind, _)| kind.as_str());
-    let binary = (!listing.agent.distribution.binary.is_empty()).then_some("binary");
+    let distribution = listing.agent().distribution;
+    let kinds = distribution.packages().map(|(kind, _)| kind.as_str());
+    let binary = (!distribution.binary.is_empty()).then_some("binary");
     let facts = [listing.version.as_str(), listing.license.as_str()].into_iter().chain(kinds).chain(binary);
     foot(&mut canvas, facts);
     canvas.png()

@@ -30,7 +30,7 @@ fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
         // No digest is suggested for an archive that could not be read.
         let is_sound = archive.inspections.get(&target.cmd).is_some_and(Result::is_ok);
         let pointer = release.target_pointer(target, "sha256");
-        if !is_sound || subject.manifest.value().pointer(&pointer).is_some() {
+        if !is_sound || subject.value().pointer(&pointer).is_some() {
             continue;
         }
         // With duplicate keys, it is unclear which member the fix should edit.

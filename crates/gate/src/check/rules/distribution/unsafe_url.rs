@@ -31,7 +31,7 @@ fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
         if target.archive.is_empty() {
             // A missing archive and one of another type read as an empty text, too: the schema rule reports them.
             let place = release.target_pointer(target, "archive");
-            if subject.manifest.value().pointer(&place).is_some_and(|archive| archive == "") {
+            if subject.value().pointer(&place).is_some_and(|archive| archive == "") {
                 report.value(place, "the address is empty").help("publish the archive on a public host by https");
             }
             continue;

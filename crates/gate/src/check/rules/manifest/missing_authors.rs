@@ -32,7 +32,7 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
-    let Some(members) = subject.manifest.value().as_object() else { return };
+    let Some(members) = subject.value().as_object() else { return };
     let Some(authors) = members.get("authors") else {
         report.value("", "the manifest names no authors").help("add `authors`, a list of persons or organisations");
         return;

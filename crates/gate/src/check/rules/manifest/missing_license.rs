@@ -32,7 +32,7 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
-    if subject.manifest.value().as_object().is_some_and(|members| !members.contains_key("license")) {
+    if subject.value().as_object().is_some_and(|members| !members.contains_key("license")) {
         report.value("", "the manifest names no licence").help("add `license`: an SPDX expression, or `proprietary`");
     }
 }

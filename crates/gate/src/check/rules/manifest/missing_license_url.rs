@@ -16,7 +16,7 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
-    if subject.manifest.value().is_object() && subject.agent().license_url.as_deref().is_none_or(str::is_empty) {
+    if subject.manifest.is_object() && subject.agent().license_url.as_deref().is_none_or(str::is_empty) {
         report
             .value("", "there is no `license_url`")
             .help("add the address of the licence's text or of the terms of service");

@@ -17,7 +17,7 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
-    for violation in violations(subject.manifest.value()) {
+    for violation in violations(subject.value()) {
         let is_version = ["/version", "/preview/version"].contains(&violation.pointer.as_str());
         if is_version && violation.keyword == "pattern" {
             continue; // `manifest/version-format` reports it with better help.

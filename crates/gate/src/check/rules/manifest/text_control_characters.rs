@@ -42,7 +42,7 @@ fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
     for (key, text) in texts.into_iter().filter_map(|(key, text)| Some((key, text?))) {
         look(text, &|| format!("/{key}"));
     }
-    let listed = subject.manifest.value().get("authors").and_then(serde_json::Value::as_array).into_iter().flatten();
+    let listed = subject.value().get("authors").and_then(serde_json::Value::as_array).into_iter().flatten();
     for (index, author) in listed.enumerate().filter_map(|(index, author)| Some((index, author.as_str()?))) {
         look(author, &|| format!("/authors/{index}"));
     }

@@ -22,7 +22,7 @@ pub(crate) static RULE: Rule = Rule {
 const SET_BY_BUILDS: &[&str] = &["bundled"];
 
 fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
-    let Some(members) = subject.manifest.value().as_object() else { return };
+    let Some(members) = subject.value().as_object() else { return };
     for key in members.keys().filter(|key| !known_members().any(|known| known == key.as_str())) {
         let pointer = format!("/{}", escape_segment(key));
         if SET_BY_BUILDS.contains(&key.as_str()) || subject.options.config.set_keys().any(|set| set == key) {

@@ -19,11 +19,8 @@ pub(crate) static RULE: Rule = Rule {
 
 fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
     for release in subject.agent().releases() {
-        let is_string = subject
-            .manifest
-            .value()
-            .pointer(&format!("{}/version", release.pointer()))
-            .is_some_and(serde_json::Value::is_string);
+        let version = subject.value().pointer(&format!("{}/version", release.pointer()));
+        let is_string = version.is_some_and(serde_json::Value::is_string);
         if is_string && Version::parse(release.version).is_none() {
             report
                 .value(format!("{}/version", release.pointer()), format!("{} is not a version", quote(release.version)))

@@ -89,9 +89,10 @@ fn check_view(registry: &Registry, view: &View, report: &mut Reporter<'_>) {
     }
     for (id, changes) in &view.agents {
         let Some(manifest) = registry.entry(id).and_then(|entry| entry.manifest.present()) else { continue };
+        let value = manifest.value();
         for kind in changes.append_args.keys() {
-            let declared = manifest.value().pointer(&format!("/distribution/{kind}"));
-            let previewed = manifest.value().pointer(&format!("/preview/distribution/{kind}"));
+            let declared = value.pointer(&format!("/distribution/{kind}"));
+            let previewed = value.pointer(&format!("/preview/distribution/{kind}"));
             if declared.or(previewed).is_none() {
                 report
                     .file(format!(

@@ -56,14 +56,14 @@ fn check(registry: &Registry, _options: &Options<'_>, report: &mut Reporter<'_>)
 }
 
 fn check_members(registry: &Registry, quarantine: &Quarantine, report: &mut Reporter<'_>) {
-    let Some(members) = quarantine.document.value().as_object() else {
+    let Value::Object(members) = quarantine.document.value() else {
         report.value("", "not a JSON object").grave().help(FORM);
         return;
     };
     for (pointer, range) in quarantine.document.places().repeated_keys(50) {
         report.member(pointer, range, "the list has this id twice").help("keep one of the two members");
     }
-    for (id, entry) in members {
+    for (id, entry) in &members {
         let pointer = format!("/{}", escape_segment(id));
         check_entry(id, entry, &pointer, report);
         if registry.entry(id).is_none() {
