@@ -15,7 +15,8 @@ use crate::source::Span;
 #[derive(Debug)]
 pub struct Manifest {
     text: String,
-    agent: Agent,
+    id: String,
+    agent: OnceLock<Box<Agent>>,
     is_object: bool,
     has_duplicate_keys: bool,
     places: OnceLock<Places>,
@@ -45,11 +46,13 @@ impl Manifest {
     /// lone surrogate or a number that cannot be represented.
     pub fn parse(text: String) -> Result<Self, SyntaxError> {
         let duplicate = Cell::new(false);
-        let (agent, is_object) = match strict(&text, &duplicate) {
-            Ok(value) => (Agent::from_json(&value), value.is_object()),
+        let value = match strict(&text, &duplicate) {
+            Ok(value) => value,
             Err(error) => return Err(describe(text, &error)),
         };
-        Ok(Self { agent, is_object, has_duplicate_keys: duplicate.get(), places: OnceLock::new(), text })
+        let id = value.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let (agent, places) = (OnceLock::new(), OnceLock::new());
+        Ok(Self { id, agent, is_object: value.is_object(), has_duplicate_keys: duplicate.get(), places, text })
     }
 
     /// The text of the file.
@@ -67,10 +70,17 @@ impl Manifest {
         strict(&self.text, &Cell::new(false)).unwrap_or_default()
     }
 
-    /// The typed model.
+    /// The agent's id; empty if there is none.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// The typed model. Made on first use; what looks at all agents of a registry makes its own from
+    /// [`Manifest::value`], which does not stay in memory.
     #[must_use]
     pub fn agent(&self) -> &Agent {
-        &self.agent
+        self.agent.get_or_init(|| Box::new(Agent::from_json(&self.value())))
     }
 
     /// Whether the document is a JSON object.

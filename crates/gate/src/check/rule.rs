@@ -1,7 +1,5 @@
 //! The definition of a rule.
 
-use std::cell::OnceCell;
-
 use serde_json::Value;
 
 use super::icon::{Icon, IconFile};
@@ -120,23 +118,24 @@ pub(super) struct Subject<'a> {
     pub(super) manifest: &'a Manifest,
     /// The options of the check.
     pub(super) options: &'a Options<'a>,
-    /// The manifest as a JSON value, once a rule has asked for it.
-    value: OnceCell<Value>,
+    value: Value,
+    agent: Agent,
 }
 
 impl<'a> Subject<'a> {
     pub(super) fn new(folder: &'a str, manifest: &'a Manifest, options: &'a Options<'a>) -> Self {
-        Self { folder, manifest, options, value: OnceCell::new() }
+        let value = manifest.value();
+        Self { folder, manifest, options, agent: Agent::from_json(&value), value }
     }
 
     /// The manifest as a JSON value.
     pub(super) fn value(&self) -> &Value {
-        self.value.get_or_init(|| self.manifest.value())
+        &self.value
     }
 
     /// The manifest as a typed value.
     pub(super) fn agent(&self) -> &Agent {
-        self.manifest.agent()
+        &self.agent
     }
 
     /// All binary targets, of all channels.

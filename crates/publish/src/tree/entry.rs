@@ -18,7 +18,7 @@ pub(super) enum Icon<'a> {
 pub(super) fn entry(manifest: &Manifest, icon: Icon<'_>, view: &View) -> Option<Value> {
     let Value::Object(mut entry) = manifest.value() else { return None };
     let preview = entry.shift_remove("preview");
-    if view.channel == Channel::Preview && is_preview_newer(manifest) {
+    if view.channel == Channel::Preview && is_newer(preview.as_ref(), &entry) {
         for key in ["version", "distribution"] {
             if let Some(value) = preview.as_ref().and_then(|preview| preview.get(key)) {
                 entry.insert(key.to_owned(), value.clone());
@@ -29,7 +29,7 @@ pub(super) fn entry(manifest: &Manifest, icon: Icon<'_>, view: &View) -> Option<
         return None;
     }
     set_icon(&mut entry, icon);
-    if let Some(changes) = view.agents.get(&manifest.agent().id) {
+    if let Some(changes) = view.agents.get(manifest.id()) {
         append_args(&mut entry, &changes.append_args);
         for (key, value) in &changes.set {
             entry.shift_remove(key);
@@ -83,10 +83,10 @@ fn set_icon(entry: &mut Map<String, Value>, icon: Icon<'_>) {
     }
 }
 
-fn is_preview_newer(manifest: &Manifest) -> bool {
-    let agent = manifest.agent();
-    let Some(preview) = &agent.preview else { return false };
-    match (Version::parse(&preview.version), Version::parse(&agent.version)) {
+/// Whether the preview has a newer version than the entry.
+fn is_newer(preview: Option<&Value>, entry: &Map<String, Value>) -> bool {
+    let version = |value: Option<&Value>| Version::parse(value?.as_str()?);
+    match (version(preview.and_then(|preview| preview.get("version"))), version(entry.get("version"))) {
         (Some(preview), Some(stable)) => preview > stable,
         _ => false,
     }

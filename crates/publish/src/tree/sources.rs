@@ -144,8 +144,8 @@ fn own<'a>(
     // Checked at any rule level: a manifest is needed, and the id becomes a file name.
     let manifest = entry.manifest.present().filter(|manifest| manifest.is_object());
     let Some(manifest) = manifest.filter(|_| AgentId::is_valid(&entry.id) && !errors.others) else { return Ok(None) };
-    let links_icon = manifest.agent().icon.as_deref().is_some_and(|icon| icon.starts_with("https://"));
-    let lacks_icon = entry.icon.present().is_none() && !links_icon;
+    let links_icon = || manifest.agent().icon.as_deref().is_some_and(|icon| icon.starts_with("https://"));
+    let lacks_icon = entry.icon.present().is_none() && !links_icon();
     if !lacks_icon && !errors.missing_icon {
         return Ok(Some(Source::Own(entry, None)));
     }
@@ -224,6 +224,6 @@ fn keep(
 fn lost<'a>(registry: &'a Registry, broken: &[&'a Entry]) -> BTreeSet<&'a str> {
     let strays = registry.strays.iter().map(|stray| stray.name.as_str());
     let has_folder = |id: &str| registry.entry(id).is_some();
-    let renamed = broken.iter().filter_map(|entry| Some(entry.manifest.present()?.agent().id.as_str()));
+    let renamed = broken.iter().filter_map(|entry| Some(entry.manifest.present()?.id()));
     strays.chain(renamed.filter(|id| !has_folder(id))).collect()
 }

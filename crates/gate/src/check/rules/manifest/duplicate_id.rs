@@ -27,9 +27,9 @@ fn check(registry: &Registry, _options: &Options<'_>, report: &mut Reporter<'_>)
     let mut seen: HashMap<&str, &str> = HashMap::with_capacity(registry.entries.len());
     let agents = registry.entries.iter().filter_map(|entry| Some((entry, entry.manifest.present()?)));
     // Agents whose folder has the id's name come first, so that the others are reported.
-    let (rightful, others): (Vec<_>, Vec<_>) = agents.partition(|(entry, manifest)| manifest.agent().id == entry.id);
+    let (rightful, others): (Vec<_>, Vec<_>) = agents.partition(|(entry, manifest)| manifest.id() == entry.id);
     for (entry, manifest) in rightful.into_iter().chain(others) {
-        let id = manifest.agent().id.as_str();
+        let id = manifest.id();
         if id.is_empty() {
             continue;
         }
