@@ -196,9 +196,7 @@ impl Update {
         }
         let edit = match (to, pointer.rsplit_once('/')) {
             (Some(text), _) if from.is_some() => manifest.replace_text(pointer, text),
-            (Some(text), Some((object, key))) if current.is_none() => {
-                manifest.insert_into(object, key, text)
-            }
+            (Some(text), Some((object, key))) if current.is_none() => manifest.insert_into(object, key, text),
             (Some(_), _) => None,
             (None, _) => manifest.remove(pointer),
         };

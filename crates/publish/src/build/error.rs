@@ -47,7 +47,9 @@ impl Error {
             Self::Tree(error) => error.remedy(),
             Self::Previous(error) => error.remedy(),
             Self::History { .. } => "use another published tree, or a history in a file".into(),
-            Self::Index(_) | Self::Site(_) | Self::Render(_) => "leave the site out, and report this as a bug of acp-registry".into(),
+            Self::Index(_) | Self::Site(_) | Self::Render(_) => {
+                "leave the site out, and report this as a bug of acp-registry".into()
+            }
         }
     }
 }

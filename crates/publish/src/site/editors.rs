@@ -63,7 +63,9 @@ pub(super) fn pages(site: &Site, listings: &[Listing<'_>]) -> Result<Vec<File>, 
     for (at, client) in CLIENTS.iter().enumerate() {
         let path = format!("editors/{}/", client.id);
         let description = format!("How to set up agents in {}, and the list of agents.", client.about);
-        let setup = |listing: &Listing<'_>| setups(listing, &listing.agent().distribution, site.registry_url.as_deref()).into_iter().nth(at);
+        let setup = |listing: &Listing<'_>| {
+            setups(listing, &listing.agent().distribution, site.registry_url.as_deref()).into_iter().nth(at)
+        };
         let editor = Editor {
             f: Frame::new(site, &path, &format!("{} – ACP agents", client.title), &description),
             client,

@@ -190,9 +190,11 @@ impl<'a> Tree<'a> {
         };
         let sums = [(SUMS, self.sums.0.as_bytes())];
         let held = self.held.iter().map(|(name, (content, _))| (&**name, content.bytes()));
-        held.chain(sums).par_bridge().try_for_each(|(name, bytes)| {
-            if is_linked(name) { Ok(()) } else { write(name, bytes) }
-        })?;
+        held.chain(sums).par_bridge().try_for_each(
+            |(name, bytes)| {
+                if is_linked(name) { Ok(()) } else { write(name, bytes) }
+            },
+        )?;
         self.parts.par_iter().try_for_each(|part| {
             let open: Vec<bool> = part.files.iter().map(|file| !is_linked(&file.name)).collect();
             if !open.contains(&true) {

@@ -75,9 +75,7 @@ impl<'a> Part<'a> {
         mut each: impl FnMut(&Listed, &[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
         match &self.contents {
-            Contents::Kept(contents) => {
-                self.files.iter().zip(contents).try_for_each(|(file, bytes)| each(file, bytes))
-            }
+            Contents::Kept(contents) => self.files.iter().zip(contents).try_for_each(|(file, bytes)| each(file, bytes)),
             Contents::Again(render) => {
                 self.files.iter().zip(render()?).try_for_each(|(file, (_, bytes))| each(file, &bytes))
             }
