@@ -74,7 +74,7 @@ fn main() {
         }
         compare(&folder, &registry, agents);
     }
-    for agents in [40, 10_000].into_iter().filter(|_| is_wanted("site")) {
+    for agents in [40, 10_000, 100_000].into_iter().filter(|_| is_wanted("site")) {
         let registry = folder.join(format!("registry-{agents}"));
         if !registry.exists() {
             generate::registry(&registry, agents).expect("a synthetic registry");

@@ -7,13 +7,20 @@ use std::path::Path;
 use super::{PROGRAM, ROUNDS, Sample, measure, median};
 
 /// Number of agents, and the time budget for building their site in milliseconds.
-const BUDGETS: [(usize, f64); 2] = [(40, 60.0), (10_000, 5_000.0)];
+const BUDGETS: [(usize, f64); 3] = [(40, 60.0), (10_000, 5_000.0), (100_000, 60_000.0)];
+
+/// The memory budget, in MiB.
+const MEMORY: f64 = 1024.0;
 
 /// Builds the site of a synthetic registry several times, each time in a directory of its own: replacing many files
 /// on each run would change the state of the file system and distort the times.
 pub(super) fn compare(folder: &Path, registry: &Path, agents: usize) {
     let work = tempfile::Builder::new().prefix("site-").tempdir_in(folder).expect("a directory");
-    let rounds = if agents > 1000 { 3 } else { ROUNDS };
+    let rounds = match agents {
+        0..=1000 => ROUNDS,
+        1001..=10_000 => 3,
+        _ => 1,
+    };
     let build = |number: usize| -> Sample {
         let out = work.path().join(number.to_string());
         let [registry, out] = [registry, &out].map(|path| path.to_str().expect("a path in UTF-8").to_owned());
@@ -28,15 +35,14 @@ pub(super) fn compare(folder: &Path, registry: &Path, agents: usize) {
         let sample = median(samples);
         let [wall, cpu] = [sample.wall, sample.cpu].map(|time| time.as_secs_f64() * 1000.0);
         let budget = BUDGETS.iter().find(|(of, _)| *of == agents).map(|(_, budget)| *budget);
+        let memory = sample.memory_kib as f64 / 1024.0;
         let verdict = match budget {
+            _ if memory > MEMORY => format!("MORE than the budget of {MEMORY} MiB"),
             Some(budget) if wall > budget => format!("MORE than the budget of {budget} ms"),
             Some(budget) => format!("within the budget of {budget} ms"),
             None => String::new(),
         };
-        println!(
-            "  {name:10} {wall:9.1} ms {cpu:9.1} ms CPU {:7.1} MiB   {verdict}",
-            sample.memory_kib as f64 / 1024.0
-        );
+        println!("  {name:10} {wall:9.1} ms {cpu:9.1} ms CPU {memory:7.1} MiB   {verdict}");
     }
     sizes(&work.path().join("1"), agents);
 }
