@@ -201,7 +201,7 @@ impl<'a> Listing<'a> {
 
     /// The licence as stated, as the search reads it; empty if there is none.
     pub(super) fn license_text(&self) -> String {
-        self.agent.license.as_deref().map(|license| shown(license, LICENSE)).unwrap_or_default()
+        if self.license_on_card.is_some() { self.license.clone() } else { String::new() }
     }
 
     /// The labels of the agent's values in a group.
