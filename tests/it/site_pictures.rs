@@ -22,7 +22,7 @@ fn site(agents: &[Value], previews: PreviewSetting) -> Files {
 }
 
 fn pictures(files: &Files) -> Vec<&str> {
-    files.keys().map(String::as_str).filter(|name| name.ends_with(".png")).collect()
+    files.keys().map(String::as_str).filter(|name| name.rsplit('.').next() == Some("png")).collect()
 }
 
 /// The metadata of a page: `og:…` and `twitter:…`.

@@ -19,9 +19,9 @@ fn panel<'a>(page: &'a str, client: &str) -> &'a str {
 fn binary(digests: &[Option<&str>]) -> Value {
     let platforms = ["linux-x86_64", "darwin-aarch64"];
     let target =
-        |digest: &Option<&str>| json!({ "archive": "https://example.com/a.tar.gz", "cmd": "./a", "sha256": digest });
+        |digest: Option<&str>| json!({ "archive": "https://example.com/a.tar.gz", "cmd": "./a", "sha256": digest });
     let targets: serde_json::Map<String, Value> =
-        platforms.iter().zip(digests).map(|(platform, digest)| ((*platform).to_owned(), target(digest))).collect();
+        platforms.iter().zip(digests).map(|(platform, digest)| ((*platform).to_owned(), target(*digest))).collect();
     let mut agent = agents(1).remove(0);
     agent["distribution"] = json!({ "binary": targets });
     agent

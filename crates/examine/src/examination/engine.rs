@@ -62,7 +62,7 @@ pub async fn examine(launch: &Launch, options: &Options, outcome: &Outcome, plan
         let queue = Mutex::new(groups(checks()));
         // An installation can be given to the user of only one instance.
         let mut done = if launch.gets_own_user(&options.temporary) {
-            work(&common, &queue).await
+            Box::pin(work(&common, &queue)).await
         } else {
             let (mut one, other) = join!(work(&common, &queue), work(&common, &queue));
             one.extend(other);
@@ -136,7 +136,7 @@ async fn work(common: &Common, queue: &Mutex<VecDeque<Group>>) -> Vec<(Setup, Do
     let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
     let mut done = Vec::new();
     while let Some(group) = next() {
-        done.push((group.setup, Lane::new(common).run(&group.items).await));
+        done.push((group.setup, Box::pin(Lane::new(common).run(&group.items)).await));
     }
     done
 }
