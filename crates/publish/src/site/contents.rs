@@ -62,7 +62,10 @@ pub const CONTENTS: &[Published] = &[
     of_agent("agents/{id}/badge.svg", "A badge with the agent’s version, to show elsewhere.", AgentFile::Badge),
     data("new.atom", "New agents as an Atom feed. Only if the history is known."),
     data("updated.atom", "New versions of agents as an Atom feed. Only if the history is known."),
-    data("llms.txt", "All agents, one per line, for language models."),
+    data(
+        "llms.txt",
+        "The agents, one per line, for language models: up to 500, with the addresses of the lists of all.",
+    ),
     data("opensearch.xml", "Adds this site to a browser’s search engines."),
     data("sitemap.xml", "All pages, for search engines. Above 50,000 pages, a list of the files below."),
     data("sitemap-{N}.xml", "A part of the pages. Only if there are more than 50,000."),
