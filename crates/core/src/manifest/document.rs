@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::fmt;
 use std::ops::Range;
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
@@ -19,7 +19,7 @@ pub struct Manifest {
     agent: OnceLock<Box<Agent>>,
     is_object: bool,
     has_duplicate_keys: bool,
-    places: OnceLock<Places>,
+    places: Mutex<Option<Arc<Places>>>,
 }
 
 /// Why a text is not a JSON document.
@@ -51,7 +51,7 @@ impl Manifest {
             Err(error) => return Err(describe(text, &error)),
         };
         let id = value.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
-        let (agent, places) = (OnceLock::new(), OnceLock::new());
+        let (agent, places) = (OnceLock::new(), Mutex::new(None));
         Ok(Self { id, agent, is_object: value.is_object(), has_duplicate_keys: duplicate.get(), places, text })
     }
 
@@ -95,9 +95,17 @@ impl Manifest {
         self.has_duplicate_keys
     }
 
-    /// The positions of the values in the text. Computed on first use, because most manifests need none.
-    pub fn places(&self) -> &Places {
-        self.places.get_or_init(|| Places::of(&self.text))
+    /// The positions of the values in the text. Computed on first use, because most manifests need none, and kept until
+    /// [`Manifest::forget_places`].
+    #[must_use]
+    pub fn places(&self) -> Arc<Places> {
+        let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(places.get_or_insert_with(|| Arc::new(Places::of(&self.text))))
+    }
+
+    /// Frees the positions, which take several times the memory of the text.
+    pub fn forget_places(&self) {
+        *self.places.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     /// Line and column of the value at a JSON pointer.

@@ -125,6 +125,7 @@ impl<'a> Reporter<'a> {
 
     fn resolve(&self, place: Place) -> (Option<Span>, Option<String>) {
         let places = self.about.manifest.map(Manifest::places);
+        let places = places.as_deref();
         let (range, pointer) = match place {
             Place::File => (None, None),
             Place::Range(range) => (Some(range), None),

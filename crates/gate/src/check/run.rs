@@ -171,6 +171,9 @@ fn check_entry(entry: &Entry, rules: &[&'static Rule], options: &Options<'_>) ->
             (Check::Manifest(_) | Check::Online(_) | Check::Icon(_) | Check::Registry(_), ..) => {}
         }
     }
+    if let Some(manifest) = manifest {
+        manifest.forget_places();
+    }
     findings
 }
 

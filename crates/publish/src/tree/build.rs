@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use super::entry::{Icon, entry, renewed};
 use super::files::{Content, INDEX, Tree};
+use super::index_text::{IndexText, indented};
 use super::part::{Render, RenderError};
 use super::previous::{Kept, Published, PublishedError};
 use super::sources::{Chosen, Source, choose};
@@ -311,53 +312,14 @@ fn index(view: &View, base_url: &str, sources: &[Source<'_>]) -> Result<String, 
         Some(Ok(indented(&entry, "    ")))
     };
     let shown: Vec<&Source<'_>> = sources.iter().filter(|source| !view.exclude.contains(source.id())).collect();
-    let mut agents = String::new();
+    let mut out = IndexText::new(&view.format_version);
     // Serializing takes most of the time of a build, so entries are serialized in parallel; a chunk at a time, because
     // a large index takes much memory.
     for chunk in shown.chunks(CHUNK) {
         let texts: Result<Vec<String>, BuildError> = chunk.par_iter().filter_map(|source| serialized(source)).collect();
         for text in texts? {
-            agents.push_str(if agents.is_empty() { "\n    " } else { ",\n    " });
-            agents.push_str(&text);
+            out.entry(&text);
         }
     }
-    Ok(assemble(&view.format_version, &agents, &view.extra))
-}
-
-/// Puts serialized entries into an index. The bytes are those that `acp_registry_core::json` would write.
-fn assemble(version: &str, agents: &str, extra: &Map<String, Value>) -> String {
-    let mut out = format!("{{\n  \"version\": {},\n  \"agents\": [", indented(&version, ""));
-    if !agents.is_empty() {
-        out.push_str(agents);
-        out.push_str("\n  ");
-    }
-    out.push(']');
-    for (key, value) in extra {
-        out.push_str(&format!(",\n  {}: {}", indented(key, ""), indented(value, "  ")));
-    }
-    out.push_str("\n}\n");
-    out
-}
-
-/// Serializes a value, with all lines but the first indented. JSON strings contain no raw line ends, so this only
-/// changes whitespace.
-fn indented<T: serde::Serialize>(value: &T, indentation: &str) -> String {
-    acp_registry_core::json::to_string(value).trim_end().replace('\n', &format!("\n{indentation}"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn an_assembled_index_is_what_the_serialiser_would_write() {
-        for agents in [json!([]), json!([{ "id": "a", "x": [1, { "y": "line\nend" }] }, { "id": "b" }])] {
-            let whole = json!({ "version": "1.0.0", "agents": agents, "extensions": [], "more": { "é": [1] } });
-            let Value::Object(extra) = json!({ "extensions": [], "more": { "é": [1] } }) else { unreachable!() };
-            let texts: Vec<String> = agents.as_array().unwrap().iter().map(|agent| indented(agent, "    ")).collect();
-            let texts = texts.iter().map(|text| format!("\n    {text}")).collect::<Vec<_>>().join(",");
-            assert_eq!(assemble("1.0.0", &texts, &extra), acp_registry_core::json::to_string(&whole));
-        }
-    }
+    Ok(out.end(&view.extra))
 }

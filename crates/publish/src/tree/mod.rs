@@ -7,6 +7,7 @@
 mod build;
 mod entry;
 mod files;
+mod index_text;
 mod part;
 mod previous;
 mod sources;
