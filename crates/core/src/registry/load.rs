@@ -104,7 +104,6 @@ pub enum LoadError {
     Directory(#[source] PathError),
 }
 
-#[expect(clippy::large_enum_variant, reason = "nearly all are entries")]
 enum Found {
     Entry(Entry),
     Stray(Stray),
