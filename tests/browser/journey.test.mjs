@@ -1,5 +1,5 @@
-// What somebody came for: an open source agent for Windows on Arm that needs no Node.js and no API key, and its
-// settings for Zed, by what can be read and pressed alone.
+// A reader looks for an open source agent for Windows on Arm that needs no Node.js and no API key, and for its settings
+// in Zed, with nothing but what the pages show.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { cards, count, open, settled, withSites } from './lib/browser.mjs';
