@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use acp_registry::examination::{Level, Plan, examine};
 use acp_registry::handshake::{Options, check};
-use acp_registry::sys::process::{Environment, Isolation, Launch};
 use tokio::runtime::Runtime;
+
+use super::handshake::launch_of;
 
 const ROUNDS: usize = 5;
 
@@ -21,16 +22,7 @@ pub(crate) fn measure() {
         println!("an examination: skipped, because {} is not built (`--example fake-agent`)", fake.display());
         return;
     }
-    let launch = Launch {
-        program: fake.into(),
-        arguments: ["turns", "", ""].map(Into::into).to_vec(),
-        directory: None,
-        environment: Environment::from_host(env::vars_os()),
-        isolation: Isolation::Environment,
-        readable: Vec::new(),
-        launcher: Some(env!("CARGO_BIN_EXE_acp-registry").into()),
-        namespace: None,
-    };
+    let launch = launch_of(fake.into(), ["turns", "", ""].map(Into::into).to_vec());
     let (options, plan) = (Options::new(env::temp_dir()), Plan::up_to(Level::Turns));
     let runtime = Runtime::new().expect("a runtime");
     let mut examinations: Vec<_> = (0..ROUNDS)

@@ -4,6 +4,7 @@
 //! it to end. The commands alternate, so that other load on the machine affects them equally.
 
 use std::env;
+use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -179,9 +180,14 @@ fn side_by_side(runtime: &Runtime) -> Duration {
 }
 
 fn launch(case: &[&str]) -> Launch {
+    launch_of(env::current_exe().expect("this program").into(), [AGENT].iter().chain(case).map(Into::into).collect())
+}
+
+/// Starts a program directly, with this program's environment.
+pub(crate) fn launch_of(program: OsString, arguments: Vec<OsString>) -> Launch {
     Launch {
-        program: env::current_exe().expect("this program").into(),
-        arguments: [AGENT].iter().chain(case).map(Into::into).collect(),
+        program,
+        arguments,
         directory: None,
         environment: Environment::from_host(env::vars_os()),
         isolation: Isolation::Environment,

@@ -78,7 +78,7 @@ test('a link shows what the one who copied it saw', () => open('', async (page) 
   assert.deepEqual([await cards(page), await count(page)], seen);
 }));
 
-test('an address with what nobody knows is no error', () => open('?q=%00%E2%80%AE&os=beos&license=open&license=open&x=1&sort=worst&cap=', async (page) => {
+test('an address with unknown values is no error', () => open('?q=%00%E2%80%AE&os=beos&license=open&license=open&x=1&sort=worst&cap=', async (page) => {
   await page.waitForFunction(() => !document.documentElement.classList.contains('pending'));
   assert.equal(await page.locator('#sort').inputValue(), '');
   assert.ok(await page.locator('input[value="open"]').isChecked());

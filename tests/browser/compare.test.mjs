@@ -21,14 +21,14 @@ const comparing = async (page, expected) => {
 
 const cell = (page, label) => page.locator('.versus tr', { has: page.getByRole('rowheader', { name: label, exact: true }) }).locator('td').allTextContents();
 
-test('ids that are not agents are said and change nothing else', () => open('matrix/?ids=gemini,nobody,../../evil,%3Cimg%20src=x%20onerror=alert(1)%3E,CON', async (page) => {
+test('ids that are not agents are said and change nothing else', () => open('matrix/?ids=gemini,unknown-agent,../../evil,%3Cimg%20src=x%20onerror=alert(1)%3E,CON', async (page) => {
   await comparing(page, ['Gemini CLI']);
-  assert.match(await said(page), /Not in this registry: “nobody”, “\.\.\/\.\.\/evil”, “<img src=x onerror=alert\(1\)>”, “CON”\./);
+  assert.match(await said(page), /Not in this registry: “unknown-agent”, “\.\.\/\.\.\/evil”, “<img src=x onerror=alert\(1\)>”, “CON”\./);
   assert.equal(await page.locator('#compare img').count(), 0);
 }, { allow: /404/ }));
 
 test('without an agent in the address the whole matrix stays', async () => {
-  for (const address of ['matrix/?ids=', 'matrix/?ids=,,', 'matrix/?ids=nobody', 'matrix/?other=1']) {
+  for (const address of ['matrix/?ids=', 'matrix/?ids=,,', 'matrix/?ids=unknown-agent', 'matrix/?other=1']) {
     await open(address, async (page) => {
       await comparing(page, []);
       assert.ok(await page.locator('.matrix').isVisible(), address);
@@ -66,7 +66,7 @@ test('licence, sign-in and capabilities are those of the agents', () => open('ma
 
 test('agents are added by name, removed, and Back undoes both', () => open('matrix/', async (page) => {
   const add = async (text) => { await page.locator('#add').fill(text); await page.keyboard.press('Enter'); };
-  await add('nobody of that name');
+  await add('no such name');
   await page.waitForFunction(() => /No agent is called/.test(document.getElementById('said').textContent));
   await add('cli');
   await page.waitForFunction(() => /Several agents match “cli”/.test(document.getElementById('said').textContent));

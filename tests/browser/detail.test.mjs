@@ -132,7 +132,7 @@ test('capabilities are told as they were answered', async () => {
   });
 });
 
-test('data for machines: agent.json, and JSON-LD without what nobody stated', async () => {
+test('data for machines: agent.json, and JSON-LD of what the manifest states', async () => {
   const { agents } = data('bundled');
   for (const agent of agents) {
     const folder = path.join(tree('bundled'), 'agents', agent.id);

@@ -22,7 +22,7 @@ test('every type of page is valid HTML', async () => {
   const validator = new HtmlValidate({
     extends: ['html-validate:standard'],
     rules: {
-      // Written without spaces and in lines as long as they come: nobody reads it as a text.
+      // Written without spaces and in lines of any length, because it is not read as text.
       'no-trailing-whitespace': 'off', 'long-title': 'off',
       // One kind of quotes and of empty elements, but not this tool's.
       'void-style': 'off', 'no-inline-style': 'error', 'doctype-style': 'off',

@@ -72,7 +72,7 @@ test('the search of any page is a form that needs no script', () => open('matrix
 }, { javaScriptEnabled: false }));
 
 test('a page that is not there says so, below any path, and leads on', async () => {
-  for (const address of ['nothing', 'agents/nobody/', 'a/b/c/d/e.html?x#y']) {
+  for (const address of ['nothing', 'agents/unknown/', 'a/b/c/d/e.html?x#y']) {
     await open(address, async (page) => {
       assert.equal(await page.locator('h1').textContent(), 'Page not found');
       const root = new URL(`${BASE}/`).pathname;

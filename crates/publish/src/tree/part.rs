@@ -1,6 +1,7 @@
 //! Files of a tree that are rendered when they are needed, so that a large tree need not fit into memory.
 
 use std::error::Error;
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -57,12 +58,16 @@ enum Contents<'a> {
 impl<'a> Part<'a> {
     /// Renders the parts in parallel, and keeps the contents of the first ones.
     pub(super) fn all(renders: Vec<Render<'a>>) -> Result<Vec<Arc<Self>>, RenderError> {
+        Self::all_within(renders, KEPT)
+    }
+
+    fn all_within(renders: Vec<Render<'a>>, limit: usize) -> Result<Vec<Arc<Self>>, RenderError> {
         let kept = AtomicUsize::new(0);
         let part = |render: Render<'a>| {
             let rendered = render()?;
             let files = rendered.iter().map(|(name, bytes)| Listed::of(name, bytes)).collect();
             let size = rendered.iter().map(|(_, bytes)| bytes.len()).sum();
-            let is_kept = kept.fetch_add(size, Ordering::Relaxed) + size <= KEPT;
+            let is_kept = kept.fetch_add(size, Ordering::Relaxed) + size <= limit;
             let contents = || Contents::Kept(rendered.into_iter().map(|(_, bytes)| bytes).collect());
             Ok(Arc::new(Self { files, contents: if is_kept { contents() } else { Contents::Again(render) } }))
         };
@@ -77,8 +82,59 @@ impl<'a> Part<'a> {
         match &self.contents {
             Contents::Kept(contents) => self.files.iter().zip(contents).try_for_each(|(file, bytes)| each(file, bytes)),
             Contents::Again(render) => {
-                self.files.iter().zip(render()?).try_for_each(|(file, (_, bytes))| each(file, &bytes))
+                let rendered = render()?;
+                let is_same = |(file, (name, bytes)): (&Listed, &(String, Vec<u8>))| {
+                    file.name == *name && file.size == bytes.len()
+                };
+                // The names and digests are already listed in `SHA256SUMS`.
+                if rendered.len() != self.files.len() || !self.files.iter().zip(&rendered).all(is_same) {
+                    return Err(RenderError::new(io::Error::other("files are rendered differently again")).into());
+                }
+                self.files.iter().zip(rendered).try_for_each(|(file, (_, bytes))| each(file, &bytes))
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A part of one file, whose content depends on how often it was rendered.
+    fn counted(calls: &AtomicUsize, content: fn(usize) -> Option<&'static str>) -> Render<'_> {
+        Box::new(move || {
+            let call = calls.fetch_add(1, Ordering::Relaxed);
+            let text = content(call).ok_or_else(|| RenderError::new(io::Error::other("no more")))?;
+            Ok(vec![("a".to_owned(), text.as_bytes().to_vec())])
+        })
+    }
+
+    /// What a part gives when its files are read, and how often it was rendered.
+    fn read(limit: usize, content: fn(usize) -> Option<&'static str>) -> (Result<Vec<u8>, String>, usize) {
+        let calls = AtomicUsize::new(0);
+        let result = Part::all_within(vec![counted(&calls, content)], limit).and_then(|parts| {
+            let mut found = Vec::new();
+            parts[0].each(|file, bytes| {
+                assert_eq!((file.name.as_str(), file.digest), ("a", Sha256::of("one")));
+                found.extend_from_slice(bytes);
+                Ok::<(), RenderError>(())
+            })?;
+            Ok(found)
+        });
+        (result.map_err(|error| error.to_string()), calls.into_inner())
+    }
+
+    #[test]
+    fn files_beyond_the_limit_are_rendered_again() {
+        assert_eq!(read(3, |_| Some("one")), (Ok(b"one".to_vec()), 1));
+        assert_eq!(read(2, |_| Some("one")), (Ok(b"one".to_vec()), 2));
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_rendered_again_is_an_error() {
+        assert_eq!(read(2, |_| None), (Err("no more".to_owned()), 1));
+        assert_eq!(read(2, |call| (call == 0).then_some("one")), (Err("no more".to_owned()), 2));
+        let other = read(2, |call| Some(if call == 0 { "one" } else { "three" }));
+        assert_eq!(other, (Err("files are rendered differently again".to_owned()), 2));
     }
 }
