@@ -1,8 +1,12 @@
 //! The catalog that the search script loads: all agents by column, which compresses well, and the phrases that searches
 //! understand.
 
-use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
 
+use serde::{Serialize, Serializer};
+use serde_json::{Value, json};
+
+use super::SiteError;
 use super::facets::{self, COLUMN_NAMES, EXAMINED, GROUPS};
 use super::listing::Listing;
 use acp_registry_client::index::{Class, Meaning, PHRASES};
@@ -19,58 +23,87 @@ const SIGN_IN: [(&str, u32); 6] = [
     ("no sign-in", facets::OPENS),
 ];
 
-/// Returns the catalog as compact JSON.
-pub(super) fn text(listings: &[Listing<'_>]) -> String {
-    let column = |of: &dyn Fn(&Listing<'_>) -> Value| Value::Array(listings.iter().map(of).collect());
-    // Names that can be derived from the id are omitted; the script derives them in the same way.
-    let name = |listing: &Listing<'_>| {
-        let follows = listing.id.replace('-', " ") == listing.name;
-        if follows { json!(0) } else { json!(listing.name) }
-    };
-    // Days since 1970; 0 if unknown.
-    let days = |of: &dyn Fn(&Listing<'_>) -> Option<Timestamp>| {
-        if listings.iter().all(|listing| listing.events.is_empty()) {
-            return Value::Null;
-        }
-        column(&|listing| json!(of(listing).map_or(0, Timestamp::days)))
-    };
-    let mut bits = Map::new();
-    let is_examined = listings.iter().any(|listing| listing.examined().is_some());
-    // The script finds columns by their position, so only the last one can be left out.
-    for (at, key) in COLUMN_NAMES.iter().enumerate().filter(|(at, _)| *at != EXAMINED || is_examined) {
-        bits.insert((*key).to_owned(), column(&|listing| json!(listing.bits[at])));
-    }
-    let (license, licenses) = table(listings.iter().map(Listing::license_text));
-    let (chip, chips) = table(listings.iter().map(Listing::chips));
-    let mut text = json!({
-        "id": column(&|listing| json!(listing.id)),
-        "name": column(&name),
-        "version": column(&|listing| json!(listing.version)),
-        "text": column(&|listing| json!(listing.summary)),
-        "by": column(&|listing| json!(listing.by())),
-        "license": license,
-        "licenses": licenses,
-        "chip": chip,
-        "chips": chips,
-        "icon": column(&|listing| json!(u8::from(listing.has_icon))),
-        "bits": bits,
-        "added": days(&|listing| listing.added()),
-        "updated": days(&|listing| listing.updated()),
-        "phrases": phrases(),
-    })
-    .to_string();
-    text.push('\n');
-    text
+/// What the search script loads.
+#[derive(Serialize)]
+struct Catalog<'a> {
+    id: Column<'a>,
+    /// 0 for a name that can be derived from the id; the script derives it in the same way.
+    name: Column<'a>,
+    version: Column<'a>,
+    text: Column<'a>,
+    by: Column<'a>,
+    license: Vec<usize>,
+    licenses: Vec<&'a str>,
+    chip: Vec<usize>,
+    chips: Vec<Vec<(&'static str, String)>>,
+    icon: Column<'a>,
+    bits: Bits<'a>,
+    /// Days since 1970; 0 if unknown.
+    added: Option<Column<'a>>,
+    updated: Option<Column<'a>>,
+    phrases: Value,
 }
 
-/// The place of each value in a list of the different ones, and that list.
-fn table<T: Ord + serde::Serialize>(values: impl Iterator<Item = T>) -> (Value, Value) {
-    let values: Vec<T> = values.collect();
-    let mut different: Vec<&T> = values.iter().collect();
-    different.sort_unstable();
-    different.dedup();
-    let places: Vec<usize> = values.iter().map(|value| different.binary_search(&value).unwrap_or_default()).collect();
-    (json!(places), json!(different))
+/// A member of all agents, serialized one by one: all values of a large registry take much memory.
+struct Column<'a>(&'a [Listing<'a>], fn(&Listing<'a>) -> Value);
+
+impl Serialize for Column<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(self.1))
+    }
+}
+
+/// The columns of bits by name.
+struct Bits<'a>(&'a [Listing<'a>]);
+
+impl Serialize for Bits<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let is_examined = self.0.iter().any(|listing| listing.examined().is_some());
+        // The script finds columns by their position, so only the last one can be left out.
+        let names = COLUMN_NAMES.iter().enumerate().filter(|(at, _)| *at != EXAMINED || is_examined);
+        serializer.collect_map(names.map(|(at, name)| {
+            let column: Vec<u32> = self.0.iter().map(|listing| listing.bits[at]).collect();
+            (name, column)
+        }))
+    }
+}
+
+/// Returns the catalog as compact JSON.
+pub(super) fn text(listings: &[Listing<'_>]) -> Result<String, SiteError> {
+    let has_days = listings.iter().any(|listing| !listing.events.is_empty());
+    let days = |of| has_days.then_some(Column(listings, of));
+    let (license, licenses) = table(listings, Listing::license_text);
+    let (chip, chips) = table(listings, Listing::chips);
+    let catalog = Catalog {
+        id: Column(listings, |listing| json!(listing.id)),
+        name: Column(listings, |listing| {
+            let follows = listing.id.replace('-', " ") == listing.name;
+            if follows { json!(0) } else { json!(listing.name) }
+        }),
+        version: Column(listings, |listing| json!(listing.version)),
+        text: Column(listings, |listing| json!(listing.summary)),
+        by: Column(listings, |listing| json!(listing.by)),
+        license,
+        licenses,
+        chip,
+        chips,
+        icon: Column(listings, |listing| json!(u8::from(listing.has_icon))),
+        bits: Bits(listings),
+        added: days(|listing| json!(listing.added().map_or(0, Timestamp::days))),
+        updated: days(|listing| json!(listing.updated().map_or(0, Timestamp::days))),
+        phrases: phrases(),
+    };
+    let mut text = serde_json::to_string(&catalog).map_err(SiteError::Catalog)?;
+    text.push('\n');
+    Ok(text)
+}
+
+/// The place of each agent's value in a list of the different ones, and that list.
+fn table<'a, T: Ord>(listings: &'a [Listing<'a>], of: fn(&'a Listing<'a>) -> T) -> (Vec<usize>, Vec<T>) {
+    let different: BTreeSet<T> = listings.iter().map(of).collect();
+    let different: Vec<T> = different.into_iter().collect();
+    let places = listings.iter().map(|listing| different.binary_search(&of(listing)).unwrap_or_default());
+    (places.collect(), different)
 }
 
 /// What phrases mean: 0 for a filler, a text for another word, `[path, name]` for an editor, and for a class
@@ -133,11 +166,5 @@ mod tests {
         }
         assert_eq!(phrases()["windows"], json!([0, 0b11_0000, 64, "System: Windows"]));
         assert_eq!(phrases()["neovim"], json!(["editors/codecompanion/", "Neovim"]));
-    }
-
-    #[test]
-    fn a_table_has_each_value_once() {
-        let (places, values) = table(["b", "a", "b"].into_iter());
-        assert_eq!((places, values), (json!([1, 0, 1]), json!(["a", "b"])));
     }
 }

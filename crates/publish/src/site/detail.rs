@@ -9,14 +9,17 @@ use super::examined::Tests;
 use super::facets::capabilities;
 use super::groups::{GROUPS, Group};
 use super::install::{Needs, Setup, setups, start};
-use super::listing::Listing;
+use super::listing::{Listing, authors};
 use super::pages::{Frame, Site};
 use super::text::{json_in_html, link, short, shown};
 use super::trust::Trust;
 use super::{File, SiteError, badge, markdown, page};
-use acp_registry_core::manifest::{BinaryTarget, Distribution};
+use acp_registry_core::manifest::{Agent, BinaryTarget, Distribution};
 use acp_registry_core::timestamp::Timestamp;
 use acp_registry_gate::config::AgentFile;
+
+/// Limit of the shown length of a description, in Unicode scalar values.
+const DESCRIPTION: usize = 600;
 
 #[derive(Template)]
 #[template(path = "agent.html")]
@@ -52,6 +55,12 @@ impl Detail<'_> {
 
 /// The facts that both the page and its Markdown show.
 pub(super) struct Facts {
+    pub(super) description: String,
+    pub(super) authors: Vec<String>,
+    /// Links: the licence's text, the website, the source.
+    pub(super) license_url: Option<String>,
+    pub(super) website: Option<String>,
+    pub(super) repository: Option<String>,
     /// Days as `YYYY-MM-DD`.
     pub(super) added: Option<String>,
     pub(super) updated: Option<String>,
@@ -89,7 +98,7 @@ pub(super) fn files(site: &Site, listing: &Listing<'_>) -> Result<Vec<File>, Sit
     let auth = listing.answer.into_iter().flat_map(|answer| &answer.auth_methods).take(20);
     let agent = listing.agent();
     let distribution = &agent.distribution;
-    let facts = facts(listing, distribution);
+    let facts = facts(listing, &agent);
     let setups = setups(listing, distribution, site.registry_url.as_deref());
     let wanted = &site.config.agent_files;
     let address = format!("{}/agents/{}/", site.base_url, listing.id);
@@ -98,15 +107,15 @@ pub(super) fn files(site: &Site, listing: &Listing<'_>) -> Result<Vec<File>, Sit
             .with_agent(&listing.id, &listing.name),
         a: listing,
         facts: &facts,
-        json_ld: json_in_html(&json_ld(&address, listing, distribution)),
+        json_ld: json_in_html(&json_ld(&address, listing, &facts, distribution)),
         preview: agent.preview.as_ref().map(|preview| shown(&preview.version, 40)),
         setups: &setups,
         targets: distribution.binary.iter().take(20).map(target).collect(),
         auth: auth.map(|(name, kind)| (shown(name, 80), shown(kind, 40))).collect(),
         trust: Trust::of(listing, distribution),
         groups: groups(listing),
-        website: listing.website.as_deref().map(short),
-        source: listing.repository.as_deref().map(short),
+        website: facts.website.as_deref().map(short),
+        source: facts.repository.as_deref().map(short),
         changes: Change::of(listing),
         has_feed: wanted.contains(&AgentFile::Feed) && !listing.events.is_empty(),
         edit: site.config.edit_url(&listing.id),
@@ -135,10 +144,16 @@ fn groups(listing: &Listing<'_>) -> Vec<(&'static str, Vec<(&'static str, State)
     groups.iter().map(|group| (group.title, states(group))).collect()
 }
 
-fn facts(listing: &Listing<'_>, distribution: &Distribution) -> Facts {
+fn facts(listing: &Listing<'_>, agent: &Agent) -> Facts {
+    let address = |text: &Option<String>| text.as_deref().and_then(link);
     let version = listing.answer.and_then(|answer| answer.version.as_deref()).map(|text| shown(text, 40));
     let (added, updated) = (listing.added(), listing.updated());
     Facts {
+        description: shown(&agent.description, DESCRIPTION),
+        authors: authors(agent),
+        license_url: address(&agent.license_url),
+        website: address(&agent.website),
+        repository: address(&agent.repository),
         added: added.map(Timestamp::day),
         // An agent that has not changed since it was added has no update.
         updated: updated.filter(|time| Some(*time) != added).map(Timestamp::day),
@@ -146,7 +161,8 @@ fn facts(listing: &Listing<'_>, distribution: &Distribution) -> Facts {
         unanswered: listing.why_unanswered(),
         session: listing.answer.map(|answer| Opening::of(answer).words()),
         sign_in: sign_in(listing),
-        packages: distribution
+        packages: agent
+            .distribution
             .packages()
             .map(|(kind, package)| (kind.as_str(), shown(&package.package, 200)))
             .collect(),
@@ -188,26 +204,26 @@ pub(super) fn target(target: &BinaryTarget) -> Target {
 }
 
 /// Metadata for search engines as JSON-LD, taken from the manifest only.
-fn json_ld(address: &str, listing: &Listing<'_>, distribution: &Distribution) -> Value {
+fn json_ld(address: &str, listing: &Listing<'_>, facts: &Facts, distribution: &Distribution) -> Value {
     let mut object = Map::new();
     let mut set = |key: &str, value: Value| drop(object.insert(key.to_owned(), value));
     set("@context", json!("https://schema.org"));
     set("@type", json!("SoftwareApplication"));
     set("name", json!(listing.name));
-    if !listing.description.is_empty() {
-        set("description", json!(listing.description));
+    if !facts.description.is_empty() {
+        set("description", json!(facts.description));
     }
     set("url", json!(address));
     set("applicationCategory", json!("DeveloperApplication"));
     set("softwareVersion", json!(listing.version));
-    if let Some(url) = &listing.license_url {
+    if let Some(url) = &facts.license_url {
         set("license", json!(url));
     }
-    if let Some(url) = &listing.website {
+    if let Some(url) = &facts.website {
         set("sameAs", json!(url));
     }
-    if !listing.authors.is_empty() {
-        set("author", listing.authors.iter().map(|name| json!({ "@type": "Thing", "name": name })).collect());
+    if !facts.authors.is_empty() {
+        set("author", facts.authors.iter().map(|name| json!({ "@type": "Thing", "name": name })).collect());
     }
     if !distribution.binary.is_empty() {
         set("operatingSystem", json!(listing.labels("os")));

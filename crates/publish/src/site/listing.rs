@@ -6,7 +6,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::facets::{self, COLUMNS, GROUPS};
-use super::text::{link, shown};
+use super::text::shown;
 use crate::history::{Event, Kind};
 use acp_registry_client::index::{BY, SUMMARY, without_addresses};
 use acp_registry_client::settings::display_name;
@@ -18,7 +18,6 @@ use acp_registry_gate::verify::{Answer, Examined, Snapshot, Unanswered};
 /// Limits of the shown length of members, in Unicode scalar values, and of the number of authors.
 const LICENSE: usize = 80;
 const VERSION: usize = 40;
-const DESCRIPTION: usize = 600;
 const AUTHOR: usize = 100;
 const AUTHORS: usize = 20;
 const REASON: usize = 60;
@@ -40,21 +39,16 @@ impl Known {
     }
 }
 
-/// An agent of the index.
+/// An agent of the index: what lists show of it and what searches read. What only its own page shows is in the entry.
 pub(super) struct Listing<'a> {
     pub(super) id: String,
     pub(super) name: String,
     pub(super) version: String,
-    pub(super) description: String,
     pub(super) summary: String,
-    pub(super) authors: Vec<String>,
-    /// The licence, if stated, as short as a card shows it.
-    license_on_card: Option<String>,
-    /// The licence, or "licence not stated".
-    pub(super) license: String,
-    pub(super) license_url: Option<String>,
-    pub(super) website: Option<String>,
-    pub(super) repository: Option<String>,
+    /// The authors without their mail addresses, as cards show and searches read them.
+    pub(super) by: String,
+    /// The licence, if stated.
+    license: Option<String>,
     pub(super) has_icon: bool,
     pub(super) bits: [u32; COLUMNS],
     pub(super) answer: Option<&'a Answer>,
@@ -82,20 +76,14 @@ impl<'a> Listing<'a> {
         }
         let answer = known.answers.get(&agent.id);
         let unanswered = known.unanswered.get(&agent.id);
-        let address = |text: &Option<String>| text.as_deref().and_then(link);
-        let license = agent.license.as_deref().map(|license| shown(license, LICENSE)).filter(|text| !text.is_empty());
+        let license = agent.license.as_deref().map(|license| shown(license, LICENSE));
         Some(Self {
             id: agent.id.clone(),
             name: display_name(&agent.name, &agent.id),
             version: shown(&agent.version, VERSION),
-            description: shown(&agent.description, DESCRIPTION),
             summary: shown(&agent.description, SUMMARY),
-            authors: agent.authors.iter().take(AUTHORS).map(|author| shown(author, AUTHOR)).collect(),
-            license_on_card: license.as_deref().map(|license| shown(license, CHIP)),
-            license: license.unwrap_or_else(|| "licence not stated".to_owned()),
-            license_url: address(&agent.license_url),
-            website: address(&agent.website),
-            repository: address(&agent.repository),
+            by: shown(&without_addresses(&authors(&agent).join(", ")), BY),
+            license: license.filter(|text| !text.is_empty()),
             has_icon: has_icon(&agent.id),
             bits: facets::bits(&agent, answer, unanswered),
             answer,
@@ -160,11 +148,6 @@ impl<'a> Listing<'a> {
         (self.name.to_lowercase(), self.id.clone())
     }
 
-    /// The authors without their mail addresses, as cards show and searches read them.
-    pub(super) fn by(&self) -> String {
-        shown(&without_addresses(&self.authors.join(", ")), BY)
-    }
-
     /// What a card says of the last start, the licence, what the agent needs and how people sign in: class, text.
     pub(super) fn chips(&self) -> Vec<(&'static str, String)> {
         let mut chips = Vec::new();
@@ -181,9 +164,7 @@ impl<'a> Listing<'a> {
             (None, Some(_)) => chips.push(("auth", "Could not be started".to_owned())),
             (None, None) => {}
         }
-        if let Some(license) = &self.license_on_card {
-            chips.push(("", license.clone()));
-        }
+        chips.extend(self.license.as_deref().map(|license| ("", shown(license, CHIP))));
         let needs = [(facets::BINARY, "Binary"), (facets::NPX, "Node.js"), (facets::UVX, "uv")];
         let needs = needs.iter().filter(|(bit, _)| self.bits[facets::DIST] & bit != 0);
         chips.extend(needs.map(|(_, text)| ("", (*text).to_owned())));
@@ -200,8 +181,13 @@ impl<'a> Listing<'a> {
     }
 
     /// The licence as stated, as the search reads it; empty if there is none.
-    pub(super) fn license_text(&self) -> String {
-        if self.license_on_card.is_some() { self.license.clone() } else { String::new() }
+    pub(super) fn license_text(&self) -> &str {
+        self.license.as_deref().unwrap_or_default()
+    }
+
+    /// The licence, or "licence not stated".
+    pub(super) fn license(&self) -> &str {
+        self.license.as_deref().unwrap_or("licence not stated")
     }
 
     /// The labels of the agent's values in a group.
@@ -211,6 +197,11 @@ impl<'a> Listing<'a> {
             group.flat_map(|group| group.values.iter().filter(|value| self.bits[group.column] & value.bits != 0));
         values.map(|value| value.label).collect::<Vec<_>>().join(", ")
     }
+}
+
+/// The names of the authors, as pages show them.
+pub(super) fn authors(agent: &Agent) -> Vec<String> {
+    agent.authors.iter().take(AUTHORS).map(|author| shown(author, AUTHOR)).collect()
 }
 
 /// Parses an entry, which is part of a text that was parsed before.

@@ -17,8 +17,8 @@ pub(super) fn page(
     facts: &Facts,
 ) -> String {
     let mut out = format!("# {}\n\n", text(&listing.name));
-    if !listing.description.is_empty() {
-        out.push_str(&format!("{}\n\n", text(&listing.description)));
+    if !facts.description.is_empty() {
+        out.push_str(&format!("{}\n\n", text(&facts.description)));
     }
     let mut fact = |key: &str, value: &str| out.push_str(&format!("- {key}: {}\n", text(value)));
     fact("Id", &listing.id);
@@ -28,7 +28,7 @@ pub(super) fn page(
             fact(key, day);
         }
     }
-    fact("Licence", &listing.license);
+    fact("Licence", listing.license());
     fact("Runs as", &listing.labels("dist"));
     fact("Sign-in", &facts.sign_in);
     if let Some(session) = facts.session {
@@ -37,10 +37,10 @@ pub(super) fn page(
     if let Some(words) = &facts.setup {
         fact("Setup required", words);
     }
-    if !listing.authors.is_empty() {
-        fact("By", &listing.authors.join(", "));
+    if !facts.authors.is_empty() {
+        fact("By", &facts.authors.join(", "));
     }
-    for (key, value) in [("Website", &listing.website), ("Source", &listing.repository)] {
+    for (key, value) in [("Website", &facts.website), ("Source", &facts.repository)] {
         if let Some(address) = value {
             // The URL parser percent-encodes characters that would end an autolink.
             out.push_str(&format!("- {key}: <{address}>\n"));

@@ -104,6 +104,9 @@ pub enum SiteError {
     /// The index is not JSON.
     #[error("the index cannot be read: {0}")]
     Index(#[from] serde_json::Error),
+    /// The catalog that the search script loads cannot be written.
+    #[error("the data of the search cannot be written: {0}")]
+    Catalog(#[source] serde_json::Error),
     /// A template cannot be rendered.
     #[error("a page cannot be rendered: {0}")]
     Template(#[from] askama::Error),
@@ -143,7 +146,7 @@ impl<'a> Catalog<'a> {
         let mut listings: Vec<Listing<'_>> = index.agents.into_par_iter().filter_map(listing).collect();
         listings.par_sort_by_cached_key(Listing::order);
         let (paths, mut files) = assets::Assets::all();
-        let catalog_text = catalog::text(&listings);
+        let catalog_text = catalog::text(&listings)?;
         let catalog = assets::hashed("catalog", "json", catalog_text.as_bytes());
         files.push((catalog.clone(), catalog_text.into_bytes()));
         let (similar, script) = assets::similar();

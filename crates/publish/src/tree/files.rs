@@ -17,6 +17,9 @@ use acp_registry_core::text::printable;
 /// File name of the main index.
 pub const INDEX: &str = "registry.json";
 
+/// Length of a line of `SHA256SUMS` without the name: the digest, two spaces and the line end.
+const LINE: usize = 67;
+
 /// The content of a file that is held in memory.
 #[derive(Debug, Clone)]
 pub(super) enum Content<'a> {
@@ -42,8 +45,8 @@ impl Content<'_> {
 pub struct Tree<'a> {
     held: BTreeMap<String, (Content<'a>, Sha256)>,
     parts: Vec<Arc<Part<'a>>>,
-    /// The text of `SHA256SUMS` with its name, size and digest.
-    sums: (String, Listed),
+    /// Name, size and digest of `SHA256SUMS`.
+    sums: Listed,
 }
 
 /// A difference between a directory and a tree.
@@ -116,15 +119,22 @@ impl<'a> Tree<'a> {
     }
 
     fn listed(held: BTreeMap<String, (Content<'a>, Sha256)>, parts: Vec<Arc<Part<'a>>>) -> Self {
-        let mut lines: Vec<(&str, Sha256)> = held.iter().map(|(name, (_, digest))| (&**name, *digest)).collect();
-        lines.extend(parts.iter().flat_map(|part| &part.files).map(|file| (&*file.name, file.digest)));
+        let mut tree = Self { held, parts, sums: Listed::of(SUMS, b"") };
+        tree.sums = Listed::of(SUMS, tree.sums_text().as_bytes());
+        tree
+    }
+
+    /// The text of `SHA256SUMS`. Made on each call, because it takes much memory in a large tree.
+    fn sums_text(&self) -> String {
+        let held = self.held.iter().map(|(name, (_, digest))| (&**name, *digest));
+        let rendered = self.parts.iter().flat_map(|part| &part.files).map(|file| (&*file.name, file.digest));
+        let mut lines: Vec<(&str, Sha256)> = held.chain(rendered).collect();
         lines.sort_unstable_by_key(|(name, _)| *name);
-        let mut text = String::new();
+        let mut text = String::with_capacity(lines.iter().map(|(name, _)| name.len() + LINE).sum());
         for (name, digest) in lines {
             text.push_str(&format!("{digest}  {name}\n"));
         }
-        let listed = Listed::of(SUMS, text.as_bytes());
-        Self { held, parts, sums: (text, listed) }
+        text
     }
 
     /// The content of a file that is held in memory: an index, a schema or an icon.
@@ -137,7 +147,7 @@ impl<'a> Tree<'a> {
     #[must_use]
     pub fn files(&self) -> Vec<(&str, usize)> {
         let held = self.held.iter().map(|(name, (content, _))| (&**name, content.bytes().len()));
-        let rendered = self.parts.iter().flat_map(|part| &part.files).chain([&self.sums.1]);
+        let rendered = self.parts.iter().flat_map(|part| &part.files).chain([&self.sums]);
         let mut files: Vec<(&str, usize)> = held.chain(rendered.map(|file| (&*file.name, file.size))).collect();
         files.sort_unstable();
         files
@@ -150,7 +160,7 @@ impl<'a> Tree<'a> {
     pub fn contents(&self) -> Result<BTreeMap<String, Vec<u8>>, RenderError> {
         let held = self.held.iter().map(|(name, (content, _))| (name.clone(), content.bytes().to_vec()));
         let mut all: BTreeMap<String, Vec<u8>> = held.collect();
-        all.insert(SUMS.to_owned(), self.sums.0.clone().into_bytes());
+        all.insert(SUMS.to_owned(), self.sums_text().into_bytes());
         for part in &self.parts {
             part.each(|file, bytes| {
                 all.insert(file.name.clone(), bytes.to_vec());
@@ -188,13 +198,14 @@ impl<'a> Tree<'a> {
             let path = staging.path().join(name);
             fs::write(&path, bytes).map_err(|error| TreeError::from(PathError { path, error }))
         };
-        let sums = [(SUMS, self.sums.0.as_bytes())];
-        let held = self.held.iter().map(|(name, (content, _))| (&**name, content.bytes()));
-        held.chain(sums).par_bridge().try_for_each(
-            |(name, bytes)| {
-                if is_linked(name) { Ok(()) } else { write(name, bytes) }
+        self.held.par_iter().try_for_each(
+            |(name, (content, _))| {
+                if is_linked(name) { Ok(()) } else { write(name, content.bytes()) }
             },
         )?;
+        if !is_linked(SUMS) {
+            write(SUMS, self.sums_text().as_bytes())?;
+        }
         self.parts.par_iter().try_for_each(|part| {
             let open: Vec<bool> = part.files.iter().map(|file| !is_linked(&file.name)).collect();
             if !open.contains(&true) {
@@ -211,7 +222,7 @@ impl<'a> Tree<'a> {
     fn changed(&self, directory: &Path) -> Vec<(&str, usize)> {
         let held: Vec<(&str, usize, Sha256)> =
             self.held.iter().map(|(name, (content, digest))| (&**name, content.bytes().len(), *digest)).collect();
-        let rendered = self.parts.par_iter().flat_map_iter(|part| &part.files).chain([&self.sums.1]);
+        let rendered = self.parts.par_iter().flat_map_iter(|part| &part.files).chain([&self.sums]);
         let all = held.into_par_iter().chain(rendered.map(|file| (&*file.name, file.size, file.digest)));
         let changed = all.filter(|(name, size, digest)| !holds(&directory.join(name), *size, *digest));
         changed.map(|(name, size, _)| (name, size)).collect()
@@ -303,21 +314,20 @@ fn refuse_loss(directory: &Path, registry: &Path) -> Result<(), TreeError> {
         return Err(TreeError::HoldsRegistry(directory.to_owned()));
     }
     refuse_registry(&real, registry)?;
-    let listed = read_bounded(&real.join(SUMS), &real, SUMS_LIMIT).unwrap_or_default();
-    let known = sums::names(&listed);
-    let folders: BTreeSet<&str> = known.iter().flat_map(|name| folders(name)).collect();
-    let mut found = Vec::new();
+    let list_text = read_bounded(&real.join(SUMS), &real, SUMS_LIMIT).unwrap_or_default();
+    let list_text = String::from_utf8_lossy(&list_text);
+    let listed = sums::names(&list_text);
+    let folders: HashSet<&str> = listed.iter().flat_map(|name| folders(name)).collect();
+    let mut foreign: Option<String> = None;
     list(&real, "", &mut |name| {
         let is_folder = folders.contains(name);
-        if !is_folder {
-            found.push(name.to_owned());
+        let is_first = foreign.as_deref().is_none_or(|first| name < first);
+        if !is_folder && is_first && sums::is_foreign(&listed, name) {
+            foreign = Some(name.to_owned());
         }
         is_folder
     })?;
-    match sums::foreign(&listed, found.iter().map(String::as_str)) {
-        Some(name) => Err(TreeError::Foreign(directory.to_owned(), printable(name).into_owned())),
-        None => Ok(()),
-    }
+    foreign.map_or(Ok(()), |name| Err(TreeError::Foreign(directory.to_owned(), printable(&name).into_owned())))
 }
 
 /// Refuses a directory that would be loaded as an agent of the registry.

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use acp_registry_core::digest::Sha256;
 
 /// How many bytes of rendered files are kept in memory. The files beyond are rendered again when they are written.
-const KEPT: usize = 64 << 20;
+const KEPT: usize = 32 << 20;
 
 /// Renders some files: their names and contents. Each call returns the same.
 pub type Render<'a> = Box<dyn Fn() -> Result<Vec<(String, Vec<u8>)>, RenderError> + Send + Sync + 'a>;

@@ -56,8 +56,11 @@ pub(super) async fn adopt(state: &mut State, tree: &Tree, target: &Target, notic
     let is_adopted = |name: &str| is_registry && (list.is_none() || kind(name) != Kind::Other);
     // If a list says what was published, any other file that is not part of a registry was added by hand.
     let would_be_lost = |name: &&str| !is_adopted(name) && (list.is_none() || tree.has(name));
-    let found = there.iter().map(String::as_str).filter(would_be_lost);
-    if let Some(name) = sums::foreign(list.as_deref().unwrap_or_default(), found) {
+    let list_text = String::from_utf8_lossy(list.as_deref().unwrap_or_default());
+    let listed = sums::names(&list_text);
+    // Ordered by name.
+    let mut found = there.iter().map(String::as_str).filter(would_be_lost);
+    if let Some(name) = found.find(|name| sums::is_foreign(&listed, name)) {
         return Err(Error::Foreign(printable(&target.shown(&format!("{LATEST}/{name}"))).into_owned()));
     }
     if !is_registry {

@@ -63,7 +63,7 @@ pub(super) fn agent(listing: &Listing<'_>, icon: Option<&[u8]>) -> io::Result<Ve
     let distribution = listing.agent().distribution;
     let kinds = distribution.packages().map(|(kind, _)| kind.as_str());
     let binary = (!distribution.binary.is_empty()).then_some("binary");
-    let facts = [listing.version.as_str(), listing.license.as_str()].into_iter().chain(kinds).chain(binary);
+    let facts = [listing.version.as_str(), listing.license()].into_iter().chain(kinds).chain(binary);
     foot(&mut canvas, facts);
     canvas.png()
 }
