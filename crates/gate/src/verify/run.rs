@@ -290,7 +290,7 @@ impl Verifier {
     pub(super) fn launch(&self, ready: &Ready, arguments: &[String], place: &Scratch) -> Launch {
         let Ready { installed, environment, readable, .. } = ready;
         let isolation = match &self.isolation {
-            Isolation::OwnUser { .. } => Isolation::OwnUser { place: Some(place.path().to_owned()) },
+            Isolation::OwnUser { .. } => Isolation::OwnUser { place: Some(place.place()) },
             other => other.clone(),
         };
         Launch {

@@ -46,10 +46,9 @@ impl Begin {
     /// Prepends the launcher to the command, and allocates a user if the program gets one.
     #[cfg(target_os = "linux")]
     fn restrict(&mut self, launch: &Launch, sandbox: &Sandbox) -> io::Result<()> {
-        use super::Isolation;
         use super::launcher::{Order, is_for_loader};
         use super::reach::keep_open_folders;
-        use super::sandbox::let_in;
+        use super::{Isolation, Place};
 
         let Some(launcher) = &launch.launcher else { return Ok(()) };
         let temporary = sandbox.path().parent().unwrap_or(sandbox.path());
@@ -61,16 +60,17 @@ impl Begin {
                 rustix::process::geteuid().is_root() && !has_users
             }
         };
+        let mut group = None;
         if wants_user {
             let user = OwnUser::take()?;
             sandbox.give_to(user.number())?;
             if let Isolation::OwnUser { place } = &launch.isolation {
-                place.iter().try_for_each(|place| let_in(place, user.number()))?;
+                group = place.as_ref().map(Place::group).transpose()?;
                 self.isolation = "user";
             }
             self.user = Some(user);
             if let Isolation::OwnUser { place } = &launch.isolation {
-                keep_open_folders(&mut self.variables, place.as_deref());
+                keep_open_folders(&mut self.variables, place.as_ref().map(Place::path));
             }
         }
         let report = Report::below(sandbox.path())?;
@@ -79,6 +79,7 @@ impl Begin {
         let order = Order {
             report: report.path().to_owned(),
             user: self.user.as_ref().map(OwnUser::number),
+            group,
             is_restricted: launch.namespace.is_some(),
             directory: matches!(launch.isolation, Isolation::Bwrap { .. }).then(|| launch.directory(sandbox)),
             variables: late,

@@ -2,13 +2,13 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Stdio;
 
 use tokio::io::AsyncReadExt as _;
 
 use super::begin::Begin;
-use super::{Environment, Launch, NamespaceError, Sandbox};
+use super::{Environment, Launch, NamespaceError, Place, Sandbox};
 use crate::remedy::{Action, Remedy};
 
 /// Directories of the operating system; missing ones are skipped.
@@ -27,9 +27,9 @@ pub enum Isolation {
     /// read, and cannot affect processes of other users. If [`Launch::gets_own_user`] returns `false`, this is the same
     /// as `Environment`.
     OwnUser {
-        /// A directory with files that the program needs, which belongs to the caller. Only the program's user is given
-        /// access.
-        place: Option<PathBuf>,
+        /// A directory with files that the program needs, which belongs to the caller. Of all users, only those of
+        /// programs that are started for this place are given access.
+        place: Option<Place>,
     },
     /// Bubblewrap: the program sees the operating system's directories, its sandbox, and [`Launch::readable`], all but
     /// the sandbox read-only, and no process of the host. If the caller is root, it also gets a user of its own,

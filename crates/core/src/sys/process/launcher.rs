@@ -47,6 +47,8 @@ pub(super) struct Order {
     pub(super) report: PathBuf,
     /// The user of the program, and the group with the same number.
     pub(super) user: Option<u32>,
+    /// A further group of that user.
+    pub(super) group: Option<u32>,
     /// Whether to give up all capabilities except those for files, if the user stays the same.
     pub(super) is_restricted: bool,
     /// The working directory, if it differs from the launcher's: it may be accessible only to the user.
@@ -62,10 +64,12 @@ pub(super) struct Order {
 impl Order {
     /// Encodes the order as arguments of the `acp-registry` executable.
     pub(super) fn words(self) -> Vec<OsString> {
-        let user = self.user.map_or_else(|| "-".to_owned(), |user| user.to_string());
+        let number = |number: Option<u32>| number.map_or_else(|| "-".to_owned(), |number| number.to_string());
+        let (user, group) = (number(self.user), number(self.group));
         let rights = if self.is_restricted { "restricted" } else { "-" };
         let directory = self.directory.unwrap_or_default();
-        let mut words = vec![LAUNCH.into(), self.report.into(), user.into(), rights.into(), directory.into()];
+        let mut words =
+            vec![LAUNCH.into(), self.report.into(), user.into(), group.into(), rights.into(), directory.into()];
         for (name, value) in self.variables {
             words.extend([name, value]);
         }
@@ -78,9 +82,7 @@ impl Order {
     fn read(words: impl IntoIterator<Item = OsString>) -> Option<Self> {
         let mut words = words.into_iter();
         let report = words.next()?.into();
-        let user = words.next().filter(|user| user != "-");
-        let user =
-            user.map(|user| user.to_str()?.parse().ok()).map_or(Some(None), |user: Option<u32>| user.map(Some))?;
+        let (user, group) = (number(&words.next()?)?, number(&words.next()?)?);
         let is_restricted = words.next()? == "restricted";
         let directory = words.next().map(PathBuf::from)?;
         let directory = Some(directory).filter(|directory| !directory.as_os_str().is_empty());
@@ -90,8 +92,13 @@ impl Order {
             variables.push((name, words.next()?));
         }
         let program = words.next()?;
-        Some(Self { report, user, is_restricted, directory, variables, program, arguments: words.collect() })
+        Some(Self { report, user, group, is_restricted, directory, variables, program, arguments: words.collect() })
     }
+}
+
+/// Parses the number of a user or group; `-` stands for none.
+fn number(word: &OsStr) -> Option<Option<u32>> {
+    if word == "-" { Some(None) } else { word.to_str()?.parse().ok().map(Some) }
 }
 
 /// Whether a variable affects what the dynamic loader loads. It must not be set for the launcher, which may still be
@@ -108,7 +115,7 @@ pub fn launch(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let Some(order) = Order::read(arguments) else { return FAILED };
     // Otherwise, the process that started the launcher has ended.
     let Ok(mut report) = open_report(&order.report) else { return FAILED };
-    let failure = if let Err(error) = set_limits(order.user, order.is_restricted) {
+    let failure = if let Err(error) = set_limits(&order) {
         Failure::Limits(error)
     } else {
         #[expect(clippy::disallowed_methods, reason = "this is where programs are started")]
@@ -189,7 +196,7 @@ pub(super) fn close_inherited() {
     }
 }
 
-fn set_limits(user: Option<u32>, is_restricted: bool) -> io::Result<()> {
+fn set_limits(order: &Order) -> io::Result<()> {
     umask(Mode::RWXG | Mode::RWXO);
     // If memory runs out, the kernel should kill the program rather than the caller. Not all systems allow this
     // setting.
@@ -197,10 +204,10 @@ fn set_limits(user: Option<u32>, is_restricted: bool) -> io::Result<()> {
     for (resource, most) in [(Resource::Fsize, FILE_SIZE), (Resource::Data, MEMORY), (Resource::Core, 0)] {
         bound(resource, most)?;
     }
-    if let Some(number) = user {
+    if let Some(user) = order.user {
         bound(Resource::Nproc, PROCESSES)?;
-        become_user(number)?;
-    } else if is_restricted {
+        become_user(user, order.group)?;
+    } else if order.is_restricted {
         keep_only(FOR_FILES)?;
     }
     // The program and its descendants cannot gain privileges.
@@ -214,10 +221,10 @@ fn bound(resource: Resource, most: u64) -> io::Result<()> {
     Ok(setrlimit(resource, Rlimit { current: most, maximum: most })?)
 }
 
-/// Gives up root with all groups and capabilities. This process has only one thread.
-fn become_user(number: u32) -> io::Result<()> {
+/// Gives up root with all groups and capabilities, but for a further group. This process has only one thread.
+fn become_user(number: u32, further: Option<u32>) -> io::Result<()> {
     let (user, group) = (Uid::from_raw(number), Gid::from_raw(number));
-    set_thread_groups(&[])?;
+    set_thread_groups(&further.map(Gid::from_raw).into_iter().collect::<Vec<_>>())?;
     set_thread_res_gid(group, group, group)?;
     set_thread_res_uid(user, user, user)?;
     // Changing the user drops root's capabilities, unless the caller has set securebits that prevent it.
@@ -242,6 +249,7 @@ mod tests {
             let order = || Order {
                 report: "/tmp/a".into(),
                 user,
+                group: user.map(|user| user + 1),
                 is_restricted: user.is_some(),
                 directory: user.map(|_| "/tmp/b".into()),
                 variables: variables.clone(),
@@ -254,10 +262,11 @@ mod tests {
         }
         for wrong in [
             &["/tmp/a"][..],
-            &["/tmp/a", "x", "-", "", "--", "a"],
-            &["/tmp/a", "-"],
+            &["/tmp/a", "x", "-", "-", "", "--", "a"],
+            &["/tmp/a", "-", "x", "-", "", "--", "a"],
             &["/tmp/a", "-", "-"],
-            &["/tmp/a", "-", "-", "", "--"],
+            &["/tmp/a", "-", "-", "-"],
+            &["/tmp/a", "-", "-", "-", "", "--"],
         ] {
             assert_eq!(Order::read(wrong.iter().map(Into::into)), None, "{wrong:?}");
         }

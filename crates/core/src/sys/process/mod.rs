@@ -34,6 +34,7 @@ mod launcher;
 mod namespace;
 #[cfg(target_os = "linux")]
 mod own_user;
+mod place;
 #[cfg(target_os = "linux")]
 mod reach;
 #[cfg(target_os = "linux")]
@@ -57,6 +58,7 @@ pub use launcher::{LAUNCH, launch};
 #[cfg(target_os = "linux")]
 pub use namespace::{JOIN, KEEP, join, keep};
 pub use namespace::{Namespace, NamespaceError};
+pub use place::Place;
 pub use platform::{Orphans, adopt_orphans, end_launches_below, hide_from_agents, make_readable};
 pub use sandbox::{Home, Sandbox};
 pub use scratch::Scratch;

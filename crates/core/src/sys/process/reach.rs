@@ -33,7 +33,7 @@ impl Launch {
         if self.launcher.is_none() || has_users || !rustix::process::geteuid().is_root() {
             return false;
         }
-        let place = place.as_ref().and_then(|place| place.canonicalize().ok());
+        let place = place.as_ref().and_then(|place| place.path().canonicalize().ok());
         let place = place.as_deref();
         let directory = self.directory.as_deref().unwrap_or(temporary);
         let program = self.file(directory);

@@ -1,10 +1,11 @@
 //! Directories for programs, which are removed afterwards whatever the programs did to them.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
+use super::Place;
 use crate::sys::fs::PathError;
 use crate::sys::remove::remove_tree;
 
@@ -19,7 +20,7 @@ pub(super) const PREFIX: &str = "acp-registry-";
 /// Dropping it removes it too, as far as possible.
 #[derive(Debug)]
 pub struct Scratch {
-    path: PathBuf,
+    place: Place,
     is_over: bool,
 }
 
@@ -33,7 +34,7 @@ impl Scratch {
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
         let directory = builder.prefix(PREFIX).tempdir_in(parent).map_err(PathError::at(parent))?;
-        Ok(Self { path: directory.keep(), is_over: false })
+        Ok(Self::adopt(&directory.keep()))
     }
 
     /// Creates this directory, private to its owner.
@@ -46,19 +47,25 @@ impl Scratch {
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
         builder.create(path).map_err(PathError::at(path))?;
-        Ok(Self { path: path.to_owned(), is_over: false })
+        Ok(Self::adopt(path))
     }
 
     /// Takes over a directory that exists, or will.
     #[must_use]
     pub fn adopt(path: &Path) -> Self {
-        Self { path: path.to_owned(), is_over: false }
+        Self { place: Place::new(path.to_owned()), is_over: false }
     }
 
     /// The path of the directory.
     #[must_use]
     pub fn path(&self) -> &Path {
-        &self.path
+        self.place.path()
+    }
+
+    /// The directory as a place for the files of programs that run at once.
+    #[must_use]
+    pub fn place(&self) -> Place {
+        self.place.clone()
     }
 
     /// Removes the directory.
@@ -75,7 +82,7 @@ impl Scratch {
     }
 
     fn clear(&mut self) -> Result<(), PathError> {
-        let path = self.path.clone();
+        let path = self.path().to_owned();
         for attempt in 1..=ATTEMPTS {
             match remove_tree(&path) {
                 Ok(()) => break,

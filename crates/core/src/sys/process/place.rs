@@ -1,0 +1,59 @@
+//! A directory that several programs with users of their own may enter.
+
+use std::path::{Path, PathBuf};
+#[cfg(target_os = "linux")]
+use std::{io, sync::Arc};
+
+#[cfg(target_os = "linux")]
+use {
+    super::own_user::OwnUser,
+    super::sandbox::let_in,
+    std::sync::{Mutex, PoisonError},
+};
+
+/// A directory of the caller with files for programs that may run at once, each as its own user. They become members of
+/// one group, which belongs to the directory while a clone of this exists.
+#[derive(Debug, Clone)]
+pub struct Place {
+    path: PathBuf,
+    #[cfg(target_os = "linux")]
+    group: Arc<Mutex<Option<OwnUser>>>,
+}
+
+impl Place {
+    pub(super) fn new(path: PathBuf) -> Self {
+        Self {
+            path,
+            #[cfg(target_os = "linux")]
+            group: Arc::default(),
+        }
+    }
+
+    /// The path of the directory.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Allows the members of the group to enter the directory, and returns the group.
+    #[cfg(target_os = "linux")]
+    pub(super) fn group(&self) -> io::Result<u32> {
+        let mut group = self.group.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(group) = &*group {
+            return Ok(group.number());
+        }
+        // The number of a user that no program gets is the number of a group without other members.
+        let taken = OwnUser::take()?;
+        let_in(&self.path, taken.number())?;
+        Ok(group.insert(taken).number())
+    }
+}
+
+/// Two places are equal if they are the same directory.
+impl PartialEq for Place {
+    fn eq(&self, other: &Self) -> bool {
+        self.path == other.path
+    }
+}
+
+impl Eq for Place {}
