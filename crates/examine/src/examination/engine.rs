@@ -60,16 +60,10 @@ pub async fn examine(launch: &Launch, options: &Options, outcome: &Outcome, plan
         results.extend(checks().map(|check| judge(check, result(), Duration::ZERO)));
     } else {
         let queue = Mutex::new(groups(checks()));
-        // An installation can be given to the user of only one instance.
-        let mut done = if launch.gets_own_user(&options.temporary) {
-            Box::pin(work(&common, &queue)).await
-        } else {
-            let (mut one, other) = join!(work(&common, &queue), work(&common, &queue));
-            one.extend(other);
-            one
-        };
+        let (mut done, other) = join!(work(&common, &queue), work(&common, &queue));
+        done.extend(other);
         // The order must not depend on which group takes longer.
-        done.sort_by_key(|(setup, _)| *setup);
+        done.sort_by_key(|(of, _)| *of);
         let mut heard = Heard::default();
         for (_, group) in done {
             results.extend(group.checks.into_iter().map(|ran| judge(ran.check, ran.result, ran.duration)));
@@ -110,18 +104,20 @@ fn obstacle(outcome: &Outcome) -> Option<String> {
 /// Checks that share instances, in the order in which they run.
 struct Group {
     setup: Setup,
+    level: Level,
     items: Vec<Item>,
 }
 
-/// Divides checks into groups; those that take longest are first.
+/// Divides checks into groups; those that take longest are first. Sessions and turns are groups of their own, although
+/// they could share instances, because together they take longer than all the others.
 fn groups(checks: impl Iterator<Item = &'static Check>) -> VecDeque<Group> {
     let mut groups: Vec<Group> = Vec::new();
     for check in checks {
         let Run::Talk(setup, talk) = check.run else { continue };
         let (of, item) = (setup.instance(), Item { check, setup, talk });
-        match groups.iter_mut().find(|group| group.setup == of) {
+        match groups.iter_mut().find(|group| (group.setup, group.level) == (of, check.level)) {
             Some(group) => group.items.push(item),
-            None => groups.push(Group { setup: of, items: vec![item] }),
+            None => groups.push(Group { setup: of, level: check.level, items: vec![item] }),
         }
     }
     for group in &mut groups {
@@ -132,11 +128,12 @@ fn groups(checks: impl Iterator<Item = &'static Check>) -> VecDeque<Group> {
 }
 
 /// Runs groups until none is left.
-async fn work(common: &Common, queue: &Mutex<VecDeque<Group>>) -> Vec<(Setup, Done)> {
+async fn work(common: &Common, queue: &Mutex<VecDeque<Group>>) -> Vec<((Setup, Level), Done)> {
     let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
     let mut done = Vec::new();
     while let Some(group) = next() {
-        done.push((group.setup, Box::pin(Lane::new(common).run(&group.items)).await));
+        let ran = Box::pin(Lane::new(common).run(&group.items)).await;
+        done.push(((group.setup, group.level), ran));
     }
     done
 }
