@@ -44,7 +44,7 @@ pub(super) fn run_with_recipe(argument: &str) {
     let file = std::env::home_dir().unwrap().join(".fake-agent/url");
     let is_led =
         argument == "--led" && url.starts_with("http://127.0.0.1:") && std::fs::read_to_string(file).ok() == Some(url);
-    let mut sessions = Sessions { breaks: Vec::new(), all: Vec::new(), servers: Vec::new() };
+    let mut sessions = Sessions { breaks: vec!["other-sign-in"], all: Vec::new(), servers: Vec::new() };
     let mut is_signed_in = false;
     run_as("", |message: &Value, is_before: bool| match message["method"].as_str() {
         Some("authenticate") if message["params"]["methodId"] == "of-recipe" => {
@@ -152,6 +152,10 @@ impl Sessions<'_> {
             "agentInfo": { "name": "fake-agent", "version": "1.0.0" },
             "authMethods": [],
         });
+        if self.is("other-sign-in") {
+            // The recipe names another method, which this agent accepts too.
+            result["authMethods"] = json!([{ "id": "login", "name": "Log in" }]);
+        }
         if self.is("hidden-close") {
             result["agentCapabilities"]["sessionCapabilities"]["close"] = Value::Null;
         }

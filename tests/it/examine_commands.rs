@@ -5,7 +5,7 @@ use acp_registry::examination::{CHECKS, Level};
 use serde_json::{Value, json};
 
 use crate::agent::fake_agent;
-use crate::support::Env;
+use crate::support::{Env, Run};
 use crate::verify::Verify;
 
 /// Number of checks of the level `protocol`.
@@ -136,26 +136,52 @@ fn verify_examines_and_the_registry_may_require_it() {
     assert_eq!(code, 0);
 }
 
+/// A recipe of which the fake agent needs every part.
+pub(crate) fn recipe(id: &str) -> String {
+    format!(
+        "[examine.{id}]\nargs = [\"--led\"]\nauth = \"of-recipe\"\nenv.FAKE_AGENT_URL = \"$MODEL/v1\"\n\
+         files.\".fake-agent/url\" = \"$MODEL/v1\"\n"
+    )
+}
+
 /// The arguments, variables, files and sign-in of a recipe all reach the agent; without it, no session is opened.
 #[test]
 fn a_recipe_leads_an_agent_to_the_model() {
     let verify = Verify::new();
     verify.npx("led", &["recipe"]);
     let summary = |verify: &Verify| {
-        // The verdict is a failure, because this agent advertises no method to sign in.
-        let (_, document) = verify.json(&["--level", "sessions"]);
+        let (code, document) = verify.json(&["--level", "sessions"]);
+        assert_eq!(code, 0, "{document}");
         let examination = &document["results"][0]["examination"];
         (examination["reached"].clone(), examination["model"].clone(), document.to_string())
     };
     let (reached, model, document) = summary(&verify);
     assert_eq!((reached, model), (json!("protocol"), json!("scripted")), "{document}");
     assert!(document.contains("needs sign-in"), "{document}");
-    let recipe = "[examine.led]\nargs = [\"--led\"]\nauth = \"of-recipe\"\nenv.FAKE_AGENT_URL = \"$MODEL/v1\"\n\
-                  files.\".fake-agent/url\" = \"$MODEL/v1\"\n";
-    verify.env.write("r/registry.toml", recipe);
+    verify.env.write("r/registry.toml", recipe("led"));
     let (reached, _, document) = summary(&verify);
     assert_eq!(reached, json!("sessions"), "{document}");
     assert!(!document.contains("needs sign-in"), "{document}");
+}
+
+#[test]
+fn probe_uses_the_recipe_of_an_agent_of_the_registry() {
+    let env = Env::empty();
+    env.write("r/registry.toml", recipe("led"));
+    let agent = fake_agent();
+    let probe = |recipe: &[&str]| {
+        let command = ["--", agent.to_str().unwrap(), "recipe"];
+        env.run(&[&["probe", "--registry-dir", "r", "--json", "--level", "sessions"], recipe, &command[..]].concat())
+    };
+    let reached = |run: &Run| {
+        let document: Value = serde_json::from_str(&run.stdout).unwrap_or_else(|_| panic!("{}", run.stderr));
+        document["examination"]["reached"].clone()
+    };
+    assert_eq!(reached(&probe(&[])), json!("protocol"));
+    assert_eq!(reached(&probe(&["--recipe", "led"])), json!("sessions"));
+    let run = probe(&["--recipe", "other"]);
+    assert_eq!(run.code, 2);
+    assert!(run.stderr.contains("there is no `[examine.other]` in the registry's `registry.toml`"), "{}", run.stderr);
 }
 
 #[test]

@@ -10,6 +10,7 @@ use nix::unistd::Pid;
 use serde_json::{Value, json};
 
 use crate::agent::fake_agent;
+use crate::examine_commands::recipe;
 use crate::server::{Answer, Server, ok, status};
 use crate::support::{Run, tree, wait_until};
 use crate::verify::Verify;
@@ -32,6 +33,8 @@ cat > "$folder/run.sh" <<SCRIPT
 #!/bin/sh
 case "$name \$*" in
   "plain "|"flag --acp"|"word acp"|"experimental --experimental-acp"|"own serve --stdio") exec "AGENT" ok ;;
+  "led --led") exec "AGENT" recipe --led ;;
+  "led "*) exec "AGENT" recipe ;;
   "shy --acp") exec "AGENT" result '{"protocolVersion":1,"authMethods":[]}' ;;
 esac
 echo "unknown: \$*" >&2
@@ -176,6 +179,20 @@ fn checks_that_fail_are_left_to_do() {
         let expected = format!("pass the check {id}, which `acp-registry explain {id}` describes: ");
         assert!(left(&document).contains(&expected), "{id}: {}", left(&document));
     }
+}
+
+#[test]
+fn a_new_agent_is_examined_with_its_recipe() {
+    let place = Place::with([("/npm/led", package(&usual()))]);
+    let examined = |place: &Place| {
+        let (_, document) = place.json(&["x", "--npm", "led", "--args", "", "--level", "sessions", "--dry-run"]);
+        (document["probe"]["examination"]["reached"].clone(), document)
+    };
+    let (reached, document) = examined(&place);
+    assert_eq!(reached, "protocol", "{document:#}");
+    place.verify.env.write("r/registry.toml", recipe("x"));
+    let (reached, document) = examined(&place);
+    assert_eq!(reached, "sessions", "{document:#}");
 }
 
 #[test]
