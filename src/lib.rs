@@ -52,6 +52,7 @@
 //! install    session: index ── resolve ── install ── store
 //! update     session: index ── update ── install ── store
 //! config     index, store ── settings
+//! rpc        the commands that use agents, as methods ── report
 //! diff       diff ── report
 //! publish    upload ── report
 //! bump       registry ── bump ── (propose ──) report

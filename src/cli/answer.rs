@@ -16,7 +16,7 @@ pub(super) fn ask_all(outcomes: &mut [Outcome], session: &Session<'_>) -> Result
     if installed.is_empty() {
         return Ok(());
     }
-    signals::run(async {
+    signals::run(session.ui(), async {
         for done in installed {
             ask(done, session).await?;
         }

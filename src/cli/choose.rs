@@ -1,6 +1,6 @@
 //! Interactive choice between several items.
 
-use std::io::{self, BufRead as _, IsTerminal as _, Read as _};
+use std::io::{self, BufRead as _, Read as _};
 
 use tokio::task::spawn_blocking;
 
@@ -13,11 +13,6 @@ const ANSWER_LIMIT: u64 = 1000;
 
 /// How often the question is repeated after an invalid answer.
 const ATTEMPTS: usize = 3;
-
-/// Whether stdin and stderr are terminals, so that a question can be asked.
-pub(super) fn may_ask() -> bool {
-    io::stdin().is_terminal() && io::stderr().is_terminal()
-}
 
 /// Shows a numbered list on stderr and reads the answer: a number in the list, or a full name. Returns the index of the
 /// chosen name. `items` must be printable, and must correspond to the first names; there may be more names than items.

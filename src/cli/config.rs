@@ -98,7 +98,8 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     })?;
     let names_version = answer.form == Form::Program || (answer.form == Form::Run && args.agent.version.is_some());
     if let (true, Some(version)) = (names_version, &answer.installed) {
-        let kept = signals::run(session.store.keep_for(version, args.client.id, &|holder| session.waiting(holder)))?;
+        let kept =
+            signals::run(ui, session.store.keep_for(version, args.client.id, &|holder| session.waiting(holder)))?;
         if let Err(error) = kept {
             ui.warning(&format!("`gc` will remove the program once {} is updated: {error}", args.agent.id));
         }
@@ -117,7 +118,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
 fn answer(args: &Args, global: &Global, session: &Session<'_>) -> Result<Answer, Failure> {
     let (named, id) = (&args.agent, args.agent.id.as_str());
     let mut installed = if AgentId::is_valid(id) { session.find_version(named, None)? } else { None };
-    let index = signals::run(session.index())?;
+    let index = signals::run(session.ui(), session.index())?;
     if named.is_latest
         && let Ok(index) = &index
         && let Some(agent) = index.agent(id)?

@@ -55,7 +55,7 @@ impl Args {
 
 pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     let allowed = global.allowed_hosts()?;
-    let (old, new) = (read(&args.old, &allowed)?, read(&args.new, &allowed)?);
+    let (old, new) = (read(&args.old, &allowed, ui)?, read(&args.new, &allowed, ui)?);
     let read = [(&args.old, &old), (&args.new, &new)].into_iter();
     let notes: Vec<String> =
         read.flat_map(|(place, index)| index.notes.iter().map(move |note| format!("{place}: {note}"))).collect();
@@ -77,7 +77,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
 const EXPECTED: &str = "name a published tree, which `acp-registry build` makes, or the file of an index";
 
 /// Reads the index at a place, which is an index or a published tree.
-fn read(place: &Place, allowed: &AllowedHosts) -> Result<Agents, Failure> {
+fn read(place: &Place, allowed: &AllowedHosts, ui: &Ui) -> Result<Agents, Failure> {
     let bytes = match place {
         Place::Path(path) => from_path(path)?,
         Place::Url(url) => {
@@ -87,7 +87,7 @@ fn read(place: &Place, allowed: &AllowedHosts) -> Result<Agents, Failure> {
                 url.set_path(&path);
             }
             let client = settings(allowed).and_then(Client::new)?;
-            let fetched = signals::run(client.get(&url, INDEX_LIMIT))??;
+            let fetched = signals::run(ui, client.get(&url, INDEX_LIMIT))??;
             fetched.ok_or_else(|| Failure::unable(format!("{place}: there is no such file")).help(EXPECTED))?
         }
     };

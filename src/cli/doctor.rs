@@ -22,6 +22,7 @@ use super::exit::{Exit, Failure};
 use super::global::{FormatArgs, Global};
 use super::live;
 use super::network;
+use super::orphans;
 use super::place::{PlaceArgs, Session, environment};
 use super::progress::Installs;
 use super::repair::{self, Need};
@@ -35,21 +36,21 @@ pub(super) struct Args {
     ///
     /// Without ids, all are checked, and none is started.
     #[arg(value_name = "ID", add = candidates::installed())]
-    agents: Vec<Named>,
+    pub(super) agents: Vec<Named>,
 
     /// Repair what can be repaired
     ///
     /// Damaged agents, and named ones that do not answer, are installed again in their version, and a Node.js or Python that
     /// has moved is found again.
     #[arg(long)]
-    fix: bool,
+    pub(super) fix: bool,
 
     /// Time limit for the answer to `initialize` [default: 60s]
     #[arg(long, value_name = "DURATION", value_parser = duration::limit)]
-    timeout: Option<Duration>,
+    pub(super) timeout: Option<Duration>,
 
     #[command(flatten)]
-    place: PlaceArgs,
+    pub(super) place: PlaceArgs,
 
     #[command(flatten)]
     pub(super) format: FormatArgs,
@@ -91,12 +92,11 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     for check in found {
         check.help = check.help.as_ref().map(report::in_words);
     }
-    let text = if args.format.is_json() {
-        Document::new("doctor", documents::Doctor { checks: &checks, agents: &agents, errors }).to_text()
+    if args.format.is_json() {
+        ui.document(&Document::new("doctor", documents::Doctor { checks: &checks, agents: &agents, errors }))?;
     } else {
-        report::doctor(&checks, &agents, ui.look())
-    };
-    ui.result(&text)?;
+        ui.result(&report::doctor(&checks, &agents, ui.look()))?;
+    }
     Ok(if is_well(&checks, &agents) { Exit::Success } else { Exit::Findings })
 }
 
@@ -105,7 +105,7 @@ type Failed = BTreeMap<String, Failure>;
 
 /// Repairs the agents that need it. Failures are reported and returned; the agents are then checked like all others.
 fn fix(ids: &[AgentId], session: &Session<'_>) -> Result<Failed, Failure> {
-    signals::run_with_threads(1, async {
+    signals::run_with_threads(session.ui(), 1, async {
         let (bars, mut failed) = (Installs::new(session.ui()), Failed::new());
         for id in ids {
             let repaired = match session.store.agent(id) {
@@ -146,7 +146,7 @@ fn reinstall(args: &Args, agents: &mut [Examined], session: &Session<'_>) -> Res
     let mut failed = Failed::new();
     for agent in agents.iter_mut().filter(|agent| agent.may_miss_files()) {
         let Some(version) = agent.startable.clone() else { continue };
-        let done = signals::run_with_threads(1, async {
+        let done = signals::run_with_threads(session.ui(), 1, async {
             let bars = Installs::new(session.ui());
             repair::repair(&version, Need::Start, session, &bars).await
         })?;
@@ -181,10 +181,10 @@ fn converse(args: &Args, agents: &mut [Examined], ui: &Ui) -> Result<(), Failure
     let mut options = Options::new(env::temp_dir());
     options.timeout = args.timeout.unwrap_or(options.timeout);
     // Begins before the first child and ends after the last one, to kill processes that detached from their tree.
-    let orphans = process::adopt_orphans();
+    let orphans = orphans::adopt(ui);
     process::hide_from_agents();
     let (launcher, is_many) = (live::launcher(), agents.len() > 1);
-    let done = signals::run(async {
+    let done = signals::run(ui, async {
         for agent in agents.iter_mut() {
             ui.detail(&format!("starting {}, which has {} s to answer", agent.id, options.timeout.as_secs_f64()));
             doctor::start(agent, &environment, launcher.as_deref(), &options).await?;

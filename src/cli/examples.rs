@@ -1,7 +1,7 @@
 //! Examples of each command, for the help and the manual pages.
 
 /// For each command: the command lines, and what they do.
-const EXAMPLES: [(&str, &[(&str, &str)]); 29] = [
+const EXAMPLES: [(&str, &[(&str, &str)]); 30] = [
     (
         "init",
         &[
@@ -196,6 +196,13 @@ const EXAMPLES: [(&str, &[(&str, &str)]); 29] = [
         &[
             ("acp-registry config zed gemini", "Print the settings for Zed"),
             ("acp-registry config codecompanion gemini", "Print the settings for Neovim with CodeCompanion"),
+        ],
+    ),
+    (
+        "rpc",
+        &[
+            ("acp-registry rpc", "Serve the program that has started it"),
+            ("acp-registry rpc --root ./agents", "Serve it with a directory of agents of its own"),
         ],
     ),
     (

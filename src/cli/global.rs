@@ -17,7 +17,7 @@ use super::exit::Failure;
 const HEADING: &str = "Global options";
 
 /// Flags of every command.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(super) struct Global {
     /// The registry [default: `registry`, else `.`]
     ///
@@ -102,6 +102,11 @@ enum PlainFormat {
 }
 
 impl FormatArgs {
+    /// A JSON document.
+    pub(super) fn json() -> Self {
+        Self { format: PlainFormat::Json, json: true }
+    }
+
     pub(super) fn is_json(&self) -> bool {
         self.json || self.format == PlainFormat::Json
     }

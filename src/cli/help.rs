@@ -14,7 +14,7 @@ const ROLES: [(&str, &[&str]); 4] = [
         "Use agents",
         &[
             "search", "list", "info", "resolve", "install", "run", "which", "update", "uninstall", "gc", "doctor",
-            "login", "logout", "config",
+            "login", "logout", "config", "rpc",
         ],
     ),
     ("Contribute an agent", &["new", "probe", "validate", "rules", "explain"]),
@@ -29,7 +29,7 @@ const OF_REGISTRIES: [(&str, &[&str]); 2] = [
 ];
 
 /// Shared flags, with the commands that they have no effect on.
-const IDLE: [(&str, &[&str]); 8] = [
+const IDLE: [(&str, &[&str]); 11] = [
     (
         "allow_host",
         &["rules", "explain", "completions", "which", "gc", "uninstall", "probe", "init", "report", "login", "logout"],
@@ -41,6 +41,10 @@ const IDLE: [(&str, &[&str]); 8] = [
     ("platform", &READ_NO_INDEX),
     ("platform", &["list", "search", "info"]),
     ("wait", &["list", "search", "info", "resolve", "which", "login", "logout", "gc"]),
+    // A client gets everything, as messages.
+    ("quiet", &["rpc"]),
+    ("verbose", &["rpc"]),
+    ("progress", &["rpc"]),
     ("trust_root", &["list", "search", "info", "resolve", "uninstall", "gc"]),
 ];
 

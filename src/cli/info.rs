@@ -24,10 +24,10 @@ const VALUES: usize = 15;
 pub(super) struct Args {
     /// The agent, and its version if not the current one
     #[arg(value_name = "ID[@VERSION]", add = candidates::offered())]
-    agent: Named,
+    pub(super) agent: Named,
 
     #[command(flatten)]
-    place: PlaceArgs,
+    pub(super) place: PlaceArgs,
 
     #[command(flatten)]
     pub(super) format: FormatArgs,
@@ -35,7 +35,7 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     let session = Session::new(&args.place, global.allowed_hosts()?, ui)?;
-    let index = signals::run(session.index())??;
+    let index = signals::run(ui, session.index())??;
     let id = &args.agent.id;
     let value = index.value(id)?.ok_or_else(|| session::Error::unknown(id, &index))?;
     let mut agent = Agent::from_json(&value);
@@ -62,7 +62,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
             index_sha256: index.sha256(),
             index: IndexOrigin::of(&index),
         };
-        ui.result(&Document::new("info", members).to_text())?;
+        ui.document(&Document::new("info", members))?;
     } else {
         let mut text = text(&agent, known, &versions, current.as_ref(), ui.look());
         if let Some(newest) = newest {

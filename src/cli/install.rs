@@ -14,7 +14,7 @@ use acp_registry::report::documents::{Document, IndexOrigin, Install, Launch};
 use acp_registry::resolve::Plan;
 use acp_registry::session::{Event, Named, Request};
 use acp_registry::store::{Done, Pin, StoredInterpreter};
-use acp_registry::sys::process::{self, Orphans};
+use acp_registry::sys::process::Orphans;
 use acp_registry::text::{printable, quote};
 use futures_util::stream::{self, StreamExt as _};
 
@@ -24,6 +24,7 @@ use super::exit::{Exit, Failure};
 use super::global::{FormatArgs, Global};
 use super::launch;
 use super::lock;
+use super::orphans;
 use super::place::{PackageArgs, PlaceArgs, Session, host, kind};
 use super::progress::Installs;
 use super::resolve::plan;
@@ -39,39 +40,39 @@ pub(super) struct Args {
     ///
     /// One with a version stays at it until `update --unpin`.
     #[arg(value_name = "ID[@VERSION]", add = candidates::offered(), required_unless_present = "locked")]
-    agents: Vec<Named>,
+    pub(super) agents: Vec<Named>,
 
     /// The kind of distribution
     ///
     /// The default is the first that this machine can run: binary, npx, uvx.
     #[arg(long, value_name = "KIND", value_parser = kind())]
-    dist: Option<Kind>,
+    pub(super) dist: Option<Kind>,
 
     /// Write what is installed to this lock file
     ///
     /// With `--locked`, it is the file that is read, by default `acp-registry.lock`.
     #[arg(long, value_name = "FILE")]
-    lock: Option<PathBuf>,
+    pub(super) lock: Option<PathBuf>,
 
     /// Install exactly what the lock file records
     ///
     /// Without ids, all its agents. What differs from the file is refused with exit code 4.
     #[arg(long)]
-    locked: bool,
+    pub(super) locked: bool,
 
     /// Change nothing; show what would be installed
     #[arg(long)]
-    dry_run: bool,
+    pub(super) dry_run: bool,
 
     /// Do not start the agents to see if they answer
     #[arg(long)]
-    no_check: bool,
+    pub(super) no_check: bool,
 
     #[command(flatten)]
-    packages: PackageArgs,
+    pub(super) packages: PackageArgs,
 
     #[command(flatten)]
-    place: PlaceArgs,
+    pub(super) place: PlaceArgs,
 
     #[command(flatten)]
     pub(super) format: FormatArgs,
@@ -88,8 +89,8 @@ pub(super) struct Outcome {
 pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     let session = Session::with_packages(&args.place, args.packages, global.allowed_hosts()?, ui)?;
     // Begins before the first child and ends after the last one, to kill processes that detached from their tree.
-    let orphans = if args.no_check || args.dry_run { None } else { process::adopt_orphans() };
-    let mut work = signals::run_with_threads(JOBS, async {
+    let orphans = if args.no_check || args.dry_run { None } else { orphans::adopt(ui) };
+    let mut work = signals::run_with_threads(ui, JOBS, async {
         if args.locked {
             let path = args.lock.as_deref().unwrap_or(Path::new(NAME));
             let tasks = lock::tasks(path, &args.agents, args.dist, &session)?;
@@ -156,7 +157,7 @@ fn show_plans(
 ) -> Result<Exit, Failure> {
     let agents: Vec<Launch> = plans.iter().map(|plan| launch::planned(plan, session)).collect::<Result<_, _>>()?;
     if is_json {
-        session.ui().result(&Document::new("install", Install::planned(agents, index)).to_text())?;
+        session.ui().document(&Document::new("install", Install::planned(agents, index)))?;
         return Ok(Exit::Success);
     }
     let line = |(plan, launch): (&Plan, &Launch)| {
@@ -292,7 +293,7 @@ fn report(
     let exit = worst.map_or(Exit::Success, |failure| failure.exit);
     if is_json {
         let document = Document::new("install", Install::done(agents, errors, index));
-        ui.result(&document.failed(worst.map(Failure::document)).to_text())?;
+        ui.document(&document.failed(worst.map(Failure::document)))?;
     } else {
         ui.result(&lines)?;
     }

@@ -23,10 +23,10 @@ use super::ui::Ui;
 pub(super) struct Args {
     /// Only those that are installed
     #[arg(long)]
-    installed: bool,
+    pub(super) installed: bool,
 
     #[command(flatten)]
-    place: PlaceArgs,
+    pub(super) place: PlaceArgs,
 
     #[command(flatten)]
     pub(super) format: FormatArgs,
@@ -39,10 +39,10 @@ pub(super) struct SearchArgs {
     /// They are searched in id, name, description, authors and licence. Words such as `open source`, `windows`, `npm` or
     /// `binary` select agents by licence, system and kind. Agents that match only in part come last.
     #[arg(value_name = "QUERY", required = true)]
-    query: Vec<String>,
+    pub(super) query: Vec<String>,
 
     #[command(flatten)]
-    place: PlaceArgs,
+    pub(super) place: PlaceArgs,
 
     #[command(flatten)]
     pub(super) format: FormatArgs,
@@ -56,11 +56,10 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         let index = if args.format.is_json() { session.index_at_hand() } else { None };
         return list_installed(&installed, &damaged, index.as_ref(), args.format.is_json(), &session);
     }
-    let index = signals::run(session.index_with_notes())??;
+    let index = signals::run(ui, session.index_with_notes())??;
     let found: Vec<&Entry> = index.entries().collect();
     show("list", &found, &index, &installed, args.format.is_json(), ui)?;
-    // The process is about to exit: freeing a large index takes time.
-    std::mem::forget(index);
+    ui.leave(index);
     Ok(Exit::Success)
 }
 
@@ -68,7 +67,7 @@ pub(super) fn search(args: &SearchArgs, global: &Global, ui: &Ui) -> Result<Exit
     let session = Session::new(&args.place, global.allowed_hosts()?, ui)?;
     let (installed, damaged) = agents(&session.store)?;
     warn(&damaged, ui);
-    let index = signals::run(session.index())??;
+    let index = signals::run(ui, session.index())??;
     let query = Query::new(args.query.iter().map(String::as_str));
     let hits = query.search(index.entries());
     let found: Vec<&Entry> = hits.iter().map(|hit| hit.entry).collect();
@@ -138,7 +137,7 @@ fn show(
             agents: found.iter().map(|entry| Listed::of(entry, installed.get(entry.id.as_str()))).collect(),
             notes: &index.notes,
         };
-        return ui.result(&Document::new(command, members).to_text());
+        return ui.document(&Document::new(command, members));
     }
     let rows: Vec<[Cow<'_, str>; 5]> = found
         .iter()
@@ -201,7 +200,7 @@ fn list_installed(
             agents.push(InstalledAgent::of(launch, entry, agent));
         }
         let members = InstalledList { index: index.map(IndexOrigin::of), agents, errors };
-        ui.result(&Document::new("list", members).to_text())?;
+        ui.document(&Document::new("list", members))?;
         return Ok(Exit::Success);
     }
     if installed.is_empty() {

@@ -105,7 +105,7 @@ pub(super) fn run(
     let jobs = args.jobs.map_or_else(usual_jobs, usize::from);
     ui.detail(&format!("{} to check, {jobs} at once", job.tasks().len()));
     let shown = progress.clone();
-    let (result, hidden) = beside_agents(jobs, async {
+    let (result, hidden) = beside_agents(ui, jobs, async {
         Ok(job.run(verifier, jobs, Arc::new(move |event| shown.show(event)), finished).await?)
     });
     progress.clear();
@@ -125,12 +125,13 @@ pub(super) fn run(
 
 /// Runs work that starts agents. Also returns how many processes had left their tree; these were killed.
 pub(super) fn beside_agents<T>(
+    ui: &Ui,
     jobs: usize,
     work: impl Future<Output = Result<T, Failure>>,
 ) -> (Result<T, Failure>, usize) {
     // Begins before the first child and ends after the last one, to kill processes that detached from their tree.
     let orphans = process::adopt_orphans();
-    let done = signals::run_with_threads(jobs, work);
+    let done = signals::run_with_threads(ui, jobs, work);
     let hidden = orphans.map_or(0, Orphans::end);
     (done.and_then(|done| done), hidden)
 }

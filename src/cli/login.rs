@@ -11,7 +11,7 @@ use acp_registry::text::quote;
 
 use super::abandoned;
 use super::candidates;
-use super::choose::{choose, may_ask};
+use super::choose::choose;
 use super::duration;
 use super::exit::{Exit, Failure};
 use super::global::{FormatArgs, Global};
@@ -28,20 +28,20 @@ pub(super) const METHODS: usize = 20;
 pub(super) struct Args {
     /// The agent
     #[arg(value_name = "ID", add = candidates::installed())]
-    agent: Named,
+    pub(super) agent: Named,
 
     /// The agent's name for a way to sign in
     ///
     /// The default is the only one, else you are asked.
     #[arg(long, value_name = "METHOD")]
-    method: Option<String>,
+    pub(super) method: Option<String>,
 
     /// How long signing in may take [default: 600s]
     #[arg(long, value_name = "DURATION", value_parser = duration::limit)]
-    timeout: Option<Duration>,
+    pub(super) timeout: Option<Duration>,
 
     #[command(flatten)]
-    place: PlaceArgs,
+    pub(super) place: PlaceArgs,
 
     #[command(flatten)]
     pub(super) format: FormatArgs,
@@ -72,14 +72,24 @@ pub(super) fn log_out(args: &LogoutArgs, global: &Global, ui: &Ui) -> Result<Exi
     sign_out(args, global, ui).map_err(Failure::in_persons_home)
 }
 
+/// Lists the ways to sign in to an agent.
+pub(super) fn methods(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
+    let session = Session::new(&args.place, global.allowed_hosts()?, ui)?;
+    versions::started(std::slice::from_ref(&args.agent), &session)?;
+    let work = Work::new(&args.agent.id, args.timeout, &session, ui)?;
+    let methods = signals::run(ui, work.methods())??;
+    ui.document(&Document::new("login", Choice { id: &args.agent.id, methods: &methods }))?;
+    Ok(Exit::Success)
+}
+
 fn sign_in(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     let session = Session::new(&args.place, global.allowed_hosts()?, ui)?;
     versions::started(std::slice::from_ref(&args.agent), &session)?;
     let work = Work::new(&args.agent.id, args.timeout, &session, ui)?;
     abandoned::clear(ui);
-    let mut step = signals::run(work.begin(args.method.as_deref()))??;
+    let mut step = signals::run(ui, work.begin(args.method.as_deref()))??;
     if let Step::Ask(methods) = &step {
-        if !may_ask() {
+        if !ui.may_ask() {
             return several(&args.agent.id, methods, args.format.is_json(), ui);
         }
         let question = format!("{} can be signed in to in several ways:", quote(&args.agent.id));
@@ -87,7 +97,7 @@ fn sign_in(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
         let items: Vec<String> = shown.iter().map(report::method).collect();
         let names: Vec<&str> = methods.iter().map(|method| method.id.as_str()).collect();
         let method = methods[choose(&question, &items, &names, ui)?].id.clone();
-        step = signals::run(work.begin(Some(&method)))??;
+        step = signals::run(ui, work.begin(Some(&method)))??;
     }
     let attempt = match step {
         Step::Done(attempt) => *attempt,
@@ -101,7 +111,7 @@ fn sign_out(args: &LogoutArgs, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let session = Session::new(&args.place, global.allowed_hosts()?, ui)?;
     versions::started(std::slice::from_ref(&args.agent), &session)?;
     let work = Work::new(&args.agent.id, args.timeout, &session, ui)?;
-    let attempt = signals::run(async {
+    let attempt = signals::run(ui, async {
         let mut attempt = work.attempt();
         if let Some(mut conversation) = work.open(&mut attempt).await? {
             attempt.sign_out(&mut conversation, work.limit).await;
@@ -138,13 +148,16 @@ fn several(id: &str, methods: &[AuthMethod], is_json: bool, ui: &Ui) -> Result<E
     }
     ui.failure(&failure);
     let document = Document::new("login", Choice { id, methods }).failed(Some(failure.document()));
-    ui.result(&document.to_text())?;
+    ui.document(&document)?;
     Ok(failure.exit)
 }
 
 fn tell(command: &str, mut attempt: Attempt, is_json: bool, ui: &Ui) -> Result<Exit, Failure> {
     attempt.help = attempt.help.as_ref().map(report::in_words);
-    let text = if is_json { Document::new(command, &attempt).to_text() } else { report::login(&attempt, ui.look()) };
-    ui.result(&text)?;
+    if is_json {
+        ui.document(&Document::new(command, &attempt))?;
+    } else {
+        ui.result(&report::login(&attempt, ui.look()))?;
+    }
     Ok(if attempt.status == Status::Failed { Exit::Findings } else { Exit::Success })
 }

@@ -8,6 +8,7 @@ use acp_registry::text::{printable, quote};
 use clap::Command;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
+use super::call::Events;
 use super::exit::{Exit, Failure};
 use super::help;
 use super::ui;
@@ -28,7 +29,7 @@ pub(super) fn answer(error: &clap::Error, arguments: &[OsString], program: &Comm
         ui::write_stdout(&Document::of_failure(command, failure.document()).to_text());
     }
     if has_value(&words, "--progress", "json") {
-        ui::send_event(&Event::Failed(failure.document()));
+        Events::Stderr.send(&Event::Failed(failure.document()));
     } else if let Some(command) = meant(error) {
         // clap's suggestions for the command names of other package managers would mislead.
         ui::write_stderr(&format!("error: {failure}\nhelp: the command is `acp-registry {command}`\n"));

@@ -7,6 +7,7 @@ mod abandoned;
 mod answer;
 mod build;
 mod bump;
+mod call;
 mod candidates;
 mod causes;
 mod causes_of_publish;
@@ -40,6 +41,7 @@ mod mcp;
 mod mistake;
 mod network;
 mod new;
+mod orphans;
 mod place;
 mod probe;
 mod progress;
@@ -52,6 +54,7 @@ mod repair;
 mod report;
 mod resolve;
 mod roff;
+mod rpc;
 mod rules;
 mod run;
 mod serve;
@@ -175,6 +178,11 @@ enum Command {
     Login(login::Args),
     /// Sign out of an installed agent
     Logout(login::LogoutArgs),
+    /// Serve a program over JSON-RPC
+    ///
+    /// Reads requests from stdin and writes answers to stdout, one message per line, until stdin ends. Programs in any
+    /// language find, install and update agents this way.
+    Rpc(rpc::Args),
     /// Print the settings that start an agent in an editor
     Config(config::Args),
     /// Print a completion script for a shell
@@ -238,6 +246,7 @@ fn run(cli: &Cli, matches: &ArgMatches) -> ExitCode {
         Command::Doctor(args) => (doctor::run(args, &cli.global, &ui), args.format.is_json()),
         Command::Login(args) => (login::run(args, &cli.global, &ui), args.format.is_json()),
         Command::Logout(args) => (login::log_out(args, &cli.global, &ui), args.format.is_json()),
+        Command::Rpc(args) => (rpc::run(args, &cli.global, &ui), false),
         Command::Config(args) => (config::run(args, &cli.global, &ui), args.format.is_json()),
         Command::Completions(args) => (completions::run(args, &ui), false),
         Command::Man(args) => (man::run(args, command(), &ui), false),

@@ -158,7 +158,8 @@ fn try_ways(
         Trying::Ended { count, of } => ui.note(&format!("{count} of {of} tried")),
         Trying::Examining => ui.note("examining it"),
     };
-    let (attempts, hidden) = live::beside_agents(1, async { Ok(ways.attempt(&verifier, &args.id, &trying).await?) });
+    let (attempts, hidden) =
+        live::beside_agents(ui, 1, async { Ok(ways.attempt(&verifier, &args.id, &trying).await?) });
     let attempts = attempts?;
     if hidden > 0 {
         ui.warning(&format!("the agent had hidden processes, which were ended as well: {hidden}"));

@@ -29,7 +29,7 @@ use super::ui::Ui;
 /// The heading of these flags in the help.
 const HEADING: &str = "Index and storage";
 
-#[derive(Debug, Default, clap::Args)]
+#[derive(Debug, Clone, Default, clap::Args)]
 pub(super) struct PlaceArgs {
     /// The registry index [env: `ACP_REGISTRY_INDEX`]
     ///
@@ -69,6 +69,11 @@ pub(super) struct PlaceArgs {
 }
 
 impl PlaceArgs {
+    /// The same flags, with `--refresh` if it is wanted and allowed.
+    pub(super) fn with_refresh(&self, refresh: bool) -> Self {
+        Self { refresh: self.refresh || (refresh && !self.offline), ..self.clone() }
+    }
+
     /// The place of the index, from the flag or the environment.
     fn named_index(&self) -> Result<Option<Place>, WrongPlace> {
         let named = self.index.clone().or_else(|| variable("ACP_REGISTRY_INDEX"));

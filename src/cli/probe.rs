@@ -130,7 +130,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let orphans = process::adopt_orphans();
     process::hide_from_agents();
     let (asked, mut launch) = (&options, launch);
-    let outcome = signals::run(async move {
+    let outcome = signals::run(ui, async move {
         launch.isolation.check(&launch.environment).await?;
         let namespace = match networks.examination {
             Network::Shared => None,

@@ -11,7 +11,8 @@ use acp_registry::text::printable;
 use acp_registry::verify;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
-use super::ui::{Ui, send_event};
+use super::call::Events;
+use super::ui::Ui;
 
 /// A message that is cut at the width of the terminal.
 const WORDS: &str = "{spinner} {wide_msg} {elapsed}";
@@ -24,7 +25,7 @@ pub(super) struct Progress {
     bars: MultiProgress,
     questions: ProgressBar,
     downloads: Mutex<HashMap<usize, ProgressBar>>,
-    events: Option<Mutex<Questions>>,
+    events: Option<(Events, Mutex<Questions>)>,
 }
 
 /// How many requests are planned, and how many are answered.
@@ -39,20 +40,20 @@ impl Progress {
         let bars = ui.bars();
         let questions = ProgressBar::new(0).with_style(style("{spinner} {pos} of {len} answered {wide_bar}"));
         let questions = bars.add(questions);
-        let events = ui.sends_events().then(Mutex::default);
+        let events = ui.events().map(|events| (events, Mutex::default()));
         Self { bars, questions, downloads: Mutex::default(), events }
     }
 
     pub(super) fn show(&self, event: Event) {
-        if let Some(events) = &self.events {
-            let mut questions = events.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((events, questions)) = &self.events {
+            let mut questions = questions.lock().unwrap_or_else(PoisonError::into_inner);
             match &event {
                 Event::Planned(count) => questions.planned += *count as u64,
                 Event::Answered => questions.answered += 1,
                 Event::Downloading { .. } | Event::Received { .. } | Event::Downloaded(_) => return,
             }
             let Questions { planned, answered } = *questions;
-            return send_event(&documents::Event::Asking { planned, answered });
+            return events.send(&documents::Event::Asking { planned, answered });
         }
         let mut downloads = self.downloads.lock().unwrap_or_else(PoisonError::into_inner);
         match event {
@@ -84,7 +85,7 @@ impl Progress {
 pub(super) struct Running {
     bar: ProgressBar,
     names: Vec<String>,
-    sends_events: bool,
+    events: Option<Events>,
     /// The message about each running task.
     now: Mutex<BTreeMap<usize, String>>,
 }
@@ -98,7 +99,7 @@ impl Running {
         if !names.is_empty() {
             bar.enable_steady_tick(TICK);
         }
-        Self { bar, names, sends_events: ui.sends_events(), now: Mutex::default() }
+        Self { bar, names, events: ui.events(), now: Mutex::default() }
     }
 
     pub(super) fn show(&self, event: verify::Event) {
@@ -109,8 +110,8 @@ impl Running {
             verify::Event::Done(number) => (number, "done", None),
         };
         let name = |number: usize| self.names.get(number).map_or("", String::as_str);
-        if self.sends_events {
-            return send_event(&documents::Event::Checking { name: name(number), phase, detail: detail.as_deref() });
+        if let Some(events) = &self.events {
+            return events.send(&documents::Event::Checking { name: name(number), phase, detail: detail.as_deref() });
         }
         let mut running = self.now.lock().unwrap_or_else(PoisonError::into_inner);
         if phase == "done" {
@@ -133,14 +134,14 @@ impl Running {
 /// Displays the running installations.
 pub(super) struct Installs {
     bars: MultiProgress,
-    sends_events: bool,
+    events: Option<Events>,
 }
 
 /// Displays one installation until it is dropped.
 pub(super) struct Install {
     bar: ProgressBar,
     name: String,
-    download: Option<Mutex<Download>>,
+    download: Option<(Events, Mutex<Download>)>,
     id: String,
 }
 
@@ -154,26 +155,26 @@ struct Download {
 
 impl Installs {
     pub(super) fn new(ui: &Ui) -> Self {
-        Self { bars: ui.bars(), sends_events: ui.sends_events() }
+        Self { bars: ui.bars(), events: ui.events() }
     }
 
     pub(super) fn start(&self, id: &str, version: &str) -> Install {
         let name = &format!("{id} {version}");
-        if self.sends_events {
-            send_event(&documents::Event::Installing { id, version: Some(version), stage: Stage::Started });
+        if let Some(events) = &self.events {
+            events.send(&documents::Event::Installing { id, version: Some(version), stage: Stage::Started });
         }
         let bar = self.bars.add(ProgressBar::no_length()).with_style(style(WORDS));
         let name = printable(name).into_owned();
         bar.set_message(name.clone());
         bar.enable_steady_tick(TICK);
-        Install { bar, name, download: self.sends_events.then(Mutex::default), id: id.to_owned() }
+        Install { bar, name, download: self.events.clone().map(|events| (events, Mutex::default())), id: id.to_owned() }
     }
 }
 
 impl Install {
     pub(super) fn show(&self, progress: install::Progress) {
-        if let Some(download) = &self.download {
-            return self.tell(&progress, &mut download.lock().unwrap_or_else(PoisonError::into_inner));
+        if let Some((events, download)) = &self.download {
+            return self.tell(&progress, events, &mut download.lock().unwrap_or_else(PoisonError::into_inner));
         }
         match progress {
             install::Progress::Downloading(length) => {
@@ -200,7 +201,7 @@ impl Install {
 
     /// Sends an event. For a download, events are sent at its start and end, and in between after every MiB or hundredth,
     /// whichever is larger.
-    fn tell(&self, progress: &install::Progress, download: &mut Download) {
+    fn tell(&self, progress: &install::Progress, events: &Events, download: &mut Download) {
         let stage = match progress {
             install::Progress::Downloading(total) => {
                 *download = Download { total: *total, ..Download::default() };
@@ -221,7 +222,7 @@ impl Install {
             install::Progress::Phase(tool, phase) => Stage::Running { program: tool, detail: Some(phase) },
             _ => return,
         };
-        send_event(&documents::Event::Installing { id: &self.id, version: None, stage });
+        events.send(&documents::Event::Installing { id: &self.id, version: None, stage });
     }
 
     fn say(&self, what: &str) {
@@ -232,8 +233,8 @@ impl Install {
 
 impl Drop for Install {
     fn drop(&mut self) {
-        if self.download.is_some() {
-            send_event(&documents::Event::Installing { id: &self.id, version: None, stage: Stage::Ended });
+        if let Some((events, _)) = &self.download {
+            events.send(&documents::Event::Installing { id: &self.id, version: None, stage: Stage::Ended });
         }
         self.bar.finish_and_clear();
     }
@@ -260,7 +261,7 @@ impl Drop for Progress {
 /// Displays the progress of work that is counted in items.
 pub(super) struct Count {
     bar: ProgressBar,
-    sends_events: bool,
+    events: Option<Events>,
     /// Whether the items are files to send; otherwise they are sources to ask.
     is_sending: bool,
 }
@@ -278,7 +279,7 @@ impl Count {
 
     fn new(ui: &Ui, is_sending: bool, template: &str) -> Self {
         let bar = ui.bar(ProgressBar::new(0)).with_style(style(template));
-        Self { bar, sends_events: ui.sends_events(), is_sending }
+        Self { bar, events: ui.events(), is_sending }
     }
 
     pub(super) fn plan(&self, count: usize) {
@@ -292,9 +293,9 @@ impl Count {
     }
 
     fn tell(&self) {
-        if self.sends_events {
+        if let Some(events) = &self.events {
             let (planned, done) = (self.bar.length().unwrap_or_default(), self.bar.position());
-            send_event(&if self.is_sending {
+            events.send(&if self.is_sending {
                 documents::Event::Sending { planned, sent: done }
             } else {
                 documents::Event::Asking { planned, answered: done }

@@ -5,16 +5,22 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 
 use acp_registry::handshake::{Conversation, Listener};
+use acp_registry::report::documents::Event;
+use acp_registry::text::printable;
 
-use super::choose::may_ask;
-use super::ui::Ui;
+use super::call::Events;
+use super::ui::{Ui, write_stderr};
 
 /// The longest line that is relayed, in bytes.
 const LINE: u64 = 4096;
 
 /// Relays between agent and user while it is switched on.
-#[derive(Clone, Default)]
-pub(super) struct Relay(Arc<(Mutex<Heard>, Condvar)>);
+pub(super) struct Relay {
+    shared: Arc<(Mutex<Heard>, Condvar)>,
+    /// The receiver of the agent's output; stderr if there is none.
+    events: Option<Events>,
+    may_ask: bool,
+}
 
 #[derive(Default)]
 struct Heard {
@@ -24,13 +30,20 @@ struct Heard {
 }
 
 impl Relay {
+    pub(super) fn new(ui: &Ui) -> Self {
+        Self { shared: Arc::default(), events: ui.events(), may_ask: ui.may_ask() }
+    }
+
     /// Returns a listener that shows the agent's output while the relay is on.
     pub(super) fn listener(&self) -> Listener {
-        let Self(shared) = self.clone();
+        let (shared, events) = (self.shared.clone(), self.events.clone());
         Arc::new(move |line: &str| {
             let mut heard = shared.0.lock().unwrap_or_else(PoisonError::into_inner);
             if heard.is_on {
-                Ui::said(line);
+                match &events {
+                    Some(events) => events.send(&Event::Text { message: &printable(line) }),
+                    None => write_stderr(&format!("  | {}\n", printable(line))),
+                }
                 heard.has_spoken = true;
                 shared.1.notify_all();
             }
@@ -40,9 +53,9 @@ impl Relay {
     /// Switches the relay on. On a terminal, each line that the user types is sent to the agent's stdin once the agent
     /// has printed something.
     pub(super) fn begin(&self, conversation: &Conversation) {
-        let Self(shared) = self.clone();
+        let shared = self.shared.clone();
         shared.0.lock().unwrap_or_else(PoisonError::into_inner).is_on = true;
-        if !may_ask() {
+        if !self.may_ask {
             return;
         }
         let agent = conversation.relay();
@@ -60,7 +73,7 @@ impl Relay {
 
     /// Switches the output of the agent off.
     pub(super) fn end(&self) {
-        self.0.0.lock().unwrap_or_else(PoisonError::into_inner).is_on = false;
+        self.shared.0.lock().unwrap_or_else(PoisonError::into_inner).is_on = false;
     }
 }
 

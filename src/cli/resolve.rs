@@ -24,16 +24,16 @@ const VALUES: usize = 15;
 pub(super) struct Args {
     /// The agent, and its version if not the current one
     #[arg(value_name = "ID[@VERSION]", add = candidates::offered())]
-    agent: Named,
+    pub(super) agent: Named,
 
     /// The kind of distribution
     ///
     /// The default is the first that this machine can run: binary, npx, uvx.
     #[arg(long, value_name = "KIND", value_parser = kind())]
-    dist: Option<Kind>,
+    pub(super) dist: Option<Kind>,
 
     #[command(flatten)]
-    place: PlaceArgs,
+    pub(super) place: PlaceArgs,
 
     #[command(flatten)]
     pub(super) format: FormatArgs,
@@ -41,13 +41,12 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     let session = Session::new(&args.place, global.allowed_hosts()?, ui)?;
-    let index = signals::run(session.index())??;
+    let index = signals::run(ui, session.index())??;
     let plan = plan(&args.agent, args.dist, &index, &session)?;
     let members = Resolve { launch: launch::planned(&plan, &session)?, index: IndexOrigin::of(&index) };
-    // The process is about to exit: freeing a large index takes time.
-    std::mem::forget(index);
+    ui.leave(index);
     if args.format.is_json() {
-        ui.result(&Document::new("resolve", members).to_text())?;
+        ui.document(&Document::new("resolve", members))?;
         return Ok(Exit::Success);
     }
     let mut lines = vec![format!("{} {} ({})", plan.id, plan.version, plan.kind().as_str())];

@@ -48,10 +48,10 @@ pub(super) struct Args {
 pub(super) struct WhichArgs {
     /// The agent
     #[arg(value_name = "ID[@VERSION]", add = candidates::installed())]
-    agent: Named,
+    pub(super) agent: Named,
 
     #[command(flatten)]
-    place: PlaceArgs,
+    pub(super) place: PlaceArgs,
 
     #[command(flatten)]
     pub(super) format: FormatArgs,
@@ -85,7 +85,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
 
 /// Installs the version to run. A damaged version is reinstalled, even if the index has a newer one.
 fn install(args: &Args, damaged: Option<&Version>, session: &Session<'_>) -> Result<Version, Failure> {
-    let done = signals::run_with_threads(1, async {
+    let done = signals::run_with_threads(session.ui(), 1, async {
         // A version that is requested by name does not become the current version.
         let start = if args.agent.has_version() { Start::Earlier } else { Start::This };
         let again = damaged.map(|version| session.plan_again(version)).transpose()?.flatten();
@@ -149,7 +149,7 @@ pub(super) fn which(args: &WhichArgs, global: &Global, ui: &Ui) -> Result<Exit, 
     let (version, is_pinned) = versions::whole(&args.agent, &session)?;
     if args.format.is_json() {
         let members = Which { launch: launch::installed(&version, &session)?, pinned: is_pinned };
-        ui.result(&Document::new("which", members).to_text())?;
+        ui.document(&Document::new("which", members))?;
     } else {
         let launch = session.launch(&version)?;
         ui.result(&format!("{}\n", printable(&launch::command_line(&launch))))?;

@@ -81,7 +81,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
             });
             axum::serve(listener, router(Arc::clone(&preview))).await.map_err(Failure::unable)
         };
-        match signals::run(server) {
+        match signals::run(ui, server) {
             // An interruption is the normal way to end the server.
             Err(Failure { exit: Exit::Interrupted(_), .. }) => Ok(()),
             done => done?,

@@ -1,28 +1,30 @@
 //! Runs work until it is complete or a signal interrupts it.
 
+use std::future::pending;
 use std::io;
 
 use tokio::runtime::{Builder, Runtime};
 
 use super::exit::Failure;
+use super::ui::Ui;
 
 /// The number of the signal that Ctrl-C sends.
 pub(super) const INTERRUPT: u8 = 2;
 
-/// Runs `work` to completion, or drops it on Ctrl-C (SIGINT), SIGTERM or SIGHUP.
-pub(super) fn run<T>(work: impl Future<Output = T>) -> Result<T, Failure> {
-    run_on(&mut Builder::new_current_thread(), drop, work)
+/// Runs `work` to completion, or drops it on Ctrl-C (SIGINT), SIGTERM or SIGHUP, or when a client cancels the command.
+pub(super) fn run<T>(ui: &Ui, work: impl Future<Output = T>) -> Result<T, Failure> {
+    run_on(&mut Builder::new_current_thread(), drop, ui.cancelled(), work)
 }
 
 /// Like [`run`], for work that consists of several jobs. If the work is dropped, its jobs have ended when this returns.
-pub(super) fn run_with_threads<T>(jobs: usize, work: impl Future<Output = T>) -> Result<T, Failure> {
+pub(super) fn run_with_threads<T>(ui: &Ui, jobs: usize, work: impl Future<Output = T>) -> Result<T, Failure> {
     // All jobs may be busy removing files; one more thread keeps timers running.
-    run_on(Builder::new_multi_thread().worker_threads(jobs + 1), drop, work)
+    run_on(Builder::new_multi_thread().worker_threads(jobs + 1), drop, ui.cancelled(), work)
 }
 
 /// Like [`run`], for work that leaves nothing to clean up: blocked threads are not waited for.
 pub(super) fn run_and_forget<T>(work: impl Future<Output = T>) -> Result<T, Failure> {
-    run_on(&mut Builder::new_multi_thread(), Runtime::shutdown_background, work)
+    run_on(&mut Builder::new_multi_thread(), Runtime::shutdown_background, pending(), work)
 }
 
 /// Runs work while a child process uses the terminal. Ctrl-C is left to the child.
@@ -42,13 +44,19 @@ pub(super) fn run_beside_program<T>(work: impl Future<Output = T>) -> Result<T, 
     })
 }
 
-fn run_on<T>(builder: &mut Builder, end: fn(Runtime), work: impl Future<Output = T>) -> Result<T, Failure> {
+fn run_on<T>(
+    builder: &mut Builder,
+    end: fn(Runtime),
+    cancelled: impl Future<Output = ()>,
+    work: impl Future<Output = T>,
+) -> Result<T, Failure> {
     let runtime = builder.enable_all().build().map_err(Failure::unable)?;
     let done = runtime.block_on(async {
         let signals = signalled().map_err(Failure::unable)?;
         tokio::select! {
             done = work => Ok(done),
             signal = signals => Err(Failure::interrupted(signal)),
+            () = cancelled => Err(Failure::interrupted(INTERRUPT)),
         }
     });
     end(runtime);

@@ -60,7 +60,7 @@ impl<'a> Work<'a> {
         options.home = Home::Persons;
         options.timeout = timeout.unwrap_or(options.timeout);
         let variables = session.variables(&launch);
-        Ok(Self { version, _mark: mark, launch, variables, options, limit, relay: Relay::default(), ui })
+        Ok(Self { version, _mark: mark, launch, variables, options, limit, relay: Relay::new(ui), ui })
     }
 
     pub(super) fn attempt(&self) -> Attempt {
@@ -113,6 +113,17 @@ impl<'a> Work<'a> {
             self.ui.warning(&format!("a temporary directory could not be removed; remove it by hand: {error}"));
         }
         attempt.stderr_tail = outcome.stderr_tail;
+    }
+
+    /// Asks the agent for its methods. Fails if no connection can be opened.
+    pub(super) async fn methods(&self) -> Result<Vec<AuthMethod>, Failure> {
+        let mut attempt = self.attempt();
+        let Some(conversation) = self.open(&mut attempt).await? else {
+            return Err(Failure::findings(&attempt.message).remedy(attempt.help.as_ref()));
+        };
+        let methods = conversation.handshake().auth_methods.clone();
+        self.close(conversation, &mut attempt).await;
+        Ok(methods)
     }
 
     /// Chooses the method, and carries it out unless it needs a terminal.
@@ -184,10 +195,13 @@ impl<'a> Work<'a> {
     /// Runs the agent's program in the terminal to sign in, then opens a session to check the result.
     pub(super) fn in_terminal(&self, method: AuthMethod, launch: Launch, is_json: bool) -> Result<Attempt, Failure> {
         let mut attempt = self.attempt();
-        if !io::stdin().is_terminal() {
+        if !self.ui.has_terminal() {
             let (id, method) = (quote(&attempt.id), quote(&method.id));
             let message = format!("{method} signs in to {id} in a terminal, and stdin is not one");
-            return Err(Failure::usage(message).help("run the same command in a terminal"));
+            let [id, method] = [&id, &method].map(|name| name.trim_matches('`'));
+            return Err(
+                Failure::usage(message).help(format!("run `acp-registry login {id} --method {method}` in a terminal"))
+            );
         }
         let mut variables = self.variables.clone();
         let more = launch.env.iter().filter(|pair| !self.launch.env.contains(pair));
@@ -214,7 +228,7 @@ impl<'a> Work<'a> {
             attempt.fail("exited", message, "what it wrote there may say why; try again");
             return Ok(attempt);
         }
-        signals::run(async {
+        signals::run(self.ui, async {
             if let Some(mut conversation) = self.open(&mut attempt).await? {
                 attempt.look(&mut conversation, self.limit).await;
                 self.close(conversation, &mut attempt).await;

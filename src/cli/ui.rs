@@ -2,14 +2,18 @@
 
 use std::borrow::Cow;
 use std::env;
+use std::future::pending;
 use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::sync::Arc;
 
 use acp_registry::report::documents::{Document, Event};
 use acp_registry::report::{Look, alike};
 use acp_registry::text::{json_for_log, printable};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget};
+use serde::Serialize;
 use terminal_size::{Width, terminal_size_of};
 
+use super::call::{Call, Events};
 use super::exit::Failure;
 use super::global::{ColorChoice, Global, ProgressChoice};
 
@@ -21,17 +25,56 @@ pub(super) struct Ui {
     progress: ProgressChoice,
     /// The progress display on stderr. Other output is written above it.
     bars: MultiProgress,
+    /// The call of a client, if the command runs for one. It receives all output.
+    call: Option<Arc<Call>>,
 }
 
 impl Ui {
     pub(super) fn new(global: &Global) -> Self {
         let (quiet, verbose, progress) = (global.quiet, global.verbose, global.progress);
         let bars = MultiProgress::with_draw_target(ProgressDrawTarget::hidden());
-        let ui = Self { quiet, verbose, color: global.color, progress, bars };
+        let ui = Self { quiet, verbose, color: global.color, progress, bars, call: None };
         if ui.may_show_progress() {
             ui.bars.set_draw_target(ProgressDrawTarget::stderr());
         }
         ui
+    }
+
+    /// The output of a command that runs for a client.
+    pub(super) fn of_call(call: Arc<Call>) -> Self {
+        let bars = MultiProgress::with_draw_target(ProgressDrawTarget::hidden());
+        let (color, progress) = (ColorChoice::Never, ProgressChoice::Json);
+        Self { quiet: false, verbose: false, color, progress, bars, call: Some(call) }
+    }
+
+    /// Whether the command runs beside others, for a client.
+    pub(super) fn is_call(&self) -> bool {
+        self.call.is_some()
+    }
+
+    /// Is ready once the client has cancelled the command.
+    pub(super) async fn cancelled(&self) {
+        match &self.call {
+            Some(call) => call.cancelled().await,
+            None => pending().await,
+        }
+    }
+
+    /// Lets the end of the process free a value, which takes time for a large index. For a client, the process goes on.
+    pub(super) fn leave<T>(&self, value: T) {
+        if !self.is_call() {
+            std::mem::forget(value);
+        }
+    }
+
+    /// Whether the command may use the terminal that stdin is.
+    pub(super) fn has_terminal(&self) -> bool {
+        !self.is_call() && io::stdin().is_terminal()
+    }
+
+    /// Whether a question can be asked: stdin and stderr are terminals.
+    pub(super) fn may_ask(&self) -> bool {
+        self.has_terminal() && io::stderr().is_terminal()
     }
 
     /// Whether results may have colours.
@@ -92,6 +135,12 @@ impl Ui {
         self.progress == ProgressChoice::Json
     }
 
+    /// The receiver of events, if progress is sent as events.
+    pub(super) fn events(&self) -> Option<Events> {
+        let of_call = self.call.clone().map(Events::Call);
+        of_call.or_else(|| self.sends_events().then_some(Events::Stderr))
+    }
+
     fn may_color(&self, is_terminal: bool) -> bool {
         let is_set = |name| env::var_os(name).is_some_and(|value| !value.is_empty());
         match self.color {
@@ -106,8 +155,22 @@ impl Ui {
         }
     }
 
-    /// Writes a result.
+    /// Writes a document, or hands it to the client.
+    pub(super) fn document<T: Serialize>(&self, document: &Document<'_, T>) -> Result<(), Failure> {
+        match &self.call {
+            Some(call) => {
+                call.answer(document);
+                Ok(())
+            }
+            None => self.result(&document.to_text()),
+        }
+    }
+
+    /// Writes a result. A client gets documents only.
     pub(super) fn result(&self, text: &str) -> Result<(), Failure> {
+        if self.is_call() {
+            return Ok(());
+        }
         // Results are often printed to the log of a CI job, where some texts would be commands.
         let text = if text.starts_with('{') { json_for_log(text) } else { Cow::Borrowed(text) };
         let write = || io::stdout().write_all(text.as_bytes()).and_then(|()| io::stdout().flush());
@@ -123,13 +186,13 @@ impl Ui {
     pub(super) fn failure_as_json(&self, command: &str, failure: &Failure) {
         let document = Document::of_failure(Some(command), failure.document());
         // The failure is also written to stderr; an error of this write cannot be reported.
-        let _ = self.result(&document.to_text());
+        let _ = self.document(&document);
     }
 
     /// Prints an informational message.
     pub(super) fn note(&self, text: &str) {
-        if self.sends_events() {
-            send_event(&Event::Note { message: text });
+        if let Some(events) = self.events() {
+            events.send(&Event::Note { message: text });
         } else if !self.quiet {
             self.write(&format!("note: {}\n", clean(text)));
         }
@@ -151,8 +214,8 @@ impl Ui {
 
     /// Prints a warning. The command can still succeed.
     pub(super) fn warning(&self, text: &str) {
-        if self.sends_events() {
-            send_event(&Event::Warning { message: text });
+        if let Some(events) = self.events() {
+            events.send(&Event::Warning { message: text });
         } else if !self.quiet {
             self.write(&format!("{} {}\n", self.head("warning:", "33"), clean(text)));
         }
@@ -160,16 +223,16 @@ impl Ui {
 
     /// Prints an error without help.
     pub(super) fn error(&self, text: &str) {
-        if self.sends_events() {
-            return send_event(&Event::Error { message: text });
+        if let Some(events) = self.events() {
+            return events.send(&Event::Error { message: text });
         }
         self.write(&format!("{} {}\n", self.head("error:", "31"), clean(text)));
     }
 
     /// Prints the failure of the command, with its help.
     pub(super) fn failure(&self, failure: &Failure) {
-        if self.sends_events() {
-            return send_event(&Event::Failed(failure.document()));
+        if let Some(events) = self.events() {
+            return events.send(&Event::Failed(failure.document()));
         }
         self.error(&failure.to_string());
         self.help(failure);
@@ -179,8 +242,8 @@ impl Ui {
     /// names the agent.
     pub(super) fn warning_of(&self, before: &str, failure: &Failure) {
         let message = if before.is_empty() { failure.to_string() } else { format!("{before}: {}", failure.reason()) };
-        if self.sends_events() {
-            return send_event(&Event::Failing { message: &message, help: failure.advice() });
+        if let Some(events) = self.events() {
+            return events.send(&Event::Failing { message: &message, help: failure.advice() });
         }
         self.warning(&message);
         if !self.quiet {
@@ -205,9 +268,9 @@ impl Ui {
     }
 
     fn failures_in(&self, failures: &[(&str, &Failure)], message: impl Fn(&str, &Failure) -> String) {
-        if self.sends_events() {
+        if let Some(events) = self.events() {
             let event = |(id, failure): &(&str, &Failure)| Event::AgentFailed(failure.of_agent(id));
-            return failures.iter().for_each(|failed| send_event(&event(failed)));
+            return failures.iter().for_each(|failed| events.send(&event(failed)));
         }
         let messages: Vec<(&str, String)> = failures.iter().map(|(id, failure)| (*id, message(id, failure))).collect();
         for shown in alike(&messages) {
@@ -221,26 +284,15 @@ impl Ui {
 
     /// Prints a text, which must be printable.
     pub(super) fn show(&self, text: &str) {
-        if self.sends_events() {
-            return send_event(&Event::Text { message: text });
+        if let Some(events) = self.events() {
+            return events.send(&Event::Text { message: text });
         }
         self.write(text);
-    }
-
-    /// Prints a line of another program's output.
-    pub(super) fn said(line: &str) {
-        write_stderr(&format!("  | {}\n", printable(line)));
     }
 
     fn head(&self, word: &str, color: &str) -> String {
         if self.color_stderr() { format!("\u{1b}[1;{color}m{word}\u{1b}[0m") } else { word.to_owned() }
     }
-}
-
-/// Writes an event as one line of JSON.
-pub(super) fn send_event(event: &Event<'_>) {
-    let event = serde_json::to_value(event).unwrap_or_default();
-    write_stderr(&format!("{}\n", json_for_log(&acp_registry::json::to_line(&event))));
 }
 
 /// Escapes control characters, and keeps line breaks. For paths and for messages of the system.

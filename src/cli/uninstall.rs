@@ -22,22 +22,22 @@ const PACKAGES_LIMIT: u64 = 8 << 30;
 pub(super) struct Args {
     /// Agents
     #[arg(value_name = "ID", add = candidates::installed(), required_unless_present = "all", conflicts_with = "all")]
-    agents: Vec<Named>,
+    pub(super) agents: Vec<Named>,
 
     /// All installed agents
     #[arg(long)]
-    all: bool,
+    pub(super) all: bool,
 
     /// Also agents that are running
     #[arg(long)]
-    force: bool,
+    pub(super) force: bool,
 
     /// Change nothing; show what would be removed
     #[arg(long)]
-    dry_run: bool,
+    pub(super) dry_run: bool,
 
     #[command(flatten)]
-    place: PlaceArgs,
+    pub(super) place: PlaceArgs,
 
     #[command(flatten)]
     pub(super) format: FormatArgs,
@@ -74,7 +74,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let session = session;
     let named = versions::only(&args.agents, &session)?;
     let ids = session.removable(&named)?;
-    let (freed, failed) = signals::run(async {
+    let (freed, failed) = signals::run(ui, async {
         let (mut all, mut failed) = (Freed::default(), Vec::new());
         for id in &ids {
             match session.store.uninstall(id, args.force, &|holder| session.waiting(holder)).await {
@@ -104,7 +104,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
 pub(super) fn gc(args: &GcArgs, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     let mut session = Session::new(&args.place, global.allowed_hosts()?, ui)?;
     session.store.only_looks = args.dry_run;
-    let (freed, failed) = signals::run(session.store.collect_garbage(args.direct))??;
+    let (freed, failed) = signals::run(ui, session.store.collect_garbage(args.direct))??;
     let failed: Vec<(String, Failure)> = failed.into_iter().map(|(id, error)| (id, error.into())).collect();
     let limit = if args.cache { 0 } else { PACKAGES_LIMIT };
     let cache = if args.dry_run {
@@ -175,7 +175,7 @@ fn end(
     }
     let worst = Failure::worst(failed.iter().map(|(_, failure)| failure));
     if let Some(document) = document {
-        ui.result(&document.failed(worst.map(Failure::document)).to_text())?;
+        ui.document(&document.failed(worst.map(Failure::document)))?;
     }
     Ok(worst.map_or(Exit::Success, |failure| failure.exit))
 }

@@ -10,7 +10,7 @@ use acp_registry::report::documents::{self, Document, Held, IndexOrigin, Launch,
 use acp_registry::resolve::{Offer, Plan};
 use acp_registry::session::{Named, Request};
 use acp_registry::store::{Agent, Version};
-use acp_registry::sys::process::{self, Orphans};
+use acp_registry::sys::process::Orphans;
 use acp_registry::text::quote;
 use acp_registry::timestamp::Timestamp;
 use acp_registry::update::{Status, compare, published};
@@ -25,6 +25,7 @@ use super::install::install_all;
 use super::launch;
 use super::list::agents;
 use super::network::{Needs, connect};
+use super::orphans;
 use super::place::{PackageArgs, PlaceArgs, Session, host};
 use super::progress::Installs;
 use super::repair::{Need, repair};
@@ -38,29 +39,29 @@ const JOBS: usize = 4;
 pub(super) struct Args {
     /// Agents [default: all that are installed]
     #[arg(value_name = "ID", add = candidates::installed())]
-    agents: Vec<Named>,
+    pub(super) agents: Vec<Named>,
 
     /// Change nothing; exit 1 if there are updates
     #[arg(long)]
-    dry_run: bool,
+    pub(super) dry_run: bool,
 
     /// Skip versions younger than this, such as `3d`
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
-    min_age: Option<Duration>,
+    pub(super) min_age: Option<Duration>,
 
     /// Update agents installed as ID@VERSION, too
     #[arg(long)]
-    unpin: bool,
+    pub(super) unpin: bool,
 
     /// Do not start the agents to see if they answer
     #[arg(long)]
-    no_check: bool,
+    pub(super) no_check: bool,
 
     #[command(flatten)]
-    packages: PackageArgs,
+    pub(super) packages: PackageArgs,
 
     #[command(flatten)]
-    place: PlaceArgs,
+    pub(super) place: PlaceArgs,
 
     #[command(flatten)]
     pub(super) format: FormatArgs,
@@ -100,8 +101,8 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let session = Session::with_packages(&args.place, args.packages, allowed.clone(), ui)?;
     let (mut installed, damaged) = chosen(&ids, &session)?;
     // Begins before the first child and ends after the last one, to kill processes that detached from their tree.
-    let orphans = if args.dry_run || args.no_check { None } else { process::adopt_orphans() };
-    let report = signals::run_with_threads(JOBS, async {
+    let orphans = if args.dry_run || args.no_check { None } else { orphans::adopt(ui) };
+    let report = signals::run_with_threads(ui, JOBS, async {
         if args.unpin {
             for agent in installed.iter_mut().filter(|agent| agent.is_pinned) {
                 if !args.dry_run {
@@ -256,7 +257,7 @@ fn show(report: &Report, args: &Args, ui: &Ui) -> Result<Exit, Failure> {
     let worst = Failure::worst(report.errors.iter().map(|(_, failure)| failure));
     if args.format.is_json() {
         let document = Document::new("update", members(report)).failed(worst.map(Failure::document));
-        ui.result(&document.to_text())?;
+        ui.document(&document)?;
     } else {
         let look = ui.look();
         ui.result(&text(report).lines().map(|line| look.wrap(line, 4)).collect::<String>())?;

@@ -16,7 +16,7 @@ use crate::people::{People, archive};
 use crate::support::wait_until;
 
 /// The limit after which a test counts as hanging.
-const LONG: Duration = Duration::from_mins(2);
+pub(crate) const LONG: Duration = Duration::from_mins(2);
 
 #[test]
 fn a_running_agent_is_left_alone() {
@@ -45,7 +45,7 @@ fn a_running_agent_is_left_alone() {
 }
 
 /// A server that holds back the archive at this path. The receiver reports the request; the sender releases the archive.
-fn held(path: &'static str) -> (People, mpsc::Receiver<()>, mpsc::Sender<()>) {
+pub(crate) fn held(path: &'static str) -> (People, mpsc::Receiver<()>, mpsc::Sender<()>) {
     let ((reached, waiting), (allow, allowed)) = (mpsc::channel(), mpsc::channel());
     let allowed = Mutex::new(allowed);
     let people = People::with_root("data", move |asked, _| {

@@ -13,7 +13,7 @@ use crate::support::{Env, Run, skipped, tree};
 pub(crate) const COMMANDS: &[&str] = &[
     "init", "new", "validate", "build", "publish", "publish prune", "diff", "verify", "report", "serve", "probe",
     "bump", "list", "search", "info", "resolve", "install", "run", "which", "update", "uninstall", "gc", "doctor",
-    "login", "logout", "config", "completions", "rules", "explain",
+    "login", "logout", "config", "rpc", "completions", "rules", "explain",
 ];
 
 fn text(path: &str) -> String {

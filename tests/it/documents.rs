@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::support::{Env, Run};
 
 /// The schemas that do not belong to a single command.
-const SHARED: [&str; 3] = ["common", "error", "event"];
+const SHARED: [&str; 4] = ["common", "error", "event", "rpc"];
 
 /// The schemas in the strict form that tests use, each compiled once.
 static SCHEMAS: LazyLock<HashMap<String, Validator>> = LazyLock::new(|| {
@@ -20,8 +20,10 @@ static SCHEMAS: LazyLock<HashMap<String, Validator>> = LazyLock::new(|| {
     for (name, schema) in &mut texts {
         close(schema, name == "common");
     }
-    let common = texts["common"].clone();
-    let known = Registry::new().add(common["$id"].as_str().unwrap(), common.clone()).unwrap().prepare().unwrap();
+    let known = texts
+        .values()
+        .fold(Registry::new(), |known, schema| known.add(schema["$id"].as_str().unwrap(), schema.clone()).unwrap());
+    let known = known.prepare().unwrap();
     let compile = |schema: &Value| {
         let options = jsonschema::options().with_draft(Draft::Draft202012).with_registry(&known);
         options.build(schema).unwrap_or_else(|error| panic!("{}: {error}", schema["$id"]))
@@ -34,7 +36,7 @@ fn folder() -> PathBuf {
 }
 
 /// The published schemas by name.
-fn schemas() -> HashMap<String, Value> {
+pub(crate) fn schemas() -> HashMap<String, Value> {
     let files = fs::read_dir(folder()).unwrap().map(|item| item.unwrap().path());
     let schema = |path: PathBuf| {
         let name = path.file_name().unwrap().to_str().unwrap().strip_suffix(".schema.json").unwrap().to_owned();
@@ -67,7 +69,7 @@ fn close(schema: &mut Value, is_common: bool) {
     }
 }
 
-fn assert_valid(name: &str, document: &Value) {
+pub(crate) fn assert_valid(name: &str, document: &Value) {
     let validator = SCHEMAS.get(name).unwrap_or_else(|| panic!("schemas/cli has no {name}.schema.json: {document}"));
     let errors: Vec<String> =
         validator.iter_errors(document).map(|error| format!("{}: {error}", error.instance_path())).collect();
@@ -195,7 +197,7 @@ fn the_page_for_scripts_names_the_schema_of_every_command() {
     for name in names {
         assert!(rows.iter().any(|row| row.contains(&format!("`{name}`"))), "{name}: {rows:#?}");
     }
-    for name in ["run", "serve", "report", "completions"] {
+    for name in ["run", "rpc", "serve", "report", "completions"] {
         let row = rows.iter().find(|row| row.contains(&format!("`{name}`")));
         assert!(row.is_some_and(|row| row.contains("| `error.schema.json`")), "{name}: {row:?}");
     }

@@ -92,6 +92,8 @@ mod real;
 mod real_npm;
 mod report;
 mod reports;
+#[cfg(unix)]
+mod rpc;
 mod rules;
 #[cfg(unix)]
 mod runtimes;

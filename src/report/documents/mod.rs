@@ -12,6 +12,7 @@ mod event;
 mod install;
 mod launch;
 mod removal;
+mod rpc;
 mod rule;
 mod update;
 
@@ -26,6 +27,7 @@ pub use self::event::{Event, Stage};
 pub use self::install::{Install, Resolve, Which};
 pub use self::launch::{IndexOrigin, Installation, Launch};
 pub use self::removal::{Removal, Row};
+pub use self::rpc::{Interface, Notification, Response, RpcError};
 pub use self::rule::{Brief, Explanation, File, Rules};
 pub use self::update::{Held, Pinned, Update, Updates};
 use acp_registry_client::doctor::{Check, Examined};
@@ -56,6 +58,12 @@ impl<'a, T: Serialize> Document<'a, T> {
     #[must_use]
     pub fn failed(self, error: Option<Error>) -> Self {
         Self { error, ..self }
+    }
+
+    /// Why the command failed, if it did.
+    #[must_use]
+    pub fn error(&self) -> Option<&Error> {
+        self.error.as_ref()
     }
 
     /// Returns the document as JSON text.

@@ -34,9 +34,9 @@ pub fn to_string<T: Serialize>(value: &T) -> String {
 
 /// Serializes a value to one line, without a line end.
 #[must_use]
-pub fn to_line(value: &serde_json::Value) -> String {
+pub fn to_line<T: Serialize>(value: &T) -> String {
     let mut bytes = Vec::with_capacity(256);
-    // Neither these values nor writing to memory can fail.
+    // Neither the types of this program nor writing to memory can fail.
     let _ = value.serialize(&mut Serializer::with_formatter(&mut bytes, Ascii(CompactFormatter)));
     String::from_utf8(bytes).unwrap_or_default()
 }

@@ -46,7 +46,7 @@ pub(super) const GUIDES: [Guide; 4] = [
 ];
 
 /// The reference, first for those who run a registry, then for those who use one.
-pub(super) const REFERENCE: [Guide; 9] = [
+pub(super) const REFERENCE: [Guide; 10] = [
     Guide {
         id: "registries",
         title: "Set up a registry",
@@ -96,6 +96,12 @@ pub(super) const REFERENCE: [Guide; 9] = [
         text: include_str!("../../../../docs/scripts.md"),
     },
     Guide {
+        id: "rpc",
+        title: "JSON-RPC",
+        about: "Methods, progress, cancellation and errors of acp-registry rpc.",
+        text: include_str!("../../../../docs/rpc.md"),
+    },
+    Guide {
         id: "library",
         title: "The library",
         about: "Use the registry from Rust.",
@@ -111,9 +117,9 @@ macro_rules! commands {
 }
 
 /// The page of every command, written by `acp-registry man --markdown`.
-pub(super) const COMMANDS: [(&str, &str); 29] = commands![
+pub(super) const COMMANDS: [(&str, &str); 30] = commands![
     "search", "list", "info", "resolve", "install", "run", "which", "update", "uninstall", "gc", "doctor", "login",
-    "logout", "config", "new", "probe", "validate", "rules", "explain", "init", "build", "serve", "publish",
+    "logout", "config", "rpc", "new", "probe", "validate", "rules", "explain", "init", "build", "serve", "publish",
     "publish-prune", "diff", "verify", "bump", "report", "completions",
 ];
 

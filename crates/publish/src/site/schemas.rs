@@ -13,7 +13,7 @@ macro_rules! schemas {
 /// Path and text of each schema.
 const SCHEMAS: &[(&str, &str)] = schemas![
     "build", "bump", "common", "config", "diff", "doctor", "error", "event", "explain", "gc", "info", "init",
-    "install", "list", "login", "logout", "new", "probe", "publish", "resolve", "rules", "search", "uninstall",
+    "install", "list", "login", "logout", "new", "probe", "publish", "resolve", "rpc", "rules", "search", "uninstall",
     "update", "validate", "verify", "which",
 ];
 

@@ -1,0 +1,128 @@
+//! `acp-registry rpc`: commands as methods of JSON-RPC 2.0, one message per line on stdin and stdout.
+//!
+//! | file | what it does |
+//! |---|---|
+//! | `lines.rs` | reads lines of limited length |
+//! | `message.rs` | turns a line into a call or a cancellation, and refuses everything else |
+//! | `calls.rs` | the calls in progress: their ids, their cancellation and their end |
+//! | `params.rs` | reads parameters by name and type |
+//! | `methods.rs` | the methods, each of which runs a command |
+//! | `output.rs` | writes messages |
+
+mod calls;
+mod lines;
+mod message;
+mod methods;
+mod output;
+mod params;
+
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::thread;
+
+use acp_registry::report::documents::{Event, Notification, Response, RpcError};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+use tokio::sync::watch;
+
+use self::calls::Calls;
+use self::lines::Line;
+use self::message::{INTERNAL, METHOD_NOT_FOUND, Message, Refusal};
+use self::methods::{Base, METHODS, Method};
+use self::params::Params;
+use super::call::Call;
+use super::exit::{Exit, Failure};
+use super::global::Global;
+use super::place::{PackageArgs, PlaceArgs};
+use super::signals;
+use super::ui::Ui;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    #[command(flatten)]
+    packages: PackageArgs,
+
+    #[command(flatten)]
+    place: PlaceArgs,
+}
+
+/// Serves until stdin ends.
+pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
+    let base = Base { global: global.clone(), place: args.place.clone(), packages: args.packages };
+    let server = Arc::new(Server { base, calls: Calls::new() });
+    let mut lines = lines::read(io::stdin());
+    let served = signals::run(ui, async {
+        while let Some(line) = lines.recv().await {
+            server.receive(line);
+        }
+    });
+    server.calls.end();
+    served.map(|()| Exit::Success)
+}
+
+/// Everything that calls share.
+struct Server {
+    base: Base,
+    calls: Calls,
+}
+
+impl Server {
+    fn receive(self: &Arc<Self>, line: Line) {
+        let refused = match message::parse(line) {
+            Ok(Message::Call { id, method, params }) => match self.begin(&id, &method, params) {
+                Ok(()) => return,
+                Err(refusal) => refusal,
+            },
+            Ok(Message::Cancel(id)) => return self.calls.cancel(&id),
+            Ok(Message::Ignored) => return,
+            Err(refusal) => refusal,
+        };
+        output::send(&Response::failed(&refused.id, refused.error));
+    }
+
+    /// Starts the work for a call.
+    fn begin(self: &Arc<Self>, id: &Value, name: &str, params: Map<String, Value>) -> Result<(), Refusal> {
+        let Some(method) = METHODS.iter().find(|method| method.name == name) else {
+            let error = methods::unknown(name).document();
+            return Err(Refusal { id: id.clone(), error: RpcError::new(METHOD_NOT_FOUND, error) });
+        };
+        let is_cancelled = self.calls.begin(id, method)?;
+        let (server, of_thread) = (self.clone(), id.clone());
+        let started = thread::Builder::new().spawn(move || server.work(&of_thread, method, params, is_cancelled));
+        if let Err(error) = started {
+            self.calls.free(id);
+            self.calls.leave(method);
+            let error = Failure::unable(format!("the system starts no thread: {error}")).document();
+            return Err(Refusal { id: id.clone(), error: RpcError::new(INTERNAL, error) });
+        }
+        Ok(())
+    }
+
+    /// Runs the command of a call, and answers.
+    fn work(&self, id: &Value, method: &Method, params: Map<String, Value>, is_cancelled: watch::Receiver<bool>) {
+        let of_events = id.clone();
+        let notify = move |event: &Event<'_>| output::send(&Notification::progress(&of_events, event));
+        let call = Arc::new(Call::new(Box::new(notify), is_cancelled));
+        let ui = Ui::of_call(call.clone());
+        // A bug in one command must not take the answers of the others with it.
+        let done = catch_unwind(AssertUnwindSafe(|| (method.run)(Params::new(params), &self.base, &ui)));
+        let answer = call.take();
+        let document = answer.as_ref().and_then(|answer| serde_json::from_str::<&RawValue>(&answer.document).ok());
+        let error = answer.as_ref().and_then(|answer| answer.error.clone());
+        // From here on, the client may use the id again.
+        self.calls.free(id);
+        output::send(&match (done, document, error) {
+            (Ok(Err(refused)), ..) => Response::failed(id, refused.error()),
+            (Ok(Ok(_)), Some(document), None) => Response::done(id, document),
+            (Ok(Ok(_)), Some(document), Some(error)) => {
+                Response::failed(id, message::of_command(error).with_result(document))
+            }
+            (Ok(Ok(_)), None, _) | (Err(_), ..) => {
+                let failure = Failure::unable("internal error; stderr may say more").help("report it as a bug");
+                Response::failed(id, RpcError::new(INTERNAL, failure.document()))
+            }
+        });
+        self.calls.leave(method);
+    }
+}

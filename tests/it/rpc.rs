@@ -1,0 +1,404 @@
+//! `rpc`: what is refused, what runs at once, what is cancelled, and that results are the documents of the commands.
+
+use std::collections::BTreeSet;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::process::{Child, ChildStdin, Stdio};
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
+
+use nix::sys::signal::Signal;
+use serde_json::{Value, json};
+
+use crate::archives::{gz, sha256, tar};
+use crate::at_once::{LONG, held};
+use crate::documents::{assert_valid, schemas};
+use crate::login::{Person, login, offering};
+use crate::people::{People, archive};
+
+/// A client of a running program. Every line of the program must be as its schema says.
+struct Client {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    lines: Receiver<Value>,
+    /// The events that came before the last answer, with the ids of their requests.
+    events: Vec<(Value, Value)>,
+    next: u64,
+}
+
+impl Client {
+    fn of(people: &People) -> Self {
+        Self::with(people, &[])
+    }
+
+    fn with(people: &People, flags: &[&str]) -> Self {
+        let mut command = people.command(&[&["rpc"], flags].concat());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let (sender, lines) = mpsc::channel();
+        let output = BufReader::new(child.stdout.take().unwrap());
+        thread::spawn(move || {
+            for line in output.lines() {
+                let line = line.unwrap();
+                assert!(line.is_ascii(), "{line}");
+                let _ = sender.send(serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}")));
+            }
+        });
+        Self { stdin: child.stdin.take(), child, lines, events: Vec::new(), next: 1000 }
+    }
+
+    fn send(&mut self, line: &[u8]) {
+        let stdin = self.stdin.as_mut().unwrap();
+        stdin.write_all(&[line, b"\n"].concat()).unwrap();
+    }
+
+    fn begin(&mut self, id: &Value, method: &str, params: &Value) {
+        let request = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+        self.send(request.to_string().as_bytes());
+    }
+
+    fn cancel(&mut self, id: &Value) {
+        let params = json!({ "requestId": id });
+        let notification = json!({ "jsonrpc": "2.0", "method": "$/cancel_request", "params": params });
+        assert_valid("rpc", &notification);
+        self.send(notification.to_string().as_bytes());
+    }
+
+    /// The next answer to any request. Events before it are kept.
+    fn answer(&mut self) -> Value {
+        self.events.clear();
+        loop {
+            let message = self.lines.recv_timeout(LONG).unwrap();
+            assert_valid("rpc", &message);
+            if message["method"] != "$/progress" {
+                return message;
+            }
+            let params = &message["params"];
+            self.events.push((params["requestId"].clone(), params["event"].clone()));
+        }
+    }
+
+    /// Sends a request, which must be as the schema says, and returns its answer.
+    fn ask(&mut self, method: &str, params: &Value) -> Value {
+        self.next += 1;
+        let id = json!(self.next);
+        assert_valid("rpc", &json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
+        self.begin(&id, method, params);
+        let answer = self.answer();
+        assert_eq!(answer["id"], id, "{answer}");
+        answer
+    }
+
+    fn result(&mut self, method: &str, params: &Value) -> Value {
+        let answer = self.ask(method, params);
+        assert!(answer["error"].is_null(), "{method}: {answer}");
+        answer["result"].clone()
+    }
+
+    fn error(&mut self, method: &str, params: &Value) -> Value {
+        self.ask(method, params)["error"].clone()
+    }
+
+    /// Closes stdin. Returns the exit code, and the messages and the text of stderr that were not read yet.
+    fn end(mut self) -> (Option<i32>, Vec<Value>, String) {
+        drop(self.stdin.take());
+        self.wait()
+    }
+
+    fn wait(mut self) -> (Option<i32>, Vec<Value>, String) {
+        let mut stderr = String::new();
+        self.child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+        let rest: Vec<Value> = self.lines.iter().collect();
+        rest.iter().for_each(|message| assert_valid("rpc", message));
+        assert!(!stderr.contains("panicked"), "{stderr}");
+        (self.child.wait().unwrap().code(), rest, stderr)
+    }
+}
+
+/// An agent `a` whose program is served.
+fn people() -> People {
+    let people = People::new();
+    people.publish(&[people.agent("a", "1.0.0")]);
+    people
+}
+
+fn agents(ids: &[&str]) -> Value {
+    json!({ "agents": ids, "no_check": true })
+}
+
+#[test]
+fn lines_that_are_not_requests_are_refused_and_the_next_one_is_answered() {
+    let people = people();
+    let mut client = Client::of(&people);
+    for (line, id, code) in [
+        (b"{".to_vec(), json!(null), -32700),
+        (vec![b'"', 0xff, b'"'], json!(null), -32700),
+        (vec![b'x'; (1 << 20) + 1], json!(null), -32600),
+        (b"[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"list\"}]".to_vec(), json!(null), -32600),
+        (br#"{"jsonrpc":"2.0","id":1,"result":{}}"#.to_vec(), json!(1), -32600),
+        (br#"{"jsonrpc":"2.0","id":{},"method":"list"}"#.to_vec(), json!(null), -32600),
+        (br#"{"jsonrpc":"2.0","id":"x","method":"instal"}"#.to_vec(), json!("x"), -32601),
+        (br#"{"jsonrpc":"2.0","id":2,"method":"list","params":["a"]}"#.to_vec(), json!(2), -32602),
+    ] {
+        client.send(&line);
+        // Notifications have no answer, even wrong ones.
+        client.send(br#"{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":[7]}}"#);
+        client.send(br#"{"jsonrpc":"2.0","method":"no/such","params":7}"#);
+        client.send(b"");
+        let answer = client.answer();
+        let shown = String::from_utf8_lossy(&line[..line.len().min(100)]).into_owned();
+        assert_eq!((&answer["id"], &answer["error"]["code"]), (&id, &json!(code)), "{shown}: {answer}");
+        assert_eq!(client.result("initialize", &json!({}))["protocol_version"], 1);
+    }
+    client.begin(&json!(1), "instal", &json!({}));
+    assert_eq!(client.answer()["error"]["data"]["suggestions"][0], "install");
+    let (code, rest, stderr) = client.end();
+    assert_eq!((code, rest, stderr.as_str()), (Some(0), Vec::new(), ""));
+}
+
+#[test]
+fn methods_and_parameters_are_those_of_the_schema() {
+    let people = people();
+    let mut client = Client::of(&people);
+    let schema = &schemas()["rpc"]["$defs"]["request"]["anyOf"];
+    let of_schema: Vec<&Value> = schema.as_array().unwrap().iter().map(|request| &request["title"]).collect();
+    assert_eq!(client.result("initialize", &json!({}))["methods"], json!(of_schema));
+    for request in schema.as_array().unwrap() {
+        let method = request["title"].as_str().unwrap();
+        let params = &request["properties"]["params"];
+        let known: BTreeSet<&str> = params["properties"].as_object().unwrap().keys().map(String::as_str).collect();
+        let required = params["required"].as_array().into_iter().flatten();
+        let valid: serde_json::Map<String, Value> =
+            required.map(|name| (name.as_str().unwrap().to_owned(), json!("a"))).collect();
+        for name in &known {
+            let mut wrong = valid.clone();
+            wrong.insert((*name).to_owned(), json!({ "x": 1 }));
+            client.begin(&json!(1), method, &wrong.into());
+            let error = client.answer()["error"].clone();
+            assert_eq!(
+                (&error["code"], &error["data"]["parameter"]),
+                (&json!(-32602), &json!(name)),
+                "{method}: {error}"
+            );
+        }
+        for name in valid.keys() {
+            let mut wrong = valid.clone();
+            wrong.remove(name);
+            client.begin(&json!(1), method, &wrong.into());
+            assert_eq!(client.answer()["error"]["data"]["parameter"], json!(name), "{method}");
+        }
+        let mut wrong = valid.clone();
+        wrong.insert("\u{1b}[31m".to_owned(), json!(1));
+        client.begin(&json!(1), method, &wrong.into());
+        let error = client.answer()["error"].clone();
+        assert_eq!(error["message"], "`\\u{1b}[31m` is not a parameter of this method");
+        // The help names all of them.
+        let help = error["data"]["help"].as_str().unwrap();
+        let told: BTreeSet<&str> = help.split('`').skip(1).step_by(2).collect();
+        assert_eq!(told, known, "{method}");
+    }
+    for (method, params, parameter) in [
+        ("install", json!({}), "agents"),
+        ("uninstall", json!({}), "agents"),
+        ("uninstall", json!({ "agents": ["a"], "all": true }), "all"),
+        ("install", json!({ "agents": [""] }), "agents"),
+        ("install", json!({ "agents": ["a"], "dist": "deb" }), "dist"),
+        ("doctor", json!({ "timeout_seconds": 0 }), "timeout_seconds"),
+        ("update", json!({ "min_age_seconds": 1e300 }), "min_age_seconds"),
+    ] {
+        client.begin(&json!(1), method, &params);
+        let error = client.answer()["error"].clone();
+        assert_eq!((&error["code"], &error["data"]["parameter"]), (&json!(-32602), &json!(parameter)), "{error}");
+    }
+    assert_eq!(client.end().0, Some(0));
+    assert!(!people.root().exists());
+}
+
+#[test]
+fn failures_of_commands_have_their_stable_codes() {
+    let people = People::new();
+    let wrong = people.agent_of("wrong", "1.0.0", &archive("wrong"), Some(&"0".repeat(64)));
+    people.publish(&[people.agent("gemini", "1.0.0"), wrong]);
+    let mut client = Client::of(&people);
+    let error = client.error("resolve", &json!({ "agent": "gemni" }));
+    assert_eq!((&error["code"], &error["data"]["code"]), (&json!(-32002), &json!("unknown_agent")));
+    assert_eq!(error["message"], "there is no agent `gemni` in the registry index");
+    assert_eq!((&error["data"]["suggestions"], &error["data"]["exit_code"]), (&json!(["gemini"]), &json!(2)));
+    assert_eq!(client.error("which", &json!({ "agent": "gemini" }))["data"]["code"], "not_installed");
+    assert_eq!(client.error("install", &agents(&["gemini", "no"]))["data"]["code"], "unknown_agent");
+    assert!(!people.root().exists());
+
+    // One of two is installed, which the document says.
+    let error = client.error("install", &agents(&["gemini", "wrong"]));
+    assert_eq!((&error["code"], &error["data"]["code"]), (&json!(-32004), &json!("digest_mismatch")), "{error}");
+    let result = &error["data"]["result"];
+    assert_eq!((&result["agents"][0]["id"], &result["errors"][0]["id"]), (&json!("gemini"), &json!("wrong")));
+    assert_eq!(client.end().0, Some(0));
+
+    let mut client = Client::with(&people, &["--index", "/no/such/index.json"]);
+    assert_eq!(client.error("list", &json!({}))["data"]["code"], "index_unavailable");
+    assert_eq!(client.result("list", &json!({ "installed": true }))["agents"][0]["id"], "gemini");
+    let mut client = Client::with(&people, &["--offline"]);
+    assert_eq!(client.error("install", &agents(&["wrong"]))["data"]["code"], "offline");
+}
+
+#[test]
+fn an_installation_blocks_nothing_and_leaves_nothing_when_it_is_cancelled() {
+    let (people, reached, allow) = held("/1.0.0/a.tar.gz");
+    people.publish(&[people.agent("a", "1.0.0"), people.agent("b", "1.0.0")]);
+    let mut client = Client::of(&people);
+    let id = json!("the installation");
+    client.begin(&id, "install", &agents(&["a"]));
+    reached.recv_timeout(LONG).unwrap();
+    // Others are answered meanwhile.
+    assert_eq!(client.result("list", &json!({}))["agents"].as_array().unwrap().len(), 2);
+    assert_eq!(client.result("install", &agents(&["b"]))["agents"][0]["id"], "b");
+    // The id is taken, and the answer does not look like that of the installation.
+    client.begin(&id, "list", &json!({}));
+    let refused = client.answer();
+    assert_eq!((&refused["id"], &refused["error"]["code"]), (&Value::Null, &json!(-32600)), "{refused}");
+    // Another id is not it.
+    client.cancel(&json!("the installation "));
+    client.cancel(&id);
+    let answer = client.answer();
+    let error = &answer["error"];
+    assert_eq!((&answer["id"], &error["code"], &error["data"]["code"]), (&id, &json!(-32800), &json!("interrupted")));
+    assert!(people.left().iter().all(|name| name.starts_with("agents/b/")), "{:?}", people.left());
+    drop(allow);
+    // An id of an answered request may be used again.
+    client.begin(&id, "install", &agents(&["a"]));
+    assert_eq!(client.answer()["result"]["id"], "a");
+    client.cancel(&id);
+    assert_eq!(client.end().0, Some(0));
+}
+
+#[test]
+fn the_end_of_the_input_and_signals_end_what_is_in_progress() {
+    for signal in [None, Some(Signal::SIGTERM), Some(Signal::SIGINT)] {
+        let (people, reached, _allow) = held("/1.0.0/a.tar.gz");
+        people.publish(&[people.agent("a", "1.0.0")]);
+        let mut client = Client::of(&people);
+        client.begin(&json!(1), "install", &agents(&["a"]));
+        reached.recv_timeout(LONG).unwrap();
+        let (code, rest) = if let Some(signal) = signal {
+            let pid = nix::unistd::Pid::from_raw(client.child.id().cast_signed());
+            nix::sys::signal::kill(pid, signal).unwrap();
+            let (code, rest, _) = client.wait();
+            (code, rest)
+        } else {
+            // A request that only reads is still answered.
+            client.begin(&json!(2), "list", &json!({}));
+            let (code, rest, stderr) = client.end();
+            assert_eq!(stderr, "");
+            assert!(rest.iter().any(|message| message["id"] == 2 && message["result"]["agents"][0]["id"] == "a"));
+            (code, rest)
+        };
+        assert_eq!(code, Some(signal.map_or(0, |signal| 128 + signal as i32)));
+        let answer = rest.iter().find(|message| message["id"] == 1).unwrap();
+        assert_eq!(answer["error"]["code"], -32800, "{answer}");
+        assert!(!people.root().exists(), "{:?}", people.left());
+    }
+}
+
+#[test]
+fn the_number_of_requests_at_once_is_limited() {
+    let (people, reached, allow) = held("/1.0.0/a.tar.gz");
+    people.publish(&[people.agent("a", "1.0.0")]);
+    let mut client = Client::of(&people);
+    for id in 1..=33 {
+        client.begin(&json!(id), "install", &agents(&["a"]));
+    }
+    reached.recv_timeout(LONG).unwrap();
+    let answer = client.answer();
+    assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(33), &json!(-32003)), "{answer}");
+    drop(allow);
+    for _ in 1..=32 {
+        assert_eq!(client.answer()["result"]["id"], "a");
+    }
+    assert_eq!(client.end().0, Some(0));
+}
+
+#[test]
+fn results_are_the_documents_of_the_commands() {
+    let people = People::new();
+    let large = gz(&tar(&[("bin/agent", b"#!/bin/sh\n"), ("large", &fastrand_bytes(3 << 20))]));
+    let agent = people.agent_of("a", "1.0.0", &large, Some(&sha256(&large)));
+    people.publish(&[agent, people.agent("b", "1.0.0")]);
+    let mut client = Client::of(&people);
+    let installed = client.result("install", &agents(&["a"]));
+    let of_install: Vec<&Value> = client.events.iter().map(|(_, event)| &event["phase"]).collect();
+    assert_eq!((of_install[0], *of_install.last().unwrap()), (&json!("started"), &json!("ended")), "{of_install:?}");
+    let received: Vec<u64> = client.events.iter().filter_map(|(_, event)| event["received"].as_u64()).collect();
+    assert!(received.len() >= 3 && received.is_sorted() && received.last() == Some(&(large.len() as u64)));
+    for (method, params, line) in [
+        ("list", json!({}), &["list"][..]),
+        ("list", json!({ "installed": true }), &["list", "--installed"]),
+        ("search", json!({ "query": "agent b" }), &["search", "agent b"]),
+        ("info", json!({ "agent": "a" }), &["info", "a"]),
+        ("resolve", json!({ "agent": "b" }), &["resolve", "b"]),
+        ("which", json!({ "agent": "a@1.0.0" }), &["which", "a"]),
+        ("install", agents(&["a"]), &["install", "a", "--no-check"]),
+        ("update", json!({ "dry_run": true }), &["update", "--dry-run"]),
+        ("uninstall", json!({ "all": true, "dry_run": true }), &["uninstall", "--all", "--dry-run"]),
+        ("doctor", json!({}), &["doctor"]),
+    ] {
+        let (mut of_method, (_, mut of_command)) = (client.result(method, &params), people.json(line));
+        for document in [&mut of_method, &mut of_command] {
+            // Each of them may have asked the host.
+            if let Some(time) = document.pointer_mut("/index/fetched_at") {
+                *time = Value::Null;
+            }
+        }
+        assert_eq!(of_method, of_command, "{method}");
+    }
+    assert_eq!(client.result("which", &json!({ "agent": "a" }))["program"], installed["program"]);
+    // An update that is found is a result.
+    people.publish(&[people.agent("a", "1.1.0")]);
+    let updates = client.result("update", &json!({ "dry_run": true, "refresh": true }));
+    assert_eq!(updates["updates"][0]["to"], "1.1.0", "{updates}");
+    assert_eq!(client.result("uninstall", &json!({ "agents": ["a"] }))["ids"], json!(["a"]));
+    assert_eq!(client.end().0, Some(0));
+    assert!(!people.root().exists());
+}
+
+/// Bytes that do not shrink.
+fn fastrand_bytes(count: usize) -> Vec<u8> {
+    let mut random = fastrand::Rng::with_seed(7);
+    std::iter::repeat_with(|| random.u8(..)).take(count).collect()
+}
+
+#[test]
+fn a_person_signs_in_without_a_terminal() {
+    let methods = json!([
+        { "id": "login", "name": "Log in" },
+        { "id": "shell", "name": "Shell", "type": "terminal", "args": ["login"] },
+    ]);
+    let person = Person::of("ok", &offering(&methods));
+    let mut client = Client::of(&person.people);
+    let offered = client.result("login/methods", &json!({ "agent": "a" }));
+    let ids: Vec<&Value> = offered["methods"].as_array().unwrap().iter().map(|method| &method["id"]).collect();
+    assert_eq!(ids, ["login", "shell"]);
+    // Which one is not chosen for the person.
+    let error = client.error("login", &json!({ "agent": "a" }));
+    assert_eq!((&error["code"], &error["data"]["suggestions"]), (&json!(-32002), &json!(["login", "shell"])));
+    assert_eq!(error["data"]["result"]["methods"], offered["methods"]);
+    let error = client.error("login", &json!({ "agent": "a", "method": "shell" }));
+    assert_eq!(error["data"]["help"], "run `acp-registry login a --method shell` in a terminal", "{error}");
+    assert!(!person.is_signed_in());
+    let done = client.result("login", &json!({ "agent": "a", "method": "login" }));
+    assert_eq!(done["status"], "signed_in", "{done}");
+    let texts: Vec<&str> = client.events.iter().filter_map(|(_, event)| event["message"].as_str()).collect();
+    assert!(texts.contains(&"open https://h.example/device\\u{1b}[31m"), "{texts:?}");
+    assert_eq!(client.end().0, Some(0));
+    person.assert_clean();
+
+    // An agent that never answers is ended when the person gives up.
+    let person = Person::of("silent", &offering(&login()));
+    let mut client = Client::of(&person.people);
+    client.begin(&json!(1), "login", &json!({ "agent": "a" }));
+    let begun = client.lines.recv_timeout(LONG).unwrap();
+    assert_eq!(begun["params"]["event"]["event"], "text", "{begun}");
+    client.cancel(&json!(1));
+    assert_eq!(client.answer()["error"]["code"], -32800);
+    person.assert_clean();
+    assert_eq!(client.end().0, Some(0));
+}
