@@ -13,6 +13,7 @@ mod architecture;
 mod archives;
 mod at_once;
 mod bad_input;
+mod bindings;
 mod build;
 mod bump;
 mod bump_examined;

@@ -60,12 +60,12 @@ fn what_is_missing_is_named_before_it_is_installed() {
     assert_eq!((run.code, run.stderr.as_str()), (0, BOTH), "{}", run.stdout);
     assert_eq!(installed(&env), ["apt-get install -y build-essential curl git", "rustup"]);
 
-    let env = machine(&["cc", "git", "cargo", "npm", "bwrap", "uv"]);
+    let env = machine(&["cc", "git", "cargo", "npm", "bwrap", "uv", "nvim", "emacs"]);
     let run = Run::of(&mut setup(&env, &["tools"]));
     assert_eq!((run.code, run.stderr.as_str()), (0, "this will be installed:\n  chromium (apt-get)\n"));
     assert_eq!(installed(&env), ["apt-get install -y chromium"]);
 
-    let env = machine(&["cc", "git", "cargo", "npm", "bwrap", "chromium", "uv"]);
+    let env = machine(&["cc", "git", "cargo", "npm", "bwrap", "chromium", "uv", "nvim", "emacs"]);
     for arguments in [&[][..], &["tools"]] {
         let run = Run::of(&mut setup(&env, arguments));
         assert_eq!((run.code, run.stdout.as_str(), run.stderr.as_str()), (0, "", ""));
@@ -80,7 +80,7 @@ fn without_a_package_manager_it_is_said_what_is_missing() {
     fs::remove_file(env.path("bin/apt-get")).unwrap();
     let run = Run::of(&mut setup(&env, &[]));
     assert_eq!((run.code, run.stderr.as_str()), (1, "install a C compiler, curl and git first\n"));
-    let env = machine(&["cc", "git", "cargo", "uv", "bwrap"]);
+    let env = machine(&["cc", "git", "cargo", "uv", "bwrap", "nvim", "emacs"]);
     fs::remove_file(env.path("bin/apt-get")).unwrap();
     let run = Run::of(&mut setup(&env, &["tools"]));
     assert!(run.code == 0 && run.stderr.contains("some tests are skipped: nodejs+npm chromium"), "{}", run.stderr);

@@ -1,0 +1,139 @@
+"""Client of `acp-registry rpc` for Python 3.10 and later, without dependencies.
+
+A request blocks its thread; `Registry.begin` does not, and its future also works with `asyncio.wrap_future`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from typing import Any, Literal, TypedDict
+
+Event = dict[str, Any]
+Kind = Literal["npx", "uvx", "binary"]
+
+
+class Launch(TypedDict):
+    """How a version of an agent starts; `which`, `resolve` and the items of `install` have more members."""
+
+    id: str
+    version: str
+    distribution: Kind
+    program: str | None
+    args: list[str]
+    env: dict[str, str]
+    installed: bool
+    install_dir: str
+
+
+class RpcError(Exception):
+    """A request that failed. `data["code"]` is the stable name of the failure."""
+
+    def __init__(self, error: dict[str, Any]) -> None:
+        super().__init__(error["message"])
+        self.code: int = error["code"]
+        self.data: dict[str, Any] = error["data"]
+
+
+class Call:
+    """A request in progress."""
+
+    def __init__(self, registry: Registry, number: int, on_event: Callable[[Event], None] | None) -> None:
+        self.future: Future[dict[str, Any]] = Future()
+        self.on_event = on_event
+        self._registry, self._number = registry, number
+
+    def result(self, timeout: float | None = None) -> dict[str, Any]:
+        return self.future.result(timeout)
+
+    def cancel(self) -> None:
+        """Asks to cancel the request, which then fails with the code -32800 unless it has ended."""
+        self._registry._send({"method": "$/cancel_request", "params": {"requestId": self._number}})
+
+
+class Registry:
+    """A running `acp-registry rpc`. Events arrive on a thread of its own."""
+
+    def __init__(
+        self, args: Sequence[str] = (), program: str = "acp-registry", env: dict[str, str] | None = None
+    ) -> None:
+        self._process = subprocess.Popen(
+            [program, "rpc", *args], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env
+        )
+        self._lock = threading.Lock()
+        self._calls: dict[int, Call] = {}
+        self._last = 0
+        self._has_ended = False
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def begin(
+        self, method: str, params: dict[str, Any] | None = None, on_event: Callable[[Event], None] | None = None
+    ) -> Call:
+        """Sends a request. `on_event` gets its progress."""
+        with self._lock:
+            if self._has_ended:
+                raise ConnectionError("acp-registry has ended")
+            self._last += 1
+            number = self._last
+            call = self._calls[number] = Call(self, number, on_event)
+        self._send({"id": number, "method": method, "params": params or {}})
+        return call
+
+    def request(
+        self, method: str, params: dict[str, Any] | None = None, on_event: Callable[[Event], None] | None = None
+    ) -> dict[str, Any]:
+        """Sends a request, and waits for its result."""
+        return self.begin(method, params, on_event).result()
+
+    def close(self) -> None:
+        """Lets requests that only read finish, cancels all others, and ends the process."""
+        with self._lock:
+            self._process.stdin.close()
+        self._reader.join()
+        self._process.stdout.close()
+        self._process.wait()
+
+    def __enter__(self) -> Registry:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _send(self, message: dict[str, Any]) -> None:
+        line = json.dumps({"jsonrpc": "2.0", **message}) + "\n"
+        with self._lock:
+            if not self._has_ended and not self._process.stdin.closed:
+                try:
+                    self._process.stdin.write(line.encode())
+                    self._process.stdin.flush()
+                except BrokenPipeError:
+                    pass  # The reader notices the end of the process.
+
+    def _read(self) -> None:
+        for line in self._process.stdout:
+            message = json.loads(line)
+            if message.get("method") == "$/progress":
+                call = self._calls.get(message["params"]["requestId"])
+                if call and call.on_event:
+                    call.on_event(message["params"]["event"])
+            elif call := self._calls.pop(message["id"], None):
+                if "error" in message:
+                    call.future.set_exception(RpcError(message["error"]))
+                else:
+                    call.future.set_result(message["result"])
+        with self._lock:
+            self._has_ended = True
+            calls, self._calls = self._calls, {}
+        for call in calls.values():
+            call.future.set_exception(ConnectionError("acp-registry has ended"))
+
+
+def launch(agent: Launch, **options: Any) -> subprocess.Popen[bytes]:
+    """Starts an installed agent, which speaks the Agent Client Protocol on stdin and stdout."""
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "env": {**agent["env"], **os.environ}}
+    return subprocess.Popen([agent["program"], *agent["args"]], **{**pipes, **options})

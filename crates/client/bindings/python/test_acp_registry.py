@@ -1,0 +1,39 @@
+"""Run by tests/it/bindings.rs: `fake` can be installed, and the archive of `slow` never ends."""
+
+import os
+import threading
+import unittest
+
+from acp_registry import Registry, RpcError
+
+FLAGS = os.environ["RPC_FLAGS"].split(" ")
+
+
+class Test(unittest.TestCase):
+    def test_a_failed_request_has_the_code_and_the_suggestions_of_the_command(self):
+        with Registry(FLAGS) as registry, self.assertRaises(RpcError) as failed:
+            registry.request("info", {"agent": "fakee"})
+        self.assertEqual(failed.exception.code, -32002)
+        self.assertEqual(failed.exception.data["suggestions"], ["fake"])
+
+    def test_requests_run_at_the_same_time_and_one_can_be_cancelled(self):
+        downloading = threading.Event()
+        with Registry(FLAGS) as registry:
+            slow = registry.begin(
+                "install", {"agents": ["slow"]}, lambda event: event.get("phase") == "downloading" and downloading.set()
+            )
+            self.assertTrue(downloading.wait(60))
+            self.assertEqual(len(registry.request("list")["agents"]), 2)
+            slow.cancel()
+            with self.assertRaises(RpcError) as failed:
+                slow.result(60)
+        self.assertEqual(failed.exception.code, -32800)
+
+    def test_a_program_that_is_missing_or_ends_is_an_error_of_its_requests(self):
+        with self.assertRaises(FileNotFoundError):
+            Registry(program="no-such-program")
+        with Registry(["--no-such-flag"]) as registry, self.assertRaises(ConnectionError):
+            registry.request("list")
+
+
+unittest.main()
