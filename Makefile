@@ -16,7 +16,7 @@ help:
 setup: ## install what is missing: a C linker, git, Rust; says what, and asks on a terminal unless YES=1
 	@YES='$(YES)' .ci/setup
 
-tools: ## as setup, and what some tests use: Node.js with npm, Chromium, bubblewrap, uv; tests say what they skip without them
+tools: ## as setup, and what some tests use: Node.js with npm, Chromium, bubblewrap, Neovim, Emacs, uv; tests say what they skip without them
 	@YES='$(YES)' .ci/setup tools
 
 serve: setup ## show the catalog of the bundled registry on 127.0.0.1
