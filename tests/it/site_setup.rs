@@ -61,12 +61,12 @@ fn every_panel_says_what_it_needs_and_the_editors_own_registry_comes_first() {
     }
     let zed = panel(&page, "zed");
     assert!(
-        zed.find("type&#34;: &#34;registry").unwrap() < zed.find("<summary>Through acp-registry").unwrap(),
+        zed.find("type&#34;: &#34;registry").unwrap() < zed.find("<summary>With the acp-registry program").unwrap(),
         "{zed}"
     );
     let jetbrains = panel(&page, "jetbrains");
     assert!(jetbrains.find("Add ACP Agent").unwrap() < jetbrains.find("acp.json").unwrap(), "{jetbrains}");
-    assert!(!jetbrains.contains("<summary>Through acp-registry"), "{jetbrains}");
+    assert!(!jetbrains.contains("<summary>With the acp-registry program"), "{jetbrains}");
 }
 
 #[test]
@@ -92,6 +92,39 @@ fn the_line_of_trust_claims_only_what_is_known() {
         let rows: Vec<&Value> = row.into_iter().collect();
         let page = page(&agent, &json!({ "agents": rows }));
         assert!(page.contains(expected), "{expected}: {page}");
+    }
+}
+
+#[test]
+fn people_learn_what_the_agent_needs_and_how_to_sign_in() {
+    let row = |methods: &[&str], session: &str| {
+        let methods: Vec<Value> =
+            methods.iter().map(|name| json!({ "id": "m", "name": name, "type": "agent" })).collect();
+        json!({ "id": "a00000", "version": "1.0.0", "protocol_version": 1, "checked_at": "2026-11-02T00:00:00Z",
+                "auth_methods": methods, "features": {}, "probes": { "session/new": session } })
+    };
+    let npx = || agents(1).remove(0);
+    for (agent, row, expected) in [
+        (binary(&[None]), None, &["<p>You need no runtime: the download is the agent’s program. The agent runs"][..]),
+        (npx(), None, &["<p>You need Node.js. The agent runs", "Not known: the agent gave no answer yet"]),
+        (
+            npx(),
+            Some(row(&["Log in"], "auth_required")),
+            &["· opens sessions after sign-in", "sign in when the editor asks: Log in.</bdi>"],
+        ),
+        (
+            npx(),
+            Some(row(&["<i>", "Key"], "auth_required")),
+            &["sign in one of these ways when the editor asks: &#60;i&#62;, Key.</bdi>"],
+        ),
+        (npx(), Some(row(&[], "ok")), &["· opens sessions without sign-in", "needs no sign-in for it"]),
+    ] {
+        let rows: Vec<Value> = row.into_iter().collect();
+        let page = page(&agent, &json!({ "agents": rows }));
+        for part in expected {
+            assert!(page.contains(part), "{part}: {page}");
+        }
+        assert_eq!(page.contains("sign in when") || page.contains("sign in one of"), page.contains("after sign-in"));
     }
 }
 

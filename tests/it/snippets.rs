@@ -178,8 +178,10 @@ fn settings_on_pages_start_what_the_manifest_says() {
         &snippets.iter().find(|(known, _)| known == name).unwrap_or_else(|| panic!("{name}: {snippets:?}")).1
     };
     let direct: Vec<&str> = ["npx", "-y", "@a/b@1.0.0"].into_iter().chain(args).collect();
-    let ways =
-        [("Through acp-registry", vec!["acp-registry", "run", "x"], None), ("With npx", direct, Some("it's <\"v\">"))];
+    let ways = [
+        ("With the acp-registry program", vec!["acp-registry", "run", "x"], None),
+        ("With npx", direct, Some("it's <\"v\">")),
+    ];
     for (way, words, expected) in ways {
         for (client, pointer) in [
             ("Zed", "/agent_servers/x"),
@@ -204,7 +206,7 @@ fn settings_on_pages_start_what_the_manifest_says() {
     assert_eq!(registry["agent_servers"]["x"]["type"], "registry");
     // A word with hidden characters cannot be written for a shell, so that there is no command to copy.
     assert!(!snippets.iter().any(|(name, _)| name.contains("PowerShell") || name.contains("POSIX")));
-    assert_eq!(named("Shell, Through acp-registry"), "acp-registry run x");
+    assert_eq!(named("Shell, With the acp-registry program"), "acp-registry run x");
 }
 
 #[test]
@@ -216,7 +218,7 @@ fn emacs_takes_the_settings_for_agent_shell() {
         assert_eq!(words, owned(&["uvx", "p==1", "a\"b\\"]));
         assert_eq!(variable.as_deref(), Some("v w"));
     }
-    if let Some(read) = read_by_emacs("x", text("Through acp-registry")) {
+    if let Some(read) = read_by_emacs("x", text("With the acp-registry program")) {
         assert_eq!(read, (owned(&["acp-registry", "run", "x"]), None));
     }
 }

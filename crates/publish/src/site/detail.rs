@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use super::capabilities::{Opening, State};
 use super::changes::{Change, agent_feed};
 use super::examined::Tests;
-use super::facets::capabilities;
+use super::facets::{self, capabilities};
 use super::groups::{GROUPS, Group};
 use super::install::{Needs, Setup, setups, start};
 use super::listing::{Listing, authors};
@@ -17,6 +17,7 @@ use super::{File, SiteError, badge, markdown, page};
 use acp_registry_core::manifest::{Agent, BinaryTarget, Distribution};
 use acp_registry_core::timestamp::Timestamp;
 use acp_registry_gate::config::AgentFile;
+use acp_registry_gate::verify::Answer;
 
 /// Limit of the shown length of a description, in Unicode scalar values.
 const DESCRIPTION: usize = 600;
@@ -61,6 +62,10 @@ pub(super) struct Facts {
     pub(super) license_url: Option<String>,
     pub(super) website: Option<String>,
     pub(super) repository: Option<String>,
+    /// What must be installed before the agent, as a sentence.
+    pub(super) needs: &'static str,
+    /// What is left to do after the setup, as sentences, if it is known.
+    pub(super) next: Option<String>,
     /// Days as `YYYY-MM-DD`.
     pub(super) added: Option<String>,
     pub(super) updated: Option<String>,
@@ -154,6 +159,8 @@ fn facts(listing: &Listing<'_>, agent: &Agent) -> Facts {
         license_url: address(&agent.license_url),
         website: address(&agent.website),
         repository: address(&agent.repository),
+        needs: needs(listing),
+        next: next(listing),
         added: added.map(Timestamp::day),
         // An agent that has not changed since it was added has no update.
         updated: updated.filter(|time| Some(*time) != added).map(Timestamp::day),
@@ -175,10 +182,45 @@ fn facts(listing: &Listing<'_>, agent: &Agent) -> Facts {
     }
 }
 
+/// The runtimes of the agent's distributions.
+fn needs(listing: &Listing<'_>) -> &'static str {
+    let has = |bit: u32| listing.bits[facets::DIST] & bit != 0;
+    match (has(facets::BINARY), has(facets::NPX), has(facets::UVX)) {
+        (true, false, false) => "You need no runtime: the download is the agent’s program.",
+        (true, true, false) => "You need no runtime for the download; the package needs Node.js.",
+        (true, false, true) => "You need no runtime for the download; the package needs uv.",
+        (true, true, true) => "You need no runtime for the download; the packages need Node.js or uv.",
+        (false, true, false) => "You need Node.js.",
+        (false, false, true) => "You need uv.",
+        (false, true, true) => "You need Node.js or uv.",
+        (false, false, false) => "",
+    }
+}
+
+/// How people sign in after the setup.
+fn next(listing: &Listing<'_>) -> Option<String> {
+    let answer = listing.answer?;
+    match (Opening::of(answer), sign_in_names(answer).as_slice()) {
+        (Opening::Opens, _) => Some("Then open a session; the agent needs no sign-in for it.".to_owned()),
+        (Opening::NeedsSignIn, []) | (Opening::NeedsSetup | Opening::Unknown, _) => None,
+        (Opening::NeedsSignIn, [name]) => {
+            Some(format!("Then open a session, and sign in when the editor asks: {name}."))
+        }
+        (Opening::NeedsSignIn, names) => Some(format!(
+            "Then open a session, and sign in one of these ways when the editor asks: {}.",
+            names.join(", ")
+        )),
+    }
+}
+
 /// The names of the ways to sign in; no more than fit on a page.
+fn sign_in_names(answer: &Answer) -> Vec<String> {
+    answer.auth_methods.iter().take(20).map(|(name, _)| shown(name, 80)).collect()
+}
+
 fn sign_in(listing: &Listing<'_>) -> String {
-    let Some(answer) = listing.answer else { return "Not known".to_owned() };
-    let names: Vec<String> = answer.auth_methods.iter().take(20).map(|(name, _)| shown(name, 80)).collect();
+    let Some(answer) = listing.answer else { return "Not known: the agent gave no answer yet".to_owned() };
+    let names = sign_in_names(answer);
     if names.is_empty() { "None offered".to_owned() } else { names.join(", ") }
 }
 

@@ -41,7 +41,7 @@ pub(super) enum Needs {
     Runtime(&'static str),
 }
 
-const RUN: &str = "Through acp-registry";
+const RUN: &str = "With the acp-registry program";
 const TOO_LONG: &str = "The settings are too long to show here; use the agent’s entry.";
 
 fn snippet(title: &str, text: &str) -> Option<Snippet> {

@@ -46,7 +46,10 @@ pub(super) fn page(
             out.push_str(&format!("- {key}: <{address}>\n"));
         }
     }
-    out.push_str("\n## Set up\n\nThe agent runs as a program on your computer, with your permissions.\n");
+    let runtimes = facts.needs;
+    out.push_str(&format!(
+        "\n## Set up\n\n{runtimes} The agent runs as a program on your computer, with your permissions.\n"
+    ));
     for setup in setups {
         out.push_str(&format!("\n### {}\n", setup.client.title));
         for way in &setup.ways {
@@ -56,6 +59,9 @@ pub(super) fn page(
                 out.push_str(&format!("\n{fence}\n{}\n{fence}\n", snippet.text));
             }
         }
+    }
+    if let Some(words) = &facts.next {
+        out.push_str(&format!("\n{}\n", text(words)));
     }
     out.push_str("\n## Platforms\n\n");
     for (kind, package) in &facts.packages {

@@ -1,5 +1,6 @@
 //! Why to trust that an agent works, and that its downloads are the right bytes: only what the data states.
 
+use super::capabilities::Opening;
 use super::listing::Listing;
 use acp_registry_core::manifest::Distribution;
 
@@ -11,6 +12,8 @@ pub(super) struct Trust {
     pub(super) outcome: String,
     /// The day of the start, as `YYYY-MM-DD`.
     pub(super) day: Option<String>,
+    /// Whether a session opens before sign-in, if that is known.
+    pub(super) session: Option<&'static str>,
     /// Which downloads have a digest; `None` for an agent without downloads.
     pub(super) digests: Option<String>,
 }
@@ -25,7 +28,12 @@ impl Trust {
         let targets = &distribution.binary;
         let stated = targets.iter().filter(|target| target.sha256.is_some()).count();
         let day = listing.answer.and_then(|answer| answer.day.clone());
-        Self { class, outcome, day, digests: digests(stated, targets.len()) }
+        let session = listing.answer.and_then(|answer| match Opening::of(answer) {
+            Opening::Opens => Some("opens sessions without sign-in"),
+            Opening::NeedsSignIn => Some("opens sessions after sign-in"),
+            Opening::NeedsSetup | Opening::Unknown => None,
+        });
+        Self { class, outcome, day, session, digests: digests(stated, targets.len()) }
     }
 }
 
