@@ -12,7 +12,7 @@
 //!
 //! | crate | what it is for | its modules |
 //! |---|---|---|
-//! | `crates/core` | types and services that all crates share | [`archive`], [`cause`], [`digest`], [`json`], [`manifest`], [`net`], [`registry`], [`remedy`], [`source`], [`sums`], [`sys`], [`text`], [`timestamp`], [`upstream`] |
+//! | `crates/core` | types and services that all crates share | [`archive`], [`cause`], [`digest`], [`entries`], [`json`], [`manifest`], [`net`], [`registry`], [`remedy`], [`source`], [`sums`], [`sys`], [`text`], [`timestamp`], [`upstream`] |
 //! | `crates/protocol` | speak the protocol with an agent | [`handshake`] |
 //! | `crates/examine` | check how well agents follow the protocol | [`examination`], [`mcp`], [`model`] |
 //! | `crates/client` | find, install and start agents | [`session`], [`index`], [`resolve`], [`install`], [`store`], [`lockfile`], [`update`], [`doctor`], [`login`], [`settings`] |
@@ -97,6 +97,7 @@
 //! | [`upload`] | PUBLISH: sends a built tree to a directory or a bucket; files are sent before those that refer to them |
 //! | [`server`] | serves a tree from memory over HTTP on this machine |
 //! | [`archive`] | lists, checks and unpacks downloaded archives; detects their platform |
+//! | [`entries`] | the digests by which one agent is found in a published tree without the index |
 //! | [`net`] | the HTTP client: allowed addresses, rate limits, retries, credentials and cache |
 //! | [`cause`] | finds the line in a program's output that says why it failed |
 //! | [`sys`] | the operating system: files, `git`, package managers, untrusted programs and their network namespaces |
@@ -119,6 +120,7 @@
 //! | `schemas/cli/*.json` | [`site`] (embedded, published) | the JSON documents that commands print |
 //! | `capabilities.json` | [`verify::Snapshot`] | the capabilities of agents |
 //! | `registry.json` and other views, `<id>.svg`, `SHA256SUMS` | [`tree`] | the published tree |
+//! | `entries.json`, `entry-lists/`, `entries/` | [`tree`] | the same, agent by agent: [`entries`] |
 //! | `v*/`, `latest/`, `.acp-registry/` | [`upload`] | snapshots of that tree, the newest one, and the state that publishers share |
 //! | `index.html`, `agents/`, `assets/` and more ([`site::CONTENTS`]) | [`site`] | the catalog site, which is part of that tree |
 //! | `templates/init/`, `.github/` | [`scaffold`] (embedded) | the initial files of a new registry |
@@ -128,7 +130,8 @@ pub mod report;
 
 pub use acp_registry_client::{doctor, index, install, lockfile, login, resolve, session, settings, store, update};
 pub use acp_registry_core::{
-    archive, cause, digest, json, manifest, net, registry, remedy, source, sums, sys, text, timestamp, upstream,
+    archive, cause, digest, entries, json, manifest, net, registry, remedy, source, sums, sys, text, timestamp,
+    upstream,
 };
 pub use acp_registry_examine::{examination, mcp, model};
 pub use acp_registry_gate::{bump, check, config, edit, finding, propose, scaffold, select, survey, verify};

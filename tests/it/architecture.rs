@@ -11,6 +11,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
     ("core", "remedy", &["text"]),
     ("core", "digest", &[]),
     ("core", "sums", &["text"]),
+    ("core", "entries", &["digest", "manifest", "sums"]),
     ("core", "json", &[]),
     ("core", "source", &[]),
     ("core", "timestamp", &[]),
@@ -108,7 +109,10 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
     (
         "publish",
         "tree",
-        &["check", "config", "digest", "finding", "json", "manifest", "registry", "remedy", "sums", "sys", "text"],
+        &[
+            "check", "config", "digest", "entries", "finding", "json", "manifest", "registry", "remedy", "sums", "sys",
+            "text",
+        ],
     ),
     (
         "publish",
@@ -119,11 +123,18 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
         ],
     ),
     ("publish", "server", &["site"]),
-    ("publish", "upload", &["digest", "index", "json", "net", "remedy", "site", "sums", "sys", "text", "timestamp"]),
+    (
+        "publish",
+        "upload",
+        &["digest", "entries", "index", "json", "net", "remedy", "site", "sums", "sys", "text", "timestamp"],
+    ),
     (
         "publish",
         "tree",
-        &["check", "config", "digest", "finding", "json", "manifest", "registry", "remedy", "sums", "sys", "text"],
+        &[
+            "check", "config", "digest", "entries", "finding", "json", "manifest", "registry", "remedy", "sums", "sys",
+            "text",
+        ],
     ),
     (
         "root",

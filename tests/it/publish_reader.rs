@@ -1,6 +1,6 @@
 //! What readers see while a tree is being published.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 #[cfg(unix)]
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -14,6 +14,10 @@ use std::sync::{Condvar, Mutex};
 use std::thread;
 #[cfg(unix)]
 use std::time::Duration;
+
+use acp_registry::digest::Sha256;
+use acp_registry::entries;
+use serde_json::Value;
 
 use crate::publish::{add, build};
 #[cfg(unix)]
@@ -57,7 +61,36 @@ pub(crate) fn dangling_from(base: &str, indexes: &[&str], read: &dyn Fn(&str) ->
             Some(_) => {}
         }
     }
+    missing.extend(missing_entries(read));
     assert!(!seen.contains("agents/a/index.html") || seen.len() > 20, "{seen:?}");
+    missing
+}
+
+/// The files that a reader of single agents misses.
+fn missing_entries(read: &dyn Fn(&str) -> Option<Vec<u8>>) -> Vec<String> {
+    let Some(document) = read(entries::DISCOVERY) else { return Vec::new() };
+    let document: Value = serde_json::from_slice(&document).unwrap();
+    let view = &document["views"]["registry.json"];
+    let path = |digest: &str| document["lists"].as_str().unwrap().replace("{sha256}", digest);
+    let mut missing = Vec::new();
+    let groups: BTreeSet<&str> =
+        view["groups"].as_array().unwrap().iter().map(|digest| digest.as_str().unwrap()).collect();
+    for group in groups {
+        let Some(lists) = read(&path(group)) else {
+            missing.push(format!("there is no group {group}"));
+            continue;
+        };
+        let lists: BTreeSet<String> = serde_json::from_slice(&lists).unwrap();
+        for list in lists.iter().filter(|digest| **digest != Sha256::of(entries::EMPTY).to_string()) {
+            let Some(agents) = read(&path(list)) else {
+                missing.push(format!("there is no list {list}"));
+                continue;
+            };
+            let agents: BTreeMap<String, String> = serde_json::from_slice(&agents).unwrap();
+            let entry = |id: &String| view["entry"].as_str().unwrap().replace("{id}", id);
+            missing.extend(agents.keys().map(entry).filter(|entry| read(entry).is_none()));
+        }
+    }
     missing
 }
 

@@ -121,7 +121,7 @@ fn target(page: &str, link: &str) -> Option<String> {
 
 /// Asserts the properties of every page of every site.
 pub(crate) fn check_pages(files: &Files) {
-    let published = ["registry.json", "registry.schema.json", "agent.schema.json", "SHA256SUMS"];
+    let published = ["registry.json", "entries.json", "registry.schema.json", "agent.schema.json", "SHA256SUMS"];
     let mut seen = 0;
     let ids_of = |html: &[u8]| -> BTreeSet<String> {
         elements(html).into_iter().filter_map(|(_, attributes)| attributes.get("id").cloned()).collect()
@@ -470,8 +470,11 @@ fn the_same_input_gives_the_same_bytes_and_check_sees_no_difference() {
 fn without_a_site_there_are_only_the_files_of_the_index() {
     let env = Env::with(&["one"]);
     assert_eq!(env.run(&["build", "--out", "out", "--no-site"]).code, 0);
-    let names: Vec<String> = tree(&env.path("out")).into_iter().map(|(name, _)| name).collect();
-    assert_eq!(names, ["SHA256SUMS", "agent.schema.json", "one.svg", "registry.json", "registry.schema.json"]);
+    let mut names: Vec<String> = tree(&env.path("out")).into_iter().map(|(name, _)| name).collect();
+    names.retain(|name| !name.starts_with("entry-lists/"));
+    let entries = ["entries.json", "entries/registry/one.json"];
+    let expected = ["SHA256SUMS", "agent.schema.json", "one.svg", "registry.json", "registry.schema.json"];
+    assert_eq!(names, [&expected[..2], &entries, &expected[2..]].concat());
 }
 
 #[test]

@@ -38,6 +38,12 @@ impl Sha256 {
         }
     }
 
+    /// The 32 bytes.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
     /// The first digits, at most 64, for short names.
     #[must_use]
     pub fn first(&self, digits: usize) -> String {

@@ -5,6 +5,7 @@
 //! | [`archive`] | the contents of a downloaded archive: whether it is safe, its platform, unpacking |
 //! | [`cause`] | finds the line that explains a failure in a program's output |
 //! | [`digest`] | SHA-256 of bytes and files |
+//! | [`entries`] | `entries.json`: how one agent of a published tree is found without the index |
 //! | [`json`] | writes JSON, and parses untrusted JSON within limits |
 //! | [`manifest`] | LOAD: parses one `agent.json` into a typed value that knows its positions; versions, package specifications, archive URLs |
 //! | [`net`] | the HTTP client: allowed addresses, rate limits, retries, secrets, cache |
@@ -20,6 +21,7 @@
 pub mod archive;
 pub mod cause;
 pub mod digest;
+pub mod entries;
 pub mod json;
 pub mod manifest;
 pub mod net;

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use acp_registry_core::manifest::Channel;
 
 /// File names of the published tree that are not available to views.
-const TAKEN: &[&str] = &["agent.schema.json", "registry.schema.json", "history.json"];
+const TAKEN: &[&str] = &["agent.schema.json", "registry.schema.json", "history.json", "entries.json"];
 
 /// One published index.
 #[derive(Debug, Clone, PartialEq, Deserialize)]

@@ -37,6 +37,12 @@ pub const CONTENTS: &[Published] = &[
         "registry.json",
         "The index that clients read: all agents of the stable channel, with everything that is needed to start them. Further views, if any, are beside it.",
     ),
+    data(
+        "entries.json",
+        "How to read one agent without the index: the digests of the indexes, and of lists that lead to entries. Clients that do not know it read the index.",
+    ),
+    data("entry-lists/{…}.json", "Digests of further lists or of entries. Each list is named by its own digest."),
+    data("entries/{…}/{id}.json", "The entry of one agent, byte for byte as in an index, by the name of that index."),
     data("registry.schema.json", "JSON Schema of the index."),
     data("agent.schema.json", "JSON Schema of an agent’s entry: what each member means."),
     data(

@@ -1,17 +1,16 @@
 //! Builds the published tree.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
-use rayon::prelude::*;
-use serde_json::{Map, Value};
-
-use super::entry::{Icon, entry, renewed};
+use super::entries::{self, Offers};
 use super::files::{Content, INDEX, Tree};
-use super::index_text::{IndexText, indented};
+use super::index::{Index, index, rendered};
 use super::part::{Render, RenderError};
 use super::previous::{Kept, Published, PublishedError};
 use super::sources::{Chosen, Source, choose};
+use acp_registry_core::digest::Sha256;
 use acp_registry_core::registry::{DEFAULT_BASE_URL, Registry};
 use acp_registry_core::remedy::Remedy;
 use acp_registry_core::text::quote;
@@ -231,22 +230,25 @@ pub fn build<'a>(registry: &'a Registry, checked: &Checked, options: &Options<'_
     let mut files: BTreeMap<String, Content<'a>> = BTreeMap::new();
     let mut parts: Vec<Render<'a>> = Vec::new();
     let missing = missing(&views, &sources);
+    let mut offers = Offers::new(base_url);
     let sources = Arc::new(sources);
     for view in views {
         // A base URL passed by the caller applies to all views.
         let base_url = options.base_url.map_or(view.base_url.as_deref(), |_| None).unwrap_or(base_url).to_owned();
-        let text = index(&view, &base_url, &sources)?;
+        let Index { text, entries } = index(&view, &base_url, &sources)?;
+        let digests = entries.iter().map(|(id, place)| (*id, Sha256::of(&text[place.clone()])));
+        offers.add(&view.file, Sha256::of(&text), digests);
         // The site is made from the main index.
         if view.file == INDEX || text.len() <= HELD {
-            files.insert(view.file, Content::Owned(text.into_bytes()));
+            let text = Arc::new(text);
+            let part = |place: Range<usize>| Content::Part(Arc::clone(&text), place);
+            files.extend(entries.into_iter().map(|(id, place)| (entries::name(&view.file, id), part(place))));
+            files.insert(view.file, part(0..text.len()));
         } else {
-            let sources = Arc::clone(&sources);
-            parts.push(Box::new(move || {
-                let text = index(&view, &base_url, &sources).map_err(RenderError::new)?;
-                Ok(vec![(view.file.clone(), text.into_bytes())])
-            }));
+            parts.extend(rendered(&Arc::new(view), &base_url, &sources));
         }
     }
+    files.extend(offers.files().into_iter().map(|(name, bytes)| (name, Content::Owned(bytes))));
     for (name, own, embedded) in
         [("agent.schema.json", own_agent, schema::AGENT), ("registry.schema.json", own_registry, schema::REGISTRY)]
     {
@@ -283,43 +285,3 @@ fn missing(views: &[View], sources: &[Source<'_>]) -> Vec<(String, String)> {
 
 /// The largest further index that is held in memory, in bytes.
 const HELD: usize = 16 << 20;
-
-/// How many entries of an index are serialized at a time.
-const CHUNK: usize = 4096;
-
-/// Serializes the index of a view.
-fn index(view: &View, base_url: &str, sources: &[Source<'_>]) -> Result<String, BuildError> {
-    let refused = |message| BuildError::View { file: view.file.clone(), message };
-    let mut around = Map::from_iter([
-        ("version".to_owned(), Value::String(view.format_version.clone())),
-        ("agents".to_owned(), Value::Array(Vec::new())),
-    ]);
-    around.extend(view.extra.clone());
-    if let Some(error) = schema::index_errors(&Value::Object(around)).into_iter().next() {
-        return Err(refused(error));
-    }
-    let serialized = |source: &Source<'_>| {
-        let address = format!("{base_url}/{}.svg", source.id());
-        let icon = if source.has_icon() { Icon::At(&address) } else { Icon::None };
-        let entry = match source {
-            Source::Own(own, _) => own.manifest.present().and_then(|manifest| entry(manifest, icon, view)),
-            Source::Earlier(kept) => kept.entries.get(&view.file).map(|entry| renewed(entry.clone(), icon)),
-        }?;
-        // Changes from the configuration are checked here; the manifest was checked before.
-        if view.agents.contains_key(source.id()) && !schema::is_agent(&entry) {
-            return Some(Err(refused(format!("with its changes, the entry of {} breaks the schema", source.id()))));
-        }
-        Some(Ok(indented(&entry, "    ")))
-    };
-    let shown: Vec<&Source<'_>> = sources.iter().filter(|source| !view.exclude.contains(source.id())).collect();
-    let mut out = IndexText::new(&view.format_version);
-    // Serializing takes most of the time of a build, so entries are serialized in parallel; a chunk at a time, because
-    // a large index takes much memory.
-    for chunk in shown.chunks(CHUNK) {
-        let texts: Result<Vec<String>, BuildError> = chunk.par_iter().filter_map(|source| serialized(source)).collect();
-        for text in texts? {
-            out.entry(&text);
-        }
-    }
-    Ok(out.end(&view.extra))
-}

@@ -1,5 +1,7 @@
 //! The text of an index, entry by entry: the bytes that `acp_registry_core::json` would write.
 
+use std::ops::Range;
+
 use serde_json::{Map, Value};
 
 /// An index that is being written.
@@ -14,11 +16,13 @@ impl IndexText {
         Self { text, is_empty: true }
     }
 
-    /// Adds an entry, [indented] by four spaces.
-    pub(super) fn entry(&mut self, entry: &str) {
+    /// Adds an entry, [indented] by four spaces. Returns its place in the text.
+    pub(super) fn entry(&mut self, entry: &str) -> Range<usize> {
         self.text.push_str(if self.is_empty { "\n    " } else { ",\n    " });
+        let start = self.text.len();
         self.text.push_str(entry);
         self.is_empty = false;
+        start..self.text.len()
     }
 
     /// Ends the list of agents, and adds the further members.
@@ -49,8 +53,11 @@ mod tests {
             let whole = json!({ "version": "1.0.0", "agents": agents, "extensions": [], "more": { "é": [1] } });
             let Value::Object(extra) = json!({ "extensions": [], "more": { "é": [1] } }) else { unreachable!() };
             let mut index = IndexText::new("1.0.0");
-            agents.as_array().unwrap().iter().for_each(|agent| index.entry(&indented(agent, "    ")));
-            assert_eq!(index.end(&extra), acp_registry_core::json::to_string(&whole));
+            let entries: Vec<String> = agents.as_array().unwrap().iter().map(|agent| indented(agent, "    ")).collect();
+            let places: Vec<_> = entries.iter().map(|entry| index.entry(entry)).collect();
+            let text = index.end(&extra);
+            assert_eq!(text, acp_registry_core::json::to_string(&whole));
+            assert!(places.into_iter().map(|place| &text[place]).eq(&entries));
         }
     }
 }

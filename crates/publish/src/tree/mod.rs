@@ -5,8 +5,10 @@
 //! * [`Published`]: an earlier tree, from which agents with errors keep their published entry
 
 mod build;
+mod entries;
 mod entry;
 mod files;
+mod index;
 mod index_text;
 mod part;
 mod previous;

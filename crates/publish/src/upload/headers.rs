@@ -25,11 +25,12 @@ pub(super) struct Headers {
 impl Headers {
     /// Headers of a file of `latest/`, by its name there.
     pub(super) fn of_latest(name: &str, gzip_assets: bool) -> Self {
-        // The names of assets contain a hash of their content, so they can be cached for ever.
+        // The names of assets and lists contain a hash of their content, so they can be cached for ever.
         let is_asset = name.starts_with("assets/");
+        let is_fixed = is_asset || name.starts_with("entry-lists/");
         Self {
             content_type: media_type(name),
-            cache_control: if is_asset { FOR_EVER } else { SHORT },
+            cache_control: if is_fixed { FOR_EVER } else { SHORT },
             content_encoding: (is_asset && gzip_assets).then_some("gzip"),
         }
     }

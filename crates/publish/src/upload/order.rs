@@ -3,6 +3,7 @@
 //! New files can be sent at any time, because no published file refers to them yet: they come first. Existing files
 //! follow; a file is sent after the files that it refers to, and the entry points of readers come last.
 
+use acp_registry_core::entries::DISCOVERY;
 use acp_registry_core::sums::{SIGNATURE, SUMS};
 
 /// The number of waves. A wave starts after the one before it has been sent completely.
@@ -21,8 +22,11 @@ pub(super) fn wave(name: &str, is_new: bool) -> usize {
         ("", "index.html") if is_new => 7,
         ("", SUMS | SIGNATURE | "robots.txt") => 6,
         ("", "index.html" | "sitemap.xml") => 5,
-        ("", "llms.txt") => 4,
+        // Leads to entries and their lists. A reader who misses one reads the index instead, which is new by then.
+        ("", "llms.txt" | DISCOVERY) => 4,
         ("", "registry.json") => 3,
+        // A changed entry does not fit the earlier lists, so that it comes shortly before the new ones are named.
+        _ if folder.starts_with("entries/") && !is_new => 3,
         // These refer to no other file: images, schemas, assets, and the data of one agent.
         _ if ["svg", "png"].contains(&ending)
             || folder == "assets"
@@ -63,6 +67,11 @@ mod tests {
             ("new.atom", true, 1),
             ("new.atom", false, 3),
             ("registry-preview.json", false, 3),
+            ("entries.json", true, 4),
+            ("entries.json", false, 4),
+            ("entries/registry/agent.json", false, 3),
+            ("entries/registry/a.json", true, 1),
+            ("entry-lists/12.json", true, 1),
             ("agents/a/feed.atom", false, 2),
             ("404.html", false, 2),
             ("sitemap-1.xml", false, 2),
