@@ -14,7 +14,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut options = Options::new("agents-of-the-example", std::env::vars_os());
     (options.index, options.allowed_hosts) = (index.parse()?, AllowedHosts::parse(&arguments[2..])?);
     let session = Session::open(options)?;
-    let plan = session.plan(&agent.parse::<Named>()?, None, &session.index().await?.index)?;
+    let named: Named = agent.parse()?;
+    let plan = session.plan(&named, None, &session.index_of(&[&named.id]).await?.index)?;
     let version = session.install(&Request::new(plan), &|event| println!("{event:?}")).await?.version;
     let mut agent = session.start(&version)?;
     agent.stdin.write_all(INITIALIZE).await?;

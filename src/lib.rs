@@ -113,14 +113,14 @@
 //! | `history.json` | [`history::History::parse`], [`site`] (published) | when agents were added, changed and removed |
 //! | `~/.cache/acp-registry` | [`net::Cache`] | cached HTTP responses |
 //! | `~/.cache/acp-registry/npm`, `uv` | [`install::PackageCache`] | the caches of npm and uv |
-//! | `~/.cache/acp-registry/indexes` | [`index::Copies`] | the last copy of each index |
+//! | `~/.cache/acp-registry/indexes` | [`index::Copies`] | the last copy of each index, and of entries |
 //! | `~/.local/share/acp-registry` | [`store`] | installed agents |
 //! | `acp-registry.lock` | [`lockfile::LockFile`] | versions with all their digests |
 //! | `schemas/*.json` | [`check::schema`] (embedded), [`tree`] (published) | the contracts |
 //! | `schemas/cli/*.json` | [`site`] (embedded, published) | the JSON documents that commands print |
 //! | `capabilities.json` | [`verify::Snapshot`] | the capabilities of agents |
 //! | `registry.json` and other views, `<id>.svg`, `SHA256SUMS` | [`tree`] | the published tree |
-//! | `entries.json`, `entry-lists/`, `entries/` | [`tree`] | the same, agent by agent: [`entries`] |
+//! | `entries.json`, `entry-lists/`, `entries/` | [`tree`], [`index`] | the same, agent by agent: [`entries`] |
 //! | `v*/`, `latest/`, `.acp-registry/` | [`upload`] | snapshots of that tree, the newest one, and the state that publishers share |
 //! | `index.html`, `agents/`, `assets/` and more ([`site::CONTENTS`]) | [`site`] | the catalog site, which is part of that tree |
 //! | `templates/init/`, `.github/` | [`scaffold`] (embedded) | the initial files of a new registry |

@@ -118,7 +118,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
 fn answer(args: &Args, global: &Global, session: &Session<'_>) -> Result<Answer, Failure> {
     let (named, id) = (&args.agent, args.agent.id.as_str());
     let mut installed = if AgentId::is_valid(id) { session.find_version(named, None)? } else { None };
-    let index = signals::run(session.ui(), session.index())?;
+    let index = signals::run(session.ui(), session.index_of(&[id]))?;
     if named.is_latest
         && let Ok(index) = &index
         && let Some(agent) = index.agent(id)?

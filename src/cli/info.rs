@@ -35,7 +35,7 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     let session = Session::new(&args.place, global.allowed_hosts()?, ui)?;
-    let index = signals::run(ui, session.index())??;
+    let index = signals::run(ui, session.index_of(&[&args.agent.id]))??;
     let id = &args.agent.id;
     let value = index.value(id)?.ok_or_else(|| session::Error::unknown(id, &index))?;
     let mut agent = Agent::from_json(&value);

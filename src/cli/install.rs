@@ -99,7 +99,8 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
             }
             return Ok(Work::Done(install_all(&session, tasks).await, None));
         }
-        let index = session.index().await?;
+        let ids: Vec<&str> = args.agents.iter().map(|named| named.id.as_str()).collect();
+        let index = session.index_of(&ids).await?;
         let tasks = tasks(args, &index, &session)?;
         let plans = plans(&tasks);
         if args.dry_run {

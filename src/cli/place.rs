@@ -5,7 +5,7 @@ use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use acp_registry::index::{Index, Loaded, Place, WrongPlace};
+use acp_registry::index::{self, Index, Loaded, Place, WrongPlace};
 use acp_registry::install::Kind;
 use acp_registry::manifest::{AgentId, Platform};
 use acp_registry::net::AllowedHosts;
@@ -201,7 +201,20 @@ impl<'a> Session<'a> {
 
     /// Reads the index. Warns once if parts of it cannot be used.
     pub(super) async fn index(&self) -> Result<Index, Failure> {
-        let index = self.load().await?;
+        Ok(self.warned(self.loaded(self.inner.index()).await?))
+    }
+
+    /// Like [`Self::index`], with these agents. Other agents may be missing, unless one of these is not in the index.
+    pub(super) async fn index_of(&self, ids: &[&str]) -> Result<Index, Failure> {
+        Ok(self.warned(self.loaded(self.inner.index_of(ids)).await?))
+    }
+
+    /// Like [`Self::index_of`], but other agents may be missing in any case.
+    pub(super) async fn entries_of(&self, ids: &[&str]) -> Result<Index, Failure> {
+        Ok(self.warned(self.loaded(self.inner.entries_of(ids)).await?))
+    }
+
+    fn warned(&self, index: Index) -> Index {
         match index.notes.as_slice() {
             [] => {}
             [note] => self.ui.warning(&format!("in the registry index, {note}")),
@@ -209,29 +222,34 @@ impl<'a> Session<'a> {
                 .ui
                 .warning("some entries of the registry index cannot be used; `acp-registry list` says which and why"),
         }
-        Ok(index)
+        index
     }
 
     /// Reads the index. Warns about every part of it that cannot be used.
     pub(super) async fn index_with_notes(&self) -> Result<Index, Failure> {
-        let index = self.load().await?;
+        let index = self.loaded(self.inner.index()).await?;
         for note in &index.notes {
             self.ui.warning(&format!("in the registry index, {note}"));
         }
         Ok(index)
     }
 
-    async fn load(&self) -> Result<Index, Failure> {
+    async fn loaded(&self, loading: impl Future<Output = Result<Loaded, index::Error>>) -> Result<Index, Failure> {
         if let Some(wrong) = &self.wrong_index {
             return Err(wrong_index(wrong.clone()));
         }
         self.ui.detail(&format!("the registry index is {}", self.options().index));
         network::warn_of_foreign_cache(self.ui);
-        let Loaded { index, warning } = self.inner.index().await?;
+        let Loaded { index, warning } = loading.await?;
         if let Some(warning) = warning {
             self.ui.warning(&warning);
         }
         Ok(index)
+    }
+
+    /// Returns the cached entry of an agent, or the cached index. No request is sent.
+    pub(super) fn entry_at_hand(&self, id: &str) -> Option<Index> {
+        if self.wrong_index.is_some() { None } else { self.inner.entry_at_hand(id) }
     }
 
     /// Returns the cached index, if there is one. No request is sent.
@@ -274,7 +292,7 @@ impl<'a> Session<'a> {
     pub(super) fn not_installed(&self, id: &str) -> Failure {
         let failure = self.absent(id, |known| suggestions(id, known.iter().map(AgentId::as_str)));
         let is_offered = |index: Index| matches!(index.agent(id), Ok(Some(_)));
-        if self.index_at_hand().is_some_and(is_offered) {
+        if self.entry_at_hand(id).is_some_and(is_offered) {
             failure.help(format!("run `acp-registry install {}`", quote(id).trim_matches('`')))
         } else {
             failure

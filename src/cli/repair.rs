@@ -80,7 +80,7 @@ pub(super) fn instead(failure: Failure, version: &Version, session: &Session<'_>
     let receipt = &version.receipt;
     let id = quote(&receipt.id);
     let id = id.trim_matches('`');
-    let offered = session.index_at_hand().and_then(|index| index.agent(&receipt.id).ok()?);
+    let offered = session.entry_at_hand(&receipt.id).and_then(|index| index.agent(&receipt.id).ok()?);
     if let Some(other) = offered.map(|agent| agent.version).filter(|other| *other != receipt.version) {
         let other = quote(&other);
         return failure.help(format!("run `acp-registry install {id}@{}`", other.trim_matches('`')));
@@ -90,7 +90,7 @@ pub(super) fn instead(failure: Failure, version: &Version, session: &Session<'_>
 
 /// Why a damaged agent could not be reinstalled, as far as is known without a request.
 pub(super) fn refusal(agent: &Examined, session: &Session<'_>) -> Option<Failure> {
-    let index = session.index_at_hand()?;
+    let index = session.entry_at_hand(&agent.id)?;
     let plan = plan(&Named::any(&agent.id), None, &index, session).ok()?;
     session.store.refuse_changed(&plan).err().map(Failure::from)
 }
@@ -104,7 +104,7 @@ pub(super) async fn restore(id: &AgentId, session: &Session<'_>, bars: &Installs
     if let Some(version) = session.store.restore_current(id, &|holder| session.waiting(holder)).await? {
         return Ok(Some(version));
     }
-    let plan = plan(&Named::any(id), None, &session.index().await?, session)?;
+    let plan = plan(&Named::any(id), None, &session.index_of(&[id]).await?, session)?;
     let done = install_one(session, &Request::new(plan), bars).await?;
     Ok(Some(done.version.receipt.version))
 }

@@ -41,7 +41,7 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     let session = Session::new(&args.place, global.allowed_hosts()?, ui)?;
-    let index = signals::run(ui, session.index())??;
+    let index = signals::run(ui, session.index_of(&[&args.agent.id]))??;
     let plan = plan(&args.agent, args.dist, &index, &session)?;
     let members = Resolve { launch: launch::planned(&plan, &session)?, index: IndexOrigin::of(&index) };
     ui.leave(index);

@@ -92,7 +92,7 @@ fn install(args: &Args, damaged: Option<&Version>, session: &Session<'_>) -> Res
         let (plan, index) = if let Some(plan) = again {
             (plan, None)
         } else {
-            let index = session.index().await?;
+            let index = session.index_of(&[&args.agent.id]).await?;
             (plan(&args.agent, args.dist, &index, session)?, Some(index))
         };
         // An installed version is not installed again.

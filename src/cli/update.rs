@@ -116,7 +116,8 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
             let index = session.index_at_hand().map(|index| IndexOrigin::of(&index));
             return Ok(Report { index, ..Report::default() });
         }
-        let index = session.index().await?;
+        let ids: Vec<&str> = installed.iter().map(|agent| &*agent.id).collect();
+        let index = session.entries_of(&ids).await?;
         let mut report = sort(&installed, &index, &session);
         report.errors.extend(damaged);
         if let Some(age) = args.min_age {

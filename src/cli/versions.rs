@@ -58,9 +58,9 @@ pub(super) fn only(named: &[Named], session: &Session<'_>) -> Result<Vec<String>
     Ok(named.iter().map(|one| one.id.clone()).collect())
 }
 
-/// The requested version. `ID@latest` is the version in the cached index, if there is one.
+/// The requested version. `ID@latest` is the version in the cached entry or index, if there is one.
 fn wanted(named: &Named, session: &Session<'_>) -> Option<String> {
-    let of_index = || session.index_at_hand()?.agent(&named.id).ok()?.map(|agent| agent.version);
+    let of_index = || session.entry_at_hand(&named.id)?.agent(&named.id).ok()?.map(|agent| agent.version);
     if named.is_latest { of_index() } else { named.version.clone() }
 }
 

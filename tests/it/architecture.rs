@@ -30,7 +30,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
         "install",
         &["archive", "cause", "digest", "json", "manifest", "net", "remedy", "sys", "text", "upstream"],
     ),
-    ("client", "index", &["digest", "json", "manifest", "net", "registry", "remedy", "sys", "text"]),
+    ("client", "index", &["digest", "entries", "json", "manifest", "net", "registry", "remedy", "sys", "text"]),
     ("client", "resolve", &["digest", "install", "manifest", "remedy", "sys", "text"]),
     ("client", "store", &["digest", "install", "json", "manifest", "remedy", "resolve", "sys", "text", "timestamp"]),
     (

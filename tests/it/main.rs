@@ -29,6 +29,7 @@ mod docs;
 mod doctor;
 mod documents;
 mod dry_runs;
+mod entries;
 mod examine;
 mod examine_commands;
 mod examine_drafts;

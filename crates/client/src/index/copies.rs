@@ -1,7 +1,7 @@
-//! Copies of indexes from earlier runs.
+//! Copies of indexes and discovery documents from earlier runs.
 
 use std::fs::{self, File};
-use std::io::{BufRead as _, BufReader, Read as _};
+use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 use super::entries::INDEX_LIMIT;
-use super::read::Index;
+use super::parts::{LACK, PART};
 use acp_registry_core::digest::Sha256;
 use acp_registry_core::net::{Validators, shown};
 use acp_registry_core::sys::fs::{PathError, open_bounded, write_atomic_from};
@@ -36,7 +36,7 @@ pub struct Copies {
     directory: PathBuf,
 }
 
-/// An index as its host has sent it.
+/// An index or a discovery document as its host has sent it.
 #[derive(Debug)]
 pub(super) struct Copy {
     pub(super) head: Head,
@@ -59,9 +59,15 @@ pub(super) struct Head {
 impl Copy {
     /// Whether it may be used without a request.
     pub(super) fn is_fresh(&self) -> bool {
-        let time = self.head.max_age_seconds.map_or(USUAL, Duration::from_secs).min(LONGEST);
+        self.head.is_fresh(self.checked)
+    }
+}
+
+impl Head {
+    fn is_fresh(&self, checked: SystemTime) -> bool {
+        let time = self.max_age_seconds.map_or(USUAL, Duration::from_secs).min(LONGEST);
         // A time in the future shows that a clock was wrong.
-        self.checked.elapsed().is_ok_and(|age| age < time)
+        checked.elapsed().is_ok_and(|age| age < time)
     }
 }
 
@@ -73,6 +79,22 @@ impl Copies {
     }
 
     pub(super) fn find(&self, url: &Url) -> Option<Copy> {
+        let (head, checked, mut reader, length) = self.open(url)?;
+        let mut text = String::with_capacity(usize::try_from(length).ok()?);
+        reader.read_to_string(&mut text).ok()?;
+        let is_whole = Sha256::of(&text).to_string() == head.sha256;
+        is_whole.then_some(Copy { head, text, checked })
+    }
+
+    /// When the host has last confirmed a copy, and whether that may be used without a request. The text is not read, and
+    /// may turn out to be damaged.
+    pub(super) fn checked(&self, url: &Url) -> Option<(SystemTime, bool)> {
+        let (head, checked, ..) = self.open(url)?;
+        Some((checked, head.is_fresh(checked)))
+    }
+
+    /// Opens a copy behind its first line.
+    fn open(&self, url: &Url) -> Option<(Head, SystemTime, BufReader<io::Take<File>>, u64)> {
         let path = self.path(url);
         let checked = fs::metadata(&path).and_then(|metadata| metadata.modified()).ok()?;
         let directory = self.directory.canonicalize().ok()?;
@@ -81,29 +103,30 @@ impl Copies {
         let mut line = Vec::new();
         reader.by_ref().take(HEAD).read_until(b'\n', &mut line).ok()?;
         let head: Head = serde_json::from_slice(line.strip_suffix(b"\n")?).ok()?;
-        let mut text = String::with_capacity(usize::try_from(length).ok()?);
-        reader.read_to_string(&mut text).ok()?;
-        let is_whole = Sha256::of(&text).to_string() == head.sha256;
-        (head.url == shown(url) && is_whole).then_some(Copy { head, text, checked })
+        (head.url == shown(url)).then_some((head, checked, reader, length))
     }
 
-    /// Keeps a copy that was just fetched.
+    /// Keeps a document with this SHA-256 that was just fetched.
     pub(super) fn keep(
         &self,
         url: &Url,
-        index: &Index,
+        (text, sha256): (&str, &str),
         validators: Validators,
         max_age: Option<Duration>,
     ) -> Result<(), PathError> {
         let max_age_seconds = max_age.map(|age| age.as_secs());
-        let head = Head { url: shown(url), validators, max_age_seconds, sha256: index.sha256().to_owned() };
+        let head = Head { url: shown(url), validators, max_age_seconds, sha256: sha256.to_owned() };
         let mut bytes = serde_json::to_vec(&head).unwrap_or_default();
         bytes.push(b'\n');
-        bytes.extend_from_slice(index.text().as_bytes());
-        make_private(&self.directory).map_err(PathError::at(&self.directory))?;
-        write_atomic_from(&self.directory, &self.path(url), &bytes)?;
+        bytes.extend_from_slice(text.as_bytes());
+        self.write(&self.path(url), &bytes)?;
         self.forget();
         Ok(())
+    }
+
+    pub(super) fn write(&self, path: &Path, bytes: &[u8]) -> Result<(), PathError> {
+        make_private(&self.directory).map_err(PathError::at(&self.directory))?;
+        write_atomic_from(&self.directory, path, bytes)
     }
 
     /// Records that the host has confirmed the copy now.
@@ -121,14 +144,24 @@ impl Copies {
             let is_ours = stem.len() == STEM && stem.bytes().all(|byte| byte.is_ascii_hexdigit());
             let modified = entry.metadata().and_then(|metadata| metadata.modified()).ok();
             let is_old = modified.and_then(|modified| modified.elapsed().ok()).is_some_and(|age| age > KEPT);
-            if is_ours && (ending == "entries" || ending == "index" && is_old) {
+            let has_age = ["index", PART, LACK].contains(&ending);
+            if is_ours && (ending == "entries" || has_age && is_old) {
                 let _ = fs::remove_file(entry.path());
             }
         }
     }
 
     fn path(&self, url: &Url) -> PathBuf {
-        self.directory.join(format!("{}.index", Sha256::of(url.as_str()).first(STEM)))
+        self.file(Sha256::of(url.as_str()), "index")
+    }
+
+    /// The file of what has this digest.
+    pub(super) fn file(&self, digest: Sha256, ending: &str) -> PathBuf {
+        self.directory.join(format!("{}.{ending}", digest.first(STEM)))
+    }
+
+    pub(super) fn directory(&self) -> &Path {
+        &self.directory
     }
 }
 
@@ -139,7 +172,8 @@ mod tests {
     const TEXT: &str = r#"{"agents":[],"x":"é"}"#;
 
     fn keep(copies: &Copies, url: &Url, max_age: Option<Duration>) {
-        copies.keep(url, &Index::parse(TEXT.to_owned()).unwrap(), Validators::default(), max_age).unwrap();
+        let sha256 = Sha256::of(TEXT).to_string();
+        copies.keep(url, (TEXT, &sha256), Validators::default(), max_age).unwrap();
     }
 
     #[test]

@@ -148,13 +148,11 @@ pub async fn load(
         },
         Err(error) => match copy {
             Some(copy) => {
-                let age = copy.checked.elapsed().unwrap_or_default().as_secs();
                 let why = match error {
                     Error::Fetch(error) => error.to_string(),
                     error => error.to_string(),
                 };
-                let warning = format!("the registry index is a copy of {}: {why}", ago(age));
-                let checked = copy.checked;
+                let (checked, warning) = (copy.checked, staleness(copy.checked, &why));
                 of_copy(copy, checked, Some(warning))
             }
             None => Err(error),
@@ -179,7 +177,7 @@ async fn fetch(
     // Only a readable index is kept.
     let index = of_bytes(body, &shown(url))?;
     if let Some(copies) = copies
-        && let Err(error) = copies.keep(url, &index, answer.validators, answer.max_age)
+        && let Err(error) = copies.keep(url, (index.text(), index.sha256()), answer.validators, answer.max_age)
     {
         tracing::debug!("no copy of {} is kept: {error}", shown(url));
     }
@@ -231,6 +229,12 @@ fn from_checkout(path: &Path) -> Result<Index, Error> {
     notes.append(&mut index.notes);
     index.notes = notes;
     Ok(index)
+}
+
+/// Why an index is used that its host may have changed, in a sentence.
+pub(super) fn staleness(checked: SystemTime, why: &dyn std::fmt::Display) -> String {
+    let age = checked.elapsed().unwrap_or_default().as_secs();
+    format!("the registry index is a copy of {}: {why}", ago(age))
 }
 
 fn ago(seconds: u64) -> String {

@@ -75,6 +75,39 @@ impl Session {
         index::load(&self.options.index, &options, || self.connect().map(|(client, _)| client)).await
     }
 
+    /// Reads an index that has these agents, or the whole index if it lacks one of them. If the tree of the index offers
+    /// entries one by one, the others are not fetched.
+    ///
+    /// # Errors
+    /// [`index::Error`].
+    pub async fn index_of(&self, ids: &[&str]) -> Result<Loaded, index::Error> {
+        let some = self.entries_of(ids).await?;
+        let has_all = ids.iter().all(|id| some.index.entries().any(|entry| entry.id == **id));
+        // The ids of others are for suggestions, without which it is known as well that the agent is unknown.
+        if has_all { Ok(some) } else { Ok(self.index().await.unwrap_or(some)) }
+    }
+
+    /// Like [`Session::index_of`], but the result may lack other agents even if it lacks one of these.
+    ///
+    /// # Errors
+    /// [`index::Error`].
+    pub async fn entries_of(&self, ids: &[&str]) -> Result<Loaded, index::Error> {
+        let Options { is_offline, refresh, .. } = self.options;
+        let options = index::Options { copies: self.copies(), is_offline, refresh };
+        index::load_some(&self.options.index, ids, &options, || self.connect().map(|(client, _)| client)).await
+    }
+
+    /// The last copy of an agent's entry or of the index, if there is one; nothing is sent.
+    #[must_use]
+    pub fn entry_at_hand(&self, id: &str) -> Option<Index> {
+        let options = index::Options { copies: self.copies(), is_offline: true, refresh: false };
+        let no_client = || Err(Problem::Refused("nothing may be sent"));
+        index::load_some(&self.options.index, &[id], &options, no_client)
+            .now_or_never()?
+            .ok()
+            .map(|loaded| loaded.index)
+    }
+
     /// The last copy of the index, if there is one; nothing is sent.
     #[must_use]
     pub fn index_at_hand(&self) -> Option<Index> {

@@ -1,0 +1,249 @@
+//! Loads single agents of an index, if its tree offers their entries one by one; see [`acp_registry_core::entries`].
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
+use serde::de::IgnoredAny;
+use url::Url;
+
+use super::copies::{Copies, Copy};
+use super::load::{Error, Loaded, Options, load, staleness};
+use super::place::Place;
+use super::read::{Index, Origin};
+use acp_registry_core::digest::Sha256;
+use acp_registry_core::entries::{
+    DISCOVERY, DISCOVERY_LIMIT, EMPTY, ENTRY_LIMIT, LIST_LIMIT, Offer, WrongForm, entry_in, list_in,
+};
+use acp_registry_core::manifest::AgentId;
+use acp_registry_core::net::{Client, FetchError, Problem, shown};
+
+/// The most requests that run at once.
+const JOBS: usize = 16;
+
+/// Reads some agents of the index at a place: from their entries if the tree offers them, else from the whole index, as
+/// [`load`] reads it. Agents that the result lacks are not in the index. `client` is called only if a request is needed.
+///
+/// # Errors
+/// [`Error`].
+pub async fn load_some(
+    place: &Place,
+    ids: &[&str],
+    options: &Options,
+    client: impl Fn() -> Result<Arc<Client>, Problem>,
+) -> Result<Loaded, Error> {
+    if let Some(wanted) = Wanted::new(place, ids, options)
+        && let Some(loaded) = wanted.load(&client).await
+    {
+        return Ok(loaded);
+    }
+    load(place, options, client).await
+}
+
+/// Agents of an index at an address.
+struct Wanted<'a> {
+    index: &'a Url,
+    /// The file name of the index.
+    view: &'a str,
+    discovery: Url,
+    ids: BTreeSet<AgentId>,
+    options: &'a Options,
+}
+
+/// The digests and addresses of files that are needed.
+type Needed = BTreeMap<Sha256, String>;
+
+/// The contents of such files.
+type Parts = BTreeMap<Sha256, Vec<u8>>;
+
+/// Why entries are not used.
+#[derive(Debug, thiserror::Error)]
+enum Unusable {
+    #[error(transparent)]
+    Fetch(#[from] FetchError),
+    #[error("{0} is not what {DISCOVERY} says")]
+    Digest(String),
+    #[error("there is no copy of {0}")]
+    NoCopy(String),
+    #[error(transparent)]
+    Form(#[from] WrongForm),
+    #[error("an entry cannot be used: {0}")]
+    Entry(String),
+}
+
+impl<'a> Wanted<'a> {
+    /// `None` where entries cannot be offered: of files, and of indexes with a query, which is for that address only.
+    fn new(place: &'a Place, ids: &[&str], options: &'a Options) -> Option<Self> {
+        let Place::Url(index) = place else { return None };
+        let view = index.path_segments()?.next_back().filter(|view| !view.is_empty())?;
+        let ids: BTreeSet<AgentId> = ids.iter().map(|id| id.parse().ok()).collect::<Option<_>>()?;
+        let discovery = index.join(DISCOVERY).ok()?;
+        (index.query().is_none() && !ids.is_empty()).then_some(Self { index, view, discovery, ids, options })
+    }
+
+    fn copies(&self) -> Option<&Copies> {
+        self.options.copies.as_ref()
+    }
+
+    /// The agents; `None` if the whole index is to be read instead.
+    async fn load(&self, client: &impl Fn() -> Result<Arc<Client>, Problem>) -> Option<Loaded> {
+        let copy = self.copies().and_then(|copies| copies.find(&self.discovery));
+        let known = copy.and_then(|copy| Some((Offer::parse(copy.text.as_bytes(), self.view).ok()??, copy)));
+        let of_index = self.copies().and_then(|copies| copies.checked(self.index));
+        if self.options.is_offline {
+            let (offer, copy) = known?;
+            return self.at_hand(&offer, &copy, of_index, None).await;
+        }
+        let is_asked = self.options.refresh;
+        let fresh = known.as_ref().filter(|(_, copy)| copy.is_fresh() && !is_asked);
+        if let Some((offer, copy)) = fresh
+            && let Ok(index) = self.read(None, offer).await
+        {
+            return Some(self.loaded(index, copy.checked, None));
+        }
+        let lacks = || self.copies().is_some_and(|copies| copies.lacks_entries(self.index));
+        if !is_asked && (of_index.is_some_and(|(_, is_fresh)| is_fresh) || lacks()) {
+            return None;
+        }
+        let client = client().ok()?;
+        if let Some((offer, copy)) = fresh {
+            match self.read(Some(&client), offer).await {
+                Ok(index) => return Some(self.loaded(index, copy.checked, None)),
+                // There may be a newer publication.
+                Err(error) => tracing::debug!("{DISCOVERY} is read again: {error}"),
+            }
+        }
+        match self.ask(&client, known.as_ref()).await {
+            Ok(Some(offer)) => match self.read(Some(&client), &offer).await {
+                Ok(index) => Some(self.loaded(index, SystemTime::now(), None)),
+                Err(error) => {
+                    tracing::debug!("the whole index is read: {error}");
+                    None
+                }
+            },
+            Ok(None) => {
+                if let Some(copies) = self.copies() {
+                    copies.note_lack(self.index);
+                }
+                None
+            }
+            Err(error) => {
+                let (offer, copy) = known?;
+                self.at_hand(&offer, &copy, of_index, Some(staleness(copy.checked, &error))).await
+            }
+        }
+    }
+
+    /// The agents from copies, unless the copy of the whole index is newer.
+    async fn at_hand(
+        &self,
+        offer: &Offer,
+        copy: &Copy,
+        of_index: Option<(SystemTime, bool)>,
+        warning: Option<String>,
+    ) -> Option<Loaded> {
+        if of_index.is_some_and(|(checked, _)| checked > copy.checked) {
+            return None;
+        }
+        let mut loaded = self.loaded(self.read(None, offer).await.ok()?, copy.checked, warning);
+        loaded.index.origin.is_stale |= !copy.is_fresh();
+        Some(loaded)
+    }
+
+    fn loaded(&self, mut index: Index, checked: SystemTime, warning: Option<String>) -> Loaded {
+        let source = Place::Url(self.index.clone()).to_string();
+        index.origin = Origin { source, fetched_at: Some(checked), is_stale: warning.is_some() };
+        Loaded { index, warning }
+    }
+
+    /// Asks for the discovery document; `None` if there is none, or it does not have the view.
+    async fn ask(&self, client: &Client, known: Option<&(Offer, Copy)>) -> Result<Option<Offer>, FetchError> {
+        let validators = known.map(|(_, copy)| &copy.head.validators);
+        let answer = match client.revalidate(&self.discovery, DISCOVERY_LIMIT, validators).await {
+            Err(error) if error.problem.is_answer() && !error.problem.may_pass() => {
+                tracing::debug!("no entries are offered: {error}");
+                return Ok(None);
+            }
+            answer => answer?,
+        };
+        let Some(body) = answer.body else {
+            if let Some(copies) = self.copies() {
+                copies.confirm(&self.discovery);
+            }
+            return Ok(known.map(|(offer, _)| offer.clone()));
+        };
+        let offer = Offer::parse(&body, self.view).unwrap_or_else(|error| {
+            tracing::debug!("{} cannot be used: {error}", shown(&self.discovery));
+            None
+        });
+        if let (Some(_), Some(copies), Ok(text)) = (&offer, self.copies(), str::from_utf8(&body)) {
+            let sha256 = Sha256::of(text).to_string();
+            let kept = copies.keep(&self.discovery, (text, &sha256), answer.validators, answer.max_age);
+            kept.unwrap_or_else(|error| tracing::debug!("no copy is kept: {error}"));
+        }
+        Ok(offer)
+    }
+
+    /// Reads the agents. Without a client, from copies only.
+    async fn read(&self, client: Option<&Client>, offer: &Offer) -> Result<Index, Unusable> {
+        let path = |digest: Sha256| (digest, offer.list_path(digest));
+        let needed = self.ids.iter().map(|id| path(offer.group(id))).collect();
+        let groups = self.parts(client, needed, LIST_LIMIT).await?;
+        let mut lists = Vec::with_capacity(self.ids.len());
+        for id in &self.ids {
+            lists.push((id, list_in(&groups[&offer.group(id)], id)?));
+        }
+        let empty = Sha256::of(EMPTY);
+        let needed = lists.iter().filter(|(_, digest)| *digest != empty).map(|(_, digest)| path(*digest)).collect();
+        let mut texts = self.parts(client, needed, LIST_LIMIT).await?;
+        texts.insert(empty, EMPTY.as_bytes().to_vec());
+        let (mut needed, mut there) = (Needed::new(), BTreeSet::new());
+        for (id, list) in &lists {
+            if let Some(digest) = entry_in(&texts[list], id)? {
+                needed.insert(digest, offer.entry_path(id));
+                there.insert(id.as_str());
+            }
+        }
+        let entries = self.parts(client, needed, ENTRY_LIMIT).await?;
+        index_of(offer, entries, &there).map_err(Unusable::Entry)
+    }
+
+    /// The contents of these files, from copies or from the host.
+    async fn parts(&self, client: Option<&Client>, needed: Needed, limit: u64) -> Result<Parts, Unusable> {
+        let one = async |(digest, path): (Sha256, String)| {
+            if let Some(bytes) = self.copies().and_then(|copies| copies.part(digest)) {
+                return Ok((digest, bytes));
+            }
+            let Some(client) = client else { return Err(Unusable::NoCopy(path)) };
+            // The path has plain characters only, so that it cannot lead to another host or above the document.
+            let Ok(url) = self.discovery.join(&path) else { return Err(Unusable::NoCopy(path)) };
+            let bytes = client.revalidate(&url, limit, None).await?.body.unwrap_or_default();
+            if Sha256::of(&bytes) != digest {
+                return Err(Unusable::Digest(shown(&url)));
+            }
+            if let Some(copies) = self.copies() {
+                copies.keep_part(digest, &bytes);
+            }
+            Ok((digest, bytes))
+        };
+        stream::iter(needed.into_iter().map(one)).buffer_unordered(JOBS).try_collect().await
+    }
+}
+
+/// An index with these entries only, which must be those of the agents.
+fn index_of(offer: &Offer, entries: Parts, agents: &BTreeSet<&str>) -> Result<Index, String> {
+    let mut texts = Vec::with_capacity(entries.len());
+    for entry in entries.into_values() {
+        let text = String::from_utf8(entry).map_err(|error| error.to_string())?;
+        // A text of several values would be several entries.
+        serde_json::from_str::<IgnoredAny>(&text).map_err(|error| error.to_string())?;
+        texts.push(text);
+    }
+    let text = format!("{{\"agents\":[{}]}}", texts.join(","));
+    let index = Index::with_digest(text, offer.index.to_string()).map_err(|error| error.to_string())?;
+    // The notes of the whole index tell which of its entries cannot be used.
+    let is_usable =
+        index.notes.is_empty() && index.entries().map(|entry| &*entry.id).collect::<BTreeSet<_>>() == *agents;
+    if is_usable { Ok(index) } else { Err("it is not that of its agent".to_owned()) }
+}
