@@ -70,6 +70,26 @@ for (const [size, viewport] of Object.entries(VIEWPORTS)) {
     assert.ok(taken() <= MOST);
   }, options));
 
+  test(`three agents compared, on a ${size}`, () => open('', async (page) => {
+    const { act, taken } = counted();
+    const wanted = ['Gemini CLI', 'goose', 'Qwen Code'];
+    const card = page.locator('#list .card', { has: page.getByRole('link', { name: wanted[0], exact: true }) });
+    await act(card.getByRole('link', { name: 'Compare' }).click());
+    for (const name of wanted.slice(1)) {
+      await act(page.locator('#add').fill(name));
+      await act(page.keyboard.press('Enter'));
+    }
+    await page.waitForFunction((count) => document.querySelectorAll('.versus thead a').length === count, wanted.length);
+    assert.deepEqual(await page.locator('.versus thead a').allTextContents(), wanted);
+    // Every row has a mark with a text for each of them.
+    for (const row of await page.locator('.versus tbody tr:has(td)').all()) {
+      const texts = await row.locator('td').allTextContents();
+      assert.equal(texts.length, wanted.length);
+      assert.ok(texts.every((text) => text.trim()), texts.join());
+    }
+    assert.ok(taken() <= MOST);
+  }, options));
+
   test(`an agent in Neovim, on a ${size}`, () => open('', async (page) => {
     const { act, taken } = counted();
     await act(page.locator('#q').fill('in Neovim'));

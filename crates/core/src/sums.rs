@@ -7,8 +7,8 @@ use crate::text::quote;
 /// Name of the list.
 pub const SUMS: &str = "SHA256SUMS";
 
-/// Maximum size of a list, in bytes: about half a million files.
-pub const SUMS_LIMIT: u64 = 64 << 20;
+/// Maximum size of a list, in bytes: about a million files, or 140,000 agents.
+pub const SUMS_LIMIT: u64 = 128 << 20;
 
 /// Maximum size of a signature, in bytes.
 pub const SIGNATURE_LIMIT: u64 = 1 << 20;
