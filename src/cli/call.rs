@@ -45,7 +45,7 @@ impl Call {
     /// Is ready once the client has cancelled the call.
     pub(super) async fn cancelled(&self) {
         if self.is_cancelled.clone().wait_for(|is_cancelled| *is_cancelled).await.is_err() {
-            pending().await
+            pending::<()>().await;
         }
     }
 }

@@ -108,7 +108,9 @@ impl Client {
         let mut stderr = String::new();
         self.child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
         let rest: Vec<Value> = self.lines.iter().collect();
-        rest.iter().for_each(|message| assert_valid("rpc", message));
+        for message in &rest {
+            assert_valid("rpc", message);
+        }
         assert!(!stderr.contains("panicked"), "{stderr}");
         (self.child.wait().unwrap().code(), rest, stderr)
     }

@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use acp_registry::report::documents::RpcError;
 use acp_registry::sys::process::{self, Orphans};
 use serde_json::Value;
 use tokio::sync::watch;
@@ -62,8 +61,7 @@ impl Calls {
         }
         if state.unanswered >= MOST {
             let failure = Failure::unable(format!("{MOST} requests are in progress")).help("wait for an answer");
-            let error: RpcError<'static> = message::of_command(failure.document());
-            return Err(Refusal { id: id.clone(), error });
+            return Err(Refusal::of(id, message::of_command(failure.document())));
         }
         let (cancel, is_cancelled) = watch::channel(false);
         state.calls.insert(id.to_string(), Running { cancel, only_reads: method.only_reads });

@@ -43,12 +43,16 @@ pub(super) enum Message {
 #[derive(Debug)]
 pub(super) struct Refusal {
     pub(super) id: Value,
-    pub(super) error: RpcError<'static>,
+    pub(super) error: Box<RpcError<'static>>,
 }
 
 impl Refusal {
     pub(super) fn new(id: &Value, number: i32, message: &str) -> Self {
-        Self { id: id.clone(), error: RpcError::new(number, Failure::usage(message).document()) }
+        Self::of(id, RpcError::new(number, Failure::usage(message).document()))
+    }
+
+    pub(super) fn of(id: &Value, error: RpcError<'static>) -> Self {
+        Self { id: id.clone(), error: error.into() }
     }
 }
 

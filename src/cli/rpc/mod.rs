@@ -52,13 +52,13 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let base = Base { global: global.clone(), place: args.place.clone(), packages: args.packages };
     let server = Arc::new(Server { base, calls: Calls::new() });
     let mut lines = lines::read(io::stdin());
-    let served = signals::run(ui, async {
+    let done = signals::run(ui, async {
         while let Some(line) = lines.recv().await {
             server.receive(line);
         }
     });
     server.calls.end();
-    served.map(|()| Exit::Success)
+    done.map(|()| Exit::Success)
 }
 
 /// Everything that calls share.
@@ -78,14 +78,14 @@ impl Server {
             Ok(Message::Ignored) => return,
             Err(refusal) => refusal,
         };
-        output::send(&Response::failed(&refused.id, refused.error));
+        output::send(&Response::failed(&refused.id, *refused.error));
     }
 
     /// Starts the work for a call.
     fn begin(self: &Arc<Self>, id: &Value, name: &str, params: Map<String, Value>) -> Result<(), Refusal> {
         let Some(method) = METHODS.iter().find(|method| method.name == name) else {
             let error = methods::unknown(name).document();
-            return Err(Refusal { id: id.clone(), error: RpcError::new(METHOD_NOT_FOUND, error) });
+            return Err(Refusal::of(id, RpcError::new(METHOD_NOT_FOUND, error)));
         };
         let is_cancelled = self.calls.begin(id, method)?;
         let (server, of_thread) = (self.clone(), id.clone());
@@ -94,7 +94,7 @@ impl Server {
             self.calls.free(id);
             self.calls.leave(method);
             let error = Failure::unable(format!("the system starts no thread: {error}")).document();
-            return Err(Refusal { id: id.clone(), error: RpcError::new(INTERNAL, error) });
+            return Err(Refusal::of(id, RpcError::new(INTERNAL, error)));
         }
         Ok(())
     }
