@@ -49,7 +49,8 @@ Signal `acp-registry-error' with the error of the request.  A quit cancels it."
                                  (lambda (problem value) (setq done t failed problem result value))
                                  :on-event on-event)))
     (condition-case nil
-        (while (not done) (accept-process-output (acp-registry-process registry) 1))
+        ;; Not of this process alone: once it has ended, that would return at once, and never call its sentinel.
+        (while (not done) (accept-process-output nil 1))
       (quit (acp-registry-cancel registry id) (signal 'quit nil)))
     (when failed (signal 'acp-registry-error (list (plist-get failed :message) failed)))
     result))

@@ -15,6 +15,6 @@
         (params (list :protocolVersion 1 :clientCapabilities (make-hash-table))))
     (process-send-string
      agent (concat (json-serialize `(:jsonrpc "2.0" :id 0 :method "initialize" :params ,params)) "\n"))
-    (while (not (string-match-p "\n" output)) (accept-process-output agent 1))
+    (while (not (string-match-p "\n" output)) (accept-process-output nil 1))
     (princ (format "answers %s" output))
     (delete-process agent)))
