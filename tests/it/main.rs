@@ -96,6 +96,8 @@ mod report;
 mod reports;
 #[cfg(unix)]
 mod rpc;
+#[cfg(unix)]
+mod rpc_agents;
 mod rules;
 #[cfg(unix)]
 mod runtimes;

@@ -12,21 +12,20 @@ use serde_json::{Value, json};
 use crate::archives::{gz, sha256, tar};
 use crate::at_once::{LONG, held};
 use crate::documents::{assert_valid, schemas};
-use crate::login::{Person, login, offering};
 use crate::people::{People, archive};
 
 /// A client of a running program. Every line of the program must be as its schema says.
-struct Client {
+pub(crate) struct Client {
     child: Child,
     stdin: Option<ChildStdin>,
-    lines: Receiver<Value>,
+    pub(crate) lines: Receiver<Value>,
     /// The events that came before the last answer, with the ids of their requests.
-    events: Vec<(Value, Value)>,
+    pub(crate) events: Vec<(Value, Value)>,
     next: u64,
 }
 
 impl Client {
-    fn of(people: &People) -> Self {
+    pub(crate) fn of(people: &People) -> Self {
         Self::with(people, &[])
     }
 
@@ -51,12 +50,12 @@ impl Client {
         stdin.write_all(&[line, b"\n"].concat()).unwrap();
     }
 
-    fn begin(&mut self, id: &Value, method: &str, params: &Value) {
+    pub(crate) fn begin(&mut self, id: &Value, method: &str, params: &Value) {
         let request = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
         self.send(request.to_string().as_bytes());
     }
 
-    fn cancel(&mut self, id: &Value) {
+    pub(crate) fn cancel(&mut self, id: &Value) {
         let params = json!({ "requestId": id });
         let notification = json!({ "jsonrpc": "2.0", "method": "$/cancel_request", "params": params });
         assert_valid("rpc", &notification);
@@ -64,7 +63,7 @@ impl Client {
     }
 
     /// The next answer to any request. Events before it are kept.
-    fn answer(&mut self) -> Value {
+    pub(crate) fn answer(&mut self) -> Value {
         self.events.clear();
         loop {
             let message = self.lines.recv_timeout(LONG).unwrap();
@@ -88,18 +87,18 @@ impl Client {
         answer
     }
 
-    fn result(&mut self, method: &str, params: &Value) -> Value {
+    pub(crate) fn result(&mut self, method: &str, params: &Value) -> Value {
         let answer = self.ask(method, params);
         assert!(answer["error"].is_null(), "{method}: {answer}");
         answer["result"].clone()
     }
 
-    fn error(&mut self, method: &str, params: &Value) -> Value {
+    pub(crate) fn error(&mut self, method: &str, params: &Value) -> Value {
         self.ask(method, params)["error"].clone()
     }
 
     /// Closes stdin. Returns the exit code, and the messages and the text of stderr that were not read yet.
-    fn end(mut self) -> (Option<i32>, Vec<Value>, String) {
+    pub(crate) fn end(mut self) -> (Option<i32>, Vec<Value>, String) {
         drop(self.stdin.take());
         self.wait()
     }
@@ -123,7 +122,7 @@ fn people() -> People {
     people
 }
 
-fn agents(ids: &[&str]) -> Value {
+pub(crate) fn agents(ids: &[&str]) -> Value {
     json!({ "agents": ids, "no_check": true })
 }
 
@@ -366,41 +365,4 @@ fn results_are_the_documents_of_the_commands() {
 fn fastrand_bytes(count: usize) -> Vec<u8> {
     let mut random = fastrand::Rng::with_seed(7);
     std::iter::repeat_with(|| random.u8(..)).take(count).collect()
-}
-
-#[test]
-fn a_person_signs_in_without_a_terminal() {
-    let methods = json!([
-        { "id": "login", "name": "Log in" },
-        { "id": "shell", "name": "Shell", "type": "terminal", "args": ["login"] },
-    ]);
-    let person = Person::of("ok", &offering(&methods));
-    let mut client = Client::of(&person.people);
-    let offered = client.result("login/methods", &json!({ "agent": "a" }));
-    let ids: Vec<&Value> = offered["methods"].as_array().unwrap().iter().map(|method| &method["id"]).collect();
-    assert_eq!(ids, ["login", "shell"]);
-    // Which one is not chosen for the person.
-    let error = client.error("login", &json!({ "agent": "a" }));
-    assert_eq!((&error["code"], &error["data"]["suggestions"]), (&json!(-32002), &json!(["login", "shell"])));
-    assert_eq!(error["data"]["result"]["methods"], offered["methods"]);
-    let error = client.error("login", &json!({ "agent": "a", "method": "shell" }));
-    assert_eq!(error["data"]["help"], "run `acp-registry login a --method shell` in a terminal", "{error}");
-    assert!(!person.is_signed_in());
-    let done = client.result("login", &json!({ "agent": "a", "method": "login" }));
-    assert_eq!(done["status"], "signed_in", "{done}");
-    let texts: Vec<&str> = client.events.iter().filter_map(|(_, event)| event["message"].as_str()).collect();
-    assert!(texts.contains(&"open https://h.example/device\\u{1b}[31m"), "{texts:?}");
-    assert_eq!(client.end().0, Some(0));
-    person.assert_clean();
-
-    // An agent that never answers is ended when the person gives up.
-    let person = Person::of("silent", &offering(&login()));
-    let mut client = Client::of(&person.people);
-    client.begin(&json!(1), "login", &json!({ "agent": "a" }));
-    let begun = client.lines.recv_timeout(LONG).unwrap();
-    assert_eq!(begun["params"]["event"]["event"], "text", "{begun}");
-    client.cancel(&json!(1));
-    assert_eq!(client.answer()["error"]["code"], -32800);
-    person.assert_clean();
-    assert_eq!(client.end().0, Some(0));
 }

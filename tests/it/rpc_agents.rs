@@ -1,0 +1,78 @@
+//! `rpc`: requests that start agents.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::agent::{fake_agent, left_with, tag};
+use crate::archives::{gz, tar};
+use crate::at_once::LONG;
+use crate::login::{Person, login, offering};
+use crate::people::People;
+use crate::rpc::Client;
+use crate::support::wait_until;
+
+#[test]
+fn agents_of_other_requests_are_left_alone_and_hidden_processes_end_with_the_last_request() {
+    let (people, tag) = (People::new(), tag());
+    let agent = |id: &str, script: &str| {
+        let script = format!("#!/bin/sh\n{script}\n");
+        people.agent_of(id, "1.0.0", &gz(&tar(&[("bin/agent", script.as_bytes())])), None)
+    };
+    let (fake, started, go) = (fake_agent(), people.env.path("started"), people.env.path("go"));
+    let (fake, marks) = (fake.display(), [&started, &go].map(|path| path.display().to_string()));
+    let slow = format!("touch '{}'; while [ ! -e '{}' ]; do sleep 0.02; done; exec '{fake}' ok", marks[0], marks[1]);
+    // It leaves a process that can only be found through its parent.
+    let hiding = format!("exec '{fake}' parent-of-dead hide {tag}");
+    people.publish(&[agent("slow", &slow), agent("hiding", &hiding)]);
+
+    let mut client = Client::of(&people);
+    client.begin(&json!(1), "install", &json!({ "agents": ["slow"] }));
+    wait_until("the slow agent was started", || started.exists());
+    assert_eq!(client.result("install", &json!({ "agents": ["hiding"] }))["answers"], true);
+    // Other systems cannot find it.
+    let hidden = usize::from(cfg!(target_os = "linux"));
+    assert_eq!(left_with("cmdline", &tag).len(), hidden, "nothing is hidden, so that this proves nothing");
+    fs::write(&go, "").unwrap();
+    let answer = client.answer();
+    assert_eq!((&answer["id"], &answer["result"]["answers"]), (&json!(1), &json!(true)), "{answer}");
+    wait_until("the hidden process was ended", || left_with("cmdline", &tag).is_empty());
+    assert_eq!(client.end().0, Some(0));
+}
+
+#[test]
+fn a_person_signs_in_without_a_terminal() {
+    let methods = json!([
+        { "id": "login", "name": "Log in" },
+        { "id": "shell", "name": "Shell", "type": "terminal", "args": ["login"] },
+    ]);
+    let person = Person::of("ok", &offering(&methods));
+    let mut client = Client::of(&person.people);
+    let offered = client.result("login/methods", &json!({ "agent": "a" }));
+    let ids: Vec<&Value> = offered["methods"].as_array().unwrap().iter().map(|method| &method["id"]).collect();
+    assert_eq!(ids, ["login", "shell"]);
+    // Which one is not chosen for the person.
+    let error = client.error("login", &json!({ "agent": "a" }));
+    assert_eq!((&error["code"], &error["data"]["suggestions"]), (&json!(-32002), &json!(["login", "shell"])));
+    assert_eq!(error["data"]["result"]["methods"], offered["methods"]);
+    let error = client.error("login", &json!({ "agent": "a", "method": "shell" }));
+    assert_eq!(error["data"]["help"], "run `acp-registry login a --method shell` in a terminal", "{error}");
+    assert!(!person.is_signed_in());
+    let done = client.result("login", &json!({ "agent": "a", "method": "login" }));
+    assert_eq!(done["status"], "signed_in", "{done}");
+    let texts: Vec<&str> = client.events.iter().filter_map(|(_, event)| event["message"].as_str()).collect();
+    assert!(texts.contains(&"open https://h.example/device\\u{1b}[31m"), "{texts:?}");
+    assert_eq!(client.end().0, Some(0));
+    person.assert_clean();
+
+    // An agent that never answers is ended when the person gives up.
+    let person = Person::of("silent", &offering(&login()));
+    let mut client = Client::of(&person.people);
+    client.begin(&json!(1), "login", &json!({ "agent": "a" }));
+    let begun = client.lines.recv_timeout(LONG).unwrap();
+    assert_eq!(begun["params"]["event"]["event"], "text", "{begun}");
+    client.cancel(&json!(1));
+    assert_eq!(client.answer()["error"]["code"], -32800);
+    person.assert_clean();
+    assert_eq!(client.end().0, Some(0));
+}
