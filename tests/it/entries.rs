@@ -209,6 +209,9 @@ fn a_withdrawn_agent_is_unknown_although_its_entry_is_still_served() {
     assert!(paths.iter().all(|path| path == "/registry.json"), "{paths:?}");
 }
 
+/// What is wrong with a tree, and a function that makes it so.
+type Damage<'a> = (&'a str, &'a dyn Fn(&People, &Published));
+
 #[test]
 fn what_does_not_fit_together_is_not_used() {
     let other = Server::answering(|_| ok("{}"));
@@ -223,7 +226,6 @@ fn what_does_not_fit_together_is_not_used() {
     let set_pattern = |published: &Published, pattern: &str| {
         published.edit(|document| document["views"]["registry.json"]["entry"] = pattern.into());
     };
-    type Damage<'a> = (&'a str, &'a dyn Fn(&People, &Published));
     let damages: [Damage<'_>; 15] = [
         ("the entry is missing", &|_, published| published.set(entry, not_found())),
         ("the host fails", &|_, published| published.set(entry, status(403))),
@@ -245,7 +247,9 @@ fn what_does_not_fit_together_is_not_used() {
             published.edit(|document| {
                 let groups = document["views"]["registry.json"]["groups"].as_array_mut().unwrap();
                 groups.rotate_left(1);
-                groups.iter_mut().for_each(|digest| *digest = digest.as_str().unwrap().replace('a', "b").into());
+                for digest in groups {
+                    *digest = digest.as_str().unwrap().replace('a', "b").into();
+                }
             });
         }),
         ("the document is not JSON", &|_, published| published.set("entries.json", ok("<html>"))),
@@ -279,6 +283,11 @@ fn an_older_document_is_read_again_before_the_index() {
     let (paths, _, document) = asked(&people, &["resolve", "b"]);
     assert_eq!((&document["version"], kinds(&paths)[0], kinds(&paths)[3]), (&json!("2.1.0"), 1, 0), "{paths:?}");
     assert_eq!(document["index_sha256"], Sha256::of(published.read("registry.json")).to_string());
+    // A fresh copy of the index that is newer has precedence.
+    publish(&people, &published, &[people.agent("a", "1.0.0"), people.agent("b", "2.2.0")]);
+    assert_eq!(people.run(&["list"]).code, 0);
+    let (paths, _, document) = asked(&people, &["resolve", "b"]);
+    assert_eq!((&document["version"], paths.len()), (&json!("2.2.0"), 0), "{paths:?}");
 }
 
 #[test]

@@ -91,8 +91,8 @@ pub struct Offer {
 pub struct WrongForm(String);
 
 impl WrongForm {
-    fn new(message: impl ToString) -> Self {
-        Self(message.to_string())
+    fn of(cause: &impl ToString) -> Self {
+        Self(cause.to_string())
     }
 }
 
@@ -115,17 +115,17 @@ impl Offer {
             entry: String,
             groups: Vec<String>,
         }
-        let mut document: Document = serde_json::from_slice(document).map_err(WrongForm::new)?;
+        let mut document: Document = serde_json::from_slice(document).map_err(|error| WrongForm::of(&error))?;
         if document.schema != SCHEMA_VERSION {
             return Err(WrongForm(format!("schema {} is not known", document.schema)));
         }
         let Some(view) = document.views.remove(view) else { return Ok(None) };
         let digests: Result<Vec<Sha256>, _> = view.groups.iter().map(|digest| digest.parse()).collect();
         let offer = Self {
-            index: view.sha256.parse().map_err(WrongForm::new)?,
+            index: view.sha256.parse().map_err(|error| WrongForm::of(&error))?,
             entry: view.entry,
             lists: document.lists,
-            groups: digests.map_err(WrongForm::new)?,
+            groups: digests.map_err(|error| WrongForm::of(&error))?,
         };
         if offer.groups.len() != GROUPS {
             return Err(WrongForm(format!("there are {} groups instead of {GROUPS}", offer.groups.len())));
@@ -163,11 +163,11 @@ impl Offer {
 /// # Errors
 /// [`WrongForm`] when the text is not a group.
 pub fn list_in(group: &[u8], id: &AgentId) -> Result<Sha256, WrongForm> {
-    let digests: Vec<Cow<'_, str>> = serde_json::from_slice(group).map_err(WrongForm::new)?;
+    let digests: Vec<Cow<'_, str>> = serde_json::from_slice(group).map_err(|error| WrongForm::of(&error))?;
     if digests.len() != LISTS {
         return Err(WrongForm(format!("there are {} lists instead of {LISTS}", digests.len())));
     }
-    digests[slots(id).1].parse().map_err(WrongForm::new)
+    digests[slots(id).1].parse().map_err(|error| WrongForm::of(&error))
 }
 
 /// The digest of an agent's entry; `None` when the index does not have the agent.
@@ -175,8 +175,9 @@ pub fn list_in(group: &[u8], id: &AgentId) -> Result<Sha256, WrongForm> {
 /// # Errors
 /// [`WrongForm`] when the text is not a list.
 pub fn entry_in(list: &[u8], id: &AgentId) -> Result<Option<Sha256>, WrongForm> {
-    let entries: BTreeMap<Cow<'_, str>, Cow<'_, str>> = serde_json::from_slice(list).map_err(WrongForm::new)?;
-    entries.get(id.as_str()).map(|digest| digest.parse().map_err(WrongForm::new)).transpose()
+    let entries: BTreeMap<Cow<'_, str>, Cow<'_, str>> =
+        serde_json::from_slice(list).map_err(|error| WrongForm::of(&error))?;
+    entries.get(id.as_str()).map(|digest| digest.parse().map_err(|error| WrongForm::of(&error))).transpose()
 }
 
 /// The number of the group that has an agent, and of the list in that group: the first two bytes of the SHA-256 of its id,
@@ -241,7 +242,7 @@ mod tests {
         }
         let group = json!(vec!["2".repeat(64); LISTS]).to_string();
         assert!(list_in(group.as_bytes(), &id("a")).is_ok());
-        for text in ["", "{}", "[]", &group.replacen("\"2", "\"x", LISTS), &group.replacen("[", "[\"\",", 1)] {
+        for text in ["", "{}", "[]", &group.replacen("\"2", "\"x", LISTS), &group.replacen('[', "[\"\",", 1)] {
             assert!(list_in(text.as_bytes(), &id("a")).is_err(), "{text}");
         }
         for text in ["", "[]", r#"{ "a": 1 }"#, r#"{ "a": "1" }"#] {

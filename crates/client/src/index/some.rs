@@ -96,7 +96,9 @@ impl<'a> Wanted<'a> {
             return self.at_hand(&offer, &copy, of_index, None).await;
         }
         let is_asked = self.options.refresh;
-        let fresh = known.as_ref().filter(|(_, copy)| copy.is_fresh() && !is_asked);
+        // After `list`, the copy of the index may be newer.
+        let is_newest = |copy: &Copy| of_index.is_none_or(|(checked, is_fresh)| !is_fresh || checked <= copy.checked);
+        let fresh = known.as_ref().filter(|(_, copy)| copy.is_fresh() && is_newest(copy) && !is_asked);
         if let Some((offer, copy)) = fresh
             && let Ok(index) = self.read(None, offer).await
         {
