@@ -122,6 +122,26 @@ fn python() {
     .check();
 }
 
+#[cfg(feature = "world")]
+#[test]
+fn types_are_checked_by_the_compiler() {
+    let world = tempfile::tempdir().unwrap();
+    let mut npm = Command::new("npm");
+    npm.args(["install", "--no-audit", "--no-fund", "--loglevel=error", "typescript@5.9", "@types/node@22"]);
+    match npm.current_dir(world.path()).output() {
+        Ok(output) if output.status.success() => {}
+        failed => return crate::support::missing("types of TypeScript", &format!("{failed:?}")),
+    }
+    for file in ["acp-registry.mjs", "acp-registry.d.mts", "types.mts"] {
+        std::fs::copy(folder("typescript").join(file), world.path().join(file)).unwrap();
+    }
+    let mut compiler = Command::new("node");
+    compiler.args(["node_modules/typescript/bin/tsc", "--noEmit", "--strict", "--module", "nodenext"]);
+    compiler.args(["--target", "es2022", "types.mts"]).current_dir(world.path());
+    let run = Run::of(&mut compiler);
+    assert_eq!((run.code, run.stdout.as_str()), (0, ""), "{}", run.stderr);
+}
+
 /// The types of TypeScript are written by hand.
 #[test]
 fn types_name_the_methods_and_parameters_of_the_schema() {
