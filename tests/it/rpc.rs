@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::process::{Child, ChildStdin, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
 
@@ -26,11 +26,14 @@ pub(crate) struct Client {
 
 impl Client {
     pub(crate) fn of(people: &People) -> Self {
-        Self::with(people, &[])
+        Self::start(people.command(&["rpc"]))
     }
 
     fn with(people: &People, flags: &[&str]) -> Self {
-        let mut command = people.command(&[&["rpc"], flags].concat());
+        Self::start(people.command(&[&["rpc"], flags].concat()))
+    }
+
+    pub(crate) fn start(mut command: Command) -> Self {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let (sender, lines) = mpsc::channel();

@@ -8,6 +8,7 @@ use crate::agent::{fake_agent, left_with, tag};
 use crate::archives::{gz, tar};
 use crate::at_once::LONG;
 use crate::login::{Person, login, offering};
+use crate::packages::{npm_command, with_npm};
 use crate::people::People;
 use crate::rpc::Client;
 use crate::support::wait_until;
@@ -37,6 +38,27 @@ fn agents_of_other_requests_are_left_alone_and_hidden_processes_end_with_the_las
     let answer = client.answer();
     assert_eq!((&answer["id"], &answer["result"]["answers"]), (&json!(1), &json!(true)), "{answer}");
     wait_until("the hidden process was ended", || left_with("cmdline", &tag).is_empty());
+    assert_eq!(client.end().0, Some(0));
+}
+
+#[test]
+fn package_managers_neither_read_requests_nor_write_answers_and_end_when_cancelled() {
+    let people = with_npm();
+    let npm = people.env.read("bin/npm").replace("#!/bin/sh\n", "#!/bin/sh\ncat >> \"${0%/*}/heard\"; echo '{}'\n");
+    people.env.write("bin/npm", npm);
+    people.env.write("bin/slow", "");
+    let mut client = Client::start(npm_command(&people, &["rpc"]));
+    let install = json!({ "agents": ["p"], "no_check": true });
+    client.begin(&json!(1), "install", &install);
+    wait_until("npm is running", || people.env.path("bin/started").exists());
+    client.cancel(&json!(1));
+    assert_eq!(client.answer()["error"]["code"], -32800);
+    assert!(!people.root().exists(), "{:?}", people.left());
+    fs::remove_file(people.env.path("bin/slow")).unwrap();
+    assert_eq!(client.result("install", &install)["id"], "p");
+    let is_running = |event: &Value| event["phase"] == "running" && event["program"] == "npm";
+    assert!(client.events.iter().any(|(_, event)| is_running(event)), "{:?}", client.events);
+    assert_eq!(people.env.read("bin/heard"), "");
     assert_eq!(client.end().0, Some(0));
 }
 
