@@ -356,6 +356,14 @@ fn entries_are_the_values_of_the_indexes() {
     }
     let document: Value = serde_json::from_slice(&published.read("entries.json")).unwrap();
     assert!(document["url"].as_str().unwrap().ends_with("/entries.json"));
+    let schema: Value = serde_json::from_str(acp_registry::entries::SCHEMA).unwrap();
+    assert!(jsonschema::is_valid(&schema, &document));
+    for member in ["schema", "lists", "views"] {
+        let mut changed = document.clone();
+        changed[member] = "x".into();
+        let is_refused = acp_registry::entries::Offer::parse(changed.to_string().as_bytes(), "registry.json").is_err();
+        assert!(is_refused && (member == "lists" || !jsonschema::is_valid(&schema, &changed)), "{member}");
+    }
     people.env.write("r/registry.toml", "[[view]]\nfile = \"entries.json\"\n");
     let run = people.run(&["build", "--no-site", "--out", "out"]);
     assert!(run.code == 2 && run.stderr.contains("other than"), "{}", run.stderr);
