@@ -29,7 +29,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "URL")]
     base_url: Option<String>,
 
-    /// Leave out the catalog site
+    /// Leave out the catalog site and the entries of single agents
     #[arg(long)]
     no_site: bool,
 

@@ -38,7 +38,7 @@ fn without_a_configuration_there_is_one_index() {
     let env = Env::with(&["b", "a", "a-b"]);
     let run = env.run(&["build", "--out", "new/out", "--no-site"]);
     assert_eq!((run.code, run.stderr.as_str()), (0, ""));
-    assert_eq!(run.stdout, "wrote new/out (3 agents, 18 files)\n");
+    assert_eq!(run.stdout, "wrote new/out (3 agents, 7 files)\n");
     let index = index(&env, "new/out/registry.json");
     assert_eq!(index["version"], "1.0.0");
     assert_eq!(ids(&index), ["a", "a-b", "b"]);

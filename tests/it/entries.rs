@@ -77,7 +77,7 @@ fn publish(people: &People, published: &Published, agents: &[Value]) {
         "r/registry.toml",
         "[rules]\n\"distribution/missing-os\" = \"allow\"\n\n[[view]]\nfile = \"registry.json\"\n\n[[view]]\nfile = \"next.json\"\nchannel = \"preview\"\n",
     );
-    let run = people.run(&["build", "--no-site", "--out", "out", "-q"]);
+    let run = people.run(&["build", "--out", "out", "-q"]);
     assert_eq!(run.code, 0, "{}", run.stderr);
     for (name, bytes) in tree(&people.env.path("out")) {
         published.set(&name, ok(bytes));
@@ -365,6 +365,6 @@ fn entries_are_the_values_of_the_indexes() {
         assert!(is_refused && (member == "lists" || !jsonschema::is_valid(&schema, &changed)), "{member}");
     }
     people.env.write("r/registry.toml", "[[view]]\nfile = \"entries.json\"\n");
-    let run = people.run(&["build", "--no-site", "--out", "out"]);
+    let run = people.run(&["build", "--out", "out"]);
     assert!(run.code == 2 && run.stderr.contains("other than"), "{}", run.stderr);
 }

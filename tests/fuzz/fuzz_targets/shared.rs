@@ -32,7 +32,7 @@ pub fn check(manifest: &str, icon: Option<&str>) {
         let rendered = report.render(format);
         assert!(!rendered.contains('\u{1b}'));
     }
-    let options = tree::Options { base_url: None, check: &options, previous: None };
+    let options = tree::Options { base_url: None, check: &options, previous: None, has_entries: true };
     if let Ok(built) = tree::build(&registry, &checked, &options) {
         let bytes = built.tree.file("registry.json").expect("an index");
         assert!(bytes.is_ascii() && Manifest::parse(String::from_utf8_lossy(bytes).into_owned()).is_ok());

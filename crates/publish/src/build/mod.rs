@@ -33,7 +33,8 @@ pub struct Request<'a> {
     pub base_url: Option<&'a str>,
     /// The previously published tree.
     pub earlier: Option<Earlier<'a>>,
-    /// What the catalog site is built from. Without it, the tree has only the indexes, icons and schemas.
+    /// What the catalog site is built from. Without it, the tree has only the indexes, icons and schemas, and no entries
+    /// of single agents.
     pub site: Option<Site<'a>>,
 }
 
@@ -109,7 +110,8 @@ fn without_site<'a>(
 ) -> Result<(Built<'a>, Option<Knowledge>), Error> {
     let mut knowledge = knowledge?;
     let previous = request.earlier.map(|earlier| earlier.tree);
-    let options = tree::Options { base_url: request.base_url, check: request.check, previous };
+    let has_entries = request.site.is_some();
+    let options = tree::Options { base_url: request.base_url, check: request.check, previous, has_entries };
     let built = tree::build(request.registry, checked, &options)?;
     if let (Some(earlier), Some(knowledge)) = (&request.earlier, &mut knowledge) {
         knowledge.continue_history(earlier, built.tree.file(INDEX).unwrap_or(b"{}"))?;

@@ -25,6 +25,8 @@ pub struct Options<'a> {
     pub check: &'a check::Options<'a>,
     /// An earlier tree, from which agents with errors keep their last entry. Those that it lacks are left out.
     pub previous: Option<&'a dyn Published>,
+    /// Whether the tree has the entries of single agents.
+    pub has_entries: bool,
 }
 
 /// A tree, and the outcome of each agent.
@@ -230,14 +232,18 @@ pub fn build<'a>(registry: &'a Registry, checked: &Checked, options: &Options<'_
     let mut files: BTreeMap<String, Content<'a>> = BTreeMap::new();
     let mut parts: Vec<Render<'a>> = Vec::new();
     let missing = missing(&views, &sources);
-    let mut offers = Offers::new(base_url);
+    let mut offers = options.has_entries.then(|| Offers::new(base_url));
     let sources = Arc::new(sources);
     for view in views {
         // A base URL passed by the caller applies to all views.
         let base_url = options.base_url.map_or(view.base_url.as_deref(), |_| None).unwrap_or(base_url).to_owned();
-        let Index { text, entries } = index(&view, &base_url, &sources)?;
-        let digests = entries.iter().map(|(id, place)| (*id, Sha256::of(&text[place.clone()])));
-        offers.add(&view.file, Sha256::of(&text), digests);
+        let Index { text, mut entries } = index(&view, &base_url, &sources)?;
+        if let Some(offers) = &mut offers {
+            let digests = entries.iter().map(|(id, place)| (*id, Sha256::of(&text[place.clone()])));
+            offers.add(&view.file, Sha256::of(&text), digests);
+        } else {
+            entries.clear();
+        }
         // The site is made from the main index.
         if view.file == INDEX || text.len() <= HELD {
             let text = Arc::new(text);
@@ -245,10 +251,10 @@ pub fn build<'a>(registry: &'a Registry, checked: &Checked, options: &Options<'_
             files.extend(entries.into_iter().map(|(id, place)| (entries::name(&view.file, id), part(place))));
             files.insert(view.file, part(0..text.len()));
         } else {
-            parts.extend(rendered(&Arc::new(view), &base_url, &sources));
+            parts.extend(rendered(&Arc::new(view), &base_url, &sources, options.has_entries));
         }
     }
-    files.extend(offers.files().into_iter().map(|(name, bytes)| (name, Content::Owned(bytes))));
+    files.extend(offers.into_iter().flat_map(Offers::files).map(|(name, bytes)| (name, Content::Owned(bytes))));
     for (name, own, embedded) in
         [("agent.schema.json", own_agent, schema::AGENT), ("registry.schema.json", own_registry, schema::REGISTRY)]
     {

@@ -24,14 +24,20 @@ pub(super) struct Index<'a> {
     pub(super) entries: Vec<(&'a str, Range<usize>)>,
 }
 
-/// The index of a view and its entries, to be rendered when they are needed.
-pub(super) fn rendered<'a>(view: &Arc<View>, base_url: &str, sources: &Arc<Vec<Source<'a>>>) -> Vec<Render<'a>> {
+/// The index of a view and its entries, if wanted, to be rendered when they are needed.
+pub(super) fn rendered<'a>(
+    view: &Arc<View>,
+    base_url: &str,
+    sources: &Arc<Vec<Source<'a>>>,
+    has_entries: bool,
+) -> Vec<Render<'a>> {
     let (of, at, from) = (Arc::clone(view), base_url.to_owned(), Arc::clone(sources));
     let mut parts: Vec<Render<'a>> = vec![Box::new(move || {
         let index = index(&of, &at, &from).map_err(RenderError::new)?;
         Ok(vec![(of.file.clone(), index.text.into_bytes())])
     })];
-    for start in (0..sources.len()).step_by(CHUNK) {
+    let of_entries = if has_entries { sources.len() } else { 0 };
+    for start in (0..of_entries).step_by(CHUNK) {
         let (view, base_url, sources) = (Arc::clone(view), base_url.to_owned(), Arc::clone(sources));
         parts.push(Box::new(move || {
             let chunk = sources[start..].iter().take(CHUNK);
@@ -111,8 +117,9 @@ mod tests {
         let mut view = View::named("x.json");
         view.exclude.insert("a1".to_owned());
         let whole = index(&view, "https://h.example", &sources).unwrap();
+        assert_eq!(rendered(&Arc::new(view.clone()), "https://h.example", &sources, false).len(), 1);
         let files =
-            rendered(&Arc::new(view), "https://h.example", &sources).into_iter().flat_map(|part| part().unwrap());
+            rendered(&Arc::new(view), "https://h.example", &sources, true).into_iter().flat_map(|part| part().unwrap());
         let mut files: Vec<(String, Vec<u8>)> = files.collect();
         assert_eq!(files.remove(0), ("x.json".to_owned(), whole.text.clone().into_bytes()));
         let expected =
