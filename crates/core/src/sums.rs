@@ -1,6 +1,6 @@
 //! `SHA256SUMS`: the files of a published tree, in the format of `sha256sum`, and the valid names of its files.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use crate::text::quote;
 
@@ -53,14 +53,14 @@ fn entry((at, line): (usize, &str)) -> Result<(&str, &str), String> {
 
 /// The names in a list, without validation. Use them only to compare a list with existing files.
 #[must_use]
-pub fn names(list: &str) -> HashSet<&str> {
+pub fn names(list: &str) -> BTreeSet<&str> {
     list.lines().filter_map(|line| line.split_once("  ")).map(|(_, name)| name).collect()
 }
 
 /// Whether a list with these [names] does not contain a file. Such a file was never part of the tree, and must not be
 /// overwritten or deleted.
 #[must_use]
-pub fn is_foreign(listed: &HashSet<&str>, name: &str) -> bool {
+pub fn is_foreign(listed: &BTreeSet<&str>, name: &str) -> bool {
     name != SUMS && !listed.contains(name)
 }
 

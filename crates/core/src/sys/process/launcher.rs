@@ -7,6 +7,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::{self, Write as _};
+use std::num::ParseIntError;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::os::unix::process::CommandExt as _;
@@ -82,7 +83,7 @@ impl Order {
     fn read(words: impl IntoIterator<Item = OsString>) -> Option<Self> {
         let mut words = words.into_iter();
         let report = words.next()?.into();
-        let (user, group) = (number(&words.next()?)?, number(&words.next()?)?);
+        let (user, group) = (number(&words.next()?).ok()?, number(&words.next()?).ok()?);
         let is_restricted = words.next()? == "restricted";
         let directory = words.next().map(PathBuf::from)?;
         let directory = Some(directory).filter(|directory| !directory.as_os_str().is_empty());
@@ -97,8 +98,8 @@ impl Order {
 }
 
 /// Parses the number of a user or group; `-` stands for none.
-fn number(word: &OsStr) -> Option<Option<u32>> {
-    if word == "-" { Some(None) } else { word.to_str()?.parse().ok().map(Some) }
+fn number(word: &OsStr) -> Result<Option<u32>, ParseIntError> {
+    if word == "-" { Ok(None) } else { word.to_string_lossy().parse().map(Some) }
 }
 
 /// Whether a variable affects what the dynamic loader loads. It must not be set for the launcher, which may still be
