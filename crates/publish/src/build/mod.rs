@@ -122,7 +122,7 @@ fn without_site<'a>(
 /// The tree with the files of the catalog.
 fn with_site<'a>(tree: &'a Tree<'_>, catalog: &'a Catalog<'_>) -> Result<Tree<'a>, Error> {
     let tree = tree.borrowed().with(catalog.parts())?;
-    let last = catalog.last(tree.files().into_iter().map(|(name, _)| name))?;
+    let last = catalog.last(tree.names())?;
     Ok(tree.with(vec![Box::new(move || Ok(last.clone()))])?)
 }
 

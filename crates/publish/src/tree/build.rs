@@ -1,13 +1,12 @@
 //! Builds the published tree.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 use std::sync::Arc;
 
 use super::entries::{self, Offers};
 use super::files::{Content, INDEX, Tree};
 use super::index::{Index, index, rendered};
-use super::part::{Render, RenderError};
+use super::part::{Part, Render, RenderError};
 use super::previous::{Kept, Published, PublishedError};
 use super::sources::{Chosen, Source, choose};
 use acp_registry_core::digest::Sha256;
@@ -230,7 +229,7 @@ pub fn build<'a>(registry: &'a Registry, checked: &Checked, options: &Options<'_
 
     let base_url = options.base_url.or(config.base_url.as_deref()).unwrap_or(DEFAULT_BASE_URL).trim_end_matches('/');
     let mut files: BTreeMap<String, Content<'a>> = BTreeMap::new();
-    let mut parts: Vec<Render<'a>> = Vec::new();
+    let (mut parts, mut of_agents): (Vec<Render<'a>>, Vec<Part<'a>>) = Default::default();
     let missing = missing(&views, &sources);
     let mut offers = options.has_entries.then(|| Offers::new(base_url));
     let sources = Arc::new(sources);
@@ -247,9 +246,9 @@ pub fn build<'a>(registry: &'a Registry, checked: &Checked, options: &Options<'_
         // The site is made from the main index.
         if view.file == INDEX || text.len() <= HELD {
             let text = Arc::new(text);
-            let part = |place: Range<usize>| Content::Part(Arc::clone(&text), place);
-            files.extend(entries.into_iter().map(|(id, place)| (entries::name(&view.file, id), part(place))));
-            files.insert(view.file, part(0..text.len()));
+            let named = entries.into_iter().map(|(id, place)| (entries::name(&view.file, id), place));
+            of_agents.extend(Part::within(&text, named));
+            files.insert(view.file, Content::Shared(text));
         } else {
             parts.extend(rendered(&Arc::new(view), &base_url, &sources, options.has_entries));
         }
@@ -275,7 +274,14 @@ pub fn build<'a>(registry: &'a Registry, checked: &Checked, options: &Options<'_
         let icon = icon.or_else(|| Some(Content::Owned(earlier.clone()?.into_bytes())));
         files.extend(icon.map(|icon| (format!("{}.svg", source.id()), icon)));
     }
-    Ok(Built { tree: Tree::new(files, parts)?, agents, missing, kept_icons, nothing_published, unknown_icons })
+    Ok(Built {
+        tree: Tree::new(files, of_agents, parts)?,
+        agents,
+        missing,
+        kept_icons,
+        nothing_published,
+        unknown_icons,
+    })
 }
 
 /// Pairs of a kept agent and a view in which it should be, but of which it has no earlier entry.

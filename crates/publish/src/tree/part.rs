@@ -2,6 +2,8 @@
 
 use std::error::Error;
 use std::io;
+use std::iter;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -11,6 +13,9 @@ use acp_registry_core::digest::Sha256;
 
 /// How many bytes of rendered files are kept in memory. The files beyond are rendered again when they are written.
 const KEPT: usize = 32 << 20;
+
+/// How many files of a text are one part.
+const WITHIN: usize = 1024;
 
 /// Renders some files: their names and contents. Each call returns the same.
 pub type Render<'a> = Box<dyn Fn() -> Result<Vec<(String, Vec<u8>)>, RenderError> + Send + Sync + 'a>;
@@ -53,9 +58,26 @@ pub(super) struct Part<'a> {
 enum Contents<'a> {
     Kept(Vec<Vec<u8>>),
     Again(Render<'a>),
+    /// In a text that is held in memory.
+    Within(Arc<String>, Vec<Range<usize>>),
 }
 
 impl<'a> Part<'a> {
+    /// Files that are in a text, by name. Those of a part are written one after the other, so that there are several.
+    pub(super) fn within(
+        text: &Arc<String>,
+        mut files: impl Iterator<Item = (String, Range<usize>)>,
+    ) -> impl Iterator<Item = Self> {
+        iter::from_fn(move || {
+            let (names, places): (Vec<String>, Vec<Range<usize>>) = files.by_ref().take(WITHIN).unzip();
+            let pairs = names.par_iter().zip(&places);
+            let listed = pairs.map(|(name, place)| Listed::of(name, text[place.clone()].as_bytes())).collect();
+            let is_end = names.is_empty();
+            let contents = Contents::Within(Arc::clone(text), places);
+            (!is_end).then_some(Self { files: listed, contents })
+        })
+    }
+
     /// Renders the parts in parallel, and keeps the contents of the first ones.
     pub(super) fn all(renders: Vec<Render<'a>>) -> Result<Vec<Arc<Self>>, RenderError> {
         Self::all_within(renders, KEPT)
@@ -81,6 +103,10 @@ impl<'a> Part<'a> {
     ) -> Result<(), E> {
         match &self.contents {
             Contents::Kept(contents) => self.files.iter().zip(contents).try_for_each(|(file, bytes)| each(file, bytes)),
+            Contents::Within(text, places) => {
+                let mut files = self.files.iter().zip(places);
+                files.try_for_each(|(file, place)| each(file, text[place.clone()].as_bytes()))
+            }
             Contents::Again(render) => {
                 let rendered = render()?;
                 let is_same = |(file, (name, bytes)): (&Listed, &(String, Vec<u8>))| {
