@@ -5,6 +5,7 @@
 //! * what checking and examining an agent adds to the agent's own time
 //! * `bump` of a thousand agents, and of agents whose sources send very large responses
 //! * reading a large index, planning, installing, and starting an agent with `run`
+//! * what a client receives from trees of different sizes to install and update a few agents: `entries`
 //!
 //! `cargo bench` generates synthetic registries below the target directory and runs the release build on them. Runs
 //! alternate with baselines such as `cat` and `cp -r`. Figures are medians; memory is the maximum of all runs.
@@ -22,6 +23,7 @@
 mod agent;
 mod answers;
 mod bump;
+mod entries;
 mod examine;
 mod generate;
 mod handshake;
@@ -109,6 +111,9 @@ fn main() {
     }
     if is_wanted("index") {
         people::large_index(&folder);
+    }
+    if is_wanted("entries") {
+        entries::compare(&folder, &[42, 1_000, 10_000, 100_000]);
     }
     if is_wanted("run") {
         people::run(&folder);
