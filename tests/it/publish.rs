@@ -169,6 +169,28 @@ fn what_nothing_names_any_more_stays_for_a_while() {
     assert!(tree(&env.path("pub/latest")) == tree(&env.path("dist")));
 }
 
+/// Clients would go on reading the earlier entries until the grace period is over.
+#[test]
+fn a_tree_without_entries_leaves_nothing_that_leads_to_the_earlier_ones() {
+    for is_forgotten in [false, true] {
+        let env = env();
+        report(&env, &[]);
+        let run = env.run(&["build", "--out", "dist", "--no-site", "--base-url", "https://h.example/latest"]);
+        assert_eq!(run.code, 0, "{}", run.stderr);
+        if is_forgotten {
+            fs::remove_dir_all(env.path("pub/.acp-registry")).unwrap();
+        }
+        let done = changed(&report(&env, &["--grace", "2h"]));
+        assert!(done.contains(&"remove latest/entries.json".to_owned()), "{done:?}");
+        assert!(
+            !env.path("pub/latest/entries.json").exists() && env.path("pub/latest/entries/registry/a.json").exists()
+        );
+        build(&env, "dist");
+        let back = changed(&report(&env, &["--grace", "2h"]));
+        assert!(back.contains(&"send latest/entries.json".to_owned()), "{back:?}");
+    }
+}
+
 #[test]
 fn a_dry_run_changes_nothing_and_tells_everything() {
     let env = env();

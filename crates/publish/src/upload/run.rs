@@ -13,6 +13,7 @@ use super::{
     Action, Error, Event, LATEST, Notice, Options, Published, Revision, Target, Tree, What, now, seconds, snapshot,
     takeover, tree,
 };
+use acp_registry_core::entries::DISCOVERY;
 use acp_registry_core::remedy::{self, Remedy};
 use acp_registry_core::sums::{SIGNATURE, SIGNATURE_LIMIT, SUMS};
 
@@ -208,11 +209,14 @@ impl Work<'_> {
             return Ok(actions);
         }
         self.save(state).await?;
-        if signature.is_none() && state.files.contains_key(SIGNATURE) {
-            // The signature of the previous `SHA256SUMS` does not match the new one.
-            self.remove(&[SIGNATURE.to_owned()]).await?;
-            state.files.remove(SIGNATURE);
-            actions.push(Action { file: format!("{LATEST}/{SIGNATURE}"), what: What::Remove });
+        // What no longer holds is removed before anything is sent: the signature of the previous `SHA256SUMS`, and the
+        // document that leads clients to the previous entries in place of the index.
+        for name in [SIGNATURE, DISCOVERY] {
+            if !wanted.contains(name) && state.files.contains_key(name) {
+                self.remove(&[name.to_owned()]).await?;
+                state.files.remove(name);
+                actions.push(Action { file: format!("{LATEST}/{name}"), what: What::Remove });
+            }
         }
         let sent: Mutex<BTreeMap<String, String>> = Mutex::default();
         let on_sent = |file: &Planned| {

@@ -10,6 +10,7 @@ use super::state::{File, State};
 use super::tree::is_index;
 use super::{Error, Event, LATEST, Notice, Target, Tree};
 use acp_registry_client::index::{INDEX_LIMIT, entries};
+use acp_registry_core::entries::DISCOVERY;
 use acp_registry_core::json;
 use acp_registry_core::sums::{self, is_name};
 use acp_registry_core::text::printable;
@@ -23,7 +24,7 @@ const NAMED: usize = 10;
 /// The kind of a file of another tool, by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// An icon or a schema.
+    /// An icon, a schema, or the document that leads to entries.
     Part,
     /// An index, which clients may read.
     Index,
@@ -33,6 +34,9 @@ enum Kind {
 fn kind(name: &str) -> Kind {
     if name.contains('/') || !is_name(name) {
         return Kind::Other;
+    }
+    if name == DISCOVERY {
+        return Kind::Part;
     }
     match name.rsplit_once('.') {
         Some((_, "svg")) => Kind::Part,
@@ -67,7 +71,9 @@ pub(super) async fn adopt(state: &mut State, tree: &Tree, target: &Target, notic
         return Ok(());
     }
     let unknown: Vec<&String> = there.iter().filter(|name| !state.files.contains_key(*name)).collect();
-    state.files.extend(unknown.iter().filter(|name| tree.has(name)).map(|name| ((*name).clone(), File::default())));
+    // A tree without entries must not leave the document that leads to earlier ones.
+    let is_known = |name: &&&String| tree.has(name) || name.as_str() == DISCOVERY;
+    state.files.extend(unknown.iter().filter(is_known).map(|name| ((*name).clone(), File::default())));
     if list.is_some() {
         return Ok(());
     }
