@@ -95,6 +95,15 @@ pub(super) struct Session {
     pub(super) result: Value,
 }
 
+impl Session {
+    /// The agent refuses a request for this session, which has had no prompt. The id, which differs between runs, is left
+    /// out.
+    pub(super) fn refused_before_prompt(&self, method: &str, error: &RpcError) -> Trouble {
+        let error = error.describe().replace(&self.id, "$SESSION");
+        Trouble::NotExercised(format!("the agent answers `{method}` before the first prompt with {error}"))
+    }
+}
+
 /// What the checks of an instance share, because agents take a while to open a session.
 #[derive(Debug, Default)]
 pub(super) struct Kept {

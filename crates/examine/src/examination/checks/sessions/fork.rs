@@ -21,10 +21,8 @@ agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"$NEW"}}"#,
 async fn run(agent: &mut Agent) -> Result<(), Trouble> {
     agent.needs("/sessionCapabilities/fork")?;
     let session = agent.any_session().await?;
-    let result = agent.reopen("session/fork", &session.id).await?.map_err(|error| {
-        let error = error.describe();
-        Trouble::NotExercised(format!("the agent answers `session/fork` before the first prompt with {error}"))
-    })?;
+    let answer = agent.reopen("session/fork", &session.id).await?;
+    let result = answer.map_err(|error| session.refused_before_prompt("session/fork", &error))?;
     match result["sessionId"].as_str() {
         None | Some("") => Err(Trouble::Fail("answers `session/fork` without a `sessionId`".to_owned())),
         Some(id) if id == session.id => Err(Trouble::Fail("gives a fork the id of its original".to_owned())),

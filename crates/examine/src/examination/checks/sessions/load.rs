@@ -28,12 +28,7 @@ async fn run(agent: &mut Agent) -> Result<(), Trouble> {
     // Updates of the new session itself.
     agent.client.reset();
     let answer = agent.reopen("session/load", &session.id).await?;
-    let result = answer.map_err(|error| {
-        Trouble::NotExercised(format!(
-            "the agent answers `session/load` before the first prompt with {}",
-            error.describe()
-        ))
-    })?;
+    let result = answer.map_err(|error| session.refused_before_prompt("session/load", &error))?;
     let is_history = |kind: &str| matches!(kind, "user_message_chunk" | "tool_call");
     if let Some(other) =
         agent.client.updates.iter().find(|update| is_history(update.kind()) && update.session != session.id)

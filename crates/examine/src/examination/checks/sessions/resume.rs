@@ -27,12 +27,7 @@ async fn run(agent: &mut Agent) -> Result<(), Trouble> {
     // Updates of the new session itself.
     agent.client.reset();
     let answer = agent.reopen("session/resume", &session.id).await?;
-    let result = answer.map_err(|error| {
-        Trouble::NotExercised(format!(
-            "the agent answers `session/resume` before the first prompt with {}",
-            error.describe()
-        ))
-    })?;
+    let result = answer.map_err(|error| session.refused_before_prompt("session/resume", &error))?;
     let mut updates = agent.client.updates_of(&session.id);
     if let Some(update) = updates.find(|update| matches!(update.kind(), "user_message_chunk" | "tool_call")) {
         return Err(Trouble::Fail(format!("sends a {} before it answers `session/resume`", quote(update.kind()))));
