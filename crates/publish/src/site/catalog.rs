@@ -98,11 +98,11 @@ pub(super) fn text(listings: &[Listing<'_>]) -> Result<String, SiteError> {
     Ok(text)
 }
 
-/// The place of each agent's value in a list of the different ones, and that list.
-fn table<'a, T: Ord>(listings: &'a [Listing<'a>], of: fn(&'a Listing<'a>) -> T) -> (Vec<usize>, Vec<T>) {
-    let different: BTreeSet<T> = listings.iter().map(of).collect();
+/// The place of each item's value in a list of the different ones, and that list.
+fn table<'a, I, T: Ord>(items: &'a [I], of: fn(&'a I) -> T) -> (Vec<usize>, Vec<T>) {
+    let different: BTreeSet<T> = items.iter().map(of).collect();
     let different: Vec<T> = different.into_iter().collect();
-    let places = listings.iter().map(|listing| different.binary_search(&of(listing)).unwrap_or_default());
+    let places = items.iter().map(|item| different.binary_search(&of(item)).unwrap_or_default());
     (places.collect(), different)
 }
 
@@ -166,5 +166,10 @@ mod tests {
         }
         assert_eq!(phrases()["windows"], json!([0, 0b11_0000, 64, "System: Windows"]));
         assert_eq!(phrases()["neovim"], json!(["editors/codecompanion/", "Neovim"]));
+    }
+
+    #[test]
+    fn a_table_has_each_value_once() {
+        assert_eq!(table(&["b", "a", "b"], |item| *item), (vec![1, 0, 1], vec!["a", "b"]));
     }
 }

@@ -222,7 +222,7 @@ fn bound(resource: Resource, most: u64) -> io::Result<()> {
     Ok(setrlimit(resource, Rlimit { current: most, maximum: most })?)
 }
 
-/// Gives up root with all groups and capabilities, but for a further group. This process has only one thread.
+/// Gives up root with its groups and capabilities, and joins a further group, if any. This process has only one thread.
 fn become_user(number: u32, further: Option<u32>) -> io::Result<()> {
     let (user, group) = (Uid::from_raw(number), Gid::from_raw(number));
     set_thread_groups(&further.map(Gid::from_raw).into_iter().collect::<Vec<_>>())?;

@@ -57,3 +57,30 @@ impl PartialEq for Place {
 }
 
 impl Eq for Place {}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::os::unix::fs::MetadataExt as _;
+
+    use super::*;
+
+    #[test]
+    fn a_directory_has_one_group_and_only_that_may_enter() {
+        let parent = tempfile::tempdir().unwrap();
+        let directory = parent.path().join("a");
+        let (place, other) = (Place::new(directory.clone()), Place::new(parent.path().join("b")));
+        assert!(place.group().is_err(), "there is no such directory");
+        for path in [&directory, &other.path] {
+            std::fs::create_dir(path).unwrap();
+        }
+        if !rustix::process::geteuid().is_root() {
+            assert_eq!(place.group().unwrap_err().kind(), io::ErrorKind::PermissionDenied);
+            return;
+        }
+        let group = place.group().unwrap();
+        assert_eq!(place.clone().group().unwrap(), group);
+        let found = directory.metadata().unwrap();
+        assert_eq!((found.uid(), found.gid(), found.mode() & 0o777), (0, group, 0o710));
+        assert_ne!(other.group().unwrap(), group);
+    }
+}
