@@ -9,7 +9,6 @@ use tokio::time::{Instant, timeout_at};
 
 use super::agent::{Agent, Trouble, silent};
 use super::check::{Check, Force, Setup, Talk};
-use super::level::Level;
 use super::messages::Heard;
 use super::result::OUT_OF_TIME;
 use super::session::Access;
@@ -88,8 +87,17 @@ pub(super) struct Ran {
     pub(super) duration: Duration,
     /// Whether another check had used the agent before.
     was_used: bool,
-    /// Whether the failure may have another cause than the agent, so that the check is repeated.
-    is_doubtful: bool,
+    doubt: Doubt,
+}
+
+/// Whether a failure may have another cause than what the check examines, so that the check is repeated on an instance of
+/// its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Doubt {
+    No,
+    /// It may be an effect of a defect that a required check has found.
+    IfDefective,
+    Yes,
 }
 
 /// The results of a group.
@@ -113,10 +121,12 @@ impl<'a> Lane<'a> {
         let mut checks = Vec::with_capacity(items.len());
         for item in items {
             let started = Instant::now();
-            let (result, was_used, is_doubtful) = self.first(item).await;
-            checks.push(Ran { check: item.check, result, duration: started.elapsed(), was_used, is_doubtful });
+            let (result, was_used, doubt) = self.first(item).await;
+            checks.push(Ran { check: item.check, result, duration: started.elapsed(), was_used, doubt });
         }
-        for (item, ran) in items.iter().zip(&mut checks).filter(|(_, ran)| ran.is_doubtful) {
+        let is_defective = checks.iter().any(|ran| is_required(ran.check) && is_failure(&ran.result));
+        let is_doubtful = |ran: &Ran| ran.doubt == Doubt::Yes || (is_defective && ran.doubt == Doubt::IfDefective);
+        for (item, ran) in items.iter().zip(&mut checks).filter(|(_, ran)| is_doubtful(ran)) {
             let started = Instant::now();
             self.rest().await;
             match self.attempt(item, self.patience_again()).await.result {
@@ -132,8 +142,8 @@ impl<'a> Lane<'a> {
 
     /// Runs a check for the first time. Returns the result, whether another check had used the agent before, and whether
     /// the check is to be repeated.
-    async fn first(&mut self, item: &Item) -> (Result<(), Trouble>, bool, bool) {
-        let refused = |reason: String| (Err(Trouble::NotExercised(reason)), false, false);
+    async fn first(&mut self, item: &Item) -> (Result<(), Trouble>, bool, Doubt) {
+        let refused = |reason: String| (Err(Trouble::NotExercised(reason)), false, Doubt::No);
         if item.setup == Setup::Shared && !self.has_answered && self.silences >= SILENT {
             return refused("the agent answers nothing after `initialize`".to_owned());
         }
@@ -143,14 +153,19 @@ impl<'a> Lane<'a> {
         let Attempt { mut result, was_used } = self.attempt(item, self.common.patience).await;
         let is_silent = matches!(result, Err(Trouble::Silent(_)));
         self.silences += usize::from(is_silent);
-        let is_failure = is_silent || matches!(result, Err(Trouble::Fail(_)));
-        let mut is_doubtful = is_failure && (was_used || (is_silent && self.patience_again() > self.common.patience));
-        // A turn that fails no agent is repeated at once in another session, because many agents start slowly.
-        if is_doubtful && item.check.level == Level::Turns && !is_silent && !is_required(item.check) {
-            result = self.attempt(item, self.patience_again()).await.result;
-            is_doubtful = false;
+        let is_slow = is_silent && self.patience_again() > self.common.patience;
+        if !is_failure(&result) || !(was_used || is_slow) {
+            return (result, was_used, Doubt::No);
         }
-        (result, was_used, is_doubtful)
+        // A check that fails no agent is repeated without another start, because many agents start slowly: at once in
+        // other sessions, or not if the agent had to end.
+        if is_silent || is_required(item.check) || (item.setup.is_shared() && !item.setup.has_model()) {
+            return (result, was_used, Doubt::Yes);
+        }
+        if item.setup.is_shared() {
+            result = self.attempt(item, self.patience_again()).await.result;
+        }
+        (result, was_used, Doubt::IfDefective)
     }
 
     /// Time limit for a response in a repeated check.
@@ -185,9 +200,8 @@ impl<'a> Lane<'a> {
         // Later checks may use an agent that has failed one: if they fail too, they are repeated on their own instance.
         let is_silent = matches!(result, Err(Trouble::Silent(_)));
         if is_silent || matches!(result, Err(Trouble::Fail(_))) {
-            // They may be unusable.
             agent.session = None;
-            agent.kept.spare.clear();
+            agent.kept.forget();
         }
         if !is_silent && !agent.has_ended && setup.is_shared() {
             self.waiting = Some((setup.instance(), agent));
@@ -267,6 +281,10 @@ impl<'a> Lane<'a> {
 
 fn not_started(why: &str) -> Trouble {
     Trouble::NotExercised(format!("the agent could not be started again: {why}"))
+}
+
+fn is_failure(result: &Result<(), Trouble>) -> bool {
+    matches!(result, Err(Trouble::Fail(_) | Trouble::Silent(_)))
 }
 
 fn is_required(check: &Check) -> bool {

@@ -15,6 +15,9 @@ pub(super) const NAME: &str = "acp-registry";
 /// The value of its environment variable: characters that a shell, or a careless parser, would change.
 pub(super) const VALUE: &str = "a=b 'c' $HOME";
 
+/// Time limit for a connection to a server after a session was opened.
+const CONNECTS: Duration = Duration::from_secs(4);
+
 /// Time between two looks at the record.
 const PAUSE: Duration = Duration::from_millis(50);
 
@@ -50,17 +53,14 @@ impl Agent {
         Record::read(&server.record, &directory)
     }
 
-    /// Waits until the record fulfills a condition. Returns the last one.
-    pub(super) async fn recorded_when(
-        &mut self,
-        server: &McpServer,
-        limit: Duration,
-        is_enough: impl Fn(&Record) -> bool,
-    ) -> Record {
-        let deadline = Instant::now() + limit;
+    /// Waits until the record fulfills a condition, up to [`CONNECTS`] if the agent starts the server, and up to half the
+    /// patience if it does not. Returns the last one.
+    pub(super) async fn connected(&mut self, server: &McpServer, is_enough: impl Fn(&Record) -> bool) -> Record {
+        let opened = Instant::now();
         loop {
             let record = self.recorded(server);
-            if is_enough(&record) || Instant::now() >= deadline {
+            let limit = if record.started.is_empty() { CONNECTS.min(self.patience() / 2) } else { CONNECTS };
+            if is_enough(&record) || opened.elapsed() >= limit {
                 return record;
             }
             self.read_for(PAUSE).await;

@@ -22,9 +22,6 @@ const OPENS: u32 = 3;
 /// Time limit for a turn, as a multiple of the patience.
 const TURN: u32 = 4;
 
-/// Time limit for a connection to an MCP server after a session was opened, at most half of the patience.
-const CONNECTS: Duration = Duration::from_secs(4);
-
 /// Number of requests for a session without a response after which no further one is sent.
 const SILENT: usize = 2;
 
@@ -113,12 +110,21 @@ pub(super) struct Kept {
     changing: Option<Session>,
     /// Sessions that checks have opened and not changed, or only by turns.
     pub(super) spare: Vec<Session>,
-    /// An MCP server and its session.
-    pub(super) mcp: Option<(McpServer, Session)>,
+    /// The MCP server of a session.
+    mcp: Option<McpServer>,
     /// How a cancelled turn ended.
     pub(super) cancelled: Option<Cancelled>,
     /// Whether the agent does not list a session before its first prompt.
     pub(super) is_unlisted: bool,
+}
+
+impl Kept {
+    /// Forgets what may be unusable, or only true for a moment, after a check has failed.
+    pub(super) fn forget(&mut self) {
+        self.changing = None;
+        self.spare.clear();
+        self.is_unlisted = false;
+    }
 }
 
 impl Agent {
@@ -190,22 +196,21 @@ impl Agent {
         }
     }
 
-    /// What the MCP server of a session has recorded: once the agent has sent it `initialize`, or after [`CONNECTS`].
+    /// What the MCP server of a session has recorded: once the agent has sent it `initialize`, or
+    /// after a time limit.
     pub(super) async fn mcp_session(&mut self) -> Result<Record, Trouble> {
-        if let Some((server, _)) = &self.kept.mcp {
+        if let Some(server) = &self.kept.mcp {
             return Ok(self.recorded(server));
         }
         let server = self.mcp_server("session")?;
         self.any_session().await?;
         let mut params = self.session_params();
         params["mcpServers"] = json!([server.params]);
-        let result = self.new_session(&params).await?.map_err(|error| {
+        self.new_session(&params).await?.map_err(|error| {
             Trouble::Fail(format!("answers `session/new` with an MCP server in it with {}", error.describe()))
         })?;
-        let limit = CONNECTS.min(self.patience() / 2);
-        let record = self.recorded_when(&server, limit, |record| record.has("initialize")).await;
-        let id = result["sessionId"].as_str().unwrap_or_default().to_owned();
-        self.kept.mcp = Some((server, Session { id, result }));
+        let record = self.connected(&server, |record| record.has("initialize")).await;
+        self.kept.mcp = Some(server);
         Ok(record)
     }
 

@@ -1,5 +1,3 @@
-use std::time::Duration;
-
 use serde_json::json;
 
 use crate::examination::agent::{Agent, Trouble};
@@ -28,23 +26,12 @@ agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION
     run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
 };
 
-/// Time limit for the connection to the server.
-const CONNECTS: Duration = Duration::from_secs(4);
-
 async fn run(agent: &mut Agent) -> Result<(), Trouble> {
-    let (session, server) = match agent.kept.mcp.take() {
-        // Opened long ago, so that the agent has had time to ask.
-        Some((server, session)) if !session.id.is_empty() => (session, server),
-        _ => {
-            let server = agent.mcp_server("turns")?;
-            let mut params = agent.session_params();
-            params["mcpServers"] = json!([server.params]);
-            let session = agent.open_session_with(&params).await?;
-            agent.recorded_when(&server, CONNECTS, |record| record.has("tools/list")).await;
-            (session, server)
-        }
-    };
-    if !agent.recorded(&server).has("tools/list") {
+    let server = agent.mcp_server("turns")?;
+    let mut params = agent.session_params();
+    params["mcpServers"] = json!([server.params]);
+    let session = agent.open_session_with(&params).await?;
+    if !agent.connected(&server, |record| record.has("tools/list")).await.has("tools/list") {
         let reason = "the agent does not ask an MCP server for its tools when it opens a session";
         return Err(Trouble::NotExercised(reason.to_owned()));
     }
