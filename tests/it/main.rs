@@ -107,8 +107,11 @@ mod settings;
 #[cfg(unix)]
 mod setup;
 mod site;
+mod site_budgets;
 mod site_examined;
+mod site_hostile;
 mod site_matrix;
+mod site_pages;
 mod site_pictures;
 mod site_setup;
 mod snippets;
