@@ -64,7 +64,15 @@ pub(super) fn run(breaks: &str, exchange: &str) {
                     "agentCapabilities": { "promptCapabilities": { "image": true, "embeddedContext": true } },
                 }));
             }
-            Some("session/new") => reply(json!({ "sessionId": agent.open(&params) })),
+            Some("session/new") => {
+                let session = agent.open(&params);
+                reply(json!({ "sessionId": session }));
+                // As most agents do, so that checks do not wait for them.
+                let update = json!({ "sessionUpdate": "available_commands_update", "availableCommands": [] });
+                let params = json!({ "sessionId": session, "update": update });
+                let update = json!({ "jsonrpc": "2.0", "method": "session/update", "params": params });
+                super::played::write(&update.to_string());
+            }
             Some("session/set_mode") => {
                 let session = params["sessionId"].as_str().unwrap();
                 agent.with(session, |session| session.has_mode = params["modeId"] == "of-recipe");

@@ -9,7 +9,7 @@ use super::messages::Answer;
 use crate::model::{Script, Step};
 
 /// How long the agent is listened to after the response.
-const LATE: Duration = Duration::from_millis(500);
+const LATE: Duration = Duration::from_millis(300);
 
 /// Updates about the content of a turn and its tool calls. Others, such as those of commands, belong to no turn.
 const CONTENT: &[&str] = &["agent_message_chunk", "agent_thought_chunk", "tool_call", "tool_call_update"];

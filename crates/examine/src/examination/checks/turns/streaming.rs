@@ -28,11 +28,14 @@ agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}"#,
     run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
 };
 
-/// The pause of the model between two pieces of text.
+/// The pause of the model after a piece of text.
 const PAUSE: Duration = Duration::from_millis(100);
 
+/// Number of pieces.
+const PIECES: u32 = 6;
+
 async fn run(agent: &mut Agent) -> Result<(), Trouble> {
-    let chunks: Vec<String> = (0..8).map(|number| format!("Stream line {number}.\n\n")).collect();
+    let chunks: Vec<String> = (0..PIECES).map(|number| format!("Stream line {number}.\n\n")).collect();
     let session = agent.shared_session().await?;
     let turn = agent.play(&session, Script::new(vec![Step::Say { chunks, pause: PAUSE }])).await?;
     agent.stop_reason(&turn).await?;
@@ -44,7 +47,7 @@ async fn run(agent: &mut Agent) -> Result<(), Trouble> {
     let first = updates.iter().find(|update| !update.text().trim().is_empty());
     // Half of the time that the model takes.
     match first {
-        Some(update) if ended.duration_since(update.at) >= PAUSE * 4 => Ok(()),
+        Some(update) if ended.duration_since(update.at) >= PAUSE * PIECES / 2 => Ok(()),
         Some(_) => Err(Trouble::Fail("sends text only when the model has finished".to_owned())),
         None => Err(Trouble::Fail("sends no text".to_owned())),
     }
