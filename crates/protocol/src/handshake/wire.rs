@@ -97,7 +97,7 @@ impl Wire {
 
     /// Reads the next lines, at least one.
     pub(super) async fn lines(&mut self, tree: &mut Tree, deadline: Instant) -> Result<Vec<Vec<u8>>, Silence> {
-        let mut buffer = Vec::new();
+        let mut buffer = Vec::with_capacity(CHUNK);
         loop {
             if let Some(overflow) = self.overflow {
                 return Err(Silence::Overflow(overflow));
@@ -111,12 +111,12 @@ impl Wire {
                     None => Silence::Timeout,
                 });
             }
-            buffer.resize(CHUNK, 0);
+            buffer.clear();
             select! {
                 read = read_some(&mut self.stdout, &mut buffer) => {
                     let lines = match read {
                         0 => self.close(),
-                        length => self.lines.push(&buffer[..length]).unwrap_or_else(|overflow| {
+                        _ => self.lines.push(&buffer).unwrap_or_else(|overflow| {
                             self.overflow = Some(overflow);
                             Vec::new()
                         }),
@@ -176,11 +176,12 @@ impl Wire {
     }
 }
 
-/// Reads a piece; 0 at the end. Never returns if there is no pipe to read from.
-async fn read_some(stdout: &mut Option<ChildStdout>, buffer: &mut [u8]) -> usize {
+/// Reads a piece into an empty buffer, and returns its size; 0 at the end. Never returns if there is no pipe to read
+/// from.
+async fn read_some(stdout: &mut Option<ChildStdout>, buffer: &mut Vec<u8>) -> usize {
     match stdout {
         // An error of a pipe counts as its end.
-        Some(stdout) => stdout.read(buffer).await.unwrap_or(0),
+        Some(stdout) => stdout.read_buf(buffer).await.unwrap_or(0),
         None => std::future::pending().await,
     }
 }
