@@ -31,6 +31,11 @@ demo: setup ## validate the bundled registry and build its published tree
 quick: setup ## run the unit tests of one crate: CRATE=gate, see crates/
 	cargo test --quiet --package acp-registry --package acp-registry-$(CRATE) --lib
 
+# Most tests wait for the programs that they start: on two cores, one test per core leaves half of the time unused.
+CORES := $(shell getconf _NPROCESSORS_ONLN)
+RUST_TEST_THREADS ?= $(shell echo $$((3 * $(CORES))))
+
+test: export RUST_TEST_THREADS := $(RUST_TEST_THREADS)
 test: tools ## run all tests
 	cargo test --all-features
 	@$(MAKE) --no-print-directory browser
