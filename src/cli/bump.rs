@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use acp_registry::bump::{Bumper, Order, Outcome, Passed, Session};
+use acp_registry::bump::{Bumper, Outcome, Passed, Request, Session};
 use acp_registry::examination::{Demand, Level};
 use acp_registry::manifest::Channel;
 use acp_registry::propose::Notes;
@@ -108,12 +108,12 @@ impl Args {
         self.json || self.format == Format::Json
     }
 
-    fn order(&self) -> Order {
+    fn request(&self) -> Request {
         let channel = |name: &ChannelName| match name {
             ChannelName::Stable => Channel::Stable,
             ChannelName::Preview => Channel::Preview,
         };
-        Order {
+        Request {
             ids: self.ids.clone(),
             channels: self.channel.iter().map(channel).collect(),
             state: self.state.clone(),
@@ -134,8 +134,8 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         refuse_token()?;
     }
     let registry = load_active(&global.registry_dir(), &config, &args.ids)?;
-    let order = args.order();
-    let session = Session::begin(&registry, &order)?;
+    let request = args.request();
+    let session = Session::begin(&registry, &request)?;
     let now = OffsetDateTime::now_utc();
     let (client, sources, _) = network::connect(&allowed, session.needs(), !args.no_cache, ui)?;
     let bumper = Bumper {

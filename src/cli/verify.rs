@@ -9,7 +9,7 @@ use acp_registry::registry::Registry;
 use acp_registry::report::{self, Examinee};
 use acp_registry::select::{Agents, are_all_withdrawn, load_active};
 use acp_registry::verify::{
-    Job, Nothing, Order, PartFile, Row, Selection, Shard, Verified, lacks_package_managers, merge_files, sources_down,
+    Job, Nothing, PartFile, Request, Row, Selection, Shard, Verified, lacks_package_managers, merge_files, sources_down,
 };
 use clap::ValueEnum;
 
@@ -122,11 +122,11 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let examine = &config.examine;
     let demand = args.level.demand(examine.require, args.no_probe)?.with_recipes(examine.recipes.clone());
     let registry = load_active(&global.registry_dir(), &config, &args.ids)?;
-    let (order, now) = (order(args, &demand), SystemTime::now());
+    let (request, now) = (request(args, &demand), SystemTime::now());
     if let (false, Some(out)) = (args.merge.is_empty(), &args.out) {
-        return merge(args, out, &registry, &order.selection(&registry, now)?, ui);
+        return merge(args, out, &registry, &request.selection(&registry, now)?, ui);
     }
-    let job = Job::prepare(&registry, &order, now)?;
+    let job = Job::prepare(&registry, &request, now)?;
     if let Some(error) = job.not_reused() {
         ui.note(&format!("nothing is reused: {error}"));
     }
@@ -179,8 +179,8 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     Ok(if rows.iter().any(Row::is_finding) { Exit::Findings } else { Exit::Success })
 }
 
-fn order(args: &Args, demand: &Demand) -> Order {
-    Order {
+fn request(args: &Args, demand: &Demand) -> Request {
+    Request {
         agents: Agents::new(args.ids.iter().cloned(), args.changed_since.clone()),
         kinds: args.dist.clone(),
         shard: args.shard,

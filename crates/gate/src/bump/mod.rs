@@ -40,7 +40,7 @@ pub(crate) use offer::version_of_tag;
 pub use offer::{Flaw, Offer, Offers, SourceKind};
 pub use plan::{Change, Outcome, Update};
 pub use run::Bumped;
-pub use session::{Finished, Order, Session, SessionError};
+pub use session::{Finished, Request, Session, SessionError};
 pub use start::{Passed, Starts};
 pub use troubles::{Trouble, Troubles, TroublesError};
 

@@ -12,9 +12,9 @@ use acp_registry_core::registry::{Entry, Loaded, Registry};
 use acp_registry_core::sys::fs::{PathError, check_writable, write_atomic};
 use acp_registry_core::upstream::Needs;
 
-/// Options of a run.
+/// The request of a run.
 #[derive(Debug, Clone, Default)]
-pub struct Order {
+pub struct Request {
     /// The agents to look at; if empty, all that are not in quarantine.
     pub ids: Vec<String>,
     /// The channels to look at; if empty, both.
@@ -42,7 +42,7 @@ pub enum SessionError {
 #[derive(Debug)]
 pub struct Session<'a> {
     pub(super) registry: &'a Registry,
-    order: &'a Order,
+    request: &'a Request,
     entries: Vec<&'a Entry>,
     quarantined: Vec<String>,
     troubles: Option<Troubles>,
@@ -70,13 +70,13 @@ impl<'a> Session<'a> {
     ///
     /// # Errors
     /// Returns [`SessionError`] if the state file cannot be read or written.
-    pub fn begin(registry: &'a Registry, order: &'a Order) -> Result<Self, SessionError> {
-        if let Some(path) = &order.state {
+    pub fn begin(registry: &'a Registry, request: &'a Request) -> Result<Self, SessionError> {
+        if let Some(path) = &request.state {
             check_writable(path).map_err(SessionError::Unwritable)?;
         }
-        let troubles = order.state.as_deref().map(Troubles::read).transpose()?;
-        let (entries, quarantined) = entries(order, registry);
-        Ok(Self { registry, order, entries, quarantined, troubles })
+        let troubles = request.state.as_deref().map(Troubles::read).transpose()?;
+        let (entries, quarantined) = entries(request, registry);
+        Ok(Self { registry, request, entries, quarantined, troubles })
     }
 
     /// Number of agents to look at.
@@ -95,7 +95,7 @@ impl<'a> Session<'a> {
     /// Looks for newer versions, see [`Bumper::run`].
     pub async fn look(&self, bumper: &Bumper<'_>, done: &(dyn Fn(&str) + Sync)) -> Vec<Bumped> {
         let both = [Channel::Stable, Channel::Preview];
-        let channels = if self.order.channels.is_empty() { &both[..] } else { &self.order.channels };
+        let channels = if self.request.channels.is_empty() { &both[..] } else { &self.request.channels };
         bumper.run(self.registry, &self.entries, channels, done).await
     }
 
@@ -105,26 +105,26 @@ impl<'a> Session<'a> {
     /// # Errors
     /// Returns [`PathError`] if the state file cannot be written; no manifest is changed then.
     pub fn end(self, bumped: Vec<Bumped>, now: OffsetDateTime) -> Result<Finished, PathError> {
-        let Self { registry, order, quarantined, mut troubles, .. } = self;
-        if let (Some(troubles), Some(path)) = (&mut troubles, &order.state) {
+        let Self { registry, request, quarantined, mut troubles, .. } = self;
+        if let (Some(troubles), Some(path)) = (&mut troubles, &request.state) {
             troubles.update(&bumped, now);
             troubles.keep(|id| registry.entry(id).is_some());
             write_atomic(path, troubles.to_text().as_bytes())?;
         }
-        let to_hold = to_hold(order, registry, troubles.as_ref(), now);
-        let (mut bumped, to_release) = released(order, registry, bumped);
-        if order.apply {
+        let to_hold = to_hold(request, registry, troubles.as_ref(), now);
+        let (mut bumped, to_release) = released(request, registry, bumped);
+        if request.apply {
             apply::write(registry, &mut bumped);
         }
-        Ok(Finished { bumped, quarantined, troubles, to_hold, to_release, is_applied: order.apply })
+        Ok(Finished { bumped, quarantined, troubles, to_hold, to_release, is_applied: request.apply })
     }
 }
 
 /// The agents to look at, and those to skip. Agents in quarantine are skipped, unless a failed update is the reason:
 /// they may work again.
-fn entries<'a>(order: &Order, registry: &'a Registry) -> (Vec<&'a Entry>, Vec<String>) {
-    if !order.ids.is_empty() {
-        return (registry.entries.iter().filter(|entry| order.ids.contains(&entry.id)).collect(), Vec::new());
+fn entries<'a>(request: &Request, registry: &'a Registry) -> (Vec<&'a Entry>, Vec<String>) {
+    if !request.ids.is_empty() {
+        return (registry.entries.iter().filter(|entry| request.ids.contains(&entry.id)).collect(), Vec::new());
     }
     let is_passed_over =
         |entry: &&Entry| held(registry, &entry.id).is_some_and(|reason| !Troubles::is_proposed(reason));
@@ -140,19 +140,19 @@ fn held<'a>(registry: &'a Registry, id: &str) -> Option<&'a str> {
 
 /// Agents that have had errors for too long, with the reason for the quarantine list.
 fn to_hold(
-    order: &Order,
+    request: &Request,
     registry: &Registry,
     troubles: Option<&Troubles>,
     now: OffsetDateTime,
 ) -> Vec<(String, String)> {
-    let (Some(after), Some(troubles)) = (order.quarantine_after, troubles) else { return Vec::new() };
+    let (Some(after), Some(troubles)) = (request.quarantine_after, troubles) else { return Vec::new() };
     let free = registry.entries.iter().map(|entry| entry.id.as_str()).filter(|id| held(registry, id).is_none());
     free.filter_map(|id| Some((id.to_owned(), troubles.reason(id, after, now)?))).collect()
 }
 
 /// Removes agents in quarantine from the results, and returns those that can leave it.
-fn released(order: &Order, registry: &Registry, bumped: Vec<Bumped>) -> (Vec<Bumped>, Vec<String>) {
-    if !order.ids.is_empty() {
+fn released(request: &Request, registry: &Registry, bumped: Vec<Bumped>) -> (Vec<Bumped>, Vec<String>) {
+    if !request.ids.is_empty() {
         return (bumped, Vec::new());
     }
     let (held, free): (Vec<Bumped>, Vec<Bumped>) =

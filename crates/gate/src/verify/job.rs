@@ -1,4 +1,4 @@
-//! A whole verification: from an [`Order`] to rows and a snapshot.
+//! A whole verification: from a [`Request`] to rows and a snapshot.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,7 +8,8 @@ use std::time::SystemTime;
 
 use super::out::Out;
 use super::{
-    Earlier, Error, Event, Order, Origin, Row, Selection, Shard, Snapshot, SnapshotError, Task, Verdict, Verifier, plan,
+    Earlier, Error, Event, Origin, Request, Row, Selection, Shard, Snapshot, SnapshotError, Task, Verdict, Verifier,
+    plan,
 };
 use crate::select::Agents;
 use acp_registry_core::registry::Registry;
@@ -69,11 +70,11 @@ impl Job {
     ///
     /// # Errors
     /// Returns [`Error`].
-    pub fn prepare(registry: &Registry, order: &Order, now: SystemTime) -> Result<Self, Error> {
-        order.refuse_other_kinds(registry)?;
-        let selection = order.selection(registry, now)?;
+    pub fn prepare(registry: &Registry, request: &Request, now: SystemTime) -> Result<Self, Error> {
+        request.refuse_other_kinds(registry)?;
+        let selection = request.selection(registry, now)?;
         let mut job = Self::default();
-        let earlier = match order.reuse.as_deref().map(Snapshot::read).transpose() {
+        let earlier = match request.reuse.as_deref().map(Snapshot::read).transpose() {
             Ok(earlier) => earlier,
             Err(error @ SnapshotError::Read { error: ReadError::NotFound, .. }) => {
                 job.not_reused = Some(error);
@@ -81,18 +82,18 @@ impl Job {
             }
             Err(error) => return Err(error.into()),
         };
-        let not_before = order.not_before(now);
-        let demand = &order.demand;
+        let not_before = request.not_before(now);
+        let demand = &request.demand;
         let earlier = earlier.as_ref().map(|snapshot| Earlier { snapshot, not_before, now, demand });
         job.tasks = plan(registry, &selection, earlier);
         if job.tasks.is_empty() {
-            job.nothing = Some(nothing(registry, order, &selection));
+            job.nothing = Some(nothing(registry, request, &selection));
         }
-        if let Some(folder) = &order.keep {
+        if let Some(folder) = &request.keep {
             fs::create_dir_all(folder).map_err(PathError::at(folder)).map_err(Error::Keep)?;
             job.keep = Some(folder.canonicalize().map_err(PathError::at(folder)).map_err(Error::Keep)?);
         }
-        job.out = order.out.as_deref().map(|path| Out::open(path, registry)).transpose()?;
+        job.out = request.out.as_deref().map(|path| Out::open(path, registry)).transpose()?;
         Ok(job)
     }
 
@@ -166,8 +167,8 @@ pub fn sources_down(rows: &[Row]) -> BTreeSet<&Origin> {
 }
 
 /// Why there are no tasks.
-fn nothing(registry: &Registry, order: &Order, selection: &Selection) -> Nothing {
-    let changed_since = match &order.agents {
+fn nothing(registry: &Registry, request: &Request, selection: &Selection) -> Nothing {
+    let changed_since = match &request.agents {
         Agents::ChangedSince(revision) => Some(revision),
         Agents::All | Agents::Named(_) => None,
     };

@@ -5,7 +5,7 @@
 //!                      └──────── snapshot of an earlier run ────┘
 //! ```
 //!
-//! * [`Order`], [`Job`]: a whole run, from the request to rows and a snapshot file
+//! * [`Request`], [`Job`]: a whole run, from the request to rows and a snapshot file
 //! * [`plan()`]: the agents, distributions and channels to check, and those to skip, with reasons
 //! * [`Verifier`]: runs the tasks concurrently; a failing agent does not stop others
 //! * [`Turns`]: locks between work that may run concurrently and work that must run alone
@@ -23,11 +23,11 @@ mod examined;
 mod held;
 mod job;
 mod merge;
-mod order;
 mod out;
 mod parts;
 mod plan;
 mod readable;
+mod request;
 mod row;
 mod run;
 mod setup;
@@ -45,9 +45,9 @@ pub use examined::Examined;
 pub use held::{Advice, Held};
 pub use job::{Job, Nothing, Verified, lacks_package_managers, sources_down};
 pub use merge::{MergeError, Merged, Part, Unknown, merge};
-pub use order::Order;
 pub use parts::{PartFile, PartFileError, PartsError, merge_files};
 pub use plan::{Earlier, Selection, Shard, ShardError, Task, WhenHeld, Work, plan};
+pub use request::Request;
 pub use row::{Row, State, Summary, Verdict};
 pub use run::{Event, Verifier};
 pub use setup::{Machine, Manner, Networks, usual_jobs};

@@ -17,7 +17,7 @@ const MAX_AGE: Duration = Duration::from_hours(7 * 24);
 
 /// The request of a verification.
 #[derive(Debug, Clone, Default)]
-pub struct Order {
+pub struct Request {
     /// The agents.
     pub agents: Agents,
     /// The kinds of distributions; if empty, all.
@@ -36,7 +36,7 @@ pub struct Order {
     pub keep: Option<PathBuf>,
 }
 
-impl Order {
+impl Request {
     /// The tasks to run on this machine, at this time.
     ///
     /// # Errors
