@@ -9,7 +9,7 @@ use super::verify::why;
 use acp_registry_core::manifest::Channel;
 use acp_registry_core::text::{cell, code_span, printable, prose};
 use acp_registry_core::timestamp::Timestamp;
-use acp_registry_gate::bump::{Bumped, Finished, Held, Outcome, Trouble, Troubles};
+use acp_registry_gate::bump::{Bumped, Finished, HeldReason, Outcome, Trouble, Troubles};
 use acp_registry_gate::propose::{Done, Proposal};
 use acp_registry_gate::verify::Nothing;
 
@@ -235,9 +235,9 @@ fn line(result: &Result<Outcome, acp_registry_gate::bump::Error>) -> Option<(&'s
         }
         Ok(Outcome::Held { version, reason, message }) => {
             let why = match reason {
-                Held::MinAge { until } => format!("is too young until {}", date(*until)),
-                Held::UnknownAge => "has no known age".to_owned(),
-                Held::Incomplete => "cannot be had everywhere yet".to_owned(),
+                HeldReason::MinAge { until } => format!("is too young until {}", date(*until)),
+                HeldReason::UnknownAge => "has no known age".to_owned(),
+                HeldReason::Incomplete => "cannot be had everywhere yet".to_owned(),
             };
             ("held", format!("{version} {why}: {message}"))
         }

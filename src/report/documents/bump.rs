@@ -3,7 +3,7 @@ use serde::Serialize;
 use super::super::bump::{BumpReport, date};
 use super::Document;
 use acp_registry_examine::examination::{Level, Summary, Verdict};
-use acp_registry_gate::bump::{Bumped, Compared, Held, Outcome, Update};
+use acp_registry_gate::bump::{Bumped, Compared, HeldReason, Outcome, Update};
 use acp_registry_gate::propose::Proposal;
 
 /// Members of `bump`.
@@ -214,10 +214,10 @@ impl BumpReport<'_> {
     }
 }
 
-fn held_words(reason: &Held) -> (&'static str, Option<String>) {
+fn held_words(reason: &HeldReason) -> (&'static str, Option<String>) {
     match reason {
-        Held::MinAge { until } => ("min-age", Some(date(*until))),
-        Held::UnknownAge => ("unknown-age", None),
-        Held::Incomplete => ("incomplete", None),
+        HeldReason::MinAge { until } => ("min-age", Some(date(*until))),
+        HeldReason::UnknownAge => ("unknown-age", None),
+        HeldReason::Incomplete => ("incomplete", None),
     }
 }

@@ -35,7 +35,7 @@ use time::OffsetDateTime;
 
 pub use compare::{CheckChange, Compared};
 pub use error::{Error, ErrorKind};
-pub use newest::{Choice, Held, Policy, choose};
+pub use newest::{Choice, HeldReason, Policy, choose};
 pub(crate) use offer::version_of_tag;
 pub use offer::{Flaw, Offer, Offers, SourceKind};
 pub use plan::{Change, Outcome, Update};

@@ -20,7 +20,7 @@ pub enum Choice {
         /// The newer version.
         version: Version,
         /// Why it is not used yet.
-        reason: Held,
+        reason: HeldReason,
     },
     /// The current version is higher than all offered ones. Agents are never downgraded.
     Ahead {
@@ -33,7 +33,7 @@ pub enum Choice {
 
 /// Why a newer version is not used yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Held {
+pub enum HeldReason {
     /// It was released too recently.
     MinAge {
         /// When it reaches the minimum age.
@@ -107,7 +107,7 @@ fn waiting(current: &Version, all: &BTreeSet<&Version>, sources: &[Offers]) -> O
     };
     let mut above = all.iter().rev().take_while(|version| **version > current);
     let version = above.find(|version| is_sound_somewhere(version) || missing(version))?;
-    Some(Choice::Held { version: spelled(version, sources), reason: Held::Incomplete })
+    Some(Choice::Held { version: spelled(version, sources), reason: HeldReason::Incomplete })
 }
 
 fn is_sound(offer: Option<&Offer>) -> bool {
@@ -131,16 +131,16 @@ fn ceiling(source: &Offers, current: &Version) -> Option<Version> {
 }
 
 /// Why a version is too new, or `None`. The latest release date of all sources counts.
-fn age(version: &Version, sources: &[Offers], policy: Policy) -> Option<Held> {
+fn age(version: &Version, sources: &[Offers], policy: Policy) -> Option<HeldReason> {
     if policy.min_age.is_zero() {
         return None;
     }
     let published = sources.iter().filter_map(|source| source.of(version)?.published).max();
-    let Some(published) = published else { return Some(Held::UnknownAge) };
+    let Some(published) = published else { return Some(HeldReason::UnknownAge) };
     // If the date is out of range, the age is treated as unknown, which holds the version back.
     let until = policy.min_age.try_into().ok().and_then(|age| published.checked_add(age));
-    let Some(until) = until else { return Some(Held::UnknownAge) };
-    (until > policy.now).then_some(Held::MinAge { until })
+    let Some(until) = until else { return Some(HeldReason::UnknownAge) };
+    (until > policy.now).then_some(HeldReason::MinAge { until })
 }
 
 #[cfg(test)]
@@ -190,7 +190,7 @@ mod tests {
     }
 
     fn incomplete(text: &str) -> Choice {
-        Choice::Held { version: v(text), reason: Held::Incomplete }
+        Choice::Held { version: v(text), reason: HeldReason::Incomplete }
     }
 
     #[test]
@@ -241,9 +241,9 @@ mod tests {
         let sources = [npm(&["1.0.0@9", "1.1.0@5", "1.2.0@1"], None)];
         assert_eq!(choose(&v("1.0.0"), &sources, policy), update("1.1.0"));
         let until = now() + DAY * 2;
-        let held = Choice::Held { version: v("1.2.0"), reason: Held::MinAge { until } };
+        let held = Choice::Held { version: v("1.2.0"), reason: HeldReason::MinAge { until } };
         assert_eq!(choose(&v("1.1.0"), &sources, policy), held);
-        let unknown = Choice::Held { version: v("1.2.0"), reason: Held::UnknownAge };
+        let unknown = Choice::Held { version: v("1.2.0"), reason: HeldReason::UnknownAge };
         for min_age in [DAY * 3_000_000, Duration::MAX] {
             assert_eq!(choose(&v("1.1.0"), &sources, Policy { min_age, ..policy }), unknown, "{min_age:?}");
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::compare::Compared;
 use super::gather::{ArchiveSource, Gathered, Repository};
-use super::newest::{Choice, Held, Policy, choose};
+use super::newest::{Choice, HeldReason, Policy, choose};
 use super::offer::Offers;
 use super::{Bumper, Error, ErrorKind, SourceKind};
 use acp_registry_core::manifest::{
@@ -25,7 +25,7 @@ pub enum Outcome {
         /// The newer version.
         version: String,
         /// Why it is held back.
-        reason: Held,
+        reason: HeldReason,
         /// The versions of each source, for people.
         message: String,
     },
