@@ -1,6 +1,6 @@
 //! Converts errors of building, serving and publishing into failures with an exit code, an error code and a remedy.
 
-use acp_registry::build::{self, KnowledgeError, Part, PlaceError};
+use acp_registry::build::{self, Document, DocumentError, PlaceError};
 use acp_registry::site::SiteError;
 use acp_registry::tree::{BuildError, PublishedError, TreeError};
 use acp_registry::upload;
@@ -13,7 +13,7 @@ impl From<build::Error> for Failure {
     fn from(error: build::Error) -> Self {
         use build::Error;
         match error {
-            Error::Knowledge(error) => error.into(),
+            Error::Document(error) => error.into(),
             Error::Tree(error) => error.into(),
             Error::Previous(error) => error.into(),
             Error::Site(error) => error.into(),
@@ -24,11 +24,11 @@ impl From<build::Error> for Failure {
     }
 }
 
-impl From<KnowledgeError> for Failure {
-    fn from(error: KnowledgeError) -> Self {
-        let flag = match error.part {
-            Part::Capabilities => "--capabilities",
-            Part::History => "--history",
+impl From<DocumentError> for Failure {
+    fn from(error: DocumentError) -> Self {
+        let flag = match error.document {
+            Document::Capabilities => "--capabilities",
+            Document::History => "--history",
         };
         Self::usage(error).help(format!("correct the file, or name another with {flag}"))
     }

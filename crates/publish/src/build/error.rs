@@ -1,6 +1,7 @@
 //! Errors of [`build()`](super::build()).
 
-use super::knowledge::KnowledgeError;
+use std::path::PathBuf;
+
 use crate::site::SiteError;
 use crate::tree::{BuildError, PublishedError, RenderError};
 use acp_registry_client::index::FormError;
@@ -12,7 +13,7 @@ use acp_registry_core::remedy::Remedy;
 pub enum Error {
     /// The capability snapshot or the history cannot be read.
     #[error(transparent)]
-    Knowledge(#[from] KnowledgeError),
+    Document(#[from] DocumentError),
     /// The tree cannot be built.
     #[error(transparent)]
     Tree(#[from] BuildError),
@@ -43,7 +44,7 @@ impl Error {
     #[must_use]
     pub fn remedy(&self) -> Remedy {
         match self {
-            Self::Knowledge(error) => error.remedy().into(),
+            Self::Document(error) => error.remedy().into(),
             Self::Tree(error) => error.remedy(),
             Self::Previous(error) => error.remedy(),
             Self::History { .. } => "use another published tree, or a history in a file".into(),
@@ -51,5 +52,34 @@ impl Error {
                 "leave the site out, and report this as a bug of acp-registry".into()
             }
         }
+    }
+}
+
+/// A capability snapshot or a history cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("{}{why}", path.display())]
+pub struct DocumentError {
+    /// Which document it is.
+    pub document: Document,
+    /// The path of the document.
+    pub path: PathBuf,
+    /// What is wrong, appended to the path in messages.
+    pub(super) why: String,
+}
+
+/// A document that the site is built from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Document {
+    /// The capability snapshot.
+    Capabilities,
+    /// The history.
+    History,
+}
+
+impl DocumentError {
+    /// What the user can do about it.
+    #[must_use]
+    pub fn remedy(&self) -> &'static str {
+        "correct the file, or use another"
     }
 }

@@ -5,8 +5,8 @@
 //!
 //! [`Tree::write`]: crate::tree::Tree::write
 
+mod documents;
 mod error;
-mod knowledge;
 mod place;
 
 use std::path::Path;
@@ -14,11 +14,10 @@ use std::path::Path;
 use acp_registry_core::registry::{DEFAULT_BASE_URL, Registry};
 use acp_registry_gate::check::{self, Checked, Selection, check};
 
-pub use error::Error;
-pub use knowledge::{KnowledgeError, Part};
+pub use error::{Document, DocumentError, Error};
 pub use place::{Place, PlaceError};
 
-use self::knowledge::Knowledge;
+use self::documents::Documents;
 use crate::site::{self, Catalog, Known};
 use crate::tree::{self, Built, INDEX, Published, Tree};
 use acp_registry_core::timestamp::Timestamp;
@@ -69,16 +68,16 @@ pub struct Site<'a> {
 ///
 /// The tree ends with the call, because it renders the pages of large registries when they are needed.
 pub fn build<T>(request: &Request<'_>, then: impl FnOnce(&Checked, Result<&Built<'_>, Error>) -> T) -> T {
-    let (checked, knowledge) = rayon::join(
+    let (checked, documents) = rayon::join(
         || check(request.registry, request.check, &Selection::All),
-        || request.site.as_ref().map(Knowledge::read).transpose(),
+        || request.site.as_ref().map(Documents::read).transpose(),
     );
-    let (base, knowledge) = match without_site(request, &checked, knowledge) {
+    let (base, documents) = match without_site(request, &checked, documents) {
         Ok(base) => base,
         Err(error) => return then(&checked, Err(error)),
     };
-    let (Some(site), Some(knowledge)) = (&request.site, &knowledge) else { return then(&checked, Ok(&base)) };
-    let known = Known::of(&knowledge.capabilities);
+    let (Some(site), Some(documents)) = (&request.site, &documents) else { return then(&checked, Ok(&base)) };
+    let known = Known::of(&documents.capabilities);
     let config = request.check.config;
     let base_url = request.base_url.or(config.base_url.as_deref()).unwrap_or(DEFAULT_BASE_URL).trim_end_matches('/');
     let published = site.published.unwrap_or(base_url).trim_end_matches('/');
@@ -89,7 +88,7 @@ pub fn build<T>(request: &Request<'_>, then: impl FnOnce(&Checked, Result<&Built
         registry_url: registry_url.as_deref(),
         config: &config.site,
         known: &known,
-        history: &knowledge.history,
+        history: &documents.history,
         icon: &|id| base.tree.file(&format!("{id}.svg")),
     };
     let catalog = match Catalog::new(options) {
@@ -106,17 +105,17 @@ pub fn build<T>(request: &Request<'_>, then: impl FnOnce(&Checked, Result<&Built
 fn without_site<'a>(
     request: &Request<'a>,
     checked: &Checked,
-    knowledge: Result<Option<Knowledge>, KnowledgeError>,
-) -> Result<(Built<'a>, Option<Knowledge>), Error> {
-    let mut knowledge = knowledge?;
+    documents: Result<Option<Documents>, DocumentError>,
+) -> Result<(Built<'a>, Option<Documents>), Error> {
+    let mut documents = documents?;
     let previous = request.earlier.map(|earlier| earlier.tree);
     let has_entries = request.site.is_some();
     let options = tree::Options { base_url: request.base_url, check: request.check, previous, has_entries };
     let built = tree::build(request.registry, checked, &options)?;
-    if let (Some(earlier), Some(knowledge)) = (&request.earlier, &mut knowledge) {
-        knowledge.continue_history(earlier, built.tree.file(INDEX).unwrap_or(b"{}"))?;
+    if let (Some(earlier), Some(documents)) = (&request.earlier, &mut documents) {
+        documents.continue_history(earlier, built.tree.file(INDEX).unwrap_or(b"{}"))?;
     }
-    Ok((built, knowledge))
+    Ok((built, documents))
 }
 
 /// The tree with the files of the catalog.
@@ -196,7 +195,7 @@ mod tests {
         assert!(matches!(&error, Error::History { file: "history.json", .. }), "{error}");
         fs::write(root.join("r/capabilities.json"), "{").unwrap();
         let error = build_to(root, "two", None).unwrap_err();
-        assert!(matches!(&error, Error::Knowledge(error) if error.part == Part::Capabilities), "{error}");
+        assert!(matches!(&error, Error::Document(error) if error.document == Document::Capabilities), "{error}");
         assert!(error.to_string().contains("capabilities.json is not JSON") && !error.remedy().to_string().is_empty());
     }
 }

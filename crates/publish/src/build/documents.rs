@@ -6,44 +6,15 @@ use std::path::{Path, PathBuf};
 use acp_registry_core::sys::fs::read_bounded;
 use acp_registry_gate::verify::Snapshot;
 
-use super::{Earlier, Error, Site};
+use super::{Document, DocumentError, Earlier, Error, Site};
 use crate::diff;
 use crate::history::{Extent, History};
 
 /// The largest snapshot or history that is read, in bytes.
 const DOCUMENT_LIMIT: u64 = 64 << 20;
 
-/// A capability snapshot or a history cannot be used.
-#[derive(Debug, thiserror::Error)]
-#[error("{}{why}", path.display())]
-pub struct KnowledgeError {
-    /// Which document it is.
-    pub part: Part,
-    /// The path of the document.
-    pub path: PathBuf,
-    /// What is wrong, appended to the path in messages.
-    why: String,
-}
-
-/// A document that the site is built from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
-    /// The capability snapshot.
-    Capabilities,
-    /// The history.
-    History,
-}
-
-impl KnowledgeError {
-    /// What the user can do about it.
-    #[must_use]
-    pub fn remedy(&self) -> &'static str {
-        "correct the file, or use another"
-    }
-}
-
-/// The data that the site shows beside the entries.
-pub(super) struct Knowledge {
+/// The documents that the site is built from, beside the index.
+pub(super) struct Documents {
     /// The capabilities of agents.
     pub(super) capabilities: Snapshot,
     pub(super) history: History,
@@ -51,22 +22,22 @@ pub(super) struct Knowledge {
     is_from_git: bool,
 }
 
-impl Knowledge {
+impl Documents {
     /// Reads the named files, or by default those in the registry. Without a history file, reads the history from
     /// git.
-    pub(super) fn read(site: &Site<'_>) -> Result<Self, KnowledgeError> {
+    pub(super) fn read(site: &Site<'_>) -> Result<Self, DocumentError> {
         let file = |named: Option<&Path>, usual: &str| {
             let in_registry = || Some(site.directory.join(usual)).filter(|path| path.is_file());
             named.map(ToOwned::to_owned).or_else(in_registry)
         };
         let capabilities = match file(site.capabilities, "capabilities.json") {
-            Some(path) => document(path, Part::Capabilities, Snapshot::parse)?,
+            Some(path) => document(path, Document::Capabilities, Snapshot::parse)?,
             None => Snapshot::default(),
         };
         let written = file(site.history, "history.json");
         let is_from_git = written.is_none();
         let history = match written {
-            Some(path) => document(path, Part::History, History::parse)?,
+            Some(path) => document(path, Document::History, History::parse)?,
             None => History::of_registry(site.directory),
         };
         Ok(Self { capabilities, history, is_from_git })
@@ -91,13 +62,13 @@ impl Knowledge {
 
 fn document<T, E: Display>(
     path: PathBuf,
-    part: Part,
+    kind: Document,
     parse: impl FnOnce(&[u8]) -> Result<T, E>,
-) -> Result<T, KnowledgeError> {
+) -> Result<T, DocumentError> {
     let read = || {
         let real = path.canonicalize().map_err(|error| format!(": {error}"))?;
         let bytes = read_bounded(&real, &real, DOCUMENT_LIMIT).map_err(|error| format!(": {error}"))?;
         parse(&bytes).map_err(|error| format!(" {error}"))
     };
-    read().map_err(|why| KnowledgeError { part, path, why })
+    read().map_err(|why| DocumentError { document: kind, path, why })
 }
