@@ -7,7 +7,7 @@ use super::LONGEST;
 use super::pypi::{FILES, File, too_many};
 
 /// A part of a page.
-enum Told {
+enum Token {
     /// A sign that it is a page of an index.
     Html,
     /// A link, which is a file.
@@ -25,11 +25,11 @@ pub(super) fn files(bytes: &[u8]) -> Result<Vec<File>, String> {
     let emitter = CallbackEmitter::new(move |event: CallbackEvent<'_>, _: Span<()>| reader.read(&event));
     let mut files = Vec::new();
     let mut is_html = false;
-    for Ok(told) in Tokenizer::new_with_emitter(bytes, emitter) {
-        match told {
-            Told::Html => is_html = true,
-            Told::File(_) if files.len() == FILES => return Err(too_many()),
-            Told::File(file) => files.push(file),
+    for Ok(token) in Tokenizer::new_with_emitter(bytes, emitter) {
+        match token {
+            Token::Html => is_html = true,
+            Token::File(_) if files.len() == FILES => return Err(too_many()),
+            Token::File(file) => files.push(file),
         }
     }
     if files.is_empty() && !is_html {
@@ -48,14 +48,14 @@ struct Reader {
 }
 
 impl Reader {
-    fn read(&mut self, event: &CallbackEvent<'_>) -> Option<Told> {
+    fn read(&mut self, event: &CallbackEvent<'_>) -> Option<Token> {
         match event {
             CallbackEvent::OpenStartTag { name } => {
                 self.is_in_tag = *name == b"a";
                 if self.is_in_tag {
                     self.link = Some(File::default());
                 }
-                return [&b"html"[..], b"body", b"head"].contains(name).then_some(Told::Html);
+                return [&b"html"[..], b"body", b"head"].contains(name).then_some(Token::Html);
             }
             CallbackEvent::AttributeName { name } if self.is_in_tag => {
                 self.attribute.clear();
@@ -76,9 +76,9 @@ impl Reader {
             }
             CallbackEvent::EndTag { name } if *name == b"a" => {
                 let file = self.link.take()?;
-                return Some(Told::File(File { name: file.name.trim().to_owned(), ..file }));
+                return Some(Token::File(File { name: file.name.trim().to_owned(), ..file }));
             }
-            CallbackEvent::Doctype { .. } => return Some(Told::Html),
+            CallbackEvent::Doctype { .. } => return Some(Token::Html),
             _ => {}
         }
         None

@@ -79,14 +79,14 @@ struct Changes<'a> {
 }
 
 /// The events that the site shows, with what is needed to render them.
-pub(super) struct Told<'a> {
+pub(super) struct Changelog<'a> {
     site: &'a Site,
     extent: &'a Extent,
     events: Vec<&'a Event>,
     present: BTreeSet<&'a str>,
 }
 
-impl<'a> Told<'a> {
+impl<'a> Changelog<'a> {
     /// Selects the events of published and withdrawn agents. Agents of the registry that are not in the index are
     /// omitted.
     pub(super) fn new(site: &'a Site, history: &'a History, listings: &'a [Listing<'_>]) -> Self {

@@ -206,10 +206,10 @@ impl<'a> Catalog<'a> {
     }
 
     fn changes(&self) -> Result<Vec<File>, SiteError> {
-        let told = changes::Told::new(&self.site, self.options.history, &self.listings);
-        let mut files = told.pages()?;
-        files.extend(told.feeds()?);
-        files.extend(told.json(self.options.history));
+        let changelog = changes::Changelog::new(&self.site, self.options.history, &self.listings);
+        let mut files = changelog.pages()?;
+        files.extend(changelog.feeds()?);
+        files.extend(changelog.json(self.options.history));
         Ok(files)
     }
 
