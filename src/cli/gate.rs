@@ -5,7 +5,7 @@ use acp_registry::propose::TargetError;
 use acp_registry::select::Error;
 use acp_registry::sys::git;
 use acp_registry::text::quote;
-use acp_registry::verify::{self, PartsError};
+use acp_registry::verify::{self, ShardFilesError};
 
 use super::code::Code;
 use super::exit::Failure;
@@ -63,19 +63,19 @@ impl From<verify::Error> for Failure {
     }
 }
 
-impl From<PartsError> for Failure {
-    fn from(error: PartsError) -> Self {
+impl From<ShardFilesError> for Failure {
+    fn from(error: ShardFilesError) -> Self {
         match error {
-            PartsError::Mixed => Self::usage("--merge takes each part once, all of the same number of parts"),
-            PartsError::Missing { names, is_one } => {
+            ShardFilesError::Mixed => Self::usage("--merge takes each part once, all of the same number of parts"),
+            ShardFilesError::Missing { names, is_one } => {
                 Self::usage(format!("--merge lacks {} {names}", if is_one { "part" } else { "parts" }))
                     .help("name all parts with --merge; agents of a part whose file does not exist keep their rows")
             }
-            PartsError::Read { .. } => Self::unable(error).help(remedy::SNAPSHOT),
-            PartsError::Snapshot(error) => error.into(),
-            PartsError::Unwritable(error) => unwritable(error, "--out"),
-            PartsError::Merge(error) => error.into(),
-            PartsError::Path(error) => error.into(),
+            ShardFilesError::Read { .. } => Self::unable(error).help(remedy::SNAPSHOT),
+            ShardFilesError::Snapshot(error) => error.into(),
+            ShardFilesError::Unwritable(error) => unwritable(error, "--out"),
+            ShardFilesError::Merge(error) => error.into(),
+            ShardFilesError::Path(error) => error.into(),
         }
     }
 }

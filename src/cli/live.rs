@@ -11,7 +11,7 @@ use acp_registry::examination::Demand;
 use acp_registry::net::{AllowedHosts, Client};
 use acp_registry::report;
 use acp_registry::sys::process::{self, Environment, Isolation, Network, Orphans};
-use acp_registry::verify::{Job, Machine, Manner, Networks, Row, Task, Verified, Verifier, usual_jobs};
+use acp_registry::verify::{Job, Machine, Networks, Row, StartOptions, Task, Verified, Verifier, usual_jobs};
 
 use super::abandoned;
 use super::duration;
@@ -162,7 +162,7 @@ pub(super) fn verifier(args: &LiveArgs, settings: Settings<'_>, ui: &Ui) -> Resu
         packages: network::package_cache().filter(|_| use_cache),
         client: Client::new(network)?,
     };
-    let manner = Manner {
+    let options = StartOptions {
         isolation: isolation(args.sandbox, args.network),
         networks: networks(args.sandbox, args.network, demand)?,
         timeout: args.timeout,
@@ -173,7 +173,7 @@ pub(super) fn verifier(args: &LiveArgs, settings: Settings<'_>, ui: &Ui) -> Resu
         allow_build: args.allow_build,
         words: report::remedy,
     };
-    Ok(Verifier::new(machine, manner))
+    Ok(Verifier::new(machine, options))
 }
 
 /// The isolation that the flags select.

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use acp_registry::manifest::{NpmSpec, PypiSpec};
 use acp_registry::propose::Slug;
 use acp_registry::scaffold::GithubSpec;
-use acp_registry::verify::PartFile;
+use acp_registry::verify::ShardFile;
 
 /// Formats an error with the expected form, which clap shows as a tip.
 pub(super) fn wrong(what: impl std::fmt::Display, tip: &str) -> String {
@@ -42,7 +42,7 @@ pub(super) fn slug(text: &str) -> Result<Slug, String> {
 }
 
 /// Parses a part of a snapshot with its file.
-pub(super) fn part(text: &str) -> Result<PartFile, String> {
+pub(super) fn shard_file(text: &str) -> Result<ShardFile, String> {
     text.parse().map_err(|error| wrong(error, "write the part and its file, such as `1/4=one.json`"))
 }
 

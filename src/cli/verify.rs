@@ -9,7 +9,8 @@ use acp_registry::registry::Registry;
 use acp_registry::report::{self, Examinee};
 use acp_registry::select::{Agents, are_all_withdrawn, load_active};
 use acp_registry::verify::{
-    Job, Nothing, PartFile, Request, Row, Selection, Shard, Verified, lacks_package_managers, merge_files, sources_down,
+    Job, Nothing, Request, Row, Selection, Shard, ShardFile, Verified, lacks_package_managers, merge_files,
+    sources_down,
 };
 use clap::ValueEnum;
 
@@ -56,10 +57,10 @@ pub(super) struct Args {
     ///
     /// No agent is started.
     #[arg(
-        long, value_name = "I/N=FILE", value_parser = value::part, requires = "out",
+        long, value_name = "I/N=FILE", value_parser = value::shard_file, requires = "out",
         conflicts_with_all = ["ids", "changed_since", "shard", "reuse", "keep_sandboxes"]
     )]
-    merge: Vec<PartFile>,
+    merge: Vec<ShardFile>,
 
     /// Take rows of unchanged agents from this snapshot
     ///
@@ -194,7 +195,7 @@ fn request(args: &Args, demand: &Demand) -> Request {
 
 /// Merges the snapshots of parts into `out`.
 fn merge(args: &Args, out: &Path, registry: &Registry, selection: &Selection, ui: &Ui) -> Result<Exit, Failure> {
-    let missing = |part: &PartFile| {
+    let missing = |part: &ShardFile| {
         ui.warning(&format!("part {} has no file {}", part.shard, part.path.display()));
     };
     let merged = merge_files(registry, selection, &args.merge, out, &missing)?;

@@ -88,7 +88,7 @@ pub(super) fn why(nothing: &Nothing) -> String {
             let of = if *is_of_changed { "none of those that have changed" } else { "none" };
             format!("{of} has a distribution {}", kinds.join(" or "))
         }
-        Nothing::EmptyPart(shard) => format!("part {shard} has none"),
+        Nothing::EmptyShard(shard) => format!("part {shard} has none"),
         Nothing::NotSelected => "none was selected".to_owned(),
     }
 }

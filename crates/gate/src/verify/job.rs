@@ -43,7 +43,7 @@ pub enum Nothing {
         is_of_changed: bool,
     },
     /// The shard contains no tasks.
-    EmptyPart(Shard),
+    EmptyShard(Shard),
     /// No agent was selected.
     NotSelected,
 }
@@ -183,6 +183,6 @@ fn nothing(registry: &Registry, request: &Request, selection: &Selection) -> Not
             kinds: selection.kinds.iter().map(|kind| kind.as_str()).collect(),
             is_of_changed: changed_since.is_some(),
         },
-        _ => selection.shard.map_or(Nothing::NotSelected, Nothing::EmptyPart),
+        _ => selection.shard.map_or(Nothing::NotSelected, Nothing::EmptyShard),
     }
 }

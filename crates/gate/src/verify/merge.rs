@@ -21,7 +21,7 @@ const ROW_LIMIT: usize = 1 << 20;
 
 /// One shard of a snapshot, as written by another machine.
 #[derive(Debug)]
-pub struct Part {
+pub struct ShardSnapshot {
     /// The shard.
     pub shard: Shard,
     /// The contents of the file; `None` if there is none.
@@ -33,13 +33,13 @@ pub struct Part {
 pub struct Merged {
     /// The snapshot's text.
     pub text: String,
-    /// Number of rows from the parts.
+    /// Number of rows from the shards.
     pub taken: usize,
-    /// Agents that were not started in any part. They keep their earlier rows, if any.
+    /// Agents that were not started in any shard. They keep their earlier rows, if any.
     pub unknown: Vec<Unknown>,
 }
 
-/// An agent that was not started in any part.
+/// An agent that was not started in any shard.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unknown {
     /// The agent's id.
@@ -52,7 +52,7 @@ pub struct Unknown {
     pub is_kept: bool,
 }
 
-/// Why a part was rejected.
+/// Why a shard was rejected.
 #[derive(Debug, thiserror::Error)]
 #[error("part {shard} of the snapshot was refused: {message}")]
 pub struct MergeError {
@@ -65,29 +65,29 @@ pub struct MergeError {
 /// Identifies a row: id, version, channel and kind of distribution.
 type Key<'a> = (&'a str, &'a str, &'a str, Option<&'a str>);
 
-/// Merges the parts of a snapshot. `selection` is what all parts together were asked to check. Agents that were not
+/// Merges the shards of a snapshot. `selection` is what all shards together were asked to check. Agents that were not
 /// started keep their row of `earlier`, since an outage says nothing about an agent. Agents of an unchanged version keep
 /// an examination of `earlier` that went further.
 ///
 /// # Errors
-/// Returns [`MergeError`] if a part is not a snapshot, contains a row of another shard, or contains a row twice.
+/// Returns [`MergeError`] if a shard is not a snapshot, contains a row of another shard, or contains a row twice.
 pub fn merge(
     registry: &Registry,
     selection: &Selection,
-    parts: &[Part],
+    shards: &[ShardSnapshot],
     earlier: Option<&Snapshot>,
 ) -> Result<Merged, MergeError> {
     let schema: Value = serde_json::from_str(SCHEMA).unwrap_or_default();
     let columns = schema["definitions"]["agent"]["properties"].as_object().cloned().unwrap_or_default();
     let (mut rows, mut unknown, mut taken) = (Vec::new(), Vec::new(), 0);
-    for part in parts {
-        let failed = |message: String| MergeError { shard: part.shard, message };
-        let selection = Selection { shard: Some(part.shard), ..selection.clone() };
+    for shard in shards {
+        let failed = |message: String| MergeError { shard: shard.shard, message };
+        let selection = Selection { shard: Some(shard.shard), ..selection.clone() };
         let tasks = plan(registry, &selection, None);
         let tasks: Vec<&Task> = tasks.iter().filter(|task| !matches!(task.work, Work::Skip { .. })).collect();
         let own: BTreeSet<Key<'_>> = tasks.iter().map(|task| key_of_task(task)).collect();
-        let given = match part.text.as_deref() {
-            Some(text) => read(text, part.shard.count(), &schema).map_err(failed)?,
+        let given = match shard.text.as_deref() {
+            Some(text) => read(text, shard.shard.count(), &schema).map_err(failed)?,
             None => Vec::new(),
         };
         let mut found = BTreeMap::new();
@@ -141,10 +141,10 @@ pub fn merge(
     Ok(Merged { text: snapshot::text(&rows), taken, unknown })
 }
 
-/// Parses and validates the rows of one of `parts` parts. The limit of JSON values is that of one snapshot, divided by
-/// the number of parts.
-fn read(text: &[u8], parts: usize, schema: &Value) -> Result<Vec<Value>, String> {
-    check_share(text, parts).map_err(|error| error.to_string())?;
+/// Parses and validates the rows of one of `shards` shards. The limit of JSON values is that of one snapshot, divided by
+/// the number of shards.
+fn read(text: &[u8], shards: usize, schema: &Value) -> Result<Vec<Value>, String> {
+    check_share(text, shards).map_err(|error| error.to_string())?;
     let document = snapshot::document(text).map_err(|message| printable(&message).into_owned())?;
     let validator = jsonschema::draft7::new(schema).map_err(|error| error.to_string())?;
     match validator.validate(&document) {

@@ -41,7 +41,7 @@ pub struct Machine<'a> {
 
 /// How agents are installed and started.
 #[derive(Debug, Clone)]
-pub struct Manner {
+pub struct StartOptions {
     /// The isolation between agents.
     pub isolation: Isolation,
     /// Timeout of the answer to `initialize`; `None` for the default.
@@ -83,14 +83,14 @@ impl Default for Networks {
 impl Verifier {
     /// Creates a verifier for agents of this machine's platform.
     #[must_use]
-    pub fn new(machine: Machine<'_>, manner: Manner) -> Self {
+    pub fn new(machine: Machine<'_>, options: StartOptions) -> Self {
         let Machine { environment, temporary, home, launcher, surroundings, packages, client } = machine;
         // Installed programs are started by absolute path.
         let temporary = temporary.canonicalize().unwrap_or(temporary);
         let home = home.map(|home| home.canonicalize().unwrap_or(home));
         let mut handshake = Options::new(temporary);
-        handshake.timeout = manner.timeout.unwrap_or(handshake.timeout);
-        handshake.probe = handshake.probe.filter(|_| manner.probes);
+        handshake.timeout = options.timeout.unwrap_or(handshake.timeout);
+        handshake.probe = handshake.probe.filter(|_| options.probes);
         let installer = Installer {
             environment: environment.clone(),
             npm: npm_variables(&surroundings),
@@ -98,15 +98,15 @@ impl Verifier {
             registries: Registries::configured(&surroundings),
             client: Arc::new(client),
             github: None,
-            limits: manner.limits,
+            limits: options.limits,
             platform: Platform::host(),
-            timeout: manner.install_timeout.unwrap_or(INSTALL_TIMEOUT),
+            timeout: options.install_timeout.unwrap_or(INSTALL_TIMEOUT),
             launcher,
             packages,
-            allow_build: manner.allow_build,
+            allow_build: options.allow_build,
         };
         let (sources, turns) = (Sources::default(), Turns::default());
-        let Manner { isolation, demand, networks, words, .. } = manner;
+        let StartOptions { isolation, demand, networks, words, .. } = options;
         Self { installer, environment, isolation, home, handshake, demand, networks, keep: None, words, sources, turns }
     }
 }
