@@ -361,7 +361,7 @@ fn entries_are_the_values_of_the_indexes() {
     for member in ["schema", "lists", "views"] {
         let mut changed = document.clone();
         changed[member] = "x".into();
-        let is_refused = acp_registry::entries::Offer::parse(changed.to_string().as_bytes(), "registry.json").is_err();
+        let is_refused = acp_registry::entries::View::parse(changed.to_string().as_bytes(), "registry.json").is_err();
         assert!(is_refused && (member == "lists" || !jsonschema::is_valid(&schema, &changed)), "{member}");
     }
     people.env.write("r/registry.toml", "[[view]]\nfile = \"entries.json\"\n");

@@ -75,9 +75,9 @@ pub struct DiscoveryView {
     pub groups: Vec<String>,
 }
 
-/// What a tree offers of a view: read from a discovery document, and checked.
+/// A view of a published tree: read from a discovery document, and checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Offer {
+pub struct View {
     /// The digest of the index.
     pub index: Sha256,
     entry: String,
@@ -96,9 +96,9 @@ impl WrongForm {
     }
 }
 
-impl Offer {
-    /// Reads what a discovery document offers of the view whose index has this file name; `None` if it does not have the
-    /// view. Addresses lead to files beside or below the document only.
+impl View {
+    /// Reads the view whose index has this file name from a discovery document; `None` if the document does not have
+    /// it. Addresses lead to files beside or below the document only.
     ///
     /// # Errors
     /// [`WrongForm`] when the document is malformed.
@@ -107,10 +107,10 @@ impl Offer {
         struct Document {
             schema: u32,
             lists: String,
-            views: BTreeMap<String, View>,
+            views: BTreeMap<String, Digests>,
         }
         #[derive(Deserialize)]
-        struct View {
+        struct Digests {
             sha256: String,
             entry: String,
             groups: Vec<String>,
@@ -119,24 +119,24 @@ impl Offer {
         if document.schema != SCHEMA_VERSION {
             return Err(WrongForm(format!("schema {} is not known", document.schema)));
         }
-        let Some(view) = document.views.remove(view) else { return Ok(None) };
-        let digests: Result<Vec<Sha256>, _> = view.groups.iter().map(|digest| digest.parse()).collect();
-        let offer = Self {
-            index: view.sha256.parse().map_err(|error| WrongForm::of(&error))?,
-            entry: view.entry,
+        let Some(digests) = document.views.remove(view) else { return Ok(None) };
+        let groups: Result<Vec<Sha256>, _> = digests.groups.iter().map(|digest| digest.parse()).collect();
+        let view = Self {
+            index: digests.sha256.parse().map_err(|error| WrongForm::of(&error))?,
+            entry: digests.entry,
             lists: document.lists,
-            groups: digests.map_err(|error| WrongForm::of(&error))?,
+            groups: groups.map_err(|error| WrongForm::of(&error))?,
         };
-        if offer.groups.len() != GROUPS {
-            return Err(WrongForm(format!("there are {} groups instead of {GROUPS}", offer.groups.len())));
+        if view.groups.len() != GROUPS {
+            return Err(WrongForm(format!("there are {} groups instead of {GROUPS}", view.groups.len())));
         }
-        for (pattern, member) in [(&offer.entry, "{id}"), (&offer.lists, "{sha256}")] {
+        for (pattern, member) in [(&view.entry, "{id}"), (&view.lists, "{sha256}")] {
             // Ids and digests have no characters with a meaning in paths, so that one of them stands for all.
             if pattern.matches(member).count() != 1 || !is_name(&pattern.replacen(member, "a", 1)) {
                 return Err(WrongForm(format!("the pattern of addresses with {member} leads elsewhere, or nowhere")));
             }
         }
-        Ok(Some(offer))
+        Ok(Some(view))
     }
 
     /// The digest of the group with an agent of this id.
@@ -205,11 +205,11 @@ mod tests {
 
     #[test]
     fn addresses_stay_below_the_document() {
-        let parse = |document: &Value| Offer::parse(document.to_string().as_bytes(), "x.json");
-        let offer = parse(&document()).unwrap().unwrap();
-        assert_eq!(offer.entry_path(&id("a-1")), "entries/x/a-1.json");
-        assert_eq!(offer.list_path(Sha256::of("")), format!("entry-lists/{}.json", Sha256::of("")));
-        assert_eq!(Offer::parse(document().to_string().as_bytes(), "y.json"), Ok(None));
+        let parse = |document: &Value| View::parse(document.to_string().as_bytes(), "x.json");
+        let view = parse(&document()).unwrap().unwrap();
+        assert_eq!(view.entry_path(&id("a-1")), "entries/x/a-1.json");
+        assert_eq!(view.list_path(Sha256::of("")), format!("entry-lists/{}.json", Sha256::of("")));
+        assert_eq!(View::parse(document().to_string().as_bytes(), "y.json"), Ok(None));
         for wrong in [
             "https://h.example/{id}", "//h.example/{id}", "/{id}", "../{id}", "a/../../{id}", "a/%2e%2e/{id}",
             "a\\{id}", "a/{id}?x", "a/{id}#x", "{id}:1", "a//{id}", "./{id}", "a", "{id}/{id}", "{id}\n", "",
@@ -225,7 +225,7 @@ mod tests {
 
     #[test]
     fn what_is_malformed_is_refused() {
-        let parse = |text: &str| Offer::parse(text.as_bytes(), "x.json");
+        let parse = |text: &str| View::parse(text.as_bytes(), "x.json");
         for text in ["", "<html>", "[]", "{}", "null", r#"{ "schema": 1, "lists": "a", "views": [] }"#] {
             assert!(parse(text).is_err(), "{text}");
         }

@@ -14,7 +14,7 @@ use super::place::Place;
 use super::read::{Index, Origin};
 use acp_registry_core::digest::Sha256;
 use acp_registry_core::entries::{
-    DISCOVERY, DISCOVERY_LIMIT, EMPTY, ENTRY_LIMIT, LIST_LIMIT, Offer, WrongForm, entry_in, list_in,
+    DISCOVERY, DISCOVERY_LIMIT, EMPTY, ENTRY_LIMIT, LIST_LIMIT, View, WrongForm, entry_in, list_in,
 };
 use acp_registry_core::manifest::AgentId;
 use acp_registry_core::net::{Client, FetchError, Problem, shown};
@@ -89,18 +89,18 @@ impl<'a> Wanted<'a> {
     /// The agents; `None` if the whole index is to be read instead.
     async fn load(&self, client: &impl Fn() -> Result<Arc<Client>, Problem>) -> Option<Loaded> {
         let copy = self.copies().and_then(|copies| copies.find(&self.discovery));
-        let known = copy.and_then(|copy| Some((Offer::parse(copy.text.as_bytes(), self.view).ok()??, copy)));
+        let known = copy.and_then(|copy| Some((View::parse(copy.text.as_bytes(), self.view).ok()??, copy)));
         let of_index = self.copies().and_then(|copies| copies.checked(self.index));
         if self.options.is_offline {
-            let (offer, copy) = known?;
-            return self.at_hand(&offer, &copy, of_index, None).await;
+            let (view, copy) = known?;
+            return self.at_hand(&view, &copy, of_index, None).await;
         }
         let is_asked = self.options.refresh;
         // After `list`, the copy of the index may be newer.
         let is_newest = |copy: &Copy| of_index.is_none_or(|(checked, is_fresh)| !is_fresh || checked <= copy.checked);
         let fresh = known.as_ref().filter(|(_, copy)| copy.is_fresh() && is_newest(copy) && !is_asked);
-        if let Some((offer, copy)) = fresh
-            && let Ok(index) = self.read(None, offer).await
+        if let Some((view, copy)) = fresh
+            && let Ok(index) = self.read(None, view).await
         {
             return Some(self.loaded(index, copy.checked, None));
         }
@@ -109,15 +109,15 @@ impl<'a> Wanted<'a> {
             return None;
         }
         let client = client().ok()?;
-        if let Some((offer, copy)) = fresh {
-            match self.read(Some(&client), offer).await {
+        if let Some((view, copy)) = fresh {
+            match self.read(Some(&client), view).await {
                 Ok(index) => return Some(self.loaded(index, copy.checked, None)),
                 // There may be a newer publication.
                 Err(error) => tracing::debug!("{DISCOVERY} is read again: {error}"),
             }
         }
         match self.ask(&client, known.as_ref()).await {
-            Ok(Some(offer)) => match self.read(Some(&client), &offer).await {
+            Ok(Some(view)) => match self.read(Some(&client), &view).await {
                 Ok(index) => Some(self.loaded(index, SystemTime::now(), None)),
                 Err(error) => {
                     tracing::debug!("the whole index is read: {error}");
@@ -131,8 +131,8 @@ impl<'a> Wanted<'a> {
                 None
             }
             Err(error) => {
-                let (offer, copy) = known?;
-                self.at_hand(&offer, &copy, of_index, Some(staleness(copy.checked, &error))).await
+                let (view, copy) = known?;
+                self.at_hand(&view, &copy, of_index, Some(staleness(copy.checked, &error))).await
             }
         }
     }
@@ -140,7 +140,7 @@ impl<'a> Wanted<'a> {
     /// The agents from copies, unless the copy of the whole index is newer.
     async fn at_hand(
         &self,
-        offer: &Offer,
+        view: &View,
         copy: &Copy,
         of_index: Option<(SystemTime, bool)>,
         warning: Option<String>,
@@ -148,7 +148,7 @@ impl<'a> Wanted<'a> {
         if of_index.is_some_and(|(checked, _)| checked > copy.checked) {
             return None;
         }
-        let mut loaded = self.loaded(self.read(None, offer).await.ok()?, copy.checked, warning);
+        let mut loaded = self.loaded(self.read(None, view).await.ok()?, copy.checked, warning);
         loaded.index.origin.is_stale |= !copy.is_fresh();
         Some(loaded)
     }
@@ -160,7 +160,7 @@ impl<'a> Wanted<'a> {
     }
 
     /// Asks for the discovery document; `None` if there is none, or it does not have the view.
-    async fn ask(&self, client: &Client, known: Option<&(Offer, Copy)>) -> Result<Option<Offer>, FetchError> {
+    async fn ask(&self, client: &Client, known: Option<&(View, Copy)>) -> Result<Option<View>, FetchError> {
         let validators = known.map(|(_, copy)| &copy.head.validators);
         let answer = match client.revalidate(&self.discovery, DISCOVERY_LIMIT, validators).await {
             Err(error) if error.problem.is_answer() && !error.problem.may_pass() => {
@@ -173,28 +173,28 @@ impl<'a> Wanted<'a> {
             if let Some(copies) = self.copies() {
                 copies.confirm(&self.discovery);
             }
-            return Ok(known.map(|(offer, _)| offer.clone()));
+            return Ok(known.map(|(view, _)| view.clone()));
         };
-        let offer = Offer::parse(&body, self.view).unwrap_or_else(|error| {
+        let view = View::parse(&body, self.view).unwrap_or_else(|error| {
             tracing::debug!("{} cannot be used: {error}", shown(&self.discovery));
             None
         });
-        if let (Some(_), Some(copies), Ok(text)) = (&offer, self.copies(), str::from_utf8(&body)) {
+        if let (Some(_), Some(copies), Ok(text)) = (&view, self.copies(), str::from_utf8(&body)) {
             let sha256 = Sha256::of(text).to_string();
             let kept = copies.keep(&self.discovery, (text, &sha256), answer.validators, answer.max_age);
             kept.unwrap_or_else(|error| tracing::debug!("no copy is kept: {error}"));
         }
-        Ok(offer)
+        Ok(view)
     }
 
     /// Reads the agents. Without a client, from copies only.
-    async fn read(&self, client: Option<&Client>, offer: &Offer) -> Result<Index, Unusable> {
-        let path = |digest: Sha256| (digest, offer.list_path(digest));
-        let needed = self.ids.iter().map(|id| path(offer.group(id))).collect();
+    async fn read(&self, client: Option<&Client>, view: &View) -> Result<Index, Unusable> {
+        let path = |digest: Sha256| (digest, view.list_path(digest));
+        let needed = self.ids.iter().map(|id| path(view.group(id))).collect();
         let groups = self.parts(client, needed, LIST_LIMIT).await?;
         let mut lists = Vec::with_capacity(self.ids.len());
         for id in &self.ids {
-            lists.push((id, list_in(&groups[&offer.group(id)], id)?));
+            lists.push((id, list_in(&groups[&view.group(id)], id)?));
         }
         let empty = Sha256::of(EMPTY);
         let needed = lists.iter().filter(|(_, digest)| *digest != empty).map(|(_, digest)| path(*digest)).collect();
@@ -203,12 +203,12 @@ impl<'a> Wanted<'a> {
         let (mut needed, mut there) = (Needed::new(), BTreeSet::new());
         for (id, list) in &lists {
             if let Some(digest) = entry_in(&texts[list], id)? {
-                needed.insert(digest, offer.entry_path(id));
+                needed.insert(digest, view.entry_path(id));
                 there.insert(id.as_str());
             }
         }
         let entries = self.parts(client, needed, ENTRY_LIMIT).await?;
-        index_of(offer, entries, &there).map_err(Unusable::Entry)
+        index_of(view, entries, &there).map_err(Unusable::Entry)
     }
 
     /// The contents of these files, from copies or from the host.
@@ -234,7 +234,7 @@ impl<'a> Wanted<'a> {
 }
 
 /// An index with these entries only, which must be those of the agents.
-fn index_of(offer: &Offer, entries: Parts, agents: &BTreeSet<&str>) -> Result<Index, String> {
+fn index_of(view: &View, entries: Parts, agents: &BTreeSet<&str>) -> Result<Index, String> {
     let mut texts = Vec::with_capacity(entries.len());
     for entry in entries.into_values() {
         let text = String::from_utf8(entry).map_err(|error| error.to_string())?;
@@ -243,7 +243,7 @@ fn index_of(offer: &Offer, entries: Parts, agents: &BTreeSet<&str>) -> Result<In
         texts.push(text);
     }
     let text = format!("{{\"agents\":[{}]}}", texts.join(","));
-    let index = Index::with_digest(text, offer.index.to_string()).map_err(|error| error.to_string())?;
+    let index = Index::with_digest(text, view.index.to_string()).map_err(|error| error.to_string())?;
     // The notes of the whole index tell which of its entries cannot be used.
     let is_usable =
         index.notes.is_empty() && index.entries().map(|entry| &*entry.id).collect::<BTreeSet<_>>() == *agents;

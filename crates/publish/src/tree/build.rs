@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::entries::{self, Offers};
+use super::entries::{self, DiscoveryFiles};
 use super::files::{Content, INDEX, Tree};
 use super::index::{Index, index, rendered};
 use super::part::{Part, Render, RenderError};
@@ -231,15 +231,15 @@ pub fn build<'a>(registry: &'a Registry, checked: &Checked, options: &Options<'_
     let mut files: BTreeMap<String, Content<'a>> = BTreeMap::new();
     let (mut parts, mut of_agents): (Vec<Render<'a>>, Vec<Part<'a>>) = Default::default();
     let missing = missing(&views, &sources);
-    let mut offers = options.has_entries.then(|| Offers::new(base_url));
+    let mut discovery = options.has_entries.then(|| DiscoveryFiles::new(base_url));
     let sources = Arc::new(sources);
     for view in views {
         // A base URL passed by the caller applies to all views.
         let base_url = options.base_url.map_or(view.base_url.as_deref(), |_| None).unwrap_or(base_url).to_owned();
         let Index { text, mut entries } = index(&view, &base_url, &sources)?;
-        if let Some(offers) = &mut offers {
+        if let Some(discovery) = &mut discovery {
             let digests = entries.iter().map(|(id, place)| (*id, Sha256::of(&text[place.clone()])));
-            offers.add(&view.file, Sha256::of(&text), digests);
+            discovery.add(&view.file, Sha256::of(&text), digests);
         } else {
             entries.clear();
         }
@@ -253,7 +253,9 @@ pub fn build<'a>(registry: &'a Registry, checked: &Checked, options: &Options<'_
             parts.extend(rendered(&Arc::new(view), &base_url, &sources, options.has_entries));
         }
     }
-    files.extend(offers.into_iter().flat_map(Offers::files).map(|(name, bytes)| (name, Content::Owned(bytes))));
+    files.extend(
+        discovery.into_iter().flat_map(DiscoveryFiles::files).map(|(name, bytes)| (name, Content::Owned(bytes))),
+    );
     for (name, own, embedded) in
         [("agent.schema.json", own_agent, schema::AGENT), ("registry.schema.json", own_registry, schema::REGISTRY)]
     {

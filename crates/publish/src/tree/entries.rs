@@ -18,13 +18,13 @@ pub(super) fn name(view: &str, id: &str) -> String {
     pattern(view).replace("{id}", id)
 }
 
-/// What the discovery document says about the views of a tree.
-pub(super) struct Offers {
+/// The discovery document of a tree, and the lists that it leads to.
+pub(super) struct DiscoveryFiles {
     document: Discovery,
     lists: BTreeMap<String, Vec<u8>>,
 }
 
-impl Offers {
+impl DiscoveryFiles {
     pub(super) fn new(base_url: &str) -> Self {
         let url = format!("{base_url}/{DISCOVERY}");
         let document = Discovery { schema: SCHEMA_VERSION, url, lists: LIST_PATH, views: BTreeMap::new() };
@@ -76,28 +76,28 @@ fn line(value: &impl serde::Serialize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use acp_registry_core::entries::{LIST_LIMIT, Offer, entry_in, list_in};
+    use acp_registry_core::entries::{LIST_LIMIT, View, entry_in, list_in};
 
     /// The entry that a reader of the files is led to.
     fn find(files: &BTreeMap<String, Vec<u8>>, view: &str, id: &str) -> Option<(String, Sha256)> {
-        let offer = Offer::parse(&files[DISCOVERY], view).unwrap()?;
+        let view = View::parse(&files[DISCOVERY], view).unwrap()?;
         let id = id.parse().unwrap();
         let read = |digest: Sha256| {
-            let bytes = files.get(&offer.list_path(digest)).map_or(EMPTY.as_bytes(), Vec::as_slice);
+            let bytes = files.get(&view.list_path(digest)).map_or(EMPTY.as_bytes(), Vec::as_slice);
             assert!(Sha256::of(bytes) == digest && bytes.len() as u64 <= LIST_LIMIT);
             bytes
         };
-        let list = read(list_in(read(offer.group(&id)), &id).unwrap());
-        Some((offer.entry_path(&id), entry_in(list, &id).unwrap()?))
+        let list = read(list_in(read(view.group(&id)), &id).unwrap());
+        Some((view.entry_path(&id), entry_in(list, &id).unwrap()?))
     }
 
     #[test]
     fn a_reader_is_led_to_every_entry_and_to_no_other() {
         let ids: Vec<String> = (0..1000).map(|number| format!("agent-{number}")).collect();
-        let mut offers = Offers::new("https://h.example/r");
-        offers.add("registry.json", Sha256::of("1"), ids.iter().map(|id| (id.as_str(), Sha256::of(id))));
-        offers.add("few.json", Sha256::of("2"), [("a", Sha256::of("a"))].into_iter());
-        let files = offers.files();
+        let mut discovery = DiscoveryFiles::new("https://h.example/r");
+        discovery.add("registry.json", Sha256::of("1"), ids.iter().map(|id| (id.as_str(), Sha256::of(id))));
+        discovery.add("few.json", Sha256::of("2"), [("a", Sha256::of("a"))].into_iter());
+        let files = discovery.files();
         for id in &ids {
             let expected = (format!("entries/registry/{id}.json"), Sha256::of(id));
             assert_eq!(find(&files, "registry.json", id), Some(expected));
@@ -112,9 +112,9 @@ mod tests {
     fn what_one_agent_takes_does_not_grow_with_the_registry() {
         let size = |agents: usize| {
             let ids: Vec<String> = (0..agents).map(|number| format!("agent-{number}")).collect();
-            let mut offers = Offers::new("https://h.example/r");
-            offers.add("registry.json", Sha256::of("1"), ids.iter().map(|id| (id.as_str(), Sha256::of(id))));
-            let files = offers.files();
+            let mut discovery = DiscoveryFiles::new("https://h.example/r");
+            discovery.add("registry.json", Sha256::of("1"), ids.iter().map(|id| (id.as_str(), Sha256::of(id))));
+            let files = discovery.files();
             let lists = files.values().map(Vec::len).max().unwrap();
             (files[DISCOVERY].len(), lists)
         };
@@ -127,10 +127,10 @@ mod tests {
     fn one_change_changes_two_lists() {
         let of = |changed: &str| {
             let ids: Vec<String> = (0..5000).map(|number| format!("agent-{number}")).collect();
-            let mut offers = Offers::new("https://h.example/r");
+            let mut discovery = DiscoveryFiles::new("https://h.example/r");
             let digest = |id: &str| Sha256::of(if id == changed { "changed" } else { id });
-            offers.add("registry.json", Sha256::of(changed), ids.iter().map(|id| (id.as_str(), digest(id))));
-            offers.files()
+            discovery.add("registry.json", Sha256::of(changed), ids.iter().map(|id| (id.as_str(), digest(id))));
+            discovery.files()
         };
         let (before, after) = (of(""), of("agent-7"));
         let new = after.iter().filter(|(name, bytes)| before.get(*name) != Some(*bytes));
