@@ -41,12 +41,13 @@
 mod binary;
 mod cache;
 mod closure;
-mod engines;
 mod environment;
 mod error;
 mod failure;
 mod heard;
+mod node;
 mod npm;
+mod npm_range;
 mod progress;
 mod proof;
 mod reason;
@@ -70,10 +71,10 @@ use acp_registry_core::upstream::github::Github;
 
 pub use binary::github_digest;
 pub use cache::PackageCache;
-pub use engines::Shortfall;
-pub(crate) use engines::better_node;
 pub use error::{Error, TooOld};
 pub use failure::ToolFailure;
+pub use node::Shortfall;
+pub(crate) use node::better_node;
 pub use progress::Progress;
 pub use proof::{Proof, Verified};
 pub use reason::Reason;

@@ -9,7 +9,7 @@ use super::closure::{manifest, write};
 use super::tool::Tool;
 use super::{
     Error, Expected, Installer, Interpreter, Placed, Progress, Proof, Remarks, ScriptsNotRun, TooOld, Verified, Work,
-    engines, refusal, remedy, scripts,
+    node, refusal, remedy, scripts,
 };
 use acp_registry_core::archive::Program;
 use acp_registry_core::json;
@@ -91,7 +91,7 @@ pub(super) async fn install(work: &Work<'_>, wanted: &Package) -> Result<Placed,
         Some(flags) => {
             let range = own.node();
             let environment = installer.environment.clone();
-            let choice = spawn_blocking(move || engines::choose_node(&environment, node, range.as_deref())).await;
+            let choice = spawn_blocking(move || node::choose_node(&environment, node, range.as_deref())).await;
             let (program, shortfall) =
                 choice.map_err(|error| PathError::at(directory)(std::io::Error::other(error)))?;
             remarks.shortfall = shortfall;

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::engines::Shortfall;
+use super::node::Shortfall;
 
 /// npm failed because a package requires another Node.js: by `engine-strict`, or in an install script after npm had
 /// warned. `name` is the package that the manifest names.
