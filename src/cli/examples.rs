@@ -1,7 +1,7 @@
 //! Examples of each command, for the help and the manual pages.
 
 /// For each command: the command lines, and what they do.
-const EXAMPLES: [(&str, &[(&str, &str)]); 30] = [
+const EXAMPLES: [(&str, &[(&str, &str)]); 32] = [
     (
         "init",
         &[
@@ -46,7 +46,27 @@ const EXAMPLES: [(&str, &[(&str, &str)]); 30] = [
         ],
     ),
     (
-        "prune",
+        "publish list",
+        &[
+            ("acp-registry publish list --to /srv/registry", "List the snapshots, the newest first"),
+            ("acp-registry publish list --to s3://bucket/registry --json", "The same as JSON"),
+        ],
+    ),
+    (
+        "publish rollback",
+        &[
+            (
+                "acp-registry publish rollback v2026-01-31-1a2b3c4d5e6f --to /srv/registry --dry-run",
+                "Show what would be sent and removed",
+            ),
+            (
+                "acp-registry publish rollback v2026-01-31-1a2b3c4d5e6f --to /srv/registry",
+                "Put an earlier snapshot into latest/",
+            ),
+        ],
+    ),
+    (
+        "publish prune",
         &[
             ("acp-registry publish prune --to /srv/registry --dry-run", "Show which snapshots would be removed"),
             ("acp-registry publish prune --to /srv/registry --keep 30d", "Remove snapshots older than 30 days"),
@@ -264,9 +284,12 @@ mod tests {
     fn every_command_has_examples_that_parse() {
         let program = super::super::command();
         let shown = program.get_subcommands().filter(|command| !command.is_hide_set());
-        let all = shown.flat_map(|command| std::iter::once(command).chain(command.get_subcommands()));
-        for name in all.map(clap::Command::get_name) {
-            let examples = of(name).unwrap_or_else(|| panic!("{name}"));
+        let all = shown.flat_map(|command| {
+            let below = command.get_subcommands().map(|below| format!("{} {}", command.get_name(), below.get_name()));
+            std::iter::once(command.get_name().to_owned()).chain(below)
+        });
+        for name in all {
+            let examples = of(&name).unwrap_or_else(|| panic!("{name}"));
             assert!((2..=3).contains(&examples.len()), "{name}");
             for (line, _) in examples {
                 let line = line.trim_start_matches("source <(").trim_end_matches(')');
@@ -274,7 +297,8 @@ mod tests {
                 let matches = program.clone().try_get_matches_from(words);
                 let matches = matches.unwrap_or_else(|error| panic!("{line}: {error}"));
                 let (first, below) = matches.subcommand().unwrap();
-                assert!(first == name || below.subcommand_name() == Some(name), "{line}");
+                let below = below.subcommand_name().map_or_else(String::new, |below| format!(" {below}"));
+                assert!(name == first || name == format!("{first}{below}"), "{line}");
             }
         }
     }

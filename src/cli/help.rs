@@ -122,8 +122,9 @@ fn shape_command(command: Command, name: &str, flags: &[Arg]) -> Command {
     let below: Vec<String> = command.get_subcommands().map(|command| command.get_name().to_owned()).collect();
     let command = with_examples(command, name, &format!("acp-registry {name}"));
     let mut command = below.iter().fold(command, |command, below| {
-        let line = format!("acp-registry {name} {below}");
-        command.mut_subcommand(below, |command| with_examples(command, below, &line).args(of_command(flags, below)))
+        let name = format!("{name} {below}");
+        let line = format!("acp-registry {name}");
+        command.mut_subcommand(below, |command| with_examples(command, &name, &line).args(of_command(flags, &name)))
     });
     let own: Vec<Id> = command.get_arguments().map(|argument| argument.get_id().clone()).collect();
     for flag in own.into_iter().filter(|flag| !has_effect(flag.as_str(), name)) {

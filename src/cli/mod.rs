@@ -60,6 +60,7 @@ mod run;
 mod serve;
 mod signals;
 mod signing;
+mod snapshots;
 mod survey;
 mod ui;
 mod uninstall;

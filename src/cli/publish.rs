@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use acp_registry::net::AllowedHosts;
 use acp_registry::registry::Registry;
-use acp_registry::report::{pruned, pruned_human, published, published_human};
+use acp_registry::report::{published, published_human};
 use acp_registry::sys::command;
 use acp_registry::sys::fs::read_bounded;
 use acp_registry::sys::git::Repository;
@@ -23,6 +23,7 @@ use super::global::{FormatArgs, Global};
 use super::network::settings;
 use super::progress::Count;
 use super::signals;
+use super::snapshots::{self, ListArgs, PruneArgs, RollbackArgs};
 use super::ui::Ui;
 use super::value;
 
@@ -97,29 +98,22 @@ enum Command {
     ///
     /// The newest stays, and so does the one that latest/ is made from.
     Prune(PruneArgs),
-}
 
-#[derive(Debug, clap::Args)]
-struct PruneArgs {
-    #[command(flatten)]
-    place: PlaceArgs,
+    /// List snapshots
+    ///
+    /// The newest comes first.
+    List(ListArgs),
 
-    /// Keep snapshots younger than this
-    #[arg(long, value_name = "DURATION", value_parser = duration::parse, default_value = "90d")]
-    keep: Duration,
-
-    /// Change nothing; list what would be removed
-    #[arg(long)]
-    dry_run: bool,
-
-    /// Files that are removed at once
-    #[arg(long, value_name = "N", default_value = "16", value_parser = value::number(1..=256))]
-    jobs: u16,
+    /// Put an earlier snapshot into latest/
+    ///
+    /// Every file is read and compared with its digest before anything is sent. Readers always find a complete tree. The
+    /// next publication puts its own tree there.
+    Rollback(RollbackArgs),
 }
 
 /// The target, and how long to wait for another publisher.
 #[derive(Debug, clap::Args)]
-struct PlaceArgs {
+pub(super) struct PlaceArgs {
     /// Where trees are published
     #[arg(long, value_name = "DIR|s3://BUCKET[/PREFIX]", required = true)]
     to: Option<String>,
@@ -133,13 +127,15 @@ struct PlaceArgs {
     lease: Duration,
 
     #[command(flatten)]
-    format: FormatArgs,
+    pub(super) format: FormatArgs,
 }
 
 impl Args {
     pub(super) fn is_json(&self) -> bool {
         match &self.command {
             Some(Command::Prune(args)) => args.place.format.is_json(),
+            Some(Command::List(args)) => args.format.is_json(),
+            Some(Command::Rollback(args)) => args.place.format.is_json(),
             None => self.place.format.is_json(),
         }
     }
@@ -147,37 +143,37 @@ impl Args {
 
 impl PlaceArgs {
     /// clap enforces `--to`, except before a subcommand, which has a `--to` of its own.
-    fn to(&self) -> &str {
+    pub(super) fn to(&self) -> &str {
         self.to.as_deref().unwrap_or_default()
     }
 
-    fn target(&self, global: &Global) -> Result<Target, Failure> {
-        let to = self.to();
-        if to.trim().is_empty() {
-            return Err(Failure::usage("--to names no place").help("name a directory, or a bucket as s3://BUCKET"));
-        }
-        if to.starts_with("s3://") {
-            return Ok(Target::bucket(bucket(to, &global.allowed_hosts()?)?)?);
-        }
-        if to == "-" {
-            let failure = Failure::usage("--to -: a tree is many files, and cannot go to a pipe");
-            return Err(failure.help("name a directory, or ./- for one of that name"));
-        }
-        if let Some(scheme) = scheme(to) {
-            let to = printable(to);
-            let failure = Failure::usage(format!("--to {to}: {scheme} is not known here"));
-            if to.contains("://") && !scheme.eq_ignore_ascii_case("s3") {
-                return Err(failure.help("name a directory, or a bucket as s3://BUCKET"));
-            }
-            return Err(failure.help(format!("a bucket is s3://BUCKET, and a directory of that name ./{to}")));
-        }
-        refuse_registry(Path::new(to), &global.registry_dir())?;
-        Ok(Target::directory(Path::new(to)))
-    }
-
-    fn turns(&self) -> Turns {
+    pub(super) fn turns(&self) -> Turns {
         Turns { wait: self.wait, lease: self.lease }
     }
+}
+
+/// The target that `--to` names.
+pub(super) fn target(to: &str, global: &Global) -> Result<Target, Failure> {
+    if to.trim().is_empty() {
+        return Err(Failure::usage("--to names no place").help("name a directory, or a bucket as s3://BUCKET"));
+    }
+    if to.starts_with("s3://") {
+        return Ok(Target::bucket(bucket(to, &global.allowed_hosts()?)?)?);
+    }
+    if to == "-" {
+        let failure = Failure::usage("--to -: a tree is many files, and cannot go to a pipe");
+        return Err(failure.help("name a directory, or ./- for one of that name"));
+    }
+    if let Some(scheme) = scheme(to) {
+        let to = printable(to);
+        let failure = Failure::usage(format!("--to {to}: {scheme} is not known here"));
+        if to.contains("://") && !scheme.eq_ignore_ascii_case("s3") {
+            return Err(failure.help("name a directory, or a bucket as s3://BUCKET"));
+        }
+        return Err(failure.help(format!("a bucket is s3://BUCKET, and a directory of that name ./{to}")));
+    }
+    refuse_registry(Path::new(to), &global.registry_dir())?;
+    Ok(Target::directory(Path::new(to)))
 }
 
 /// Refuses a directory in the registry, since snapshots and `latest/` would appear among the folders of agents.
@@ -221,14 +217,16 @@ fn scheme(to: &str) -> Option<&str> {
 pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     match &args.command {
         None => send(args, global, ui),
-        Some(Command::Prune(args)) => prune(args, global, ui),
+        Some(Command::Prune(args)) => snapshots::prune(args, global, ui),
+        Some(Command::List(args)) => snapshots::list(args, global, ui),
+        Some(Command::Rollback(args)) => snapshots::rollback(args, global, ui),
     }
 }
 
 fn send(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     let started = Instant::now();
     let place = &args.place;
-    let target = place.target(global)?;
+    let target = target(place.to(), global)?;
     let tree = Tree::read(&args.from)?;
     let signed = |sums: &[u8]| sign(args.sign.as_deref().unwrap_or_default(), sums);
     let options = Options {
@@ -254,24 +252,7 @@ fn send(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-fn prune(args: &PruneArgs, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
-    let place = &args.place;
-    let target = place.target(global)?;
-    let progress = Count::files(ui);
-    let notice = |event| show(event, &progress, ui);
-    let work = upload::prune(&target, args.keep, usize::from(args.jobs), place.turns(), args.dry_run, &notice);
-    let done = signals::run_and_forget(work);
-    progress.clear();
-    let done = done??;
-    ui.result(&if place.format.is_json() {
-        pruned(&done, &printable(place.to()), args.dry_run).to_text()
-    } else {
-        pruned_human(&done, args.dry_run)
-    })?;
-    Ok(Exit::Success)
-}
-
-fn show(event: Event, progress: &Count, ui: &Ui) {
+pub(super) fn show(event: Event, progress: &Count, ui: &Ui) {
     match event {
         Event::Waiting(holder) => ui.note(&format!("waiting for another publisher ({holder})")),
         Event::Warning(text) => ui.warning(&text),

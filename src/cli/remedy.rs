@@ -154,6 +154,10 @@ pub(super) fn of_publish(error: &upload::Error) -> String {
         Error::Link(_) => "remove the link, or name the directory that is meant with --to",
         Error::Foreign(_) => "move it away, or name another place with --to",
         Error::Unpublished(_) => "name the place of a published tree with --to",
+        Error::NoSnapshot(_) => "choose one that `acp-registry publish list` shows",
+        Error::Unreadable { .. } | Error::Missing(_) | Error::Altered(_) => {
+            "choose another snapshot, or restore the file from a copy"
+        }
         Error::State { .. } => "remove it: every file is then compared with what is there",
         Error::Busy { .. } => "wait for it, or wait longer with --wait",
         Error::Lost(_) => "run it again when the other one is done",
@@ -179,7 +183,7 @@ mod tests {
         let text = || "x".to_owned();
         let path = || PathBuf::from("x");
         let at = || PathError::at(Path::new("x"))(io::Error::other("no"));
-        let failures: [Failure; 34] = [
+        let failures: [Failure; 38] = [
             build::Error::History { file: "history.json", message: text() }.into(),
             build::PlaceError::Address { place: text(), message: text() }.into(),
             BuildError::Findings { agents: vec![] }.into(),
@@ -214,6 +218,10 @@ mod tests {
             upload::Error::Busy { place: text(), holder: text() }.into(),
             upload::Error::Lost(text()).into(),
             upload::Error::Sign(text()).into(),
+            upload::Error::NoSnapshot(text()).into(),
+            upload::Error::Unreadable { place: text(), why: text() }.into(),
+            upload::Error::Missing(text()).into(),
+            upload::Error::Altered(text()).into(),
         ];
         for failure in failures {
             let (message, help) = (failure.to_string(), failure.advice());

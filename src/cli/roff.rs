@@ -31,7 +31,7 @@ const VARIABLES: [(&str, &str); 15] = [
 
 /// Renders the page of a command.
 pub(super) fn page(program: &Command, command: &Command) -> std::io::Result<Vec<u8>> {
-    let examples = examples::of(command.get_name()).unwrap_or_default();
+    let examples = examples::of(words(program, command)).unwrap_or_default();
     let notes = command.get_after_long_help().map(ToString::to_string).unwrap_or_default();
     let notes = examples::notes_before(&notes);
     let version = program.get_version().unwrap_or_default();
@@ -79,14 +79,19 @@ fn related(program: &Command, command: &Command) -> Vec<String> {
     }
     let own = command.get_name();
     // A subcommand has no role of its own.
-    let above = program.get_subcommands().find(|other| other.find_subcommand(own).is_some());
-    let others: Vec<String> = match above {
-        Some(above) => vec![page(above.get_name())],
+    let others: Vec<String> = match words(program, command).split_once(' ') {
+        Some((above, _)) => vec![page(above)],
         None => help::of_same_role(own).iter().filter(|other| **other != own).map(|other| page(other)).collect(),
     };
     let below = command.get_subcommands().filter(|below| !below.is_hide_set());
     let below = below.map(|below| page(&format!("{own}-{}", below.get_name())));
     std::iter::once(name.to_owned()).chain(below).chain(others).collect()
+}
+
+/// The words of a command after the program's name, such as `publish prune`.
+fn words<'a>(program: &Command, command: &'a Command) -> &'a str {
+    let line = command.get_bin_name().unwrap_or(command.get_name());
+    line.strip_prefix(program.get_name()).map_or(line, str::trim_start)
 }
 
 /// The synopsis of a command and its subcommands.

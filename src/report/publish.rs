@@ -1,4 +1,4 @@
-//! The results of `publish` and `publish prune`.
+//! The results of `publish`.
 
 use serde::Serialize;
 
@@ -6,18 +6,18 @@ use super::documents::Document;
 use super::plural;
 use acp_registry_core::text::printable;
 use acp_registry_core::timestamp::Timestamp;
-use acp_registry_publish::upload::{Action, Pruned, Published, What};
+use acp_registry_publish::upload::{Action, Published, What};
 
-fn count(done: &Published, is: fn(What) -> bool) -> usize {
-    done.actions.iter().filter(|action| is(action.what)).count()
+fn count(actions: &[Action], is: fn(What) -> bool) -> usize {
+    actions.iter().filter(|action| is(action.what)).count()
 }
 
-fn bytes(done: &Published) -> u64 {
-    let sent = done.actions.iter().map(|action| if let What::Send(length) = action.what { length } else { 0 });
+fn bytes(actions: &[Action]) -> u64 {
+    let sent = actions.iter().map(|action| if let What::Send(length) = action.what { length } else { 0 });
     sent.sum()
 }
 
-fn time(seconds: i64) -> Option<String> {
+pub(super) fn time(seconds: i64) -> Option<String> {
     Timestamp::from_unix(seconds).map(|time| time.to_string())
 }
 
@@ -34,17 +34,14 @@ pub fn published<'a>(
         dry_run: is_dry_run,
         snapshot: &done.snapshot,
         is_new_snapshot: !done.is_known,
-        files: done.actions.iter().map(Done::of).collect(),
-        summary: Summary {
-            sent: count(done, |what| matches!(what, What::Send(_))),
-            sent_bytes: bytes(done),
-            kept: count(done, |what| what == What::Keep),
-            stale: count(done, |what| matches!(what, What::Stale(_))),
-            removed: count(done, |what| what == What::Remove),
-            duration_seconds,
-        },
+        files: files(&done.actions),
+        summary: Summary::of(&done.actions, duration_seconds),
     };
     Document::new("publish", members)
+}
+
+pub(super) fn files(actions: &[Action]) -> Vec<Done<'_>> {
+    actions.iter().map(Done::of).collect()
 }
 
 /// Members of `publish`.
@@ -60,7 +57,7 @@ pub struct Members<'a> {
 
 /// The action taken for a file.
 #[derive(Debug, Serialize)]
-struct Done<'a> {
+pub(super) struct Done<'a> {
     file: &'a str,
     action: &'static str,
     /// Size in bytes of a file that was sent.
@@ -90,7 +87,7 @@ impl<'a> Done<'a> {
 
 /// How many files there are per action.
 #[derive(Debug, Serialize)]
-struct Summary {
+pub(super) struct Summary {
     sent: usize,
     sent_bytes: u64,
     kept: usize,
@@ -99,24 +96,42 @@ struct Summary {
     duration_seconds: f64,
 }
 
+impl Summary {
+    pub(super) fn of(actions: &[Action], duration_seconds: f64) -> Self {
+        Self {
+            sent: count(actions, |what| matches!(what, What::Send(_))),
+            sent_bytes: bytes(actions),
+            kept: count(actions, |what| what == What::Keep),
+            stale: count(actions, |what| matches!(what, What::Stale(_))),
+            removed: count(actions, |what| what == What::Remove),
+            duration_seconds,
+        }
+    }
+}
+
 /// The summary. In a dry run, a line for each file that would change precedes it.
 #[must_use]
 pub fn published_human(done: &Published, to: &str, is_dry_run: bool) -> String {
+    let known = if done.is_known { " (as before)" } else { "" };
+    let is = if is_dry_run { "would be" } else { "is" };
+    let out = sent_human(&done.actions, to, is_dry_run);
+    out + &format!("\nlatest {is} {}{known}\n", printable(&done.snapshot))
+}
+
+/// The counts of actions. In a dry run, a line for each file that would change precedes them.
+pub(super) fn sent_human(actions: &[Action], to: &str, is_dry_run: bool) -> String {
     let mut out = String::new();
     if is_dry_run {
-        for action in done.actions.iter().filter(|action| action.what != What::Keep) {
+        for action in actions.iter().filter(|action| action.what != What::Keep) {
             out.push_str(&format!("{:<6} {}\n", action.what.as_str(), printable(&action.file)));
         }
     }
-    let sent = count(done, |what| matches!(what, What::Send(_)));
-    let kept = count(done, |what| what == What::Keep);
-    let stale = count(done, |what| matches!(what, What::Stale(_)));
-    let removed = count(done, |what| what == What::Remove);
+    let Summary { sent, sent_bytes, kept, stale, removed, .. } = Summary::of(actions, 0.0);
     let verb = if is_dry_run { "would be sent" } else { "sent" };
     out.push_str(&format!(
         "{} {verb} to {to} ({}), {kept} unchanged",
         plural(sent, "file"),
-        super::table::bytes(bytes(done))
+        super::table::bytes(sent_bytes)
     ));
     if stale > 0 {
         out.push_str(&format!(", {stale} stale"));
@@ -124,32 +139,5 @@ pub fn published_human(done: &Published, to: &str, is_dry_run: bool) -> String {
     if removed > 0 {
         out.push_str(&format!(", {removed} removed"));
     }
-    let known = if done.is_known { " (as before)" } else { "" };
-    let is = if is_dry_run { "would be" } else { "is" };
-    out + &format!("\nlatest {is} {}{known}\n", printable(&done.snapshot))
-}
-
-/// Returns the document of `publish prune --json`.
-#[must_use]
-pub fn pruned<'a>(done: &'a Pruned, to: &'a str, is_dry_run: bool) -> Document<'static, Snapshots<'a>> {
-    let members = Snapshots { prune: true, to, dry_run: is_dry_run, removed: &done.removed, kept: &done.kept };
-    Document::new("publish", members)
-}
-
-/// Members of `publish prune`.
-#[derive(Debug, Serialize)]
-pub struct Snapshots<'a> {
-    prune: bool,
-    to: &'a str,
-    dry_run: bool,
-    removed: &'a [String],
-    kept: &'a [String],
-}
-
-/// A line for each removed snapshot, then the summary.
-#[must_use]
-pub fn pruned_human(done: &Pruned, is_dry_run: bool) -> String {
-    let lines: String = done.removed.iter().map(|name| format!("remove {}\n", printable(name))).collect();
-    let verb = if is_dry_run { "would be removed" } else { "removed" };
-    lines + &format!("{} {verb}, {} kept\n", plural(done.removed.len(), "snapshot"), done.kept.len())
+    out
 }

@@ -42,6 +42,21 @@ pub(crate) fn changed(report: &Value) -> Vec<String> {
     changed
 }
 
+/// The files of a snapshot, as its list of digests names them: those in its folder, and contents by their digest.
+pub(crate) fn snapshot(env: &Env, name: &str) -> Vec<(String, Vec<u8>)> {
+    let place = |file: &str| env.path(&format!("pub/{name}/{file}"));
+    let list = env.read(&format!("pub/{name}/SHA256SUMS"));
+    let mut files: Vec<(String, Vec<u8>)> = vec![("SHA256SUMS".to_owned(), list.clone().into_bytes())];
+    for (digest, file) in list.lines().map(|line| line.split_once("  ").unwrap()) {
+        let shared = env.path(&format!("pub/content/{}/{digest}", &digest[..2]));
+        let path = if shared.exists() { shared } else { place(file) };
+        assert_eq!(acp_registry_digest(&path), digest, "{name}/{file}");
+        files.push((file.to_owned(), fs::read(path).unwrap()));
+    }
+    files.sort();
+    files
+}
+
 pub(crate) fn report(env: &Env, arguments: &[&str]) -> Value {
     let (code, report) = env.json(&[&["publish", "--to", "pub"], arguments].concat());
     assert_eq!(code, 0, "{report}");
@@ -67,14 +82,19 @@ fn a_snapshot_and_the_newest_tree_hold_the_same() {
     let name = first["snapshot"].as_str().unwrap().to_owned();
     assert!(name.starts_with("v20") && name.ends_with("-abc"), "{name}");
     assert_eq!((&first["is_new_snapshot"], &first["summary"]["kept"]), (&true.into(), &0.into()));
-    assert_eq!(first["summary"]["sent"], 2 * dist.len());
-    for folder in ["latest", &name] {
-        assert!(tree(&env.path(&format!("pub/{folder}"))) == dist, "{folder}");
-    }
-    // There are only these three, and no partial files.
+    assert!(tree(&env.path("pub/latest")) == dist && snapshot(&env, &name) == dist);
+    // The snapshot has its index and its list; everything else is stored once. There are no partial files.
+    let own: Vec<String> = tree(&env.path(&format!("pub/{name}"))).into_iter().map(|(name, _)| name).collect();
+    assert_eq!(own, ["SHA256SUMS", "registry.json"]);
+    let contents: BTreeSet<&[u8]> =
+        dist.iter().filter(|(name, _)| !own.contains(name)).map(|(_, it)| &it[..]).collect();
+    assert!(contents.len() < dist.len() - own.len(), "no content repeats");
+    assert_eq!(first["summary"]["sent"], dist.len() + own.len() + contents.len());
     let names: BTreeSet<String> = tree(&env.path("pub")).into_iter().map(|(name, _)| name).collect();
-    assert_eq!(names.len(), 2 * dist.len() + 1);
+    assert_eq!(names.len(), dist.len() + own.len() + contents.len() + 1);
     assert!(names.contains(".acp-registry/state.json"));
+    let state = env.read("pub/.acp-registry/state.json");
+    assert!(state.contains(r#""files":{}"#), "the state has what the list of digests says: {state}");
 
     let again = report(&env, &[]);
     assert_eq!((again["snapshot"].as_str(), &again["is_new_snapshot"]), (Some(&*name), &false.into()));
@@ -87,14 +107,14 @@ fn a_snapshot_and_the_newest_tree_hold_the_same() {
     let sent = ["SHA256SUMS", "agents/b/preview.png", "b.svg", "preview.png"];
     assert_eq!(changed(&third), sent.map(|name| format!("send latest/{name}")));
     assert!(tree(&env.path("pub/latest")) == tree(&env.path("dist")));
-    assert!(tree(&env.path(&format!("pub/{name}"))) == dist, "a snapshot has changed");
+    assert!(snapshot(&env, &name) == dist, "a snapshot has changed");
     // The same revision with another tree gets another name.
     env.write("r/b/icon.svg", ICON);
     build(&env, "dist");
     env.write("r/c/icon.svg", ICON.replace("M2 2h12v12H2z", "M3 3h9v9H3z"));
     build(&env, "dist");
     let name = report(&env, &["--revision", "abc"])["snapshot"].as_str().unwrap().to_owned();
-    assert!(name.contains("-abc-") && tree(&env.path(&format!("pub/{name}"))) == tree(&env.path("dist")), "{name}");
+    assert!(name.contains("-abc-") && snapshot(&env, &name) == tree(&env.path("dist")), "{name}");
 }
 
 #[test]
@@ -211,27 +231,30 @@ fn a_dry_run_changes_nothing_and_tells_everything() {
 #[test]
 fn what_others_have_changed_is_mended_also_in_the_snapshot() {
     let env = env();
-    let snapshot = report(&env, &[])["snapshot"].as_str().unwrap().to_owned();
+    let name = report(&env, &[])["snapshot"].as_str().unwrap().to_owned();
     let dist = tree(&env.path("dist"));
+    let content = |file: &str| {
+        let digest = acp_registry_digest(&env.path(&format!("dist/{file}")));
+        format!("pub/content/{}/{digest}", &digest[..2])
+    };
     let damage = || {
-        env.write(&format!("pub/{snapshot}/index.html"), "damaged");
-        fs::remove_file(env.path(&format!("pub/{snapshot}/a.svg"))).unwrap();
+        env.write(&format!("pub/{name}/registry.json"), "damaged");
+        env.write(&content("index.html"), "damaged");
+        fs::remove_file(env.path(&content("agents/a/index.html"))).unwrap();
         env.write("pub/latest/b.svg", "damaged");
     };
     damage();
     let (code, tried) = env.json(&["publish", "--to", "pub", "--recheck", "--dry-run"]);
-    assert_eq!((code, &tried["summary"]["sent"]), (0, &3.into()));
+    assert_eq!((code, &tried["summary"]["sent"]), (0, &4.into()));
     assert_eq!(env.read("pub/latest/b.svg"), "damaged");
     let mended = report(&env, &["--recheck"]);
-    assert_eq!((&mended["summary"]["sent"], mended["snapshot"].as_str()), (&3.into(), Some(&*snapshot)));
-    for folder in ["latest", &snapshot] {
-        assert!(tree(&env.path(&format!("pub/{folder}"))) == dist, "{folder}");
-    }
+    assert_eq!((&mended["summary"]["sent"], mended["snapshot"].as_str()), (&4.into(), Some(&*name)));
+    assert!(tree(&env.path("pub/latest")) == dist && snapshot(&env, &name) == dist);
     // Also if only the files are known.
     fs::remove_file(env.path("pub/.acp-registry/state.json")).unwrap();
     damage();
-    assert_eq!(report(&env, &["--recheck"])["summary"]["sent"], 3);
-    assert!(tree(&env.path(&format!("pub/{snapshot}"))) == dist);
+    assert_eq!(report(&env, &["--recheck"])["summary"]["sent"], 4);
+    assert!(snapshot(&env, &name) == dist);
 }
 
 #[cfg(unix)]

@@ -96,7 +96,7 @@ fn a_target_that_cannot_be_one_is_named() {
     assert!(run.code == 3 && run.stderr.contains("latest/a.svg"), "{}", run.stderr);
     fs::remove_dir_all(env.path("pub")).unwrap();
     report(&env, &[]);
-    for (state, why) in [("{", "EOF"), (r#"{"schema":2,"files":{},"snapshots":{}}"#, "another version")] {
+    for (state, why) in [("{", "EOF"), (r#"{"schema":3,"files":{},"snapshots":{}}"#, "another version")] {
         env.write("pub/.acp-registry/state.json", state);
         let run = publish(&env, &[]);
         assert!(run.code == 3 && run.stderr.contains("state.json cannot be used"), "{}", run.stderr);
@@ -199,7 +199,8 @@ fn nothing_is_written_or_removed_through_a_link() {
     refused("pub/latest", &format!("pub/{snapshot}"));
     refused("pub/latest", "vic");
     refused("pub/latest/assets", "vic/assets");
-    refused("pub/latest/agents", &format!("pub/{snapshot}/agents"));
+    refused("pub/latest/agents", "vic");
+    refused("pub/content", "vic");
     refused("pub/.acp-registry", "vic");
     // Outdated files are not looked up through a link either.
     symlink(env.path("vic"), env.path("pub/latest/lnk")).unwrap();

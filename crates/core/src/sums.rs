@@ -64,7 +64,9 @@ pub fn is_foreign(listed: &BTreeSet<&str>, name: &str) -> bool {
     name != SUMS && !listed.contains(name)
 }
 
-fn is_digest(text: &str) -> bool {
+/// Whether a text is a SHA-256 digest as it is written in a list: 64 hexadecimal digits in lower case.
+#[must_use]
+pub fn is_digest(text: &str) -> bool {
     text.len() == 64 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
 }
 

@@ -206,6 +206,11 @@ impl Store {
     }
 
     pub(super) async fn list(&self, folder: &str) -> Result<Vec<String>, Error> {
+        Ok(self.list_dated(folder).await?.into_iter().map(|(name, _)| name).collect())
+    }
+
+    /// The objects below a folder, with their modification times.
+    pub(super) async fn list_dated(&self, folder: &str) -> Result<Vec<(String, i64)>, Error> {
         Ok(self.listing(folder, false).await?.files)
     }
 

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use time::OffsetDateTime;
 
+use super::content::CONTENT;
 use super::{Error, Event, LATEST, Notice, Turns};
 use acp_registry_core::sys::fs::{PathError, ReadError, linked_folder, read_bounded, write_atomic_from};
 use acp_registry_core::sys::lock::{Answer, Lock};
@@ -49,9 +50,10 @@ impl Directory {
         }
     }
 
-    /// Refuses symbolic links among the folders of `latest/` and `.acp-registry/`, before anything is changed.
+    /// Refuses symbolic links among the folders of `latest/`, `content/` and `.acp-registry/`, before anything is changed.
     pub(super) fn refuse_links<'a>(&self, files: impl Iterator<Item = &'a str>) -> Result<(), Error> {
         self.path(&format!("{MAKING}/x"))?;
+        self.path(&format!("{CONTENT}/x"))?;
         let folders: BTreeSet<&str> = files.filter_map(|name| Some(name.rsplit_once('/')?.0)).chain([""]).collect();
         folders.into_iter().try_for_each(|folder| self.path(&format!("{LATEST}/{folder}/x")).map(drop))
     }
@@ -127,6 +129,18 @@ impl Directory {
             }
         }
         Ok(found)
+    }
+
+    /// The files directly in a folder, with their modification times.
+    pub(super) fn list_dated(&self, folder: &str) -> Result<Vec<(String, i64)>, Error> {
+        self.path(&format!("{folder}/x"))?;
+        let files = items(&self.root.join(folder))?.into_iter().filter(|(_, is_folder)| !is_folder);
+        let dated = |(name, _): (String, bool)| {
+            let modified = self.modified(&format!("{folder}/{name}"));
+            // Without a time, the file counts as new.
+            modified.map(|modified| (name, modified.unwrap_or(i64::MAX)))
+        };
+        files.map(dated).collect()
     }
 
     pub(super) fn folders(&self) -> Result<Vec<String>, Error> {

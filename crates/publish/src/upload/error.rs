@@ -58,6 +58,23 @@ pub enum Error {
     /// The target was never published to.
     #[error("{0} holds neither latest/SHA256SUMS nor .acp-registry/state.json: nothing was ever published there")]
     Unpublished(String),
+    /// There is no such snapshot.
+    #[error("{0} is not a snapshot: it has no SHA256SUMS")]
+    NoSnapshot(String),
+    /// The list of digests of a snapshot cannot be used.
+    #[error("{place} cannot be used: {why}")]
+    Unreadable {
+        /// The address of the list.
+        place: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// Content that a snapshot names is not at the target.
+    #[error("{0} is missing, although a snapshot names it")]
+    Missing(String),
+    /// A published file has another digest than the one that is recorded.
+    #[error("{0} does not match its digest: it was changed after it was published")]
+    Altered(String),
     /// The state that an earlier run wrote cannot be used.
     #[error("{place} cannot be used: {message}")]
     State {
@@ -86,12 +103,12 @@ impl Error {
     /// Whether a file does not match its digest.
     #[must_use]
     pub fn is_of_integrity(&self) -> bool {
-        matches!(self, Self::Digest(_))
+        matches!(self, Self::Digest(_) | Self::Altered(_))
     }
 
     /// Whether the target that the caller named is invalid.
     #[must_use]
     pub fn is_of_usage(&self) -> bool {
-        matches!(self, Self::Target { .. })
+        matches!(self, Self::Target { .. } | Self::NoSnapshot(_))
     }
 }

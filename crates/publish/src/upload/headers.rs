@@ -6,13 +6,19 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 
 use super::tree::digest_of;
-use crate::site::media_type;
+use crate::site::{CONTENTS, media_type};
 
 /// `Cache-Control` of a file whose content never changes.
 const FOR_EVER: &str = "public, max-age=31536000, immutable";
 
 /// `Cache-Control` of a file of `latest/` that may change.
 const SHORT: &str = "public, max-age=300";
+
+/// A digest of the headers of all kinds of files of `latest/`. It changes when a version of this program sends others.
+pub(super) fn rules() -> String {
+    let forms = CONTENTS.iter().map(|kind| Headers::of_latest(kind.path, true).fingerprint(kind.path));
+    digest_of(forms.collect::<String>().as_bytes())
+}
 
 /// Response headers that a store is told to send with a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +45,10 @@ impl Headers {
     pub(super) fn of_snapshot(name: &str, gzip_assets: bool) -> Self {
         Self { cache_control: FOR_EVER, ..Self::of_latest(name, gzip_assets) }
     }
+
+    /// Headers of content that is stored by its digest: of no type, so that browsers do not show it as a page.
+    pub(super) const CONTENT: Self =
+        Self { content_type: "application/octet-stream", cache_control: FOR_EVER, content_encoding: None };
 
     /// Headers of the files in `.acp-registry/`, which only publishers read.
     pub(super) const OWN: Self =

@@ -25,7 +25,8 @@ const TIME: Duration = Duration::from_mins(15);
 /// The names below a folder.
 #[derive(Debug, Default)]
 pub(super) struct Listing {
-    pub(super) files: Vec<String>,
+    /// The files, with their modification times in seconds since 1970.
+    pub(super) files: Vec<(String, i64)>,
     /// Names of the folders directly inside; only in a flat listing.
     pub(super) folders: Vec<String>,
 }
@@ -55,8 +56,12 @@ impl Store {
             let prefix = Some(below.as_str()).filter(|below| !below.is_empty());
             let page =
                 self.client().list_paginated(prefix, options).await.map_err(|error| self.fail(folder, &error))?;
-            let names = page.result.objects.iter().filter_map(|meta| meta.location.as_ref().strip_prefix(&below));
-            listing.files.extend(names.inspect(|name| length += name.len()).map(ToOwned::to_owned));
+            let files = page.result.objects.iter().filter_map(|meta| {
+                let name = meta.location.as_ref().strip_prefix(&below)?;
+                length += name.len();
+                Some((name.to_owned(), meta.last_modified.timestamp()))
+            });
+            listing.files.extend(files);
             let folders = page.result.common_prefixes.iter().filter_map(|path| path.filename());
             listing.folders.extend(folders.inspect(|name| length += name.len()).map(ToOwned::to_owned));
             if length > NAMES {

@@ -2,14 +2,19 @@
 //!
 //! ```text
 //! v2026-01-31-1a2b3c4d5e6f/   a snapshot: a tree that never changes, complete once it has SHA256SUMS
-//! latest/                     the newest tree
-//! .acp-registry/state.json    the files in latest/, the time since when some are stale, and the snapshots
+//! content/1a/1a2b…            what snapshots name in SHA256SUMS, by its digest; a snapshot itself has its indexes only
+//! latest/                     the newest tree, or one that was put back
+//! .acp-registry/state.json    what differs in latest/ from its snapshot, since when files are stale, and the snapshots
 //! ```
 //!
 //! * [`Tree`]: a built tree whose files match its `SHA256SUMS`
 //! * [`Target`]: the destination, a directory or a bucket
 //! * [`publish()`]: sends new and changed files
-//! * [`prune()`]: removes old snapshots
+//! * [`list()`]: the snapshots
+//! * [`rollback()`]: puts an earlier snapshot into `latest/`
+//! * [`prune()`]: removes old snapshots, and contents that no snapshot names any more
+//!
+//! A snapshot can always be read back: contents are sent before the list that names them, and removed after it.
 //!
 //! Readers of `latest/` never find an index that names a missing file, neither during a run nor after an interrupted
 //! one: files are sent before the files that refer to them, and files that are no longer referenced are kept for a
@@ -17,17 +22,28 @@
 
 mod answer;
 mod bucket;
+mod content;
+#[cfg(test)]
+mod crashes;
 mod directory;
 mod error;
+mod find;
 mod headers;
+mod latest;
 mod lease;
+mod list;
 mod listing;
+#[cfg(test)]
+mod memory;
 mod order;
 mod prune;
 mod refusal;
 mod responses;
+mod rollback;
 mod run;
+mod send;
 mod snapshot;
+mod source;
 mod state;
 mod takeover;
 mod target;
@@ -37,7 +53,9 @@ use std::time::Duration;
 
 pub use bucket::Bucket;
 pub use error::Error;
+pub use list::{Listed, list};
 pub use prune::{Pruned, prune};
+pub use rollback::{RollbackOptions, RolledBack, rollback};
 pub use run::publish;
 pub use snapshot::{Revision, WrongRevision};
 pub use target::Target;

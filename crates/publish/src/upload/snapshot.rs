@@ -2,10 +2,15 @@
 
 use std::str::FromStr;
 
+use super::{Error, Target};
+use acp_registry_core::sums::SUMS;
 use acp_registry_core::timestamp::{Timestamp, date};
 
 /// The maximum length of a revision in characters.
 const REVISION_LIMIT: usize = 64;
+
+/// One day in seconds.
+pub(super) const DAY: i64 = 86_400;
 
 /// How many characters [`other_name`] adds.
 const OTHER: usize = 9;
@@ -66,7 +71,17 @@ pub(super) fn end_of_day(name: &str) -> Option<i64> {
     if !is_plain(revision) || revision.len() > REVISION_LIMIT + OTHER {
         return None;
     }
-    Some(date(day)?.midnight().assume_utc().unix_timestamp() + 86_400)
+    Some(date(day)?.midnight().assume_utc().unix_timestamp() + DAY)
+}
+
+/// When a snapshot was made, in seconds since 1970, by its list of digests; `None` if it has none or is not one.
+///
+/// The list is written last, so its time is that of the snapshot. The day in the name bounds it, because copying a tree
+/// changes the times of files.
+pub(super) async fn created(target: &Target, name: &str) -> Result<Option<i64>, Error> {
+    let Some(end_of_day) = end_of_day(name) else { return Ok(None) };
+    let modified = target.modified(&format!("{name}/{SUMS}")).await?;
+    Ok(modified.map(|modified| modified.clamp(end_of_day - DAY, end_of_day)))
 }
 
 #[cfg(test)]

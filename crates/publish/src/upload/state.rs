@@ -1,11 +1,14 @@
 //! The state that one run of the publisher leaves for the next.
+//!
+//! The list of digests of the newest snapshot says what is in `latest/`. The state has only what differs from it: files
+//! that are being sent or removed, and those that are no longer referenced.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::headers::Headers;
-use super::{Error, LATEST, Target, snapshot};
+use super::headers::{self, Headers};
+use super::{Error, LATEST, Target, content, snapshot, tree};
 use acp_registry_core::json;
 use acp_registry_core::sums::{self, SUMS, is_name};
 use acp_registry_core::text::{printable, quote};
@@ -13,11 +16,16 @@ use acp_registry_core::text::{printable, quote};
 /// Where the state is stored.
 pub(super) const STATE: &str = ".acp-registry/state.json";
 
-/// The largest state that is read, in bytes: enough for about 400,000 files.
-const STATE_LIMIT: u64 = 64 << 20;
+/// The largest state that is read, in bytes. While a tree of 100,000 agents is published for the first time, the state
+/// has all of its 500,000 files, of 130 bytes each.
+const STATE_LIMIT: u64 = 128 << 20;
+
+/// The version of the form that is written. Version 1 has all files of `latest/`, and snapshots that hold all of their
+/// files themselves.
+const SCHEMA: u32 = 2;
 
 /// The files and snapshots at a target.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct State {
     schema: u32,
@@ -26,10 +34,30 @@ pub(super) struct State {
     pub(super) is_new: bool,
     /// The snapshot that `latest/` was last completely updated from.
     pub(super) latest: Option<String>,
-    /// The files of `latest/`, by their names there.
+    /// Identifies the headers that files of `latest/` were stored with; see [`headers::rules`].
+    #[serde(default)]
+    headers: String,
+    /// Whether assets are stored compressed.
+    #[serde(default)]
+    pub(super) gzip_assets: bool,
+    /// The files of `latest/`, by their names there. Stored without those that are as `tree` says.
     pub(super) files: BTreeMap<String, File>,
     /// The snapshots that were started, by name.
     pub(super) snapshots: BTreeMap<String, Snapshot>,
+    /// The names and digests of the files of the snapshot `latest`; empty until [`State::load`] has read it.
+    #[serde(skip)]
+    pub(super) tree: BTreeMap<String, String>,
+}
+
+/// The stored form of a [`State`].
+#[derive(Serialize)]
+struct Stored<'a> {
+    schema: u32,
+    latest: &'a Option<String>,
+    headers: &'a str,
+    gzip_assets: bool,
+    files: BTreeMap<&'a str, File>,
+    snapshots: &'a BTreeMap<String, Snapshot>,
 }
 
 /// A file of `latest/`.
@@ -55,30 +83,77 @@ pub(super) struct Snapshot {
     pub(super) created: i64,
     /// Whether all of its files were sent.
     pub(super) is_complete: bool,
+    /// Whether all files that it names are known to be stored by their digests, except those in its folder.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) is_shared: bool,
 }
 
 impl State {
-    /// Reads the state. Without one, assumes that the files in the list of digests of `latest/` may exist.
+    /// Reads the state, and what is in `latest/`.
     pub(super) async fn load(target: &Target) -> Result<Self, Error> {
+        let mut state = Self::read(target).await?;
+        match state.newest(target).await? {
+            Some(tree) => {
+                state.tree = tree;
+                // If another version of this program sends other headers, files are compared before they are trusted.
+                let is_known = state.headers == headers::rules();
+                let gzip = state.gzip_assets;
+                if state.schema == SCHEMA {
+                    let form = |(name, digest): (&String, &String)| is_known.then(|| form(name, digest, gzip));
+                    let file = |entry: (&String, &String)| File { form: form(entry), stale_since: None };
+                    let mut files: BTreeMap<String, File> =
+                        state.tree.iter().map(|entry| (entry.0.clone(), file(entry))).collect();
+                    files.append(&mut state.files);
+                    state.files = files;
+                }
+            }
+            // The snapshot is lost, and only the list in `latest/` says what may be there.
+            None => {
+                if let Some(lost) = state.latest.take().and_then(|name| state.snapshots.get_mut(&name)) {
+                    lost.is_complete = false;
+                }
+                if state.is_new || state.schema == SCHEMA {
+                    state.assume(target).await?;
+                }
+            }
+        }
+        state.headers = headers::rules();
+        Ok(state)
+    }
+
+    /// Reads the state as it is stored.
+    pub(super) async fn read(target: &Target) -> Result<Self, Error> {
         let place = target.shown(STATE);
         let wrong = |message: &str| Error::State { place: place.clone(), message: printable(message).into_owned() };
-        if let Some(bytes) = target.get(STATE, STATE_LIMIT).await? {
-            let state: Self = json::whole(&bytes).map_err(|error| wrong(&error.to_string()))?;
-            if state.schema != 1 {
-                return Err(wrong("another version of this program wrote it"));
-            }
-            return match state.strange_name() {
-                Some(name) => Err(wrong(&format!("it names {}, which is not a valid name", quote(name)))),
-                None => Ok(state),
-            };
+        let Some(bytes) = target.get(STATE, STATE_LIMIT).await? else {
+            return Ok(Self { schema: SCHEMA, is_new: true, ..Self::default() });
+        };
+        let state: Self = json::whole(&bytes).map_err(|error| wrong(&error.to_string()))?;
+        if !(1..=SCHEMA).contains(&state.schema) {
+            return Err(wrong("another version of this program wrote it"));
         }
-        let mut files = BTreeMap::new();
-        if let Some(list) = target.sums(LATEST).await? {
-            // Another tool may have written the list, so its files are compared before they are trusted.
-            files.extend(sums::parse(&list).unwrap_or_default().into_keys().map(|name| (name, File::default())));
-            files.insert(SUMS.to_owned(), File::default());
+        match state.strange_name() {
+            Some(name) => Err(wrong(&format!("it names {}, which is not a valid name", quote(name)))),
+            None => Ok(state),
         }
-        Ok(Self { schema: 1, is_new: true, files, ..Self::default() })
+    }
+
+    /// The names and digests of the files of the snapshot that `latest/` is made from; `None` if it is not known.
+    async fn newest(&self, target: &Target) -> Result<Option<BTreeMap<String, String>>, Error> {
+        let known = self.latest.as_ref().and_then(|name| Some((name, self.snapshots.get(name)?)));
+        let Some((name, snapshot)) = known else { return Ok(None) };
+        let list = target.sums(name).await?.filter(|list| tree::digest_of(list) == snapshot.sums);
+        let tree = list.and_then(|list| sums::parse(&list).ok());
+        Ok(tree.map(|tree| with_sums(tree, &snapshot.sums)))
+    }
+
+    /// Assumes that the files in the list of digests of `latest/` may exist. Another tool may have written it.
+    async fn assume(&mut self, target: &Target) -> Result<(), Error> {
+        let Some(list) = target.sums(LATEST).await? else { return Ok(()) };
+        for name in sums::parse(&list).unwrap_or_default().into_keys().chain([SUMS.to_owned()]) {
+            self.files.entry(name).or_default();
+        }
+        Ok(())
     }
 
     /// A name that this program cannot have written. The state may have been tampered with, and names in it decide
@@ -91,7 +166,19 @@ impl State {
 
     /// Writes the state to the target.
     pub(super) async fn save(&self, target: &Target) -> Result<(), Error> {
-        let bytes = serde_json::to_vec(self).unwrap_or_default();
+        let is_usual = |name: &str, file: &File| {
+            let digest = self.tree.get(name).filter(|_| file.stale_since.is_none());
+            digest.is_some_and(|digest| file.form.as_ref() == Some(&form(name, digest, self.gzip_assets)))
+        };
+        let known = self.files.iter().map(|(name, file)| (name.as_str(), file));
+        let mut files: BTreeMap<&str, File> =
+            known.filter(|(name, file)| !is_usual(name, file)).map(|(name, file)| (name, file.clone())).collect();
+        // These may have been removed.
+        let missing = self.tree.keys().filter(|name| !self.files.contains_key(*name));
+        files.extend(missing.map(|name| (name.as_str(), File::default())));
+        let Self { latest, headers, gzip_assets, snapshots, .. } = self;
+        let stored = Stored { schema: SCHEMA, latest, headers, gzip_assets: *gzip_assets, files, snapshots };
+        let bytes = serde_json::to_vec(&stored).unwrap_or_default();
         target.put(STATE, bytes, &Headers::OWN, "").await
     }
 
@@ -101,4 +188,26 @@ impl State {
             file.form = None;
         }
     }
+
+    /// Notes that `latest/` holds a snapshot.
+    pub(super) fn arrive(&mut self, snapshot: &str, tree: BTreeMap<String, String>, sums: &str) {
+        self.latest = Some(snapshot.to_owned());
+        self.tree = with_sums(tree, sums);
+    }
+
+    /// The digests of contents that are stored: those of the newest snapshot, which is never pruned.
+    pub(super) fn contents(&self) -> Option<HashSet<&str>> {
+        let newest = self.snapshots.get(self.latest.as_ref()?)?;
+        let is_known = newest.is_complete && newest.is_shared && !self.tree.is_empty();
+        is_known.then(|| content::named(&self.tree).collect())
+    }
+}
+
+fn with_sums(mut tree: BTreeMap<String, String>, sums: &str) -> BTreeMap<String, String> {
+    tree.insert(SUMS.to_owned(), sums.to_owned());
+    tree
+}
+
+fn form(name: &str, digest: &str, gzip: bool) -> String {
+    Headers::of_latest(name, gzip).fingerprint(digest)
 }

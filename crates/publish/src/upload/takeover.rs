@@ -6,9 +6,10 @@
 
 use std::collections::BTreeSet;
 
+use super::source::Source;
 use super::state::{File, State};
 use super::tree::is_index;
-use super::{Error, Event, LATEST, Notice, Target, Tree};
+use super::{Error, Event, LATEST, Notice, Target};
 use acp_registry_client::index::{INDEX_LIMIT, entries};
 use acp_registry_core::entries::DISCOVERY;
 use acp_registry_core::json;
@@ -50,7 +51,12 @@ fn kind(name: &str) -> Kind {
 ///
 /// # Errors
 /// [`Error::Foreign`] if a file would be overwritten that is not part of a registry.
-pub(super) async fn adopt(state: &mut State, tree: &Tree, target: &Target, notice: Notice<'_>) -> Result<(), Error> {
+pub(super) async fn adopt(
+    state: &mut State,
+    tree: Source<'_>,
+    target: &Target,
+    notice: Notice<'_>,
+) -> Result<(), Error> {
     if !state.is_new {
         return Ok(());
     }

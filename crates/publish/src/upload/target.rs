@@ -18,6 +18,9 @@ pub enum Target {
     Directory(Directory),
     /// A bucket, or a prefix in a bucket.
     Store(Box<Store>),
+    /// Files in memory, for tests.
+    #[cfg(test)]
+    Memory(super::memory::Memory),
 }
 
 /// The exclusive right to write to a target. Other publishers wait until it is given back.
@@ -25,6 +28,8 @@ pub enum Target {
 pub(super) enum Turn<'a> {
     Locked(Lock),
     Leased(Lease<'a>),
+    #[cfg(test)]
+    Free,
 }
 
 impl Target {
@@ -64,6 +69,8 @@ impl Target {
         match self {
             Self::Directory(directory) => directory.refuse_links(files),
             Self::Store(_) => Ok(()),
+            #[cfg(test)]
+            Self::Memory(_) => Ok(()),
         }
     }
 
@@ -73,6 +80,8 @@ impl Target {
         match self {
             Self::Directory(directory) => directory.shown(name),
             Self::Store(store) => store.shown(name),
+            #[cfg(test)]
+            Self::Memory(_) => name.to_owned(),
         }
     }
 
@@ -81,6 +90,8 @@ impl Target {
         match self {
             Self::Directory(_) => false,
             Self::Store(_) => true,
+            #[cfg(test)]
+            Self::Memory(_) => false,
         }
     }
 
@@ -89,6 +100,8 @@ impl Target {
         match self {
             Self::Directory(directory) => directory.put(name, &bytes),
             Self::Store(store) => store.put(name, bytes, headers, form).await,
+            #[cfg(test)]
+            Self::Memory(memory) => memory.put(name, bytes),
         }
     }
 
@@ -97,6 +110,8 @@ impl Target {
         match self {
             Self::Directory(directory) => directory.get(name, limit),
             Self::Store(store) => store.get(name, limit).await,
+            #[cfg(test)]
+            Self::Memory(memory) => Ok(memory.get(name)),
         }
     }
 
@@ -110,6 +125,8 @@ impl Target {
         match self {
             Self::Directory(directory) => directory.holds(name, bytes),
             Self::Store(store) => store.holds(name, bytes, headers, form).await,
+            #[cfg(test)]
+            Self::Memory(memory) => Ok(memory.get(name).is_some_and(|found| found == bytes)),
         }
     }
 
@@ -118,6 +135,8 @@ impl Target {
         match self {
             Self::Directory(directory) => directory.modified(name),
             Self::Store(store) => store.modified(name).await,
+            #[cfg(test)]
+            Self::Memory(memory) => Ok(memory.get(name).map(|_| 0)),
         }
     }
 
@@ -126,6 +145,8 @@ impl Target {
         match self {
             Self::Directory(directory) => directory.remove(name),
             Self::Store(store) => store.remove(name).await,
+            #[cfg(test)]
+            Self::Memory(memory) => memory.remove(name),
         }
     }
 
@@ -134,6 +155,18 @@ impl Target {
         match self {
             Self::Directory(directory) => directory.list(folder),
             Self::Store(store) => store.list(folder).await,
+            #[cfg(test)]
+            Self::Memory(memory) => Ok(memory.list(folder)),
+        }
+    }
+
+    /// The files directly in a folder, with their modification times in seconds since 1970.
+    pub(super) async fn list_dated(&self, folder: &str) -> Result<Vec<(String, i64)>, Error> {
+        match self {
+            Self::Directory(directory) => directory.list_dated(folder),
+            Self::Store(store) => store.list_dated(folder).await,
+            #[cfg(test)]
+            Self::Memory(memory) => Ok(memory.list(folder).into_iter().map(|name| (name, 0)).collect()),
         }
     }
 
@@ -142,6 +175,8 @@ impl Target {
         match self {
             Self::Directory(directory) => directory.folders(),
             Self::Store(store) => store.folders().await,
+            #[cfg(test)]
+            Self::Memory(memory) => Ok(memory.folders()),
         }
     }
 
@@ -150,6 +185,8 @@ impl Target {
         match self {
             Self::Directory(directory) => directory.lock(turns, notice).await.map(Turn::Locked),
             Self::Store(store) => Lease::take(store, turns, notice).await.map(Turn::Leased),
+            #[cfg(test)]
+            Self::Memory(_) => Ok(Turn::Free),
         }
     }
 }
@@ -159,6 +196,8 @@ impl Turn<'_> {
     pub(super) async fn during<T>(self, work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
         match self {
             Self::Leased(lease) => lease.during(work).await,
+            #[cfg(test)]
+            Self::Free => work.await,
             Self::Locked(lock) => {
                 let done = work.await;
                 lock.remove();

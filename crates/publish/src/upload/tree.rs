@@ -12,10 +12,10 @@ use acp_registry_core::sums::{self, SUMS, SUMS_LIMIT};
 use acp_registry_core::sys::fs::{ReadError, linked_folder, read_bounded};
 
 /// The largest file that is published, in bytes.
-const FILE_LIMIT: u64 = 256 << 20;
+pub(super) const FILE_LIMIT: u64 = 256 << 20;
 
 /// The index that every tree must have.
-const INDEX: &str = "registry.json";
+pub(super) const INDEX: &str = "registry.json";
 
 /// A built tree whose files match its `SHA256SUMS`.
 #[derive(Debug)]
@@ -57,6 +57,11 @@ impl Tree {
     /// The names and SHA-256 digests of all files, except `SHA256SUMS` itself.
     pub fn files(&self) -> impl Iterator<Item = (&str, &str)> {
         self.files.iter().map(|(name, digest)| (name.as_str(), digest.as_str()))
+    }
+
+    /// The digests of all files by name, except that of `SHA256SUMS` itself.
+    pub(super) fn digests(&self) -> &BTreeMap<String, String> {
+        &self.files
     }
 
     /// Whether a file of this name is part of the tree.

@@ -1,0 +1,306 @@
+//! What a target holds after publishers were stopped at any change.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use super::memory::Memory;
+use super::*;
+use acp_registry_core::digest::Sha256;
+use acp_registry_core::sums::{self, SIGNATURE, SUMS};
+
+const TURNS: Turns = Turns { wait: Duration::ZERO, lease: Duration::from_mins(1) };
+
+/// The names of files of synthetic trees.
+const NAMES: [&str; 8] = [
+    "a.svg", "agents/a/index.html", "agents/b/index.html", "assets/app.js", "entries.json", "history.json",
+    "index.html", "registry-preview.json",
+];
+
+/// Writes a tree with some of these files. Contents repeat in a tree, and in later ones.
+fn tree(folder: &Path, random: &mut fastrand::Rng) -> Tree {
+    let _ = fs::remove_dir_all(folder);
+    let mut files: BTreeMap<&str, String> = BTreeMap::new();
+    files.insert("registry.json", format!("{{\"agents\":[{}]}}", random.u8(..3)));
+    for name in NAMES {
+        if random.u8(..4) == 0 {
+            continue;
+        }
+        files.insert(name, format!("text {}", random.u8(..12)));
+    }
+    let mut list = String::new();
+    for (name, text) in &files {
+        let path = folder.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+        list.push_str(&format!("{}  {name}\n", Sha256::of(text.as_bytes())));
+    }
+    fs::write(folder.join(SUMS), list).unwrap();
+    Tree::read(folder).unwrap()
+}
+
+/// What is done to the target.
+enum Step {
+    Publish(Tree, u32),
+    /// Back to the snapshot at this place in the list.
+    Rollback(usize),
+    Prune,
+}
+
+struct Place {
+    target: Target,
+}
+
+impl Place {
+    fn new() -> Self {
+        Self { target: Target::Memory(Memory::new()) }
+    }
+
+    fn memory(&self) -> &Memory {
+        let Target::Memory(memory) = &self.target else { unreachable!() };
+        memory
+    }
+
+    fn run(&self, step: &Step) -> Result<(), Error> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let quiet = |_| {};
+        let grace = Duration::ZERO;
+        runtime.block_on(async {
+            match step {
+                Step::Publish(tree, number) => {
+                    let options = Options {
+                        revision: Revision::Named(format!("r{number}")),
+                        grace,
+                        sign: Some(&|sums| Ok(sums.iter().rev().copied().collect())),
+                        gzip_assets: false,
+                        recheck: false,
+                        jobs: 3,
+                        turns: TURNS,
+                    };
+                    publish(tree, &self.target, &options, false, &quiet).await.map(drop)
+                }
+                Step::Rollback(at) => {
+                    let all = list(&self.target).await?;
+                    let complete: Vec<&Listed> = all.iter().filter(|one| one.is_complete).collect();
+                    let options = RollbackOptions { grace, jobs: 3, turns: TURNS };
+                    let name = &complete[at % complete.len()].name;
+                    rollback(&self.target, name, options, false, &quiet).await.map(drop)
+                }
+                Step::Prune => prune(&self.target, Duration::ZERO, 3, TURNS, false, &quiet).await.map(drop),
+            }
+        })
+    }
+
+    /// The files of a tree by name, as a reader of a snapshot finds them, or what is missing.
+    fn read_back(files: &BTreeMap<String, Vec<u8>>, folder: &str) -> Result<BTreeMap<String, Vec<u8>>, String> {
+        let list = files.get(&format!("{folder}/{SUMS}")).ok_or("no list")?;
+        let read = |(name, digest): (String, String)| {
+            let places = [format!("{folder}/{name}"), content::path(&digest)];
+            let bytes = places.iter().find_map(|place| files.get(place)).ok_or(format!("{folder} misses {name}"))?;
+            assert_eq!(Sha256::of(bytes).to_string(), digest, "{folder}/{name}");
+            Ok((name, bytes.clone()))
+        };
+        sums::parse(list).unwrap().into_iter().map(read).collect()
+    }
+
+    /// Every snapshot that has a list reads back whole.
+    fn check(&self, at: &str) {
+        let files = self.memory().files();
+        for name in files.keys().filter_map(|name| name.strip_suffix(&format!("/{SUMS}"))) {
+            if name != LATEST {
+                Self::read_back(&files, name).unwrap_or_else(|missing| panic!("{at}: {missing}"));
+            }
+        }
+    }
+
+    /// `latest/` holds exactly the tree.
+    fn check_latest(&self, tree: &Tree, at: &str) {
+        let files = self.memory().files();
+        let latest: BTreeMap<&str, &Vec<u8>> =
+            files.iter().filter_map(|(name, bytes)| Some((name.strip_prefix("latest/")?, bytes))).collect();
+        let names: BTreeSet<&str> = tree.files().map(|(name, _)| name).chain([SUMS, SIGNATURE]).collect();
+        assert_eq!(latest.keys().copied().collect::<BTreeSet<_>>(), names, "{at}");
+        for (name, digest) in tree.files() {
+            assert_eq!(Sha256::of(latest[name]).to_string(), digest, "{at}: {name}");
+        }
+        assert_eq!(latest[SUMS], tree.sums());
+        assert_eq!(latest[SIGNATURE], &tree.sums().iter().rev().copied().collect::<Vec<u8>>());
+    }
+
+    /// The stored contents are those that snapshots name.
+    fn check_contents(&self, at: &str) {
+        let files = self.memory().files();
+        let lists = files.iter().filter(|(name, _)| name.starts_with('v') && name.ends_with(&format!("/{SUMS}")));
+        let named: BTreeSet<String> = lists
+            .flat_map(|(_, list)| sums::parse(list).unwrap())
+            .filter(|(name, _)| !content::is_kept_by_name(name))
+            .map(|(_, digest)| content::path(&digest))
+            .collect();
+        let stored: BTreeSet<String> = files.into_keys().filter(|name| name.starts_with("content/")).collect();
+        assert_eq!(stored, named, "{at}");
+    }
+}
+
+/// Stops each step at each of its changes. Afterwards every snapshot reads back whole, and a repetition of the step
+/// leaves what it would have left at once.
+#[test]
+fn whatever_stops_a_run_snapshots_read_back_and_the_next_run_finishes() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut stops = 0;
+    for seed in 0..3 {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let place = Place::new();
+        for round in 0..7_u32 {
+            let step = match (round, random.u8(..6)) {
+                (0..=1, _) | (_, 0..=2) => Step::Publish(tree(&folder.path().join("tree"), &mut random), round),
+                (_, 3) => Step::Rollback(random.usize(..9)),
+                _ => Step::Prune,
+            };
+            let before = place.memory().files();
+            for stop in 0.. {
+                let at = format!("seed {seed}, round {round}, stopped at {stop}");
+                place.memory().set(before.clone());
+                place.memory().allow(stop);
+                let is_whole = place.run(&step).is_ok();
+                place.memory().allow(usize::MAX);
+                place.check(&at);
+                // What another program does next must not lose anything either.
+                if stop % 5 == 4 {
+                    place
+                        .run(&Step::Prune)
+                        .or_else(|error| match error {
+                            Error::Unpublished(_) => Ok(()),
+                            other => Err(other),
+                        })
+                        .unwrap();
+                    place.check(&at);
+                }
+                place.run(&step).unwrap_or_else(|error| panic!("{at}: {error}"));
+                place.check(&at);
+                if let Step::Publish(tree, _) = &step {
+                    place.check_latest(tree, &at);
+                }
+                place.run(&Step::Prune).unwrap();
+                place.check(&at);
+                place.check_contents(&at);
+                if is_whole {
+                    break;
+                }
+                stops += 1;
+            }
+            // The next round begins with what an undisturbed run leaves.
+            place.memory().set(before);
+            place.run(&step).unwrap();
+        }
+    }
+    assert!(stops > 300, "{stops}");
+}
+
+/// The files of a snapshot at a place, as an earlier version of this program wrote them.
+fn old_form(files: &BTreeMap<String, Vec<u8>>, snapshot: &str) -> BTreeMap<String, Vec<u8>> {
+    let mut old = files.clone();
+    old.retain(|name, _| !name.starts_with("content/"));
+    for (name, bytes) in Place::read_back(files, snapshot).unwrap() {
+        old.insert(format!("{snapshot}/{name}"), bytes);
+    }
+    let latest: serde_json::Map<String, serde_json::Value> = files
+        .iter()
+        .filter_map(|(name, bytes)| {
+            let name = name.strip_prefix("latest/")?;
+            let form = headers::Headers::of_latest(name, false).fingerprint(&Sha256::of(bytes).to_string());
+            Some((name.to_owned(), serde_json::json!({ "form": form })))
+        })
+        .collect();
+    let sums = Sha256::of(&files[&format!("{snapshot}/{SUMS}")]).to_string();
+    let state = serde_json::json!({
+        "schema": 1, "latest": snapshot, "files": latest,
+        "snapshots": { snapshot: { "sums": sums, "created": now() - 5, "is_complete": true } },
+    });
+    old.insert(state::STATE.to_owned(), state.to_string().into_bytes());
+    old
+}
+
+#[test]
+fn a_target_of_the_old_form_goes_on_with_shared_contents() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut random = fastrand::Rng::with_seed(3);
+    let [first, second] = ["1", "2"].map(|name| tree(&folder.path().join(name), &mut random));
+    let place = Place::new();
+    place.run(&Step::Publish(first, 1)).unwrap();
+    let files = place.memory().files();
+    let snapshot = files.keys().find_map(|name| Some(name.strip_suffix(&format!("/{SUMS}"))?.to_owned()));
+    let snapshot = snapshot.filter(|name| name.starts_with('v')).or_else(|| {
+        files.keys().find(|name| name.starts_with('v')).and_then(|name| Some(name.split_once('/')?.0.to_owned()))
+    });
+    let snapshot = snapshot.unwrap();
+    let old = old_form(&files, &snapshot);
+    place.memory().set(old.clone());
+    // Nothing to do for the same tree: the old form stays.
+    let first = Tree::read(&folder.path().join("1")).unwrap();
+    place.run(&Step::Publish(first, 1)).unwrap();
+    assert_eq!(place.memory().files(), old);
+    place.run(&Step::Publish(second, 2)).unwrap();
+    let now = place.memory().files();
+    assert!(now.keys().any(|name| name.starts_with("content/")));
+    place.check("after the second tree");
+    assert!(old.keys().filter(|name| name.starts_with('v')).all(|name| now.contains_key(name)), "the old one changed");
+    // Back to the old one, whose files are in its folder, and forward again.
+    for at in [1, 1] {
+        place.run(&Step::Rollback(at)).unwrap();
+        place.check("rolled back");
+    }
+    place.run(&Step::Prune).unwrap();
+    place.check("pruned");
+}
+
+#[test]
+fn a_snapshot_that_cannot_be_read_back_changes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut random = fastrand::Rng::with_seed(5);
+    let place = Place::new();
+    for number in 1..=2 {
+        place.run(&Step::Publish(tree(&folder.path().join("tree"), &mut random), number)).unwrap();
+    }
+    let whole = place.memory().files();
+    let first = whole.keys().find(|name| name.contains("-r1/") && name.ends_with(SUMS)).unwrap().clone();
+    let contents = sums::parse(&whole[&first]).unwrap();
+    let (_, digest) = contents
+        .iter()
+        .find(|(name, digest)| {
+            let latest = whole.get(&format!("latest/{name}"));
+            !content::is_kept_by_name(name) && latest.is_none_or(|bytes| Sha256::of(bytes).to_string() != **digest)
+        })
+        .unwrap();
+    let damages: [(&str, &str, Option<&str>); 4] = [
+        ("missing", &content::path(digest), None),
+        ("does not match its digest", &content::path(digest), Some("x")),
+        ("does not match its digest", &first, Some("x")),
+        ("is not a snapshot", &first, None),
+    ];
+    for (why, name, text) in damages {
+        let mut files = whole.clone();
+        match text {
+            Some(text) => drop(files.insert(name.to_owned(), text.into())),
+            None => drop(files.remove(name)),
+        }
+        place.memory().set(files.clone());
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let options = RollbackOptions { grace: Duration::ZERO, jobs: 3, turns: TURNS };
+        let snapshot = first.split('/').next().unwrap();
+        let done = runtime.block_on(rollback(&place.target, snapshot, options, false, &|_| {}));
+        let error = done.unwrap_err();
+        assert!(error.to_string().contains(why), "{why}: {error}");
+        assert_eq!(error.is_of_integrity(), text.is_some());
+        assert_eq!(place.memory().files(), files);
+        // What a list names is not known without the list: nothing is collected.
+        if name == first {
+            place.run(&Step::Prune).unwrap_or_default();
+            let left = place.memory().files();
+            assert!(contents.values().all(|digest| {
+                let path = content::path(digest);
+                left.contains_key(&path) == whole.contains_key(&path)
+            }));
+        }
+    }
+}

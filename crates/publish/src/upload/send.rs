@@ -1,0 +1,89 @@
+//! Sends files in waves.
+
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+
+use super::headers::Headers;
+use super::order::WAVES;
+use super::source::Source;
+use super::{Action, Error, Event, LATEST, Notice, Target, What};
+use acp_registry_core::sums::{SIGNATURE, SUMS};
+
+/// A file to be sent, unless the target already has it.
+pub(super) struct Planned {
+    /// The name in the source.
+    pub(super) name: String,
+    /// Where it is sent to.
+    pub(super) place: String,
+    pub(super) headers: Headers,
+    pub(super) form: String,
+    pub(super) wave: usize,
+    /// Whether the target may already have the file. Then it is compared first, which can save sending it.
+    pub(super) may_be_there: bool,
+}
+
+/// What is sent, where to and how.
+pub(super) struct Sender<'a> {
+    pub(super) source: Source<'a>,
+    /// The signature of `SHA256SUMS`, if it is published.
+    pub(super) signature: Option<Vec<u8>>,
+    pub(super) target: &'a Target,
+    pub(super) jobs: usize,
+    pub(super) is_dry_run: bool,
+    pub(super) notice: Notice<'a>,
+}
+
+impl Sender<'_> {
+    /// Sends files in waves; see [`super::order`].
+    pub(super) async fn send(&self, planned: &[Planned], on_sent: impl Fn(&Planned)) -> Result<Vec<Action>, Error> {
+        (self.notice)(Event::Planned(planned.len()));
+        let mut actions = Vec::new();
+        for wave in 0..WAVES {
+            let files = planned.iter().filter(|file| file.wave == wave);
+            let one = async |file: &Planned| {
+                let what = self.send_one(file).await?;
+                on_sent(file);
+                (self.notice)(Event::Done);
+                Ok::<Action, Error>(Action { file: file.place.clone(), what })
+            };
+            let done: Vec<Action> =
+                stream::iter(files.map(one)).buffer_unordered(self.jobs.max(1)).try_collect().await?;
+            actions.extend(done);
+        }
+        Ok(actions)
+    }
+
+    /// Reads all files that would be sent, so that a file that is missing or damaged is found before anything is sent.
+    pub(super) async fn rehearse(&self, planned: &[Planned]) -> Result<(), Error> {
+        let one = async |file: &Planned| self.read(&file.name).await.map(drop);
+        stream::iter(planned.iter().map(one)).buffer_unordered(self.jobs.max(1)).try_collect().await
+    }
+
+    async fn read(&self, name: &str) -> Result<Vec<u8>, Error> {
+        match name {
+            SUMS => Ok(self.source.sums().to_vec()),
+            SIGNATURE => Ok(self.signature.clone().unwrap_or_default()),
+            other => self.source.content(other).await,
+        }
+    }
+
+    async fn send_one(&self, file: &Planned) -> Result<What, Error> {
+        let bytes = file.headers.encode(self.read(&file.name).await?);
+        if file.may_be_there && self.target.holds(&file.place, &bytes, &file.headers, &file.form).await? {
+            return Ok(What::Keep);
+        }
+        let length = bytes.len() as u64;
+        if !self.is_dry_run {
+            self.target.put(&file.place, bytes, &file.headers, &file.form).await?;
+        }
+        Ok(What::Send(length))
+    }
+
+    /// Removes files of `latest/`.
+    pub(super) async fn remove(&self, names: &[String]) -> Result<(), Error> {
+        if self.is_dry_run {
+            return Ok(());
+        }
+        let one = async |name: &String| self.target.remove(&format!("{LATEST}/{name}")).await;
+        stream::iter(names.iter().map(one)).buffer_unordered(self.jobs.max(1)).try_collect().await
+    }
+}

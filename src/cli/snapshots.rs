@@ -1,0 +1,115 @@
+//! `acp-registry publish prune`, `publish list` and `publish rollback`
+
+use std::time::{Duration, Instant};
+
+use acp_registry::report::{pruned, pruned_human, rolled_back, rolled_back_human, snapshots, snapshots_human};
+use acp_registry::text::printable;
+use acp_registry::upload::{self, RollbackOptions};
+
+use super::duration;
+use super::exit::{Exit, Failure};
+use super::global::{FormatArgs, Global};
+use super::progress::Count;
+use super::publish::{PlaceArgs, show, target};
+use super::signals;
+use super::ui::Ui;
+use super::value;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct PruneArgs {
+    #[command(flatten)]
+    pub(super) place: PlaceArgs,
+
+    /// Keep snapshots younger than this
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse, default_value = "90d")]
+    keep: Duration,
+
+    /// Change nothing; list what would be removed
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Files that are removed at once
+    #[arg(long, value_name = "N", default_value = "16", value_parser = value::number(1..=256))]
+    jobs: u16,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct ListArgs {
+    /// Where trees are published
+    #[arg(long, value_name = "DIR|s3://BUCKET[/PREFIX]")]
+    to: String,
+
+    #[command(flatten)]
+    pub(super) format: FormatArgs,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct RollbackArgs {
+    #[command(flatten)]
+    pub(super) place: PlaceArgs,
+
+    /// The name of the snapshot
+    snapshot: String,
+
+    /// How long unused files stay in latest/
+    ///
+    /// Readers of the previous index need them.
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse, default_value = "1h")]
+    grace: Duration,
+
+    /// Change nothing; list what would be sent and removed
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Files that are read and sent at once
+    #[arg(long, value_name = "N", default_value = "16", value_parser = value::number(1..=256))]
+    jobs: u16,
+}
+
+pub(super) fn prune(args: &PruneArgs, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
+    let place = &args.place;
+    let target = target(place.to(), global)?;
+    let progress = Count::files(ui);
+    let notice = |event| show(event, &progress, ui);
+    let work = upload::prune(&target, args.keep, usize::from(args.jobs), place.turns(), args.dry_run, &notice);
+    let done = signals::run_and_forget(work);
+    progress.clear();
+    let done = done??;
+    ui.result(&if place.format.is_json() {
+        pruned(&done, &printable(place.to()), args.dry_run).to_text()
+    } else {
+        pruned_human(&done, args.dry_run)
+    })?;
+    Ok(Exit::Success)
+}
+
+pub(super) fn list(args: &ListArgs, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
+    let target = target(&args.to, global)?;
+    let found = signals::run_and_forget(upload::list(&target))??;
+    ui.result(&if args.format.is_json() {
+        snapshots(&found, &printable(&args.to)).to_text()
+    } else {
+        snapshots_human(&found, ui.look())
+    })?;
+    Ok(Exit::Success)
+}
+
+pub(super) fn rollback(args: &RollbackArgs, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
+    let started = Instant::now();
+    let place = &args.place;
+    let target = target(place.to(), global)?;
+    let progress = Count::files(ui);
+    let notice = |event| show(event, &progress, ui);
+    let options = RollbackOptions { grace: args.grace, jobs: usize::from(args.jobs), turns: place.turns() };
+    let work = upload::rollback(&target, &args.snapshot, options, args.dry_run, &notice);
+    let done = signals::run_and_forget(work);
+    progress.clear();
+    let done = done??;
+    let to = printable(place.to());
+    ui.result(&if place.format.is_json() {
+        rolled_back(&done, &to, args.dry_run, started.elapsed().as_secs_f64()).to_text()
+    } else {
+        rolled_back_human(&done, &to, args.dry_run)
+    })?;
+    Ok(Exit::Success)
+}

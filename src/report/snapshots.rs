@@ -1,0 +1,128 @@
+//! The results of `publish list`, `publish rollback` and `publish prune`.
+
+use serde::Serialize;
+
+use super::documents::Document;
+use super::layout::Look;
+use super::plural;
+use super::publish::{Done, Summary, files, sent_human, time};
+use super::table::{Columns, table};
+use acp_registry_core::text::printable;
+use acp_registry_publish::upload::{Listed, Pruned, RolledBack};
+
+/// Returns the document of `publish prune --json`.
+#[must_use]
+pub fn pruned<'a>(done: &'a Pruned, to: &'a str, is_dry_run: bool) -> Document<'static, Remaining<'a>> {
+    let Pruned { removed, kept, contents } = done;
+    let members = Remaining { prune: true, to, dry_run: is_dry_run, removed, kept, removed_contents: *contents };
+    Document::new("publish", members)
+}
+
+/// Members of `publish prune`.
+#[derive(Debug, Serialize)]
+pub struct Remaining<'a> {
+    prune: bool,
+    to: &'a str,
+    dry_run: bool,
+    removed: &'a [String],
+    kept: &'a [String],
+    removed_contents: usize,
+}
+
+/// A line for each removed snapshot, then the summary.
+#[must_use]
+pub fn pruned_human(done: &Pruned, is_dry_run: bool) -> String {
+    let lines: String = done.removed.iter().map(|name| format!("remove {}\n", printable(name))).collect();
+    let verb = if is_dry_run { "would be removed" } else { "removed" };
+    lines + &format!("{} {verb}, {} kept\n", plural(done.removed.len(), "snapshot"), done.kept.len())
+}
+
+/// Returns the document of `publish list --json`.
+#[must_use]
+pub fn snapshots<'a>(found: &'a [Listed], to: &'a str) -> Document<'static, Snapshots<'a>> {
+    let one = |found: &'a Listed| Entry {
+        name: &found.name,
+        created: time(found.created),
+        is_complete: found.is_complete,
+        is_latest: found.is_latest,
+        sums_sha256: found.sums.as_deref(),
+    };
+    Document::new("publish", Snapshots { list: true, to, snapshots: found.iter().map(one).collect() })
+}
+
+/// Members of `publish list`.
+#[derive(Debug, Serialize)]
+pub struct Snapshots<'a> {
+    list: bool,
+    to: &'a str,
+    snapshots: Vec<Entry<'a>>,
+}
+
+/// A snapshot.
+#[derive(Debug, Serialize)]
+struct Entry<'a> {
+    name: &'a str,
+    /// RFC 3339.
+    created: Option<String>,
+    is_complete: bool,
+    is_latest: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sums_sha256: Option<&'a str>,
+}
+
+/// A line for each snapshot.
+#[must_use]
+pub fn snapshots_human(found: &[Listed], look: Look) -> String {
+    let row = |one: &Listed| {
+        let note = match (one.is_complete, one.is_latest) {
+            (false, _) => "interrupted",
+            (true, true) => "latest",
+            (true, false) => "",
+        };
+        [one.name.clone(), time(one.created).unwrap_or_default(), note.to_owned()]
+    };
+    let rows: Vec<[String; 3]> = found.iter().map(row).collect();
+    table(&Columns::plain(&["SNAPSHOT", "CREATED", ""]), &rows, look)
+}
+
+/// Returns the document of `publish rollback --json`.
+#[must_use]
+pub fn rolled_back<'a>(
+    done: &'a RolledBack,
+    to: &'a str,
+    is_dry_run: bool,
+    duration_seconds: f64,
+) -> Document<'static, Rollback<'a>> {
+    let members = Rollback {
+        rollback: true,
+        to,
+        dry_run: is_dry_run,
+        snapshot: &done.snapshot,
+        previous: done.previous.as_deref(),
+        files: files(&done.actions),
+        summary: Summary::of(&done.actions, duration_seconds),
+    };
+    Document::new("publish", members)
+}
+
+/// Members of `publish rollback`.
+#[derive(Debug, Serialize)]
+pub struct Rollback<'a> {
+    rollback: bool,
+    to: &'a str,
+    dry_run: bool,
+    snapshot: &'a str,
+    previous: Option<&'a str>,
+    files: Vec<Done<'a>>,
+    summary: Summary,
+}
+
+/// The summary. In a dry run, a line for each file that would change precedes it.
+#[must_use]
+pub fn rolled_back_human(done: &RolledBack, to: &str, is_dry_run: bool) -> String {
+    let is = if is_dry_run { "would be" } else { "is" };
+    let was = done.previous.as_ref().filter(|previous| **previous != done.snapshot);
+    let was = was.map_or_else(String::new, |previous| format!(" instead of {}", printable(previous)));
+    let out = sent_human(&done.actions, to, is_dry_run);
+    out + &format!("\nlatest {is} {}{was}\n", printable(&done.snapshot))
+}
