@@ -1,13 +1,13 @@
 //! Hostile input and failing disks: each results in a finding or an error with the right exit code, and no data is lost.
 
-#[cfg(unix)]
-use crate::support::{Env, ICON, manifest, tree};
-#[cfg(unix)]
-use crate::support::{PROGRAM, Run, scrub, skipped};
 use std::fs;
 use std::path::Path;
 #[cfg(unix)]
 use std::process::Command;
+
+use crate::support::{Env, ICON, manifest, tree};
+#[cfg(unix)]
+use crate::support::{PROGRAM, Run, scrub, skipped};
 
 fn found(rule: &str, file: &str) -> (i32, Vec<(String, String)>) {
     (1, vec![(rule.to_owned(), file.to_owned())])

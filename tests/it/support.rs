@@ -129,7 +129,9 @@ impl Env {
 
 /// Clears the environment except for variables that every program needs.
 pub(crate) fn scrub(command: &mut Command) {
-    command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
+    // On Windows, programs open no connection without the latter.
+    let needed = ["PATH", "SYSTEMROOT"].into_iter().filter_map(|name| Some((name, std::env::var_os(name)?)));
+    command.env_clear().envs(needed);
 }
 
 impl Run {

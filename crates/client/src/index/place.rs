@@ -50,7 +50,8 @@ impl FromStr for Place {
                 }
                 Ok(Self::Url(url))
             }
-            "file" => url.to_file_path().map(Self::Path).map_err(|()| wrong()),
+            // With a host, Windows would read from there, and send it the person's credentials.
+            "file" if url.host().is_none() => url.to_file_path().map(Self::Path).map_err(|()| wrong()),
             _ => Err(wrong()),
         }
     }

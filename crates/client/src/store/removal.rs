@@ -232,6 +232,7 @@ mod tests {
         let mut freed = Freed::default();
         store.collect_garbage_of(&"gone".parse().unwrap(), false, &mut freed).await.unwrap();
         assert_eq!(freed, Freed::default());
-        assert_eq!(fs::read_dir(store.agents()).unwrap().count(), 0);
+        // Windows does not remove a file that is open.
+        assert_eq!(fs::read_dir(store.agents()).unwrap().count(), usize::from(cfg!(windows)));
     }
 }

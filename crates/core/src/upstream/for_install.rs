@@ -94,7 +94,7 @@ mod tests {
             _ => variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned()),
         };
         let pairs = of(&Surroundings { variable: &variable, run: &|_, _| panic!("nobody is asked") });
-        pairs.into_iter().map(|(name, value)| (name, value.replace(home, "HOME"))).collect()
+        pairs.into_iter().map(|(name, value)| (name, value.replace(home, "HOME").replace('\\', "/"))).collect()
     }
 
     #[test]

@@ -63,6 +63,10 @@ impl FromStr for Place {
         let base =
             Url::parse(&format!("{}/", place.trim_end_matches('/'))).map_err(|error| wrong(error.to_string()))?;
         if scheme == "file" {
+            // Windows would read from that host, and send it the person's credentials.
+            if base.host().is_some() {
+                return Err(wrong("the address of a file names no host".to_owned()));
+            }
             return base.to_file_path().map(Self::Directory).map_err(|()| wrong("no path".to_owned()));
         }
         Ok(Self::Web(base))
@@ -119,7 +123,7 @@ mod tests {
         ] {
             assert_eq!(text.parse::<Place>().unwrap(), expected);
         }
-        for wrong in ["http://", "https://a b/"] {
+        for wrong in ["http://", "https://a b/", "file://host.example/r"] {
             let error = wrong.parse::<Place>().unwrap_err();
             assert!(matches!(error, PlaceError::Address { .. }) && error.remedy().is_some(), "{wrong}");
         }

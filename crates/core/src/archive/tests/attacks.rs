@@ -122,7 +122,7 @@ fn special_files_and_unknown_types_are_refused() {
         (0o060_644, Reason::SpecialFile("device")),
         (0o140_644, Reason::SpecialFile("socket")),
     ] {
-        let options = SimpleFileOptions::default().external_attributes(mode << 16);
+        let options = SimpleFileOptions::default().system(zip::System::Unix).external_attributes(mode << 16);
         assert_eq!(refused(&Zip::new().file_with("x", "", options).bytes()), of("x", reason));
     }
 }
