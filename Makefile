@@ -31,13 +31,9 @@ demo: setup ## validate the bundled registry and build its published tree
 quick: setup ## run the unit tests of one crate: CRATE=gate, see crates/
 	cargo test --quiet --package acp-registry --package acp-registry-$(CRATE) --lib
 
-# Most tests wait for the programs that they start: on two cores, one test per core leaves half of the time unused.
-CORES := $(shell getconf _NPROCESSORS_ONLN)
-RUST_TEST_THREADS ?= $(shell echo $$((3 * $(CORES))))
-
-test: export RUST_TEST_THREADS := $(RUST_TEST_THREADS)
+# Most tests wait for the programs that they start: one test per core leaves half of the time unused.
 test: tools ## run all tests
-	cargo test --all-features
+	RUST_TEST_THREADS=$${RUST_TEST_THREADS:-$$((3 * $$(getconf _NPROCESSORS_ONLN || echo 2)))} cargo test --all-features
 	@$(MAKE) --no-print-directory browser
 
 # What npm installs stays as it is until the lock file changes.
