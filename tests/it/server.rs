@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::io::{self, BufRead, BufReader, Read as _, Write};
 use std::net::{TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
@@ -28,11 +29,12 @@ impl Asked {
     }
 }
 
-/// A server that runs until the test process ends.
+/// A server that runs until it is dropped.
 pub(crate) struct Server {
     /// `127.0.0.1:port`
     pub(crate) host: String,
     asked: Arc<Mutex<Vec<Asked>>>,
+    is_over: Arc<AtomicBool>,
 }
 
 impl Server {
@@ -47,10 +49,13 @@ impl Server {
     ) -> Self {
         let listener = TcpListener::bind(address).unwrap();
         let host = listener.local_addr().unwrap().to_string();
-        let asked = Arc::new(Mutex::new(Vec::new()));
-        let (log, handle) = (asked.clone(), Arc::new(handle));
+        let (asked, is_over) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicBool::new(false)));
+        let (log, handle, ends) = (asked.clone(), Arc::new(handle), is_over.clone());
         thread::spawn(move || {
             for mut stream in listener.incoming().flatten() {
+                if ends.load(Ordering::Relaxed) {
+                    break;
+                }
                 let (log, handle) = (log.clone(), handle.clone());
                 thread::spawn(move || {
                     // A client may close the connection.
@@ -60,7 +65,7 @@ impl Server {
                 });
             }
         });
-        Self { host, asked }
+        Self { host, asked, is_over }
     }
 
     /// Starts a server with responses from a function.
@@ -92,6 +97,15 @@ impl Server {
     /// The URL of a path.
     pub(crate) fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.host)
+    }
+}
+
+/// The answers of servers are large. A process that keeps them all takes long to fork, which every started agent needs.
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
+        // Wakes the listener.
+        let _ = TcpStream::connect(&self.host);
     }
 }
 
