@@ -17,6 +17,7 @@ pub mod npm;
 mod npm_bin;
 mod npm_config;
 pub mod pypi;
+mod pypi_file;
 mod pypi_html;
 mod python_config;
 mod sources;

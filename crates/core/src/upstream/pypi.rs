@@ -10,9 +10,12 @@ use serde_json::value::RawValue;
 use time::OffsetDateTime;
 use url::Url;
 
+use super::pypi_file::{FILES, too_many};
 use super::{About, SourceError, pypi_html, segment, sentence, word};
 use crate::json::{self, List, Object};
 use crate::net::Client;
+
+pub use super::pypi_file::File;
 
 /// Prefers JSON. Many mirrors respond with HTML regardless.
 const ACCEPT: &str = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html; q=0.2, \
@@ -23,9 +26,6 @@ const EXPECTED: &str = "a project's files";
 
 /// Maximum size of a response, in bytes.
 const ANSWER_LIMIT: u64 = 32 << 20;
-
-/// Maximum number of files of a project.
-pub(super) const FILES: usize = 200_000;
 
 /// Maximum length of the name of a file, in bytes.
 const NAME: usize = 512;
@@ -41,21 +41,6 @@ pub struct Index {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Project {
     releases: BTreeMap<Version, Release>,
-}
-
-/// One file of a project.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct File {
-    /// The name, which contains the version.
-    pub name: String,
-    /// Whether the index provides a digest.
-    pub has_hash: bool,
-    /// Why it should no longer be used, if it was yanked; empty if no reason is given.
-    pub yanked: Option<String>,
-    /// The supported versions of Python.
-    pub requires_python: Option<String>,
-    /// When it was uploaded, if known; HTML does not include it.
-    pub uploaded: Option<OffsetDateTime>,
 }
 
 /// One version of a project, with all its files.
@@ -218,11 +203,6 @@ impl Release {
         let reason = |reasons: Vec<String>| reasons.into_iter().find(|reason| !reason.is_empty()).unwrap_or_default();
         Self { yanked: reasons.map(reason), has_hashes, requires_python, first, published }
     }
-}
-
-/// The error for a project with too many files.
-pub(super) fn too_many() -> String {
-    format!("it has more than {FILES} files, and no more are read")
 }
 
 /// The version in the name of a wheel or a source distribution.

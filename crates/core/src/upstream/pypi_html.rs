@@ -4,7 +4,7 @@ use html5gum::emitters::callback::{CallbackEmitter, CallbackEvent};
 use html5gum::{Span, Tokenizer};
 
 use super::LONGEST;
-use super::pypi::{FILES, File, too_many};
+use super::pypi_file::{FILES, File, too_many};
 
 /// A part of a page.
 enum Token {
