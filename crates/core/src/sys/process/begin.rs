@@ -2,9 +2,11 @@
 
 use std::ffi::OsString;
 use std::io;
+use std::path::PathBuf;
 
+use super::bwrap::Reach;
 use super::platform::{OwnUser, Report};
-use super::{Home, Launch, Namespace, Sandbox};
+use super::{Home, Isolation, Launch, Namespace, Network, Sandbox};
 
 /// The command to start, and the resources that it holds until it ends.
 pub(super) struct Begin {
@@ -36,19 +38,43 @@ impl Begin {
         if sandbox.home() == Home::Empty {
             begin.restrict(launch, sandbox)?;
         }
-        launch.isolation.wrap(&mut begin, launch, sandbox)?;
+        if let Isolation::Bwrap { network } = &launch.isolation {
+            begin.wrap(*network, launch, sandbox)?;
+        }
         if let Some(namespace) = &launch.namespace {
             begin.enter(namespace, launch)?;
         }
         Ok(begin)
     }
 
+    /// Prepends bubblewrap to the command.
+    fn wrap(&mut self, network: Network, launch: &Launch, sandbox: &Sandbox) -> io::Result<()> {
+        #[cfg(unix)]
+        if self.user.is_none() && rustix::process::geteuid().is_root() {
+            return Err(io::Error::other("as root, it would keep root's rights in bubblewrap without a launcher"));
+        }
+        let launcher = self.report.as_ref().and(launch.launcher.as_ref());
+        let reach = Reach {
+            readable: launch.readable.iter().chain(launcher).map(PathBuf::as_path).collect(),
+            writable: sandbox.path(),
+            // A namespace is a network of its own.
+            network: if launch.namespace.is_some() { Network::Shared } else { network },
+            has_user: self.user.is_some(),
+            directory: self.report.is_none().then(|| launch.directory(sandbox)),
+        };
+        let mut arguments = reach.arguments();
+        arguments.push(std::mem::replace(&mut self.program, "bwrap".into()));
+        arguments.append(&mut self.arguments);
+        self.arguments = arguments;
+        Ok(())
+    }
+
     /// Prepends the launcher to the command, and allocates a user if the program gets one.
     #[cfg(target_os = "linux")]
     fn restrict(&mut self, launch: &Launch, sandbox: &Sandbox) -> io::Result<()> {
+        use super::Place;
         use super::launcher::{Order, is_for_loader};
         use super::reach::keep_open_folders;
-        use super::{Isolation, Place};
 
         let Some(launcher) = &launch.launcher else { return Ok(()) };
         let temporary = sandbox.path().parent().unwrap_or(sandbox.path());
@@ -95,7 +121,6 @@ impl Begin {
     #[cfg(target_os = "linux")]
     fn enter(&mut self, namespace: &Namespace, launch: &Launch) -> io::Result<()> {
         use super::namespace::JoinOrder;
-        use super::{Isolation, Network};
 
         let (Some(launcher), Some(report)) = (&launch.launcher, &self.report) else {
             return Err(io::Error::other("a network namespace needs a launcher, and a home of its own"));
@@ -121,5 +146,79 @@ impl Begin {
     #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "the same call as on Linux")]
     fn restrict(&mut self, _launch: &Launch, _sandbox: &Sandbox) -> io::Result<()> {
         Ok(())
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    use super::super::Environment;
+
+    fn begin(isolation: Isolation, parent: &Path) -> (Sandbox, io::Result<Begin>) {
+        let sandbox = Sandbox::below(parent, Home::Empty).unwrap();
+        let launch = Launch {
+            program: "/place/install/agent".into(),
+            arguments: vec!["--bind".into(), "/".into()],
+            directory: None,
+            environment: Environment::default(),
+            isolation,
+            readable: vec!["/place/install".into()],
+            launcher: Some("/opt/acp-registry".into()),
+            namespace: None,
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let begin = runtime.block_on(async { Begin::of(&launch, &sandbox) });
+        (sandbox, begin)
+    }
+
+    #[test]
+    fn the_sandbox_comes_last_and_the_agent_behind_the_dashes() {
+        let temporary = tempfile::tempdir().unwrap();
+        let (sandbox, begun) = begin(Isolation::Bwrap { network: Network::Shared }, temporary.path());
+        let begun = begun.unwrap();
+        assert_eq!((begun.program.to_str(), begun.isolation), (Some("bwrap"), "bwrap"));
+        let text: Vec<&str> = begun.arguments.iter().map(|argument| argument.to_str().unwrap()).collect();
+        let at = |words: &[&str]| text.windows(words.len()).position(|window| window == words);
+        let own = sandbox.path().to_str().unwrap();
+        let (temporary, install) =
+            (at(&["--tmpfs", "/tmp"]), at(&["--ro-bind-try", "/place/install", "/place/install"]));
+        let launcher = at(&["--ro-bind-try", "/opt/acp-registry", "/opt/acp-registry"]);
+        let writable = at(&["--bind", own, own]);
+        assert!(temporary.is_some() && temporary < install && install < launcher && launcher < writable, "{text:?}");
+        let dashes = at(&["--"]).unwrap();
+        // The launcher executes the agent, whose arguments are not options of bubblewrap.
+        assert_eq!(text[dashes + 1..dashes + 3], ["/opt/acp-registry", super::super::LAUNCH]);
+        assert!(text[dashes + 3..].contains(&sandbox.work().to_str().unwrap()), "{text:?}");
+        assert!(text.ends_with(&["--", "/place/install/agent", "--bind", "/"]), "{text:?}");
+        let options = &text[..dashes];
+        assert_eq!(options.iter().filter(|word| **word == "--bind").count(), 1);
+        for needed in ["--die-with-parent", "--new-session", "--unshare-pid", "--unshare-ipc"] {
+            assert!(options.contains(&needed), "{needed}");
+        }
+        assert!(options.windows(2).any(|pair| pair == ["--cap-drop", "ALL"]));
+        // Most agents need the network to reach their service.
+        assert!(!options.contains(&"--unshare-net"));
+    }
+
+    #[test]
+    fn the_network_can_be_left_out_and_reports_say_so() {
+        let temporary = tempfile::tempdir().unwrap();
+        let (_sandbox, begun) = begin(Isolation::Bwrap { network: Network::None }, temporary.path());
+        let begun = begun.unwrap();
+        assert_eq!(begun.isolation, "bwrap-no-network");
+        let dashes = begun.arguments.iter().position(|word| word == "--").unwrap();
+        assert!(begun.arguments[..dashes].iter().any(|word| word == "--unshare-net"));
+    }
+
+    #[test]
+    fn without_bubblewrap_the_launcher_becomes_the_agent() {
+        let temporary = tempfile::tempdir().unwrap();
+        let (_sandbox, begun) = begin(Isolation::Environment, temporary.path());
+        let begun = begun.unwrap();
+        assert_eq!((begun.program.to_str(), begun.isolation), (Some("/opt/acp-registry"), "environment"));
+        assert!(begun.arguments.ends_with(&["--", "/place/install/agent", "--bind", "/"].map(Into::into)));
     }
 }

@@ -2,13 +2,12 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use tokio::io::AsyncReadExt as _;
 
-use super::begin::Begin;
-use super::{Environment, Launch, NamespaceError, Place, Sandbox};
+use super::{Environment, NamespaceError, Place};
 use crate::remedy::{Action, Remedy};
 
 /// Directories of the operating system; missing ones are skipped.
@@ -118,32 +117,40 @@ impl Isolation {
         let text = String::from_utf8_lossy(&text);
         Err(IsolationError::Refused(crate::text::printable(text.lines().next().unwrap_or("no message")).into_owned()))
     }
+}
 
-    /// Prepends bubblewrap to the command.
-    pub(super) fn wrap(&self, begin: &mut Begin, launch: &Launch, sandbox: &Sandbox) -> io::Result<()> {
-        let Self::Bwrap { network } = self else { return Ok(()) };
-        #[cfg(unix)]
-        if begin.user.is_none() && rustix::process::geteuid().is_root() {
-            return Err(io::Error::other("as root, it would keep root's rights in bubblewrap without a launcher"));
-        }
+/// What a program in bubblewrap can reach.
+pub(super) struct Reach<'a> {
+    /// Files and directories that it can read, beside those of the system.
+    pub(super) readable: Vec<&'a Path>,
+    /// The directory that it can write.
+    pub(super) writable: &'a Path,
+    /// Its network.
+    pub(super) network: Network,
+    /// Whether the launcher changes to a user of the program's own.
+    pub(super) has_user: bool,
+    /// The working directory; `None` if the launcher changes to it, which may be accessible only to the program's user.
+    pub(super) directory: Option<PathBuf>,
+}
+
+impl Reach<'_> {
+    /// The arguments of bubblewrap, up to the program.
+    pub(super) fn arguments(&self) -> Vec<OsString> {
         let mut arguments: Vec<OsString> = [
             "--die-with-parent", "--new-session", "--unshare-pid", "--unshare-ipc", "--unshare-uts",
             "--unshare-cgroup-try", "--cap-drop", "ALL",
         ]
         .map(OsString::from)
         .to_vec();
-        if launch.namespace.is_none() {
-            arguments.extend(network.arguments().iter().map(OsString::from));
-        }
-        if begin.user.is_some() {
+        arguments.extend(self.network.arguments().iter().map(OsString::from));
+        if self.has_user {
             // The launcher needs these to give up root, which also drops them.
             arguments.extend(["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"].map(OsString::from));
         }
         arguments.extend(["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"].map(OsString::from));
-        let has_user = begin.user.is_some();
         let mut bind = |kind: &str, path: &Path| {
             // Parent directories that bubblewrap creates may be accessible only to root.
-            let mut above: Vec<&Path> = path.ancestors().skip(1).filter(|_| has_user).collect();
+            let mut above: Vec<&Path> = path.ancestors().skip(1).filter(|_| self.has_user).collect();
             above.reverse();
             let above = above.into_iter().skip(1);
             arguments.extend(above.flat_map(|path| [OsString::from("--dir"), path.into()]));
@@ -152,20 +159,14 @@ impl Isolation {
         for path in SYSTEM {
             bind("--ro-bind-try", Path::new(path));
         }
-        for path in launch.readable.iter().chain(begin.report.as_ref().and(launch.launcher.as_ref())) {
+        for path in &self.readable {
             bind("--ro-bind-try", path);
         }
         // Last, so that no other mount hides it.
-        bind("--bind", sandbox.path());
-        let program = std::mem::replace(&mut begin.program, "bwrap".into());
-        if begin.report.is_none() {
-            // Otherwise, the launcher changes to the directory, which may be accessible only to the program's user.
-            arguments.extend(["--chdir".into(), launch.directory(sandbox).into()]);
-        }
-        arguments.extend(["--".into(), program]);
-        arguments.append(&mut begin.arguments);
-        begin.arguments = arguments;
-        Ok(())
+        bind("--bind", self.writable);
+        arguments.extend(self.directory.iter().flat_map(|path| ["--chdir".into(), path.clone().into()]));
+        arguments.push("--".into());
+        arguments
     }
 }
 
@@ -175,77 +176,5 @@ impl Network {
             Self::Shared => &[],
             Self::None => &["--unshare-net"],
         }
-    }
-}
-
-#[cfg(target_os = "linux")]
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::sys::process::Home;
-
-    fn begin(isolation: Isolation, parent: &Path) -> (Sandbox, io::Result<Begin>) {
-        let sandbox = Sandbox::below(parent, Home::Empty).unwrap();
-        let launch = Launch {
-            program: "/place/install/agent".into(),
-            arguments: vec!["--bind".into(), "/".into()],
-            directory: None,
-            environment: Environment::default(),
-            isolation,
-            readable: vec!["/place/install".into()],
-            launcher: Some("/opt/acp-registry".into()),
-            namespace: None,
-        };
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let begin = runtime.block_on(async { Begin::of(&launch, &sandbox) });
-        (sandbox, begin)
-    }
-
-    #[test]
-    fn the_sandbox_comes_last_and_the_agent_behind_the_dashes() {
-        let temporary = tempfile::tempdir().unwrap();
-        let (sandbox, begun) = begin(Isolation::Bwrap { network: Network::Shared }, temporary.path());
-        let begun = begun.unwrap();
-        assert_eq!((begun.program.to_str(), begun.isolation), (Some("bwrap"), "bwrap"));
-        let text: Vec<&str> = begun.arguments.iter().map(|argument| argument.to_str().unwrap()).collect();
-        let at = |words: &[&str]| text.windows(words.len()).position(|window| window == words);
-        let own = sandbox.path().to_str().unwrap();
-        let (temporary, install) =
-            (at(&["--tmpfs", "/tmp"]), at(&["--ro-bind-try", "/place/install", "/place/install"]));
-        let launcher = at(&["--ro-bind-try", "/opt/acp-registry", "/opt/acp-registry"]);
-        let writable = at(&["--bind", own, own]);
-        assert!(temporary.is_some() && temporary < install && install < launcher && launcher < writable, "{text:?}");
-        let dashes = at(&["--"]).unwrap();
-        // The launcher executes the agent, whose arguments are not options of bubblewrap.
-        assert_eq!(text[dashes + 1..dashes + 3], ["/opt/acp-registry", super::super::LAUNCH]);
-        assert!(text[dashes + 3..].contains(&sandbox.work().to_str().unwrap()), "{text:?}");
-        assert!(text.ends_with(&["--", "/place/install/agent", "--bind", "/"]), "{text:?}");
-        let options = &text[..dashes];
-        assert_eq!(options.iter().filter(|word| **word == "--bind").count(), 1);
-        for needed in ["--die-with-parent", "--new-session", "--unshare-pid", "--unshare-ipc"] {
-            assert!(options.contains(&needed), "{needed}");
-        }
-        assert!(options.windows(2).any(|pair| pair == ["--cap-drop", "ALL"]));
-        // Most agents need the network to reach their service.
-        assert!(!options.contains(&"--unshare-net"));
-    }
-
-    #[test]
-    fn the_network_can_be_left_out_and_reports_say_so() {
-        let temporary = tempfile::tempdir().unwrap();
-        let (_sandbox, begun) = begin(Isolation::Bwrap { network: Network::None }, temporary.path());
-        let begun = begun.unwrap();
-        assert_eq!(begun.isolation, "bwrap-no-network");
-        let dashes = begun.arguments.iter().position(|word| word == "--").unwrap();
-        assert!(begun.arguments[..dashes].iter().any(|word| word == "--unshare-net"));
-    }
-
-    #[test]
-    fn without_bubblewrap_the_launcher_becomes_the_agent() {
-        let temporary = tempfile::tempdir().unwrap();
-        let (_sandbox, begun) = begin(Isolation::Environment, temporary.path());
-        let begun = begun.unwrap();
-        assert_eq!((begun.program.to_str(), begun.isolation), (Some("/opt/acp-registry"), "environment"));
-        assert!(begun.arguments.ends_with(&["--", "/place/install/agent", "--bind", "/"].map(Into::into)));
     }
 }

@@ -88,7 +88,7 @@ fn of_processes() -> impl Iterator<Item = u32> {
     proc::pids().flat_map(proc::users_of)
 }
 
-/// The user that [`let_in`](super::sandbox::let_in) gave access to a directory of root, if any.
+/// The user that [`let_in`](super::place::let_in) gave access to a directory of root, if any.
 pub(super) fn let_into(directory: &Path) -> Option<u32> {
     let metadata = fs::symlink_metadata(directory).ok()?;
     Some(metadata.gid()).filter(|group| metadata.uid() == 0 && NUMBERS.contains(group))

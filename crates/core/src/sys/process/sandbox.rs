@@ -7,6 +7,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::Scratch;
+#[cfg(target_os = "linux")]
+use super::place::let_in;
 use crate::sys::fs::{PathError, write_new};
 use crate::sys::lock::mark_used;
 use crate::sys::private::make_private;
@@ -172,13 +174,6 @@ impl Sandbox {
         let _ = write_new(&self.path().join("kept"), b"");
         self.directory.keep();
     }
-}
-
-/// Allows a user to enter a directory of root, without listing it.
-#[cfg(target_os = "linux")]
-pub(super) fn let_in(directory: &Path, user: u32) -> io::Result<()> {
-    std::os::unix::fs::lchown(directory, None, Some(user))?;
-    fs::set_permissions(directory, std::os::unix::fs::PermissionsExt::from_mode(0o710))
 }
 
 #[cfg(test)]
