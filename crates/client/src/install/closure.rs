@@ -1,22 +1,15 @@
 //! The dependencies of a package, each with its digest, for equal installations everywhere.
 
 use std::ffi::OsStr;
-use std::fs;
 use std::path::Path;
 
-use serde_json::json;
-
-use super::tool::Tool;
+use super::tool::{Tool, write};
 use super::{Error, Expected, Installer, Source, Work, npm, uv};
-use acp_registry_core::json::{self, Object};
 use acp_registry_core::manifest::Package;
 use acp_registry_core::sys::fs::{PathError, read_bounded};
 
 /// The longest list that is read, in bytes; a lock file has many.
 const LIST_LIMIT: u64 = 8 << 20;
-
-/// How many packages of a list are read.
-const PACKAGES: usize = 100_000;
 
 /// A package with its dependencies.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,7 +43,7 @@ impl Installer {
     async fn npm_closure(&self, package: &str, directory: &Path, temporary: &Path) -> Result<Closure, Error> {
         let (name, version) = npm::exact(package)?;
         let program = npm::find(self, "npm")?;
-        write(&directory.join("package.json"), &manifest(&name, &version))?;
+        write(&directory.join("package.json"), &npm::manifest(&name, &version))?;
         let flags = [
             "install", "--location=project", "--package-lock-only", "--omit-lockfile-registry-resolved",
             "--ignore-scripts", "--no-audit", "--no-fund", "--no-progress", "--no-update-notifier", "--prefix",
@@ -62,7 +55,7 @@ impl Installer {
         let npm = Tool::new(&work, "npm", program, environment, self.registries.of_npm(&name));
         npm.run(flags.into_iter().map(OsStr::new).chain([directory.as_os_str()])).await?;
         let packages = read(&directory.join("package-lock.json"))?;
-        Ok(Closure { integrity: integrity_in(packages.as_bytes(), &name), packages })
+        Ok(Closure { integrity: npm::integrity_in(packages.as_bytes(), &name), packages })
     }
 
     async fn uv_closure(
@@ -93,29 +86,9 @@ impl Installer {
     }
 }
 
-/// The integrity value of a package in a lock file of npm.
-pub(super) fn integrity_in(list: &[u8], name: &str) -> Option<String> {
-    let [packages] = json::members(list, ["packages"]).ok()?;
-    let packages: Object<'_, PACKAGES> = json::object(packages)?;
-    let path = format!("node_modules/{name}");
-    let (_, package) = packages.members.into_iter().rev().find(|(key, _)| *key == path)?;
-    let [integrity] = json::members_of(Some(package), ["integrity"]);
-    json::text(integrity).map(Into::into)
-}
-
-pub(super) fn write(path: &Path, text: &str) -> Result<(), Error> {
-    Ok(fs::write(path, text).map_err(PathError::at(path))?)
-}
-
 fn read(path: &Path) -> Result<String, Error> {
     let failed = |error: String| PathError::at(path)(std::io::Error::other(error));
     let folder = path.parent().unwrap_or(path).canonicalize().map_err(PathError::at(path))?;
     let bytes = read_bounded(path, &folder, LIST_LIMIT).map_err(|error| failed(error.to_string()))?;
     String::from_utf8(bytes).map_err(|error| failed(error.to_string()).into())
-}
-
-/// The project that npm installs the package for. Where npm asks for permission, only this package may run install
-/// scripts.
-pub(super) fn manifest(name: &str, version: &str) -> String {
-    json!({ "name": "agent", "dependencies": { name: version }, "allowScripts": { name: true } }).to_string()
 }

@@ -5,14 +5,13 @@ use std::path::{Path, PathBuf};
 use serde_json::value::RawValue;
 use tokio::task::spawn_blocking;
 
-use super::closure::{manifest, write};
-use super::tool::Tool;
+use super::tool::{Tool, write};
 use super::{
     Error, Expected, Installer, Interpreter, Placed, Progress, Proof, Remarks, ScriptsNotRun, TooOld, Verified, Work,
     node, refusal, remedy, scripts,
 };
 use acp_registry_core::archive::Program;
-use acp_registry_core::json;
+use acp_registry_core::json::{self, Object};
 use acp_registry_core::manifest::{NpmSpec, Package, Pin};
 use acp_registry_core::sys::fs::{PathError, open_file, read_bounded, resolve_below};
 use acp_registry_core::text::quote;
@@ -20,6 +19,9 @@ use acp_registry_core::upstream::npm::{Bin, commands, file_of_command};
 
 /// The largest `package.json` that is read, in bytes.
 const PACKAGE_FILE_LIMIT: u64 = 8 << 20;
+
+/// How many packages of a lock file are read.
+const PACKAGES: usize = 100_000;
 
 /// The flags for npm. This log level, which overrides the person's configuration, makes npm name the scripts that it
 /// has not run, and each answer, from which the progress is read.
@@ -162,7 +164,24 @@ fn flags_of_node(line: &str) -> Option<Vec<String>> {
 
 /// The integrity value that npm has compared a package with, from npm's own records.
 fn integrity(name: &str, directory: &Path) -> Option<String> {
-    super::closure::integrity_in(&notes(directory)?, name)
+    integrity_in(&notes(directory)?, name)
+}
+
+/// The integrity value of a package in a lock file of npm.
+pub(super) fn integrity_in(list: &[u8], name: &str) -> Option<String> {
+    let [packages] = json::members(list, ["packages"]).ok()?;
+    let packages: Object<'_, PACKAGES> = json::object(packages)?;
+    let path = format!("node_modules/{name}");
+    let (_, package) = packages.members.into_iter().rev().find(|(key, _)| *key == path)?;
+    let [integrity] = json::members_of(Some(package), ["integrity"]);
+    json::text(integrity).map(Into::into)
+}
+
+/// The project that npm installs the package for. Where npm asks for permission, only this package may run install
+/// scripts.
+pub(super) fn manifest(name: &str, version: &str) -> String {
+    serde_json::json!({ "name": "agent", "dependencies": { name: version }, "allowScripts": { name: true } })
+        .to_string()
 }
 
 /// npm's own records of what it has installed.

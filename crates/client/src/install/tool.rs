@@ -1,6 +1,7 @@
 //! Running a package manager.
 
 use std::ffi::OsString;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::time::Duration;
@@ -12,7 +13,7 @@ use tokio::time::timeout;
 use super::heard::{Ear, Words, drain, listen};
 use super::{Error, Progress, ToolFailure, Work};
 use acp_registry_core::net::Proxies;
-use acp_registry_core::sys::fs::available;
+use acp_registry_core::sys::fs::{PathError, available};
 use acp_registry_core::sys::process::{Environment, Home, Isolation, Launch, Pipes, Sandbox, Tree};
 use acp_registry_core::upstream::NamedRegistry;
 
@@ -137,4 +138,9 @@ fn fullest(places: Vec<PathBuf>) -> Option<PathBuf> {
 /// Whether npm could not unpack a file. It only warns of that, and a full disk is a usual cause.
 fn is_broken(stderr: &str) -> bool {
     stderr.lines().any(|line| line.to_ascii_lowercase().starts_with("npm warn tar tar_entry_error"))
+}
+
+/// Writes a file that the package manager reads.
+pub(super) fn write(path: &Path, text: &str) -> Result<(), Error> {
+    Ok(fs::write(path, text).map_err(PathError::at(path))?)
 }

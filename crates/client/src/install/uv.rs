@@ -3,8 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::closure::write;
-use super::tool::Tool;
+use super::tool::{Tool, write};
 use super::{Error, Installer, Placed, Progress, Proof, Remarks, Shortfall, TooOld, Verified, Work, refusal, remedy};
 use acp_registry_core::manifest::{Package, Pin, PypiSpec};
 use acp_registry_core::sys::fs::{PathError, read_bounded};
