@@ -3,11 +3,23 @@
 use serde_json::{Value, json};
 use time::{Date, Duration};
 
-use super::{Verdict, WhenHeld};
+use super::Verdict;
 use acp_registry_core::registry::Hold;
 
 /// Number of days for which [`Advice::Extend`] extends a quarantine.
 const DAYS: i64 = 30;
+
+/// What to do with agents in quarantine.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum WhenHeld {
+    /// Skip them.
+    #[default]
+    Skip,
+    /// Check them like all others, because they were named explicitly.
+    Check,
+    /// Check those whose last day is before this UTC date and, on one weekday each, those without a last day.
+    CheckWhenOver(Date),
+}
 
 /// An agent in quarantine, and whether it is checked anyway.
 #[derive(Debug, Clone, PartialEq, Eq)]

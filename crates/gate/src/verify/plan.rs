@@ -5,11 +5,9 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::SystemTime;
 
-use time::Date;
-
 use super::basis::basis;
-use super::{Held, Snapshot};
-use acp_registry_client::install::{Kind, Source};
+use super::{Held, Snapshot, Task, WhenHeld, Work};
+use acp_registry_client::install::Kind;
 use acp_registry_core::manifest::{Channel, Platform, Release};
 use acp_registry_core::registry::{Entry, Loaded, Registry};
 use acp_registry_core::text::quote;
@@ -28,18 +26,6 @@ pub struct Selection {
     pub shard: Option<Shard>,
     /// The platform of this machine.
     pub platform: Option<Platform>,
-}
-
-/// What to do with agents in quarantine.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum WhenHeld {
-    /// Skip them.
-    #[default]
-    Skip,
-    /// Check them like all others, because they were named explicitly.
-    Check,
-    /// Check those whose last day is before this UTC date and, on one weekday each, those without a last day.
-    CheckWhenOver(Date),
 }
 
 /// One of `count` parts of all tasks, of nearly equal size: `index` of `count`, from 1.
@@ -79,52 +65,6 @@ impl FromStr for Shard {
     }
 }
 
-/// One distribution of one release of an agent.
-#[derive(Debug, Clone)]
-pub struct Task {
-    /// The agent's id.
-    pub id: String,
-    /// The version in the manifest.
-    pub version: String,
-    /// The channel of that version.
-    pub channel: Channel,
-    /// The kind of distribution; `None` if the manifest has none or cannot be read.
-    pub kind: Option<Kind>,
-    /// The agent's quarantine, if any.
-    pub held: Option<Held>,
-    /// The work.
-    pub work: Work,
-    /// Digest of everything that a verdict is based on: the distribution and the checks; `None` if there is nothing to
-    /// check.
-    pub basis: Option<String>,
-}
-
-impl Task {
-    /// The agent's id and kind of distribution, for people.
-    #[must_use]
-    pub fn name(&self) -> String {
-        format!("{} ({})", self.id, self.kind.map_or("-", Kind::as_str))
-    }
-}
-
-/// The work of a [`Task`].
-#[derive(Debug, Clone)]
-pub enum Work {
-    /// Install and check this source.
-    Check(Source),
-    /// Skip it; this is not a failure.
-    Skip {
-        /// The reason, as named in reports.
-        reason: &'static str,
-        /// The reason as a sentence.
-        message: String,
-    },
-    /// Fail without checking; holds the reason as a sentence.
-    Broken(String),
-    /// Reuse this row of an earlier snapshot.
-    Reuse(serde_json::Value),
-}
-
 /// An earlier snapshot, and which of its rows may be reused.
 #[derive(Debug, Clone, Copy)]
 pub struct Earlier<'a> {
@@ -151,7 +91,7 @@ pub fn plan(registry: &Registry, selection: &Selection, earlier: Option<Earlier<
         .map(|mut task| {
             // Agents in quarantine are always checked, to find out whether they work again.
             if let (Work::Check(_), None, Some(earlier)) = (&task.work, &task.held, earlier)
-                && let Some(row) = earlier.snapshot.passed(&task, earlier)
+                && let Some(row) = earlier.snapshot.passed(&task, earlier.demand, earlier.not_before, earlier.now)
             {
                 task.work = Work::Reuse(row.clone());
             }

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::{Held, Origin};
+use super::{Held, Origin, Verdict};
 use acp_registry_client::install::{Kind, ScriptsNotRun};
 use acp_registry_core::manifest::Channel;
 use acp_registry_core::sys::fs::PathError;
@@ -75,20 +75,6 @@ pub enum State {
     Reused(Value),
 }
 
-/// The verdict on a task.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Verdict {
-    /// The agent answers, and users can sign in.
-    Pass,
-    /// The agent does not pass the handshake, or its manifest is wrong.
-    Fail,
-    /// The agent could not be started, so nothing is known about it.
-    Error,
-    /// The agent was skipped.
-    Skipped,
-}
-
 /// Number of rows by result; they add up to the number of all rows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Summary {
@@ -122,29 +108,6 @@ impl Summary {
             } += 1;
         }
         summary
-    }
-}
-
-impl Verdict {
-    /// The name used in reports.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Pass => "pass",
-            Self::Fail => "fail",
-            Self::Error => "error",
-            Self::Skipped => "skipped",
-        }
-    }
-}
-
-impl From<handshake::Verdict> for Verdict {
-    fn from(verdict: handshake::Verdict) -> Self {
-        match verdict {
-            handshake::Verdict::Pass => Self::Pass,
-            handshake::Verdict::Fail => Self::Fail,
-            handshake::Verdict::Error => Self::Error,
-        }
     }
 }
 

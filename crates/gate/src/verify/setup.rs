@@ -4,13 +4,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Sources, Turns, Verifier};
+use super::{Networks, Sources, Turns, Verifier};
 use acp_registry_client::install::{Installer, PackageCache};
 use acp_registry_core::archive::Limits;
 use acp_registry_core::manifest::Platform;
 use acp_registry_core::net::Client;
 use acp_registry_core::remedy::Remedy;
-use acp_registry_core::sys::process::{Environment, Isolation, Network};
+use acp_registry_core::sys::process::{Environment, Isolation};
 use acp_registry_core::upstream::{Registries, Surroundings, npm_variables, uv_variables};
 use acp_registry_examine::examination::Demand;
 use acp_registry_protocol::handshake::Options;
@@ -60,24 +60,6 @@ pub struct StartOptions {
     pub allow_build: bool,
     /// Returns the text of remedies in results, such as `Remedy::to_string`.
     pub words: fn(&Remedy) -> String,
-}
-
-/// The networks that agents reach if they are examined after the handshake. For agents that are not, only the
-/// [`Isolation`] counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Networks {
-    /// During the handshake.
-    pub handshake: Network,
-    /// During the examination. With [`Network::None`], the network is a [`Namespace`] of the agent's own.
-    ///
-    /// [`Namespace`]: acp_registry_core::sys::process::Namespace
-    pub examination: Network,
-}
-
-impl Default for Networks {
-    fn default() -> Self {
-        Self { handshake: Network::Shared, examination: Network::Shared }
-    }
 }
 
 impl Verifier {

@@ -8,13 +8,14 @@ use serde_json::{Map, Value, json};
 
 use super::examined::{self, Examined};
 use super::steady::make_steady;
-use super::{Answer, Earlier, Row, State, Task, Unanswered, Verdict};
+use super::{Answer, Row, State, Task, Unanswered, Verdict};
 use acp_registry_client::install::Kind;
 use acp_registry_core::json;
 use acp_registry_core::manifest::Channel;
 use acp_registry_core::registry::{Loaded, Registry};
 use acp_registry_core::sys::fs::{ReadError, read_bounded};
 use acp_registry_core::timestamp::Timestamp;
+use acp_registry_examine::examination::Demand;
 
 /// The JSON Schema of the file.
 pub const SCHEMA: &str = include_str!("../../../../schemas/capabilities.schema.json");
@@ -159,8 +160,13 @@ impl Snapshot {
 
     /// The row of a task that passed, if it is based on the same distribution and checks, and neither too old nor from
     /// the future. If an examination is requested, the row must have one that went as far.
-    pub(super) fn passed(&self, task: &Task, earlier: Earlier<'_>) -> Option<&Value> {
-        let Earlier { not_before, now, demand, .. } = earlier;
+    pub(super) fn passed(
+        &self,
+        task: &Task,
+        demand: &Demand,
+        not_before: SystemTime,
+        now: SystemTime,
+    ) -> Option<&Value> {
         let row = self.latest(&task.id, task.channel, Some(task.kind?))?;
         let at: SystemTime = row["checked_at"].as_str()?.parse::<Timestamp>().ok()?.into();
         let is_recent = at >= not_before && at <= now;
