@@ -10,6 +10,7 @@
 mod fix;
 mod icon;
 mod levels;
+mod options;
 mod reporter;
 mod rule;
 mod rules;
@@ -19,8 +20,9 @@ mod schema_remedy;
 
 pub use fix::{Fixed, fix};
 pub use levels::{Levels, UnknownRule};
+pub use options::Options;
 pub use rule::{Example, Online, Rule};
 pub use rules::{RULES, find, rule_of_reason};
-pub use run::{AgentStatus, Checked, Options, Status, check};
+pub use run::{AgentStatus, Checked, Status, check};
 
 pub use crate::select::Selection;

@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
+use super::Options;
 use super::icon::{Icon, IconFile};
 use super::reporter::Reporter;
-use super::run::Options;
 use crate::finding::Level;
 use crate::survey::Survey;
 use acp_registry_core::manifest::{Agent, BinaryTarget, Manifest, Package, PackageKind, Release};

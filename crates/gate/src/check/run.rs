@@ -7,28 +7,13 @@ use rayon::prelude::*;
 use super::icon::{Icon, IconFile};
 use super::reporter::{About, Reporter};
 use super::rule::{Check, Subject};
-use super::{Levels, RULES, Rule};
-use crate::config::Config;
+use super::{Options, RULES, Rule};
 use crate::finding::{Finding, Level};
 use crate::select::Selection;
-use crate::survey::{Survey, note_of};
+use crate::survey::note_of;
 use acp_registry_core::manifest::{Manifest, SyntaxError};
-use acp_registry_core::net::AllowedHosts;
 use acp_registry_core::registry::{Entry, Loaded, Registry};
 use acp_registry_core::text::quote;
-
-/// Options of [`check`].
-#[derive(Debug)]
-pub struct Options<'a> {
-    /// The level of each rule.
-    pub levels: &'a Levels,
-    /// Hosts that may be private and may be used without TLS.
-    pub allowed_hosts: &'a AllowedHosts,
-    /// The registry's configuration.
-    pub config: &'a Config,
-    /// The survey; without it, rules that need one do not run.
-    pub survey: Option<&'a Survey>,
-}
 
 /// Whether an agent is checked. Withdrawn agents are not published, so they are checked only if selected explicitly.
 fn is_checked(id: &str, selection: &Selection, options: &Options<'_>) -> bool {

@@ -1,6 +1,6 @@
+use crate::check::Options;
 use crate::check::reporter::{About, Draft, Reporter};
 use crate::check::rule::{Check, Example, Rule};
-use crate::check::run::Options;
 use crate::config::{Schemas, View};
 use crate::finding::Level;
 use acp_registry_core::manifest::AgentId;

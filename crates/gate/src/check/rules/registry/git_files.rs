@@ -1,6 +1,6 @@
+use crate::check::Options;
 use crate::check::reporter::{About, Reporter};
 use crate::check::rule::{Check, Example, Rule};
-use crate::check::run::Options;
 use crate::finding::Level;
 use acp_registry_core::registry::Registry;
 use acp_registry_core::text::quote;

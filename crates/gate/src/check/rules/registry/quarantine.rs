@@ -1,8 +1,8 @@
 use serde_json::Value;
 
+use crate::check::Options;
 use crate::check::reporter::{About, Reporter};
 use crate::check::rule::{Check, Example, Rule};
-use crate::check::run::Options;
 use crate::finding::Level;
 use acp_registry_core::manifest::{SyntaxError, escape_segment};
 use acp_registry_core::registry::{Loaded, Quarantine, Registry};
