@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use askama::Template;
 
-use super::feed::{ENTRIES, Feed};
+use super::change::{Change, ENTRIES};
+use super::feed::Feed;
 use super::listing::Listing;
 use super::pages::{Frame, Site};
-use super::text::shown;
 use super::{File, SiteError, page};
 use crate::history::{Event, Extent, History, Kind};
 
@@ -16,48 +16,6 @@ const PAGE: usize = 100;
 
 /// The maximum number of pages; `history.json` has all events.
 const PAGES: usize = 20;
-
-/// An event as pages show it.
-pub(super) struct Change {
-    pub(super) id: String,
-    pub(super) kind: &'static str,
-    pub(super) label: &'static str,
-    pub(super) name: String,
-    pub(super) version: String,
-    /// The previous version, for updates.
-    pub(super) from: Option<String>,
-    pub(super) time: String,
-    pub(super) day: String,
-    /// Whether the agent has a page.
-    pub(super) is_there: bool,
-}
-
-impl Change {
-    fn new(event: &Event, is_there: bool) -> Self {
-        let name = shown(&event.name, 80);
-        let (label, from) = match &event.kind {
-            Kind::Added => ("New", None),
-            Kind::Updated { from } => ("Updated", Some(shown(from, 40))),
-            Kind::Withdrawn => ("Withdrawn", None),
-        };
-        Self {
-            id: event.id.clone(),
-            kind: event.kind.as_str(),
-            label,
-            name: if name.is_empty() { event.id.clone() } else { name },
-            version: shown(&event.version, 40),
-            from,
-            time: event.time.to_string(),
-            day: event.time.day(),
-            is_there,
-        }
-    }
-
-    /// The latest events of an agent.
-    pub(super) fn of(listing: &Listing<'_>) -> Vec<Self> {
-        listing.events.iter().take(ENTRIES).map(|event| Self::new(event, true)).collect()
-    }
-}
 
 /// The events of one day.
 struct Day {

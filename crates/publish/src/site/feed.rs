@@ -2,12 +2,9 @@
 
 use std::io;
 
-use super::changes::Change;
+use super::change::Change;
 use super::xml::{self, Xml, empty_line, end_line, text_line};
 use super::{File, SiteError};
-
-/// The maximum number of entries of a feed.
-pub(super) const ENTRIES: usize = 50;
 
 /// A feed.
 pub(super) struct Feed<'a> {

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::listing::Listing;
-use super::pages::{Frame, List, Part, ShownGroup, ShownValue, Site};
+use super::pages::{Frame, List, Part, ShownGroup, ShownValue, Site, anchor};
 use super::text::agents_that_speak;
 use super::{File, SiteError, page};
 
@@ -34,11 +34,6 @@ pub(super) fn of_value(
 fn letter(listing: &Listing<'_>) -> char {
     let first = listing.name.chars().next().unwrap_or('#').to_ascii_uppercase();
     if first.is_ascii_uppercase() { first } else { '#' }
-}
-
-/// The part of an id that stands for a letter.
-pub(super) fn anchor(letter: char) -> String {
-    if letter == '#' { "other".to_owned() } else { letter.to_string() }
 }
 
 /// The parts of a page. Each letter is a heading once: names without one can be first and last.

@@ -1,8 +1,8 @@
 //! The page of an agent as Markdown.
 
-use super::changes::Change;
-use super::detail::{Facts, target};
+use super::change::Change;
 use super::examined::Tests;
+use super::facts::{Facts, target};
 use super::install::{Needs, Setup};
 use super::listing::Listing;
 use super::text::{markdown as text, shown};

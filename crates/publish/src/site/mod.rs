@@ -11,13 +11,16 @@ mod assets;
 mod badge;
 mod capabilities;
 mod catalog;
+mod change;
 mod changes;
 mod commonmark;
 mod contents;
 mod detail;
+mod docs;
 mod editors;
 mod examined;
 mod facets;
+mod facts;
 mod feed;
 mod groups;
 mod guides;
@@ -214,7 +217,7 @@ impl<'a> Catalog<'a> {
     }
 
     fn documentation(&self) -> Result<Vec<File>, SiteError> {
-        let mut files = guides::pages(&self.site)?;
+        let mut files = docs::pages(&self.site)?;
         files.extend(schemas::files(&self.site.base_url));
         files.push(page("docs/rules/", &rules::page(&self.site))?);
         Ok(files)

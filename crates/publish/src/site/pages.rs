@@ -232,7 +232,7 @@ pub(super) struct Part<'a> {
 impl Part<'_> {
     /// The letter, and its part of the heading's id.
     pub(super) fn heading(&self) -> Option<(char, String)> {
-        self.letter.map(|letter| (letter, super::lists::anchor(letter)))
+        self.letter.map(|letter| (letter, anchor(letter)))
     }
 }
 
@@ -240,4 +240,9 @@ impl Part<'_> {
 #[template(path = "404.html")]
 pub(super) struct NotFound<'a> {
     pub(super) f: Frame<'a>,
+}
+
+/// The part of an id that stands for a letter.
+pub(super) fn anchor(letter: char) -> String {
+    if letter == '#' { "other".to_owned() } else { letter.to_string() }
 }

@@ -1,0 +1,156 @@
+//! The facts about an agent that its page and its Markdown show.
+
+use super::capabilities::{Opening, State};
+use super::examined::Tests;
+use super::facets::{self, capabilities};
+use super::install::start;
+use super::listing::{Listing, authors};
+use super::text::{link, shown};
+use acp_registry_core::manifest::{Agent, BinaryTarget};
+use acp_registry_core::timestamp::Timestamp;
+use acp_registry_gate::verify::Answer;
+
+/// Limit of the shown length of a description, in Unicode scalar values.
+const DESCRIPTION: usize = 600;
+
+/// The facts that both the page and its Markdown show.
+pub(super) struct Facts {
+    pub(super) description: String,
+    pub(super) authors: Vec<String>,
+    /// Links: the licence's text, the website, the source.
+    pub(super) license_url: Option<String>,
+    pub(super) website: Option<String>,
+    pub(super) repository: Option<String>,
+    /// What must be installed before the agent, as a sentence.
+    pub(super) needs: &'static str,
+    /// What is left to do after the setup, as sentences, if it is known.
+    pub(super) next: Option<String>,
+    /// Days as `YYYY-MM-DD`.
+    pub(super) added: Option<String>,
+    pub(super) updated: Option<String>,
+    /// Why the agent gave no answer when it was last tried, as a sentence.
+    pub(super) unanswered: Option<String>,
+    /// Whether a session opens before sign-in, as a sentence; `None` if the agent gave no answer.
+    pub(super) session: Option<&'static str>,
+    /// The ways to sign in, by the names that the agent gave them.
+    pub(super) sign_in: String,
+    /// What must be set up before the first session, as the agent says itself.
+    pub(super) setup: Option<String>,
+    /// Kind and name of each package.
+    pub(super) packages: Vec<(&'static str, String)>,
+    /// The version whose capabilities were tested.
+    pub(super) row_version: String,
+    pub(super) capabilities: Vec<(&'static str, State)>,
+    /// The results of the last examination, if there was one.
+    pub(super) tests: Option<Tests>,
+}
+
+/// The archive for a platform.
+pub(super) struct Target {
+    pub(super) os: String,
+    pub(super) arch: String,
+    pub(super) url: Option<String>,
+    pub(super) file: String,
+    pub(super) digest: Option<String>,
+    pub(super) start: Option<String>,
+}
+
+impl Facts {
+    pub(super) fn of(listing: &Listing<'_>, agent: &Agent) -> Self {
+        let address = |text: &Option<String>| text.as_deref().and_then(link);
+        let version = listing.answer.and_then(|answer| answer.version.as_deref()).map(|text| shown(text, 40));
+        let (added, updated) = (listing.added(), listing.updated());
+        Self {
+            description: shown(&agent.description, DESCRIPTION),
+            authors: authors(agent),
+            license_url: address(&agent.license_url),
+            website: address(&agent.website),
+            repository: address(&agent.repository),
+            needs: needs(listing),
+            next: next(listing),
+            added: added.map(Timestamp::day),
+            // An agent that has not changed since it was added has no update.
+            updated: updated.filter(|time| Some(*time) != added).map(Timestamp::day),
+            setup: listing.answer.and_then(|answer| answer.setup_required.as_deref()).map(|words| shown(words, 2000)),
+            unanswered: listing.why_unanswered(),
+            session: listing.answer.map(|answer| Opening::of(answer).words()),
+            sign_in: sign_in(listing),
+            packages: agent
+                .distribution
+                .packages()
+                .map(|(kind, package)| (kind.as_str(), shown(&package.package, 200)))
+                .collect(),
+            row_version: version.filter(|text| !text.is_empty()).unwrap_or_else(|| listing.version.clone()),
+            capabilities: listing
+                .answer
+                .map(|answer| {
+                    capabilities().map(|(feature, value)| (value.label, State::of(answer, &feature))).collect()
+                })
+                .unwrap_or_default(),
+            tests: listing.examined().map(Tests::of),
+        }
+    }
+}
+
+/// The runtimes of the agent's distributions.
+fn needs(listing: &Listing<'_>) -> &'static str {
+    let has = |bit: u32| listing.bits[facets::DIST] & bit != 0;
+    match (has(facets::BINARY), has(facets::NPX), has(facets::UVX)) {
+        (true, false, false) => "You need no runtime: the download is the agent’s program.",
+        (true, true, false) => "You need no runtime for the download; the package needs Node.js.",
+        (true, false, true) => "You need no runtime for the download; the package needs uv.",
+        (true, true, true) => "You need no runtime for the download; the packages need Node.js or uv.",
+        (false, true, false) => "You need Node.js.",
+        (false, false, true) => "You need uv.",
+        (false, true, true) => "You need Node.js or uv.",
+        (false, false, false) => "",
+    }
+}
+
+/// How people sign in after the setup.
+fn next(listing: &Listing<'_>) -> Option<String> {
+    let answer = listing.answer?;
+    match (Opening::of(answer), sign_in_names(answer).as_slice()) {
+        (Opening::Opens, _) => Some("Then open a session; the agent needs no sign-in for it.".to_owned()),
+        (Opening::NeedsSignIn, []) | (Opening::NeedsSetup | Opening::Unknown, _) => None,
+        (Opening::NeedsSignIn, [name]) => {
+            Some(format!("Then open a session, and sign in when the editor asks: {name}."))
+        }
+        (Opening::NeedsSignIn, names) => Some(format!(
+            "Then open a session, and sign in one of these ways when the editor asks: {}.",
+            names.join(", ")
+        )),
+    }
+}
+
+/// The names of the ways to sign in; no more than fit on a page.
+fn sign_in_names(answer: &Answer) -> Vec<String> {
+    answer.auth_methods.iter().take(20).map(|(name, _)| shown(name, 80)).collect()
+}
+
+fn sign_in(listing: &Listing<'_>) -> String {
+    let Some(answer) = listing.answer else { return "Not known: the agent gave no answer yet".to_owned() };
+    let names = sign_in_names(answer);
+    if names.is_empty() { "None offered".to_owned() } else { names.join(", ") }
+}
+
+pub(super) fn target(target: &BinaryTarget) -> Target {
+    let (os, arch) = target.platform.split_once('-').unwrap_or((&target.platform, ""));
+    let os = match os {
+        "darwin" => "macOS".to_owned(),
+        "linux" => "Linux".to_owned(),
+        "windows" => "Windows".to_owned(),
+        other => shown(other, 40),
+    };
+    let url = link(&target.archive);
+    let file = url.as_deref().and_then(|url| url.split(['?', '#']).next()?.rsplit('/').next());
+    let file = file.filter(|file| !file.is_empty()).map_or_else(|| "archive".to_owned(), |file| shown(file, 80));
+    Target {
+        os,
+        arch: shown(arch, 40),
+        file,
+        url,
+        digest: target.sha256.as_deref().map(|digest| shown(digest, 64)),
+        start: start(&target.platform, &target.cmd, &target.args, &target.env),
+    }
+}
