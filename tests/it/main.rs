@@ -80,6 +80,7 @@ mod publish_order;
 mod publish_prune;
 mod publish_reader;
 mod publish_refused;
+mod publish_rollback;
 #[cfg(all(unix, feature = "world"))]
 mod publish_s3;
 #[cfg(all(unix, feature = "world"))]

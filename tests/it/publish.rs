@@ -57,6 +57,14 @@ pub(crate) fn snapshot(env: &Env, name: &str) -> Vec<(String, Vec<u8>)> {
     files
 }
 
+/// A tree with an index that is large enough to be copied in the store.
+pub(crate) fn large(env: &Env) {
+    let index = format!("{{ \"agents\": [] {} }}", " ".repeat(300 << 10));
+    env.write("large/registry.json", &index);
+    let digest = acp_registry::digest::Sha256::of(index.as_bytes());
+    env.write("large/SHA256SUMS", format!("{digest}  registry.json\n"));
+}
+
 pub(crate) fn report(env: &Env, arguments: &[&str]) -> Value {
     let (code, report) = env.json(&[&["publish", "--to", "pub"], arguments].concat());
     assert_eq!(code, 0, "{report}");

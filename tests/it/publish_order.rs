@@ -135,3 +135,22 @@ fn a_lost_answer_is_not_taken_for_another_publisher() {
     let run = Run::of(command.env("AWS_ENDPOINT_URL", format!("http://{}", server.host)));
     assert_eq!((run.code, run.stderr.as_str()), (0, ""));
 }
+
+/// Such a store would write an empty index.
+#[test]
+fn a_store_that_does_not_know_copies_gets_every_byte() {
+    let env = Env::empty();
+    crate::publish::large(&env);
+    let bucket = Arc::new(Mutex::new(Bucket::default()));
+    let objects = bucket.clone();
+    let server = Server::answering(move |asked| objects.lock().unwrap().answer(asked));
+    let mut command = env.command(&["publish", "--to", "s3://bucket", "--from", "large"]);
+    command.env("AWS_ACCESS_KEY_ID", "key").env("AWS_SECRET_ACCESS_KEY", "secret");
+    let run = Run::of(command.env("AWS_ENDPOINT_URL", format!("http://{}", server.host)));
+    assert_eq!((run.code, run.stderr.as_str()), (0, ""));
+    let copies = server.requests().into_iter().filter(|asked| !asked.header("x-amz-copy-source").is_empty());
+    assert_eq!(copies.map(|asked| asked.path).collect::<Vec<_>>(), ["/bucket/.acp-registry/copy.json"]);
+    let objects = &bucket.lock().unwrap().objects;
+    assert!(objects["latest/registry.json"].body == std::fs::read(env.path("large/registry.json")).unwrap());
+    assert!(!objects.contains_key(".acp-registry/copy.json"));
+}

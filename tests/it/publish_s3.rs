@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::publish::{build, changed};
+use crate::publish::{build, changed, large};
 use crate::publish_reader::ending;
 use crate::server::{Asked, Server, write};
 use crate::support::{Env, ICON, Run, manifest, missing, tree};
@@ -247,6 +247,29 @@ fn objects_have_their_headers_and_are_sent_once() {
     let mended = report(&env, &moto.host, &[&to[..], &["--gzip-assets"]].concat());
     assert_eq!(changed(&mended), ["send latest/a.svg"]);
     assert!(!keys(&moto, "headers").iter().any(|key| key.contains("lease")), "a lease is left");
+}
+
+#[test]
+fn large_documents_are_sent_once_and_copied_in_the_store() {
+    let Some(moto) = Moto::shared("large_documents_are_sent_once_and_copied_in_the_store") else { return };
+    bucket(&moto, "copies");
+    let env = Env::empty();
+    large(&env);
+    let server = proxy(&moto.host, |_| Fate::Pass);
+    report(&env, &server.host, &["--to", "s3://copies/x", "--from", "large"]);
+    let sent = server.requests().into_iter().filter(|asked| asked.method == "PUT" && asked.body.len() > 300 << 10);
+    let sent: Vec<String> = sent.map(|asked| asked.path).collect();
+    assert!(sent.len() == 1 && sent[0].contains("/x/v20") && sent[0].ends_with("/registry.json"), "{sent:?}");
+    let (_, headers, body) = ask(&moto.host, "GET", "/copies/x/latest/registry.json").unwrap();
+    assert!(body == std::fs::read(env.path("large/registry.json")).unwrap());
+    assert_eq!(headers["cache-control"], "public, max-age=300");
+    assert_eq!(headers["content-type"], "application/json");
+    assert!(!keys(&moto, "copies").contains("x/.acp-registry/copy.json"));
+    // The copy is recorded like an object that was sent.
+    assert_eq!(
+        changed(&report(&env, &moto.host, &["--to", "s3://copies/x", "--from", "large", "--recheck"])),
+        [] as [String; 0]
+    );
 }
 
 #[test]

@@ -11,12 +11,13 @@ use object_store::{
     Attribute, Attributes, BackoffConfig, GetOptions, GetResult, ObjectStore, ObjectStoreExt as _, PutMode, PutOptions,
     PutResult, RetryConfig,
 };
+use tokio::sync::OnceCell;
 use url::{Host, Url};
 
 use super::Error;
 use super::headers::Headers;
 use super::refusal::{code, store_error};
-use super::responses::Connector;
+use super::responses::{Bounded, Connector};
 use acp_registry_core::net::{self, AllowedHosts};
 use acp_registry_core::remedy::{Action, Remedy};
 use acp_registry_core::sums::is_name;
@@ -54,6 +55,12 @@ pub struct Store {
     client: Arc<AmazonS3>,
     bucket: String,
     prefix: String,
+    /// Sends the requests that `object_store` does not have.
+    pub(super) connection: Bounded,
+    pub(super) endpoint: String,
+    pub(super) region: String,
+    /// Whether the store copies objects, once that was tried.
+    pub(super) can_copy: OnceCell<bool>,
 }
 
 impl Store {
@@ -67,21 +74,23 @@ impl Store {
         let retry = RetryConfig { max_retries: 5, backoff, ..RetryConfig::default() };
         let mut builder = AmazonS3Builder::new()
             .with_bucket_name(&name)
-            .with_region(bucket.region)
+            .with_region(&bucket.region)
             .with_access_key_id(bucket.key_id)
             .with_secret_access_key(bucket.secret)
             .with_retry(retry)
             // Not every store supports deleting many objects in one request.
             .with_disable_bulk_delete(true)
-            .with_http_connector(Connector(client));
+            .with_http_connector(Connector(client.clone()));
         if let Some(token) = bucket.token {
             builder = builder.with_token(token);
         }
-        if let Some(endpoint) = endpoint {
-            builder = builder.with_endpoint(endpoint.as_str().trim_end_matches('/'));
-        }
-        let client = builder.build().map_err(|error| refused(&error))?;
-        Ok(Self { client: Arc::new(client), bucket: name, prefix })
+        let connection = Bounded(client);
+        let own = format!("https://s3.{}.amazonaws.com", bucket.region);
+        let endpoint = endpoint.map_or(own, |endpoint| endpoint.as_str().trim_end_matches('/').to_owned());
+        let builder = builder.with_endpoint(&endpoint);
+        let client = Arc::new(builder.build().map_err(|error| refused(&error))?);
+        let (region, can_copy) = (bucket.region, OnceCell::new());
+        Ok(Self { client, bucket: name, prefix, connection, endpoint, region, can_copy })
     }
 
     pub(super) fn bucket(&self) -> &str {
@@ -96,7 +105,7 @@ impl Store {
         format!("s3://{}/{}", self.bucket, self.key(name))
     }
 
-    fn key(&self, name: &str) -> String {
+    pub(super) fn key(&self, name: &str) -> String {
         if self.prefix.is_empty() { name.to_owned() } else { format!("{}/{name}", self.prefix) }
     }
 

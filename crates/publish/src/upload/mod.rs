@@ -23,6 +23,7 @@
 mod answer;
 mod bucket;
 mod content;
+mod copy;
 #[cfg(test)]
 mod crashes;
 mod directory;

@@ -28,8 +28,9 @@ impl HttpConnector for Connector {
     }
 }
 
+/// An HTTP client that limits the size of responses.
 #[derive(Debug)]
-struct Bounded(reqwest::Client);
+pub(super) struct Bounded(pub(super) reqwest::Client);
 
 #[async_trait]
 impl HttpService for Bounded {

@@ -69,7 +69,7 @@ async fn run(
     takeover::adopt(&mut state, source, target, notice).await?;
     let signature = kept.signature().await?;
     let sender = Sender { source, signature, target, jobs: options.jobs, is_dry_run, notice };
-    let plan = latest::plan(&sender, &state);
+    let plan = latest::plan(&sender, &state, name, &[]);
     sender.rehearse(&plan.planned).await?;
     if known.is_none() {
         let created = snapshot::created(target, name).await?.unwrap_or_else(now);

@@ -75,7 +75,7 @@ impl Work<'_> {
         let (target, notice, is_dry_run) = (self.target, self.notice, self.is_dry_run);
         let sender = Sender { source, signature, target, jobs: self.options.jobs, is_dry_run, notice };
         let mut actions = self.keep(&sender, &mut state, &place, sums).await?;
-        let plan = latest::plan(&sender, &state);
+        let plan = latest::plan(&sender, &state, &place.name, &actions);
         actions.extend(latest::update(&sender, &mut state, &place.name, plan).await?);
         actions.extend(latest::remove_stale(&sender, &mut state, self.options.grace).await?);
         Ok(Published { snapshot: place.name, is_known: place.is_complete, actions })
@@ -183,6 +183,7 @@ impl Work<'_> {
             form: Headers::CONTENT.fingerprint(digest),
             wave: 0,
             may_be_there: there.contains_key(digest),
+            copy_of: None,
         });
         Ok(planned.collect())
     }
@@ -203,7 +204,7 @@ impl Work<'_> {
             // `SHA256SUMS` marks the snapshot complete, and comes last.
             let wave = if name == SUMS { LAST } else { wave(&name, true) };
             let place = format!("{}/{name}", place.name);
-            planned.push(Planned { name, place, headers, form, wave, may_be_there });
+            planned.push(Planned { name, place, headers, form, wave, may_be_there, copy_of: None });
         }
         planned
     }

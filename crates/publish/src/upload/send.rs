@@ -2,6 +2,7 @@
 
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 
+use super::copy::LARGE;
 use super::headers::Headers;
 use super::order::WAVES;
 use super::source::Source;
@@ -19,6 +20,8 @@ pub(super) struct Planned {
     pub(super) wave: usize,
     /// Whether the target may already have the file. Then it is compared first, which can save sending it.
     pub(super) may_be_there: bool,
+    /// A file of the target with the same bytes, which this run has sent.
+    pub(super) copy_of: Option<String>,
 }
 
 /// What is sent, where to and how.
@@ -72,7 +75,12 @@ impl Sender<'_> {
             return Ok(What::Keep);
         }
         let length = bytes.len() as u64;
-        if !self.is_dry_run {
+        let source = file.copy_of.as_ref().filter(|_| bytes.len() >= LARGE && file.headers.content_encoding.is_none());
+        let is_copied = match source {
+            Some(source) if !self.is_dry_run => self.target.copy(source, &file.place, &file.headers, &file.form).await,
+            _ => false,
+        };
+        if !self.is_dry_run && !is_copied {
             self.target.put(&file.place, bytes, &file.headers, &file.form).await?;
         }
         Ok(What::Send(length))

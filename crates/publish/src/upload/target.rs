@@ -105,6 +105,16 @@ impl Target {
         }
     }
 
+    /// Copies a large file that this run has sent, if the target can do so by itself. If not, it must be sent again.
+    pub(super) async fn copy(&self, from: &str, to: &str, headers: &Headers, form: &str) -> bool {
+        match self {
+            Self::Store(store) => store.copy(from, to, headers, form).await,
+            Self::Directory(_) => false,
+            #[cfg(test)]
+            Self::Memory(_) => false,
+        }
+    }
+
     /// Reads a file of at most `limit` bytes; `None` if it does not exist.
     pub(super) async fn get(&self, name: &str, limit: u64) -> Result<Option<Vec<u8>>, Error> {
         match self {
