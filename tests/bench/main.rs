@@ -6,6 +6,7 @@
 //! * `bump` of a thousand agents, and of agents whose sources send very large responses
 //! * reading a large index, planning, installing, and starting an agent with `run`
 //! * what a client receives from trees of different sizes to install and update a few agents: `entries`
+//! * what `publish` sends to a store after one change: `publish`
 //!
 //! `cargo bench` generates synthetic registries below the target directory and runs the release build on them. Runs
 //! alternate with baselines such as `cat` and `cp -r`. Figures are medians; memory is the maximum of all runs.
@@ -30,7 +31,9 @@ mod handshake;
 mod network;
 mod packages;
 mod people;
+mod publish;
 mod site;
+mod store;
 
 use std::env;
 use std::fs;
@@ -114,6 +117,9 @@ fn main() {
     }
     if is_wanted("entries") {
         entries::compare(&folder, &[42, 1_000, 10_000, 100_000]);
+    }
+    if is_wanted("publish") {
+        publish::compare(&folder, &[42, 1_000, 10_000, 100_000]);
     }
     if is_wanted("run") {
         people::run(&folder);
