@@ -8,7 +8,7 @@ OUT ?= dist
 # The port of `make serve`.
 PORT ?= 8017
 
-.PHONY: help setup tools serve demo test browser pictures budgets test-real lint ci check-platforms bench fuzz deny typos quick
+.PHONY: help setup tools serve demo test browser pictures budgets test-real lint ci check-platforms test-platforms bench fuzz deny typos quick
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -67,6 +67,9 @@ check-platforms: setup ## compile for Windows and macOS, as far as that goes wit
 	rustup target add x86_64-pc-windows-gnu aarch64-apple-darwin
 	CC_x86_64_pc_windows_gnu=true AR_x86_64_pc_windows_gnu=true cargo check --all-targets --target x86_64-pc-windows-gnu
 	CC_aarch64_apple_darwin=true AR_aarch64_apple_darwin=true cargo check --all-targets --target aarch64-apple-darwin
+
+test-platforms: setup ## run unit tests on Windows, as far as Wine is like it, and compare the published tree; needs wine and mingw-w64
+	.ci/windows
 
 ci: lint test demo ## everything that must be green
 
