@@ -18,6 +18,7 @@ mod build;
 mod bump;
 mod bump_examined;
 mod bump_scenarios;
+mod circles;
 mod completions;
 mod contract;
 mod corpus;
