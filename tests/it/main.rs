@@ -9,6 +9,8 @@
 
 mod agent;
 mod agents;
+mod agents_failures;
+mod agents_update;
 mod architecture;
 mod archives;
 mod at_once;
@@ -23,6 +25,7 @@ mod completions;
 mod contract;
 mod corpus;
 mod damage;
+mod damage_records;
 mod dependencies;
 mod diff;
 mod docs;
@@ -66,11 +69,16 @@ mod merge;
 mod named_versions;
 mod namespace;
 mod net;
+mod net_download;
 mod new;
+mod new_failures;
 mod new_sources;
+#[cfg(unix)]
+mod package_managers;
 mod packages;
 mod people;
 mod previous;
+mod previous_entries;
 mod probe;
 mod programs;
 mod propose;
@@ -92,6 +100,8 @@ mod publish_takeover;
 mod published;
 #[cfg(feature = "world")]
 mod real;
+#[cfg(feature = "world")]
+mod real_agents;
 #[cfg(feature = "world")]
 mod real_npm;
 mod report;

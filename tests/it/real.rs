@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::io::Write as _;
+
 use std::path::Path;
 use std::process::Command;
 
@@ -16,7 +17,7 @@ pub(crate) fn is_there(program: &str) -> bool {
     Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success())
 }
 
-fn agent(env: &Env, id: &str, version: &str, distribution: &Value) {
+pub(crate) fn agent(env: &Env, id: &str, version: &str, distribution: &Value) {
     let manifest = json!({
         "id": id, "name": "An agent", "version": version, "description": "Made for a test", "license": "MIT", "authors": ["A"],
         "distribution": distribution,
@@ -116,14 +117,14 @@ fn a_real_program_from_npm_is_found_in_its_archive() {
 }
 
 /// The archive of an npm package, fetched by npm itself.
-fn pack(package: &str, folder: &Path) -> Option<Vec<u8>> {
+pub(crate) fn pack(package: &str, folder: &Path) -> Option<Vec<u8>> {
     let output = Command::new("npm").args(["pack", "--silent", package]).current_dir(folder).output().unwrap();
     let name = String::from_utf8(output.stdout).unwrap();
     fs::read(folder.join(name.trim())).ok().filter(|_| output.status.success())
 }
 
 /// The document of `verify`, run with the configuration of the package managers but without a CI token.
-fn verify(env: &Env, global: &[&str], arguments: &[&str]) -> Value {
+pub(crate) fn verify(env: &Env, global: &[&str], arguments: &[&str]) -> Value {
     let mut command = env.command(&[global, &["verify", "--json", "--timeout", "120"], arguments].concat());
     for (name, value) in std::env::vars().filter(|(name, _)| name != "GITHUB_TOKEN") {
         command.env(name, value);
@@ -173,6 +174,7 @@ fn agents_on_bun_start_every_time_on_a_busy_machine() {
             }
         }
     "#;
+
     if !is_there("npm") {
         return missing(TEST, "npm is not installed");
     }
@@ -274,65 +276,6 @@ fn the_agents_of_the_bundled_registry_answer() {
     }
 }
 
-#[test]
-fn real_agents_are_installed_and_answer() {
-    const TEST: &str = "real_agents_are_installed_and_answer";
-    let env = Env::empty();
-    let mut expected = Vec::new();
-    if is_there("npm") {
-        agent(&env, "pi-acp", "0.0.34", &json!({ "npx": { "package": "pi-acp@0.0.34" } }));
-        // A native program started by a script.
-        agent(&env, "codex-acp", "0.9.2", &json!({ "npx": { "package": "@zed-industries/codex-acp@0.9.2" } }));
-        expected.extend(["codex-acp", "pi-acp"]);
-    }
-    if is_there("uv") {
-        agent(&env, "minion-code", "0.1.45", &json!({ "uvx": { "package": "minion-code==0.1.45", "args": ["acp"] } }));
-        expected.push("minion-code");
-    }
-    if expected.is_empty() {
-        return missing(TEST, "neither npm nor uv is installed");
-    }
-    let document = verify(&env, &[], &[]);
-    for id in expected {
-        let row = document["results"].as_array().unwrap().iter().find(|row| row["id"] == id).unwrap();
-        if row["reason"] == "install_failed" || row["reason"] == "package_not_found" {
-            missing(TEST, &format!("{id} could not be installed: {}", row["message"]));
-            continue;
-        }
-        assert_eq!(row["verdict"], "pass", "{id}: {} {}", row["message"], row["stderr_tail"]);
-        assert_eq!(row["handshake"]["protocol_version"], 1, "{id}");
-        assert_ne!(row["handshake"]["auth_methods"], json!([]), "{id}");
-    }
-}
-
-#[test]
-fn a_real_native_program_is_installed_and_answers_through_run() {
-    const TEST: &str = "a_real_native_program_is_installed_and_answers_through_run";
-    if !is_there("npm") || acp_registry::manifest::Platform::host().is_none_or(|host| host.as_str() != "linux-x86_64") {
-        return skipped(TEST, "npm is not installed, or this is not Linux on Intel");
-    }
-    let env = Env::empty();
-    let Some(archive) = pack("@zed-industries/codex-acp-linux-x64@0.9.2", &env.path("")) else {
-        return missing(TEST, "the npm registry cannot be reached");
-    };
-    let digest = crate::archives::sha256(&archive);
-    let server = Server::answering(move |_| ok(archive.clone()));
-    let url = server.url("/0.9.2/linux.tgz");
-    let target = json!({ "archive": url, "cmd": "./package/bin/codex-acp", "sha256": digest });
-    agent(&env, "codex-acp", "0.9.2", &json!({ "binary": { "linux-x86_64": target } }));
-    let root = env.path("root");
-    let (program, root) = (crate::support::PROGRAM, root.to_str().unwrap());
-    let run = ["run", "--allow-host", &server.host, "--index", "r", "--root", root, "codex-acp"];
-    // The first run installs it, and its output must not reach stdout.
-    let probe = [&["probe", "--timeout", "120", "--json", "--", program][..], &run].concat();
-    for _ in 0..2 {
-        let run = Run::of(&mut people(&env, &probe));
-        let outcome: Value = serde_json::from_str(&run.stdout).unwrap();
-        assert_eq!((run.code, &outcome["verdict"]), (0, &json!("pass")), "{outcome}");
-        assert_eq!(outcome["handshake"]["warnings"], json!([]), "{outcome}");
-    }
-}
-
 /// Runs the program with the user's environment except for tokens, and with its own store.
 pub(crate) fn people(env: &Env, arguments: &[&str]) -> Command {
     let mut command = env.command(arguments);
@@ -341,68 +284,6 @@ pub(crate) fn people(env: &Env, arguments: &[&str]) -> Command {
     }
     command.env("ACP_REGISTRY_ROOT", env.path("root")).env("ACP_REGISTRY_INDEX", env.path("r"));
     command
-}
-
-#[test]
-fn real_agents_are_installed_locked_run_and_removed() {
-    const TEST: &str = "real_agents_are_installed_locked_run_and_removed";
-    let env = Env::empty();
-    let mut expected = Vec::new();
-    if is_there("npm") {
-        agent(&env, "pi-acp", "0.0.34", &json!({ "npx": { "package": "pi-acp@0.0.34" } }));
-        agent(&env, "codex-acp", "0.9.2", &json!({ "npx": { "package": "@zed-industries/codex-acp@0.9.2" } }));
-        expected.extend(["codex-acp", "pi-acp"]);
-    }
-    if is_there("uv") {
-        agent(&env, "minion-code", "0.1.45", &json!({ "uvx": { "package": "minion-code==0.1.45", "args": ["acp"] } }));
-        expected.push("minion-code");
-    }
-    if expected.is_empty() {
-        return missing(TEST, "neither npm nor uv is installed");
-    }
-    let arguments = [&["install", "--lock", "x.lock", "--json"][..], &expected].concat();
-    let run = Run::of(&mut people(&env, &arguments));
-    if run.code == 3 {
-        return missing(TEST, &format!("an agent could not be installed: {}", run.stderr));
-    }
-    assert_eq!((run.code, run.stderr.contains("warning:")), (0, false), "{}", run.stderr);
-    // The same from the lock file, in another store.
-    let elsewhere = env.path("elsewhere");
-    let run = Run::of(
-        people(&env, &["install", "--locked", "--lock", "x.lock", "--json"]).env("ACP_REGISTRY_ROOT", &elsewhere),
-    );
-    assert_eq!(run.code, 0, "{}", run.stderr);
-    let document: Value = serde_json::from_str(&run.stdout).unwrap();
-    assert!(document["agents"].as_array().unwrap().iter().all(|agent| agent["verified"] == "lock"), "{document}");
-    for root in [env.path("root"), elsewhere.clone()] {
-        for id in &expected {
-            let (program, root) = (crate::support::PROGRAM, root.to_str().unwrap());
-            let probe = ["probe", "--timeout", "120", "--json", "--", program, "run", "--root", root, "--offline", id];
-            let run = Run::of(&mut people(&env, &probe));
-            let outcome: Value = serde_json::from_str(&run.stdout).unwrap();
-            assert_eq!((run.code, &outcome["verdict"]), (0, &json!("pass")), "{id}: {outcome}");
-        }
-    }
-    // With a wrong digest, the package manager refuses the files.
-    let text = env.read("x.lock");
-    for (id, mark) in [("pi-acp", "\"sha512-"), ("minion-code", "--hash=sha256:")] {
-        if !expected.contains(&id) {
-            continue;
-        }
-        let at = text.find(&format!("[agents.{id}")).unwrap();
-        let (before, after) = text.split_at(at);
-        let changed: String = after
-            .split(mark)
-            .enumerate()
-            .map(|(number, part)| if number == 0 { part.to_owned() } else { format!("{mark}0000{}", &part[4..]) })
-            .collect();
-        env.write("wrong.lock", format!("{before}{changed}"));
-        let mut command = people(&env, &["install", "--locked", "--lock", "wrong.lock", id]);
-        let run = Run::of(command.env("ACP_REGISTRY_ROOT", env.path("refused")));
-        assert_eq!(run.code, 4, "{id}: {}", run.stderr);
-    }
-    let run = Run::of(&mut people(&env, &["uninstall", "--all"]));
-    assert_eq!((run.code, env.path("root").exists()), (0, false), "{}", run.stderr);
 }
 
 /// Agents of the bundled registry, and an older release of each.

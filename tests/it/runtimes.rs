@@ -55,15 +55,15 @@ printf '#!/bin/sh\nexec "AGENT" ok\n' > "$UV_TOOL_BIN_DIR/q"; chmod +x "$UV_TOOL
 "#;
 
 /// A Node.js that fails below version 900, like an agent that needs a newer one.
-const OLD: &str =
+pub(crate) const OLD: &str =
     "#!/bin/sh\n[ \"$1\" = --version ] && echo v899.2.0 && exit\necho 'SyntaxError: new words' >&2\nexit 1\n";
 
-const NEW: &str = "#!/bin/sh\n[ \"$1\" = --version ] && echo v900.0.1 && exit\nexec \"AGENT\" ok\n";
+pub(crate) const NEW: &str = "#!/bin/sh\n[ \"$1\" = --version ] && echo v900.0.1 && exit\nexec \"AGENT\" ok\n";
 
-struct Scene(People);
+pub(crate) struct Scene(pub(crate) People);
 
 impl Scene {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let people = People::new();
         let scene = Self(people);
         scene.program("bin/npm", NPM).program("bin/uv", UV).program("old/node", OLD);
@@ -79,36 +79,36 @@ impl Scene {
         scene
     }
 
-    fn program(&self, path: &str, script: &str) -> &Self {
+    pub(crate) fn program(&self, path: &str, script: &str) -> &Self {
         self.0.env.write(path, script.replace("AGENT", fake_agent().to_str().unwrap()));
         fs::set_permissions(self.0.env.path(path), fs::Permissions::from_mode(0o755)).unwrap();
         self
     }
 
     /// A command with these folders first in `PATH`.
-    fn command(&self, folders: &[&str], arguments: &[&str]) -> Command {
+    pub(crate) fn command(&self, folders: &[&str], arguments: &[&str]) -> Command {
         let mut command = self.0.command(arguments);
         let folders: Vec<String> = folders.iter().map(|folder| self.0.env.path(folder).display().to_string()).collect();
         command.env("PATH", format!("{}:{}", folders.join(":"), std::env::var("PATH").unwrap()));
         command
     }
 
-    fn run(&self, folders: &[&str], arguments: &[&str]) -> Run {
+    pub(crate) fn run(&self, folders: &[&str], arguments: &[&str]) -> Run {
         Run::of(&mut self.command(folders, arguments))
     }
 
-    fn path(&self, path: &str) -> String {
+    pub(crate) fn path(&self, path: &str) -> String {
         self.0.env.path(path).display().to_string()
     }
 
-    fn row(&self, folders: &[&str], arguments: &[&str]) -> (i32, Value) {
+    pub(crate) fn row(&self, folders: &[&str], arguments: &[&str]) -> (i32, Value) {
         let run = self.run(folders, &[&["verify", "--json"], arguments].concat());
         let document: Value = serde_json::from_str(&run.stdout).unwrap_or_else(|_| panic!("{}", run.stderr));
         (run.code, document["results"][0].clone())
     }
 
     /// Runs `doctor`; returns the name and message of each check of the agent that did not pass.
-    fn doctor(&self, folders: &[&str], arguments: &[&str]) -> Vec<(String, String)> {
+    pub(crate) fn doctor(&self, folders: &[&str], arguments: &[&str]) -> Vec<(String, String)> {
         let run = self.run(folders, &[&["doctor", "--json"], arguments].concat());
         let document: Value = serde_json::from_str(&run.stdout).unwrap_or_else(|_| panic!("{}", run.stderr));
         let checks = document["agents"][0]["checks"].as_array().unwrap();
@@ -258,124 +258,6 @@ fn install_scripts_that_npm_has_not_run_are_named_everywhere() {
     assert_eq!((code, &row["scripts_not_run"]), (0, &json!(["deep@2.0.0"])), "{row}");
     let run = scene.run(&["bin", "new"], &["verify", "p"]);
     assert!(run.stdout.contains("npm has not run the install scripts of deep@2.0.0"), "{}", run.stdout);
-}
-
-#[test]
-fn a_package_manager_that_never_ends_is_ended_with_a_word_on_the_limit() {
-    let scene = Scene::new();
-    scene.0.env.write("bin/hangs", "");
-    let run = scene.run(&["bin", "old"], &["install", "p", "--install-timeout", "1s"]);
-    assert!(run.code == 3 && run.stderr.contains("npm did not end within 1 s"), "{}", run.stderr);
-    assert!(run.stderr.contains("\nhelp: run `acp-registry install p --install-timeout 5m`\n"), "{}", run.stderr);
-}
-
-#[test]
-fn a_registry_that_is_configured_is_named_where_it_lacks_the_package() {
-    let scene = Scene::new();
-    let says = "npm error code E404\nnpm error 404 Not Found - GET http://127.0.0.1:9/npm/p\nnpm error 404\n\
-                npm error 404  The requested resource 'p@1.0.0' could not be found or you do not have permission to access it.\n";
-    scene.0.env.write("bin/says", says);
-    scene.0.env.write("bin/fails", "");
-    let run = scene.run(&["bin", "old"], &["install", "p"]);
-    assert!(run.code == 3 && run.stderr.contains("npm has no package `p`\n"), "{}", run.stderr);
-    let address = "http://u:secret@127.0.0.1:9/npm/";
-    let run = Run::of(scene.command(&["bin", "old"], &["install", "p"]).env("npm_config_registry", address));
-    let told = "npm has no package `p` at http://127.0.0.1:9/npm/, as npm_config_registry says\n\
-                help: correct npm_config_registry if that is not where the package is\n";
-    assert!(run.code == 3 && run.stderr.ends_with(told) && !run.stderr.contains("secret"), "{}", run.stderr);
-}
-
-#[test]
-fn the_setting_that_forbids_install_scripts_is_named_everywhere_until_it_is_gone() {
-    const MESSAGE: &str =
-        "npm has not run the install scripts of p@1.0.0, because npm's setting `ignore-scripts` forbids it";
-    const HELP: &str = "run `npm config set ignore-scripts false`, then `acp-registry install p`";
-    let (scene, folders) = (Scene::new(), ["bin", "new"]);
-    scene.program("new/node", NEW);
-    scene.0.env.write("bin/notes", r#"{"packages":{"node_modules/p":{"version":"1.0.0","hasInstallScript":true}}}"#);
-    scene.0.env.write("bin/ignores", "");
-    let is_told = |run: &Run, texts: &[&str]| {
-        let said = format!("{}{}", run.stdout, run.stderr).split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(texts.iter().all(|text| said.contains(text)), "{texts:?} {said}");
-    };
-    let run = scene.run(&folders, &["install", "p"]);
-    assert_eq!(run.code, 0, "{}", run.stderr);
-    is_told(&run, &[MESSAGE, HELP]);
-    let document = |arguments: &[&str]| serde_json::from_str::<Value>(&scene.run(&folders, arguments).stdout).unwrap();
-    let which = document(&["which", "p", "--json"]);
-    assert_eq!(
-        (&which["scripts_not_run"], text(&which, "scripts_ignored_by")),
-        (&json!(["p@1.0.0"]), "ignore-scripts")
-    );
-    is_told(&scene.run(&folders, &["doctor"]), &[MESSAGE, HELP]);
-    // Reinstalling would leave out the same scripts.
-    scene.program("new/node", &OLD.replace("v899.2.0", "v900.0.1"));
-    let run = scene.run(&folders, &["doctor", "p"]);
-    is_told(&run, &[MESSAGE, HELP, "ended at once"]);
-    assert!(!run.stdout.contains("doctor --fix"), "{}", run.stdout);
-    scene.program("new/node", NEW);
-    let (_, row) = scene.row(&folders, &["p"]);
-    assert_eq!((&row["scripts_not_run"], text(&row, "scripts_ignored_by")), (&json!(["p@1.0.0"]), "ignore-scripts"));
-    is_told(&scene.run(&folders, &["verify", "p"]), &[MESSAGE]);
-    // It is installed, and the setting is unchanged.
-    assert_eq!(scene.run(&folders, &["install", "p"]).stdout, "p 1.0.0 is installed\n");
-    fs::remove_file(scene.path("bin/ignores")).unwrap();
-    let run = scene.run(&folders, &["install", "p"]);
-    assert!(run.stdout.starts_with("installed p 1.0.0") && !run.stderr.contains("scripts"), "{}", run.stderr);
-    assert_eq!(scene.doctor(&folders, &[]), []);
-    assert_eq!(scene.run(&folders, &["uninstall", "p"]).code, 0);
-    scene.0.env.write("bin/ignores", "");
-    let run = Run::of(scene.command(&folders, &["install", "p"]).env("NPM_CONFIG_IGNORE_SCRIPTS", "true"));
-    is_told(
-        &run,
-        &["because the variable `npm_config_ignore_scripts` forbids it", "unset `npm_config_ignore_scripts`"],
-    );
-}
-
-#[test]
-fn packages_are_built_only_when_that_is_allowed_and_then_for_later_versions_too() {
-    let scene = Scene::new();
-    scene.0.env.write("bin/source", "");
-    let folders = ["bin", "old"];
-    let run = scene.run(&folders, &["install", "q"]);
-    assert!(run.code == 3 && run.stderr.contains("`q==1.0.0`") && run.stderr.contains("`deep`"), "{}", run.stderr);
-    assert!(run.stderr.contains("help: if you trust that package, allow it with --allow-build"), "{}", run.stderr);
-    let (_, row) = scene.row(&folders, &["q"]);
-    assert_eq!((text(&row, "verdict"), text(&row, "reason")), ("error", "install_failed"), "{row}");
-    let (_, row) = scene.row(&folders, &["q", "--allow-build"]);
-    assert_eq!(text(&row, "verdict"), "pass", "{row}");
-    let run = scene.run(&folders, &["install", "q", "--allow-build"]);
-    assert_eq!(run.code, 0, "{}", run.stderr);
-    // The next version of the agent needs no new permission; another agent would.
-    let uvx = json!({ "uvx": { "package": "q==1.0.1" } });
-    scene.0.publish(&[entry("q", "1.0.1", &uvx)]);
-    let run = scene.run(&folders, &["update", "--refresh"]);
-    assert!(run.code == 0 && run.stdout.contains("updated q 1.0.0 -> 1.0.1"), "{}{}", run.stdout, run.stderr);
-}
-
-#[test]
-fn what_package_managers_fetch_is_kept_for_the_next_installation_and_removed_by_gc() {
-    let scene = Scene::new();
-    scene.program("new/node", NEW);
-    let folders = ["bin", "new"];
-    let kept = |name: &str| fs::exists(scene.path(&format!("home/.cache/acp-registry/{name}"))).unwrap();
-    assert_eq!(scene.run(&folders, &["verify", "--no-cache"]).code, 0);
-    assert_eq!(scene.run(&folders, &["install", "p", "q", "--no-cache"]).code, 0);
-    assert!(!kept("npm") && !kept("uv"));
-    assert_eq!(scene.run(&folders, &["verify"]).code, 0);
-    assert!(kept("npm/tarball") && kept("uv/wheel"));
-    assert_eq!(scene.run(&folders, &["gc"]).code, 0);
-    assert!(kept("npm/tarball") && kept("uv/wheel"));
-    let run = scene.run(&folders, &["gc", "--cache", "--json"]);
-    let document: Value = serde_json::from_str(&run.stdout).unwrap();
-    assert_eq!((run.code, &document["freed_cache_bytes"]), (0, &json!(16)), "{document}");
-    assert!(!kept("npm") && !kept("uv"));
-    assert_eq!(scene.run(&folders, &["uninstall", "--all"]).code, 0);
-    assert_eq!(scene.run(&folders, &["install", "p"]).code, 0);
-    assert!(kept("npm/tarball"));
-    // Agents run with another home directory, and do not see it.
-    let run = scene.run(&folders, &["verify", "q", "--json"]);
-    assert!(!run.stdout.contains(".cache/acp-registry"), "{}", run.stdout);
 }
 
 #[test]

@@ -1,0 +1,224 @@
+//! Installations that fail: hosts, archives, names, disks and damaged programs.
+#![cfg(unix)]
+
+use std::fs;
+use std::io::Write as _;
+
+use std::process::Command;
+use std::thread::sleep;
+use std::time::Duration;
+
+use acp_registry::install::remedy;
+use serde_json::json;
+
+use crate::agents::{people, text};
+use crate::archives::{gz, link, sha256, tar};
+use crate::people::{People, archive, entry, host};
+use crate::server::{redirect, status};
+use crate::support::Run;
+
+#[test]
+fn what_is_wrong_has_its_exit_code_and_leaves_nothing() {
+    let good = archive("a");
+    let html = b"<!DOCTYPE html><h1>Not found".to_vec();
+    let script: &[u8] = b"#!/bin/sh\n";
+    let foreign = {
+        // A program for Windows.
+        let mut bytes = vec![0; 512];
+        bytes[..2].copy_from_slice(b"MZ");
+        bytes[0x3c] = 0x80;
+        bytes[0x80..0x84].copy_from_slice(b"PE\0\0");
+        bytes[0x84..0x86].copy_from_slice(&[0x64, 0x86]);
+        bytes[0x94] = 0xf0;
+        bytes[0x96] = 0x22;
+        bytes[0x98..0x9a].copy_from_slice(&[0x0b, 0x02]);
+        bytes
+    };
+    let wrong = "0".repeat(64);
+    for (name, bytes, digest, code, part) in [
+        ("wrong digest", good.clone(), Some(wrong.as_str()), 4, "but the manifest says"),
+        ("truncated", good[..good.len() / 2].to_vec(), None, 3, "cut off"),
+        ("a page", html, None, 3, "HTML page"),
+        ("empty", Vec::new(), None, 3, "neither a .zip"),
+        ("leads out", gz(&tar(&[("../agent", script)])), None, 4, "leads out of the archive"),
+        ("absolute", gz(&tar(&[("/tmp/agent", script)])), None, 4, "absolute path"),
+        ("link out", gz(&link(tar::EntryType::Symlink, "bin", "../../..")), None, 4, "outside the archive"),
+        ("a device", gz(&link(tar::EntryType::Char, "bin", "")), None, 4, "device"),
+        ("twice", gz(&tar(&[("bin/agent", script), ("bin/agent", script)])), None, 4, "occurs twice"),
+        ("in a folder", gz(&tar(&[("x/bin/agent", script)])), None, 3, "set `cmd` to `./x/bin/agent`"),
+        ("foreign", gz(&tar(&[("bin/agent", &foreign)])), None, 4, "is a program for windows"),
+        ("bomb", gz(&vec![0; 300 << 20]), None, 4, "times its size"),
+    ] {
+        let people = People::new();
+        // The digest is right, but the archive is hostile: a digest must not make it trusted.
+        let right = sha256(&bytes);
+        let digest = digest.unwrap_or(&right);
+        people.publish(&[people.agent_of("a", "1.0.0", &bytes, Some(digest))]);
+        let run = people.run(&["install", "a"]);
+        assert_eq!(run.code, code, "{name}: {}", run.stderr);
+        assert!(run.stderr.contains(part), "{name}: {}", run.stderr);
+        assert_eq!(people.left(), [] as [&str; 0], "{name}");
+        assert_eq!((run.stdout.as_str(), people.run(&["run", "a"]).code), ("", code), "{name}");
+    }
+}
+
+/// Archives that are errors in `validate --archives` are not installed.
+#[test]
+fn an_archive_in_another_format_than_its_name_says_is_refused() {
+    for (name, found) in
+        [("a.zip", "by its name the archive is a .zip, by its content a .tar.gz"), ("a", "a bare executable")]
+    {
+        let people = people();
+        let mut agent = people.agent("a", "1.0.0");
+        let path = format!("/1.0.0/{name}");
+        people.serve(&path, archive("a-1.0.0"));
+        agent["distribution"]["binary"][host()]["archive"] = people.server.url(&path).into();
+        people.publish(&[agent]);
+        let run = people.run(&["install", "a"]);
+        assert!(run.code == 3 && run.stderr.contains(found), "{name}: {} {}", run.code, run.stderr);
+        assert_eq!(people.left(), [] as [String; 0], "{name}");
+    }
+}
+
+#[test]
+fn hosts_that_fail_are_told_apart() {
+    for (answer, part) in [
+        (status(404), "answers 404"),
+        (status(500), "answers 500"),
+        (redirect("http://127.0.0.1:1/x"), "is refused"),
+        (redirect("ftp://h.example/x"), "is refused"),
+    ] {
+        let people = people();
+        people.answer("/1.0.0/a.tar.gz", answer);
+        let (code, document) = people.json(&["install", "a", "b"]);
+        assert_eq!((code, document["errors"].as_array().unwrap().len()), (3, 1), "{document}");
+        assert!(text(&document["error"], "message").contains(part), "{document}");
+        // The other agent was installed.
+        assert_eq!(text(&document["agents"][0], "id"), "b");
+        assert_eq!(people.run(&["run", "b"]).stdout, "b-2.0.0 acp\n");
+    }
+}
+
+#[test]
+fn a_download_that_breaks_off_goes_on() {
+    let bytes = archive("a");
+    let whole = bytes.clone();
+    let people = People::with_root("data", move |asked, stream| {
+        if !asked.path.ends_with("a.tar.gz") {
+            return Ok(false);
+        }
+        let cut = whole.len() * 9 / 10;
+        let etag = "ETag: \"1\"\r\n";
+        if let Some(range) = asked.headers.get("range") {
+            assert_eq!((range.as_str(), asked.header("if-range")), (format!("bytes={cut}-").as_str(), "\"1\""));
+            let (rest, all) = (&whole[cut..], whole.len());
+            write!(
+                stream,
+                "HTTP/1.1 206 X\r\n{etag}Content-Range: bytes {cut}-{}/{all}\r\nContent-Length: {}\r\n\r\n",
+                all - 1,
+                rest.len()
+            )?;
+            stream.write_all(rest)?;
+        } else {
+            write!(stream, "HTTP/1.1 200 X\r\n{etag}Content-Length: {}\r\n\r\n", whole.len())?;
+            stream.write_all(&whole[..cut])?;
+        }
+        Ok(true)
+    });
+    people.publish(&[people.agent_of("a", "1.0.0", &bytes, Some(&sha256(&bytes)))]);
+    let run = people.run(&["install", "a"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert_eq!(people.server.asked().iter().filter(|path| path.ends_with("a.tar.gz")).count(), 2);
+}
+
+#[test]
+fn names_that_are_wrong_are_told_before_anything_is_done() {
+    let people = people();
+    for (arguments, part) in [
+        (&["install", "a", "bb"][..], "did you mean `b`?"),
+        (&["install", "a", "a"], "is named twice"),
+        (&["install", "a@"], "ID@VERSION"),
+        (&["install", "a@9.9.9"], "version `9.9.9` of `a` is not known; known here: `1.0.0`"),
+        (&["install", "a", "--dist", "npx"], "has no distribution npx"),
+        (&["resolve", "a", "--platform", "windows-aarch64"], "is not made for windows-aarch64; its archives are for"),
+        (&["resolve", "a", "--platform", "amiga"], "not a platform"),
+        (&["info", "../a"], "there is no agent"),
+        (&["run", "../a"], "there is no agent"),
+        (&["which", "a"], "help: run `acp-registry install a`"),
+        (&["update", "a"], "help: run `acp-registry install a`"),
+        (&["doctor", "a"], "help: run `acp-registry install a`"),
+        (&["update", "nosuch"], "help: `acp-registry list --installed` shows what is installed"),
+        (&["uninstall", "a"], "help: `acp-registry list --installed` shows what is installed"),
+        (&["uninstall"], "required"),
+        (&["uninstall", "a", "--all"], "cannot be used with"),
+        (&["list", "--index", "ftp://h.example/x"], "neither the address of an index nor a path"),
+    ] {
+        let run = people.run(arguments);
+        assert_eq!((run.code, run.stdout.as_str()), (2, ""), "{arguments:?} {}", run.stderr);
+        assert!(run.stderr.contains(part), "{arguments:?} {}", run.stderr);
+        assert_eq!(people.left(), [] as [&str; 0]);
+    }
+}
+
+#[test]
+fn missing_runtimes_are_named_with_the_way_to_get_them() {
+    let people = People::new();
+    let package = json!({ "npx": { "package": "p@1.0.0" }, "uvx": { "package": "p==1.0.0" } });
+    people.publish(&[entry("a", "1.0.0", &package)]);
+    for command in ["install", "resolve", "run"] {
+        let run = Run::of(people.command(&[command, "a"]).env("PATH", people.env.path("empty")));
+        assert_eq!(run.code, 3, "{}", run.stderr);
+        let (node, uv) = (remedy::NODE, remedy::UV);
+        let lacking = format!("`a` needs npm or uv, which are not in PATH\nhelp: {node}; or {uv}\n");
+        assert!(run.stderr.ends_with(&lacking), "{}", run.stderr);
+    }
+}
+
+#[test]
+fn a_full_disk_leaves_nothing() {
+    let people = People::new();
+    let large = gz(&tar(&[("bin/agent", b"#!/bin/sh\n"), ("large", &vec![7; 3 << 20])]));
+    people.publish(&[people.agent_of("a", "1.0.0", &large, None)]);
+    // The shell limits files to 1 MiB.
+    let program = people.command(&["install", "a"]);
+    let mut limited = Command::new("sh");
+    limited.args(["-c", "trap '' XFSZ; ulimit -f 1024; exec \"$@\"", "sh"]).arg(program.get_program());
+    limited.args(program.get_args()).current_dir(program.get_current_dir().unwrap()).env_clear();
+    limited.envs(program.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let run = Run::of(&mut limited);
+    assert!(run.code == 3 && run.stderr.contains("cannot be unpacked"), "{} {}", run.code, run.stderr);
+    assert_eq!(people.left(), [] as [&str; 0]);
+    assert_eq!(people.run(&["install", "a"]).code, 0);
+}
+
+#[test]
+fn a_program_that_did_not_survive_is_installed_again() {
+    let people = people();
+    let (_, installed) = people.json(&["install", "a"]);
+    fs::write(text(&installed, "program"), "").unwrap();
+    let run = people.run(&["run", "a"]);
+    assert!(run.stdout == "a-1.0.0 acp\n" && run.stderr.contains("is damaged"), "{}{}", run.stdout, run.stderr);
+    // Without a receipt, the version is unknown.
+    fs::remove_file(format!("{}/receipt.json", text(&installed, "install_dir"))).unwrap();
+    assert_eq!(people.run(&["which", "a"]).code, 2);
+    assert_eq!(people.run(&["run", "a"]).stdout, "a-1.0.0 acp\n");
+}
+
+#[test]
+fn a_slow_host_is_waited_for() {
+    let bytes = archive("a");
+    let whole = bytes.clone();
+    let people = People::with_root("data", move |asked, stream| {
+        if !asked.path.ends_with("a.tar.gz") {
+            return Ok(false);
+        }
+        write!(stream, "HTTP/1.1 200 X\r\nContent-Length: {}\r\n\r\n", whole.len())?;
+        for piece in whole.chunks(whole.len() / 10) {
+            stream.write_all(piece)?;
+            sleep(Duration::from_millis(30));
+        }
+        Ok(true)
+    });
+    people.publish(&[people.agent_of("a", "1.0.0", &bytes, Some(&sha256(&bytes)))]);
+    assert_eq!(people.run(&["run", "a"]).stdout, "a acp\n");
+}

@@ -1,0 +1,121 @@
+//! Versions of agents side by side: updates, pins and rollbacks.
+#![cfg(unix)]
+
+use serde_json::{Value, json};
+
+use crate::archives::sha256;
+use crate::people::{archive, host};
+
+use crate::agents::{people, text};
+
+#[test]
+fn versions_live_side_by_side_and_a_rollback_sends_nothing() {
+    let people = people();
+    assert_eq!(people.run(&["install", "a"]).code, 0);
+    people.publish(&[people.agent("a", "1.1.0")]);
+    let run = people.run(&["install", "a", "--refresh"]);
+    assert!(run.stdout.starts_with("installed a 1.1.0 instead of 1.0.0"), "{}", run.stdout);
+    assert_eq!(people.run(&["run", "a"]).stdout, "a-1.1.0 acp\n");
+    let before = people.server.asked().len();
+    let run = people.run(&["install", "a@1.0.0"]);
+    assert!(run.stdout.starts_with("switched to a 1.0.0 instead of 1.1.0"), "{}{}", run.stdout, run.stderr);
+    assert_eq!((people.run(&["run", "a"]).stdout.as_str(), people.server.asked().len()), ("a-1.0.0 acp\n", before));
+    // The version is pinned, so a plain install keeps it.
+    let run = people.run(&["install", "a"]);
+    assert!(run.stderr.contains("stays at 1.0.0") && run.stdout == "a 1.0.0 is installed\n", "{}", run.stderr);
+    let (_, freed) = people.json(&["gc"]);
+    assert_eq!(freed["removed"], json!([{ "id": "a", "version": "1.1.0", "size": freed["removed"][0]["size"] }]));
+    assert!(freed["freed_bytes"].as_u64().unwrap() > 50);
+    assert_eq!(people.run(&["run", "a"]).stdout, "a-1.0.0 acp\n");
+}
+
+#[test]
+fn updates_are_shown_taken_held_and_kept_away_by_a_pin() {
+    let people = people();
+    let modified = |path: &str, date: &str| {
+        let bytes = archive("new");
+        people.answer(path, (200, vec![("Last-Modified", date.to_owned())], bytes));
+    };
+    assert_eq!(people.run(&["install", "a", "b@2.0.0"]).code, 0);
+    assert_eq!(people.run(&["update", "--dry-run"]).code, 0);
+    let mut agents = ["a", "b"].map(|id| people.agent_of(id, "3.0.0", &archive("new"), None));
+    agents[0]["description"] = "newer".into();
+    people.publish(&agents);
+    let (code, report) = people.json(&["update", "--dry-run", "--refresh"]);
+    let update = json!({ "id": "a", "from": "1.0.0", "to": "3.0.0", "distribution": "binary", "applied": false, "installed": null });
+    assert_eq!((code, &report["updates"]), (1, &json!([update])));
+    assert_eq!(report["pinned"], json!([{ "id": "b", "version": "2.0.0", "available": "3.0.0" }]));
+    assert_eq!(people.run(&["run", "a"]).stdout, "a-1.0.0 acp\n");
+
+    for (date, reason) in [("", "unknown-age"), (&httpdate::fmt_http_date(std::time::SystemTime::now()), "min-age")] {
+        modified("/3.0.0/a.tar.gz", date);
+        let (code, report) = people.json(&["update", "--min-age", "3d"]);
+        assert_eq!((code, text(&report["held"][0], "reason")), (0, reason), "{report}");
+        assert_eq!(report["held"][0]["until"].is_string(), reason == "min-age");
+    }
+    modified("/3.0.0/a.tar.gz", "Thu, 01 Jan 2015 00:00:00 GMT");
+    let (code, report) = people.json(&["update", "--min-age", "3d"]);
+    assert_eq!((code, &report["updates"][0]["applied"]), (0, &json!(true)), "{report}");
+    assert_eq!(text(&report["updates"][0]["installed"], "version"), "3.0.0");
+    assert_eq!(people.run(&["run", "a"]).stdout, "new acp\n");
+    assert_eq!(people.run(&["run", "b"]).stdout, "b-2.0.0 acp\n");
+
+    let run = people.run(&["update", "--unpin", "b"]);
+    assert_eq!((run.code, run.stdout.as_str()), (0, "updated b 2.0.0 -> 3.0.0\n"), "{}", run.stderr);
+    // `update` neither downgrades an agent nor removes one that left the index.
+    people.publish(&[people.agent("a", "1.0.0")]);
+    let (code, report) = people.json(&["update", "--refresh"]);
+    assert_eq!((code, &report["up_to_date"], &report["gone"]), (0, &json!(["a"]), &json!(["b"])));
+    assert_eq!(people.run(&["run", "a"]).stdout, "new acp\n");
+    assert_eq!(people.run(&["update", "c"]).code, 2);
+}
+
+#[test]
+fn an_update_of_nothing_needs_no_index() {
+    let people = people();
+    let run = people.run(&["update", "--index", "https://no-such-host.invalid/r.json"]);
+    assert_eq!((run.code, run.stdout.as_str()), (0, "no agents are installed\n"), "{}", run.stderr);
+    let (code, document) = people.json(&["update", "--index", "https://no-such-host.invalid/r.json"]);
+    assert_eq!((code, &document["index"], &document["up_to_date"]), (0, &Value::Null, &json!([])));
+    assert_eq!(people.run(&["update", "a"]).code, 2);
+}
+
+#[test]
+fn one_bad_update_never_stops_the_others() {
+    let people = people();
+    assert_eq!(people.run(&["install", "a", "b"]).code, 0);
+    let wrong = "0".repeat(64);
+    people.publish(&[people.agent_of("a", "1.1.0", &archive("x"), Some(&wrong)), people.agent("b", "2.1.0")]);
+    let (code, report) = people.json(&["update", "--refresh"]);
+    assert_eq!((code, text(&report["errors"][0], "id"), text(&report["updates"][0], "id")), (4, "a", "b"));
+    assert_eq!(people.run(&["run", "a"]).stdout, "a-1.0.0 acp\n");
+    // The same version with another digest is refused.
+    let other = archive("other");
+    people.publish(&[people.agent_of("a", "1.0.0", &other, Some(&sha256(&other)))]);
+    let run = people.run(&["update", "a", "--refresh", "--dry-run"]);
+    assert!(run.code == 4 && run.stderr.contains("is refused"), "{}", run.stderr);
+}
+
+#[test]
+fn the_bytes_of_a_version_never_change() {
+    let people = people();
+    assert_eq!(people.run(&["install", "a"]).code, 0);
+    let other = archive("other");
+    people.publish(&[people.agent_of("a", "1.0.0", &other, Some(&sha256(&other)))]);
+    let run = people.run(&["install", "a", "--refresh"]);
+    assert!(run.code == 4 && run.stderr.contains("is refused: its archive had the SHA-256"), "{}", run.stderr);
+    assert_eq!(people.run(&["run", "a"]).stdout, "a-1.0.0 acp\n");
+}
+
+#[test]
+fn new_arguments_for_the_same_bytes_send_nothing() {
+    let people = people();
+    assert_eq!(people.run(&["install", "a"]).code, 0);
+    let mut agent = people.agent("a", "1.0.0");
+    agent["distribution"]["binary"][host()]["args"] = json!(["--new"]);
+    people.publish(&[agent]);
+    let archives = || people.server.asked().iter().filter(|path| path.ends_with("a.tar.gz")).count();
+    let before = archives();
+    assert_eq!(people.run(&["install", "a", "--refresh"]).code, 0);
+    assert_eq!((people.run(&["run", "a"]).stdout.as_str(), archives()), ("a-1.0.0 --new\n", before));
+}
