@@ -10,6 +10,10 @@ use std::{env, fs};
 
 use serde_json::{Value, json};
 
+// The path is the same where the benchmark includes this module.
+#[path = "account.rs"]
+mod account;
+
 /// A valid result of `initialize`.
 pub(crate) fn good() -> Value {
     json!({
@@ -55,8 +59,8 @@ pub(crate) fn run(arguments: &[String]) {
         }
         // Stores whether a user has signed in, in a file in its home, or reads it from a variable. Arguments: how it
         // answers `authenticate`, the result of `initialize`.
-        "account" if argument(3) == "--sign-in" => sign_in_here(argument(4)),
-        "account" => account(argument(1), &serde_json::from_str(argument(2)).unwrap()),
+        "account" if argument(3) == "--sign-in" => account::sign_in_here(argument(4)),
+        "account" => account::account(argument(1), &serde_json::from_str(argument(2)).unwrap()),
         "silent" => wait_for_end(),
         "deaf" => forever(),
         // $ESC is a character that arguments in manifests cannot contain.
@@ -192,89 +196,6 @@ pub(crate) fn serve(result: &Value) {
         answer["jsonrpc"] = "2.0".into();
         answer["id"] = id.clone();
         send(&answer);
-    }
-}
-
-/// The file that exists if the user has signed in.
-fn token() -> std::path::PathBuf {
-    env::home_dir().unwrap().join(".fake-agent")
-}
-
-/// Lets users sign in and out.
-fn account(how: &str, result: &Value) {
-    let is_v2 = result["protocolVersion"] == 2;
-    while let Some(message) = receive() {
-        let Some(id) = message.get("id") else { continue };
-        let ok = || json!({ "result": {} });
-        let error = |code: i64, text: &str| json!({ "error": { "code": code, "message": text } });
-        let method = message["method"].as_str().unwrap();
-        let mut answer = match (method, how) {
-            ("initialize", _) => json!({ "result": result }),
-            ("session/new", "no-session") => error(-32603, "\u{1b}[31mno network"),
-            ("session/new", _) if fs::exists(token()).unwrap() || env::var_os("FAKE_AGENT_KEY").is_some() => {
-                json!({ "result": { "sessionId": "s" } })
-            }
-            ("session/new", _) => error(-32000, "Authentication required"),
-            (method, "missing") if method.starts_with("auth") => error(-32601, "Method not found"),
-            ("authenticate" | "logout", _) if is_v2 => error(-32601, "Method not found"),
-            ("auth/login" | "authenticate", how) => {
-                eprintln!("open https://h.example/device\u{1b}[31m");
-                match how {
-                    "refuse" => error(-32603, "\u{1b}[31mno such person"),
-                    "silent" => continue,
-                    "exit" => exit(7),
-                    "ask" => {
-                        write("Visit https://h.example/code\u{1b}[31m\n");
-                        eprint!("code? ");
-                        let mut line = String::new();
-                        io::stdin().lock().read_line(&mut line).unwrap();
-                        if line != "open sesame\n" {
-                            exit(7);
-                        }
-                        fs::write(token(), "").unwrap();
-                        ok()
-                    }
-                    _ => {
-                        assert_eq!(message["params"]["methodId"], "login");
-                        #[cfg(unix)]
-                        if how == "browser" {
-                            family::run("leave", &[]);
-                        }
-                        fs::write(token(), "").unwrap();
-                        ok()
-                    }
-                }
-            }
-            ("auth/logout" | "logout", "refuse") => error(-32603, "not now"),
-            ("auth/logout" | "logout", _) => {
-                let _ = fs::remove_file(token());
-                ok()
-            }
-            _ => error(-32601, "Method not found"),
-        };
-        answer["jsonrpc"] = "2.0".into();
-        answer["id"] = id.clone();
-        send(&answer);
-    }
-}
-
-/// Signs in a user who types the right word.
-fn sign_in_here(how: &str) {
-    write(&format!(
-        "{} EXAMPLE={}\nword? ",
-        env::args().skip(4).collect::<Vec<_>>().join(" "),
-        env::var("EXAMPLE").unwrap()
-    ));
-    let mut line = String::new();
-    io::stdin().lock().read_line(&mut line).unwrap();
-    if how == "fail" || line.trim() != "please" {
-        exit(3);
-    }
-    if how == "interrupt" {
-        exit(130);
-    }
-    if how != "nothing" {
-        fs::write(token(), "").unwrap();
     }
 }
 
