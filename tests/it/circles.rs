@@ -103,8 +103,8 @@ fn uses(folder: &Path, above: &Path) -> Uses {
             let depth = file.strip_prefix(folder).unwrap().components().count() - usize::from(file.ends_with("mod.rs"));
             let text = code(&file);
             let names = [taken(&text, &"super::".repeat(depth)), taken(&text, &absolute)].concat();
-            let used = names.into_iter().filter_map(|name| declared.get(name)).filter(|used| *used != module);
-            uses.entry(module.clone()).or_default().extend(used.map(|used| (*used).to_owned()));
+            let others = names.into_iter().filter_map(|name| declared.get(name)).filter(|other| *other != module);
+            uses.entry(module.clone()).or_default().extend(others.map(|other| (*other).to_owned()));
         }
     }
     uses
