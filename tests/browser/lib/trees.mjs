@@ -129,9 +129,14 @@ export const pageTypes = (name) => {
   const chosen = ['agents/goose/'];
   const untested = agents.find(({ id }) => !answers.has(id));
   if (untested) chosen.push(`agents/${untested.id}/`);
+  const size = (page) => fs.statSync(path.join(tree(name), page, 'index.html')).size;
+  const isCommand = (page) => /^docs\/commands\/./.test(page);
+  const [longest] = pages(name).filter(isCommand).sort((one, other) => size(other) - size(one));
   for (const page of pages(name)) {
     const [first] = page.split('/');
     const folder = filters.has(first) ? 'filter' : first;
+    // One template and the help of the program make the pages of all commands: the longest stands for them.
+    if (isCommand(page) && page !== longest) continue;
     // Each guide is a text of its own.
     if (chosen.includes(page) || folder === 'docs') types.set(page, page);
     else if (folder === 'agents' && page.split('/').length === 3) types.set('agents/', types.get('agents/') || page);
