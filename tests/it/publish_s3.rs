@@ -306,6 +306,9 @@ fn what_is_stale_goes_after_the_grace_and_snapshots_by_their_age() {
         run.stdout,
         run.stderr
     );
+    // A publisher that has lost its lease may be about to name what was written today.
+    let orphan = format!("content/ab/{}", "ab".repeat(32));
+    assert_eq!(ask(&moto.host, "PUT", &format!("/stale/{orphan}")).unwrap().0, 200);
     let run = Run::of(&mut publish(&env, &moto.host, &["prune", "--to", "s3://stale", "--json"]));
     assert!(
         run.code == 0 && run.stderr.contains("v2020-01-01-a/data.db is not part of the snapshot"),
@@ -314,6 +317,9 @@ fn what_is_stale_goes_after_the_grace_and_snapshots_by_their_age() {
     );
     let pruned: Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!(pruned["removed"], serde_json::json!(["v2020-01-01-a"]));
+    assert!(pruned["removed_contents"] == 0 && keys(&moto, "stale").contains(&orphan), "{pruned}");
+    let run = Run::of(&mut publish(&env, &moto.host, &["prune", "--to", "s3://stale", "--keep", "0"]));
+    assert!(run.code == 0 && !keys(&moto, "stale").contains(&orphan), "{}", run.stderr);
     let run = Run::of(&mut publish(&env, &moto.host, &["prune", "--to", "s3://stale/nothing"]));
     assert!(run.code == 3 && run.stderr.contains("nothing was ever published there"), "{}", run.stderr);
     let keys = keys(&moto, "stale");

@@ -34,7 +34,7 @@ pub(super) fn named(list: &BTreeMap<String, String>) -> impl Iterator<Item = &st
     list.iter().filter(|(name, _)| !is_kept_by_name(name)).map(|(_, digest)| digest.as_str())
 }
 
-/// The digests of all stored contents, and when each was last written, in seconds since 1970. Other files below the
+/// The digests of all stored contents, with the times of [`Target::list_dated`]. Other files below the
 /// folder are not listed: they were not published.
 pub(super) async fn list(target: &Target, jobs: usize) -> Result<BTreeMap<String, i64>, Error> {
     let one = async |start: u8| {

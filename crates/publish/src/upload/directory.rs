@@ -131,16 +131,11 @@ impl Directory {
         Ok(found)
     }
 
-    /// The files directly in a folder, with their modification times.
-    pub(super) fn list_dated(&self, folder: &str) -> Result<Vec<(String, i64)>, Error> {
+    /// The names of the files directly in a folder.
+    pub(super) fn names(&self, folder: &str) -> Result<Vec<String>, Error> {
         self.path(&format!("{folder}/x"))?;
         let files = items(&self.root.join(folder))?.into_iter().filter(|(_, is_folder)| !is_folder);
-        let dated = |(name, _): (String, bool)| {
-            let modified = self.modified(&format!("{folder}/{name}"));
-            // Without a time, the file counts as new.
-            modified.map(|modified| (name, modified.unwrap_or(i64::MAX)))
-        };
-        files.map(dated).collect()
+        Ok(files.map(|(name, _)| name).collect())
     }
 
     pub(super) fn folders(&self) -> Result<Vec<String>, Error> {

@@ -28,8 +28,8 @@ pub struct Pruned {
 ///
 /// A folder counts as a snapshot if it has the name of one, and either a list of digests or an entry in the state.
 /// Only files that belong to the snapshot are removed; other files in its folder stay. If it is not known what a
-/// remaining snapshot names, all contents stay. So do those that were written less than a day ago (or `keep`, if that is
-/// shorter): a publisher that has just lost its lease may be about to name them.
+/// remaining snapshot names, all contents stay. In a bucket, so do those that were written less than a day ago (or `keep`,
+/// if that is shorter): a publisher that has just lost its lease may be about to name them.
 ///
 /// # Errors
 /// [`Error::Unpublished`] if nothing was ever published to the target, and other variants of [`Error`]. A snapshot

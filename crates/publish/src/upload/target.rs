@@ -170,13 +170,15 @@ impl Target {
         }
     }
 
-    /// The files directly in a folder, with their modification times in seconds since 1970.
+    /// The files directly in a folder, and since when no other publisher can be about to need them, in seconds since
+    /// 1970: a lease can be lost, a lock cannot.
     pub(super) async fn list_dated(&self, folder: &str) -> Result<Vec<(String, i64)>, Error> {
+        let free = |names: Vec<String>| names.into_iter().map(|name| (name, 0)).collect();
         match self {
-            Self::Directory(directory) => directory.list_dated(folder),
+            Self::Directory(directory) => directory.names(folder).map(free),
             Self::Store(store) => store.list_dated(folder).await,
             #[cfg(test)]
-            Self::Memory(memory) => Ok(memory.list(folder).into_iter().map(|name| (name, 0)).collect()),
+            Self::Memory(memory) => Ok(free(memory.list(folder))),
         }
     }
 
