@@ -129,8 +129,8 @@ pub(super) async fn find(
         let sums = list.filter(|_| matches!(owned, Owned::Listed)).map(|list| tree::digest_of(&list));
         Ok(Some((Found { name, created, sums, owned }, digests)))
     };
-    let names = names(target, state).await?;
-    let mut lists = stream::iter(names.into_iter().map(one)).buffered(jobs.clamp(1, LISTS));
+    let folders = names(target, state).await?;
+    let mut lists = stream::iter(folders.into_iter().map(one)).buffered(jobs.clamp(1, LISTS));
     let mut named = Named { is_certain: true, ..Named::default() };
     let mut all = Vec::new();
     while let Some(found) = lists.try_next().await? {

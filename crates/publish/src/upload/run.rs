@@ -141,10 +141,8 @@ impl Work<'_> {
         let is_whole = place.is_complete && !is_shared && there.iter().any(is_whole);
         let contents = if is_whole { Vec::new() } else { self.contents(sender, state, place).await? };
         if !state.snapshots.contains_key(&place.name) || !place.is_complete {
-            let created = match place.is_complete {
-                true => snapshot::created(self.target, &place.name).await?.unwrap_or_else(now),
-                false => now(),
-            };
+            let known = if place.is_complete { snapshot::created(self.target, &place.name).await? } else { None };
+            let created = known.unwrap_or_else(now);
             let begun = Snapshot { sums, created, is_complete: place.is_complete, is_shared: false };
             let begun = state.snapshots.entry(place.name.clone()).or_insert(begun);
             begun.is_complete = place.is_complete;

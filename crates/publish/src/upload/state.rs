@@ -92,33 +92,33 @@ impl State {
     /// Reads the state, and what is in `latest/`.
     pub(super) async fn load(target: &Target) -> Result<Self, Error> {
         let mut state = Self::read(target).await?;
-        match state.newest(target).await? {
-            Some(tree) => {
-                state.tree = tree;
-                // If another version of this program sends other headers, files are compared before they are trusted.
-                let is_known = state.headers == headers::rules();
-                let gzip = state.gzip_assets;
-                if state.schema == SCHEMA {
-                    let form = |(name, digest): (&String, &String)| is_known.then(|| form(name, digest, gzip));
-                    let file = |entry: (&String, &String)| File { form: form(entry), stale_since: None };
-                    let mut files: BTreeMap<String, File> =
-                        state.tree.iter().map(|entry| (entry.0.clone(), file(entry))).collect();
-                    files.append(&mut state.files);
-                    state.files = files;
-                }
+        if let Some(tree) = state.newest(target).await? {
+            state.tree = tree;
+            if state.schema == SCHEMA {
+                state.expand();
             }
+        } else {
             // The snapshot is lost, and only the list in `latest/` says what may be there.
-            None => {
-                if let Some(lost) = state.latest.take().and_then(|name| state.snapshots.get_mut(&name)) {
-                    lost.is_complete = false;
-                }
-                if state.is_new || state.schema == SCHEMA {
-                    state.assume(target).await?;
-                }
+            if let Some(lost) = state.latest.take().and_then(|name| state.snapshots.get_mut(&name)) {
+                lost.is_complete = false;
+            }
+            if state.is_new || state.schema == SCHEMA {
+                state.assume(target).await?;
             }
         }
         state.headers = headers::rules();
         Ok(state)
+    }
+
+    /// Adds the files that are as the newest snapshot says.
+    fn expand(&mut self) {
+        // If another version of this program sends other headers, files are compared before they are trusted.
+        let is_known = self.headers == headers::rules();
+        let form = |(name, digest): (&String, &String)| is_known.then(|| form(name, digest, self.gzip_assets));
+        let file = |entry: (&String, &String)| File { form: form(entry), stale_since: None };
+        let mut files: BTreeMap<String, File> = self.tree.iter().map(|entry| (entry.0.clone(), file(entry))).collect();
+        files.append(&mut self.files);
+        self.files = files;
     }
 
     /// Reads the state as it is stored.
