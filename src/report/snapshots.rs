@@ -39,7 +39,7 @@ pub fn pruned_human(done: &Pruned, is_dry_run: bool) -> String {
 
 /// Returns the document of `publish list --json`.
 #[must_use]
-pub fn snapshots<'a>(found: &'a [Listed], to: &'a str) -> Document<'static, Snapshots<'a>> {
+pub fn snapshots<'a>(found: &'a [Listed], to: &'a str) -> Document<'static, Found<'a>> {
     let one = |found: &'a Listed| Entry {
         name: &found.name,
         created: time(found.created),
@@ -47,12 +47,12 @@ pub fn snapshots<'a>(found: &'a [Listed], to: &'a str) -> Document<'static, Snap
         is_latest: found.is_latest,
         sums_sha256: found.sums.as_deref(),
     };
-    Document::new("publish", Snapshots { list: true, to, snapshots: found.iter().map(one).collect() })
+    Document::new("publish", Found { list: true, to, snapshots: found.iter().map(one).collect() })
 }
 
 /// Members of `publish list`.
 #[derive(Debug, Serialize)]
-pub struct Snapshots<'a> {
+pub struct Found<'a> {
     list: bool,
     to: &'a str,
     snapshots: Vec<Entry<'a>>,
@@ -92,8 +92,8 @@ pub fn rolled_back<'a>(
     to: &'a str,
     is_dry_run: bool,
     duration_seconds: f64,
-) -> Document<'static, Rollback<'a>> {
-    let members = Rollback {
+) -> Document<'static, Restored<'a>> {
+    let members = Restored {
         rollback: true,
         to,
         dry_run: is_dry_run,
@@ -107,7 +107,7 @@ pub fn rolled_back<'a>(
 
 /// Members of `publish rollback`.
 #[derive(Debug, Serialize)]
-pub struct Rollback<'a> {
+pub struct Restored<'a> {
     rollback: bool,
     to: &'a str,
     dry_run: bool,
