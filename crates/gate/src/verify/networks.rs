@@ -3,7 +3,7 @@
 use acp_registry_core::sys::process::Network;
 
 /// The networks that agents reach if they are examined after the handshake. For agents that are not, only the
-/// [`Isolation`] counts.
+/// [`Isolation`](acp_registry_core::sys::process::Isolation) counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Networks {
     /// During the handshake.

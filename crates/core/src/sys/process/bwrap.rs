@@ -23,15 +23,15 @@ pub enum Isolation {
     /// None: the program can read and write whatever the caller can.
     Environment,
     /// On Linux as root: a user that no account and no other program has. The program can read only what all users can
-    /// read, and cannot affect processes of other users. If [`Launch::gets_own_user`] returns `false`, this is the same
-    /// as `Environment`.
+    /// read, and cannot affect processes of other users. If
+    /// [`gets_own_user`](super::Launch::gets_own_user) returns `false`, this is the same as `Environment`.
     OwnUser {
         /// A directory with files that the program needs, which belongs to the caller. Of all users, only those of
         /// programs that are started for this place are given access.
         place: Option<Place>,
     },
-    /// Bubblewrap: the program sees the operating system's directories, its sandbox, and [`Launch::readable`], all but
-    /// the sandbox read-only, and no process of the host. If the caller is root, it also gets a user of its own,
+    /// Bubblewrap: the program sees the operating system's directories, its sandbox, and
+    /// [`readable`](super::Launch::readable), all but the sandbox read-only, and no process of the host. If the caller is root, it also gets a user of its own,
     /// without capabilities.
     Bwrap {
         /// Whether the network is available.
