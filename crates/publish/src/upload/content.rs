@@ -6,12 +6,9 @@ use std::collections::BTreeMap;
 
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 
-use super::{Error, Target};
+use super::{CONTENT, Error, Target};
 use acp_registry_core::entries::DISCOVERY;
 use acp_registry_core::sums::{SIGNATURE, SUMS, is_digest};
-
-/// The folder of all contents.
-pub(super) const CONTENT: &str = "content";
 
 /// Where the content with a digest is stored.
 pub(super) fn path(digest: &str) -> String {

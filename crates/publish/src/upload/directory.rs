@@ -8,8 +8,7 @@ use std::time::{Duration, Instant};
 
 use time::OffsetDateTime;
 
-use super::content::CONTENT;
-use super::{Error, Event, LATEST, Notice, Turns};
+use super::{CONTENT, Error, Event, LATEST, Notice, Turns};
 use acp_registry_core::sys::fs::{PathError, ReadError, linked_folder, read_bounded, write_atomic_from};
 use acp_registry_core::sys::lock::{Answer, Lock};
 use acp_registry_core::text::printable;

@@ -158,6 +158,9 @@ pub struct Published {
 /// The folder of the newest tree.
 pub const LATEST: &str = "latest";
 
+/// The folder of the contents that snapshots share.
+const CONTENT: &str = "content";
+
 /// The current time in seconds since 1970.
 fn now() -> i64 {
     acp_registry_core::timestamp::Timestamp::now().unix()
