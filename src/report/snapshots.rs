@@ -34,7 +34,11 @@ pub struct Remaining<'a> {
 pub fn pruned_human(done: &Pruned, is_dry_run: bool) -> String {
     let lines: String = done.removed.iter().map(|name| format!("remove {}\n", printable(name))).collect();
     let verb = if is_dry_run { "would be removed" } else { "removed" };
-    lines + &format!("{} {verb}, {} kept\n", plural(done.removed.len(), "snapshot"), done.kept.len())
+    let contents = match done.contents {
+        0 => String::new(),
+        count => format!("; {} that no snapshot names {verb}", plural(count, "file")),
+    };
+    lines + &format!("{} {verb}, {} kept{contents}\n", plural(done.removed.len(), "snapshot"), done.kept.len())
 }
 
 /// Returns the document of `publish list --json`.

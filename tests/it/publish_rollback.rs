@@ -154,6 +154,9 @@ fn contents_go_with_the_last_snapshot_that_names_them() {
     env.write(&format!("pub/content/ab/{orphan}"), "orphan");
     let prune = |arguments: &[&str]| env.json(&[&["publish", "prune", "--to", "pub"], arguments].concat()).1;
     assert_eq!(prune(&["--dry-run"])["removed_contents"], 1);
+    let run = env.run(&["publish", "prune", "--to", "pub", "--dry-run"]);
+    let said = "0 snapshots would be removed, 3 kept; 1 file that no snapshot names would be removed\n";
+    assert_eq!((run.code, run.stdout.as_str()), (0, said));
     record(&env, &names);
     let tried = prune(&["--keep", "0", "--dry-run"]);
     assert_eq!(contents(), before + 3);
