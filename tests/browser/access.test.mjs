@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import { createRequire } from 'node:module';
 import { test } from 'node:test';
-import { open, site, withSites } from './lib/browser.mjs';
+import { answered, open, site, withSites } from './lib/browser.mjs';
 import { pageTypes } from './lib/trees.mjs';
 
 withSites('bundled', 'hostile');
@@ -39,7 +39,7 @@ for (const [mode, options] of Object.entries(MODES)) {
     await open('', async (page, context) => {
       for (const address of addresses) {
         await page.goto(site().url + address);
-        await page.waitForFunction(() => !document.documentElement.classList.contains('pending'));
+        await answered(page);
         if (mode === 'at 320 px' && await page.locator('#toggle').isVisible()) await page.locator('#toggle').click();
         assert.deepEqual(await violations(page, context), [], address);
       }

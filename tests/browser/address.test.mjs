@@ -1,7 +1,7 @@
 // The address is the state: deep links, Back and Forward.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { cards, count, open, settled, showing, withSites } from './lib/browser.mjs';
+import { answered, cards, count, open, settled, showing, withSites } from './lib/browser.mjs';
 import { matching } from './lib/facets.mjs';
 import { data } from './lib/trees.mjs';
 
@@ -52,7 +52,7 @@ test('Back and Forward bring back words, filters, order and results', () => open
 }));
 
 test('Back from an agent leads to the same results', () => open('?q=code&license=open', async (page) => {
-  await page.waitForFunction(() => !document.documentElement.classList.contains('pending'));
+  await answered(page);
   const [before, found] = [await cards(page), await count(page)];
   await page.locator('#list h3 a').first().click();
   await page.waitForURL(/\/agents\//);
@@ -79,7 +79,7 @@ test('a link shows what the one who copied it saw', () => open('', async (page) 
 }));
 
 test('an address with unknown values is no error', () => open('?q=%00%E2%80%AE&os=beos&license=open&license=open&x=1&sort=worst&cap=', async (page) => {
-  await page.waitForFunction(() => !document.documentElement.classList.contains('pending'));
+  await answered(page);
   assert.equal(await page.locator('#sort').inputValue(), '');
   assert.ok(await page.locator('input[value="open"]').isChecked());
   assert.equal(await page.locator('#groups input:checked').count(), 1);

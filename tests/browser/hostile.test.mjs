@@ -1,7 +1,7 @@
 // A registry that wishes the reader ill.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { open, site, withSites } from './lib/browser.mjs';
+import { answered, open, site, withSites } from './lib/browser.mjs';
 import { HOSTILE } from './lib/registries.mjs';
 import { data, pages } from './lib/trees.mjs';
 
@@ -30,7 +30,7 @@ test('texts stay texts on every page, and the pages stay as wide as the window',
 });
 
 test('names are shown as they are, without what is invisible', () => open('?sort=name', async (page) => {
-  await page.waitForFunction(() => !document.documentElement.classList.contains('pending'));
+  await answered(page);
   const shown = await page.locator('#list h3 a').allTextContents();
   assert.equal(shown.length, data(name).agents.length);
   for (const key of ['markup', 'script', 'template', 'comment']) assert.ok(shown.some((text) => HOSTILE[key].startsWith(text.replace(/…$/, ''))), key);
@@ -46,7 +46,7 @@ test('right-to-left names keep to their own place', () => open('agents/hostile-r
 }, { name }));
 
 test('what is typed is as harmless as what is read', () => open(`?q=${encodeURIComponent(HOSTILE.script)}&os=${encodeURIComponent('"><b>')}`, async (page) => {
-  await page.waitForFunction(() => !document.documentElement.classList.contains('pending'));
+  await answered(page);
   assert.equal(await page.locator('#q').inputValue(), HOSTILE.script);
   assert.deepEqual(await page.locator('#list h3 a').allTextContents(), [HOSTILE.script]);
   assert.deepEqual(await intruders(page), []);

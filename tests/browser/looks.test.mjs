@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
-import { open, site, withSites } from './lib/browser.mjs';
+import { answered, open, site, withSites } from './lib/browser.mjs';
 import { screenshots } from './lib/paths.mjs';
 import { pageTypes } from './lib/trees.mjs';
 
@@ -147,7 +147,7 @@ test('pages hold still while they load', async () => {
         });
         for (const address of name === 'bundled' ? addresses : ['', '?q=code', '?os=windows&license=open']) {
           await page.goto(site(name).url + address);
-          await page.waitForFunction(() => !document.documentElement.classList.contains('pending'));
+          await answered(page);
           await page.waitForTimeout(150);
           const shift = await page.evaluate(() => globalThis.shift);
           assert.ok(shift <= 0.05, `${name} ${address} at ${viewport.width} px: layout shift ${shift}`);

@@ -81,7 +81,12 @@ export const count = async (page) => {
   return { shown: Number(shown ?? total), total: Number(total) };
 };
 
-/// Waits until a search has been answered.
+/// Waits until the page shows the answer to the query in its address. A home page that awaits its catalog has an empty count.
+export const answered = (page) => page.waitForFunction(() => (
+  !document.documentElement.classList.contains('pending') && document.getElementById('count')?.textContent !== ''
+));
+
+/// Waits until a search has been answered with this many agents.
 export const settled = async (page, expected) => {
   await page.waitForFunction((total) => {
     const numbers = document.getElementById('count').textContent.match(/^(?:\d+ of )?(\d+) agent/);
