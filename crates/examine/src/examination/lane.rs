@@ -9,6 +9,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::agent::{Agent, Trouble, silent};
 use super::check::{Check, Force, Setup, Talk};
+use super::level::Level;
 use super::messages::Heard;
 use super::result::OUT_OF_TIME;
 use super::session::Access;
@@ -90,13 +91,15 @@ pub(super) struct Ran {
     doubt: Doubt,
 }
 
-/// Whether a failure may have another cause than what the check examines, so that the check is repeated on an instance of
+/// Whether a failure may have another cause than what the check examines, so that the check is repeated, on an instance of
 /// its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Doubt {
     No,
     /// It may be an effect of a defect that a required check has found.
     IfDefective,
+    /// As before; if there is none, the check is repeated on an instance that it shares with others like it.
+    Together,
     Yes,
 }
 
@@ -125,19 +128,30 @@ impl<'a> Lane<'a> {
             checks.push(Ran { check: item.check, result, duration: started.elapsed(), was_used, doubt });
         }
         let is_defective = checks.iter().any(|ran| is_required(ran.check) && is_failure(&ran.result));
-        let is_doubtful = |ran: &Ran| ran.doubt == Doubt::Yes || (is_defective && ran.doubt == Doubt::IfDefective);
+        let is_doubtful = |ran: &Ran| ran.doubt == Doubt::Yes || (is_defective && ran.doubt != Doubt::No);
         for (item, ran) in items.iter().zip(&mut checks).filter(|(_, ran)| is_doubtful(ran)) {
-            let started = Instant::now();
             self.rest().await;
-            match self.attempt(item, self.patience_again()).await.result {
-                // If the repetition could not run, the first result counts, unless the agent was shared.
-                Err(Trouble::NotExercised(_)) if !ran.was_used => {}
-                again => ran.result = again,
-            }
-            ran.duration += started.elapsed();
+            self.again(item, ran).await;
+        }
+        self.rest().await;
+        // The last first, so that what an earlier one does to the instance comes after a later one.
+        let is_together = |ran: &Ran| !is_defective && ran.doubt == Doubt::Together;
+        for (item, ran) in items.iter().zip(&mut checks).rev().filter(|(_, ran)| is_together(ran)) {
+            self.again(item, ran).await;
         }
         self.rest().await;
         Done { checks, heard: self.heard, left: self.left }
+    }
+
+    /// Repeats a check.
+    async fn again(&mut self, item: &Item, ran: &mut Ran) {
+        let started = Instant::now();
+        match self.attempt(item, self.patience_again()).await.result {
+            // If the repetition could not run, the first result counts, unless the agent was shared.
+            Err(Trouble::NotExercised(_)) if !ran.was_used => {}
+            again => ran.result = again,
+        }
+        ran.duration += started.elapsed();
     }
 
     /// Runs a check for the first time. Returns the result, whether another check had used the agent before, and whether
@@ -157,15 +171,18 @@ impl<'a> Lane<'a> {
         if !is_failure(&result) || !(was_used || is_slow) {
             return (result, was_used, Doubt::No);
         }
-        // A check that fails no agent is repeated without another start, because many agents start slowly: at once in
-        // other sessions, or not if the agent had to end.
-        if is_silent || is_required(item.check) || (item.setup.is_shared() && !item.setup.has_model()) {
-            return (result, was_used, Doubt::Yes);
-        }
-        if item.setup.is_shared() {
+        // A check that fails no agent gets no start of its own, because many agents start slowly. In turns, another
+        // session is enough; that an agent does not end, in itself, is not an effect of other checks.
+        if is_silent || is_required(item.check) {
+            (result, was_used, Doubt::Yes)
+        } else if !item.setup.is_shared() {
+            (result, was_used, Doubt::IfDefective)
+        } else if item.check.level == Level::Turns {
             result = self.attempt(item, self.patience_again()).await.result;
+            (result, was_used, Doubt::IfDefective)
+        } else {
+            (result, was_used, Doubt::Together)
         }
-        (result, was_used, Doubt::IfDefective)
     }
 
     /// Time limit for a response in a repeated check.
