@@ -1,4 +1,4 @@
-// The one function of this library that Rust's standard library calls. Windows has it since Windows 10, Wine since version 9.
+// The one function of this library that the standard library of Rust calls.
 #include <windows.h>
 
 BOOLEAN NTAPI SystemFunction036(PVOID buffer, ULONG length);

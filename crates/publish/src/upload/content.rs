@@ -31,8 +31,8 @@ pub(super) fn named(list: &BTreeMap<String, String>) -> impl Iterator<Item = &st
     list.iter().filter(|(name, _)| !is_kept_by_name(name)).map(|(_, digest)| digest.as_str())
 }
 
-/// The digests of all stored contents, with the times of [`Target::list_dated`]. Other files below the
-/// folder are not listed: they were not published.
+/// The digests of all stored contents, with the times of [`Target::list_dated`]. Other files below the folder are not listed:
+/// they were not published.
 pub(super) async fn list(target: &Target, jobs: usize) -> Result<BTreeMap<String, i64>, Error> {
     let one = async |start: u8| {
         let folder = format!("{CONTENT}/{start:02x}");

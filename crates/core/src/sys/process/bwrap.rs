@@ -31,8 +31,8 @@ pub enum Isolation {
         place: Option<Place>,
     },
     /// Bubblewrap: the program sees the operating system's directories, its sandbox, and
-    /// [`readable`](super::Launch::readable), all but the sandbox read-only, and no process of the host. If the caller is root, it also gets a user of its own,
-    /// without capabilities.
+    /// [`readable`](super::Launch::readable), all but the sandbox read-only, and no process of the host. If the caller is
+    /// root, it also gets a user of its own, without capabilities.
     Bwrap {
         /// Whether the network is available.
         network: Network,
