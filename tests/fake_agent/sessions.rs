@@ -1,6 +1,9 @@
 //! An agent with sessions that needs no sign-in: `sessions BREAKS EXCHANGE`. `BREAKS` names its deviations from the
 //! protocol, separated by spaces; an exchange replaces single answers, as in `played`.
 
+mod list;
+mod options;
+
 use std::path::Path;
 
 use serde_json::{Value, json};
@@ -194,26 +197,7 @@ impl Sessions<'_> {
         self.add(id.clone(), params);
         self.start_servers(params);
         let at = self.all.len() - 1;
-        let mut modes = json!({
-            "currentModeId": "ask", "availableModes": [{ "id": "ask", "name": "Ask" }, { "id": "code", "name": "Code" }],
-        });
-        if self.is("mode-not-listed") {
-            modes["availableModes"].as_array_mut().unwrap().remove(0);
-        }
-        if self.is("mode-twice") {
-            let mode = modes["availableModes"][1].clone();
-            modes["availableModes"].as_array_mut().unwrap().push(mode);
-        }
-        let mut options = self.options(at);
-        match () {
-            () if self.is("option-without-value") => drop(options[1].as_object_mut().unwrap().remove("currentValue")),
-            () if self.is("option-null") => options[0]["currentValue"] = Value::Null,
-            () if self.is("value-not-listed") => options[1]["currentValue"] = "huge".into(),
-            () if self.is("option-twice") => options[1]["id"] = "mode".into(),
-            () if self.is("value-twice") => options[1]["options"][1]["value"] = "small".into(),
-            () if self.is("mode-differs") => options[0]["currentValue"] = "code".into(),
-            () => {}
-        }
+        let (modes, options) = self.offered(at);
         Some(Ok(json!({ "sessionId": id, "modes": modes, "configOptions": options })))
     }
 
@@ -259,64 +243,6 @@ impl Sessions<'_> {
     fn update(session: &str, update: &Value) {
         let params = json!({ "sessionId": session, "update": update });
         write(&json!({ "jsonrpc": "2.0", "method": "session/update", "params": params }).to_string());
-    }
-
-    /// One session on each page.
-    fn list(&self, params: &Value) -> Result<Value, (i64, &'static str)> {
-        let filter = params["cwd"].as_str();
-        let of_filter = |session: &&Session| filter.is_none_or(|cwd| session.cwd == cwd || self.is("filter-ignored"));
-        let mut all: Vec<&Session> =
-            self.all.iter().filter(|session| !session.is_deleted || self.is("delete-kept")).filter(of_filter).collect();
-        // Only the last of sessions with the same id.
-        all = all
-            .iter()
-            .enumerate()
-            .filter(|(at, one)| !all[at + 1..].iter().any(|later| later.id == one.id))
-            .map(|(_, one)| *one)
-            .collect();
-        match () {
-            () if self.is("list-empty") => all.clear(),
-            () if self.is("list-late") => drop(all.pop()),
-            () => {}
-        }
-        let at = match params["cursor"].as_str().map(str::parse::<usize>) {
-            None => 0,
-            Some(Ok(at)) if at > 0 && self.is("cursor-refused") => return Err(INVALID),
-            Some(Ok(at)) => at,
-            Some(Err(_)) if self.is("cursor-restarts") => 0,
-            Some(Err(_)) if self.is("cursor-ends") => return Ok(json!({ "sessions": [] })),
-            Some(Err(_)) => return Err(INVALID),
-        };
-        let shown = |session: &&Session| {
-            let cwd = match () {
-                () if self.is("cwd-of-process") => std::env::current_dir().unwrap().to_str().unwrap().to_owned(),
-                () if self.is("cwd-parent") => Path::new(&session.cwd).parent().unwrap().to_str().unwrap().to_owned(),
-                () if self.is("list-relative") => "project".to_owned(),
-                () => session.cwd.clone(),
-            };
-            let mut shown = json!({ "sessionId": session.id, "cwd": cwd, "title": null });
-            if session.directories.is_array() {
-                let others = json!([session.cwd]);
-                shown["additionalDirectories"] =
-                    if self.is("directories-other") { others } else { session.directories.clone() };
-            }
-            shown
-        };
-        let from = if self.is("page-repeats") { at.saturating_sub(1) } else { at };
-        let page: Vec<Value> = all.iter().skip(from).take(at - from + 1).map(shown).collect();
-        if page.is_empty() && filter.is_some() && self.is("filter-null") {
-            return Ok(json!({ "sessions": null }));
-        }
-        let mut result = json!({ "sessions": page });
-        if at + 1 < all.len() {
-            result["nextCursor"] = (at + 1).to_string().into();
-        } else if self.is("cursor-endless") {
-            result["nextCursor"] = all.len().to_string().into();
-        }
-        if self.is("list-object") {
-            result["sessions"] = json!({ "0": page.first() });
-        }
-        Ok(result)
     }
 
     fn load(&self, at: usize) -> Value {
@@ -372,64 +298,5 @@ impl Sessions<'_> {
         if let Some(session) = meant {
             session.is_deleted = true;
         }
-    }
-
-    fn set_mode(&mut self, at: usize, params: &Value) -> Result<Value, (i64, &'static str)> {
-        let mode = params["modeId"].as_str().ok_or(INVALID)?;
-        let is_known = ["ask", "code"].contains(&mode);
-        if (!is_known && !self.is("any-mode") && !self.is("any-mode-silently"))
-            || (mode == "code" && self.is("mode-refused"))
-        {
-            return Err(INVALID);
-        }
-        if is_known && !self.is("mode-apart") {
-            mode.clone_into(&mut self.all[at].mode);
-        }
-        let shown = if self.is("mode-misreported") { "ask" } else { mode };
-        if !self.is("any-mode-silently") {
-            Self::update(&self.all[at].id, &json!({ "sessionUpdate": "current_mode_update", "currentModeId": shown }));
-        }
-        Ok(json!({}))
-    }
-
-    fn set_option(&mut self, at: usize, params: &Value) -> Result<Value, (i64, &'static str)> {
-        let value = params["value"].as_str().ok_or(INVALID)?;
-        let session = &mut self.all[at];
-        let is_set = !self.breaks.contains(&"option-not-set");
-        match (params["configId"].as_str(), value) {
-            (Some("mode"), "ask" | "code") if is_set => value.clone_into(&mut session.mode),
-            (Some("model"), "large") if self.breaks.contains(&"value-refused") => return Err(INVALID),
-            (Some("model"), "small" | "large") if is_set => value.clone_into(&mut session.model),
-            (Some("mode"), "ask" | "code") | (Some("model"), "small" | "large") => {}
-            (Some("mode"), _) if self.breaks.contains(&"any-value") => {}
-            (Some("mode"), _) if self.breaks.contains(&"any-value-kept") => value.clone_into(&mut session.mode),
-            (Some("mode" | "model"), _) => return Err(INVALID),
-            (_, _) if self.breaks.contains(&"any-option") => {}
-            (_, _) if self.breaks.contains(&"any-option-empty") => return Ok(json!({ "configOptions": [] })),
-            _ => return Err(INVALID),
-        }
-        let mut options = self.options(at);
-        if self.is("answer-partial") {
-            options.as_array_mut().unwrap().retain(|option| option["id"] == params["configId"]);
-        }
-        if self.is("answer-empty") {
-            return Ok(json!({}));
-        }
-        Ok(json!({ "configOptions": options }))
-    }
-
-    fn options(&self, at: usize) -> Value {
-        let session = &self.all[at];
-        let values = |values: [&str; 2]| values.map(|value| json!({ "value": value, "name": value }));
-        json!([
-            {
-                "id": "mode", "name": "Mode", "category": "mode", "type": "select",
-                "currentValue": session.mode, "options": values(["ask", "code"]),
-            },
-            {
-                "id": "model", "name": "Model", "category": "model", "type": "select",
-                "currentValue": session.model, "options": values(["small", "large"]),
-            },
-        ])
     }
 }

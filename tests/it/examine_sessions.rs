@@ -68,6 +68,18 @@ fn without_the_executable_no_mcp_server_is_given() {
     assert!(reasons.len() == 1 && reasons[0].1.contains("the path of the `acp-registry` executable"), "{reasons:?}");
 }
 
+/// The id of a session differs between runs, and a message that has it would make each run differ from the last.
+#[test]
+fn a_refusal_before_the_first_prompt_is_quoted_without_the_id() {
+    let exchange = r#"client {"jsonrpc":"2.0","id":2,"method":"session/load","params":{"sessionId":"$ID","cwd":"$WORK","mcpServers":[]}}
+agent {"jsonrpc":"2.0","id":2,"error":{"code":-32002,"message":"No conversation $LAST"}}"#;
+    let examination = examined(&["sessions", "", exchange]);
+    assert_eq!(not_passed(&examination), [] as [(&str, &str); 0]);
+    let reason =
+        "the agent answers `session/load` before the first prompt with error -32002: `No conversation $SESSION`";
+    assert_eq!(with(&examination, &[Verdict::NotExercised]), [("sessions/load", reason)]);
+}
+
 /// Deviations of the fake agent: the check that notices, the name, and a part of the message.
 const BREAKS: &[(&str, &str, &str)] = &[
     ("additional-directories", "directories-refused", "with error -32602"),

@@ -22,6 +22,7 @@ use tokio::runtime::Runtime;
 use tokio::time::timeout;
 
 use crate::agent::{bwrap_works, check_with, fake_agent, launch, left_with, tag};
+use crate::examined::{not_passed, planned_with};
 use crate::support::{Env, PROGRAM, Run, skipped, wait_until};
 use crate::verify::Verify;
 
@@ -387,5 +388,29 @@ fn where_the_system_refuses_the_error_names_the_flag_and_no_agent_is_started() {
             assert_eq!(run.stderr.contains("`--network shared`"), is_error, "{}", run.stderr);
             let _ = fs::remove_file(&started);
         }
+    }
+}
+
+/// The cause may be the sandbox; with a network, it is not.
+#[test]
+fn failures_of_an_agent_that_misses_its_network_say_so() {
+    const TEST: &str = "failures_of_an_agent_that_misses_its_network_say_so";
+    if !bwrap_works() {
+        return skipped(TEST, "bwrap is not installed, or does not work here");
+    }
+    let mut plan = Plan::up_to(Level::Sessions);
+    plan.only = |check| check.id == "sessions/load";
+    for network in [Network::None, Network::Shared] {
+        let isolation = Isolation::Bwrap { network };
+        let examination = planned_with(&["sessions", "load-text", ""], Duration::from_secs(5), &plan, |launch| {
+            let script = "echo 'getaddrinfo ENOTFOUND models.example' >&2; exec \"$0\" \"$@\"";
+            launch.arguments.splice(0..0, ["-c".into(), script.into(), fake_agent().into()]);
+            launch.program = "/bin/sh".into();
+            (launch.isolation, launch.readable) = (isolation, vec![fake_agent()]);
+        });
+        let [(_, message)] = not_passed(&examination)[..] else { panic!("{network:?}: {examination:?}") };
+        let says_so =
+            message.ends_with("; its stderr reports a failed connection to another host, and it has no network");
+        assert_eq!(says_so, network == Network::None, "{message}");
     }
 }
