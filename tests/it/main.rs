@@ -127,6 +127,8 @@ mod site_pages;
 mod site_pictures;
 mod site_setup;
 mod snippets;
+#[cfg(all(unix, feature = "world"))]
+mod store;
 mod support;
 mod terminal;
 mod trust;

@@ -117,7 +117,7 @@ fn a_real_program_from_npm_is_found_in_its_archive() {
 }
 
 /// The archive of an npm package, fetched by npm itself.
-pub(crate) fn pack(package: &str, folder: &Path) -> Option<Vec<u8>> {
+fn pack(package: &str, folder: &Path) -> Option<Vec<u8>> {
     let output = Command::new("npm").args(["pack", "--silent", package]).current_dir(folder).output().unwrap();
     let name = String::from_utf8(output.stdout).unwrap();
     fs::read(folder.join(name.trim())).ok().filter(|_| output.status.success())
@@ -133,21 +133,29 @@ pub(crate) fn verify(env: &Env, global: &[&str], arguments: &[&str]) -> Value {
     serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{error} {}", run.stderr))
 }
 
-#[test]
-fn a_real_native_program_is_started_from_its_archive() {
-    const TEST: &str = "a_real_native_program_is_started_from_its_archive";
+/// Serves the archive of a native program, and writes a manifest that names it. If that cannot be done here, says so.
+pub(crate) fn native(test: &str, env: &Env, id: &str) -> Option<Server> {
     if !is_there("npm") || !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
-        return skipped(TEST, "npm is not installed, or this is not Linux on Intel");
+        skipped(test, "npm is not installed, or this is not Linux on Intel");
+        return None;
     }
-    let env = Env::empty();
     let Some(archive) = pack("@zed-industries/codex-acp-linux-x64@0.9.2", &env.path("")) else {
-        return missing(TEST, "the npm registry cannot be reached");
+        missing(test, "the npm registry cannot be reached");
+        return None;
     };
     let digest = crate::archives::sha256(&archive);
     let server = Server::answering(move |_| ok(archive.clone()));
     let archive = server.url("/0.9.2/linux.tgz");
     let target = json!({ "archive": archive, "sha256": digest, "cmd": "./package/bin/codex-acp" });
-    agent(&env, "native", "0.9.2", &json!({ "binary": { "linux-x86_64": target } }));
+    agent(env, id, "0.9.2", &json!({ "binary": { "linux-x86_64": target } }));
+    Some(server)
+}
+
+#[test]
+fn a_real_native_program_is_started_from_its_archive() {
+    const TEST: &str = "a_real_native_program_is_started_from_its_archive";
+    let env = Env::empty();
+    let Some(server) = native(TEST, &env, "native") else { return };
     let document = verify(&env, &["--allow-host", &server.host], &[]);
     let row = &document["results"][0];
     assert_eq!((&row["verdict"], &row["distribution"]), (&"pass".into(), &"binary".into()), "{row}");

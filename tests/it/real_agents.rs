@@ -2,25 +2,30 @@
 
 use serde_json::{Value, json};
 
-use crate::real::{agent, is_there, pack, people, verify};
-use crate::server::{Server, ok};
-use crate::support::{Env, Run, missing, skipped};
+use crate::real::{agent, is_there, native, people, verify};
+use crate::support::{Env, Run, missing};
+
+/// Writes manifests of small agents from npm and PyPI, as far as their package managers are installed. Returns the ids.
+fn packages(env: &Env) -> Vec<&'static str> {
+    let mut ids = Vec::new();
+    if is_there("npm") {
+        agent(env, "pi-acp", "0.0.34", &json!({ "npx": { "package": "pi-acp@0.0.34" } }));
+        // A native program started by a script.
+        agent(env, "codex-acp", "0.9.2", &json!({ "npx": { "package": "@zed-industries/codex-acp@0.9.2" } }));
+        ids.extend(["codex-acp", "pi-acp"]);
+    }
+    if is_there("uv") {
+        agent(env, "minion-code", "0.1.45", &json!({ "uvx": { "package": "minion-code==0.1.45", "args": ["acp"] } }));
+        ids.push("minion-code");
+    }
+    ids
+}
 
 #[test]
 fn real_agents_are_installed_and_answer() {
     const TEST: &str = "real_agents_are_installed_and_answer";
     let env = Env::empty();
-    let mut expected = Vec::new();
-    if is_there("npm") {
-        agent(&env, "pi-acp", "0.0.34", &json!({ "npx": { "package": "pi-acp@0.0.34" } }));
-        // A native program started by a script.
-        agent(&env, "codex-acp", "0.9.2", &json!({ "npx": { "package": "@zed-industries/codex-acp@0.9.2" } }));
-        expected.extend(["codex-acp", "pi-acp"]);
-    }
-    if is_there("uv") {
-        agent(&env, "minion-code", "0.1.45", &json!({ "uvx": { "package": "minion-code==0.1.45", "args": ["acp"] } }));
-        expected.push("minion-code");
-    }
+    let expected = packages(&env);
     if expected.is_empty() {
         return missing(TEST, "neither npm nor uv is installed");
     }
@@ -40,18 +45,8 @@ fn real_agents_are_installed_and_answer() {
 #[test]
 fn a_real_native_program_is_installed_and_answers_through_run() {
     const TEST: &str = "a_real_native_program_is_installed_and_answers_through_run";
-    if !is_there("npm") || acp_registry::manifest::Platform::host().is_none_or(|host| host.as_str() != "linux-x86_64") {
-        return skipped(TEST, "npm is not installed, or this is not Linux on Intel");
-    }
     let env = Env::empty();
-    let Some(archive) = pack("@zed-industries/codex-acp-linux-x64@0.9.2", &env.path("")) else {
-        return missing(TEST, "the npm registry cannot be reached");
-    };
-    let digest = crate::archives::sha256(&archive);
-    let server = Server::answering(move |_| ok(archive.clone()));
-    let url = server.url("/0.9.2/linux.tgz");
-    let target = json!({ "archive": url, "cmd": "./package/bin/codex-acp", "sha256": digest });
-    agent(&env, "codex-acp", "0.9.2", &json!({ "binary": { "linux-x86_64": target } }));
+    let Some(server) = native(TEST, &env, "codex-acp") else { return };
     let root = env.path("root");
     let (program, root) = (crate::support::PROGRAM, root.to_str().unwrap());
     let run = ["run", "--allow-host", &server.host, "--index", "r", "--root", root, "codex-acp"];
@@ -69,16 +64,7 @@ fn a_real_native_program_is_installed_and_answers_through_run() {
 fn real_agents_are_installed_locked_run_and_removed() {
     const TEST: &str = "real_agents_are_installed_locked_run_and_removed";
     let env = Env::empty();
-    let mut expected = Vec::new();
-    if is_there("npm") {
-        agent(&env, "pi-acp", "0.0.34", &json!({ "npx": { "package": "pi-acp@0.0.34" } }));
-        agent(&env, "codex-acp", "0.9.2", &json!({ "npx": { "package": "@zed-industries/codex-acp@0.9.2" } }));
-        expected.extend(["codex-acp", "pi-acp"]);
-    }
-    if is_there("uv") {
-        agent(&env, "minion-code", "0.1.45", &json!({ "uvx": { "package": "minion-code==0.1.45", "args": ["acp"] } }));
-        expected.push("minion-code");
-    }
+    let expected = packages(&env);
     if expected.is_empty() {
         return missing(TEST, "neither npm nor uv is installed");
     }
