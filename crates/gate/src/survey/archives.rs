@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::io::{self, Read, Write as _};
+use std::io::{self, Read};
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
@@ -13,7 +13,7 @@ use super::Event;
 use acp_registry_core::archive::{self, CmdNotFound, Format, Limits, Listing, Program};
 use acp_registry_core::digest::{Hasher, Sha256};
 use acp_registry_core::net::{Answer, Client, FetchError, Problem, Sink, shown};
-use acp_registry_core::sys::fs::{open_file, read_at};
+use acp_registry_core::sys::fs::{open_file, read_at, write_all_at};
 
 /// A downloaded archive.
 #[derive(Debug)]
@@ -70,6 +70,7 @@ impl Wanted<'_> {
         let listing = self.list_while_it_comes(&file, first.clone(), &growth.0);
         let mut sink = Receiver {
             file: &file,
+            written: 0,
             hasher: Hasher::default(),
             growth: &growth.0,
             number: self.number,
@@ -154,6 +155,8 @@ async fn inspect(file: Arc<File>, cmd: &str, limits: Limits) -> Result<Inspectio
 /// Receives the bytes of a download: writes them to the file, hashes them, and wakes the readers waiting for them.
 struct Receiver<'a> {
     file: &'a File,
+    /// In bytes. The file's own position is not used, because on Windows reading changes it.
+    written: u64,
     hasher: Hasher,
     growth: &'a Growth,
     number: usize,
@@ -167,7 +170,8 @@ impl Sink for Receiver<'_> {
     }
 
     fn take(&mut self, piece: &[u8]) -> io::Result<()> {
-        self.file.write_all(piece)?;
+        write_all_at(self.file, piece, self.written)?;
+        self.written += piece.len() as u64;
         self.hasher.update(piece);
         self.growth.add(piece.len() as u64);
         (self.progress)(Event::Received { number: self.number, bytes: piece.len() as u64 });
@@ -263,12 +267,13 @@ mod tests {
             let mut bytes = Vec::new();
             reader.read_to_end(&mut bytes).map(|_| bytes)
         });
-        for _ in 0..100 {
-            (&*file).write_all(b"0123456789").unwrap();
-            growth.add(10);
+        let piece = b"0123456789".repeat(1000);
+        for number in 0..100 {
+            write_all_at(&file, &piece, number * piece.len() as u64).unwrap();
+            growth.add(piece.len() as u64);
         }
         growth.end(true);
-        assert_eq!(all.join().unwrap().unwrap().len(), 1000);
+        assert!(all.join().unwrap().unwrap() == piece.repeat(100));
     }
 
     #[test]

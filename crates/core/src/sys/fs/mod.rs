@@ -6,7 +6,7 @@ mod staging;
 mod write;
 
 pub(crate) use read::open_no_follow;
-pub use read::{ReadError, linked_folder, open_bounded, open_file, read_at, read_bounded, resolve_below};
+pub use read::{ReadError, linked_folder, open_bounded, open_file, read_at, read_bounded, resolve_below, write_all_at};
 pub use space::available;
 pub use staging::Staging;
 pub(super) use write::InTheWay;

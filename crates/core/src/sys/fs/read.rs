@@ -58,6 +58,7 @@ pub fn read_bounded(path: &Path, root: &Path, limit: u64) -> Result<Vec<u8>, Rea
 pub fn open_bounded(path: &Path, root: &Path, limit: u64) -> Result<(File, u64), ReadError> {
     let file = match open_no_follow(path) {
         Err(error) if is_link_refusal(&error, path) => open_no_follow(&resolve_below(path, root)?)?,
+        Err(error) if error.kind() == io::ErrorKind::IsADirectory => return Err(ReadError::NotAFile("directory")),
         other => other?,
     };
     let metadata = file.metadata()?;
@@ -97,7 +98,7 @@ pub fn open_file(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
-    let file = options.read(true).open(path)?;
+    let file = options.read(true).open(path).map_err(|error| of_directory(error, path))?;
     let kind = file.metadata()?.file_type();
     if kind.is_file() { Ok(file) } else { Err(io::Error::other(format!("is a {}, not a regular file", kind_of(kind)))) }
 }
@@ -125,7 +126,12 @@ pub(crate) fn open_no_follow(path: &Path) -> io::Result<File> {
     if fs::symlink_metadata(path)?.is_symlink() {
         return Err(io::Error::other("symbolic link"));
     }
-    OpenOptions::new().read(true).open(path)
+    OpenOptions::new().read(true).open(path).map_err(|error| of_directory(error, path))
+}
+
+/// Windows denies access to directories, as if rights were missing.
+fn of_directory(error: io::Error, path: &Path) -> io::Error {
+    if cfg!(windows) && path.is_dir() { io::ErrorKind::IsADirectory.into() } else { error }
 }
 
 #[cfg(not(unix))]
@@ -142,10 +148,32 @@ pub fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize>
     std::os::unix::fs::FileExt::read_at(file, buffer, offset)
 }
 
-/// Reads at an offset. This changes the file's position, so all readers of the file must use this function.
+/// Reads at an offset. This changes the file's position, so all who use the file meanwhile must name offsets.
 #[cfg(windows)]
 pub fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
     std::os::windows::fs::FileExt::seek_read(file, buffer, offset)
+}
+
+/// Writes at an offset, wherever the file's position is.
+///
+/// # Errors
+/// Returns the error of the operating system.
+#[cfg(unix)]
+pub fn write_all_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
+    std::os::unix::fs::FileExt::write_all_at(file, bytes, offset)
+}
+
+/// Writes at an offset, wherever the file's position is.
+#[cfg(windows)]
+pub fn write_all_at(file: &File, mut bytes: &[u8], mut offset: u64) -> io::Result<()> {
+    while !bytes.is_empty() {
+        let count = std::os::windows::fs::FileExt::seek_write(file, bytes, offset)?;
+        if count == 0 {
+            return Err(io::ErrorKind::WriteZero.into());
+        }
+        (bytes, offset) = (&bytes[count..], offset + count as u64);
+    }
+    Ok(())
 }
 
 fn kind_of(kind: fs::FileType) -> &'static str {
