@@ -80,14 +80,17 @@ fn signalled() -> io::Result<impl Future<Output = u8>> {
     })
 }
 
-/// Like the function above, on systems that only have Ctrl-C.
-#[cfg(not(unix))]
-#[expect(clippy::unnecessary_wraps, reason = "it can fail on other systems")]
+/// The same on Windows: Ctrl-C, Ctrl-Break, and the end of the console.
+#[cfg(windows)]
 fn signalled() -> io::Result<impl Future<Output = u8>> {
-    Ok(async {
-        if tokio::signal::ctrl_c().await.is_err() {
-            std::future::pending::<()>().await;
+    use tokio::signal::windows::{ctrl_break, ctrl_c, ctrl_close};
+
+    let (mut interrupt, mut stop, mut hangup) = (ctrl_c()?, ctrl_break()?, ctrl_close()?);
+    Ok(async move {
+        tokio::select! {
+            _ = interrupt.recv() => INTERRUPT,
+            _ = stop.recv() => INTERRUPT,
+            _ = hangup.recv() => 1,
         }
-        INTERRUPT
     })
 }

@@ -34,12 +34,17 @@ fn look_for(
     };
     let path = path.display().to_string();
     let place = printable(&path);
-    let version = answer(&path, &["--version"], directory, PATIENCE);
-    let version =
-        version.as_deref().and_then(|text| text.lines().next()).map(str::trim).filter(|line| !line.is_empty());
-    let Some(version) = version else {
-        let message = format!("{place} does not tell its version within {} s", PATIENCE.as_secs());
-        return Check::error(name, message, format!("see what `{place} --version` says, and install it again"));
+    let error = |message: String| {
+        let message = format!("{place} --version {message}");
+        Check::error(name, message, format!("see what `{place} --version` says, and install it again"))
+    };
+    let text = match answer(&path, &["--version"], directory, PATIENCE) {
+        Ok(text) => text,
+        Err(cause) => return error(cause.to_string()),
+    };
+    // A batch file may echo its own lines before.
+    let Some(version) = text.lines().map(str::trim).rfind(|line| !line.is_empty()) else {
+        return error("prints nothing".to_owned());
     };
     Check::ok(name, format!("{}, {place}", quote(version).trim_matches('`')))
 }

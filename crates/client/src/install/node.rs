@@ -75,7 +75,7 @@ fn is_own_node(program: &Path) -> bool {
 
 /// The version that a runtime prints, without the `v`.
 fn version_of(program: &Path) -> Option<String> {
-    let text = answer(program.to_str()?, &["--version"], program.parent()?, PATIENCE)?;
+    let text = answer(program.to_str()?, &["--version"], program.parent()?, PATIENCE).ok()?;
     let version = text.lines().next()?.trim();
     Some(version.strip_prefix('v').unwrap_or(version).to_owned())
 }

@@ -5,8 +5,12 @@ use url::Url;
 
 use super::Problem;
 
-/// The variables that name proxies, in the order of their precedence.
-pub const VARIABLES: [&str; 6] = ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
+/// The variables that name proxies, in the order of their precedence. Windows does not tell lower-case names apart.
+pub const VARIABLES: &[&str] = if cfg!(windows) {
+    &["HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY"]
+} else {
+    &["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"]
+};
 
 /// The beginning of hyper's message about a proxy that refused a connection.
 const TUNNEL: &str = "tunnel error: ";

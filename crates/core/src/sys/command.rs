@@ -1,9 +1,9 @@
 //! Runs package managers, and programs that the user has named.
 
 use std::ffi::OsStr;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -11,24 +11,43 @@ use std::time::{Duration, Instant};
 /// Maximum length of the output, in bytes.
 const OUTPUT_LIMIT: u64 = 1 << 16;
 
-/// Runs a program with empty stdin and returns its stdout. Returns `None` if the program does not exist, fails, writes
-/// invalid UTF-8, or takes longer than `timeout`.
+/// Why a program gives no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum NoAnswer {
+    /// It cannot be started.
+    #[error("cannot be started: {0}")]
+    Start(io::Error),
+    /// It reports a failure.
+    #[error("fails: {0}")]
+    Failed(ExitStatus),
+    /// Its output is not UTF-8.
+    #[error("writes something that is not text")]
+    NotText,
+    /// It takes too long.
+    #[error("does not answer within {} s", .0.as_secs())]
+    Late(Duration),
+}
+
+/// Runs a program with empty stdin and returns its stdout.
 ///
 /// It runs in `directory`, and may read configuration files there.
-#[must_use]
-pub fn answer(program: &str, arguments: &[&str], directory: &Path, timeout: Duration) -> Option<String> {
+///
+/// # Errors
+/// Says why there is no answer, for example because it takes longer than `timeout`.
+pub fn answer(program: &str, arguments: &[&str], directory: &Path, timeout: Duration) -> Result<String, NoAnswer> {
     #[expect(clippy::disallowed_methods, reason = "the package manager is the person's own, with its own environment")]
     let mut command = Command::new(if cfg!(windows) && program == "npm" { "npm.cmd" } else { program });
     command.args(arguments).current_dir(directory);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-    let mut child = command.spawn().ok()?;
+    let mut child = command.spawn().map_err(NoAnswer::Start)?;
     let answer = read(&mut child, timeout);
-    if answer.is_none() {
+    if answer.is_err() {
         // The program may have ended already.
         let _ = child.kill();
     }
-    let is_success = child.wait().is_ok_and(|status| status.success());
-    answer.filter(|_| is_success)
+    let status = child.wait().map_err(NoAnswer::Start)?;
+    let answer = answer?;
+    if status.success() { Ok(answer) } else { Err(NoAnswer::Failed(status)) }
 }
 
 /// Runs a program that the user has named, with empty stdin. Its stdout is discarded; its stderr is that of this
@@ -59,34 +78,35 @@ pub fn run(program: &str, arguments: &[&OsStr], directory: &Path, timeout: Durat
     }
 }
 
-fn read(child: &mut Child, timeout: Duration) -> Option<String> {
-    let output = child.stdout.take()?;
+fn read(child: &mut Child, timeout: Duration) -> Result<String, NoAnswer> {
+    let output = child.stdout.take();
     let (send, receive) = mpsc::channel();
     // The thread ends when all processes that hold the pipe have ended.
     thread::spawn(move || {
         let mut text = String::new();
-        let is_text = output.take(OUTPUT_LIMIT).read_to_string(&mut text).is_ok();
+        let is_text = output.is_some_and(|output| output.take(OUTPUT_LIMIT).read_to_string(&mut text).is_ok());
         // After the timeout, nothing receives the output.
-        let _ = send.send(is_text.then_some(text));
+        let _ = send.send(if is_text { Ok(text) } else { Err(NoAnswer::NotText) });
     });
-    receive.recv_timeout(timeout).ok().flatten()
+    receive.recv_timeout(timeout).unwrap_or(Err(NoAnswer::Late(timeout)))
 }
 
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
 
-    fn ask(script: &str) -> Option<String> {
-        answer("sh", &["-c", script], Path::new("/"), Duration::from_millis(500))
+    fn ask(script: &str) -> Result<String, String> {
+        let answer = answer("sh", &["-c", script], Path::new("/"), Duration::from_secs(1));
+        answer.map_err(|error| error.to_string())
     }
 
     #[test]
     fn only_a_whole_answer_in_time_counts() {
-        assert_eq!(ask("pwd").as_deref(), Some("/\n"));
-        assert_eq!(ask("cat").as_deref(), Some(""));
-        assert_eq!(ask("echo text; exit 1"), None);
-        assert_eq!(ask("echo text; exec sleep 60"), None);
-        assert_eq!(ask("printf '\\377'"), None);
+        assert_eq!(ask("pwd").as_deref(), Ok("/\n"));
+        assert_eq!(ask("cat").as_deref(), Ok(""));
+        assert_eq!(ask("echo text; exit 1").unwrap_err(), "fails: exit status: 1");
+        assert_eq!(ask("echo text; exec sleep 60").unwrap_err(), "does not answer within 1 s");
+        assert_eq!(ask("printf '\\377'").unwrap_err(), "writes something that is not text");
         let run = |script: &str| {
             let arguments = ["-c", script].map(OsStr::new);
             run("sh", &arguments, Path::new("/"), Duration::from_millis(500))
@@ -94,6 +114,7 @@ mod tests {
         assert_eq!(run("true"), Ok(()));
         assert!(run("exit 7").unwrap_err().contains('7'));
         assert!(run("exec sleep 60").unwrap_err().contains("took longer"));
-        assert_eq!(answer("no-such-program", &[], Path::new("/"), Duration::from_secs(1)), None);
+        let missing = answer("no-such-program", &[], Path::new("/"), Duration::from_secs(1)).unwrap_err();
+        assert!(missing.to_string().starts_with("cannot be started: "), "{missing}");
     }
 }

@@ -64,7 +64,7 @@ pub fn ask_package_manager(program: &str, arguments: &[&str]) -> Option<String> 
     let directory = tempfile::tempdir().ok()?;
     // Prevents npm from searching parent directories.
     fs::write(directory.path().join("package.json"), "{}").ok()?;
-    command::answer(program, arguments, directory.path(), PATIENCE)
+    command::answer(program, arguments, directory.path(), PATIENCE).ok()
 }
 
 impl Surroundings<'_> {
