@@ -1,5 +1,4 @@
 //! Installations that fail: hosts, archives, names, disks and damaged programs.
-#![cfg(unix)]
 
 use std::fs;
 use std::io::Write as _;
@@ -13,10 +12,11 @@ use serde_json::json;
 
 use crate::agents::{people, text};
 use crate::archives::{gz, link, sha256, tar};
-use crate::people::{People, archive, entry, host};
+use crate::people::{AGENT, People, archive, entry, host};
 use crate::server::{redirect, status};
 use crate::support::Run;
 
+#[cfg(unix)]
 #[test]
 fn what_is_wrong_has_its_exit_code_and_leaves_nothing() {
     let good = archive("a");
@@ -44,9 +44,9 @@ fn what_is_wrong_has_its_exit_code_and_leaves_nothing() {
         ("absolute", gz(&tar(&[("/tmp/agent", script)])), None, 4, "absolute path"),
         ("link out", gz(&link(tar::EntryType::Symlink, "bin", "../../..")), None, 4, "outside the archive"),
         ("a device", gz(&link(tar::EntryType::Char, "bin", "")), None, 4, "device"),
-        ("twice", gz(&tar(&[("bin/agent", script), ("bin/agent", script)])), None, 4, "occurs twice"),
+        ("twice", gz(&tar(&[(AGENT, script), (AGENT, script)])), None, 4, "occurs twice"),
         ("in a folder", gz(&tar(&[("x/bin/agent", script)])), None, 3, "set `cmd` to `./x/bin/agent`"),
-        ("foreign", gz(&tar(&[("bin/agent", &foreign)])), None, 4, "is a program for windows"),
+        ("foreign", gz(&tar(&[(AGENT, &foreign)])), None, 4, "is a program for windows"),
         ("bomb", gz(&vec![0; 300 << 20]), None, 4, "times its size"),
     ] {
         let people = People::new();
@@ -174,10 +174,11 @@ fn missing_runtimes_are_named_with_the_way_to_get_them() {
     }
 }
 
+#[cfg(unix)]
 #[test]
 fn a_full_disk_leaves_nothing() {
     let people = People::new();
-    let large = gz(&tar(&[("bin/agent", b"#!/bin/sh\n"), ("large", &vec![7; 3 << 20])]));
+    let large = gz(&tar(&[(AGENT, b"#!/bin/sh\n"), ("large", &vec![7; 3 << 20])]));
     people.publish(&[people.agent_of("a", "1.0.0", &large, None)]);
     // The shell limits files to 1 MiB.
     let program = people.command(&["install", "a"]);

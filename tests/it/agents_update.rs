@@ -1,5 +1,4 @@
 //! Versions of agents side by side: updates, pins and rollbacks.
-#![cfg(unix)]
 
 use serde_json::{Value, json};
 

@@ -168,6 +168,7 @@ fn archives_of_every_format_are_in_order() {
     }
 }
 
+#[cfg(unix)]
 #[test]
 fn each_fault_has_its_finding() {
     let agent: &[(&str, &[u8])] = &[("pkg-1.2/bin/agent", SCRIPT)];
@@ -307,6 +308,7 @@ fn github_vouches_for_its_files() {
     assert!(findings[0].1.contains("but GitHub says"), "{findings:?}");
 }
 
+#[cfg(unix)]
 #[test]
 fn a_cached_file_that_was_tampered_with_is_fetched_anew() {
     let bytes = gz(&tar(&[("agent", SCRIPT)]));
@@ -330,6 +332,7 @@ fn an_archive_is_fetched_once_for_all_that_name_it() {
     assert!(case.server.requests().iter().all(|asked| asked.method == "GET"));
 }
 
+#[cfg(unix)]
 #[test]
 fn a_machine_that_cannot_store_archives_does_not_pass_them() {
     let case = Case::new("a.zip", "./a", None, zip(&[("a", SCRIPT)]));

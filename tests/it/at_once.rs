@@ -41,7 +41,7 @@ fn a_running_agent_is_left_alone() {
     assert_eq!((line.as_str(), child.wait().unwrap().code()), ("still here\n", Some(0)));
     assert_eq!(people.json(&["gc"]).1["removed"][0]["version"], "1.0.0");
     assert_eq!(people.run(&["uninstall", "a"]).code, 0);
-    assert!(!people.root().exists());
+    assert!(people.is_gone());
 }
 
 /// A server that holds back the archive at this path. The receiver reports the request; the sender releases the archive.
@@ -194,7 +194,7 @@ fn a_first_installation_that_is_interrupted_leaves_nothing() {
         waiting.recv().unwrap();
         nix::sys::signal::kill(nix::unistd::Pid::from_raw(child.id().cast_signed()), signal).unwrap();
         assert_eq!(child.wait().unwrap().code(), Some(128 + signal as i32));
-        assert!(!people.root().exists(), "{:?}", crate::people::files(&people.root()));
+        assert!(people.is_gone(), "{:?}", crate::people::files(&people.root()));
     }
 }
 

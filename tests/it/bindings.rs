@@ -82,7 +82,7 @@ impl Language<'_> {
         let people = people();
         let run = Run::of(&mut self.command(self.test, &people));
         assert_eq!(run.code, 0, "{folder}: {}{}", run.stdout, run.stderr);
-        assert!(!people.root().exists(), "{:?}", people.left());
+        assert!(people.is_gone(), "{:?}", people.left());
 
         let flags = ["fake", "--allow-host", &people.server.host];
         let run = Run::of(&mut self.command(&[self.example, &flags].concat(), &people));

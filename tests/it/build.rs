@@ -334,6 +334,7 @@ fn an_id_too_long_for_a_file_name_is_an_error() {
     assert_eq!(env.run(&["build", "--out", "out"]).code, 1);
 }
 
+#[cfg(unix)]
 #[test]
 fn check_writes_nothing_and_lists_differences() {
     let env = Env::with(&["a", "b"]);

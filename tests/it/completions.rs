@@ -1,5 +1,4 @@
 //! Completion in real shells: the candidates, without requests and without messages.
-#![cfg(unix)]
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -104,6 +103,7 @@ fn agents_are_those_of_the_index_and_those_that_are_installed() {
     assert_eq!(people.server.asked().len(), asked, "completion asks nobody");
 }
 
+#[cfg(unix)]
 #[test]
 fn without_anything_to_offer_nothing_is_said() {
     let people = people();

@@ -26,6 +26,7 @@ fn blocks<'a>(document: &'a str, kind: &str) -> Vec<&'a str> {
     document.split(&start).skip(1).map(|rest| rest.split("```").next().unwrap()).collect()
 }
 
+#[cfg(unix)]
 #[test]
 fn the_help_of_every_command_is_known() {
     let env = Env::empty();
@@ -99,6 +100,7 @@ fn every_command_has_a_manual_page_that_is_in_order() {
 }
 
 /// A documented variable has an effect: the program, or a workflow that it creates, reads it by that name.
+#[cfg(unix)]
 #[test]
 fn every_variable_that_is_named_is_read() {
     fn files(folder: &Path, endings: &[&str], out: &mut Vec<(String, String)>) {

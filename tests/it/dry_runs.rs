@@ -1,5 +1,4 @@
 //! Dry runs, and failures that are common to many agents.
-#![cfg(unix)]
 
 use serde_json::json;
 

@@ -1,5 +1,4 @@
 //! Agents that are read one by one, from the entries that a published tree offers.
-#![cfg(unix)]
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};

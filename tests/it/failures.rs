@@ -54,6 +54,7 @@ fn scene() -> Env {
     env
 }
 
+#[cfg(unix)]
 #[test]
 fn a_path_is_named_once_with_one_cause_and_one_remedy() {
     let mut wrong = Vec::new();

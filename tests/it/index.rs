@@ -1,5 +1,4 @@
 //! Indexes and their cached copies.
-#![cfg(unix)]
 
 use std::fs;
 use std::io::Write as _;
@@ -117,6 +116,7 @@ fn an_unchanged_index_is_not_sent_again() {
     assert_eq!(asked, [false, true, true]);
 }
 
+#[cfg(unix)]
 #[test]
 fn a_damaged_copy_is_fetched_anew() {
     let agent = r#"{"id":"a","version":"1.0.0","distribution":{"npx":{"package":"a@1.0.0"}}}"#;

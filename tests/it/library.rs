@@ -1,11 +1,10 @@
 //! The library as other programs use it: runs the example.
-#![cfg(unix)]
 
 use std::process::Command;
 
 use crate::agent::{example, fake_agent};
-use crate::archives::{gz, sha256, tar};
-use crate::people::{People, entry, host};
+use crate::archives::sha256;
+use crate::people::{CMD, People, entry, host, packed};
 use crate::support::{Run, scrub};
 
 use serde_json::json;
@@ -13,12 +12,16 @@ use serde_json::json;
 /// Runs the example with an index that has the fake agent with this digest, and with these allowed hosts.
 fn use_agents(people: &People, digest: Option<&str>, id: &str, hosts: &[&str]) -> Run {
     // The program needs the argument and the variable from the manifest.
-    let script = format!("#!/bin/sh\n[ \"$EXAMPLE\" = manifest ] && exec '{}' \"$@\"\n", fake_agent().display());
-    let bytes = gz(&tar(&[("bin/agent", script.as_bytes())]));
+    let program = fake_agent();
+    let bytes = packed(&if cfg!(windows) {
+        format!("@if \"%EXAMPLE%\"==\"manifest\" \"{}\" %*\r\n", program.display())
+    } else {
+        format!("#!/bin/sh\n[ \"$EXAMPLE\" = manifest ] && exec '{}' \"$@\"\n", program.display())
+    });
     people.serve("/fake.tar.gz", bytes.clone());
     let digest = digest.map_or_else(|| sha256(&bytes), ToOwned::to_owned);
     let target = json!({
-        "archive": people.server.url("/fake.tar.gz"), "sha256": digest, "cmd": "./bin/agent", "args": ["ok"],
+        "archive": people.server.url("/fake.tar.gz"), "sha256": digest, "cmd": CMD, "args": ["ok"],
         "env": { "EXAMPLE": "manifest" },
     });
     people.publish(&[
@@ -28,7 +31,7 @@ fn use_agents(people: &People, digest: Option<&str>, id: &str, hosts: &[&str]) -
     let mut command = Command::new(example("use-agents"));
     scrub(&mut command);
     command.args([&people.server.url("/registry.json"), id]).args(hosts).current_dir(people.env.path(""));
-    command.env("TMPDIR", people.env.path("tmp"));
+    command.env("TMPDIR", people.env.path("tmp")).env("TEMP", people.env.path("tmp"));
     Run::of(&mut command)
 }
 

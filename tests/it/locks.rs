@@ -1,12 +1,11 @@
 //! Lock files: the same bytes are installed elsewhere, or none.
-#![cfg(unix)]
 
 use std::fs;
 
 use serde_json::{Value, json};
 
 use crate::archives::sha256;
-use crate::people::{People, archive, entry, host};
+use crate::people::{CMD, People, archive, entry, host};
 use crate::server::status;
 use crate::support::Run;
 
@@ -22,7 +21,7 @@ fn people() -> People {
     let mut agent = people.agent("a", "1.0.0");
     people.serve("/1.0.0/foreign.tar.gz", archive("foreign"));
     agent["distribution"]["binary"][foreign()] =
-        json!({ "archive": people.server.url("/1.0.0/foreign.tar.gz"), "cmd": "./bin/agent" });
+        json!({ "archive": people.server.url("/1.0.0/foreign.tar.gz"), "cmd": CMD });
     people.publish(&[agent, people.agent("b", "2.0.0")]);
     people
 }

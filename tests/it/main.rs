@@ -6,6 +6,7 @@
     reason = "tests start programs, and say when they are skipped"
 )]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+#![cfg_attr(windows, allow(dead_code, unused_imports, reason = "some tests are for Unix only"))]
 
 mod agent;
 mod agents;
@@ -141,6 +142,8 @@ mod verify;
 mod verify_again;
 mod verify_places;
 mod verify_quarantine;
+#[cfg(windows)]
+mod windows;
 #[cfg(unix)]
 mod workflow_gate;
 #[cfg(unix)]

@@ -1,5 +1,4 @@
 //! `ID@VERSION` and `ID@latest`, in every command that takes an id.
-#![cfg(unix)]
 
 use serde_json::json;
 

@@ -132,7 +132,7 @@ fn no_package_manager_survives_its_installation() {
             let run = people.run(&["uninstall", "--all"]);
             assert_eq!(run.code, 0, "{}", run.stderr);
             assert_eq!(running(), [] as [u32; 0]);
-            assert!(!people.root().exists(), "{:?}", people.left());
+            assert!(people.is_gone(), "{:?}", people.left());
         }
         fs::remove_file(people.env.path("bin/slow")).unwrap();
         let run = Run::of(&mut npm_command(&people, &["install", "p"]));

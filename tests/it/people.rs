@@ -1,5 +1,4 @@
 //! Shared by tests of the commands that use agents: an index and archives on loopback, and a store.
-#![cfg(unix)]
 
 use std::collections::HashMap;
 use std::fs;
@@ -31,12 +30,29 @@ pub(crate) fn host() -> &'static str {
     Platform::host().unwrap().as_str()
 }
 
+/// The path of an agent's program in its archive.
+pub(crate) const AGENT: &str = if cfg!(windows) { "bin/agent.cmd" } else { "bin/agent" };
+
+/// The same, as `cmd` in a manifest.
+pub(crate) const CMD: &str = if cfg!(windows) { "./bin/agent.cmd" } else { "./bin/agent" };
+
 /// An archive with a program that prints a word and its arguments.
 pub(crate) fn archive(word: &str) -> Vec<u8> {
-    let script = format!(
-        "#!/bin/sh\necho {word} \"$@\"\n[ \"$1\" = env ] && env\n[ \"$1\" = fail ] && exit 7\n[ \"$1\" = cat ] && cat\nexit 0\n"
-    );
-    gz(&tar(&[("bin/agent", script.as_bytes()), ("README", b"text")]))
+    let script = if cfg!(windows) {
+        format!(
+            "@echo {word} %*\r\n@if \"%1\"==\"env\" set\r\n@if \"%1\"==\"fail\" exit /b 7\r\n@if \"%1\"==\"cat\" more\r\n@exit /b 0\r\n"
+        )
+    } else {
+        format!(
+            "#!/bin/sh\necho {word} \"$@\"\n[ \"$1\" = env ] && env\n[ \"$1\" = fail ] && exit 7\n[ \"$1\" = cat ] && cat\nexit 0\n"
+        )
+    };
+    packed(&script)
+}
+
+/// An archive with this program, a script of the system's shell, and another file.
+pub(crate) fn packed(script: &str) -> Vec<u8> {
+    gz(&tar(&[(AGENT, script.as_bytes()), ("README", b"text")]))
 }
 
 impl People {
@@ -86,7 +102,7 @@ impl People {
         let path = format!("/{version}/{id}.tar.gz");
         self.serve(&path, bytes);
         let mut target = json!({
-            "archive": self.server.url(&path), "cmd": "./bin/agent", "args": ["acp"], "env": { "EXAMPLE": "manifest" },
+            "archive": self.server.url(&path), "cmd": CMD, "args": ["acp"], "env": { "EXAMPLE": "manifest" },
         });
         if let Some(digest) = digest {
             target["sha256"] = digest.into();
@@ -97,13 +113,19 @@ impl People {
     /// Installs agent `a` 1.0.0, whose program is the fake agent in a case. Returns a value that all its processes have
     /// in their environment.
     pub(crate) fn install_fake(&self, case: &[&str]) -> String {
-        self.install_script(&format!("#!/bin/sh\nexec '{}' \"$@\"\n", fake_agent().display()), case)
+        let program = fake_agent();
+        let script = if cfg!(windows) {
+            format!("@\"{}\" %*\r\n", program.display())
+        } else {
+            format!("#!/bin/sh\nexec '{}' \"$@\"\n", program.display())
+        };
+        self.install_script(&script, case)
     }
 
     /// Like `install_fake`, with another program, and arguments in the manifest.
     pub(crate) fn install_script(&self, script: &str, args: &[&str]) -> String {
         let tag = tag();
-        let mut agent = self.agent_of("a", "1.0.0", &gz(&tar(&[("bin/agent", script.as_bytes())])), None);
+        let mut agent = self.agent_of("a", "1.0.0", &packed(script), None);
         let target = &mut agent["distribution"]["binary"][host()];
         target["args"] = json!(args);
         target["env"]["FAKE_AGENT_TAG"] = tag.as_str().into();
@@ -122,6 +144,7 @@ impl People {
         let mut command = self.env.command(&[&["--allow-host", &self.server.host], arguments].concat());
         command.env("ACP_REGISTRY_INDEX", self.server.url("/registry.json")).env("ACP_REGISTRY_ROOT", self.root());
         command.env("HOME", self.env.path("home")).env("TMPDIR", self.env.path("tmp"));
+        command.env("TEMP", self.env.path("tmp")).env("LOCALAPPDATA", self.env.path("home"));
         command.env("GITHUB_API_URL", self.server.url("/api/v3"));
         command
     }
@@ -136,6 +159,11 @@ impl People {
         assert!(run.stdout.is_ascii());
         let document = serde_json::from_str(&run.stdout);
         (run.code, document.unwrap_or_else(|error| panic!("{error}: {}{}", run.stdout, run.stderr)))
+    }
+
+    /// Whether the store is gone. Windows keeps the lock of the command that removes it.
+    pub(crate) fn is_gone(&self) -> bool {
+        if cfg!(windows) { self.left().is_empty() } else { !self.root().exists() }
     }
 
     /// All files in the store except locks.

@@ -142,7 +142,10 @@ fn an_agent_sees_nothing_of_the_caller() {
         assert!(Path::new(variables[name].as_str().unwrap()).starts_with(sandbox), "{name}: {}", variables[name]);
     }
     // Commands such as `node dist/index.js` work.
-    assert_eq!(Path::new(info["directory"].as_str().unwrap()), probe.env.path("").canonicalize().unwrap());
+    assert_eq!(
+        Path::new(info["directory"].as_str().unwrap()).canonicalize().unwrap(),
+        probe.env.path("").canonicalize().unwrap()
+    );
     probe.assert_clean();
 }
 

@@ -1,11 +1,10 @@
 //! What programs read: error codes, the origin of an index, the form of lists, and events.
-#![cfg(unix)]
 
 use serde_json::{Value, json};
 
 use crate::agents::people;
 use crate::archives::sha256;
-use crate::people::{People, host};
+use crate::people::{AGENT, People, host};
 use crate::server::status;
 use crate::support::Env;
 
@@ -168,8 +167,7 @@ fn events(text: &str) -> Vec<Value> {
 #[test]
 fn progress_is_one_object_a_line() {
     let people = People::new();
-    let bytes =
-        crate::archives::gz(&crate::archives::tar(&[("bin/agent", b"#!/bin/sh\n"), ("data", &vec![7; 3 << 20])]));
+    let bytes = crate::archives::gz(&crate::archives::tar(&[(AGENT, b"#!/bin/sh\n"), ("data", &vec![7; 3 << 20])]));
     people.publish(&[people.agent_of("a", "1.0.0", &bytes, Some(&sha256(&bytes)))]);
     let run = people.run(&["--progress", "json", "install", "a"]);
     assert_eq!(run.code, 0, "{}", run.stderr);

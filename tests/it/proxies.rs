@@ -1,5 +1,4 @@
 //! Requests through proxies from the environment.
-#![cfg(unix)]
 
 use std::process::Command;
 
@@ -39,7 +38,7 @@ fn a_proxy_that_cannot_be_used_is_named() {
     let index = "https://h.example/registry.json";
     for (variable, value) in [
         ("HTTPS_PROXY", "nonsense"),
-        ("https_proxy", "socks5://127.0.0.1:1"),
+        (if cfg!(windows) { "HTTPS_PROXY" } else { "https_proxy" }, "socks5://127.0.0.1:1"),
         ("ALL_PROXY", "ftp://user:secret@h.example"),
     ] {
         let run = through(&people, variable, value, index);

@@ -64,6 +64,7 @@ fn what_is_no_built_tree_is_refused() {
     assert!(!env.path("pub").exists());
 }
 
+#[cfg(unix)]
 #[test]
 fn a_target_that_cannot_be_one_is_named() {
     let env = env();
@@ -236,7 +237,7 @@ fn what_somebody_else_keeps_there_is_not_overwritten() {
     for arguments in [&["--dry-run"][..], &[]] {
         let run = publish(&env, arguments);
         assert_eq!((run.code, run.stdout.as_str()), (3, ""), "{}", run.stderr);
-        assert!(run.stderr.contains("pub/latest/registry.json already exists"), "{}", run.stderr);
+        assert!(run.stderr.contains("registry.json already exists"), "{}", run.stderr);
         assert!(run.stderr.contains("move it away"), "{}", run.stderr);
     }
     assert_eq!(tree(&env.path("pub/latest")), [("registry.json".to_owned(), b"mine".to_vec())]);
@@ -245,7 +246,7 @@ fn what_somebody_else_keeps_there_is_not_overwritten() {
     env.write("pub/latest/robots.txt", "mine");
     env.write("pub/latest/other.txt", "mine");
     let run = publish(&env, &[]);
-    assert!(run.code == 3 && run.stderr.contains("pub/latest/robots.txt already exists"), "{}", run.stderr);
+    assert!(run.code == 3 && run.stderr.contains("robots.txt already exists"), "{}", run.stderr);
     assert_eq!(env.read("pub/latest/registry.json"), "mine");
     fs::remove_file(env.path("pub/latest/robots.txt")).unwrap();
     report(&env, &[]);

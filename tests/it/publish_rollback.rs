@@ -112,7 +112,7 @@ fn what_cannot_be_put_back_changes_nothing() {
     let before = tree(&env.path("pub"));
     for (name, why) in [
         ("latest", "latest is not a snapshot"),
-        ("v2020-01-01-none", "pub/v2020-01-01-none is not a snapshot"),
+        ("v2020-01-01-none", "v2020-01-01-none is not a snapshot"),
         ("v2020-01-01-x/../../dist", "is not a snapshot"),
         ("", " is not a snapshot"),
     ] {

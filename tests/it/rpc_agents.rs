@@ -53,7 +53,7 @@ fn package_managers_neither_read_requests_nor_write_answers_and_end_when_cancell
     wait_until("npm is running", || people.env.path("bin/started").exists());
     client.cancel(&json!(1));
     assert_eq!(client.answer()["error"]["code"], -32800);
-    assert!(!people.root().exists(), "{:?}", people.left());
+    assert!(people.is_gone(), "{:?}", people.left());
     fs::remove_file(people.env.path("bin/slow")).unwrap();
     assert_eq!(client.result("install", &install)["id"], "p");
     let is_running = |event: &Value| event["phase"] == "running" && event["program"] == "npm";

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::archives::{gz, sha256, tar};
-use crate::people::{People, entry, host};
+use crate::people::{AGENT, CMD, People, entry, host};
 use crate::snippets::{TEXTS, read_by_emacs, read_by_lua, read_by_shell};
 
 const CLIENTS: [&str; 7] = ["zed", "jetbrains", "codecompanion", "avante", "emacs", "vscode", "cli"];
@@ -33,10 +33,10 @@ fn read(client: &str, id: &str, settings: &str) -> Option<(Vec<String>, Option<S
 /// An index with an agent that has an archive, and with packages; the first is not installed yet.
 fn people(args: &[&str]) -> People {
     let people = People::new();
-    let bytes = gz(&tar(&[("bin/agent", b"#!/bin/sh\n")]));
+    let bytes = gz(&tar(&[(AGENT, b"#!/bin/sh\n")]));
     people.serve("/own.tar.gz", bytes.clone());
     let target = json!({
-        "archive": people.server.url("/own.tar.gz"), "sha256": sha256(&bytes), "cmd": "./bin/agent", "args": args,
+        "archive": people.server.url("/own.tar.gz"), "sha256": sha256(&bytes), "cmd": CMD, "args": args,
         "env": { "K": "it's <\"v\">" },
     });
     let env = json!({ "K": "it's <\"v\">", "LD_PRELOAD": "x.so" });
@@ -99,7 +99,7 @@ fn what_is_not_installed_is_started_by_its_runner() {
             }
         }
     }
-    assert!(!people.root().exists(), "nothing is installed by asking");
+    assert!(people.is_gone(), "nothing is installed by asking");
 }
 
 #[test]

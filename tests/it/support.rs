@@ -142,7 +142,7 @@ impl Run {
     /// Like [`Run::of`], if the system may refuse to start the program.
     pub(crate) fn try_of(command: &mut Command) -> io::Result<Self> {
         let output = command.output()?;
-        let text = |bytes| String::from_utf8(bytes).unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap().replace(if cfg!(windows) { "\r\n" } else { "\n" }, "\n");
         let run =
             Self { code: output.status.code().unwrap_or(-1), stdout: text(output.stdout), stderr: text(output.stderr) };
         assert!(!run.stderr.contains("panicked"), "{}", run.stderr);
@@ -151,7 +151,7 @@ impl Run {
     }
 }
 
-/// Path and content of every file below a directory.
+/// Path, with slashes, and content of every file below a directory.
 pub(crate) fn tree(directory: &Path) -> Vec<(String, Vec<u8>)> {
     let mut files = Vec::new();
     let mut folders = vec![directory.to_owned()];
@@ -160,7 +160,11 @@ pub(crate) fn tree(directory: &Path) -> Vec<(String, Vec<u8>)> {
             if path.is_dir() {
                 folders.push(path);
             } else {
-                let name = path.strip_prefix(directory).unwrap().to_str().unwrap().to_owned();
+                // Windows keeps the lock of the command that removes it.
+                if cfg!(windows) && path.ends_with(".acp-registry/lock") {
+                    continue;
+                }
+                let name = path.strip_prefix(directory).unwrap().to_str().unwrap().replace('\\', "/");
                 files.push((name, fs::read(&path).unwrap()));
             }
         }

@@ -1,5 +1,4 @@
 //! A version with a recorded digest is not replaced, whatever an index says later.
-#![cfg(unix)]
 
 use std::fs;
 use std::path::PathBuf;
@@ -7,7 +6,9 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use crate::archives::{gz, sha256, tar};
-use crate::people::{People, archive, entry, host};
+use crate::people::{AGENT, People, archive, entry, host};
+use crate::real::is_there;
+use crate::support::missing;
 
 /// Installs agent `a` 1.0.0 from an index with or without its digest; also returns the directory of the version.
 fn installed(has_digest: bool) -> (People, PathBuf) {
@@ -23,10 +24,15 @@ fn agent(people: &People, has_digest: bool) -> Value {
     people.agent_of("a", "1.0.0", &bytes, has_digest.then(|| sha256(&bytes)).as_deref())
 }
 
+/// The path of a second program in an archive.
+const OTHER: &str = if cfg!(windows) { "bin/other.cmd" } else { "bin/other" };
+
 /// An archive with two programs.
 fn two_programs(word: &str) -> Vec<u8> {
-    let script = |word: &str| format!("#!/bin/sh\necho {word} \"$@\"\n");
-    gz(&tar(&[("bin/agent", script(word).as_bytes()), ("bin/other", script("other").as_bytes())]))
+    let script = |word: &str| {
+        if cfg!(windows) { format!("@echo {word} %*\r\n") } else { format!("#!/bin/sh\necho {word} \"$@\"\n") }
+    };
+    gz(&tar(&[(AGENT, script(word).as_bytes()), (OTHER, script("other").as_bytes())]))
 }
 
 /// Asserts that all commands that read the index refuse, and that the agent starts as before.
@@ -92,7 +98,7 @@ fn another_program_of_the_same_archive_is_the_same_bytes() {
     let mut agent = people.agent_of("a", "1.0.0", &bytes, Some(&sha256(&bytes)));
     people.publish(&[agent.clone()]);
     assert_eq!(people.run(&["install", "a"]).code, 0);
-    agent["distribution"]["binary"][host()]["cmd"] = "./bin/other".into();
+    agent["distribution"]["binary"][host()]["cmd"] = format!("./{OTHER}").into();
     people.publish(&[agent]);
     assert_eq!(people.run(&["install", "a", "--refresh"]).code, 0);
     assert_eq!(people.run(&["run", "a"]).stdout, "other acp\n");
@@ -117,7 +123,7 @@ fn a_repair_brings_the_same_bytes_or_nothing() {
     for has_digest in [true, false] {
         let (people, folder) = installed(has_digest);
         let verified = if has_digest { "manifest" } else { "none" };
-        fs::write(folder.join("files/bin/agent"), "broken").unwrap();
+        fs::write(folder.join("files").join(AGENT), "broken").unwrap();
         people.serve("/1.0.0/a.tar.gz", archive("evil"));
         // Twice: after a failed repair, the digest is still known.
         for _ in 0..2 {
@@ -125,7 +131,7 @@ fn a_repair_brings_the_same_bytes_or_nothing() {
                 let run = people.run(command);
                 assert_eq!((run.code, run.stdout.as_str()), (4, ""), "{has_digest} {command:?}: {}", run.stderr);
             }
-            assert_eq!(fs::read_to_string(folder.join("files/bin/agent")).unwrap(), "broken");
+            assert_eq!(fs::read_to_string(folder.join("files").join(AGENT)).unwrap(), "broken");
         }
         people.serve("/1.0.0/a.tar.gz", archive("a-1.0.0"));
         assert_eq!(people.run(&["run", "a"]).stdout, "a-1.0.0 acp\n");
@@ -151,6 +157,10 @@ fn a_lock_file_with_another_digest_is_refused() {
 
 #[test]
 fn another_kind_of_distribution_is_other_bytes() {
+    const TEST: &str = "another_kind_of_distribution_is_other_bytes";
+    if !is_there("npm") {
+        return missing(TEST, "npm is not installed");
+    }
     let (people, _) = installed(true);
     let only = |distribution: &Value| people.publish(&[entry("a", "1.0.0", distribution)]);
     let package = json!({ "package": "evil@1.0.0" });

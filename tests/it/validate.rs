@@ -74,7 +74,11 @@ fn a_broken_configuration_is_shown_with_its_line() {
     ] {
         env.write("r/registry.toml", text);
         let run = env.run(&["validate"]);
-        assert!(run.code == 2 && run.stderr.ends_with(&format!("help: {help}\n")), "{text}: {}", run.stderr);
+        assert!(
+            run.code == 2 && run.stderr.replace('\\', "/").ends_with(&format!("help: {help}\n")),
+            "{text}: {}",
+            run.stderr
+        );
     }
     // Ids below `[withdrawn]` that are mistakes, and some that are not.
     let withdrawn = "\"Aaaa\" = \"x\"\naaab = \"x\"\naaaa-old = \"x\"\nelse = \" \"\n";
@@ -187,8 +191,8 @@ fn one_run_writes_several_forms() {
     assert_eq!(env.run(&["validate", "--output", "a", "--output", "b"]).code, 2);
     assert_eq!(env.run(&["validate", "--output", "xml=a"]).code, 2);
     let run = env.run(&["validate", "--output", "json=no/such/folder/x", "--output", "markdown=o.md"]);
-    let message = "error: no/such/folder/x: No such file or directory (os error 2)\nhelp: create the directory";
-    assert!(run.code == 3 && run.stderr.contains(message), "{}", run.stderr);
+    assert!(run.code == 3 && run.stderr.contains("error: no/such/folder/x: "), "{}", run.stderr);
+    assert!(run.stderr.contains("\nhelp: create the directory"), "{}", run.stderr);
     assert!(!env.path("o.md").exists(), "found before the work");
 }
 
