@@ -119,6 +119,7 @@
 //! | `schemas/*.json` | [`check::schema`] (embedded), [`tree`] (published) | the contracts |
 //! | `schemas/cli/*.json` | [`site`] (embedded, published) | the JSON documents that commands print |
 //! | `capabilities.json` | [`verify::Snapshot`] | the capabilities of agents |
+//! | `capabilities.json.journal` | [`verify`] | what a run has added since it wrote that file |
 //! | `registry.json` and other views, `<id>.svg`, `SHA256SUMS` | [`tree`] | the published tree |
 //! | `entries.json`, `entry-lists/`, `entries/` | [`tree`], [`index`] | the same, agent by agent: [`entries`] |
 //! | `v*/`, `content/`, `latest/`, `.acp-registry/` | [`upload`] | snapshots of that tree, what they share, the newest one, and the state of publishers |

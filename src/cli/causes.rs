@@ -262,7 +262,8 @@ impl From<SnapshotError> for Failure {
 
 impl From<MergeError> for Failure {
     fn from(error: MergeError) -> Self {
-        Self::refused(error).help("verify this part again")
+        let help = "verify this part again, into a new file, from the same registry and `capabilities.json` as the other parts";
+        Self::refused(error).help(help)
     }
 }
 

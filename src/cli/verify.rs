@@ -43,7 +43,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "KIND", value_parser = kind())]
     dist: Vec<Kind>,
 
-    /// Check one of N equal parts
+    /// Check one of N parts, which take about the same time
     #[arg(long, value_name = "I/N")]
     shard: Option<Shard>,
 

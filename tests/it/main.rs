@@ -140,6 +140,7 @@ mod validate;
 mod validate_handshake;
 mod verify;
 mod verify_again;
+mod verify_killed;
 mod verify_places;
 mod verify_quarantine;
 #[cfg(windows)]

@@ -133,3 +133,31 @@ fn parts_are_named_once_and_alike() {
     assert_eq!(env.run(&["verify", "--merge", "1/1=1.json"]).code, 2, "without --out");
     assert!(!env.path("out.json").exists());
 }
+
+/// All parts and the merge must divide the agents alike: by the durations in the registry's own snapshot.
+#[test]
+fn parts_are_divided_by_the_durations_of_the_last_snapshot() {
+    let env = env();
+    let measured = |id: &str, seconds: u32| {
+        let mut row = row(id);
+        row["timing"]["install_seconds"] = json!(seconds);
+        row
+    };
+    let rows = [measured("a", 9), measured("b", 1), measured("c", 1), measured("d", 1)];
+    env.write("r/capabilities.json", json!({ "schema": 1, "agents": rows }).to_string());
+    // These parts were divided by number.
+    let run = env.run(&MERGE);
+    assert!(run.code == 4 && run.stderr.contains("part 1/2") && run.stderr.contains("`c` `1.0.0`"), "{}", run.stderr);
+    assert!(run.stderr.contains("the same registry and `capabilities.json` as the other parts"), "{}", run.stderr);
+    part(&env, 1, &[row("a")]);
+    part(&env, 2, &[row("b"), row("c"), row("d")]);
+    let (code, report) = env.json(&MERGE);
+    assert_eq!((code, &report["merged"]), (0, &json!({ "taken": 4, "unknown": [] })), "{report:#}");
+    // An agent in no part is named, even if each part has agents of its own only.
+    part(&env, 2, &[row("b"), row("c")]);
+    let (_, report) = env.json(&MERGE);
+    assert_eq!(
+        report["merged"]["unknown"][0],
+        json!({ "id": "d", "distribution": "npx", "reason": "no_row", "kept": true })
+    );
+}

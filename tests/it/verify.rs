@@ -21,6 +21,7 @@ while [ $# -gt 0 ]; do
   shift
 done
 name=${spec%@*}
+case $name in counted-*) echo "$name" >> "CALLS" ;; esac
 folder=$prefix/node_modules/$name
 mkdir -p "$folder"
 case $name in
@@ -303,6 +304,20 @@ fn parts_are_the_whole_and_kinds_are_chosen() {
     assert_eq!(ids(&["--jobs", "3", "--no-probe"]), ["a/npx", "b/npx", "c/npx", "d/npx", "d/uvx"]);
     assert_eq!(ids(&["--shard", "1/2"]), ["a/npx", "c/npx", "d/uvx"]);
     assert_eq!(ids(&["--shard", "2/2"]), ["b/npx", "d/npx"]);
+    // With durations of an earlier run, one machine takes the slow agent, and the other one all others.
+    let measured = |id: &str, kind: &str, seconds: f64| {
+        json!({ "id": id, "channel": "stable", "distribution": kind,
+                "timing": { "install_seconds": seconds, "total_seconds": 1 } })
+    };
+    let rows = [measured("b", "npx", 90.0), measured("a", "npx", 9.0), measured("d", "uvx", 9.0)];
+    verify.env.write("r/capabilities.json", json!({ "schema": 1, "agents": rows }).to_string());
+    assert_eq!(ids(&["--shard", "1/2"]), ["b/npx"]);
+    assert_eq!(ids(&["--shard", "2/2"]), ["a/npx", "c/npx", "d/npx", "d/uvx"]);
+    // Machines that write that file one after the other count agents, since each changes the durations.
+    assert_eq!(ids(&["--shard", "1/2", "--out", "r/capabilities.json"]), ["a/npx", "c/npx", "d/uvx"]);
+    verify.env.write("r/capabilities.json", "{");
+    assert_eq!(verify.run(&["--shard", "1/2"]).code, 2);
+    fs::remove_file(verify.env.path("r/capabilities.json")).unwrap();
     assert_eq!(ids(&["--dist", "uvx"]), ["d/uvx"]);
     assert_eq!(ids(&["d", "b", "--dist", "npx"]), ["b/npx", "d/npx"]);
     for arguments in [&["--shard", "3/2"][..], &["e"], &["--jobs", "0"], &["--timeout", "0"], &["--dist", "npm"]] {

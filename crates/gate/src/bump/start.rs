@@ -35,7 +35,7 @@ impl Session<'_> {
     /// before, except for those that `capabilities.json` in the registry has an examination of.
     #[must_use]
     pub fn starts(&self, bumped: &[Bumped], demand: &Demand) -> Starts {
-        let earlier = Snapshot::read(&self.registry.root.join("capabilities.json")).ok();
+        let earlier = Snapshot::of_registry(self.registry).ok().flatten();
         let mut tasks = Vec::new();
         for one in bumped {
             let edits: Vec<_> = one.edits().collect();
@@ -63,7 +63,7 @@ impl Session<'_> {
         let entry = Entry { id: one.id.clone(), manifest: Loaded::Missing, icon: Loaded::Missing };
         let alone = alone(self.registry, &entry, manifest);
         let selection = Selection { platform: Platform::host(), ..Selection::default() };
-        plan(&alone, &selection, None).into_iter().filter(|task| task.channel == one.channel).collect()
+        plan(&alone, &selection, None, None).into_iter().filter(|task| task.channel == one.channel).collect()
     }
 }
 

@@ -65,7 +65,7 @@ pub fn tasks(registry: &Registry, selection: &Selection, config: &Config) -> Opt
         platform: Platform::host(),
         ..verify::Selection::default()
     };
-    Some(verify::plan(registry, &wanted, None))
+    Some(verify::plan(registry, &wanted, None, None))
 }
 
 /// A note that names the selected agents that are not started because they are withdrawn; `None` if there are none.

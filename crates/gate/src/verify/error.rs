@@ -1,8 +1,9 @@
-//! Errors of preparing a verification.
+//! Errors of preparing a verification, and of reading snapshots.
 
-use super::SnapshotError;
+use std::path::PathBuf;
+
 use crate::select;
-use acp_registry_core::sys::fs::PathError;
+use acp_registry_core::sys::fs::{PathError, ReadError};
 use acp_registry_core::text::quote;
 
 /// Why a verification could not be prepared.
@@ -33,4 +34,36 @@ pub enum Error {
     /// The snapshot cannot be written.
     #[error(transparent)]
     Unwritable(PathError),
+}
+
+/// Why a snapshot could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum SnapshotError {
+    /// The file could not be read.
+    #[error("{}: {error}", .path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        error: ReadError,
+    },
+    /// The file is not a snapshot.
+    #[error("{} is not a capability snapshot: {message}", .path.display())]
+    Form {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        message: String,
+    },
+}
+
+/// A document lists no agents that could have answered.
+#[derive(Debug, thiserror::Error)]
+pub enum FormError {
+    /// Not JSON.
+    #[error("is not JSON: {0}")]
+    Syntax(#[from] serde_json::Error),
+    /// There is no list of agents in it.
+    #[error("has no list `agents`")]
+    NoRows,
 }

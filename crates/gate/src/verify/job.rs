@@ -74,7 +74,7 @@ impl Job {
         request.refuse_other_kinds(registry)?;
         let selection = request.selection(registry, now)?;
         let mut job = Self::default();
-        let earlier = match request.reuse.as_deref().map(Snapshot::read).transpose() {
+        let earlier = match request.reuse.as_deref().map(Snapshot::read_with_journal).transpose() {
             Ok(earlier) => earlier,
             Err(error @ SnapshotError::Read { error: ReadError::NotFound, .. }) => {
                 job.not_reused = Some(error);
@@ -85,7 +85,8 @@ impl Job {
         let not_before = request.not_before(now);
         let demand = &request.demand;
         let earlier = earlier.as_ref().map(|snapshot| Earlier { snapshot, not_before, now, demand });
-        job.tasks = plan(registry, &selection, earlier);
+        let measured = request.measured(registry)?;
+        job.tasks = plan(registry, &selection, measured.as_ref(), earlier);
         if job.tasks.is_empty() {
             job.nothing = Some(nothing(registry, request, &selection));
         }

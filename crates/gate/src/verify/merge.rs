@@ -65,7 +65,8 @@ pub struct MergeError {
 /// Identifies a row: id, version, channel and kind of distribution.
 type Key<'a> = (&'a str, &'a str, &'a str, Option<&'a str>);
 
-/// Merges the shards of a snapshot. `selection` is what all shards together were asked to check. Agents that were not
+/// Merges the shards of a snapshot. `selection` is what all shards together were asked to check, and `measured` the
+/// snapshot by whose durations they were divided. Agents that were not
 /// started keep their row of `earlier`, since an outage says nothing about an agent. Agents of an unchanged version keep
 /// an examination of `earlier` that went further.
 ///
@@ -75,6 +76,7 @@ pub fn merge(
     registry: &Registry,
     selection: &Selection,
     shards: &[ShardSnapshot],
+    measured: Option<&Snapshot>,
     earlier: Option<&Snapshot>,
 ) -> Result<Merged, MergeError> {
     let schema: Value = serde_json::from_str(SCHEMA).unwrap_or_default();
@@ -83,7 +85,7 @@ pub fn merge(
     for shard in shards {
         let failed = |message: String| MergeError { shard: shard.shard, message };
         let selection = Selection { shard: Some(shard.shard), ..selection.clone() };
-        let tasks = plan(registry, &selection, None);
+        let tasks = plan(registry, &selection, measured, None);
         let tasks: Vec<&Task> = tasks.iter().filter(|task| !matches!(task.work, Work::Skip { .. })).collect();
         let own: BTreeSet<Key<'_>> = tasks.iter().map(|task| key_of_task(task)).collect();
         let given = match shard.text.as_deref() {

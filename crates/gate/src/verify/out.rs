@@ -1,48 +1,104 @@
-//! Writes the snapshot file during a run.
+//! Writes the snapshot file during a run, so that a run that ends at any point keeps the rows of all finished agents.
+//!
+//! A file with all agents of a large registry takes too long to be written after each of them. In between, finished rows
+//! are appended to a journal beside it, which the next run reads.
 
 use std::cell::RefCell;
+use std::fs::{self, File};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
-use super::{Error, Row, Snapshot, SnapshotError};
+use super::journal::journal;
+use super::{Error, Row, Snapshot, SnapshotError, State};
 use acp_registry_core::registry::Registry;
 use acp_registry_core::sys::fs::{PathError, ReadError, check_writable, write_atomic};
 
-/// A snapshot that is written after each finished agent.
+/// The whole file is written again when this many times the duration of its last writing has passed.
+const REST: u32 = 20;
+
+/// A snapshot that is kept on the disk as agents finish.
 #[derive(Debug)]
 pub(super) struct Out {
     path: PathBuf,
-    snapshot: RefCell<Snapshot>,
+    /// Devices and pipes get the snapshot once, at the end.
+    is_file: bool,
+    state: RefCell<Written>,
+}
+
+#[derive(Debug, Default)]
+struct Written {
+    snapshot: Snapshot,
+    journal: Option<File>,
+    /// Whether the file lacks rows.
+    is_behind: bool,
+    /// When the file is written again; `None` for immediately.
+    next: Option<Instant>,
 }
 
 impl Out {
     /// Reads the existing file, if any, and drops rows of agents and distributions that the registry no longer has.
     pub(super) fn open(path: &Path, registry: &Registry) -> Result<Self, Error> {
-        let mut snapshot = match Snapshot::read(path) {
+        let is_file = path.metadata().map_or(true, |metadata| metadata.is_file());
+        let mut snapshot = match Snapshot::read_with_journal(path) {
             Ok(snapshot) => snapshot,
             Err(SnapshotError::Read { error: ReadError::NotFound, .. }) => Snapshot::default(),
             // Devices and pipes cannot be read back.
-            Err(SnapshotError::Read { .. }) if path.metadata().is_ok_and(|metadata| !metadata.is_file()) => {
-                Snapshot::default()
-            }
+            Err(SnapshotError::Read { .. }) if !is_file => Snapshot::default(),
             Err(error) => return Err(error.into()),
         };
         check_writable(path).map_err(Error::Unwritable)?;
         snapshot.retain_declared(registry);
-        Ok(Self { path: path.to_owned(), snapshot: RefCell::new(snapshot) })
+        let state = RefCell::new(Written { snapshot, ..Written::default() });
+        Ok(Self { path: path.to_owned(), is_file, state })
     }
 
-    /// Adds a row, and writes the file.
+    /// Adds a row, and saves it.
     pub(super) fn take(&self, row: &Row) {
-        self.snapshot.borrow_mut().renew(row);
-        // Devices and pipes get the snapshot once, at the end.
-        if !self.path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
+        let state = &mut *self.state.borrow_mut();
+        let Some(value) = state.snapshot.renew(row) else { return };
+        state.is_behind = true;
+        // Rows that are reused are in a file already.
+        if !self.is_file || matches!(row.state, State::Reused(_)) {
+            return;
+        }
+        if state.next.is_none_or(|next| next <= Instant::now()) {
             // An error is reported at the end, when the file is written again.
+            let _ = self.save(state);
+            return;
+        }
+        let line = format!("{value}\n");
+        if state.journal.is_none() {
+            state.journal = File::options().create(true).append(true).open(journal(&self.path)).ok();
+        }
+        // One call, so that the journal has whole lines, unless the disk is full.
+        let _ = state.journal.as_mut().map(|journal| journal.write_all(line.as_bytes()));
+    }
+
+    /// Writes what the file still lacks.
+    pub(super) fn write(&self) -> Result<(), PathError> {
+        self.save(&mut self.state.borrow_mut())
+    }
+
+    fn save(&self, state: &mut Written) -> Result<(), PathError> {
+        let started = Instant::now();
+        write_atomic(&self.path, state.snapshot.to_text().as_bytes())?;
+        state.is_behind = false;
+        state.journal = None;
+        let took = started.elapsed();
+        state.next = Instant::now().checked_add(took * REST);
+        if self.is_file {
+            let _ = fs::remove_file(journal(&self.path));
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Out {
+    /// A run that is interrupted leaves a whole file.
+    fn drop(&mut self) {
+        if self.state.get_mut().is_behind {
             let _ = self.write();
         }
-    }
-
-    /// Writes the snapshot.
-    pub(super) fn write(&self) -> Result<(), PathError> {
-        write_atomic(&self.path, self.snapshot.borrow().to_text().as_bytes())
     }
 }

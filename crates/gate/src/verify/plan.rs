@@ -6,6 +6,7 @@ use std::str::FromStr;
 use std::time::SystemTime;
 
 use super::basis::basis;
+use super::divide::divide;
 use super::{Held, Snapshot, Task, WhenHeld, Work};
 use acp_registry_client::install::Kind;
 use acp_registry_core::manifest::{Channel, Platform, Release};
@@ -28,7 +29,7 @@ pub struct Selection {
     pub platform: Option<Platform>,
 }
 
-/// One of `count` parts of all tasks, of nearly equal size: `index` of `count`, from 1.
+/// One of `count` parts of all tasks, which take about the same time: `index` of `count`, from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shard {
     index: usize,
@@ -78,16 +79,25 @@ pub struct Earlier<'a> {
     pub demand: &'a Demand,
 }
 
-/// Lists the tasks, sorted by id, channel and kind. An agent that passed earlier is not checked again if the
+/// Lists the tasks, sorted by id, channel and kind. Shards are divided by the durations in `measured`, and without them by
+/// number: all machines must be given the same ones. An agent that passed earlier is not checked again if the
 /// distribution and the checks are unchanged and the row is recent.
 #[must_use]
-pub fn plan(registry: &Registry, selection: &Selection, earlier: Option<Earlier<'_>>) -> Vec<Task> {
+pub fn plan(
+    registry: &Registry,
+    selection: &Selection,
+    measured: Option<&Snapshot>,
+    earlier: Option<Earlier<'_>>,
+) -> Vec<Task> {
     let is_selected = |entry: &&Entry| selection.ids.as_ref().is_none_or(|ids| ids.contains(&entry.id));
     let entries = registry.entries.iter().filter(is_selected);
-    let tasks = entries.flat_map(|entry| of_entry(registry, entry, selection));
-    let is_in_shard = |at: usize| selection.shard.is_none_or(|shard| at % shard.count == shard.index - 1);
-    let tasks = tasks.enumerate().filter(|(at, _)| is_in_shard(*at)).map(|(_, task)| task);
+    let mut tasks: Vec<Task> = entries.flat_map(|entry| of_entry(registry, entry, selection)).collect();
+    if let Some(shard) = selection.shard {
+        let mut shard_of = divide(&tasks, shard.count, measured).into_iter();
+        tasks.retain(|_| shard_of.next() == Some(shard.index - 1));
+    }
     tasks
+        .into_iter()
         .map(|mut task| {
             // Agents in quarantine are always checked, to find out whether they work again.
             if let (Work::Check(_), None, Some(earlier)) = (&task.work, &task.held, earlier)

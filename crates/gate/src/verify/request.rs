@@ -1,10 +1,11 @@
 //! The request of a verification, and the agents that it selects.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use super::{Error, Selection, Shard, WhenHeld};
+use super::snapshot::FILE;
+use super::{Error, Selection, Shard, Snapshot, WhenHeld};
 use crate::select::Agents;
 use acp_registry_client::install::Kind;
 use acp_registry_core::manifest::Platform;
@@ -48,6 +49,14 @@ impl Request {
         };
         let ids = self.agents.select(registry)?.ids(registry);
         Ok(Selection { ids, held, kinds: self.kinds.clone(), shard: self.shard, platform: Platform::host() })
+    }
+
+    /// The snapshot by whose durations shards are divided. None if it is the file that this run writes: machines that run
+    /// one after the other would read different durations.
+    pub(super) fn measured(&self, registry: &Registry) -> Result<Option<Snapshot>, Error> {
+        let real = |path: &Path| path.canonicalize().ok();
+        let is_out = self.out.as_deref().is_some_and(|out| real(out) == real(&registry.root.join(FILE)));
+        if self.shard.is_none() || is_out { Ok(None) } else { Ok(Snapshot::of_registry(registry)?) }
     }
 
     /// The oldest `checked_at` of rows to reuse.

@@ -98,7 +98,8 @@ pub fn merge_files(
         Err(error) => return Err(error.into()),
     };
     check_writable(out).map_err(ShardFilesError::Unwritable)?;
-    let merged = merge(registry, selection, &read, earlier.as_ref())?;
+    let measured = Snapshot::of_registry(registry)?;
+    let merged = merge(registry, selection, &read, measured.as_ref(), earlier.as_ref())?;
     write_atomic(out, merged.text.as_bytes())?;
     Ok(merged)
 }

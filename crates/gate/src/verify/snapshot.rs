@@ -1,14 +1,14 @@
 //! The capability snapshot, `capabilities.json`.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::SystemTime;
 
 use serde_json::{Map, Value, json};
 
 use super::examined::{self, Examined};
 use super::steady::make_steady;
-use super::{Answer, Row, State, Task, Unanswered, Verdict};
+use super::{Answer, FormError, Row, SnapshotError, State, Task, Unanswered, Verdict};
 use acp_registry_client::install::Kind;
 use acp_registry_core::json;
 use acp_registry_core::manifest::Channel;
@@ -20,6 +20,9 @@ use acp_registry_examine::examination::Demand;
 /// The JSON Schema of the file.
 pub const SCHEMA: &str = include_str!("../../../../schemas/capabilities.schema.json");
 
+/// Name of the file in a registry.
+pub(super) const FILE: &str = "capabilities.json";
+
 /// Maximum size of the file, in bytes.
 pub const SNAPSHOT_LIMIT: u64 = 64 << 20;
 
@@ -28,38 +31,6 @@ const KEPT: [&str; 10] = [
     "protocol_version", "agent_info", "auth_methods", "features", "capabilities", "extra", "probes", "session",
     "setup_required", "warnings",
 ];
-
-/// Why a snapshot could not be read.
-#[derive(Debug, thiserror::Error)]
-pub enum SnapshotError {
-    /// The file could not be read.
-    #[error("{}: {error}", .path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        error: ReadError,
-    },
-    /// The file is not a snapshot.
-    #[error("{} is not a capability snapshot: {message}", .path.display())]
-    Form {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong.
-        message: String,
-    },
-}
-
-/// A document lists no agents that could have answered.
-#[derive(Debug, thiserror::Error)]
-pub enum FormError {
-    /// Not JSON.
-    #[error("is not JSON: {0}")]
-    Syntax(#[from] serde_json::Error),
-    /// There is no list of agents in it.
-    #[error("has no list `agents`")]
-    NoRows,
-}
 
 /// A capability snapshot: one row per agent, channel and distribution.
 #[derive(Debug, Clone, Default)]
@@ -81,6 +52,18 @@ impl Snapshot {
         let bytes = read_bounded(&real, Path::new("/"), SNAPSHOT_LIMIT).map_err(failed)?;
         let document = document(&bytes).map_err(|message| SnapshotError::Form { path: path.to_owned(), message })?;
         Ok(Self::of_rows(rows_of(document)))
+    }
+
+    /// The snapshot in a registry, `capabilities.json`; `None` if there is none.
+    ///
+    /// # Errors
+    /// Returns [`SnapshotError`] if the file cannot be read or is not a snapshot.
+    pub fn of_registry(registry: &Registry) -> Result<Option<Self>, SnapshotError> {
+        match Self::read(&registry.root.join(FILE)) {
+            Ok(snapshot) => Ok(Some(snapshot)),
+            Err(SnapshotError::Read { error: ReadError::NotFound, .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// Reads whatever lists rows, for those who only show them: a snapshot of any version, or the report of `verify`.
@@ -183,19 +166,29 @@ impl Snapshot {
 
     /// Adds the result of a task. Skipped rows are ignored. So are errors if there is an earlier result: the agent's
     /// last answer stays. So does an examination of the same version that went further.
-    pub(super) fn renew(&mut self, row: &Row) {
-        let Some(mut value) = of_row(row) else { return };
+    /// Returns the row that it has now; `None` if nothing has changed.
+    pub(super) fn renew(&mut self, row: &Row) -> Option<&Value> {
+        let mut value = of_row(row)?;
         let key = key(&value);
         let is_known = self.rows.get(&key).is_some_and(|earlier| earlier["verdict"] != "error");
         if row.verdict() == Verdict::Error && is_known {
-            return;
+            return None;
         }
         // The manifest could not be read earlier, and can be read now.
         if row.kind.is_some() {
             self.rows.remove(&(row.id.clone(), row.channel.as_str().to_owned(), String::new()));
         }
         examined::keep(&mut value, self.rows.get(&key));
-        self.rows.insert(key, value);
+        Some(self.rows.entry(key).insert_entry(value).into_mut())
+    }
+
+    /// Adds a row that [`Snapshot::renew`] returned in a run that was killed, unless there is a later one.
+    pub(super) fn recover(&mut self, row: Value) {
+        let at = |row: &Value| row["checked_at"].as_str().and_then(|time| time.parse::<Timestamp>().ok());
+        let key = key(&row);
+        if row.is_object() && self.rows.get(&key).is_none_or(|known| at(&row) >= at(known)) {
+            self.rows.insert(key, row);
+        }
     }
 
     /// Removes rows of agents and distributions that the registry no longer has.
