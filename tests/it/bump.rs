@@ -1,6 +1,7 @@
 //! `bump` with package registries on loopback: which lines change, which failures count, and which agents are skipped.
 
 use std::collections::BTreeMap;
+use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,11 +20,19 @@ use crate::server::{Server, not_found, ok, status};
 use crate::support::{Env, ICON, Run};
 
 pub(crate) fn command(env: &Env, server: &Server, arguments: &[&str]) -> Run {
-    let all = [&["--allow-host", &server.host, "bump", "--no-cache"], arguments].concat();
-    let mut command = env.command(&all);
+    Run::of(&mut prepare(env, server, &[&["--no-cache"], arguments].concat()))
+}
+
+/// The command with a token for GitHub.
+pub(crate) fn command_with_token(env: &Env, server: &Server, arguments: &[&str]) -> Run {
+    Run::of(prepare(env, server, &[&["--no-cache"], arguments].concat()).env("GITHUB_TOKEN", "token-of-github"))
+}
+
+pub(crate) fn prepare(env: &Env, server: &Server, arguments: &[&str]) -> Command {
+    let mut command = env.command(&[&["--allow-host", &server.host, "bump"], arguments].concat());
     command.env("ACP_REGISTRY_NPM", server.url("/npm")).env("ACP_REGISTRY_PYPI", server.url("/simple"));
     command.env("GITHUB_API_URL", server.url("/api"));
-    Run::of(&mut command)
+    command
 }
 
 /// Common layouts of manifests, with the same agent in each.

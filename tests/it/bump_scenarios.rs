@@ -11,7 +11,7 @@ use std::sync::{Arc, OnceLock};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::bump::command;
+use crate::bump::{command, command_with_token};
 use crate::server::{Answer, Asked, Server, not_found, ok, status};
 use crate::support::{Env, ICON};
 
@@ -121,6 +121,28 @@ fn releases(of: &[Release]) -> Vec<Value> {
     all.collect()
 }
 
+/// GitHub's answer to a query for the releases of many repositories, which are given as the REST API lists them.
+pub(crate) fn lists(query: &[u8], releases_of: impl Fn(&str) -> Option<Vec<Value>>) -> Value {
+    let query: Value = serde_json::from_slice(query).unwrap();
+    let (text, names) = (query["query"].as_str().unwrap(), &query["variables"]);
+    let (mut data, mut errors) = (serde_json::Map::new(), Vec::new());
+    for at in (0..).take_while(|at| names.get(format!("o{at}")).is_some()) {
+        assert!(text.contains(&format!("r{at}:repository(owner:$o{at},name:$n{at})")), "{text}");
+        let [owner, name] = ["o", "n"].map(|part| names[format!("{part}{at}")].as_str().unwrap());
+        let node = |release: Value| {
+            json!({ "tagName": release["tag_name"], "isDraft": release["draft"], "isPrerelease": release["prerelease"],
+                    "publishedAt": release["published_at"] })
+        };
+        let found = releases_of(&format!("{owner}/{name}"));
+        if found.is_none() {
+            errors.push(json!({ "type": "NOT_FOUND", "path": [format!("r{at}")] }));
+        }
+        let nodes = |list: Vec<Value>| list.into_iter().take(100).map(node).collect::<Vec<_>>();
+        data.insert(format!("r{at}"), json!(found.map(|list| json!({ "releases": { "nodes": nodes(list) } }))));
+    }
+    json!({ "data": data, "errors": errors })
+}
+
 fn answer(scenario: &Scenario, asked: &Asked) -> Answer {
     let decoded = percent_encoding::percent_decode_str(&asked.path).decode_utf8_lossy().into_owned();
     match scenario.files.get(&decoded) {
@@ -139,6 +161,10 @@ fn answer(scenario: &Scenario, asked: &Asked) -> Answer {
         let file = |(name, yanked): (&String, &Value)| json!({ "filename": name, "hashes": { "sha256": "x" }, "yanked": yanked });
         let body = json!({ "files": files.iter().map(file).collect::<Vec<_>>() }).to_string();
         return (200, vec![("Content-Type", "application/vnd.pypi.simple.v1+json".to_owned())], body.into());
+    }
+    if decoded == "/api/graphql" {
+        let of = |name: &str| scenario.github.get(name).map(|list| releases(list));
+        return ok(lists(&asked.body, of).to_string());
     }
     if let Some(rest) = decoded.strip_prefix("/api/repos/") {
         let Some((repository, query)) = rest.split_once("/releases?") else { return not_found() };
@@ -233,6 +259,26 @@ fn play(path: &Path) {
         assert!(note["message"].as_str().unwrap().contains(part), "{name}: {notes:?}");
     }
     assert_eq!(env.read("r/a/agent.json"), before, "{name}: nothing is written without --apply");
+
+    // With a token, many repositories are asked for at once. That changes nothing.
+    let other = server.url("/o/another-agent/releases/download/v1.0.0/a.zip");
+    let other = json!({
+        "id": "z", "name": "Another", "version": "1.0.0", "description": "Made for a test", "license": "MIT", "authors": ["A"],
+        "distribution": { "binary": { "linux-x86_64": { "archive": other, "cmd": "./a" } } },
+    });
+    env.write("r/z/agent.json", other.to_string());
+    env.write("r/z/icon.svg", ICON);
+    let with_token = command_with_token(&env, &server, &arguments);
+    let with_token: Value = serde_json::from_str(&with_token.stdout).unwrap();
+    for list in ["updates", "errors", "up_to_date", "held", "unlisted", "notes"] {
+        let of_agent = |report: &Value| {
+            let mut list = report[list].as_array().cloned().unwrap_or_default();
+            list.retain(|one| *one != "z" && one["id"] != "z");
+            list
+        };
+        assert_eq!(of_agent(&with_token), of_agent(&report), "{name}: {list}");
+    }
+    fs::remove_dir_all(env.path("r/z")).unwrap();
 
     // With `--apply`, exactly these values change, and a second run changes nothing.
     if expected.outcome != "update" {

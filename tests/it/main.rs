@@ -20,6 +20,7 @@ mod bindings;
 mod build;
 mod bump;
 mod bump_examined;
+mod bump_lists;
 mod bump_scenarios;
 mod circles;
 mod completions;

@@ -1,4 +1,4 @@
-//! Requests that change something at a source that a person has configured.
+//! Requests with a body to a source that a person has configured: they change something, or are long questions.
 
 use reqwest::Method;
 use reqwest::header;

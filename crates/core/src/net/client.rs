@@ -147,6 +147,12 @@ impl Client {
         self.client_for(url, true, false).is_ok()
     }
 
+    /// Whether requests to this address of a source have a secret.
+    #[must_use]
+    pub fn has_secret(&self, url: &Url) -> bool {
+        self.settings.credentials.header(url).is_some()
+    }
+
     /// A file of an earlier run, by its address and SHA-256; the caller hashes it again before using it.
     #[must_use]
     pub fn cached_file(&self, url: &Url, sha256: Sha256) -> Option<PathBuf> {

@@ -29,7 +29,7 @@ const EXPECTED_REPOSITORY: &str = "a repository";
 const EXPECTED_LIST: &str = "a list of releases";
 
 /// Maximum number of releases in one response.
-const PER_PAGE: usize = 100;
+pub const PER_PAGE: usize = 100;
 
 /// Maximum number of responses: a repository of many programs may have thousands of releases.
 const PAGES: usize = 20;
@@ -47,7 +47,7 @@ const LIST_LIMIT: u64 = 32 << 20;
 const ANSWER_LIMIT: u64 = 8 << 20;
 
 /// Maximum length of a tag or of the name of a file, in bytes.
-const NAME: usize = 255;
+pub(super) const NAME: usize = 255;
 
 /// A GitHub: the public one or an enterprise server.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -145,7 +145,9 @@ impl Github {
         let github = Self::new(set("GITHUB_API_URL").as_deref().unwrap_or(DEFAULT_API))
             .ok_or("GITHUB_API_URL is not the address of a GitHub")?;
         if let Some(token) = set("GITHUB_TOKEN") {
-            credentials.add(&github.api, &Secret::Bearer(token.trim().to_owned()));
+            let token = Secret::Bearer(token.trim().to_owned());
+            credentials.add(&github.api, &token);
+            credentials.add(&github.graphql(), &token);
         }
         Ok(github)
     }

@@ -6,6 +6,7 @@ use url::Url;
 
 use super::asset::{Successor, successor};
 use super::feed::Archives;
+use super::lists::Lists;
 use super::offer::{Flaw, Offer, Offers, SourceKind, version_of_tag};
 use super::{Bumper, Error, ErrorKind};
 use acp_registry_core::manifest::{BinaryTarget, Channel, Manifest, NpmSpec, PypiSpec, Release, Version};
@@ -46,6 +47,7 @@ impl Bumper<'_> {
         manifest: &Manifest,
         release: Release<'_>,
         current: &Version,
+        lists: &Lists,
     ) -> Result<Gathered, Error> {
         let npx = async {
             match &release.distribution.npx {
@@ -59,7 +61,7 @@ impl Bumper<'_> {
                 None => Ok(None),
             }
         };
-        let binary = self.archives(manifest, release, current);
+        let binary = self.archives(manifest, release, current, lists);
         let (npx, uvx, binary) = futures_util::join!(npx, uvx, binary);
         let (archives, of_archives) = binary?;
         Ok(Gathered { offers: [npx?, uvx?, of_archives].into_iter().flatten().collect(), archives })
@@ -90,6 +92,7 @@ impl Bumper<'_> {
         manifest: &Manifest,
         release: Release<'_>,
         current: &Version,
+        lists: &Lists,
     ) -> Result<(ArchiveSource, Option<Offers>), Error> {
         let targets = &release.distribution.binary;
         let platforms: Vec<&str> = targets.iter().map(|target| target.platform.as_str()).collect();
@@ -107,12 +110,45 @@ impl Bumper<'_> {
             let offers = archives.offers(&platforms);
             return Ok((ArchiveSource::Feed(archives), Some(offers)));
         }
-        let hosted = targets.iter().find_map(|target| self.repository_of_archive(&target.archive));
-        let named = || manifest.agent().repository.as_ref().and_then(|address| self.repository_of_page(address));
-        let Some(repository) = hosted.or_else(named) else { return Ok((ArchiveSource::Unlisted, None)) };
-        let Repository { owner, name } = &repository;
+        let Some(repository) = self.repository(manifest, release) else { return Ok((ArchiveSource::Unlisted, None)) };
         let named = self.product_named(targets);
-        let is_enough = |all: &[Arc<github::Release>]| is_enough(all, named.as_deref(), current, release.channel);
+        let listed = self.list(lists, &repository).await;
+        let listed = listed.filter(|listed| says_all(listed, named.as_deref(), current, release.channel));
+        let mut releases = match listed {
+            Some(listed) => listed.to_vec(),
+            None => self.releases(&repository, named.as_deref(), current, release.channel).await?,
+        };
+        keep_product(&mut releases, named, current);
+        if releases.is_empty() && !targets.iter().any(|target| self.is_hosted(target, &repository)) {
+            // The archives are published elsewhere, so a repository without releases says nothing about them.
+            return Ok((ArchiveSource::Unlisted, None));
+        }
+        let offers =
+            releases.iter().filter_map(|found| self.of_release(found, targets, &repository, current, release.channel));
+        let offers = Offers::new(SourceKind::Github, offers, None);
+        Ok((ArchiveSource::Github { repository, releases }, Some(offers)))
+    }
+
+    /// The GitHub repository whose releases have the versions of a channel's archives, if there is one.
+    pub(super) fn repository(&self, manifest: &Manifest, release: Release<'_>) -> Option<Repository> {
+        let targets = &release.distribution.binary;
+        if targets.is_empty() || self.config.feed(&manifest.agent().id, release.channel).is_some() {
+            return None;
+        }
+        let hosted = targets.iter().find_map(|target| self.repository_of_archive(&target.archive));
+        hosted.or_else(|| self.repository_of_page(manifest.agent().repository.as_ref()?))
+    }
+
+    /// The releases of a repository, until enough are known.
+    async fn releases(
+        &self,
+        repository: &Repository,
+        named: Option<&str>,
+        current: &Version,
+        channel: Channel,
+    ) -> Result<Vec<Arc<github::Release>>, Error> {
+        let Repository { owner, name } = repository;
+        let is_enough = |all: &[Arc<github::Release>]| is_enough(all, named, current, channel);
         let github = &self.sources.github;
         let releases = github.releases(self.client, owner, name, is_enough).await;
         let releases = releases.map_err(|error| match &error {
@@ -124,16 +160,7 @@ impl Bumper<'_> {
             }
             SourceError::Malformed { .. } => error.into(),
         })?;
-        let mut releases = releases.ok_or_else(|| not_found(&format!("GitHub has no repository {owner}/{name}")))?;
-        keep_product(&mut releases, named, current);
-        if releases.is_empty() && !targets.iter().any(|target| self.is_hosted(target, &repository)) {
-            // The archives are published elsewhere, so a repository without releases says nothing about them.
-            return Ok((ArchiveSource::Unlisted, None));
-        }
-        let offers =
-            releases.iter().filter_map(|found| self.of_release(found, targets, &repository, current, release.channel));
-        let offers = Offers::new(SourceKind::Github, offers, None);
-        Ok((ArchiveSource::Github { repository, releases }, Some(offers)))
+        releases.ok_or_else(|| not_found(&format!("GitHub has no repository {owner}/{name}")))
     }
 
     /// The product whose releases contain the manifest's archives, taken from the tag in their URLs.
@@ -205,6 +232,18 @@ fn is_enough(all: &[Arc<github::Release>], named: Option<&str>, current: &Versio
             let counts = |version: &Version| channel == Channel::Preview || !version.is_prerelease();
             is_released(found, channel) && version_of_tag(&found.tag).is_some_and(|(_, version)| counts(&version))
         })
+}
+
+/// Whether a list without files says all that matters: it is long enough, and no release in it is one that the agent could
+/// move to, for which files are needed.
+fn says_all(listed: &[Arc<github::Release>], named: Option<&str>, current: &Version, channel: Channel) -> bool {
+    let mut of_product = listed.to_vec();
+    keep_product(&mut of_product, named.map(ToOwned::to_owned), current);
+    let is_newer = |found: &Arc<github::Release>| {
+        is_released(found, channel) && version_of_tag(&found.tag).is_some_and(|(_, version)| version > *current)
+    };
+    let is_whole = listed.len() < github::PER_PAGE || is_enough(listed, named, current, channel);
+    is_whole && !of_product.iter().any(is_newer)
 }
 
 /// If a repository releases several products, keeps the releases of one, by the prefix of their tags: `named`, or else

@@ -19,6 +19,7 @@ mod error;
 mod feed;
 mod find_archive;
 mod gather;
+mod lists;
 mod newest;
 mod offer;
 mod plan;

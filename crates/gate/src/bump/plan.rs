@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::compare::Compared;
 use super::gather::{ArchiveSource, Gathered, Repository};
+use super::lists::Lists;
 use super::newest::{Choice, HeldReason, Policy, choose};
 use super::offer::Offers;
 use super::{Bumper, Error, ErrorKind, SourceKind};
@@ -77,19 +78,17 @@ pub struct Change {
 
 impl Bumper<'_> {
     /// Looks for a newer version of one channel, and plans the smallest change that moves to it. Remarks about the
-    /// sources are added to `notes`.
-    ///
-    /// # Errors
-    /// Returns [`Error`] if a source does not answer, or offers nothing usable.
-    pub async fn plan(
+    /// sources are added to `notes`. Returns [`Error`] if a source does not answer, or offers nothing usable.
+    pub(super) async fn plan(
         &self,
         manifest: &Manifest,
         release: Release<'_>,
+        lists: &Lists,
         notes: &mut Vec<String>,
     ) -> Result<Outcome, Error> {
         let current = Version::parse_loose(release.version)
             .ok_or_else(|| ErrorKind::Manifest.because(format!("{:?} is not a version", release.version)))?;
-        let gathered = self.gather(manifest, release, &current).await?;
+        let gathered = self.gather(manifest, release, &current, lists).await?;
         if let ArchiveSource::Feed(archives) = &gathered.archives
             && archives.skipped > 0
         {

@@ -2,6 +2,7 @@
 
 use futures_util::stream::{self, StreamExt as _};
 
+use super::lists::Lists;
 use super::{Bumper, Error, ErrorKind, Outcome};
 use acp_registry_core::manifest::Channel;
 use acp_registry_core::registry::{Entry, Loaded, Registry};
@@ -34,8 +35,9 @@ impl Bumper<'_> {
         channels: &[Channel],
         done: &(dyn Fn(&str) + Sync),
     ) -> Vec<Bumped> {
+        let lists = &self.lists(entries, channels);
         let agents = stream::iter(entries.iter().enumerate()).map(|(at, entry)| async move {
-            let bumped = self.agent(registry, entry, channels).await;
+            let bumped = self.agent(registry, entry, channels, lists).await;
             done(&entry.id);
             (at, bumped)
         });
@@ -44,7 +46,7 @@ impl Bumper<'_> {
         all.into_iter().flat_map(|(_, bumped)| bumped).collect()
     }
 
-    async fn agent(&self, registry: &Registry, entry: &Entry, channels: &[Channel]) -> Vec<Bumped> {
+    async fn agent(&self, registry: &Registry, entry: &Entry, channels: &[Channel], lists: &Lists) -> Vec<Bumped> {
         let bumped = |channel, result| Bumped { id: entry.id.clone(), channel, result, notes: Vec::new() };
         let Loaded::Present(manifest) = &entry.manifest else {
             let message = "agent.json cannot be read; `acp-registry validate` says why";
@@ -57,7 +59,7 @@ impl Bumper<'_> {
         let mut all = Vec::new();
         for release in manifest.agent().releases().filter(|release| channels.contains(&release.channel)) {
             let mut notes = Vec::new();
-            let mut result = self.plan(manifest, release, &mut notes).await;
+            let mut result = self.plan(manifest, release, lists, &mut notes).await;
             if let Ok(Outcome::Update(update)) = &mut result
                 && let Err(error) = self.prove(registry, entry, update).await
             {
