@@ -5,10 +5,13 @@ export PATH := $(CURDIR)/target/tools/uv/bin:$(HOME)/.cargo/bin:$(PATH)
 # The published tree that `make demo` writes.
 OUT ?= dist
 
+# Where `make packages` writes.
+PACKAGES ?= target/packages
+
 # The port of `make serve`.
 PORT ?= 8017
 
-.PHONY: help setup tools serve demo test browser pictures budgets test-real lint ci check-platforms test-platforms bench fuzz deny typos quick
+.PHONY: help setup tools serve demo test browser pictures budgets test-real lint ci check-platforms test-platforms packages bench fuzz deny typos quick
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -53,6 +56,12 @@ pictures: tools $(BROWSER_MODULES) ## make the pictures of the README anew, in d
 
 budgets: ## what the site takes to load and to answer, with 37 and with 10,000 agents; fails when a budget is missed
 	BUDGETS=strict $(MAKE) --no-print-directory browser TESTS="measure-interaction.test.mjs measure-lighthouse.test.mjs"
+
+packages: setup ## build packages (npm, Python, Debian, installers, …) of the release archives in ARCHIVES, else of PROGRAM, else of what cargo builds
+	@[ -n "$(ARCHIVES)$(PROGRAM)" ] || cargo build --release
+	@[ -n "$(ARCHIVES)" ] || rm -rf target/archives
+	@[ -n "$(ARCHIVES)" ] || python3 .github/packages/build.py pack $(or $(PROGRAM),target/release/acp-registry) target/archives
+	python3 .github/packages/build.py packages $(or $(ARCHIVES),target/archives) $(PACKAGES)
 
 test-real: tools ## start all agents of the bundled registry that npm and uv can install: minutes and gigabytes
 	ACP_REGISTRY_REAL=1 cargo test --all-features --test it real::

@@ -132,8 +132,10 @@ fn without_a_known_release_the_person_is_told() {
     let env = Env::empty();
     let run = env.run(&["init", "new"]);
     assert_eq!(run.code, 0, "{}", run.stderr);
-    assert!(run.stdout.contains("say in `.github/acp-registry.env`"), "{}", run.stdout);
-    assert!(env.read("new/.github/acp-registry.env").contains("REPOSITORY=\n"));
+    // Cargo.toml says where releases are, as soon as there is such a place.
+    let home = env!("CARGO_PKG_REPOSITORY").trim_start_matches("https://github.com/");
+    assert_eq!(run.stdout.contains("say in `.github/acp-registry.env`"), home.is_empty(), "{}", run.stdout);
+    assert!(env.read("new/.github/acp-registry.env").contains(&format!("REPOSITORY={home}\n")));
     assert_eq!(env.run(&["init", "other", "--program", "not a repository"]).code, 2);
 }
 

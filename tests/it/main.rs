@@ -77,6 +77,10 @@ mod new_failures;
 mod new_sources;
 #[cfg(unix)]
 mod package_managers;
+#[cfg(unix)]
+mod packaged;
+#[cfg(unix)]
+mod packaged_npm;
 mod packages;
 mod people;
 mod previous;
