@@ -11,11 +11,14 @@ import sys
 import tempfile
 from pathlib import Path
 
+import debian
 import npm
 import pack
-from release import Project, Release, Wrong
+import recipes
+import wheel
+from release import Missing, Project, Release, Wrong
 
-KINDS = {"npm": npm.build}
+KINDS = {"npm": npm.build, "wheel": wheel.build, "installers": recipes.installers, "debian": debian.build}
 
 
 def parse():
@@ -30,6 +33,7 @@ def parse():
     many.add_argument("archives", type=Path)
     many.add_argument("out", type=Path)
     many.add_argument("--kind", action="append", choices=KINDS, help="build these only")
+    many.add_argument("--all", action="store_true", help="fail if what a kind needs is missing")
     many.add_argument("--repository", help="the public address, in place of `repository` in Cargo.toml")
     return parser.parse_args()
 
@@ -46,7 +50,12 @@ def main():
     release = Release.read(arguments.archives, project)
     with tempfile.TemporaryDirectory(dir=arguments.out) as folder:
         for kind in arguments.kind or KINDS:
-            KINDS[kind](release, Path(folder))
+            try:
+                KINDS[kind](release, Path(folder))
+            except Missing as missing:
+                if arguments.kind or arguments.all:
+                    raise
+                print(f"not built: {kind}: {missing}", file=sys.stderr)
         for path in sorted(Path(folder).iterdir()):
             print(path.replace(arguments.out / path.name))
 

@@ -19,6 +19,10 @@ class Wrong(Exception):
     """A mistake in what this program is given."""
 
 
+class Missing(Wrong):
+    """What some packages need is not there: the public address, or a tool."""
+
+
 @dataclass
 class Project:
     """What Cargo.toml says. `repository` is the public address, without a slash at its end; empty until it is known."""

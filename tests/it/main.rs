@@ -80,7 +80,13 @@ mod package_managers;
 #[cfg(unix)]
 mod packaged;
 #[cfg(unix)]
+mod packaged_debian;
+#[cfg(unix)]
+mod packaged_installers;
+#[cfg(unix)]
 mod packaged_npm;
+#[cfg(unix)]
+mod packaged_wheel;
 mod packages;
 mod people;
 mod previous;
