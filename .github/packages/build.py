@@ -18,7 +18,16 @@ import recipes
 import wheel
 from release import Missing, Project, Release, Wrong
 
-KINDS = {"npm": npm.build, "wheel": wheel.build, "installers": recipes.installers, "debian": debian.build}
+KINDS = {
+    "npm": npm.build,
+    "wheel": wheel.build,
+    "installers": recipes.installers,
+    "debian": debian.build,
+    "homebrew": recipes.homebrew,
+    "mise": recipes.mise,
+    "aqua": recipes.aqua,
+    "container": recipes.container,
+}
 
 
 def parse():

@@ -30,4 +30,42 @@ def installers(release, out):
     others = [archive for archive in release.archives if archive not in windows]
     for name, archives, sign in [("install.sh", others, " "), ("install.ps1", windows, "=")]:
         digests = "\n".join(f"{archive.platform}{sign}{archive.sha256}" for archive in archives)
-        (out / name).write_text(fill(name, values | {"digests": digests}), encoding="utf-8", newline="\n")
+        write(out, name, values | {"digests": digests})
+
+
+def write(out, name, values):
+    (out / name).write_text(fill(name, values), encoding="utf-8", newline="\n")
+
+
+def homebrew(release, out):
+    values = common(release)
+    blocks = []
+    for system, word in [("darwin", "macos"), ("linux", "linux")]:
+        archives = release.of(system)
+        inner = [
+            f"    on_{'arm' if archive.platform.endswith('aarch64') else 'intel'} do\n"
+            f'      url "{release.address}/{archive.path.name}"\n      sha256 "{archive.sha256}"\n    end\n'
+            for archive in archives
+        ]
+        if archives:
+            blocks.append(f"  on_{word} do\n" + "\n".join(inner) + "  end\n")
+    write(out, "acp-registry.rb", values | {"targets": "\n".join(blocks)})
+
+
+def mise(release, out):
+    values = common(release)
+    words = {"darwin": "macos", "aarch64": "arm64", "x86_64": "x64"}
+    lines = []
+    for archive in release.archives:
+        target = "-".join(words.get(part, part) for part in archive.platform.split("-", 1))
+        url = f"{release.address}/{archive.path.name}"
+        lines.append(f'{target} = {{ url = "{url}", checksum = "sha256:{archive.sha256}" }}')
+    write(out, "mise.toml", values | {"targets": "\n".join(lines)})
+
+
+def aqua(release, out):
+    write(out, "aqua-registry.yaml", common(release))
+
+
+def container(release, out):
+    write(out, "Containerfile", {"version": release.version})

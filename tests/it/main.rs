@@ -86,6 +86,8 @@ mod packaged_installers;
 #[cfg(unix)]
 mod packaged_npm;
 #[cfg(unix)]
+mod packaged_recipes;
+#[cfg(unix)]
 mod packaged_wheel;
 mod packages;
 mod people;
