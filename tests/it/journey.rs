@@ -38,7 +38,7 @@ fn an_empty_folder_becomes_a_registry_from_which_agents_are_installed() {
     });
     let base = front.url("/journey/v1/latest");
     let env = Env::empty();
-    let run = Run::of(&mut maintainer(&env, &["init", "registry", "--program", "example/acp-registry"]));
+    let run = Run::of(&mut maintainer(&env, &["init", "registry", "--program", "o/acp-registry"]));
     assert_eq!(run.code, 0, "{}", run.stderr);
     let config = env.read("registry/registry.toml");
     let unset = config.lines().find(|line| line.starts_with("# base-url")).unwrap();

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::support::{Env, PROGRAM, Run};
-use crate::workflows::{own, program, script, shell};
+use crate::workflows::{has_jq, own, program, script, shell};
 
 /// Runs the action in a registry, with scripts in place of a runner's programs.
 fn install(env: &Env, variables: &[(&str, &str)]) -> Run {
@@ -95,6 +95,70 @@ fn a_release_is_packed() {
     // The name that the README and the action unpack.
     let listed = Run::of(Command::new("tar").arg("-tzf").arg(archive)).stdout;
     assert!(listed.lines().any(|line| line == "./acp-registry"), "{listed}");
+}
+
+#[test]
+fn a_release_has_packages_and_all_digests() {
+    const TEST: &str = "a_release_has_packages_and_all_digests";
+    if !crate::packaged::has("dpkg-deb", TEST) || !has_jq(TEST) {
+        return;
+    }
+    let platforms = crate::packaged::PLATFORMS.map(|(platform, _)| platform);
+    let Some(env) = crate::packaged::archives(&platforms, TEST) else { return };
+    fs::rename(env.path("archives"), env.path("r/release")).unwrap();
+    for (name, content) in crate::support::tree(&own(".github/packages")) {
+        env.write(&format!("r/.github/packages/{name}"), content);
+    }
+    let version = env!("CARGO_PKG_VERSION");
+    let run = |step: &str, repository: &str, tag: &str| {
+        let manifest = fs::read_to_string(own("Cargo.toml")).unwrap();
+        let key = "\nrepository = \"";
+        let (before, after) = manifest.split_once(key).unwrap();
+        let (_, after) = after.split_once('"').unwrap();
+        env.write("r/Cargo.toml", format!("{before}{key}{repository}\"{after}"));
+        let package = format!(r#"{{ "name": "acp-registry", "version": "{version}", "repository": "{repository}" }}"#);
+        program(&env, "cargo", &format!("echo '{{ \"packages\": [{{ \"name\": \"other\" }}, {package}] }}'"));
+        let mut command = shell(&env, &script("release", step));
+        command.env("GITHUB_SERVER_URL", "https://h.example").env("GITHUB_REPOSITORY", "o/r");
+        Run::of(command.env("GITHUB_REF_NAME", tag).env("PYTHONDONTWRITEBYTECODE", "1"))
+    };
+    let tag = format!("v{version}");
+    for (step, repository, tag, message) in [
+        (
+            "Compare the tag with the version",
+            "https://h.example/o/r",
+            "v0.0.9",
+            "::error::the tag is v0.0.9, the version ",
+        ),
+        (
+            "Compare the tag with the version",
+            "",
+            &tag,
+            "::error::set repository = \"https://h.example/o/r\" in Cargo.toml",
+        ),
+        ("Build the packages", "", &tag, "the public address is not known"),
+    ] {
+        let run = run(step, repository, tag);
+        assert!(
+            run.code == 1 && format!("{}{}", run.stdout, run.stderr).contains(message),
+            "{}{}",
+            run.stdout,
+            run.stderr
+        );
+    }
+    for step in ["Compare the tag with the version", "Build the packages", "Write the digests"] {
+        let run = run(step, "https://h.example/o/r", &tag);
+        assert_eq!(run.code, 0, "{step}: {}{}", run.stdout, run.stderr);
+    }
+    let sums = env.read("r/release/SHA256SUMS");
+    let left = crate::support::tree(&env.path("r/release")).len();
+    assert_eq!(sums.lines().count() + 1, left);
+    for ending in
+        [".zip", "_amd64.deb", "_arm64.deb", "-win32-arm64-0.1.0.tgz", "win_amd64.whl", "install.sh", "install.ps1"]
+    {
+        let ending = ending.replace("0.1.0", version);
+        assert_eq!(sums.lines().filter(|line| line.ends_with(&ending)).count().min(1), 1, "{ending}: {sums}");
+    }
 }
 
 #[test]
