@@ -120,6 +120,17 @@ fn make_builds_packages_of_this_machine() {
     assert_eq!(left_out, env!("CARGO_PKG_REPOSITORY").is_empty(), "{}", run.stderr);
 }
 
+/// Readers would run it. `repository` in Cargo.toml holds the public address.
+#[test]
+fn no_document_names_a_placeholder_of_this_repository() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folders = [".github", "docs", "src", "templates"].map(|folder| crate::support::tree(&root.join(folder)));
+    let readme = ("README.md".to_owned(), fs::read(root.join("README.md")).unwrap());
+    for (name, content) in folders.into_iter().flatten().chain([readme]) {
+        assert!(!String::from_utf8_lossy(&content).contains("example/acp-registry"), "{name}");
+    }
+}
+
 fn all() -> Vec<&'static str> {
     PLATFORMS.iter().map(|(platform, _)| *platform).collect()
 }

@@ -31,9 +31,9 @@ impl Release {
         let name = format!("acp-registry-{VERSION}-{}.tar.gz", platform());
         let bytes = fs::read(env.path(&format!("archives/{name}"))).unwrap();
         let archive = Arc::new(Mutex::new((bytes.clone(), bytes.len())));
-        let (served, path) = (archive.clone(), format!("/o/acp-registry/releases/download/v{VERSION}/{name}"));
+        let (given, path) = (archive.clone(), format!("/o/acp-registry/releases/download/v{VERSION}/{name}"));
         let server = Server::raw(move |asked, stream| {
-            let (bytes, length) = served.lock().unwrap().clone();
+            let (bytes, length) = given.lock().unwrap().clone();
             if asked.path != path {
                 return write(stream, asked, &not_found());
             }
@@ -228,7 +228,8 @@ fn an_installer_that_was_cut_off_does_nothing() {
 
 #[test]
 fn installers_hold_the_digests_of_their_archives() {
-    let Some(release) = Release::new("installers_hold_the_digests_of_their_archives") else { return };
+    const TEST: &str = "installers_hold_the_digests_of_their_archives";
+    let Some(release) = Release::new(TEST) else { return };
     for (installer, name) in [
         ("install.sh", format!("acp-registry-{VERSION}-{}.tar.gz", platform())),
         ("install.ps1", format!("acp-registry-{VERSION}-windows-x86_64.zip")),
@@ -246,7 +247,6 @@ fn installers_hold_the_digests_of_their_archives() {
         &["packages", "archives", "x", "--repository", "", "--kind", "installers"],
     );
     assert!(run.code == 1 && run.stderr.contains("set `repository` in Cargo.toml"), "{}", run.stderr);
-    const TEST: &str = "installers_hold_the_digests_of_their_archives";
     if has("shellcheck", TEST) {
         let run = Run::of(Command::new("shellcheck").arg(release.env.path("packages/install.sh")));
         assert_eq!((run.code, run.stdout.as_str()), (0, ""));

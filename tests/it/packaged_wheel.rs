@@ -47,6 +47,24 @@ fn uv_installs_the_program_of_this_machine() {
     assert!(run.code == 2 && run.stdout.contains("no/rule"), "{}{}", run.stdout, run.stderr);
 }
 
+#[cfg(feature = "world")]
+#[test]
+fn pipx_installs_the_program() {
+    const TEST: &str = "pipx_installs_the_program";
+    if !has("uv", TEST) {
+        return;
+    }
+    let Some(env) = archives(&[&platform()], TEST) else { return };
+    let wheel = wheel(&packages(&env, &["wheel"], &[]), "");
+    let mut pipx = Command::new("uvx");
+    pipx.args(["pipx", "install", &wheel]).env("PIPX_HOME", env.path("pipx")).env("PIPX_BIN_DIR", env.path("bin"));
+    let Some(output) = pipx.output().ok().filter(|output| output.status.success()) else {
+        return crate::support::missing(TEST, "the Python index cannot be reached");
+    };
+    let run = uv(&env, &[env.path("bin/acp-registry").to_str().unwrap(), "--version"]);
+    assert_eq!(run.stdout, format!("acp-registry {VERSION}\n"), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
 /// The systems that uv would install each wheel on.
 #[test]
 fn each_wheel_is_for_its_platform() {
@@ -124,7 +142,7 @@ fn versions_of_python_have_a_form_of_their_own() {
         let run = crate::packaged::build(&env, &["packages", &folder, "out", "--kind", "wheel"]);
         match expected {
             Some(name) => {
-                assert!(run.stdout.contains(&format!("acp_registry-{name}-py3-")), "{}{}", run.stdout, run.stderr)
+                assert!(run.stdout.contains(&format!("acp_registry-{name}-py3-")), "{}{}", run.stdout, run.stderr);
             }
             None => assert!(run.code == 1 && run.stderr.contains("no form for the version 1.0.0-x"), "{}", run.stderr),
         }
