@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Builds the packages of a release from its archives, and the archives from programs. Python 3.11 or later.
+"""Builds the packages of a release from its archives, and the archives from programs. Python 3.9 or later.
 
     build.py pack PROGRAM OUT         write the archive of this machine's platform, or of another one
     build.py packages ARCHIVES OUT    write the packages for the platforms of these archives

@@ -2,7 +2,6 @@
 
 import hashlib
 import re
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +11,7 @@ PLATFORMS = [
     "darwin-aarch64", "darwin-x86_64", "linux-aarch64", "linux-x86_64", "windows-aarch64", "windows-x86_64",
 ]
 
-NAME = re.compile(r"acp-registry-(\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+?)?)-(%s)\.(?:tar\.gz|zip)" % "|".join(PLATFORMS))
+NAME = re.compile(rf"acp-registry-(\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+?)?)-({'|'.join(PLATFORMS)})\.(?:tar\.gz|zip)")
 
 
 class Wrong(Exception):
@@ -34,11 +33,15 @@ class Project:
 
     @staticmethod
     def read():
-        manifest = tomllib.loads((files.ROOT / "Cargo.toml").read_text(encoding="utf-8"))
-        shared = manifest["workspace"]["package"]
-        return Project(
-            shared["version"], shared["license"], manifest["package"]["description"], shared["repository"].rstrip("/")
-        )
+        text = (files.ROOT / "Cargo.toml").read_text(encoding="utf-8")
+
+        def value(table, key):
+            # Python has a parser for TOML since 3.11 only.
+            _, _, rest = text.partition(f"\n[{table}]\n")
+            return re.search(f'^{key} = "(.*)"$', rest.split("\n[")[0], re.MULTILINE)[1]
+
+        version, license, repository = (value("workspace.package", key) for key in ("version", "license", "repository"))
+        return Project(version, license, value("package", "description"), repository.rstrip("/"))
 
 
 @dataclass
