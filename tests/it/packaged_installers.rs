@@ -10,9 +10,8 @@ use crate::packaged::{VERSION, archives, has, packages, platform};
 use crate::server::{Server, not_found, ok, write};
 use crate::support::{Env, Run};
 
-/// What the script starts, but for what downloads.
-const TOOLS: [&str; 13] =
-    ["cat", "chmod", "gzip", "mkdir", "mktemp", "mv", "rm", "sed", "sh", "sha256sum", "sleep", "tar", "uname"];
+/// What the script starts, but for what downloads. A system has one of `sha256sum` and `shasum` at least.
+const TOOLS: [&str; 11] = ["gzip", "mkdir", "mktemp", "mv", "rm", "sed", "sh", "sha256sum", "shasum", "tar", "uname"];
 
 /// A release on loopback, with its installer.
 struct Release {
