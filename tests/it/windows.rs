@@ -1,4 +1,4 @@
-//! What only Windows has: names without case, long paths, drives, batch files, and processes without signals.
+//! What only Windows has: names without case, drives, batch files, and processes without signals.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
@@ -17,7 +17,7 @@ fn names_that_differ_only_in_case_are_one_file() {
     let bytes = gz(&tar(&[(AGENT, b"@echo one"), ("BIN/Agent.CMD", b"@echo two")]));
     people.publish(&[people.agent_of("a", "1.0.0", &bytes, None)]);
     let run = people.run(&["install", "a", "--no-check"]);
-    assert!(run.code == 4 && run.stderr.contains("occurs twice"), "{}", run.stderr);
+    assert!(run.code == 4 && run.stderr.contains("upper and lower case are one"), "{}", run.stderr);
     assert_eq!(people.left(), [] as [&str; 0]);
 }
 
@@ -34,12 +34,11 @@ fn names_that_windows_reserves_are_refused() {
 }
 
 #[test]
-fn a_store_may_have_a_long_path_with_other_letters() {
-    let people =
-        People::with_root(&format!("wörk & ö/{}", ["a-folder-with-a-long-name"; 7].join("/")), |_, _| Ok(false));
-    assert!(people.root().as_os_str().len() > 200);
+fn a_store_may_have_spaces_and_other_letters_in_its_path() {
+    let people = People::with_root("wörk & ö/100% (x)", |_, _| Ok(false));
     people.publish(&[people.agent("a", "1.0.0")]);
-    assert_eq!(people.run(&["install", "a", "--no-check"]).code, 0);
+    let run = people.run(&["install", "a", "--no-check"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
     let run = people.run(&["run", "a", "x"]);
     assert_eq!((run.code, run.stdout.as_str()), (0, "a-1.0.0 acp x\n"), "{}", run.stderr);
     assert_eq!(people.run(&["uninstall", "a"]).code, 0);
