@@ -166,6 +166,7 @@ impl Snapshot {
 
     /// Adds the result of a task. Skipped rows are ignored. So are errors if there is an earlier result: the agent's
     /// last answer stays. So does an examination of the same version that went further.
+    ///
     /// Returns the row that it has now; `None` if nothing has changed.
     pub(super) fn renew(&mut self, row: &Row) -> Option<&Value> {
         let mut value = of_row(row)?;
@@ -179,7 +180,8 @@ impl Snapshot {
             self.rows.remove(&(row.id.clone(), row.channel.as_str().to_owned(), String::new()));
         }
         examined::keep(&mut value, self.rows.get(&key));
-        Some(self.rows.entry(key).insert_entry(value).into_mut())
+        self.rows.insert(key.clone(), value);
+        self.rows.get(&key)
     }
 
     /// Adds a row that [`Snapshot::renew`] returned in a run that was killed, unless there is a later one.
