@@ -7,6 +7,7 @@
 //! * reading a large index, planning, installing, and starting an agent with `run`
 //! * what a client receives from trees of different sizes to install and update a few agents: `entries`
 //! * what `publish` sends to a store after one change: `publish`
+//! * a day of readers at a caching proxy before such a store, in a minute: `readers`, with `BENCH_AGENTS` agents
 //!
 //! `cargo bench` generates synthetic registries below the target directory and runs the release build on them. Runs
 //! alternate with baselines such as `cat` and `cp -r`. Figures are medians; memory is the maximum of all runs.
@@ -31,7 +32,10 @@ mod handshake;
 mod network;
 mod packages;
 mod people;
+mod proxy;
 mod publish;
+mod reader;
+mod readers;
 mod site;
 mod store;
 
@@ -120,6 +124,10 @@ fn main() {
     }
     if is_wanted("publish") {
         publish::compare(&folder, &[42, 1_000, 10_000, 100_000]);
+    }
+    if is_wanted("readers") {
+        let agents = env::var("BENCH_AGENTS").ok().and_then(|number| number.parse().ok());
+        readers::replay(&folder, agents.unwrap_or(1_000));
     }
     if is_wanted("run") {
         people::run(&folder);

@@ -27,7 +27,7 @@ pub(crate) fn compare(folder: &Path, sizes: &[usize]) {
         build(&registry, work.path());
         let (first, whole, _) = publish(&store, work.path());
         println!("  {agents} agents: the first publication sends {first} objects, {whole} bytes");
-        change(&registry);
+        change(&registry, 0);
         build(&registry, work.path());
         let (objects, bytes, took) = publish(&store, work.path());
         let sent = std::mem::take(&mut store.objects.lock().expect("a lock").written);
@@ -54,18 +54,20 @@ fn is_whole(key: &str) -> bool {
     ["registry.json", "SHA256SUMS", "sitemap.xml"].contains(&name) || name.starts_with("catalog.")
 }
 
-/// Gives the first agent another version.
-fn change(registry: &Path) {
+/// Gives an agent another version.
+pub(crate) fn change(registry: &Path, number: usize) {
     let folders = fs::read_dir(registry).expect("a registry").map(|folder| folder.expect("a folder").path());
-    let file = folders.min().expect("an agent").join("agent.json");
-    let text = fs::read_to_string(&file).expect("a manifest");
+    let mut files: Vec<_> = folders.map(|folder| folder.join("agent.json")).filter(|file| file.exists()).collect();
+    files.sort();
+    let file = &files[number];
+    let text = fs::read_to_string(file).expect("a manifest");
     let (_, rest) = text.split_once("\"version\": \"").expect("a version");
     let (version, _) = rest.split_once('"').expect("its end");
     let next = if version == "2027.1.1" { "2027.1.2" } else { "2027.1.1" };
-    fs::write(&file, text.replace(version, next)).expect("a manifest");
+    fs::write(file, text.replace(version, next)).expect("a manifest");
 }
 
-fn build(registry: &Path, work: &Path) {
+pub(crate) fn build(registry: &Path, work: &Path) {
     let mut build = Command::new(PROGRAM);
     build.arg("--registry-dir").arg(registry).args(["build", "-q", "--base-url", "https://h.example/latest", "--out"]);
     let output = build.arg(work.join("dist")).output().expect("a build");
@@ -73,7 +75,7 @@ fn build(registry: &Path, work: &Path) {
 }
 
 /// Publishes, and returns the number of objects, the bytes and the time.
-fn publish(store: &Store, work: &Path) -> (usize, u64, Duration) {
+pub(crate) fn publish(store: &Store, work: &Path) -> (usize, u64, Duration) {
     store.objects.lock().expect("a lock").written.clear();
     let mut command = Command::new(PROGRAM);
     command.args(["publish", "-q", "--to", "s3://bucket", "--from"]).arg(work.join("dist")).current_dir(work);

@@ -22,6 +22,8 @@ pub(crate) struct Objects {
     /// The objects that were written since the last look, with the bytes of the requests; none for copies in the store.
     pub(crate) written: Vec<(String, u64)>,
     pub(crate) requests: u64,
+    /// Objects that a proxy has asked for, with the bytes of the answers.
+    pub(crate) of_proxy: Vec<(String, u64)>,
 }
 
 pub(crate) struct Store {
@@ -57,7 +59,10 @@ fn answer(mut stream: TcpStream, objects: &Mutex<Objects>) -> io::Result<()> {
     let mut reader = BufReader::new(stream.try_clone()?);
     while let Some(asked) = read(&mut reader)? {
         let (status, headers, body) = objects.lock().expect("a lock").answer(&asked)?;
-        let mut answer = format!("HTTP/1.1 {status} X\r\nContent-Length: {}\r\n", body.len());
+        let mut answer = format!("HTTP/1.1 {status} X\r\n");
+        if status != 304 {
+            answer.push_str(&format!("Content-Length: {}\r\n", body.len()));
+        }
         for (name, value) in headers {
             answer.push_str(&format!("{name}: {value}\r\n"));
         }
@@ -113,7 +118,16 @@ impl Objects {
                 let Some(kept) = self.headers.get(&key) else { return Ok(missing) };
                 let mut headers = kept.clone();
                 headers.push(("Last-Modified".to_owned(), "Thu, 01 Jan 2026 00:00:00 GMT".to_owned()));
-                Ok((200, headers, fs::read(self.folder.join(&key))?))
+                let known = asked.headers.get("if-none-match");
+                let is_known =
+                    known.is_some_and(|known| headers.iter().any(|(name, tag)| name == "ETag" && tag == known));
+                let body = if is_known { Vec::new() } else { fs::read(self.folder.join(&key))? };
+                if asked.headers.contains_key("x-varnish") {
+                    let bytes: usize = headers.iter().map(|(name, value)| name.len() + value.len() + 4).sum();
+                    let name = key.trim_start_matches("latest/").to_owned();
+                    self.of_proxy.push((name, (bytes + body.len()) as u64));
+                }
+                Ok((if is_known { 304 } else { 200 }, headers, body))
             }
         }
     }

@@ -265,12 +265,40 @@ fn what_does_not_fit_together_is_not_used() {
         let (paths, code, document) = asked(&people, &["resolve", "a"]);
         assert_eq!((code, &document["version"]), (0, &json!("1.0.0")), "{name}: {document}");
         assert_eq!(kinds(&paths)[3], 1, "{name}: {paths:?}");
-        assert!(paths.len() <= 6, "{name}: {paths:?}");
+        assert!(paths.len() <= 7, "{name}: {paths:?}");
         assert_eq!(document["index_sha256"], Sha256::of(published.read("registry.json")).to_string());
         // While the copy of the index is fresh, it is not tried again.
         assert_eq!(asked(&people, &["resolve", "b"]).0, [] as [String; 0], "{name}");
     }
     assert_eq!(other.asked(), [] as [String; 0]);
+}
+
+/// A cache before the host has an old entry, and the current discovery document.
+#[test]
+fn an_old_entry_of_a_cache_is_passed_by() {
+    let (people, published) = three();
+    let entry = "entries/registry/b.json";
+    let old = published.read(entry);
+    publish(&people, &published, &[people.agent("a", "1.0.0"), people.agent("b", "2.1.0")]);
+    let current = published.read(entry);
+    published.set(&format!("{entry}?sha256={}", Sha256::of(&current)), ok(current));
+    published.set(entry, ok(old));
+    let (paths, code, document) = asked(&people, &["resolve", "b"]);
+    assert_eq!((code, &document["version"], kinds(&paths)), (0, &json!("2.1.0"), [1, 2, 2, 0]), "{paths:?}");
+}
+
+/// A cache before the host has an old discovery document, and the current entry.
+#[test]
+fn an_old_document_of_a_cache_is_passed_by() {
+    let (people, published) = three();
+    let (old, index) = (published.read("entries.json"), Sha256::of(published.read("registry.json")));
+    publish(&people, &published, &[people.agent("a", "1.0.0"), people.agent("b", "2.1.0")]);
+    published.set(&format!("entries.json?not={index}"), ok(published.read("entries.json")));
+    published.set("entries.json", ok(old));
+    let (paths, code, document) = asked(&people, &["resolve", "b"]);
+    assert_eq!((code, &document["version"], kinds(&paths)[3]), (0, &json!("2.1.0"), 0), "{paths:?}");
+    assert_eq!(document["index_sha256"], Sha256::of(published.read("registry.json")).to_string());
+    assert!(paths.len() <= 9, "{paths:?}");
 }
 
 #[test]

@@ -40,9 +40,15 @@ fn objects_have_their_headers_and_are_sent_once() {
             }
             let (status, headers, body) = ask(&moto.host, "GET", &format!("/headers/reg/v1/{folder}/{name}")).unwrap();
             assert!(status == 200 && body == bytes, "{folder}/{name}");
-            let for_ever = "public, max-age=31536000, immutable";
-            let short = is_latest && !name.starts_with("assets/") && !name.starts_with("entry-lists/");
-            assert_eq!(headers["cache-control"], if short { "public, max-age=300" } else { for_ever }, "{name}");
+            let expected = match &*name {
+                _ if !is_latest || name.starts_with("assets/") || name.starts_with("entry-lists/") => {
+                    "public, max-age=31536000, immutable"
+                }
+                "entries.json" => "public, max-age=300, stale-while-revalidate=60",
+                _ if name.starts_with("entries/") => "public, max-age=300, stale-while-revalidate=60",
+                _ => "public, max-age=300",
+            };
+            assert_eq!(headers["cache-control"], expected, "{name}");
             assert!(!headers.contains_key("content-encoding"), "{name}");
             let kind = match name.rsplit('.').next().unwrap() {
                 "html" => "text/html; charset=utf-8",

@@ -15,6 +15,7 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
 
+use crate::site::caching::{FIXED, caching};
 use crate::site::{CSP, ICON_CSP, media_type};
 
 /// Script that reloads a page when the files have changed.
@@ -79,7 +80,8 @@ async fn answer(State(preview): State<Arc<Preview>>, request: Request) -> Respon
 fn file(name: &str, bytes: &[u8], status: StatusCode) -> Response {
     let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
     let policy = if ending == "svg" { ICON_CSP.to_owned() } else { format!("{CSP}; frame-ancestors 'none'") };
-    let cache = if name.starts_with("assets/") { "public, max-age=31536000, immutable" } else { "no-cache" };
+    // The registry is being edited: what may change is asked for each time.
+    let cache = if caching(name) == FIXED { FIXED } else { "no-cache" };
     let mut body = bytes.to_vec();
     if ending == "html" {
         body.extend_from_slice(RELOAD_ELEMENT.as_bytes());

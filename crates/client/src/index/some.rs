@@ -116,8 +116,8 @@ impl<'a> Wanted<'a> {
                 Err(error) => tracing::debug!("{DISCOVERY} is read again: {error}"),
             }
         }
-        match self.ask(&client, known.as_ref()).await {
-            Ok(Some(view)) => match self.read(Some(&client), &view).await {
+        match self.ask(&client, &self.discovery, known.as_ref()).await {
+            Ok(Some(view)) => match self.read_current(&client, &view).await {
                 Ok(index) => Some(self.loaded(index, SystemTime::now(), None)),
                 Err(error) => {
                     tracing::debug!("the whole index is read: {error}");
@@ -159,10 +159,15 @@ impl<'a> Wanted<'a> {
         Loaded { index, warning }
     }
 
-    /// Asks for the discovery document; `None` if there is none, or it does not have the view.
-    async fn ask(&self, client: &Client, known: Option<&(View, Copy)>) -> Result<Option<View>, FetchError> {
+    /// Asks for the discovery document at this address; `None` if there is none, or it does not have the view.
+    async fn ask(
+        &self,
+        client: &Client,
+        address: &Url,
+        known: Option<&(View, Copy)>,
+    ) -> Result<Option<View>, FetchError> {
         let validators = known.map(|(_, copy)| &copy.head.validators);
-        let answer = match client.revalidate(&self.discovery, DISCOVERY_LIMIT, validators).await {
+        let answer = match client.revalidate(address, DISCOVERY_LIMIT, validators).await {
             Err(error) if error.problem.is_answer() && !error.problem.may_pass() => {
                 tracing::debug!("no entries are offered: {error}");
                 return Ok(None);
@@ -185,6 +190,20 @@ impl<'a> Wanted<'a> {
             kept.unwrap_or_else(|error| tracing::debug!("no copy is kept: {error}"));
         }
         Ok(view)
+    }
+
+    /// Reads the agents that a discovery document leads to, which a host has just sent.
+    async fn read_current(&self, client: &Client, view: &View) -> Result<Index, Unusable> {
+        let result = self.read(Some(client), view).await;
+        let Err(Unusable::Digest(_)) = &result else { return result };
+        // A cache may have the document of an earlier publication, and a newer entry. It asks the host for another
+        // address, and hosts of files ignore the query.
+        let mut address = self.discovery.clone();
+        address.set_query(Some(&format!("not={}", view.index)));
+        match self.ask(client, &address, None).await {
+            Ok(Some(newer)) if newer != *view => self.read(Some(client), &newer).await,
+            _ => result,
+        }
     }
 
     /// Reads the agents. Without a client, from copies only.
@@ -219,8 +238,14 @@ impl<'a> Wanted<'a> {
             }
             let Some(client) = client else { return Err(Unusable::NoCopy(path)) };
             // The path has plain characters only, so that it cannot lead to another host or above the document.
-            let Ok(url) = self.discovery.join(&path) else { return Err(Unusable::NoCopy(path)) };
-            let bytes = client.revalidate(&url, limit, None).await?.body.unwrap_or_default();
+            let Ok(mut url) = self.discovery.join(&path) else { return Err(Unusable::NoCopy(path)) };
+            let mut bytes = client.revalidate(&url, limit, None).await?.body.unwrap_or_default();
+            if Sha256::of(&bytes) != digest {
+                // A cache may have the entry of an earlier publication for some minutes. It asks the host for another
+                // address, and hosts of files ignore the query.
+                url.set_query(Some(&format!("sha256={digest}")));
+                bytes = client.revalidate(&url, limit, None).await?.body.unwrap_or_default();
+            }
             if Sha256::of(&bytes) != digest {
                 return Err(Unusable::Digest(shown(&url)));
             }

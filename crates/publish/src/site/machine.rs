@@ -2,6 +2,7 @@
 
 use std::io;
 
+use super::caching::{ENTRY, FIXED};
 use super::guides::GUIDES;
 use super::listing::Listing;
 use super::pages::Site;
@@ -83,6 +84,9 @@ fn headers() -> String {
     format!(
         "/*\n  Content-Security-Policy: {CSP}; frame-ancestors 'none'\n  X-Content-Type-Options: nosniff\n  Referrer-Policy: no-referrer\n\
          /*.svg\n  ! Content-Security-Policy\n  Content-Security-Policy: {ICON_CSP}\n\
-         /assets/*\n  Cache-Control: public, max-age=31536000, immutable\n"
+         /assets/*\n  Cache-Control: {FIXED}\n\
+         /entry-lists/*\n  Cache-Control: {FIXED}\n\
+         /entries.json\n  Cache-Control: {ENTRY}\n\
+         /entries/*\n  Cache-Control: {ENTRY}\n"
     )
 }

@@ -9,6 +9,7 @@
 
 mod assets;
 mod badge;
+pub(crate) mod caching;
 mod capabilities;
 mod catalog;
 mod change;

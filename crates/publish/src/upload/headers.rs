@@ -6,13 +6,8 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 
 use super::tree::digest_of;
+use crate::site::caching::{FIXED, caching};
 use crate::site::{CONTENTS, media_type};
-
-/// `Cache-Control` of a file whose content never changes.
-const FOR_EVER: &str = "public, max-age=31536000, immutable";
-
-/// `Cache-Control` of a file of `latest/` that may change.
-const SHORT: &str = "public, max-age=300";
 
 /// A digest of the headers of all kinds of files of `latest/`. It changes when a version of this program sends others.
 pub(super) fn rules() -> String {
@@ -31,24 +26,22 @@ pub(super) struct Headers {
 impl Headers {
     /// Headers of a file of `latest/`, by its name there.
     pub(super) fn of_latest(name: &str, gzip_assets: bool) -> Self {
-        // The names of assets and lists contain a hash of their content, so they can be cached for ever.
         let is_asset = name.starts_with("assets/");
-        let is_fixed = is_asset || name.starts_with("entry-lists/");
         Self {
             content_type: media_type(name),
-            cache_control: if is_fixed { FOR_EVER } else { SHORT },
+            cache_control: caching(name),
             content_encoding: (is_asset && gzip_assets).then_some("gzip"),
         }
     }
 
     /// Headers of a file of a snapshot, which never changes.
     pub(super) fn of_snapshot(name: &str, gzip_assets: bool) -> Self {
-        Self { cache_control: FOR_EVER, ..Self::of_latest(name, gzip_assets) }
+        Self { cache_control: FIXED, ..Self::of_latest(name, gzip_assets) }
     }
 
     /// Headers of content that is stored by its digest: of no type, so that browsers do not show it as a page.
     pub(super) const CONTENT: Self =
-        Self { content_type: "application/octet-stream", cache_control: FOR_EVER, content_encoding: None };
+        Self { content_type: "application/octet-stream", cache_control: FIXED, content_encoding: None };
 
     /// Headers of the files in `.acp-registry/`, which only publishers read.
     pub(super) const OWN: Self =
