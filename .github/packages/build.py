@@ -51,7 +51,8 @@ def main():
     arguments, project = parse(), Project.read()
     arguments.out.mkdir(parents=True, exist_ok=True)
     if arguments.command == "pack":
-        printer = arguments.printer or arguments.program.absolute()
+        # Without a directory, its name would be looked for in PATH.
+        printer = (arguments.printer or arguments.program).absolute()
         print(pack.pack(arguments.program, arguments.platform, arguments.out, project.version, printer))
         return
     if arguments.repository is not None:
