@@ -118,8 +118,8 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
         "publish",
         "site",
         &[
-            "check", "config", "digest", "examination", "history", "index", "json", "manifest", "registry", "settings",
-            "text", "timestamp", "tree", "verify",
+            "check", "config", "digest", "entries", "examination", "history", "index", "json", "manifest", "registry",
+            "settings", "text", "timestamp", "tree", "verify",
         ],
     ),
     ("publish", "server", &["site"]),

@@ -50,7 +50,12 @@ fn nothing() -> (People, Published) {
     let published = Published::default();
     let known = published.clone();
     let people = People::with_root("data", move |asked, stream| {
-        let Some((status, _, body)) = known.0.lock().unwrap().get(&asked.path).cloned() else { return Ok(false) };
+        // As hosts of files do, it ignores a query, unless there is a file for it.
+        let path = asked.path.split('?').next().unwrap_or_default();
+        let files = known.0.lock().unwrap().clone();
+        let Some((status, _, body)) = files.get(&asked.path).or_else(|| files.get(path)).cloned() else {
+            return Ok(false);
+        };
         let tag = format!("\"{}\"", Sha256::of(&body).first(8));
         if asked.header("if-none-match") == tag {
             write!(stream, "HTTP/1.1 304 X\r\nConnection: close\r\n\r\n")?;
