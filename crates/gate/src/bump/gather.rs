@@ -112,7 +112,7 @@ impl Bumper<'_> {
         }
         let Some(repository) = self.repository(manifest, release) else { return Ok((ArchiveSource::Unlisted, None)) };
         let named = self.product_named(targets);
-        let listed = self.list(lists, &repository).await;
+        let listed = self.list(lists, (repository.owner.clone(), repository.name.clone())).await;
         let listed = listed.filter(|listed| says_all(listed, named.as_deref(), current, release.channel));
         let mut releases = match listed {
             Some(listed) => listed.to_vec(),

@@ -10,7 +10,6 @@ use futures_util::stream::{self, StreamExt as _};
 use tokio::sync::OnceCell;
 
 use super::Bumper;
-use super::gather::Repository;
 use acp_registry_core::manifest::Channel;
 use acp_registry_core::registry::Entry;
 use acp_registry_core::upstream::{REPOSITORIES, RepositoryName, github};
@@ -48,10 +47,10 @@ impl Bumper<'_> {
     pub(super) async fn list<'a>(
         &self,
         lists: &'a Lists,
-        repository: &Repository,
+        repository: RepositoryName,
     ) -> Option<&'a [Arc<github::Release>]> {
         let found = lists.found.get_or_init(|| self.request_lists(&lists.wanted)).await;
-        found.get(&(repository.owner.clone(), repository.name.clone())).map(Vec::as_slice)
+        found.get(&repository).map(Vec::as_slice)
     }
 
     async fn request_lists(&self, wanted: &[RepositoryName]) -> BTreeMap<RepositoryName, Vec<Arc<github::Release>>> {

@@ -99,7 +99,10 @@ pub fn merge_files(
     };
     check_writable(out).map_err(ShardFilesError::Unwritable)?;
     let measured = Snapshot::of_registry(registry)?;
-    let merged = merge(registry, selection, &read, measured.as_ref(), earlier.as_ref())?;
+    let merge = |measured| merge(registry, selection, &read, measured, earlier.as_ref());
+    // Parts of a first run, without a snapshot in the registry, were divided by number. All parts must fit: an agent that
+    // forges its own part cannot choose.
+    let merged = merge(measured.as_ref()).or_else(|error| merge(None).map_err(|_| error))?;
     write_atomic(out, merged.text.as_bytes())?;
     Ok(merged)
 }
