@@ -101,8 +101,10 @@ pub fn merge_files(
     let measured = Snapshot::of_registry(registry)?;
     let merge = |measured| merge(registry, selection, &read, measured, earlier.as_ref());
     // Parts of a first run, without a snapshot in the registry, were divided by number. All parts must fit: an agent that
-    // forges its own part cannot choose.
-    let merged = merge(measured.as_ref()).or_else(|error| merge(None).map_err(|_| error))?;
+    // forges its own part cannot choose. The error is that of the division that more parts fit.
+    let fitting = |error: &MergeError| read.iter().position(|part| part.shard == error.shard);
+    let merged = merge(measured.as_ref())
+        .or_else(|first| merge(None).map_err(|second| if fitting(&second) > fitting(&first) { second } else { first }))?;
     write_atomic(out, merged.text.as_bytes())?;
     Ok(merged)
 }
