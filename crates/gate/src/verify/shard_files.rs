@@ -103,8 +103,9 @@ pub fn merge_files(
     // Parts of a first run, without a snapshot in the registry, were divided by number. All parts must fit: an agent that
     // forges its own part cannot choose. The error is that of the division that more parts fit.
     let fitting = |error: &MergeError| read.iter().position(|part| part.shard == error.shard);
-    let merged = merge(measured.as_ref())
-        .or_else(|first| merge(None).map_err(|second| if fitting(&second) > fitting(&first) { second } else { first }))?;
+    let merged = merge(measured.as_ref()).or_else(|first| {
+        merge(None).map_err(|second| if fitting(&second) > fitting(&first) { second } else { first })
+    })?;
     write_atomic(out, merged.text.as_bytes())?;
     Ok(merged)
 }
