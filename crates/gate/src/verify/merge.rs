@@ -66,9 +66,10 @@ pub struct MergeError {
 type Key<'a> = (&'a str, &'a str, &'a str, Option<&'a str>);
 
 /// Merges the shards of a snapshot. `selection` is what all shards together were asked to check, and `measured` the
-/// snapshot by whose durations they were divided. Agents that were not
-/// started keep their row of `earlier`, since an outage says nothing about an agent. Agents of an unchanged version keep
-/// an examination of `earlier` that went further.
+/// snapshot by whose durations they were divided.
+///
+/// Agents that were not started keep their row of `earlier`, since an outage says nothing about an agent. Agents of an
+/// unchanged version keep an examination of `earlier` that went further.
 ///
 /// # Errors
 /// Returns [`MergeError`] if a shard is not a snapshot, contains a row of another shard, or contains a row twice.
