@@ -39,7 +39,7 @@ fn a_store_may_have_spaces_and_other_letters_in_its_path() {
     people.publish(&[people.agent("a", "1.0.0")]);
     let run = people.run(&["install", "a", "--no-check"]);
     assert_eq!(run.code, 0, "{}", run.stderr);
-    let run = people.run(&["run", "a", "x"]);
+    let run = people.run(&["run", "a", "--", "x"]);
     assert_eq!((run.code, run.stdout.as_str()), (0, "a-1.0.0 acp x\n"), "{}", run.stderr);
     assert_eq!(people.run(&["uninstall", "a"]).code, 0);
     assert!(people.is_gone(), "{:?}", people.left());
