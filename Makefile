@@ -11,7 +11,7 @@ PACKAGES ?= target/packages
 # The port of `make serve`.
 PORT ?= 8017
 
-.PHONY: help setup tools serve demo test browser pictures budgets test-real lint ci check-platforms test-platforms packages bench fuzz deny typos quick
+.PHONY: help setup tools serve demo test browser pictures budgets test-real lint ci check-platforms test-platforms release check-release packages bench fuzz deny typos quick
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -77,8 +77,21 @@ check-platforms: setup ## compile for Windows and macOS, as far as that goes wit
 	CC_x86_64_pc_windows_gnu=true AR_x86_64_pc_windows_gnu=true cargo check --all-targets --target x86_64-pc-windows-gnu
 	CC_aarch64_apple_darwin=true AR_aarch64_apple_darwin=true cargo check --all-targets --target aarch64-apple-darwin
 
-test-platforms: setup ## run unit tests on Windows, as far as Wine is like it, and compare the published tree; needs wine and mingw-w64
+# The table of all commands comes from these runs.
+test-platforms: tools ## run the tests on Windows (Wine), Linux aarch64 (QEMU) and this machine, and write their results into docs/platforms.md
 	.ci/windows
+	.ci/aarch64
+	rm -rf target/platforms/here
+	mkdir -p target/platforms/here
+	ACP_REGISTRY_TEST_RUNS=$(CURDIR)/target/platforms/here/runs cargo test --all-features --test it > target/platforms/here/tests
+	.ci/matrix 'Linux x86-64=target/platforms/here' 'Linux aarch64=target/platforms/aarch64' 'Windows x86-64=target/platforms/windows'
+
+release: setup ## build the archives of all platforms, packages, SBOM and digests of a release; see .ci/release
+	.ci/release
+
+check-release: setup ## build the release again, from a clone in another directory, and compare the bytes
+	second=$$(mktemp -d) && trap 'rm -rf "$$second"' EXIT && git clone --quiet . "$$second/clone" \
+		&& OUT=$$second/files "$$second/clone/.ci/release" && diff -r target/release-files "$$second/files"
 
 ci: lint test demo ## everything that must be green
 

@@ -1,6 +1,7 @@
 //! A registry in a temporary directory, and runs of the program on it.
 
-use std::fs;
+use std::ffi::OsStr;
+use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -93,6 +94,7 @@ impl Env {
         }
         command.args(arguments).current_dir(self.folder.path()).stdin(Stdio::null());
         scrub(&mut command);
+        record(command.get_args());
         command
     }
 
@@ -141,6 +143,7 @@ impl Run {
 
     /// Like [`Run::of`], if the system may refuse to start the program.
     pub(crate) fn try_of(command: &mut Command) -> io::Result<Self> {
+        record(command.get_args());
         let output = command.output()?;
         let text = |bytes| String::from_utf8(bytes).unwrap().replace(if cfg!(windows) { "\r\n" } else { "\n" }, "\n");
         let run =
@@ -149,6 +152,18 @@ impl Run {
         crate::documents::check(&run);
         Ok(run)
     }
+}
+
+/// Appends the running test and these arguments to the file that `ACP_REGISTRY_TEST_RUNS` names. `.ci/matrix` reads there which
+/// tests start which command.
+fn record<'a>(arguments: impl Iterator<Item = &'a OsStr>) {
+    let Some(path) = std::env::var_os("ACP_REGISTRY_TEST_RUNS") else {
+        return;
+    };
+    let arguments: Vec<_> = arguments.map(OsStr::to_string_lossy).collect();
+    let run = serde_json::json!({ "test": std::thread::current().name(), "arguments": arguments });
+    // One write for each line: tests run at the same time.
+    File::options().append(true).create(true).open(path).unwrap().write_all(format!("{run}\n").as_bytes()).unwrap();
 }
 
 /// Path, with slashes, and content of every file below a directory.
@@ -184,6 +199,7 @@ pub(crate) fn wait_until(what: &str, is_so: impl Fn() -> bool) {
 
 /// Reports that a test was skipped, and why. Written past the test runner, which would capture it.
 pub(crate) fn skipped(test: &str, why: &str) {
+    record([OsStr::new("SKIPPED")].into_iter());
     told(&format!("SKIPPED {test}: {why}"));
 }
 
