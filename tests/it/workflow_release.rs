@@ -75,89 +75,133 @@ fn the_action_takes_a_release_that_github_vouches_for() {
     assert_eq!(env.read("GITHUB_PATH"), "");
 }
 
-#[test]
-fn a_release_is_packed() {
-    const TEST: &str = "a_release_is_packed";
-    if !crate::packaged::has("python3", TEST) {
-        return;
-    }
+/// A checkout of this project in `r/` whose public address is `repository`, with scripts in place of the tools that compile.
+fn checkout(repository: &str) -> Env {
     let env = Env::empty();
-    fs::create_dir_all(env.path("r/.github")).unwrap();
-    std::os::unix::fs::symlink(own(".github/packages"), env.path("r/.github/packages")).unwrap();
-    program(&env, "acp-registry", &format!("exec '{PROGRAM}' \"$@\""));
-    fs::create_dir_all(env.path("r/target/t/release")).unwrap();
-    fs::rename(env.path("bin/acp-registry"), env.path("r/target/t/release/acp-registry")).unwrap();
-    let mut command = shell(&env, &script("release", "Pack"));
-    command.envs([("TARGET", "t"), ("PLATFORM", "linux-x86_64"), ("RUNNER_OS", "Linux")]);
-    let run = Run::of(command.env("PYTHONDONTWRITEBYTECODE", "1"));
-    assert_eq!(run.code, 0, "{}{}", run.stdout, run.stderr);
-    let archive = env.path(&format!("r/release/acp-registry-{}-linux-x86_64.tar.gz", env!("CARGO_PKG_VERSION")));
-    // The name that the README and the action unpack.
-    let listed = Run::of(Command::new("tar").arg("-tzf").arg(archive)).stdout;
-    assert!(listed.lines().any(|line| line == "./acp-registry"), "{listed}");
-}
-
-#[test]
-fn a_release_has_packages_and_all_digests() {
-    const TEST: &str = "a_release_has_packages_and_all_digests";
-    if !crate::packaged::has("dpkg-deb", TEST) || !has_jq(TEST) {
-        return;
+    for path in [".ci/release", "CHANGELOG.md", "LICENSE", "README.md"] {
+        env.write(&format!("r/{path}"), fs::read(own(path)).unwrap());
     }
-    let platforms = crate::packaged::PLATFORMS.map(|(platform, _)| platform);
-    let Some(env) = crate::packaged::archives(&platforms, TEST) else { return };
-    fs::rename(env.path("archives"), env.path("r/release")).unwrap();
     for (name, content) in crate::support::tree(&own(".github/packages")) {
         env.write(&format!("r/.github/packages/{name}"), content);
     }
-    let version = env!("CARGO_PKG_VERSION");
-    let run = |step: &str, repository: &str, tag: &str| {
-        let manifest = fs::read_to_string(own("Cargo.toml")).unwrap();
-        let key = "\nrepository = \"";
-        let (before, after) = manifest.split_once(key).unwrap();
-        let (_, after) = after.split_once('"').unwrap();
-        env.write("r/Cargo.toml", format!("{before}{key}{repository}\"{after}"));
-        let package = format!(r#"{{ "name": "acp-registry", "version": "{version}", "repository": "{repository}" }}"#);
-        program(&env, "cargo", &format!("echo '{{ \"packages\": [{{ \"name\": \"other\" }}, {package}] }}'"));
-        let mut command = shell(&env, &script("release", step));
-        command.env("GITHUB_SERVER_URL", "https://h.example").env("GITHUB_REPOSITORY", "o/r");
-        Run::of(command.env("GITHUB_REF_NAME", tag).env("PYTHONDONTWRITEBYTECODE", "1"))
+    let manifest = fs::read_to_string(own("Cargo.toml")).unwrap();
+    let key = "\nrepository = \"";
+    let (before, after) = manifest.split_once(key).unwrap();
+    let (_, after) = after.split_once('"').unwrap();
+    env.write("r/Cargo.toml", format!("{before}{key}{repository}\"{after}"));
+    program(&env, "rustup", "");
+    program(
+        &env,
+        "uvx",
+        &format!(
+            r#"while [ $# -gt 0 ]; do case $1 in --target) target=$2; shift;; --profile) profile=$2; shift;; esac; shift; done
+echo "$target $RUSTFLAGS" >> "$HOME/built"
+case $target in *windows*) end=.exe;; esac
+mkdir -p "target/$target/$profile" && printf '#!/bin/sh\nexec "{PROGRAM}" "$@"\n' > "target/$target/$profile/acp-registry$end"
+chmod +x "target/$target/$profile/acp-registry$end""#
+        ),
+    );
+    program(
+        &env,
+        "cargo",
+        &format!(
+            r#"case $1 in
+  metadata) echo '{{ "packages": [{{ "name": "other" }}, {{ "name": "acp-registry", "version": "{VERSION}", "repository": "{repository}" }}] }}' ;;
+  install) while [ "$1" != --root ]; do shift; done; mkdir -p "$2/bin"; touch "$2/bin/cargo-cyclonedx"; chmod +x "$2/bin/cargo-cyclonedx" ;;
+  cyclonedx) echo "{{ \"bom-ref\": \"path+file://$PWD#acp-registry\" }}" > sbom.json ;;
+esac"#
+        ),
+    );
+    program(
+        &env,
+        "git",
+        r#"case $1 in
+  log) echo 1700000000 ;;
+  archive) tar -c -T /dev/null ;;
+  diff) [ ! -e changed ] ;;
+esac"#,
+    );
+    env
+}
+
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+#[test]
+fn a_release_has_all_archives_packages_and_digests() {
+    const TEST: &str = "a_release_has_all_archives_packages_and_digests";
+    if ["python3", "dpkg-deb"].iter().any(|tool| !crate::packaged::has(tool, TEST)) {
+        return;
+    }
+    let env = checkout("https://h.example/o/r");
+    let release = |variables: &[(&str, &str)]| {
+        let mut command = shell(&env, "bash .ci/release --all");
+        Run::of(command.env("PYTHONDONTWRITEBYTECODE", "1").envs(variables.iter().copied()))
     };
-    let tag = format!("v{version}");
-    for (step, repository, tag, message) in [
-        (
-            "Compare the tag with the version",
-            "https://h.example/o/r",
-            "v0.0.9",
-            "::error::the tag is v0.0.9, the version ",
-        ),
-        (
-            "Compare the tag with the version",
-            "",
-            &tag,
-            "::error::set repository = \"https://h.example/o/r\" in Cargo.toml",
-        ),
-        ("Build the packages", "", &tag, "the public address is not known"),
-    ] {
-        let run = run(step, repository, tag);
-        assert!(
-            run.code == 1 && format!("{}{}", run.stdout, run.stderr).contains(message),
-            "{}{}",
-            run.stdout,
-            run.stderr
-        );
+    let run = release(&[("PLATFORMS", "linux-x86_64 plan9-x86_64")]);
+    assert!(
+        run.code == 2 && run.stderr.contains("PLATFORMS names an unknown platform: plan9-x86_64"),
+        "{}",
+        run.stderr
+    );
+    let run = release(&[]);
+    assert_eq!(run.code, 0, "{}{}", run.stdout, run.stderr);
+    let files = crate::support::tree(&env.path("r/target/release-files"));
+    let sums = env.read("r/target/release-files/SHA256SUMS");
+    assert_eq!(sums.lines().count() + 1, files.len(), "{sums}");
+    for (platform, ending) in crate::packaged::PLATFORMS {
+        let name = format!("acp-registry-{VERSION}-{platform}.{ending}");
+        assert_eq!(sums.lines().filter(|line| line.ends_with(&format!("  {name}"))).count(), 1, "{name}: {sums}");
     }
-    for step in ["Compare the tag with the version", "Build the packages", "Write the digests"] {
-        let run = run(step, "https://h.example/o/r", &tag);
-        assert_eq!(run.code, 0, "{step}: {}{}", run.stdout, run.stderr);
+    for ending in ["_amd64.deb", "_arm64.deb", "win_amd64.whl", "install.sh", "install.ps1", "acp-registry.cdx.json"] {
+        assert_eq!(sums.lines().filter(|line| line.ends_with(ending)).count(), 1, "{ending}: {sums}");
     }
-    let sums = env.read("r/release/SHA256SUMS");
-    let left = crate::support::tree(&env.path("r/release")).len();
-    assert_eq!(sums.lines().count() + 1, left);
-    for ending in
-        [".zip", "_amd64.deb", "_arm64.deb", "-win32-arm64-0.1.0.tgz", "win_amd64.whl", "install.sh", "install.ps1"]
+    // No directory of this machine.
+    assert_eq!(
+        env.read("r/target/release-files/acp-registry.cdx.json"),
+        "{ \"bom-ref\": \"path+file://.#acp-registry\" }\n"
+    );
+    let built = env.read("temp/built");
+    assert!(built.lines().all(|line| line.contains("--remap-path-prefix=")), "{built}");
+    assert_eq!(built.matches("apple-darwin").count(), built.matches("/.ci/macos -Clink-arg=-L").count(), "{built}");
+    // The name that the README and the action unpack.
+    let archive = env.path(&format!("r/target/release-files/acp-registry-{VERSION}-linux-x86_64.tar.gz"));
+    assert!(crate::packaged::unpacked(&archive).contains_key("./acp-registry"));
+    // The same commit has the same bytes.
+    assert_eq!(release(&[]).code, 0);
+    assert!(crate::support::tree(&env.path("r/target/release-files")) == files);
+    // What another system does with its archive.
+    fs::rename(env.path("r/target/release-files"), env.path("r/release")).unwrap();
+    assert!(Command::new("cp").arg("-r").arg(own("registry")).arg(env.path("r")).status().unwrap().success());
+    let run = Run::of(shell(&env, &script("release", "Try")).env("PLATFORM", "linux-x86_64"));
+    assert!(
+        run.code == 0 && run.stdout.starts_with(&format!("acp-registry {VERSION}\n")),
+        "{}{}",
+        run.stdout,
+        run.stderr
+    );
+    // Changes that are in no commit.
+    env.write("r/changed", "");
+    let run = release(&[]);
+    assert!(run.code == 1 && run.stderr.contains("commit the changes first"), "{}", run.stderr);
+}
+
+#[test]
+fn a_release_needs_its_tag_and_its_address() {
+    const TEST: &str = "a_release_needs_its_tag_and_its_address";
+    if !has_jq(TEST) {
+        return;
+    }
+    let tag = format!("v{VERSION}");
+    let here = "https://h.example/o/r";
+    let other = "::error::set repository = \"https://h.example/o/r\" in Cargo.toml";
+    for (repository, tag, code, message) in
+        [(here, "v0.0.9", 1, "::error::the tag is v0.0.9, the version "), ("", &tag, 1, other), (here, &tag, 0, "")]
     {
-        let ending = ending.replace("0.1.0", version);
-        assert_eq!(sums.lines().filter(|line| line.ends_with(&ending)).count().min(1), 1, "{ending}: {sums}");
+        let env = checkout(repository);
+        let mut command = shell(&env, &script("release", "Compare the tag with the version"));
+        command.env("GITHUB_SERVER_URL", "https://h.example").env("GITHUB_REPOSITORY", "o/r");
+        let run = Run::of(command.env("GITHUB_REF_NAME", tag));
+        assert!(run.code == code && run.stdout.contains(message), "{}{}", run.stdout, run.stderr);
     }
 }
 
