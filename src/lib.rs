@@ -12,10 +12,11 @@
 //!
 //! | crate | what it is for | its modules |
 //! |---|---|---|
-//! | `crates/core` | types and services that all crates share | [`archive`], [`cause`], [`digest`], [`entries`], [`json`], [`manifest`], [`net`], [`registry`], [`remedy`], [`source`], [`sums`], [`sys`], [`text`], [`timestamp`], [`upstream`] |
+//! | `crates/plan` | manifests, indexes and plans, without a machine | [`manifest`], [`index`], [`resolve`], [`report::documents`], [`digest`], [`json`], [`remedy`], [`source`], [`text`], [`timestamp`] |
+//! | `crates/core` | services that all other crates share | [`archive`], [`cause`], [`entries`], [`net`], [`registry`], [`sums`], [`sys`], [`upstream`] |
 //! | `crates/protocol` | speak the protocol with an agent | [`handshake`] |
 //! | `crates/examine` | check how well agents follow the protocol | [`examination`], [`mcp`], [`model`] |
-//! | `crates/client` | find, install and start agents | [`session`], [`index`], [`resolve`], [`install`], [`store`], [`lockfile`], [`update`], [`doctor`], [`login`], [`settings`] |
+//! | `crates/client` | find, install and start agents | [`session`], [`index`] (copies, search), [`install`], [`store`], [`lockfile`], [`update`], [`doctor`], [`login`], [`settings`] |
 //! | `crates/gate` | maintain a registry | [`config`], [`select`], [`survey`], [`check`], [`finding`], [`edit`], [`verify`], [`bump`], [`scaffold`], [`propose`] |
 //! | `crates/publish` | build and publish what readers see | [`build`], [`tree`], [`history`], [`diff`], [`site`], [`server`], [`upload`] |
 //!
@@ -130,12 +131,10 @@
 pub mod report;
 
 pub use acp_registry_client::{doctor, index, install, lockfile, login, resolve, session, settings, store, update};
-pub use acp_registry_core::{
-    archive, cause, digest, entries, json, manifest, net, registry, remedy, source, sums, sys, text, timestamp,
-    upstream,
-};
+pub use acp_registry_core::{archive, cause, entries, net, registry, sums, sys, upstream};
 pub use acp_registry_examine::{examination, mcp, model};
 pub use acp_registry_gate::{bump, check, config, edit, finding, propose, scaffold, select, survey, verify};
+pub use acp_registry_plan::{digest, json, manifest, remedy, source, text, timestamp};
 pub use acp_registry_protocol::handshake;
 pub use acp_registry_publish::{build, diff, history, server, site, tree, upload};
 

@@ -4,7 +4,7 @@ use acp_registry::bump::TroublesError;
 use acp_registry::check::UnknownRule;
 use acp_registry::config::ConfigError;
 use acp_registry::handshake::{ReservedVariable, SetupError};
-use acp_registry::index;
+use acp_registry::index::{self, Missing};
 use acp_registry::install;
 use acp_registry::lockfile;
 use acp_registry::net::{FetchError, Problem};
@@ -101,13 +101,13 @@ impl From<session::Error> for Failure {
             Error::Client(error) => error.into(),
             Error::Setup(error) => error.into(),
             Error::Path(error) => error.into(),
-            Error::UnknownAgent { near, .. } if near.is_empty() => {
+            Error::Missing(Missing::UnknownAgent { near, .. }) if near.is_empty() => {
                 Self::usage(message).code(Code::UnknownAgent).help("run `acp-registry search WORD` to find agents")
             }
-            Error::UnknownAgent { near, .. } => {
+            Error::Missing(Missing::UnknownAgent { near, .. }) => {
                 Self::usage(message).code(Code::UnknownAgent).suggest(near.iter().map(String::as_str))
             }
-            Error::UnusableEntry(_) => Self::usage(message).code(Code::UnknownAgent),
+            Error::Missing(Missing::UnusableEntry(_)) => Self::usage(message).code(Code::UnknownAgent),
             Error::Offline { .. } => {
                 let help = "run it again without --offline";
                 Self::unable(format!("{message} (--offline)")).code(Code::Offline).help(help)

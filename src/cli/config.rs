@@ -3,6 +3,7 @@
 use std::env;
 use std::path::Path;
 
+use acp_registry::index::Missing;
 use acp_registry::manifest::{Agent, AgentId, env_name};
 use acp_registry::report::documents::{self, Document, IndexOrigin};
 use acp_registry::session::{self, Named, may_set};
@@ -132,7 +133,7 @@ fn answer(args: &Args, global: &Global, session: &Session<'_>) -> Result<Answer,
     let (agent, index) = match index {
         Ok(index) => {
             let agent = match index.agent(id)? {
-                None if installed.is_none() => return Err(session::Error::unknown(id, &index).into()),
+                None if installed.is_none() => return Err(session::Error::from(Missing::of(id, &index)).into()),
                 // The requested version must exist.
                 Some(agent) if named.version.is_some() && installed.is_none() => {
                     let offer = in_version(named, &index, session)?;

@@ -1,5 +1,6 @@
 //! `acp-registry info`
 
+use acp_registry::index::Missing;
 use acp_registry::manifest::{Agent, BinaryTarget};
 use acp_registry::report::Look;
 use acp_registry::report::documents::{Document, IndexOrigin, Info, InstalledVersion};
@@ -37,7 +38,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let session = Session::new(&args.place, global.allowed_hosts()?, ui)?;
     let index = signals::run(ui, session.index_of(&[&args.agent.id]))??;
     let id = &args.agent.id;
-    let value = index.value(id)?.ok_or_else(|| session::Error::unknown(id, &index))?;
+    let value = index.value(id)?.ok_or_else(|| session::Error::from(Missing::of(id, &index)))?;
     let mut agent = Agent::from_json(&value);
     let mut versions = session.store.versions(id)?;
     let current = session.store.agent(id)?;

@@ -1,7 +1,7 @@
 //! Describes how agents are started, for people and for JSON documents.
 
 use acp_registry::index::Index;
-use acp_registry::report::documents::Launch;
+use acp_registry::report::documents::{self, Launch};
 use acp_registry::resolve::Plan;
 use acp_registry::session::Session;
 use acp_registry::store::{self, Version};
@@ -10,7 +10,7 @@ use super::exit::Failure;
 
 /// Describes how an installed version is started.
 pub(super) fn installed(version: &Version, session: &Session) -> Result<Launch, Failure> {
-    Ok(Launch::of_version(version, session.launch(version)?))
+    Ok(documents::installed(version, session.launch(version)?))
 }
 
 /// Describes how the version of a plan is started, or would be if it were installed.
@@ -21,7 +21,7 @@ pub(super) fn planned(plan: &Plan, session: &Session) -> Result<Launch, Failure>
         version.receipt.follow(plan);
         return installed(&version, session);
     }
-    Ok(Launch::of_plan(plan, store))
+    Ok(documents::planned(plan, store))
 }
 
 /// The age of the index, for people. If the clock was set back, the age is zero.

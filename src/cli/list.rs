@@ -130,11 +130,12 @@ fn show(
 ) -> Result<(), Failure> {
     let version_of =
         |entry: &Entry| installed.get(entry.id.as_str()).map(|agent| agent.current.receipt.version.as_str());
+    let is_pinned = |entry: &Entry| installed.get(entry.id.as_str()).is_some_and(|agent| agent.is_pinned);
     if is_json {
         let members = Found {
             index: IndexOrigin::of(index),
             index_sha256: index.sha256(),
-            agents: found.iter().map(|entry| Listed::of(entry, installed.get(entry.id.as_str()))).collect(),
+            agents: found.iter().map(|entry| Listed::of(entry, version_of(entry), is_pinned(entry))).collect(),
             notes: &index.notes,
         };
         return ui.document(&Document::new(command, members));

@@ -9,7 +9,7 @@ use acp_registry::index::{self, Index, Loaded, Place, WrongPlace};
 use acp_registry::install::Kind;
 use acp_registry::manifest::{AgentId, Platform};
 use acp_registry::net::AllowedHosts;
-use acp_registry::resolve::Host;
+use acp_registry::resolve::{self, Host};
 use acp_registry::session::{self, Event};
 use acp_registry::store::{Agent, Store};
 use acp_registry::sys::fs::PathError;
@@ -329,7 +329,7 @@ pub(super) fn environment() -> Environment {
 }
 
 pub(super) fn host() -> Host {
-    Host::detect(&environment())
+    resolve::host(&environment())
 }
 
 /// Returns the cached index. No request is sent, and nothing is printed.

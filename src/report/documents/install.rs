@@ -12,16 +12,6 @@ pub struct Which {
     pub pinned: bool,
 }
 
-/// Members of `resolve`.
-#[derive(Debug, Serialize)]
-pub struct Resolve {
-    /// What would be installed, and its command line.
-    #[serde(flatten)]
-    pub launch: Launch,
-    /// The index.
-    pub index: IndexOrigin,
-}
-
 /// Members of `install`.
 #[derive(Debug, Serialize)]
 pub struct Install {

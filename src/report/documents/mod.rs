@@ -10,7 +10,7 @@ mod config;
 mod error;
 mod event;
 mod install;
-mod launch;
+mod installed;
 mod removal;
 mod rpc;
 mod rule;
@@ -18,72 +18,25 @@ mod update;
 
 use serde::Serialize;
 
-pub use self::agents::{Found, Info, InstalledAgent, InstalledList, InstalledVersion, Listed, kinds};
+pub use self::agents::{Info, InstalledAgent, InstalledList, InstalledVersion};
 pub use self::bump::Bump;
 pub use self::check::{CheckExplanation, Checks};
 pub use self::config::Config;
-pub use self::error::{AgentError, Error};
+pub use self::error::AgentError;
 pub use self::event::{Event, Stage};
-pub use self::install::{Install, Resolve, Which};
-pub use self::launch::{IndexOrigin, Installation, Launch};
+pub use self::install::{Install, Which};
+pub use self::installed::{installed, planned};
 pub use self::removal::{Removal, Row};
 pub use self::rpc::{Interface, Notification, Response, RpcError};
 pub use self::rule::{Brief, Explanation, File, Rules};
 pub use self::update::{Held, Pinned, Update, Updates};
+pub use acp_registry_plan::documents::{
+    About, Document, Error, Found, IndexOrigin, Installation, Launch, Listed, Nothing, Resolve, kinds,
+};
+
 use acp_registry_client::doctor::{Check, Examined};
 use acp_registry_examine::examination::Examination;
 use acp_registry_protocol::handshake::{AuthMethod, Outcome};
-
-/// The `schema` member of all documents.
-const SCHEMA: u32 = 1;
-
-/// The document of a command: its members, and the error if the command failed.
-#[derive(Debug, Serialize)]
-pub struct Document<'a, T> {
-    schema: u32,
-    command: Option<&'a str>,
-    #[serde(flatten)]
-    members: T,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<Error>,
-}
-
-impl<'a, T: Serialize> Document<'a, T> {
-    /// Creates the document of a command, without an error.
-    pub fn new(command: &'a str, members: T) -> Self {
-        Self { schema: SCHEMA, command: Some(command), members, error: None }
-    }
-
-    /// Sets the `error` member, if the command failed.
-    #[must_use]
-    pub fn failed(self, error: Option<Error>) -> Self {
-        Self { error, ..self }
-    }
-
-    /// Why the command failed, if it did.
-    #[must_use]
-    pub fn error(&self) -> Option<&Error> {
-        self.error.as_ref()
-    }
-
-    /// Returns the document as JSON text.
-    #[must_use]
-    pub fn to_text(&self) -> String {
-        acp_registry_core::json::to_string(self)
-    }
-}
-
-/// No members besides `error`: the command failed before it had a result.
-#[derive(Debug, Serialize)]
-pub struct Nothing {}
-
-impl<'a> Document<'a, Nothing> {
-    /// Creates the document of a failed command. `command` is `None` if the arguments name no known command.
-    #[must_use]
-    pub fn of_failure(command: Option<&'a str>, error: Error) -> Self {
-        Self { schema: SCHEMA, command, members: Nothing {}, error: Some(error) }
-    }
-}
 
 /// Members of `probe`.
 #[derive(Debug, Serialize)]

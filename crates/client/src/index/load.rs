@@ -7,13 +7,13 @@ use std::time::SystemTime;
 use url::Url;
 
 use super::copies::{Copies, Copy};
-use super::entries::{FormError, INDEX_LIMIT};
 use super::place::Place;
-use super::read::{Index, Origin};
 use acp_registry_core::net::{Client, FetchError, Problem, shown};
 use acp_registry_core::registry::{LoadError, Registry};
 use acp_registry_core::remedy::{Action, Remedy};
 use acp_registry_core::sys::fs::{ReadError, read_bounded};
+use acp_registry_plan::index::{FormError, INDEX_LIMIT};
+use acp_registry_plan::index::{Index, Origin};
 
 /// How an index is read.
 #[derive(Debug, Clone, Default)]

@@ -9,7 +9,7 @@
 //! * [`Place`]: where an index is
 //! * [`load()`]: from there to an [`Index`], with copies kept from one run to the next
 //! * [`load_some()`]: some agents of an index, if they can be read without the others
-//! * [`Index`]: the entries that can be used, and notes about those that cannot
+//! * [`Index`], of `acp_registry_plan`: the entries that can be used, and notes about those that cannot
 //! * [`Query`]: searches the entries
 //! * [`entries()`], [`Notes`]: the list of an index, for readers that need other members of its entries
 //!
@@ -26,23 +26,17 @@
 //! ```
 
 mod copies;
-mod entries;
-mod entry;
 mod load;
 mod parts;
 mod phrases;
 mod place;
-mod read;
 mod search;
 mod some;
-mod usable;
 
+pub use acp_registry_plan::index::{Entry, EntryError, FormError, INDEX_LIMIT, Index, Missing, Notes, Origin, entries};
 pub use copies::Copies;
-pub use entries::{FormError, INDEX_LIMIT, Notes, entries};
-pub use entry::Entry;
 pub use load::{Error, Loaded, Options, load};
 pub use phrases::{Class, Meaning, PHRASES, is_open_source};
 pub use place::{Place, WrongPlace};
-pub use read::{EntryError, Index, Origin};
 pub use search::{BY, Hit, Match, Query, SUMMARY, without_addresses};
 pub use some::load_some;

@@ -5,9 +5,9 @@ use std::cmp::Reverse;
 
 use icu_normalizer::DecomposingNormalizerBorrowed;
 
-use super::entry::Entry;
 use super::phrases::{Class, LONGEST, Meaning, is_open_source, meaning};
 use acp_registry_core::text::shown;
+use acp_registry_plan::index::Entry;
 
 /// The number of words of a query that count.
 const WORDS: usize = 8;

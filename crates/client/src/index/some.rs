@@ -11,13 +11,13 @@ use url::Url;
 use super::copies::{Copies, Copy};
 use super::load::{Error, Loaded, Options, load, staleness};
 use super::place::Place;
-use super::read::{Index, Origin};
 use acp_registry_core::digest::Sha256;
 use acp_registry_core::entries::{
     DISCOVERY, DISCOVERY_LIMIT, EMPTY, ENTRY_LIMIT, LIST_LIMIT, View, WrongForm, entry_in, list_in,
 };
 use acp_registry_core::manifest::AgentId;
 use acp_registry_core::net::{Client, FetchError, Problem, shown};
+use acp_registry_plan::index::{Index, Origin};
 
 /// The most requests that run at once.
 const JOBS: usize = 16;

@@ -8,7 +8,7 @@ use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 use url::Url;
 
-use super::{Error, Installer, Placed, Progress, Proof, Remarks, Verified, Work};
+use super::{Error, Installer, NotForPlatform, Placed, Progress, Proof, Remarks, Verified, Work};
 use acp_registry_core::archive::{self, Limits, unpack};
 use acp_registry_core::digest::{Hasher, Sha256};
 use acp_registry_core::manifest::archive::format;
@@ -22,7 +22,7 @@ pub(super) async fn install(work: &Work<'_>, target: &BinaryTarget) -> Result<Pl
     let installer = work.installer;
     let platform = match installer.platform {
         Some(platform) if platform.as_str() == target.platform => platform,
-        platform => return Err(Error::UnsupportedPlatform { platform, offered: vec![target.platform.clone()] }),
+        platform => return Err(NotForPlatform { platform, offered: vec![target.platform.clone()] }.into()),
     };
     let address = |error: url::ParseError| Error::Address { url: target.archive.clone(), message: error.to_string() };
     let url = Url::parse(&target.archive).map_err(address)?;

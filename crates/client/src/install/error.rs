@@ -1,10 +1,10 @@
 use std::time::Duration;
 
 use super::failure::{ToolFailure, longer, slow};
-use super::{Reason, Shortfall, Verified, remedy};
+use super::{NotForPlatform, Reason, Shortfall, Verified, remedy};
 use acp_registry_core::archive::{self, CmdNotFound, Mismatch, Misnamed};
 use acp_registry_core::digest::Sha256;
-use acp_registry_core::manifest::{Platform, SpecError};
+use acp_registry_core::manifest::SpecError;
 use acp_registry_core::net::FetchError;
 use acp_registry_core::remedy::{Action, Remedy};
 use acp_registry_core::sys::fs::PathError;
@@ -69,13 +69,8 @@ pub enum Error {
         problem: String,
     },
     /// The archive is not offered for this platform.
-    #[error("there is no archive for {}; there are some for {}", host(*platform), quote(&offered.join(", ")))]
-    UnsupportedPlatform {
-        /// This platform.
-        platform: Option<Platform>,
-        /// Those of the manifest.
-        offered: Vec<String>,
-    },
+    #[error(transparent)]
+    UnsupportedPlatform(#[from] NotForPlatform),
     /// The address of the archive is none.
     #[error("the archive's address {} is not an address: {message}", quote(url))]
     Address {
@@ -171,7 +166,7 @@ impl Error {
         match self {
             Self::MissingRuntime { .. } => Reason::MissingRuntime,
             Self::RuntimeTooOld(_) => Reason::RuntimeTooOld,
-            Self::UnsupportedPlatform { .. } => Reason::UnsupportedPlatform,
+            Self::UnsupportedPlatform(_) => Reason::UnsupportedPlatform,
             Self::DigestMismatch { .. } => Reason::DigestMismatch,
             Self::Tool(failure) if failure.is_of_integrity() => Reason::DigestMismatch,
             Self::Tool(failure) if failure.lacks_package() => Reason::PackageNotFound,
@@ -274,8 +269,4 @@ pub struct TooOld {
     pub shortfall: Shortfall,
     /// What the package manager wrote to stderr.
     pub stderr: String,
-}
-
-fn host(platform: Option<Platform>) -> &'static str {
-    platform.map_or("this system", Platform::as_str)
 }

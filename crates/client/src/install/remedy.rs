@@ -3,13 +3,7 @@
 use super::Shortfall;
 use acp_registry_core::text::quote;
 
-/// Node.js, and npm with it.
-pub const NODE: &str =
-    "install Node.js with npm, from https://nodejs.org/en/download or with your system's package manager";
-
-/// uv, which brings Python where there is none.
-pub const UV: &str =
-    "install uv, from https://docs.astral.sh/uv/getting-started/installation/ or with your system's package manager";
+pub use acp_registry_plan::resolve::runtimes::{NODE, UV};
 
 /// A runtime of the versions that are wanted.
 #[must_use]

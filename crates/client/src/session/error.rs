@@ -1,6 +1,6 @@
 use std::io;
 
-use crate::index::EntryError;
+use crate::index::{EntryError, Missing};
 use crate::{index, resolve, store};
 use acp_registry_core::net::Problem;
 use acp_registry_core::sys::fs::PathError;
@@ -17,17 +17,9 @@ pub enum Error {
     /// An entry of the index cannot be read.
     #[error(transparent)]
     Entry(#[from] EntryError),
-    /// The index has no such agent.
-    #[error("there is no agent {} in the registry index", quote(id))]
-    UnknownAgent {
-        /// What was asked for.
-        id: String,
-        /// The ids that were probably meant, the nearest first.
-        near: Vec<String>,
-    },
-    /// The index has an entry for the agent that cannot be used.
-    #[error("in the registry index, {0}")]
-    UnusableEntry(String),
+    /// The index has no such agent that can be used.
+    #[error(transparent)]
+    Missing(#[from] Missing),
     /// There is no plan for the agent.
     #[error(transparent)]
     Resolve(#[from] resolve::Error),

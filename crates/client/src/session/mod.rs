@@ -11,15 +11,14 @@ mod error;
 mod find;
 mod install;
 mod launch;
-mod named;
 mod options;
 mod plan;
 
+pub use crate::resolve::{Named, WrongName};
 pub use error::Error;
 pub use find::is_same;
 pub use install::{Answer, Event, PATIENCE, Request};
 pub use launch::{Running, may_set};
-pub use named::{Named, WrongName};
 pub use options::{Options, Variables};
 
 use std::sync::{Arc, OnceLock};
@@ -28,7 +27,7 @@ use futures_util::FutureExt as _;
 
 use crate::index::{self, Copies, Index, Loaded};
 use crate::install::{Installer, PackageCache};
-use crate::resolve::Host;
+use crate::resolve::{self, Host};
 use crate::store::Store;
 use acp_registry_core::manifest::Platform;
 use acp_registry_core::net::{Client, Problem, Settings, proxy_hosts};
@@ -126,7 +125,7 @@ impl Session {
     /// What this machine can run.
     #[must_use]
     pub fn host(&self) -> Host {
-        Host::detect(&self.environment())
+        resolve::host(&self.environment())
     }
 
     /// What installs agents for this platform.

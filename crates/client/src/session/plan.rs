@@ -1,13 +1,12 @@
 //! Plans the installation of a named agent.
 
 use super::{Error, Named, Session};
-use crate::index::Index;
+use crate::index::{Index, Missing};
 use crate::install::Kind;
 use crate::resolve::{Offer, Plan, Wanted, pick, resolve};
 use crate::store::Version;
 use crate::update::as_installed;
 use acp_registry_core::manifest::AgentId;
-use acp_registry_core::text::{quote, suggestions};
 
 impl Session {
     /// Chooses the version, the kind of distribution and the platform. An agent that is installed keeps its kind, unless one
@@ -52,7 +51,7 @@ impl Session {
     /// # Errors
     /// [`Error`] when the index has no such agent.
     pub fn offers(&self, named: &Named, index: &Index) -> Result<Vec<Offer>, Error> {
-        let agent = index.agent(&named.id)?.ok_or_else(|| Error::unknown(&named.id, index))?;
+        let agent = index.agent(&named.id)?.ok_or_else(|| Missing::of(&named.id, index))?;
         let mut offers = Offer::of_agent(&agent, index.sha256());
         if named.version.is_some() {
             offers.extend(self.store.versions(&named.id)?.iter().filter_map(Version::offer));
@@ -67,19 +66,7 @@ impl Session {
     }
 
     fn wanted_of(&self, named: &Named, kind: Option<Kind>, index: &Index) -> Result<Wanted, Error> {
-        let id = named.id.parse().map_err(|_| Error::unknown(&named.id, index))?;
+        let id = named.id.parse().map_err(|_| Missing::of(&named.id, index))?;
         Ok(Wanted { version: named.version.clone(), kind, ..self.wanted(id) })
-    }
-}
-
-impl Error {
-    /// The index has no agent of this id that can be used.
-    #[must_use]
-    pub fn unknown(id: &str, index: &Index) -> Self {
-        if let Some(note) = index.notes.iter().find(|note| note.contains(&format!(" ({}) ", quote(id)))) {
-            return Self::UnusableEntry(note.clone());
-        }
-        let near = suggestions(id, index.entries().map(|entry| entry.id.as_str()));
-        Self::UnknownAgent { id: id.to_owned(), near: near.into_iter().map(ToOwned::to_owned).collect() }
     }
 }

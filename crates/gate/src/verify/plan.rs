@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use super::basis::basis;
 use super::divide::divide;
 use super::{Held, Snapshot, Task, WhenHeld, Work};
-use acp_registry_client::install::Kind;
+use acp_registry_client::install::{Kind, Reason};
 use acp_registry_core::manifest::{Channel, Platform, Release};
 use acp_registry_core::registry::{Entry, Loaded, Registry};
 use acp_registry_core::text::quote;
@@ -149,7 +149,7 @@ fn of_release(release: Release<'_>, selection: &Selection) -> Vec<(Kind, Work)> 
     let is_wanted = |kind: &Kind| selection.kinds.is_empty() || selection.kinds.contains(kind);
     let work = |kind: Kind| match kind.source(release.distribution, selection.platform) {
         Ok(source) => source.map(Work::Check),
-        Err(error) => Some(Work::Skip { reason: error.reason().as_str(), message: error.to_string() }),
+        Err(error) => Some(Work::Skip { reason: Reason::UnsupportedPlatform.as_str(), message: error.to_string() }),
     };
     Kind::ALL.into_iter().filter(is_wanted).filter_map(|kind| Some((kind, work(kind)?))).collect()
 }

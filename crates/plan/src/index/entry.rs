@@ -6,8 +6,8 @@ use std::fmt;
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use acp_registry_core::manifest::{AgentId, Platform};
-use acp_registry_core::text::quote;
+use crate::manifest::{AgentId, Platform};
+use crate::text::quote;
 
 /// The longest version, in bytes: it becomes part of a folder's name.
 const VERSION_LIMIT: usize = 100;

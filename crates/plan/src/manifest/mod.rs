@@ -10,12 +10,12 @@
 //! * [`archive`]: the version and the format in an archive's URL
 //!
 //! ```
-//! use acp_registry_core::manifest::Manifest;
+//! use acp_registry_plan::manifest::Manifest;
 //!
 //! let manifest = Manifest::parse(r#"{ "id": "a", "version": "1.0.0" }"#.to_owned())?;
 //! assert_eq!(manifest.agent().version, "1.0.0");
 //! assert_eq!(manifest.span("/version").map(|span| (span.line, span.column)), Some((1, 25)));
-//! # Ok::<(), acp_registry_core::manifest::SyntaxError>(())
+//! # Ok::<(), acp_registry_plan::manifest::SyntaxError>(())
 //! ```
 
 mod agent;

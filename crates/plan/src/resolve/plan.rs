@@ -1,7 +1,7 @@
 use super::Origin;
-use crate::install::{Expected, Kind, Source};
-use acp_registry_core::digest::Sha256;
-use acp_registry_core::manifest::{AgentId, Platform, extension};
+use crate::digest::Sha256;
+use crate::manifest::{AgentId, Platform, extension};
+use crate::resolve::{Expected, Kind, Source};
 
 /// What is installed, with all details.
 #[derive(Debug, Clone, PartialEq, Eq)]

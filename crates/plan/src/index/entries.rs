@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::error::Category;
 use serde_json::value::RawValue;
 
-use acp_registry_core::json::List;
+use crate::json::List;
 
 /// The largest index that is read, in bytes.
 pub const INDEX_LIMIT: u64 = 64 << 20;
@@ -30,7 +30,9 @@ impl FormError {
         Self(error.to_string())
     }
 
-    pub(super) fn empty() -> Self {
+    /// A folder has no index.
+    #[must_use]
+    pub fn empty() -> Self {
         Self("it holds neither registry.json nor a folder with an agent.json".to_owned())
     }
 }

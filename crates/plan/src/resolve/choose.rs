@@ -1,8 +1,8 @@
 //! Chooses one plan from the offers.
 
 use super::{Error, Host, Offer, Origin, Plan};
-use crate::install::{Expected, Kind, Source};
-use acp_registry_core::manifest::{AgentId, Platform, env_name};
+use crate::manifest::{AgentId, Platform, env_name};
+use crate::resolve::{Expected, Kind, Source};
 
 /// What is asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -145,8 +145,8 @@ fn kinds_of(offer: &Offer) -> Vec<Kind> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use acp_registry_core::manifest::Agent;
-    use acp_registry_core::remedy::Action;
+    use crate::manifest::Agent;
+    use crate::remedy::Action;
     use serde_json::{Value, json};
 
     fn host() -> Host {

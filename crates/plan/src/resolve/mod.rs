@@ -8,8 +8,8 @@
 //! Nothing is guessed: the error names what is missing, and how to get it.
 //!
 //! ```
-//! use acp_registry_client::index::Index;
-//! use acp_registry_client::resolve::{Host, Offer, Wanted, resolve};
+//! use acp_registry_plan::index::Index;
+//! use acp_registry_plan::resolve::{Host, Offer, Wanted, resolve};
 //!
 //! let text = r#"{ "agents": [ { "id": "a", "version": "1.0.0", "distribution": { "npx": { "package": "a@1.0.0" } } } ] }"#;
 //! let index = Index::parse(text.to_owned())?;
@@ -24,11 +24,16 @@
 mod choose;
 mod error;
 mod host;
+mod named;
 mod offer;
 mod plan;
+pub mod runtimes;
+mod source;
 
 pub use choose::{Wanted, pick, resolve};
 pub use error::Error;
 pub use host::Host;
+pub use named::{Named, WrongName};
 pub use offer::{Offer, Origin};
 pub use plan::Plan;
+pub use source::{Expected, Kind, NotForPlatform, Source};

@@ -1,7 +1,7 @@
-use crate::install::Kind;
-use acp_registry_core::manifest::{Version, env_name};
-use acp_registry_core::remedy::{Action, Remedy};
-use acp_registry_core::text::quote;
+use crate::manifest::{Version, env_name};
+use crate::remedy::{Action, Remedy};
+use crate::resolve::Kind;
+use crate::text::quote;
 
 /// Why there is no plan.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -10,9 +10,9 @@ use serde_json::Value;
 use super::entries::{FormError, Notes, entries};
 use super::entry::Entry;
 use super::usable::keep_usable;
-use acp_registry_core::digest::Sha256;
-use acp_registry_core::manifest::Agent;
-use acp_registry_core::text::{nearest, quote};
+use crate::digest::Sha256;
+use crate::manifest::Agent;
+use crate::text::{nearest, quote};
 
 /// An index. Its text stays in memory: what lists do not show of an agent is read from there when it is asked for.
 #[derive(Debug, Clone)]
@@ -67,7 +67,10 @@ impl Index {
     }
 
     /// Reads an index whose digest is known.
-    pub(super) fn with_digest(text: String, sha256: String) -> Result<Self, FormError> {
+    ///
+    /// # Errors
+    /// [`FormError`] when it is not JSON, or has no array `agents`.
+    pub fn with_digest(text: String, sha256: String) -> Result<Self, FormError> {
         let texts = entries(&text)?;
         let read: Vec<Result<Entry, String>> = texts.par_iter().map(|text| Entry::parse(text)).collect();
         let (mut found, mut notes, mut ids) = (Vec::with_capacity(read.len()), Notes::default(), HashSet::new());
@@ -88,7 +91,8 @@ impl Index {
     }
 
     /// All of the text.
-    pub(super) fn text(&self) -> &str {
+    #[must_use]
+    pub fn text(&self) -> &str {
         &self.text
     }
 

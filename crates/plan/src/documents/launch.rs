@@ -3,12 +3,10 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use acp_registry_client::index::Index;
-use acp_registry_client::install::Source;
-use acp_registry_client::resolve::Plan;
-use acp_registry_client::store::{self, Store};
-use acp_registry_core::manifest::{AgentId, Platform};
-use acp_registry_core::timestamp::Timestamp;
+use crate::index::Index;
+use crate::manifest::{AgentId, Platform};
+use crate::resolve::{Plan, Source};
+use crate::timestamp::Timestamp;
 
 /// How to start a version of an agent, where its bytes come from, and how they are verified.
 #[derive(Debug, Clone, Serialize)]
@@ -64,40 +62,10 @@ pub struct Installation {
 }
 
 impl Launch {
-    /// Describes an installed version, started by `launch`.
+    /// Describes a plan, which installs files into `files`, a folder of `install_dir`. Members that only an installation can
+    /// fill are left empty.
     #[must_use]
-    pub fn of_version(version: &store::Version, launch: store::Launch) -> Self {
-        let receipt = version.receipt.clone();
-        Self {
-            id: receipt.id,
-            version: receipt.version,
-            distribution: receipt.distribution,
-            platform: receipt.platform,
-            program: Some(launch.program),
-            args: launch.args,
-            env: launch.env.into_iter().map(|(name, value)| (name, value.into())).collect(),
-            installed: true,
-            install_dir: version.directory.clone(),
-            archive: receipt.archive,
-            package: receipt.package,
-            sha256: receipt.sha256,
-            integrity: receipt.integrity,
-            verified: receipt.verified,
-            index_sha256: receipt.index_sha256,
-            installation: Some(Installation {
-                installed_at: receipt.installed_at,
-                size: receipt.size,
-                scripts_not_run: receipt.scripts_not_run,
-                scripts_ignored_by: receipt.scripts_ignored_by,
-                answers: receipt.answers,
-            }),
-        }
-    }
-
-    /// Describes a plan. Members that only an installation can fill are left empty.
-    #[must_use]
-    pub fn of_plan(plan: &Plan, store: &Store) -> Self {
-        let place = store.place(&plan.id, &plan.folder());
+    pub fn of_plan(plan: &Plan, install_dir: &Path, files: &Path) -> Self {
         let variables = plan.source.variables().iter();
         let planned = Self {
             id: plan.id.clone(),
@@ -108,7 +76,7 @@ impl Launch {
             args: plan.source.arguments().to_vec(),
             env: variables.map(|(name, value)| (name.clone(), value.as_str().into())).collect(),
             installed: false,
-            install_dir: place.clone(),
+            install_dir: install_dir.to_owned(),
             archive: None,
             package: None,
             sha256: None,
@@ -126,7 +94,7 @@ impl Launch {
                 };
                 let sha256 = target.sha256.as_ref().or(plan.expected.sha256.as_ref());
                 Self {
-                    program: Some(program(&Store::files(&place), &target.cmd)),
+                    program: Some(program(files, &target.cmd)),
                     archive: Some(target.archive.clone()),
                     sha256: sha256.map(|digest| digest.to_ascii_lowercase()),
                     verified: verified.to_owned(),

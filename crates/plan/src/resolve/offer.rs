@@ -1,9 +1,7 @@
 //! Versions, and their distributions.
 
-use crate::install::Expected;
-use acp_registry_core::manifest::{
-    Agent, Channel, Distribution, NpmSpec, Package, Pin, PypiSpec, Version, pypi_version_matches,
-};
+use crate::manifest::{Agent, Channel, Distribution, NpmSpec, Package, Pin, PypiSpec, Version, pypi_version_matches};
+use crate::resolve::Expected;
 
 /// Where an offer comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,7 +18,6 @@ pub enum Origin {
 
 /// One version of an agent, and its distributions.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct Offer {
     /// Where the offer comes from.
     pub origin: Origin,
@@ -38,7 +35,7 @@ impl Offer {
     /// What an index offers: its stable channel, then its preview channel.
     #[must_use]
     pub fn of_agent(agent: &Agent, index_sha256: &str) -> Vec<Self> {
-        let offer = |release: acp_registry_core::manifest::Release<'_>| Self {
+        let offer = |release: crate::manifest::Release<'_>| Self {
             origin: if release.channel == Channel::Stable { Origin::Index } else { Origin::Preview },
             version: release.version.to_owned(),
             distribution: release.distribution.clone(),
