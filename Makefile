@@ -11,7 +11,7 @@ PACKAGES ?= target/packages
 # The port of `make serve`.
 PORT ?= 8017
 
-.PHONY: help setup tools serve demo test browser pictures budgets test-real lint ci check-platforms test-platforms release check-release packages bench fuzz deny typos quick
+.PHONY: help setup tools serve demo test browser pictures budgets test-real lint ci check-platforms test-platforms release check-release packages wasm bench fuzz deny typos quick
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -19,7 +19,7 @@ help:
 setup: ## install what is missing: a C linker, git, Rust; says what, and asks on a terminal unless YES=1
 	@YES='$(YES)' .ci/setup
 
-tools: ## as setup, and what some tests use: Node.js with npm, Chromium, bubblewrap, Neovim, Emacs, uv; tests say what they skip without them
+tools: ## as setup, and what some tests use: Node.js with npm, Chromium, bubblewrap, Neovim, Emacs, uv, Rust's target for WebAssembly; tests say what they skip without them
 	@YES='$(YES)' .ci/setup tools
 
 serve: setup ## show the catalog of the bundled registry on 127.0.0.1
@@ -62,6 +62,10 @@ packages: setup ## build packages (npm, Python, Debian, installers, …) of the 
 	@[ -n "$(ARCHIVES)" ] || rm -rf target/archives
 	@[ -n "$(ARCHIVES)" ] || python3 .github/packages/build.py pack $(or $(PROGRAM),target/release/acp-registry) target/archives
 	python3 .github/packages/build.py packages $(or $(ARCHIVES),target/archives) $(PACKAGES)
+
+wasm: setup ## build the npm package that plans in browsers and Electron, as WebAssembly, below target/packages; needs rustup
+	rustup target add wasm32-unknown-unknown
+	crates/wasm/build $(PACKAGES)/acp-registry-wasm
 
 test-real: tools ## start all agents of the bundled registry that npm and uv can install: minutes and gigabytes
 	ACP_REGISTRY_REAL=1 cargo test --all-features --test it real::

@@ -13,6 +13,7 @@
 //! | crate | what it is for | its modules |
 //! |---|---|---|
 //! | `crates/plan` | manifests, indexes and plans, without a machine | [`manifest`], [`index`], [`resolve`], [`report::documents`], [`digest`], [`json`], [`remedy`], [`source`], [`text`], [`timestamp`] |
+//! | `crates/wasm` | `crates/plan` as WebAssembly, for browsers and Electron | none for Rust |
 //! | `crates/core` | services that all other crates share | [`archive`], [`cause`], [`entries`], [`net`], [`registry`], [`sums`], [`sys`], [`upstream`] |
 //! | `crates/protocol` | speak the protocol with an agent | [`handshake`] |
 //! | `crates/examine` | check how well agents follow the protocol | [`examination`], [`mcp`], [`model`] |

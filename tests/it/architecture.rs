@@ -16,6 +16,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
     ("plan", "index", &["digest", "json", "manifest", "text"]),
     ("plan", "resolve", &["digest", "manifest", "remedy", "text"]),
     ("plan", "documents", &["index", "json", "manifest", "resolve", "timestamp"]),
+    ("wasm", "answers", &["documents", "index", "manifest", "resolve", "text"]),
     ("core", "cause", &["text"]),
     ("core", "sums", &["text"]),
     ("core", "entries", &["digest", "manifest", "sums"]),

@@ -122,6 +122,21 @@ fn python() {
     .check();
 }
 
+/// A program that uses the types of the WebAssembly package, and misuses them once.
+#[cfg(feature = "world")]
+const WASM: &str = r"
+import { PlanError, load, type Plan } from './acp-registry-wasm.mjs';
+const open = await load(fetch('https://host.example/module.wasm'));
+const registry = open('{}');
+const plan: Plan = registry.resolve(registry.agents[0]!.id, { platform: 'linux-x86_64', dist: 'npx' });
+for (const one of registry.plans('darwin-aarch64', { npm: false })) {
+  if ('error' in one) throw one.error satisfies PlanError;
+  console.log(one.plan.archive?.length, plan.verified);
+}
+// @ts-expect-error: there is no such platform.
+registry.plans('linux');
+";
+
 #[cfg(feature = "world")]
 #[test]
 fn types_are_checked_by_the_compiler() {
@@ -135,9 +150,14 @@ fn types_are_checked_by_the_compiler() {
     for file in ["acp-registry.mjs", "acp-registry.d.mts", "types.mts"] {
         std::fs::copy(folder("typescript").join(file), world.path().join(file)).unwrap();
     }
+    for file in ["acp-registry-wasm.mjs", "acp-registry-wasm.d.mts"] {
+        let package = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/wasm/package");
+        std::fs::copy(package.join(file), world.path().join(file)).unwrap();
+    }
+    std::fs::write(world.path().join("wasm.mts"), WASM).unwrap();
     let mut compiler = Command::new("node");
     compiler.args(["node_modules/typescript/bin/tsc", "--noEmit", "--strict", "--module", "nodenext"]);
-    compiler.args(["--target", "es2022", "types.mts"]).current_dir(world.path());
+    compiler.args(["--target", "es2022", "types.mts", "wasm.mts"]).current_dir(world.path());
     let run = Run::of(&mut compiler);
     assert_eq!((run.code, run.stdout.as_str()), (0, ""), "{}", run.stderr);
 }

@@ -156,6 +156,10 @@ mod verify_again;
 mod verify_killed;
 mod verify_places;
 mod verify_quarantine;
+#[cfg(unix)]
+mod wasm;
+#[cfg(unix)]
+mod wasm_index;
 #[cfg(windows)]
 mod windows;
 #[cfg(unix)]
