@@ -51,14 +51,14 @@ pub(super) struct Args {
 pub(super) struct LogoutArgs {
     /// The agent
     #[arg(value_name = "ID", add = candidates::installed())]
-    agent: Named,
+    pub(super) agent: Named,
 
     /// How long signing out may take [default: 600s]
     #[arg(long, value_name = "DURATION", value_parser = duration::limit)]
-    timeout: Option<Duration>,
+    pub(super) timeout: Option<Duration>,
 
     #[command(flatten)]
-    place: PlaceArgs,
+    pub(super) place: PlaceArgs,
 
     #[command(flatten)]
     pub(super) format: FormatArgs,

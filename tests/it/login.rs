@@ -42,7 +42,7 @@ impl Person {
         Self { people, tag }
     }
 
-    fn token(&self) -> PathBuf {
+    pub(crate) fn token(&self) -> PathBuf {
         self.people.env.path("home/.fake-agent")
     }
 

@@ -87,6 +87,19 @@ fn a_person_signs_in_without_a_terminal() {
     assert_eq!(client.end().0, Some(0));
     person.assert_clean();
 
+    // An agent that offers no sign-out is left signed in.
+    let done = Client::of(&person.people).result("logout", &json!({ "agent": "a" }));
+    assert_eq!((&done["status"], &done["reason"]), (&json!("failed"), &json!("not_offered")), "{done}");
+    assert!(person.is_signed_in());
+    let mut offered = offering(&methods);
+    offered["agentCapabilities"] = json!({ "auth": { "logout": {} } });
+    let person = Person::of("ok", &offered);
+    fs::write(person.token(), "").unwrap();
+    let done = Client::of(&person.people).result("logout", &json!({ "agent": "a" }));
+    assert_eq!(done["status"], "signed_out", "{done}");
+    assert!(!person.is_signed_in());
+    person.assert_clean();
+
     // An agent that never answers is ended when the person gives up.
     let person = Person::of("silent", &offering(&login()));
     let mut client = Client::of(&person.people);

@@ -72,7 +72,7 @@ pub(super) struct Method {
 }
 
 /// All methods.
-pub(super) const METHODS: [Method; 12] = [
+pub(super) const METHODS: [Method; 13] = [
     Method { name: "initialize", only_reads: true, run: initialize },
     Method { name: "list", only_reads: true, run: list },
     Method { name: "search", only_reads: true, run: search },
@@ -85,6 +85,7 @@ pub(super) const METHODS: [Method; 12] = [
     Method { name: "doctor", only_reads: false, run: doctor },
     Method { name: "login/methods", only_reads: false, run: login_methods },
     Method { name: "login", only_reads: false, run: login },
+    Method { name: "logout", only_reads: false, run: logout },
 ];
 
 /// The failure for a method that does not exist.
@@ -226,4 +227,15 @@ fn login(mut params: Params, base: &Base, ui: &Ui) -> Result<Exit, Refused> {
     };
     params.end()?;
     Ok(login::run(&args, &base.global, ui)?)
+}
+
+fn logout(mut params: Params, base: &Base, ui: &Ui) -> Result<Exit, Refused> {
+    let args = login::LogoutArgs {
+        agent: params.agent()?,
+        timeout: params.seconds("timeout_seconds")?,
+        place: base.place.clone(),
+        format: FormatArgs::json(),
+    };
+    params.end()?;
+    Ok(login::log_out(&args, &base.global, ui)?)
 }

@@ -119,6 +119,10 @@ export interface Methods {
       link: string | null;
     },
   ];
+  logout: [
+    Named & { timeout_seconds?: number },
+    { id: string; status: 'signed_out' | 'failed'; reason: string | null; message: string; help: string | null },
+  ];
 }
 
 /** An event of a request in progress. Later versions may add kinds. */
