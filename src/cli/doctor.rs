@@ -7,7 +7,7 @@ use std::time::Duration;
 use acp_registry::doctor::{self, Check, Examined, Status};
 use acp_registry::handshake::Options;
 use acp_registry::manifest::AgentId;
-use acp_registry::net::{proxy_host, proxy_problem};
+use acp_registry::net::{Authorities, proxy_host, proxy_problem};
 use acp_registry::remedy::Remedy;
 use acp_registry::report;
 use acp_registry::report::documents::{self, Document};
@@ -63,6 +63,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let environment = environment();
     let mut checks = doctor::surroundings(&session.store, &environment, &env::temp_dir());
     checks.extend(network::proxies().map(|(name, value)| proxy(name, &value)));
+    checks.extend(authorities());
     ids.sort_unstable();
     ids.dedup();
     let mut failed = if args.fix { fix(&ids, &session)? } else { BTreeMap::new() };
@@ -173,6 +174,20 @@ fn proxy(name: &str, value: &str) -> Check {
         (Status::Ok, format!("{name} names a proxy on {}", printable(&host)), None)
     };
     Check { name: "proxy", status, message, help }
+}
+
+/// Checks the certificate authorities that environment variables name.
+fn authorities() -> Option<Check> {
+    let names = Authorities::VARIABLES.into_iter().filter(|name| env::var_os(name).is_some_and(|it| !it.is_empty()));
+    let names = names.collect::<Vec<_>>().join(" and ");
+    let count = Authorities::named(&network::variable).map(|named| named.map(|named| named.count()));
+    let (status, message, help) = match count {
+        Ok(None) => return None,
+        Ok(Some(1)) => (Status::Ok, format!("1 certificate authority of {names} is trusted"), None),
+        Ok(Some(count)) => (Status::Ok, format!("{count} certificate authorities of {names} are trusted"), None),
+        Err(problem) => (Status::Error, printable(&problem.to_string()).into_owned(), problem.remedy()),
+    };
+    Some(Check { name: "certificates", status, message, help })
 }
 
 /// Performs the handshake with every agent, one after the other.

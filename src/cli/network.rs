@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use acp_registry::install::PackageCache;
 use acp_registry::net::{
-    AllowedHosts, Cache, Client, Credentials, PROXY_VARIABLES, Problem, Settings, proxy_hosts, remedy,
+    self, AllowedHosts, Authorities, Cache, Client, Credentials, PROXY_VARIABLES, Problem, Settings, remedy,
 };
 use acp_registry::sys::owner;
 pub(super) use acp_registry::upstream::Needs;
@@ -21,9 +21,10 @@ use super::ui::Ui;
 /// The size of the cache that is kept between runs, in bytes.
 const CACHE_LIMIT: u64 = 2 << 30;
 
-/// Settings of an HTTP client with the proxies of this machine. Sources, credentials and cache are not set.
+/// Settings of an HTTP client with the proxies and certificate authorities of this machine. Sources, credentials and cache are not set.
 pub(super) fn settings(allowed: &AllowedHosts) -> Result<Settings, Problem> {
-    Ok(Settings { allowed: allowed.clone(), proxy_hosts: proxy_hosts(&variable)?, ..Settings::default() })
+    let (proxies, authorities) = (net::proxies(&variable)?, Authorities::named(&variable)?);
+    Ok(Settings { allowed: allowed.clone(), proxies, authorities, ..Settings::default() })
 }
 
 /// Finds the package registries and GitHub, and creates a client that may connect to them with their credentials. A
@@ -45,7 +46,7 @@ pub(super) fn connect(
     let npm = sources.npm.iter().flat_map(Registry::bases);
     let pypi = sources.pypi.iter().map(|index| &index.base);
     for base in npm.chain(pypi).chain([&sources.github.api]) {
-        ui.detail(&format!("source: {}", acp_registry::net::shown(base)));
+        ui.detail(&format!("source: {}", net::shown(base)));
         settings.sources.add(base);
     }
     if use_cache {

@@ -21,7 +21,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
     ("core", "sums", &["text"]),
     ("core", "entries", &["digest", "manifest", "sums"]),
     ("core", "sys", &["remedy", "text"]),
-    ("core", "net", &["digest", "remedy", "sys"]),
+    ("core", "net", &["digest", "remedy", "sys", "text"]),
     ("core", "upstream", &["digest", "json", "net", "remedy", "sys", "text"]),
     ("core", "archive", &["manifest", "sys", "text"]),
     ("core", "registry", &["manifest", "sys", "timestamp"]),

@@ -15,6 +15,7 @@ mod agents_update;
 mod architecture;
 mod archives;
 mod at_once;
+mod authorities;
 mod bad_input;
 mod bindings;
 mod build;

@@ -207,11 +207,11 @@ fn what_keeps_npm_from_its_registry_is_named_with_what_helps() {
         (
             "7.7.7",
             "http://me:secret@127.0.0.1:1",
-            "EAI_AGAIN registry.example`; npm asked through the proxy http://127.0.0.1:1\n",
+            "EAI_AGAIN registry.example`; npm asked through the proxy http://127.0.0.1:1 (HTTPS_PROXY)\n",
             Some(PROXY),
         ),
         ("6.6.6", "", "403 Forbidden - GET https://registry.example/p`\n", None),
-        ("6.6.6", "http://127.0.0.1:1", "npm asked through the proxy http://127.0.0.1:1\n", Some(PROXY)),
+        ("6.6.6", "http://127.0.0.1:1", "npm asked through the proxy http://127.0.0.1:1 (HTTPS_PROXY)\n", Some(PROXY)),
         ("5.5.5", "http://127.0.0.1:1", "no space left on device, write`\n", Some("free space on the disk of /")),
     ] {
         let mut command = npm_command(&people, &["install", &format!("p@{version}")]);

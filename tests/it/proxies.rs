@@ -59,7 +59,11 @@ fn a_proxy_that_cannot_be_used_is_named() {
     assert!(run.code == 0 && run.stdout.contains("HTTPS_PROXY names a proxy on 127.0.0.1\n"), "{}", run.stdout);
     let run = through(&people, "HTTPS_PROXY", "http://user:secret@127.0.0.1:1", index);
     assert_eq!(run.code, 3, "{}", run.stderr);
-    assert!(run.stderr.contains("cannot be reached through the proxy http://127.0.0.1:1: "), "{}", run.stderr);
+    assert!(
+        run.stderr.contains("cannot be reached through the proxy http://127.0.0.1:1 (HTTPS_PROXY): "),
+        "{}",
+        run.stderr
+    );
     assert!(!run.stderr.contains("secret"), "{}", run.stderr);
     assert!(run.stderr.contains("\nhelp: check that proxy, or correct or unset the variable"), "{}", run.stderr);
 }
@@ -74,7 +78,10 @@ fn what_a_proxy_answers_is_not_said_of_the_host() {
     ] {
         let proxy = Server::answering(move |_| crate::server::status(status));
         let run = through(&people, "HTTPS_PROXY", &proxy.url("/"), "https://h.example/registry.json");
-        let told = format!("cannot be reached through the proxy {}: {expected}\n", proxy.url("").trim_end_matches('/'));
+        let told = format!(
+            "cannot be reached through the proxy {} (HTTPS_PROXY): {expected}\n",
+            proxy.url("").trim_end_matches('/')
+        );
         assert!(run.code == 3 && run.stderr.contains(&told), "{status}: {}", run.stderr);
     }
     // With plain http, the proxy's response cannot be told from the host's.
@@ -86,4 +93,19 @@ fn what_a_proxy_answers_is_not_said_of_the_host() {
         "{}",
         run.stderr
     );
+}
+
+#[test]
+fn hosts_in_no_proxy_are_asked_directly() {
+    let people = People::new();
+    people.publish(&[]);
+    let proxy = Server::answering(|_| not_found());
+    let list = |excluded: &str| {
+        let mut command = people.command(&["list", "--refresh"]);
+        let run = Run::of(command.env("http_proxy", proxy.url("/")).env("NO_PROXY", excluded));
+        (run.code, proxy.asked().len())
+    };
+    assert_eq!(list("other.example"), (3, 1));
+    assert_eq!(list("other.example,127.0.0.1"), (0, 1));
+    assert_eq!(list("127.0.0.0/8"), (0, 1));
 }

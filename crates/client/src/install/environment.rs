@@ -24,6 +24,13 @@ impl Installer {
                 environment.set(name, value);
             }
         }
+        // As this program does, trust the authorities of the system, and those of the variable that npm does not read.
+        environment.set("NODE_USE_SYSTEM_CA", "1");
+        if let Some(file) = environment.get("SSL_CERT_FILE").map(ToOwned::to_owned)
+            && environment.get("NODE_EXTRA_CA_CERTS").is_none()
+        {
+            environment.set("NODE_EXTRA_CA_CERTS", file);
+        }
         set_all(&mut environment, &self.npm);
         if let Some(cache) = cache {
             environment.set("npm_config_cache", &cache.npm);
@@ -35,6 +42,9 @@ impl Installer {
     pub(super) fn uv_environment(&self, package: &Package, cache: Option<&Open>) -> Result<Environment, Error> {
         const CUTOFF: &str = "UV_EXCLUDE_NEWER";
         let mut environment = self.environment_with(&self.uv);
+        if environment.get("UV_NATIVE_TLS").is_none() && environment.get("UV_SYSTEM_CERTS").is_none() {
+            environment.set("UV_SYSTEM_CERTS", "1");
+        }
         if let Some(day) = &package.exclude_newer
             && self.uv.iter().all(|(name, _)| name != CUTOFF)
         {

@@ -105,7 +105,7 @@ impl<'a> Tool<'a> {
 
     /// The proxies that it uses. npm's own settings override the variables of the system.
     fn proxies(&self) -> Proxies {
-        let get = |name: &str| self.environment.get(name)?.to_str().map(ToOwned::to_owned);
+        let get = |name: &str| Some((name.to_owned(), self.environment.get(name)?.to_str()?.to_owned()));
         let own: fn(&str) -> &'static [&'static str] = |name| match name {
             "HTTPS_PROXY" => &["npm_config_https_proxy", "npm_config_proxy"],
             "HTTP_PROXY" => &["npm_config_proxy"],

@@ -30,7 +30,7 @@ use crate::install::{Installer, PackageCache};
 use crate::resolve::{self, Host};
 use crate::store::Store;
 use acp_registry_core::manifest::Platform;
-use acp_registry_core::net::{Client, Problem, Settings, proxy_hosts};
+use acp_registry_core::net::{Authorities, Client, Problem, Settings, proxies};
 use acp_registry_core::sys::fs::PathError;
 use acp_registry_core::sys::process::Environment;
 use acp_registry_core::upstream::github::Github;
@@ -163,7 +163,8 @@ impl Session {
         let variable = |name: &str| self.options.variable(name);
         let mut settings = Settings {
             allowed: self.options.allowed_hosts.clone(),
-            proxy_hosts: proxy_hosts(&variable)?,
+            proxies: proxies(&variable)?,
+            authorities: Authorities::named(&variable)?,
             ..Settings::default()
         };
         let github = Github::configured(&variable, &mut settings.credentials)

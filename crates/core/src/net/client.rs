@@ -98,12 +98,13 @@ impl Client {
     /// Makes a client. Proxies come from the environment.
     ///
     /// # Errors
-    /// [`Problem::Setup`] when the system offers no root certificates.
+    /// [`Problem::Setup`] when the system offers no certificate authorities.
     pub fn new(settings: Settings) -> Result<Self, Problem> {
-        let tls = tls()?;
+        let tls = tls(&settings)?;
         let base = |is_raw| builder(&settings, is_raw, &tls);
         let resolver = Arc::new(Resolver::default());
-        let guard = Arc::new(Guard { resolver: resolver.clone(), exempt: settings.proxy_hosts.clone() });
+        let exempt = settings.proxies.iter().map(|proxy| proxy.host.clone()).collect();
+        let guard = Arc::new(Guard { resolver: resolver.clone(), exempt });
         let open = Arc::new(Open { resolver });
         let build = |builder: reqwest::ClientBuilder| builder.build().map_err(|e| Problem::Setup(e.to_string()));
         let pair = |is_raw| {
@@ -116,7 +117,7 @@ impl Client {
             hosts: Hosts::new(settings.host_limits),
             answers: AtomicU64::new(0),
             answers_by_name: AtomicU64::new(0),
-            proxies: proxy::Proxies::new(),
+            proxies: proxy::Proxies::new(settings.proxies.clone()),
             memo: Memo::default(),
             settings,
         })
@@ -253,10 +254,12 @@ impl Client {
                     pause.map_or_else(|| retry::backoff(self.settings.backoff, attempt), |_| Duration::ZERO)
                 }
                 Err(error) => {
-                    let problem = self.proxies.explain(Problem::of(&error), url);
+                    let problem = Problem::of(&error);
+                    let is_late = problem == Problem::Timeout;
+                    let problem = self.proxies.explain(problem, url);
                     tracing::debug!("{} {} {problem}", request.method, shown(url));
                     // Timeouts are not retried.
-                    if is_last || !problem.may_pass() || problem == Problem::Timeout {
+                    if is_last || !problem.may_pass() || is_late {
                         if error.is_connect() {
                             host.went_down(&problem);
                         }
@@ -305,7 +308,7 @@ impl Client {
 /// [`Problem::Setup`] when the system offers no root certificates.
 pub fn plain_client(settings: &Settings) -> Result<reqwest::Client, Problem> {
     let open = Arc::new(Open { resolver: Arc::default() });
-    let builder = builder(settings, true, &tls()?).dns_resolver(open);
+    let builder = builder(settings, true, &tls(settings)?).dns_resolver(open);
     builder.build().map_err(|error| Problem::Setup(error.to_string()))
 }
 
@@ -319,13 +322,16 @@ fn builder(settings: &Settings, is_raw: bool, tls: &rustls::ClientConfig) -> req
         .tls_backend_preconfigured(tls.clone())
 }
 
-/// TLS with the certificates of the system. Reading them is slow, so that all clients share them.
-fn tls() -> Result<rustls::ClientConfig, Problem> {
+/// TLS with the certificate authorities of the system, or with those that the environment names. Reading them is slow, so that all clients share them.
+fn tls(settings: &Settings) -> Result<rustls::ClientConfig, Problem> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = rustls::ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .and_then(BuilderVerifierExt::with_platform_verifier)
-        .map_err(|error| Problem::Setup(error.to_string()))?;
+    let setup = |error: rustls::Error| Problem::Setup(error.to_string());
+    let config = rustls::ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+    let config = config.map_err(setup)?;
+    let config = match &settings.authorities {
+        Some(authorities) => config.with_root_certificates(authorities.0.clone()),
+        None => config.with_platform_verifier().map_err(setup)?,
+    };
     let mut config = config.with_no_client_auth();
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     Ok(config)

@@ -50,13 +50,16 @@ pub enum Problem {
     /// The host's certificate is not valid, or it does not speak TLS.
     #[error("cannot be reached safely: {0}")]
     Tls(String),
+    /// No authority that this machine trusts has signed the host's certificate.
+    #[error("cannot be reached safely: no authority that this machine trusts has signed its certificate ({0})")]
+    Untrusted(String),
     /// No connection, or one that broke.
     #[error("cannot be reached: {0}")]
     Connection(String),
     /// The proxy of the environment gave no connection or a broken one, or answered itself.
     #[error("cannot be reached through the proxy {proxy}: {message}")]
     Proxy {
-        /// Its address, without secrets.
+        /// Its address, without secrets, and where it is set.
         proxy: String,
         /// What went wrong.
         message: String,
@@ -117,6 +120,8 @@ impl Problem {
             Self::NoResolver(_) => Some(remedy::NETWORK),
             Self::Proxy { .. } => Some(remedy::PROXY),
             Self::Variable(_) => Some(remedy::VARIABLE),
+            Self::Untrusted(_) => Some(remedy::AUTHORITY),
+            Self::Setup(_) => Some(remedy::AUTHORITIES),
             _ => None,
         };
         known.map(Remedy::from)
@@ -145,6 +150,7 @@ impl Problem {
             Self::NoSuchHost
             | Self::NoResolver(_)
             | Self::Tls(_)
+            | Self::Untrusted(_)
             | Self::Connection(_)
             | Self::Proxy { .. }
             | Self::Timeout
@@ -179,8 +185,9 @@ impl Problem {
                     ResolveError::Temporary(message) => Self::NoResolver(message.clone()),
                 };
             }
-            if cause.is::<rustls::Error>() {
-                return Self::Tls(causes(cause));
+            if let Some(error) = cause.downcast_ref::<rustls::Error>() {
+                let message = causes(cause);
+                return if is_of_authority(error) { Self::Untrusted(message) } else { Self::Tls(message) };
             }
             // An error of the system hides the one that it was made from.
             next = match cause.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref) {
@@ -190,6 +197,13 @@ impl Problem {
         }
         if error.is_timeout() { Self::Timeout } else { Self::Connection(causes(error)) }
     }
+}
+
+/// Whether a certificate is refused only because its authority is unknown.
+fn is_of_authority(error: &rustls::Error) -> bool {
+    use rustls::{CertificateError, Error};
+
+    matches!(error, Error::InvalidCertificate(CertificateError::UnknownIssuer))
 }
 
 /// What to do about problems of the network.
@@ -206,6 +220,13 @@ pub mod remedy {
     /// The proxy of the environment does not work.
     pub const PROXY: &str =
         "check that proxy, or correct or unset the variable that names it (HTTPS_PROXY, HTTP_PROXY or ALL_PROXY)";
+
+    /// An authority is not trusted.
+    pub const AUTHORITY: &str = "if your network or the host has an authority of its own, add it to the certificate \
+        authorities of the system, or set SSL_CERT_FILE to a file with it and all others that you trust";
+    /// There are no authorities.
+    pub const AUTHORITIES: &str =
+        "install your system's certificate authorities, often the package `ca-certificates`, or set SSL_CERT_FILE";
 
     /// An address is not https, or of a private network.
     pub(in crate::net) fn allow(host: Option<String>) -> Remedy {

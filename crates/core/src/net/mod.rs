@@ -4,6 +4,7 @@
 //! * [`Client`]: requests, redirects and retries; [`Client::probe`], [`Client::document`], [`Client::understand`],
 //!   [`Client::download`], [`Client::revalidate`]
 //! * [`HostLimits`]: how many requests a host gets at a time
+//! * [`Authorities`]: certificate authorities that the environment names
 //! * [`Credentials`]: secrets, each for its host
 //! * [`Cache`]: answers that are kept for later runs
 //! * [`FetchError`], [`Problem`]: what can go wrong
@@ -11,6 +12,7 @@
 pub mod addr;
 pub mod address;
 mod allowed;
+mod authorities;
 mod cache;
 mod change;
 mod client;
@@ -31,6 +33,7 @@ mod settings;
 mod validators;
 
 pub use allowed::{AllowedHosts, HostError};
+pub use authorities::Authorities;
 pub use cache::Cache;
 pub use change::ChangeKind;
 pub use client::{Client, plain_client};
@@ -42,7 +45,7 @@ pub use hashing::Hashing;
 pub use host::HostLimits;
 pub use memo::Understood;
 pub use probe::Answer;
-pub use proxy::{Proxies, VARIABLES as PROXY_VARIABLES, proxy_host, proxy_hosts, proxy_problem};
+pub use proxy::{NamedProxy, Proxies, VARIABLES as PROXY_VARIABLES, proxies, proxy_host, proxy_problem};
 pub use revalidate::Revalidated;
 pub use settings::Settings;
 pub use validators::Validators;

@@ -15,21 +15,39 @@ pub const VARIABLES: &[&str] = if cfg!(windows) {
 /// The beginning of hyper's message about a proxy that refused a connection.
 const TUNNEL: &str = "tunnel error: ";
 
+/// The kinds of variables, by the addresses that they are for.
+const KINDS: [&str; 3] = ["HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY"];
+
+/// The host of a proxy, and the variable that names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedProxy {
+    /// For which addresses it is: `HTTPS_PROXY`, `HTTP_PROXY` or `ALL_PROXY`.
+    kind: &'static str,
+    /// The variable, as it is spelled.
+    variable: String,
+    /// The host.
+    pub(super) host: String,
+}
+
 /// The proxies of an environment.
-pub struct Proxies(Matcher);
+pub struct Proxies {
+    matcher: Matcher,
+    named: Vec<NamedProxy>,
+}
 
 impl Proxies {
     /// The proxies of this process and of the system.
-    pub(super) fn new() -> Self {
-        Self(Matcher::from_system())
+    pub(super) fn new(named: Vec<NamedProxy>) -> Self {
+        Self { matcher: Matcher::from_system(), named }
     }
 
-    /// The proxies that programs with these variables use.
+    /// The proxies that programs with these variables use. `variable` returns the value for a name, with the name of the
+    /// variable that has it.
     #[must_use]
-    pub fn of_variables(variable: impl Fn(&str) -> Option<String>) -> Self {
-        let get = |name: &str| variable(name).or_else(|| variable(&name.to_ascii_lowercase())).unwrap_or_default();
+    pub fn of_variables(variable: impl Fn(&str) -> Option<(String, String)>) -> Self {
+        let get = |name: &str| either(&variable, name).map(|(_, value)| value).unwrap_or_default();
         let matcher = Matcher::builder().all(get("ALL_PROXY")).http(get("HTTP_PROXY")).https(get("HTTPS_PROXY"));
-        Self(matcher.no(get("NO_PROXY")).build())
+        Self { matcher: matcher.no(get("NO_PROXY")).build(), named: named(&variable) }
     }
 
     /// The problem, with the request's proxy if that may be the cause.
@@ -39,6 +57,10 @@ impl Proxies {
             Problem::Connection(message) => told(&message),
             Problem::NoSuchHost => "its name cannot be resolved".to_owned(),
             Problem::NoResolver(message) => format!("its name cannot be resolved now: {message}"),
+            Problem::Timeout => "there is no answer in time".to_owned(),
+            // A proxy that inspects connections has a certificate of its own.
+            Problem::Tls(message) => return Problem::Tls(format!("{message}, through the proxy {proxy}")),
+            Problem::Untrusted(message) => return Problem::Untrusted(format!("{message}, through the proxy {proxy}")),
             other => return other,
         };
         Problem::Proxy { proxy, message }
@@ -55,13 +77,28 @@ impl Proxies {
         self.of(url).map(|proxy| Problem::Proxy { proxy, message })
     }
 
-    /// The address of the proxy for a request, without its secrets.
+    /// The address of the proxy for a request, without its secrets, and the variable that names it.
     #[must_use]
     pub fn of(&self, url: &Url) -> Option<String> {
-        let proxy = self.0.intercept(&url.as_str().parse().ok()?)?;
+        let proxy = self.matcher.intercept(&url.as_str().parse().ok()?)?;
         let uri = proxy.uri();
-        Some(format!("{}://{}", uri.scheme_str().unwrap_or("http"), uri.authority()?))
+        let host = uri.host().unwrap_or_default().trim_matches(['[', ']']);
+        let kinds = [if url.scheme() == "https" { KINDS[0] } else { KINDS[1] }, KINDS[2]];
+        let is_it = |known: &&NamedProxy| kinds.contains(&known.kind) && known.host.trim_matches(['[', ']']) == host;
+        let variable = self.named.iter().find(is_it).map(|known| known.variable.as_str());
+        let address = format!("{}://{}", uri.scheme_str().unwrap_or("http"), uri.authority()?);
+        Some(format!("{address} ({})", variable.unwrap_or("from the settings of the system")))
     }
+}
+
+/// The value for a name in capital or small letters, with the variable that has it.
+fn either(variable: &impl Fn(&str) -> Option<(String, String)>, name: &str) -> Option<(String, String)> {
+    variable(name).or_else(|| variable(&name.to_ascii_lowercase()))
+}
+
+fn named(variable: &impl Fn(&str) -> Option<(String, String)>) -> Vec<NamedProxy> {
+    let set = KINDS.into_iter().filter_map(|kind| Some((kind, either(variable, kind)?)));
+    set.filter_map(|(kind, (variable, value))| Some(NamedProxy { kind, variable, host: proxy_host(&value)? })).collect()
 }
 
 impl std::fmt::Debug for Proxies {
@@ -92,15 +129,18 @@ pub fn proxy_host(address: &str) -> Option<String> {
     (["http", "https"].contains(&url.scheme()) && is_meant).then(|| host.to_owned())
 }
 
-/// The hosts of the proxies that these variables name, for [`Settings::proxy_hosts`](super::Settings::proxy_hosts).
+/// The proxies that these variables name, for [`Settings::proxies`](super::Settings::proxies).
 ///
 /// # Errors
 /// [`Problem::Variable`] for a value that names no proxy: the HTTP client ignores it, and sends past the proxy.
-pub fn proxy_hosts(variable: &dyn Fn(&str) -> Option<String>) -> Result<Vec<String>, Problem> {
+pub fn proxies(variable: &dyn Fn(&str) -> Option<String>) -> Result<Vec<NamedProxy>, Problem> {
     let set = VARIABLES.iter().filter_map(|name| Some((*name, variable(name).filter(|value| !value.is_empty())?)));
     set.map(|(name, value)| match proxy_problem(name, &value) {
         Some(problem) => Err(Problem::Variable(problem)),
-        None => Ok(proxy_host(&value).unwrap_or_default()),
+        None => {
+            let kind = KINDS.into_iter().find(|kind| kind.eq_ignore_ascii_case(name)).unwrap_or(KINDS[2]);
+            Ok(NamedProxy { kind, variable: name.to_owned(), host: proxy_host(&value).unwrap_or_default() })
+        }
     })
     .collect()
 }
@@ -166,14 +206,14 @@ mod tests {
     #[test]
     fn a_proxy_is_named_for_what_it_did_itself() {
         let proxies = Proxies::of_variables(|name| match name {
-            "HTTPS_PROXY" | "http_proxy" => Some("http://me:secret@proxy.example:3128".to_owned()),
-            "NO_PROXY" => Some("direct.example".to_owned()),
+            "HTTPS_PROXY" | "http_proxy" => Some((name.to_owned(), "http://me:secret@proxy.example:3128".to_owned())),
+            "NO_PROXY" => Some((name.to_owned(), "direct.example".to_owned())),
             _ => None,
         });
         let explain = |message: &str, url: &str| {
             proxies.explain(Problem::Connection(message.to_owned()), &Url::parse(url).unwrap()).to_string()
         };
-        let through = "cannot be reached through the proxy http://proxy.example:3128: ";
+        let through = "cannot be reached through the proxy http://proxy.example:3128 (HTTPS_PROXY): ";
         for (message, expected) in [
             ("client error (Connect): tunnel error: unsuccessful", "it refuses to connect to that host"),
             (
@@ -186,6 +226,13 @@ mod tests {
             assert_eq!(explain(message, "https://h.example/"), format!("{through}{expected}"));
         }
         assert_eq!(explain("x", "https://direct.example/"), "cannot be reached: x");
+        let explained = |problem| proxies.explain(problem, &Url::parse("https://h.example/").unwrap()).to_string();
+        assert_eq!(explained(Problem::Timeout), format!("{through}there is no answer in time"));
+        let proxy = "through the proxy http://proxy.example:3128 (HTTPS_PROXY)";
+        assert_eq!(explained(Problem::Tls("x".to_owned())), format!("cannot be reached safely: x, {proxy}"));
+        assert!(explained(Problem::Untrusted("x".to_owned())).ends_with(&format!("x, {proxy}")));
+        assert_eq!(explained(Problem::Status(404)), "answers 404");
+        let through = through.replace("HTTPS_PROXY", "http_proxy");
         let answered = |status: u16, url: &str| {
             proxies.answered(status, &Url::parse(url).unwrap()).map(|problem| problem.to_string())
         };

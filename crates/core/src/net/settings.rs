@@ -3,15 +3,17 @@
 use std::time::Duration;
 
 use super::host::HostLimits;
-use super::{AllowedHosts, Cache, Credentials};
+use super::{AllowedHosts, Authorities, Cache, Credentials, NamedProxy};
 
 /// How a [`Client`](super::Client) behaves.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// Hosts that may be private, and may be reached without https.
     pub allowed: AllowedHosts,
-    /// Host names of the environment's proxies, which may be private.
-    pub proxy_hosts: Vec<String>,
+    /// The environment's proxies, whose hosts may be private.
+    pub proxies: Vec<NamedProxy>,
+    /// The certificate authorities that the environment names; with `None`, those of the system are trusted.
+    pub authorities: Option<Authorities>,
     /// Package registries and the like that a person has configured: they may be private, may be reached without https,
     /// and get their secrets. This holds only for requests to the sources themselves
     /// ([`Client::document`](super::Client::document)), never for addresses in a manifest.
@@ -42,7 +44,8 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             allowed: AllowedHosts::default(),
-            proxy_hosts: Vec::new(),
+            proxies: Vec::new(),
+            authorities: None,
             sources: AllowedHosts::default(),
             credentials: Credentials::default(),
             cache: None,

@@ -39,13 +39,14 @@ fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
             Problem::Status(404 | 410)
                 | Problem::NoSuchHost
                 | Problem::Tls(_)
+                | Problem::Untrusted(_)
                 | Problem::TooManyRedirects
                 | Problem::BadRedirect(_)
         );
         if is_gone {
             let help = match error.problem {
                 Problem::NoSuchHost => no_such_host(survey),
-                Problem::Tls(_) => "the host needs a certificate that is valid and complete",
+                Problem::Tls(_) | Problem::Untrusted(_) => "the host needs a certificate that is valid and complete",
                 _ => "correct the address",
             };
             report.value(pointer, trouble(error)).help(help);

@@ -46,7 +46,7 @@ fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
         }
         let help = match error.problem {
             Problem::NoSuchHost => no_such_host(survey),
-            Problem::Tls(_) => "the host needs a certificate that is valid and complete",
+            Problem::Tls(_) | Problem::Untrusted(_) => "the host needs a certificate that is valid and complete",
             Problem::Status(401 | 403) => "the archive must be readable without signing in",
             _ => "publish the archive, or correct the address",
         };
