@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use acp_registry::index::{self, Index, Loaded, Place, WrongPlace};
-use acp_registry::install::Kind;
+use acp_registry::install::{Kind, host_environment};
 use acp_registry::manifest::{AgentId, Platform};
 use acp_registry::net::AllowedHosts;
 use acp_registry::resolve::{self, Host};
@@ -323,9 +323,9 @@ impl<'a> Session<'a> {
     }
 }
 
-/// The environment of package managers, and the search path for programs.
+/// The environment of package managers, and the search path for programs, as in [`session::Session::environment`].
 pub(super) fn environment() -> Environment {
-    Environment::from_host(env::vars_os())
+    host_environment(&env::vars_os().collect::<Vec<_>>(), [])
 }
 
 pub(super) fn host() -> Host {

@@ -8,11 +8,15 @@ use clap_mangen::Man;
 use super::{examples, help};
 
 /// Environment variables that commands read, with their meaning.
-const VARIABLES: [(&str, &str); 16] = [
+const VARIABLES: [(&str, &str); 19] = [
     ("ACP_REGISTRY_INDEX", "The registry index, where --index names none."),
     ("ACP_REGISTRY_ROOT", "Where agents are installed, where --root names no directory."),
     ("ACP_REGISTRY_NPM", "The base address of the npm registry, instead of the one that npm uses."),
     ("ACP_REGISTRY_PYPI", "The base address of the Python package index, instead of the one that uv and pip use."),
+    (
+        "ACP_REGISTRY_PATH",
+        "Directories at the end of the PATH of agents, instead of the usual ones of the system and of the user.",
+    ),
     ("ACP_REGISTRY_LOG", "Which messages of the program's parts are logged, such as debug."),
     ("GITHUB_TOKEN", "Sent to GitHub and to no other host; raises its limit of requests."),
     ("GITHUB_API_URL", "The address of the GitHub API."),
@@ -22,6 +26,11 @@ const VARIABLES: [(&str, &str); 16] = [
     ("HTTP_PROXY", "The proxy for http addresses."),
     ("NO_PROXY", "Hosts that are reached without a proxy."),
     ("SSL_CERT_FILE, SSL_CERT_DIR", "Certificate authorities that are trusted instead of those of the system."),
+    (
+        "NVM_DIR, FNM_DIR, VOLTA_HOME, MISE_DATA_DIR, ASDF_DATA_DIR, HOMEBREW_PREFIX",
+        "Where a Node.js is searched that is not in PATH.",
+    ),
+    ("UV_PYTHON", "The Python that uv uses for agents of the Python package index."),
     ("NO_COLOR", "Any value turns colours off."),
     ("CI", "Any value turns colours and progress bars off."),
     (

@@ -76,7 +76,11 @@ fn an_agent_gets_stdin_arguments_and_the_persons_own_variables() {
     child.stdin.take().unwrap().write_all(b"{\"id\":1}\n").unwrap();
     let output = child.wait_with_output().unwrap();
     let path = std::env::var("PATH").unwrap();
-    assert_eq!(String::from_utf8_lossy(&output.stdout), format!("{{\"id\":1}}\nmine|manifest|x|{path}\n"));
+    // The directory of its program follows, for helpers that came with it.
+    let own = people.root().join("agents/a");
+    let expected = format!("{{\"id\":1}}\nmine|manifest|x|{path}:{}/", own.display());
+    assert!(String::from_utf8_lossy(&output.stdout).starts_with(&expected), "{output:?}");
+    assert!(output.stdout.ends_with(b"/files/bin\n"), "{output:?}");
     assert_eq!(output.status.code(), Some(7));
     let talk = String::from_utf8_lossy(&output.stderr);
     assert!(talk.contains("installing a 1.0.0"), "{talk}");

@@ -122,7 +122,7 @@ fn a_missing_runtime_is_named_with_the_way_to_get_it() {
     let (code, document) = doctor.json(&["a"]);
     let checks = &document["agents"][0]["checks"];
     assert_eq!((code, names(checks)), (1, vec![("runtime", "error"), ("handshake", "error")]));
-    assert_eq!(checks[0]["message"], "`1.0.0`: it needs `node`, which is not in PATH any more");
+    assert_eq!(checks[0]["message"], "`1.0.0`: it needs `node`, which is not in PATH any more: it was /nowhere/node");
     assert_eq!(checks[0]["help"], remedy::NODE);
     assert_eq!(document["agents"][0]["handshake"], Value::Null);
 }

@@ -66,6 +66,7 @@ mod locks;
 mod login;
 #[cfg(unix)]
 mod login_terminal;
+mod machine;
 #[cfg(target_os = "linux")]
 mod memory;
 mod merge;

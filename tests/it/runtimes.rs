@@ -15,7 +15,7 @@ use crate::support::{ICON, Run};
 /// An `npm` that installs a package which requires a version of Node.js that no machine has. Files beside it control it:
 /// it prints the text in `says` to stderr; with `fails`, it fails; with `notes`, these are npm's notes; with `ignores`,
 /// it runs no scripts; with `hangs`, it never ends.
-const NPM: &str = r#"#!/bin/sh
+pub(crate) const NPM: &str = r#"#!/bin/sh
 [ "$1" = --version ] && echo 11.0.0 && exit
 here=${0%/*}
 [ "$1" = config ] && { [ -e "$here/ignores" ] && echo true || echo false; exit; }

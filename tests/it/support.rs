@@ -133,7 +133,8 @@ impl Env {
 pub(crate) fn scrub(command: &mut Command) {
     // On Windows, programs open no connection without the latter.
     let needed = ["PATH", "SYSTEMROOT"].into_iter().filter_map(|name| Some((name, std::env::var_os(name)?)));
-    command.env_clear().envs(needed);
+    // Otherwise, programs of this machine would be found where a test's own are missing.
+    command.env_clear().envs(needed).env("ACP_REGISTRY_PATH", "");
 }
 
 impl Run {

@@ -152,8 +152,10 @@ fn remarks(version: &Version, environment: &Environment, examined: &mut Examined
         && version.is_repairable(environment)
         && let Ok(start) = version.launch(|| environment.clone())
     {
-        let (now, then) = (start.program.display().to_string(), interpreter.program.display().to_string());
-        let message = format!("{shown} is started by {}, no longer by {}", printable(&now), printable(&then));
+        let now = start.program.display().to_string();
+        let gone = if interpreter.program.is_file() { "" } else { ", which is gone" };
+        let message =
+            format!("{shown} is started by {}, no longer by {}{gone}", printable(&now), recorded(interpreter));
         examined.add(Check::warning("runtime", message, Action::KeepRuntime));
     } else if let Some(shortfall) = receipt.interpreter.as_ref().and_then(StoredInterpreter::shortfall) {
         let help = format!("{}: the next start uses it", remedy::newer(&shortfall));
@@ -174,9 +176,16 @@ fn interpreter(version: &Version, environment: &Environment, help: &Remedy) -> O
         return Some(("runtime", "the Python that it was installed with is gone".to_owned(), help.clone()));
     }
     let missing = version.launch(|| environment.clone()).err()?;
-    let message = format!("it needs {}, which is not in PATH any more", quote(&missing));
+    let recorded = version.receipt.interpreter.as_ref().map(recorded).unwrap_or_default();
+    let message = format!("it needs {}, which is not in PATH any more: it was {recorded}", quote(&missing));
     let help = if missing == "node" { remedy::NODE.into() } else { format!("install {}", name(&missing)).into() };
     Some(("runtime", message, help))
+}
+
+/// The interpreter that a receipt names, with its version.
+fn recorded(interpreter: &StoredInterpreter) -> String {
+    let version = interpreter.version.as_deref().map(|version| format!(" ({})", name(version))).unwrap_or_default();
+    format!("{}{version}", printable(&interpreter.program.display().to_string()))
 }
 
 fn damages(version: &Version, help: &Remedy) -> Option<Problem> {

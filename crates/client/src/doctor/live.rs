@@ -5,6 +5,7 @@ use std::path::Path;
 use super::{Check, Examined};
 use crate::store::{StoredInterpreter, Version};
 use acp_registry_core::remedy::{Action, Remedy};
+use acp_registry_core::sys::owner::is_safe_for_programs;
 use acp_registry_core::sys::process::{Environment, Isolation, Launch};
 use acp_registry_core::text::{printable, quote};
 use acp_registry_protocol::handshake::{Options, Outcome, Probe, Reason, SetupError, check, set_variables};
@@ -68,6 +69,7 @@ pub async fn speak(
     if let Err(error) = set_variables(&mut environment, variables) {
         return Ok(Err(error.to_string()));
     }
+    environment.append_to_path(start.beside.into_iter().filter(|folder| is_safe_for_programs(folder)));
     let launch = Launch {
         program: start.program.into(),
         arguments: start.args.into_iter().map(Into::into).collect(),

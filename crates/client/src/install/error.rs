@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use super::failure::{ToolFailure, longer, slow};
-use super::{NotForPlatform, Reason, Shortfall, Verified, remedy};
+use super::{NotForPlatform, Reason, Shortfall, Verified, python, remedy};
 use acp_registry_core::archive::{self, CmdNotFound, Mismatch, Misnamed};
 use acp_registry_core::digest::Sha256;
 use acp_registry_core::manifest::SpecError;
@@ -40,8 +40,18 @@ pub enum Error {
         remedy: &'static str,
     },
     /// The package does not run on the runtime that is there.
-    #[error("the package {} {}", quote(&.0.package), .0.shortfall)]
+    #[error("the package {} {}{}", quote(&.0.package), .0.shortfall, .0.note)]
     RuntimeTooOld(Box<TooOld>),
+    /// uv finds no Python, or not the one that the person has chosen.
+    #[error("{}", python::message(chosen.as_deref(), found))]
+    NoPython {
+        /// The one that the person has chosen.
+        chosen: Option<String>,
+        /// The versions that are there.
+        found: Vec<String>,
+        /// What uv has said.
+        failure: Box<ToolFailure>,
+    },
     /// uv would have to build a package, which runs code of that package.
     #[error(
         "the package {} cannot be installed without building {} from source, which runs code of that package",
@@ -164,7 +174,7 @@ impl Error {
     #[must_use]
     pub fn reason(&self) -> Reason {
         match self {
-            Self::MissingRuntime { .. } => Reason::MissingRuntime,
+            Self::MissingRuntime { .. } | Self::NoPython { .. } => Reason::MissingRuntime,
             Self::RuntimeTooOld(_) => Reason::RuntimeTooOld,
             Self::UnsupportedPlatform(_) => Reason::UnsupportedPlatform,
             Self::DigestMismatch { .. } => Reason::DigestMismatch,
@@ -223,6 +233,10 @@ impl Error {
             Self::Fetch(error) => error.remedy(),
             Self::RuntimeTooOld(too_old) => Some(remedy::newer(&too_old.shortfall).into()),
             Self::MissingRuntime { remedy, .. } => Some((*remedy).into()),
+            Self::NoPython { chosen: Some(_), .. } => {
+                Some("set UV_PYTHON to a Python that is there, or unset it: uv then chooses one".into())
+            }
+            Self::NoPython { chosen: None, .. } => Some("run `uv python install`".into()),
             Self::NeedsBuild { .. } => {
                 Some(Remedy::from("if you trust that package, allow it").then(Action::AllowBuild))
             }
@@ -252,7 +266,10 @@ impl Error {
     #[must_use]
     pub fn stderr(&self) -> &str {
         match self {
-            Self::Tool(failure) | Self::NoVersion { failure, .. } | Self::NoPackage { failure, .. } => &failure.stderr,
+            Self::Tool(failure)
+            | Self::NoPython { failure, .. }
+            | Self::NoVersion { failure, .. }
+            | Self::NoPackage { failure, .. } => &failure.stderr,
             Self::RuntimeTooOld(too_old) => &too_old.stderr,
             _ => "",
         }
@@ -267,6 +284,8 @@ pub struct TooOld {
     pub package: String,
     /// Which runtime is there, and which is wanted.
     pub shortfall: Shortfall,
+    /// What else is known of the runtime, as the rest of the sentence. Printable.
+    pub note: String,
     /// What the package manager wrote to stderr.
     pub stderr: String,
 }

@@ -9,6 +9,7 @@
 //! * [`Installer`]: the package managers, the HTTP client and the limits that an installation uses
 //! * [`Source`]: what a manifest names for one kind of distribution
 //! * [`Installed`]: how the agent is started
+//! * [`host_environment`]: the variables of a host, with a `PATH` that a start without a shell lacks
 //! * [`Placed`], [`Proof`], [`Progress`]: like `Installed`, with the proof of its bytes and its progress, for those who
 //!   keep it
 //!
@@ -48,8 +49,10 @@ mod heard;
 mod node;
 mod npm;
 mod npm_range;
+mod places;
 mod progress;
 mod proof;
+mod python;
 mod reason;
 mod refusal;
 pub mod remedy;
@@ -75,7 +78,8 @@ pub use cache::PackageCache;
 pub use error::{Error, TooOld};
 pub use failure::ToolFailure;
 pub use node::Shortfall;
-pub(crate) use node::better_node;
+pub(crate) use node::{better_node, node_version};
+pub use places::host_environment;
 pub use progress::Progress;
 pub use proof::{Proof, Verified};
 pub use reason::Reason;
@@ -116,6 +120,10 @@ pub struct Interpreter {
     pub program: PathBuf,
     /// Its flags, which come before the program's file.
     pub flags: Vec<String>,
+    /// Its version, if it prints one.
+    pub version: Option<String>,
+    /// The versions that the package requires, if it requires some.
+    pub wanted: Option<String>,
 }
 
 /// An agent whose files are in place.

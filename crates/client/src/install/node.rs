@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::npm_range::is_met;
+use super::places::lasting;
 use acp_registry_core::sys::command::answer;
 use acp_registry_core::sys::owner;
 use acp_registry_core::sys::process::Environment;
@@ -14,7 +15,7 @@ use acp_registry_core::text::quote;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// How many programs of one name are asked for their versions.
-const CANDIDATES: usize = 8;
+const CANDIDATES: usize = 16;
 
 /// A runtime whose version a package does not accept.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,30 +42,48 @@ impl fmt::Display for Shortfall {
     }
 }
 
-/// Chooses among the Node.js programs in `PATH` the first that meets a range, or else the first. The second part says
-/// how the chosen one falls short; a range that this program cannot read counts as met.
-pub(super) fn choose_node(
-    environment: &Environment,
-    first: PathBuf,
-    range: Option<&str>,
-) -> (PathBuf, Option<Shortfall>) {
-    let Some(range) = range.filter(|range| is_met(range, "0.0.0") == Some(false)) else { return (first, None) };
-    let Some(found) = version_of(&first).filter(|version| is_met(range, version) == Some(false)) else {
-        return (first, None);
-    };
-    if let Some(better) = better_node(environment, &first, range) {
-        return (better, None);
-    }
-    let (wanted, place) = (range.to_owned(), Some(first.clone()));
-    (first, Some(Shortfall { runtime: "Node.js", wanted, found, place }))
+/// A Node.js that was chosen for a package.
+pub(super) struct Choice {
+    pub(super) program: PathBuf,
+    /// The version that it prints.
+    pub(super) version: Option<String>,
+    /// The range that the package requires; `None` where every version meets it, or this program cannot read it.
+    pub(super) wanted: Option<String>,
+    /// How the chosen one falls short of it.
+    pub(super) shortfall: Option<Shortfall>,
 }
 
-/// The first Node.js whose version meets the range: `known`, or one in `PATH`.
-pub(crate) fn better_node(environment: &Environment, known: &Path, range: &str) -> Option<PathBuf> {
-    let others = environment.find_all("node").filter(|path| path != known).take(CANDIDATES);
+/// Chooses among the Node.js programs of an environment the first that meets a range, or else the first. A range that
+/// this program cannot read counts as met.
+pub(super) fn choose_node(environment: &Environment, first: PathBuf, range: Option<&str>) -> Choice {
+    let wanted = range.filter(|range| is_met(range, "0.0.0") == Some(false)).map(ToOwned::to_owned);
+    let version = node_version(&first);
+    let unmet = wanted.clone().zip(version.clone()).filter(|(range, version)| is_met(range, version) == Some(false));
+    let (program, version, shortfall) = match unmet {
+        None => (first, version, None),
+        Some((wanted, found)) => match better_node(environment, &first, &wanted) {
+            Some((better, version)) => (better, Some(version), None),
+            None => {
+                let place = Some(first.clone());
+                (first, version, Some(Shortfall { runtime: "Node.js", wanted, found, place }))
+            }
+        },
+    };
+    let program = lasting(program, version.as_deref(), environment);
+    Choice { program, version, wanted, shortfall }
+}
+
+/// The first Node.js whose version meets the range, and that version: `known`, or one of the environment.
+pub(crate) fn better_node(environment: &Environment, known: &Path, range: &str) -> Option<(PathBuf, String)> {
+    let mut others: Vec<PathBuf> = environment.find_all("node").filter(|path| path != known).collect();
+    let mut seen = std::collections::HashSet::new();
+    others.retain(|path| seen.insert(path.clone()));
     // The receipt may be from another user, and name any program.
-    let mut all = is_own_node(known).then(|| known.to_owned()).into_iter().chain(others);
-    all.find(|path| version_of(path).is_some_and(|version| is_met(range, &version) == Some(true)))
+    let mut all = is_own_node(known).then(|| known.to_owned()).into_iter().chain(others.into_iter().take(CANDIDATES));
+    all.find_map(|path| {
+        let version = node_version(&path).filter(|version| is_met(range, version) == Some(true))?;
+        Some((path, version))
+    })
 }
 
 /// Whether a program is called `node`, and no other user can change or replace it.
@@ -74,7 +93,7 @@ fn is_own_node(program: &Path) -> bool {
 }
 
 /// The version that a runtime prints, without the `v`.
-fn version_of(program: &Path) -> Option<String> {
+pub(crate) fn node_version(program: &Path) -> Option<String> {
     let text = answer(program.to_str()?, &["--version"], program.parent()?, PATIENCE).ok()?;
     let version = text.lines().next()?.trim();
     Some(version.strip_prefix('v').unwrap_or(version).to_owned())

@@ -94,10 +94,10 @@ pub(super) async fn install(work: &Work<'_>, wanted: &Package) -> Result<Placed,
             let range = own.node();
             let environment = installer.environment.clone();
             let choice = spawn_blocking(move || node::choose_node(&environment, node, range.as_deref())).await;
-            let (program, shortfall) =
-                choice.map_err(|error| PathError::at(directory)(std::io::Error::other(error)))?;
-            remarks.shortfall = shortfall;
-            Some(Interpreter { name: "node", program, flags })
+            let choice = choice.map_err(|error| PathError::at(directory)(std::io::Error::other(error)))?;
+            remarks.shortfall = choice.shortfall;
+            let node::Choice { program, version, wanted, .. } = choice;
+            Some(Interpreter { name: "node", program, flags, version, wanted })
         }
         None => None,
     };
@@ -110,7 +110,7 @@ fn refused(error: Error, name: &str, package: &str) -> Error {
         Error::Tool(failure) => match refusal::of_node(&failure.stderr, name) {
             Some(shortfall) => {
                 let (package, stderr) = (package.to_owned(), failure.stderr);
-                Error::RuntimeTooOld(Box::new(TooOld { package, shortfall, stderr }))
+                Error::RuntimeTooOld(Box::new(TooOld { package, shortfall, note: String::new(), stderr }))
             }
             None => Error::Tool(failure),
         },

@@ -4,7 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::tool::{Tool, write};
-use super::{Error, Installer, Placed, Progress, Proof, Remarks, Shortfall, TooOld, Verified, Work, refusal, remedy};
+use super::{
+    Error, Installer, Placed, Progress, Proof, Remarks, Shortfall, TooOld, Verified, Work, python, refusal, remedy,
+};
 use acp_registry_core::manifest::{Package, Pin, PypiSpec};
 use acp_registry_core::sys::fs::{PathError, read_bounded};
 use acp_registry_core::text::quote;
@@ -35,11 +37,19 @@ pub(super) async fn install(work: &Work<'_>, wanted: &Package) -> Result<Placed,
             let install = [&["tool", "install", "--no-progress"], build].concat();
             if let Err(error) = uv.run(install.iter().chain(&["--", &spec])).await {
                 let Some(shortfall) = shortfall(&error) else {
-                    return Err(absent(error, package, directory, build, &uv).await);
+                    return Err(python::none(absent(error, package, directory, build, &uv).await, &uv).await);
                 };
+                if let Some(chosen) = python::chosen(&uv) {
+                    let (wanted, chosen) = (quote(&shortfall.wanted), quote(&chosen));
+                    let phase = format!("the package accepts Python {wanted}, not {chosen} (UV_PYTHON)");
+                    (work.progress)(Progress::Phase("uv", phase));
+                }
                 // Like uvx: with a Python of this machine that the package accepts, or one that uv fetches.
                 let again = uv.run(install.iter().chain(&["--python", &shortfall.wanted, "--", &spec])).await;
-                again.map_err(|again| refused_again(again, error, package))?;
+                if let Err(again) = again {
+                    let said = again.stderr().to_owned();
+                    return Err(python::explain(refused_again(again, error, package), &said, &uv).await);
+                }
             }
             let names = list(&programs)?;
             (programs, names)
@@ -52,7 +62,9 @@ pub(super) async fn install(work: &Work<'_>, wanted: &Package) -> Result<Placed,
             let mut make = vec!["venv", "--no-progress"];
             make.extend(work.expected.python.iter().flat_map(|python| ["--python", python]));
             make.extend(["--", &place]);
-            uv.run(make).await?;
+            if let Err(error) = uv.run(make).await {
+                return Err(python::none(error, &uv).await);
+            }
             let flags = ["pip", "install", "--no-progress", "--require-hashes", "--python", &place];
             let ran = uv.run([&flags[..], build, &["--requirements", "packages.txt"]].concat()).await;
             ran.map_err(|error| refused(error, package))?;
@@ -84,7 +96,7 @@ pub(super) fn refused(error: Error, package: &str) -> Error {
     match shortfall(&error) {
         Some(shortfall) => {
             let (package, stderr) = (package.to_owned(), error.stderr().to_owned());
-            Error::RuntimeTooOld(Box::new(TooOld { package, shortfall, stderr }))
+            Error::RuntimeTooOld(Box::new(TooOld { package, shortfall, note: String::new(), stderr }))
         }
         None if refusal::is_of_build(error.stderr()) => {
             Error::NeedsBuild { package: package.to_owned(), built: refusal::needs_build(error.stderr()) }

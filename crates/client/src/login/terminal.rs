@@ -28,7 +28,7 @@ fn shown(command: &str) -> String {
 /// # Errors
 /// [`Stranger`]
 pub fn in_terminal(version: &Version, launch: Launch, way: TerminalWay) -> Result<Launch, Stranger> {
-    let Launch { program, mut args, mut env } = launch;
+    let Launch { program, mut args, mut env, beside } = launch;
     let TerminalWay { command, args: mut more, env: variables } = way;
     if let Some(command) = command {
         let own = version.program();
@@ -46,7 +46,7 @@ pub fn in_terminal(version: &Version, launch: Launch, way: TerminalWay) -> Resul
     args.extend(more);
     env.retain(|(name, _)| variables.iter().all(|(other, _)| other != name));
     env.extend(variables);
-    Ok(Launch { program, args, env })
+    Ok(Launch { program, args, env, beside })
 }
 
 /// Whether a path leads to this file.
@@ -96,9 +96,14 @@ mod tests {
         let own = version.program().to_str().unwrap().to_owned();
         let env = vec![("EXAMPLE".to_owned(), "1".to_owned()), ("OTHER".to_owned(), "1".to_owned())];
         let launch = if has_interpreter {
-            Launch { program: "/opt/node".into(), args: vec!["--flag".into(), own, "acp".into()], env }
+            Launch {
+                program: "/opt/node".into(),
+                args: vec!["--flag".into(), own, "acp".into()],
+                env,
+                beside: Vec::new(),
+            }
         } else {
-            Launch { program: own.into(), args: vec!["acp".into()], env }
+            Launch { program: own.into(), args: vec!["acp".into()], env, beside: Vec::new() }
         };
         let launch = in_terminal(&version, launch, way).map_err(|error| error.to_string())?;
         let env: Vec<String> = launch.env.iter().map(|(name, value)| format!("{name}={value}")).collect();

@@ -7,8 +7,10 @@ use std::io;
 use tokio::process::{Child, ChildStdin, ChildStdout};
 
 use super::{Error, Session};
+use crate::install::host_environment;
 use crate::store::{Launch, Version};
 use acp_registry_core::manifest::env_name;
+use acp_registry_core::sys::owner::is_safe_for_programs;
 use acp_registry_core::sys::start::{Program, spawn};
 use acp_registry_core::text::quote;
 
@@ -41,12 +43,18 @@ impl Session {
         version.launch(|| self.environment()).map_err(|name| Error::LostInterpreter { id: id(), name })
     }
 
-    /// The variables of its manifest that an agent gets. Those of the person have precedence.
+    /// The variables that an agent gets besides those of the person: `PATH`, with more directories at its end, and those of
+    /// its manifest, except for variables that the person has set.
     #[must_use]
     pub fn variables(&self, launch: &Launch) -> Vec<(OsString, OsString)> {
         let is_set = |name: &str| self.options.variables.get(name).is_some();
         let is_free = |(name, value): &&(String, String)| !is_set(name) && may_set(name, value);
-        launch.env.iter().filter(is_free).map(|(name, value)| (name.into(), value.into())).collect()
+        let own = launch.env.iter().filter(is_free).map(|(name, value)| (name.into(), value.into()));
+        let trusts = self.options.trusts_others;
+        let beside = launch.beside.iter().filter(|folder| trusts || is_safe_for_programs(folder)).cloned();
+        let environment = host_environment(self.options.variables.as_slice(), beside);
+        let path = environment.path().map(|(name, value)| (name.to_owned(), value.to_owned()));
+        path.into_iter().chain(own).collect()
     }
 
     /// Starts a version for a client that speaks the protocol. The agent runs as the person, with the environment and

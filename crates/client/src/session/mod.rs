@@ -26,7 +26,7 @@ use std::sync::{Arc, OnceLock};
 use futures_util::FutureExt as _;
 
 use crate::index::{self, Copies, Index, Loaded};
-use crate::install::{Installer, PackageCache};
+use crate::install::{Installer, PackageCache, host_environment};
 use crate::resolve::{self, Host};
 use crate::store::Store;
 use acp_registry_core::manifest::Platform;
@@ -116,10 +116,11 @@ impl Session {
         index::load(&self.options.index, &options, no_client).now_or_never()?.ok().map(|loaded| loaded.index)
     }
 
-    /// The variables that package managers and agents may see.
+    /// The variables that package managers and agents may see. `PATH` has also the directories that a start without a shell
+    /// lacks.
     #[must_use]
     pub fn environment(&self) -> Environment {
-        Environment::from_host(self.options.variables.iter().cloned())
+        host_environment(self.options.variables.as_slice(), [])
     }
 
     /// What this machine can run.

@@ -20,6 +20,10 @@ impl Variables {
         self.iter().find(|(known, _)| is_named(known)).map(|(_, value)| value.as_os_str())
     }
 
+    pub(super) fn as_slice(&self) -> &[(OsString, OsString)] {
+        &self.0
+    }
+
     /// All of them.
     pub fn iter(&self) -> impl Iterator<Item = &(OsString, OsString)> {
         self.0.iter()

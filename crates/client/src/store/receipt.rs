@@ -165,6 +165,8 @@ impl Receipt {
             ("program", Some(&self.program)),
             ("interpreter", interpreter.map(|interpreter| interpreter.name.as_str())),
             ("interpreter", program.as_deref()),
+            ("interpreter", interpreter.and_then(|interpreter| interpreter.version.as_deref())),
+            ("interpreter", interpreter.and_then(|interpreter| interpreter.wanted.as_deref())),
             ("shortfall", shortfall.map(|shortfall| shortfall.wanted.as_str())),
             ("shortfall", shortfall.map(|shortfall| shortfall.found.as_str())),
             ("index_sha256", self.index_sha256.as_deref()),

@@ -38,6 +38,8 @@ pub struct Launch {
     pub args: Vec<String>,
     /// Variables of the manifest.
     pub env: Vec<(String, String)>,
+    /// Directories with programs that the agent may look for in `PATH`: that of its runtime, and those beside it.
+    pub beside: Vec<PathBuf>,
 }
 
 impl Launch {
@@ -46,7 +48,7 @@ impl Launch {
     pub fn behind(self, program: impl Into<PathBuf>, arguments: &[&str]) -> Self {
         let own = self.program.to_string_lossy().into_owned();
         let args = arguments.iter().map(|argument| (*argument).to_owned()).chain([own]).chain(self.args).collect();
-        Self { program: program.into(), args, env: self.env }
+        Self { program: program.into(), args, env: self.env, beside: self.beside }
     }
 }
 
@@ -114,13 +116,24 @@ impl Version {
         let program = self.program();
         let env = self.receipt.env.clone().into_iter().collect();
         let Some(interpreter) = &self.receipt.interpreter else {
-            return Ok(Launch { program, args: self.receipt.args.clone(), env });
+            let beside = self.beside(&program);
+            return Ok(Launch { program, args: self.receipt.args.clone(), env, beside });
         };
         let (path, _) = interpreter.find(environment)?;
+        let beside = path.parent().map(Path::to_owned).into_iter().chain(self.beside(&program)).collect();
         let mut args = interpreter.flags.clone();
         args.push(OsString::from(program).to_string_lossy().into_owned());
         args.extend_from_slice(&self.receipt.args);
-        Ok(Launch { program: path, args, env })
+        Ok(Launch { program: path, args, env, beside })
+    }
+
+    /// The directories of programs that were installed with the agent: npm's links to them, or those beside the agent's own.
+    fn beside(&self, program: &Path) -> Vec<PathBuf> {
+        if self.receipt.kind() != Some(Kind::Npx) {
+            return program.parent().map(Path::to_owned).into_iter().collect();
+        }
+        let above = program.ancestors().skip(1).take_while(|folder| folder.starts_with(&self.directory));
+        above.map(|folder| folder.join("node_modules/.bin")).filter(|folder| folder.is_dir()).collect()
     }
 
     /// The version as an offer, from which a plan can be made; `None` for a kind that this program does not know.
@@ -209,12 +222,7 @@ impl Version {
     pub(super) fn follow_interpreter(&mut self, environment: &Environment) -> bool {
         let Some(interpreter) = &mut self.receipt.interpreter else { return false };
         let Ok((program, is_met)) = interpreter.find(|| environment.clone()) else { return false };
-        let is_other = program != interpreter.program || is_met != interpreter.shortfall.is_none();
-        interpreter.program = program;
-        if is_met {
-            interpreter.shortfall = None;
-        }
-        is_other
+        interpreter.follow(program, is_met)
     }
 }
 
@@ -224,7 +232,8 @@ mod tests {
 
     #[test]
     fn a_sandbox_goes_before_the_agent() {
-        let launch = Launch { program: "/a/agent".into(), args: vec!["acp".into()], env: Vec::new() };
+        let launch =
+            Launch { program: "/a/agent".into(), args: vec!["acp".into()], env: Vec::new(), beside: Vec::new() };
         let launch = launch.behind("/bin/box", &["--ro", "/"]);
         assert_eq!(
             (launch.program.as_path(), launch.args.join(" ").as_str()),

@@ -1,0 +1,145 @@
+//! The Node.js of version managers.
+
+use std::path::{Path, PathBuf};
+
+use semver::Version;
+
+use super::{Places, default};
+use acp_registry_core::sys::process::is_executable;
+
+/// How many entries of a directory are read.
+const ENTRIES: usize = 1000;
+
+/// How many versions of one manager are kept, the newest first.
+const VERSIONS: usize = 16;
+
+/// Directories with a program `node`.
+#[derive(Debug, Default)]
+pub(super) struct Nodes {
+    /// The default version of each manager that has one.
+    pub(super) default: Vec<PathBuf>,
+    /// The other versions, the newest first.
+    pub(super) others: Vec<PathBuf>,
+}
+
+/// Versions of Node.js in one directory.
+pub(super) struct Versions {
+    /// The directory, whose entries are versions.
+    pub(super) root: PathBuf,
+    /// Where the program is in an entry.
+    inner: &'static str,
+    found: Vec<(Version, PathBuf)>,
+}
+
+impl Versions {
+    fn at(root: PathBuf, inner: &'static str) -> Self {
+        let mut found: Vec<(Version, PathBuf)> = entries(&root)
+            .filter_map(|name| {
+                let version = Version::parse(name.strip_prefix('v').unwrap_or(&name)).ok()?;
+                Some((version, with_node(root.join(&name).join(inner))?))
+            })
+            .collect();
+        found.sort_unstable_by(|one, other| other.cmp(one));
+        found.truncate(VERSIONS);
+        Self { root, inner, found }
+    }
+
+    /// The version that a setting means: the exact one, an entry of that name such as a link, or the newest that begins
+    /// with these numbers.
+    pub(super) fn meant_by(&self, text: &str) -> Option<PathBuf> {
+        if ["node", "stable", "latest", "*"].contains(&text) {
+            return self.found.first().map(|(_, directory)| directory.clone());
+        }
+        let is_plain = text.starts_with(|c: char| c.is_ascii_alphanumeric()) && !text.contains(['/', '\\']);
+        if !is_plain {
+            return None;
+        }
+        let exact = with_node(self.root.join(text).join(self.inner)).and_then(|path| path.canonicalize().ok());
+        let exact = exact.filter(|path| self.root.canonicalize().is_ok_and(|root| path.starts_with(root)));
+        let number = text.strip_prefix('v').unwrap_or(text);
+        let begins = |version: &Version| {
+            let version = version.to_string();
+            version == number || version.strip_prefix(number).is_some_and(|rest| rest.starts_with('.'))
+        };
+        exact.or_else(|| self.found.iter().find(|(version, _)| begins(version)).map(|(_, path)| path.clone()))
+    }
+}
+
+/// Searches the directories of the version managers and of Homebrew.
+pub(super) fn nodes(places: &Places<'_>) -> Nodes {
+    let below_home = |name: &str| Some(places.home()?.join(name));
+    let mut all: Vec<(Versions, Option<PathBuf>)> = Vec::new();
+    let nvm =
+        places.named("NVM_DIR").or_else(|| existing([below_home(".nvm"), places.config().map(|c| c.join("nvm"))]));
+    if let Some(nvm) = nvm {
+        let versions = Versions::at(nvm.join("versions/node"), inner("bin"));
+        let default = default::of_nvm(&nvm, &versions);
+        all.push((versions, default));
+    }
+    let fnm = places.named("FNM_DIR").or_else(|| {
+        let of_mac = below_home("Library/Application Support/fnm");
+        let of_windows = places.named("APPDATA").map(|folder| folder.join("fnm"));
+        existing([places.data().map(|data| data.join("fnm")), of_mac, of_windows, below_home(".fnm")])
+    });
+    if let Some(fnm) = fnm {
+        let versions =
+            Versions::at(fnm.join("node-versions"), if cfg!(windows) { "installation" } else { "installation/bin" });
+        let default = fnm.join("aliases/default").join(inner("bin")).canonicalize().ok().and_then(with_node);
+        all.push((versions, default));
+    }
+    let of_windows = || places.named("LOCALAPPDATA").map(|folder| folder.join("Volta"));
+    if let Some(volta) = places.named("VOLTA_HOME").or_else(|| existing([below_home(".volta"), of_windows()])) {
+        let versions = Versions::at(volta.join("tools/image/node"), inner("bin"));
+        let default = default::of_volta(&volta, &versions);
+        all.push((versions, default));
+    }
+    let of_mise = places.named("MISE_DATA_DIR").or_else(|| existing([places.data().map(|data| data.join("mise"))]));
+    if let Some(mise) = of_mise {
+        let versions = Versions::at(mise.join("installs/node"), inner("bin"));
+        let default = default::of_mise(places, &versions);
+        all.push((versions, default));
+    }
+    if let Some(asdf) = places.named("ASDF_DATA_DIR").or_else(|| existing([below_home(".asdf")])) {
+        let versions = Versions::at(asdf.join("installs/nodejs"), inner("bin"));
+        let default = default::of_tool_versions(places, &versions);
+        all.push((versions, default));
+    }
+    let mut nodes =
+        Nodes { default: all.iter().filter_map(|(_, default)| default.clone()).collect(), others: Vec::new() };
+    let mut others: Vec<(Version, PathBuf)> = all.into_iter().flat_map(|(versions, _)| versions.found).collect();
+    // Of the same version, the one of the first manager stays first.
+    others.sort_by(|(one, _), (other, _)| other.cmp(one));
+    nodes.others = others.into_iter().map(|(_, directory)| directory).collect();
+    nodes.others.extend(places.homebrew().iter().flat_map(|prefix| of_homebrew(prefix)));
+    nodes
+}
+
+/// The versions of Node.js that Homebrew does not link into its `bin`, the newest first.
+fn of_homebrew(prefix: &Path) -> Vec<PathBuf> {
+    let opt = prefix.join("opt");
+    let number = |name: &str| name.strip_prefix("node@")?.parse::<u32>().ok();
+    let mut found: Vec<(u32, PathBuf)> =
+        entries(&opt).filter_map(|name| Some((number(&name)?, with_node(opt.join(&name).join("bin"))?))).collect();
+    found.sort_unstable_by(|one, other| other.cmp(one));
+    found.into_iter().take(VERSIONS).map(|(_, directory)| directory).collect()
+}
+
+/// The first of these directories that exists.
+fn existing<const N: usize>(directories: [Option<PathBuf>; N]) -> Option<PathBuf> {
+    directories.into_iter().flatten().find(|directory| directory.is_dir())
+}
+
+/// Where the programs of a version are: on Windows, they are in its directory itself.
+fn inner(unix: &'static str) -> &'static str {
+    if cfg!(windows) { "" } else { unix }
+}
+
+/// The directory, if a program `node` is in it.
+fn with_node(directory: PathBuf) -> Option<PathBuf> {
+    is_executable(&directory.join(if cfg!(windows) { "node.exe" } else { "node" })).then_some(directory)
+}
+
+fn entries(directory: &Path) -> impl Iterator<Item = String> {
+    let items = directory.read_dir().into_iter().flatten().take(ENTRIES);
+    items.filter_map(|item| item.ok()?.file_name().into_string().ok())
+}

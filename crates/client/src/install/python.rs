@@ -1,0 +1,112 @@
+//! The Python of a package: which one uv has not found, and which ones are there.
+
+use super::tool::Tool;
+use super::{Error, TooOld};
+use acp_registry_core::text::quote;
+
+/// How many versions of Python are named.
+const NAMED: usize = 8;
+
+/// The variable with the Python that uv uses.
+const VARIABLE: &str = "UV_PYTHON";
+
+/// The Python that the person has chosen for uv.
+pub(super) fn chosen(uv: &Tool<'_>) -> Option<String> {
+    let value = uv.environment.get(VARIABLE)?.to_str()?;
+    (!value.is_empty()).then(|| quote(value).trim_matches('`').to_owned())
+}
+
+/// The failure of uv with no Python named, as the lack of a Python if it is that.
+pub(super) async fn none(error: Error, uv: &Tool<'_>) -> Error {
+    match error {
+        Error::Tool(failure) if has_none(&failure.stderr) => {
+            Error::NoPython { chosen: chosen(uv), found: installed(uv).await, failure }
+        }
+        error => error,
+    }
+}
+
+/// Completes the message that a package accepts no Python that is there: `again` is what uv wrote when it was told which
+/// ones the package accepts.
+pub(super) async fn explain(error: Error, again: &str, uv: &Tool<'_>) -> Error {
+    let Error::RuntimeTooOld(too_old) = error else { return error };
+    let by = chosen(uv).map(|chosen| format!(" (by {VARIABLE}={chosen})")).unwrap_or_default();
+    let there = match installed(uv).await {
+        found if found.is_empty() => String::new(),
+        found => format!("; there is {}", found.join(", ")),
+    };
+    let words = again.split_whitespace().collect::<Vec<_>>().join(" ");
+    let hint =
+        if words.contains("Python downloads are set to") { ", and uv is configured to download none" } else { "" };
+    Error::RuntimeTooOld(Box::new(TooOld { note: format!("{by}{there}{hint}"), ..*too_old }))
+}
+
+/// The message that uv finds no Python.
+pub(super) fn message(chosen: Option<&str>, found: &[String]) -> String {
+    let of = chosen.map(|chosen| format!(" for {VARIABLE}={chosen}")).unwrap_or_default();
+    let there = if found.is_empty() { "there is none".to_owned() } else { format!("there is {}", found.join(", ")) };
+    format!("uv finds no Python{of}; {there}")
+}
+
+/// The versions of Python that uv finds.
+async fn installed(uv: &Tool<'_>) -> Vec<String> {
+    let listed = uv.run(["python", "list", "--only-installed", "--no-progress"]).await;
+    listed.map(|output| versions(&output.stdout)).unwrap_or_default()
+}
+
+/// Whether uv has found no Python of the kind that it was to use.
+fn has_none(stderr: &str) -> bool {
+    let words = stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+    [
+        "error: No interpreter found ",
+        "error: No download found for request",
+        "error: Failed to inspect Python interpreter ",
+    ]
+    .iter()
+    .any(|begin| words.contains(begin))
+}
+
+/// The versions of CPython in uv's list, in its order.
+fn versions(list: &str) -> Vec<String> {
+    let mut versions: Vec<String> = Vec::new();
+    for key in list.lines().filter_map(|line| line.split_whitespace().next()) {
+        let Some(version) = key.strip_prefix("cpython-").and_then(|rest| rest.split('-').next()) else { continue };
+        let is_plain = version.len() < 20 && version.chars().all(|c| c.is_ascii_alphanumeric() || ".+".contains(c));
+        if is_plain && !versions.iter().any(|known| known == version) && versions.len() < NAMED {
+            versions.push(version.to_owned());
+        }
+    }
+    versions
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lack_of_a_python_is_told_from_other_failures() {
+        for text in [
+            "error: No interpreter found for Python 3.99 in managed installations or search path",
+            "error: No interpreter found at path `/nowhere/python`",
+            "warning: x\nerror: No interpreter found for Python\n  >=3.15 in search path\n\nhint: A managed Python download is",
+            "error: Failed to inspect Python interpreter from search path at `/x/python3.9`",
+        ] {
+            assert!(has_none(text), "{text}");
+        }
+        for text in ["", "error: x", "warning: Failed to inspect Python interpreter from search path at `/x/python3.9`"]
+        {
+            assert!(!has_none(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn versions_are_read_from_the_list_of_uv() {
+        let list = "cpython-3.14.0a1+freethreaded-linux-x86_64-gnu  /a\ncpython-3.11.7-linux-x86_64-gnu    /root/python3.11\n\
+                    cpython-3.11.7-linux-x86_64-gnu  /b\npypy-3.10.14-linux-x86_64-gnu /c\ncpython-\u{1b}[2J-x /d\n\ngarbage";
+        assert_eq!(versions(list), ["3.14.0a1+freethreaded", "3.11.7"]);
+        assert_eq!(
+            versions(&(0..99).map(|minor| format!("cpython-3.{minor}.0-x /a\n")).collect::<String>()).len(),
+            NAMED
+        );
+    }
+}
