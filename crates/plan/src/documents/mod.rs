@@ -75,7 +75,7 @@ pub struct Resolve {
 pub struct Error {
     /// The kind of failure: a stable name for scripts.
     pub code: &'static str,
-    /// The exit code of the program. In [`AgentError`], the code that this failure alone would cause.
+    /// The exit code of the program. For one of several agents, the code that this failure alone would cause.
     pub exit_code: u8,
     /// What failed, where and why.
     pub message: String,
