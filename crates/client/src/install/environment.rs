@@ -70,3 +70,33 @@ fn set_all(environment: &mut Environment, variables: &[(String, String)]) {
         environment.set(name, value);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use acp_registry_core::net::{Client, Settings};
+
+    use super::*;
+
+    #[test]
+    fn package_managers_trust_the_authorities_that_this_program_trusts() {
+        let installer = |variables: &[(&str, &str)]| {
+            let variables = variables.iter().map(|(name, value)| ((*name).into(), (*value).into()));
+            Installer::new(Arc::new(Client::new(Settings::default()).unwrap()), Environment::from_host(variables))
+        };
+        let npm = installer(&[("SSL_CERT_FILE", "/a.pem")]).npm_environment(None);
+        assert_eq!(npm.get("NODE_EXTRA_CA_CERTS"), Some("/a.pem".as_ref()));
+        assert_eq!(npm.get("NODE_USE_SYSTEM_CA"), Some("1".as_ref()));
+        let own = installer(&[("SSL_CERT_FILE", "/a.pem"), ("NODE_EXTRA_CA_CERTS", "/b.pem")]);
+        assert_eq!(own.npm_environment(None).get("NODE_EXTRA_CA_CERTS"), Some("/b.pem".as_ref()));
+        let mut own = installer(&[]);
+        assert_eq!(own.npm_environment(None).get("NODE_EXTRA_CA_CERTS"), None);
+        let uv =
+            |own: &Installer| own.uv_environment(&Package::default(), None).unwrap().get("UV_SYSTEM_CERTS").is_some();
+        assert!(uv(&own));
+        // uv warns of both, and the person has decided.
+        own.uv.push(("UV_NATIVE_TLS".to_owned(), "false".to_owned()));
+        assert!(!uv(&own));
+    }
+}

@@ -71,7 +71,7 @@ fn versions(list: &str) -> Vec<String> {
     let mut versions: Vec<String> = Vec::new();
     for key in list.lines().filter_map(|line| line.split_whitespace().next()) {
         let Some(version) = key.strip_prefix("cpython-").and_then(|rest| rest.split('-').next()) else { continue };
-        let is_plain = version.len() < 20 && version.chars().all(|c| c.is_ascii_alphanumeric() || ".+".contains(c));
+        let is_plain = version.len() < 40 && version.chars().all(|c| c.is_ascii_alphanumeric() || ".+".contains(c));
         if is_plain && !versions.iter().any(|known| known == version) && versions.len() < NAMED {
             versions.push(version.to_owned());
         }

@@ -230,7 +230,7 @@ mod tests {
         assert_eq!(explained(Problem::Timeout), format!("{through}there is no answer in time"));
         let proxy = "through the proxy http://proxy.example:3128 (HTTPS_PROXY)";
         assert_eq!(explained(Problem::Tls("x".to_owned())), format!("cannot be reached safely: x, {proxy}"));
-        assert!(explained(Problem::Untrusted("x".to_owned())).ends_with(&format!("x, {proxy}")));
+        assert!(explained(Problem::Untrusted("x".to_owned())).ends_with(&format!("(x, {proxy})")));
         assert_eq!(explained(Problem::Status(404)), "answers 404");
         let through = through.replace("HTTPS_PROXY", "http_proxy");
         let answered = |status: u16, url: &str| {

@@ -113,7 +113,9 @@ impl Places<'_> {
 pub(super) fn lasting(program: PathBuf, version: Option<&str>, environment: &Environment) -> PathBuf {
     let has_part = |path: &Path, name: &str| path.components().any(|part| part.as_os_str() == name);
     let is_of_shell = has_part(&program, "fnm_multishells");
-    let is_shim = program.parent().is_some_and(|parent| parent.ends_with("shims") || parent.ends_with(".volta/bin"));
+    let is_volta =
+        || program.canonicalize().is_ok_and(|real| real.file_stem().is_some_and(|name| name == "volta-shim"));
+    let is_shim = program.parent().is_some_and(|parent| parent.ends_with("shims")) || is_volta();
     if !is_of_shell && !is_shim {
         return program;
     }

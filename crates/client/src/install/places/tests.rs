@@ -207,6 +207,8 @@ fn a_path_of_one_shell_and_a_shim_are_replaced_by_the_version_that_they_start() 
     let home = Home::new();
     let real = ".local/share/fnm/node-versions/v22.0.0/installation";
     home.nodes(&[&format!("{real}/bin"), ".asdf/shims", ".asdf/installs/nodejs/20.0.0/bin", "own"]);
+    home.nodes(&[".volta/tools/image/node/18.0.0/bin"]).write(".volta/bin/volta-shim", "");
+    symlink("volta-shim", home.path(".volta/bin/node")).unwrap();
     fs::create_dir_all(home.path("run/fnm_multishells")).unwrap();
     symlink(home.path(real), home.path("run/fnm_multishells/1_2")).unwrap();
     let environment = home.environment(&[]);
@@ -218,5 +220,6 @@ fn a_path_of_one_shell_and_a_shim_are_replaced_by_the_version_that_they_start() 
     assert_eq!(kept("run/fnm_multishells/1_2/bin/node", None), format!("{real}/bin/node"));
     assert_eq!(kept(".asdf/shims/node", Some("20.0.0")), ".asdf/installs/nodejs/20.0.0/bin/node");
     assert_eq!(kept(".asdf/shims/node", Some("21.0.0")), ".asdf/shims/node");
+    assert_eq!(kept(".volta/bin/node", Some("18.0.0")), ".volta/tools/image/node/18.0.0/bin/node");
     assert_eq!(kept("own/node", Some("22.0.0")), "own/node");
 }
