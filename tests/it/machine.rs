@@ -62,7 +62,7 @@ impl Machine {
     /// Installs a version with nvm.
     fn add(&self, version: &str) {
         let bin = Self::bin(version);
-        let node = if version.starts_with("9") { NODE } else { OLD };
+        let node = if version.starts_with('9') { NODE } else { OLD };
         // npm is a script that the Node.js in `PATH` runs.
         let npm = NPM.replacen('\n', "\ncommand -v node > /dev/null || exit 9\n", 1);
         self.0.program(&format!("{bin}/node"), &node.replace("VERSION", version)).program(&format!("{bin}/npm"), &npm);

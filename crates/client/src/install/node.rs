@@ -61,13 +61,14 @@ pub(super) fn choose_node(environment: &Environment, first: PathBuf, range: Opti
     let unmet = wanted.clone().zip(version.clone()).filter(|(range, version)| is_met(range, version) == Some(false));
     let (program, version, shortfall) = match unmet {
         None => (first, version, None),
-        Some((wanted, found)) => match better_node(environment, &first, &wanted) {
-            Some((better, version)) => (better, Some(version), None),
-            None => {
+        Some((wanted, found)) => {
+            if let Some((better, version)) = better_node(environment, &first, &wanted) {
+                (better, Some(version), None)
+            } else {
                 let place = Some(first.clone());
                 (first, version, Some(Shortfall { runtime: "Node.js", wanted, found, place }))
             }
-        },
+        }
     };
     let program = lasting(program, version.as_deref(), environment);
     Choice { program, version, wanted, shortfall }

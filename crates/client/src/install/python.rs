@@ -66,7 +66,7 @@ fn has_none(stderr: &str) -> bool {
     .any(|begin| words.contains(begin))
 }
 
-/// The versions of CPython in uv's list, in its order.
+/// The versions of `CPython` in uv's list, in its order.
 fn versions(list: &str) -> Vec<String> {
     let mut versions: Vec<String> = Vec::new();
     for key in list.lines().filter_map(|line| line.split_whitespace().next()) {

@@ -135,12 +135,12 @@ pub fn proxy_host(address: &str) -> Option<String> {
 /// [`Problem::Variable`] for a value that names no proxy: the HTTP client ignores it, and sends past the proxy.
 pub fn proxies(variable: &dyn Fn(&str) -> Option<String>) -> Result<Vec<NamedProxy>, Problem> {
     let set = VARIABLES.iter().filter_map(|name| Some((*name, variable(name).filter(|value| !value.is_empty())?)));
-    set.map(|(name, value)| match proxy_problem(name, &value) {
-        Some(problem) => Err(Problem::Variable(problem)),
-        None => {
-            let kind = KINDS.into_iter().find(|kind| kind.eq_ignore_ascii_case(name)).unwrap_or(KINDS[2]);
-            Ok(NamedProxy { kind, variable: name.to_owned(), host: proxy_host(&value).unwrap_or_default() })
+    set.map(|(name, value)| {
+        if let Some(problem) = proxy_problem(name, &value) {
+            return Err(Problem::Variable(problem));
         }
+        let kind = KINDS.into_iter().find(|kind| kind.eq_ignore_ascii_case(name)).unwrap_or(KINDS[2]);
+        Ok(NamedProxy { kind, variable: name.to_owned(), host: proxy_host(&value).unwrap_or_default() })
     })
     .collect()
 }

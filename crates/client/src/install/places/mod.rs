@@ -127,5 +127,6 @@ pub(super) fn lasting(program: PathBuf, version: Option<&str>, environment: &Env
     kept.or_else(real).unwrap_or(program)
 }
 
-#[cfg(all(test, unix))]
+#[cfg(unix)]
+#[cfg(test)]
 mod tests;
