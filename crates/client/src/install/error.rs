@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use super::failure::{ToolFailure, longer, slow};
-use super::{NotForPlatform, Reason, Shortfall, Verified, python, remedy};
+use super::{NotForPlatform, Reason, Shortfall, Verified, remedy};
 use acp_registry_core::archive::{self, CmdNotFound, Mismatch, Misnamed};
 use acp_registry_core::digest::Sha256;
 use acp_registry_core::manifest::SpecError;
@@ -10,6 +10,9 @@ use acp_registry_core::remedy::{Action, Remedy};
 use acp_registry_core::sys::fs::PathError;
 use acp_registry_core::sys::process::SpawnError;
 use acp_registry_core::text::quote;
+
+/// The variable with the Python that uv uses.
+pub(super) const UV_PYTHON: &str = "UV_PYTHON";
 
 /// Why something was not installed.
 #[derive(Debug, thiserror::Error)]
@@ -43,7 +46,7 @@ pub enum Error {
     #[error("the package {} {}{}", quote(&.0.package), .0.shortfall, .0.note)]
     RuntimeTooOld(Box<TooOld>),
     /// uv finds no Python, or not the one that the person has chosen.
-    #[error("{}", python::message(chosen.as_deref(), found))]
+    #[error("{}", no_python(chosen.as_deref(), found))]
     NoPython {
         /// The one that the person has chosen.
         chosen: Option<String>,
@@ -288,4 +291,11 @@ pub struct TooOld {
     pub note: String,
     /// What the package manager wrote to stderr.
     pub stderr: String,
+}
+
+/// The message that uv finds no Python.
+fn no_python(chosen: Option<&str>, found: &[String]) -> String {
+    let of = chosen.map(|chosen| format!(" for {UV_PYTHON}={chosen}")).unwrap_or_default();
+    let there = if found.is_empty() { "there is none".to_owned() } else { format!("there is {}", found.join(", ")) };
+    format!("uv finds no Python{of}; {there}")
 }

@@ -1,5 +1,6 @@
 //! The Python of a package: which one uv has not found, and which ones are there.
 
+use super::error::UV_PYTHON;
 use super::tool::Tool;
 use super::{Error, TooOld};
 use acp_registry_core::text::quote;
@@ -7,12 +8,9 @@ use acp_registry_core::text::quote;
 /// How many versions of Python are named.
 const NAMED: usize = 8;
 
-/// The variable with the Python that uv uses.
-const VARIABLE: &str = "UV_PYTHON";
-
 /// The Python that the person has chosen for uv.
 pub(super) fn chosen(uv: &Tool<'_>) -> Option<String> {
-    let value = uv.environment.get(VARIABLE)?.to_str()?;
+    let value = uv.environment.get(UV_PYTHON)?.to_str()?;
     (!value.is_empty()).then(|| quote(value).trim_matches('`').to_owned())
 }
 
@@ -30,7 +28,7 @@ pub(super) async fn none(error: Error, uv: &Tool<'_>) -> Error {
 /// ones the package accepts.
 pub(super) async fn explain(error: Error, again: &str, uv: &Tool<'_>) -> Error {
     let Error::RuntimeTooOld(too_old) = error else { return error };
-    let by = chosen(uv).map(|chosen| format!(" (by {VARIABLE}={chosen})")).unwrap_or_default();
+    let by = chosen(uv).map(|chosen| format!(" (by {UV_PYTHON}={chosen})")).unwrap_or_default();
     let there = match installed(uv).await {
         found if found.is_empty() => String::new(),
         found => format!("; there is {}", found.join(", ")),
@@ -39,13 +37,6 @@ pub(super) async fn explain(error: Error, again: &str, uv: &Tool<'_>) -> Error {
     let hint =
         if words.contains("Python downloads are set to") { ", and uv is configured to download none" } else { "" };
     Error::RuntimeTooOld(Box::new(TooOld { note: format!("{by}{there}{hint}"), ..*too_old }))
-}
-
-/// The message that uv finds no Python.
-pub(super) fn message(chosen: Option<&str>, found: &[String]) -> String {
-    let of = chosen.map(|chosen| format!(" for {VARIABLE}={chosen}")).unwrap_or_default();
-    let there = if found.is_empty() { "there is none".to_owned() } else { format!("there is {}", found.join(", ")) };
-    format!("uv finds no Python{of}; {there}")
 }
 
 /// The versions of Python that uv finds.

@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use serde_json::Value;
 
 use super::Places;
-use super::managers::Versions;
+use super::versions::Versions;
 use acp_registry_core::sys::fs::read_bounded;
 
 /// The largest setting that is read, in bytes.

@@ -6,6 +6,7 @@
 
 mod default;
 mod managers;
+mod versions;
 
 use std::env::split_paths;
 use std::ffi::{OsStr, OsString};
