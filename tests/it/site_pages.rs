@@ -3,7 +3,10 @@
 use acp_registry::config::SiteConfig;
 use serde_json::{Value, json};
 
-use crate::site::{BASE, Element, agents, check_pages, elements, hostile, pages, site_of, site_with, snapshot, target};
+use crate::site::{
+    BASE, Element, agents, check_pages, elements, history, hostile, pages, site_of, site_with, snapshot, target,
+    without_pictures,
+};
 use crate::support::{Env, tree};
 
 #[test]
@@ -55,6 +58,21 @@ fn the_header_marks_the_part_of_the_site_and_has_a_search_unless_the_page_has_on
         let action = form.unwrap().1.get("action").map(|action| target(name, action).unwrap());
         assert_eq!(action.as_deref(), (name != "index.html").then_some("index.html"), "{name}");
     }
+}
+
+/// A publication after a new version sends few files, whatever the number of lists that the agent is in.
+#[test]
+fn a_new_version_changes_the_pages_of_its_agent_and_no_list() {
+    let mut agents = agents(130);
+    let known = history(&agents);
+    let render = |agents: &[Value]| site_with(agents, &json!({ "agents": [] }), &known, &without_pictures());
+    let before = render(&agents);
+    agents[50]["version"] = json!("9.9.9");
+    let after = render(&agents);
+    let changed = after.iter().filter(|(name, bytes)| before.get(*name) != Some(bytes)).map(|(name, _)| name.as_str());
+    let changed: Vec<&str> = changed.filter(|name| !name.starts_with("agents/a00050/")).collect();
+    let [catalog, "index.html", "matrix/index.html"] = changed[..] else { panic!("{changed:?}") };
+    assert!(catalog.starts_with("assets/catalog."), "{catalog}");
 }
 
 #[test]
