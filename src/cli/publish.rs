@@ -13,7 +13,7 @@ use acp_registry::sys::command;
 use acp_registry::sys::fs::read_bounded;
 use acp_registry::sys::git::Repository;
 use acp_registry::text::printable;
-use acp_registry::upload::{self, Bucket, Event, Options, Revision, Target, Tree, Turns};
+use acp_registry::upload::{self, Bucket, Event, Gzip, Options, Revision, Target, Tree, Turns};
 use clap::Subcommand;
 use url::Url;
 
@@ -76,6 +76,13 @@ pub(super) struct Args {
     /// For stores without a proxy or CDN that compresses what it sends.
     #[arg(long)]
     gzip_assets: bool,
+
+    /// Store indexes, SHA256SUMS, history.json and the sitemap compressed in a bucket
+    ///
+    /// Readers get them compressed even if they have not asked for it: browsers and acp-registry decode them, curl needs
+    /// --compressed.
+    #[arg(long)]
+    gzip_documents: bool,
 
     /// Compare every file with what is published
     ///
@@ -233,7 +240,7 @@ fn send(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
         revision: args.revision.clone().unwrap_or_else(|| revision(&global.registry_dir())),
         grace: args.grace,
         sign: args.sign.is_some().then_some(&signed),
-        gzip_assets: args.gzip_assets,
+        gzip: Gzip { assets: args.gzip_assets, documents: args.gzip_documents },
         recheck: args.recheck,
         jobs: usize::from(args.jobs),
         turns: place.turns(),

@@ -100,6 +100,8 @@ mod programs;
 mod propose;
 mod proxies;
 mod publish;
+#[cfg(all(unix, feature = "world"))]
+mod publish_gzip;
 mod publish_listing;
 mod publish_order;
 mod publish_prune;

@@ -224,7 +224,7 @@ pub(crate) fn publish_and_die(from: &Path, to: &Path, events: usize) {
 /// The code of the process for [`publish_and_die`].
 #[cfg(unix)]
 fn die_while_publishing(events: usize, from: &Path, to: &Path) {
-    use acp_registry::upload::{Event, Options, Revision, Target, Tree, Turns, publish};
+    use acp_registry::upload::{Event, Gzip, Options, Revision, Target, Tree, Turns, publish};
     use nix::sys::signal::{Signal, raise};
 
     let seen = AtomicUsize::new(0);
@@ -238,7 +238,7 @@ fn die_while_publishing(events: usize, from: &Path, to: &Path) {
         revision: Revision::Content,
         grace: Duration::from_hours(1),
         sign: None,
-        gzip_assets: false,
+        gzip: Gzip::default(),
         recheck: false,
         jobs: 16,
         turns: Turns { wait: Duration::from_mins(10), lease: Duration::from_mins(1) },

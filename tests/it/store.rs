@@ -71,6 +71,10 @@ impl Drop for Moto {
 /// Status, headers by lower-case name, body.
 pub(crate) type Reply = (u16, HashMap<String, String>, Vec<u8>);
 
+/// The header `Authorization` of requests with full access.
+pub(crate) const KEY: &str =
+    "AWS4-HMAC-SHA256 Credential=key/20260101/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=0";
+
 /// Sends a request with full access.
 pub(crate) fn ask(host: &str, method: &str, path: &str) -> Option<Reply> {
     send(host, method, path, &[])
@@ -78,10 +82,15 @@ pub(crate) fn ask(host: &str, method: &str, path: &str) -> Option<Reply> {
 
 /// Like [`ask`], with a body.
 pub(crate) fn send(host: &str, method: &str, path: &str, body: &[u8]) -> Option<Reply> {
+    send_with(host, method, path, &[], body)
+}
+
+/// Like [`send`], with headers.
+pub(crate) fn send_with(host: &str, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Option<Reply> {
+    let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
     let mut stream = TcpStream::connect(host).ok()?;
-    let key = "AWS4-HMAC-SHA256 Credential=key/20260101/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=0";
     let head = format!(
-        "{method} {path} HTTP/1.1\r\nHost: {host}\r\nAuthorization: {key}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+        "{method} {path} HTTP/1.1\r\nHost: {host}\r\nAuthorization: {KEY}\r\nContent-Length: {}\r\n{headers}Connection: close\r\n\r\n",
         body.len()
     );
     stream.write_all(head.as_bytes()).ok()?;

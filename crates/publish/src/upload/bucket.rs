@@ -14,10 +14,10 @@ use object_store::{
 use tokio::sync::OnceCell;
 use url::{Host, Url};
 
-use super::Error;
 use super::headers::Headers;
 use super::refusal::{code, store_error};
 use super::responses::{Bounded, Connector};
+use super::{Error, encoding};
 use acp_registry_core::net::{self, AllowedHosts};
 use acp_registry_core::remedy::{Action, Remedy};
 use acp_registry_core::sums::is_name;
@@ -61,6 +61,13 @@ pub struct Store {
     pub(super) region: String,
     /// Whether the store copies objects, once that was tried.
     pub(super) can_copy: OnceCell<bool>,
+}
+
+/// What a store says about an object.
+struct Found {
+    /// The `ETag`, which identifies the version.
+    tag: Option<String>,
+    attributes: Attributes,
 }
 
 impl Store {
@@ -150,26 +157,36 @@ impl Store {
         self.client.put_opts(&self.path(name), bytes.into(), options).await
     }
 
-    /// Reads an object of at most `limit` bytes; `None` if it does not exist.
+    /// Reads the content of an object, of at most `limit` bytes; `None` if it does not exist.
     pub(super) async fn get(&self, name: &str, limit: u64) -> Result<Option<Vec<u8>>, Error> {
         Ok(self.get_with_version(name, limit).await?.map(|(bytes, _)| bytes))
     }
 
-    /// Reads an object with its `ETag`, which identifies the version.
+    /// Reads the content of an object, with its `ETag`.
     pub(super) async fn get_with_version(
         &self,
         name: &str,
         limit: u64,
     ) -> Result<Option<(Vec<u8>, Option<String>)>, Error> {
+        let Some((bytes, found)) = self.get_as_stored(name, limit).await? else { return Ok(None) };
+        let encoding = found.attributes.get(&Attribute::ContentEncoding).map(AsRef::as_ref);
+        let content = encoding::decode(bytes, encoding, limit);
+        let bytes = content.ok_or_else(|| self.unusable(name, format!("is damaged, or larger than {limit} bytes")))?;
+        Ok(Some((bytes, found.tag)))
+    }
+
+    fn unusable(&self, name: &str, message: String) -> Error {
+        Error::Store { place: self.shown(name), message, remedy: Some("remove it there".into()) }
+    }
+
+    /// Reads an object without decoding it.
+    async fn get_as_stored(&self, name: &str, limit: u64) -> Result<Option<(Vec<u8>, Found)>, Error> {
         let Some(found) = self.find(name, false).await? else { return Ok(None) };
-        let too_large = || {
-            let message = format!("is larger than {limit} bytes");
-            Error::Store { place: self.shown(name), message, remedy: Some("remove it there".into()) }
-        };
+        let too_large = || self.unusable(name, format!("is larger than {limit} bytes"));
         if found.meta.size > limit {
             return Err(too_large());
         }
-        let tag = found.meta.e_tag.clone();
+        let about = Found { tag: found.meta.e_tag.clone(), attributes: found.attributes.clone() };
         let mut pieces = found.into_stream();
         let mut bytes = Vec::new();
         while let Some(piece) = pieces.try_next().await.map_err(|error| self.fail(name, &error))? {
@@ -178,7 +195,7 @@ impl Store {
             }
             bytes.extend_from_slice(&piece);
         }
-        Ok(Some((bytes, tag)))
+        Ok(Some((bytes, about)))
     }
 
     async fn find(&self, name: &str, head: bool) -> Result<Option<GetResult>, Error> {
@@ -204,7 +221,10 @@ impl Store {
             && said(&Attribute::ContentType) == Some(headers.content_type)
             && said(&Attribute::CacheControl) == Some(headers.cache_control)
             && said(&Attribute::ContentEncoding) == headers.content_encoding;
-        Ok(is_alike && self.get(name, found.meta.size).await?.is_some_and(|found| found == bytes))
+        if !is_alike {
+            return Ok(false);
+        }
+        Ok(self.get_as_stored(name, found.meta.size).await?.is_some_and(|(found, _)| found == bytes))
     }
 
     pub(super) async fn remove(&self, name: &str) -> Result<(), Error> {

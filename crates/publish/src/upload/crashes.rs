@@ -73,7 +73,7 @@ impl Place {
                         revision: Revision::Named(format!("r{number}")),
                         grace,
                         sign: Some(&|sums| Ok(sums.iter().rev().copied().collect())),
-                        gzip_assets: false,
+                        gzip: Gzip::default(),
                         recheck: false,
                         jobs: 3,
                         turns: TURNS,
@@ -208,7 +208,7 @@ fn old_form(files: &BTreeMap<String, Vec<u8>>, snapshot: &str) -> BTreeMap<Strin
         .iter()
         .filter_map(|(name, bytes)| {
             let name = name.strip_prefix("latest/")?;
-            let form = headers::Headers::of_latest(name, false).fingerprint(&Sha256::of(bytes).to_string());
+            let form = headers::Headers::of_latest(name, Gzip::default()).fingerprint(&Sha256::of(bytes).to_string());
             Some((name.to_owned(), serde_json::json!({ "form": form })))
         })
         .collect();

@@ -1,18 +1,22 @@
 //! The form in which a file is stored: headers and content encoding.
 
-use std::io::Write as _;
-
-use flate2::Compression;
-use flate2::write::GzEncoder;
-
 use super::tree::digest_of;
+use super::{Gzip, content, encoding};
 use crate::site::caching::{FIXED, caching};
 use crate::site::{CONTENTS, media_type};
+use acp_registry_core::sums::SIGNATURE;
 
 /// A digest of the headers of all kinds of files of `latest/`. It changes when a version of this program sends others.
 pub(super) fn rules() -> String {
-    let forms = CONTENTS.iter().map(|kind| Headers::of_latest(kind.path, true).fingerprint(kind.path));
+    let all = Gzip { assets: true, documents: true };
+    let forms = CONTENTS.iter().map(|kind| Headers::of_latest(kind.path, all).fingerprint(kind.path));
     digest_of(forms.collect::<String>().as_bytes())
+}
+
+/// Whether a file is an index, the list of digests, the history or a sitemap: documents of the whole registry.
+fn is_document(name: &str) -> bool {
+    let is_sitemap = name == "sitemap.xml" || (name.starts_with("sitemap-") && !name.contains('/'));
+    is_sitemap || name == "history.json" || (content::is_kept_by_name(name) && name != SIGNATURE)
 }
 
 /// Response headers that a store is told to send with a file.
@@ -25,23 +29,25 @@ pub(super) struct Headers {
 
 impl Headers {
     /// Headers of a file of `latest/`, by its name there.
-    pub(super) fn of_latest(name: &str, gzip_assets: bool) -> Self {
-        let is_asset = name.starts_with("assets/");
+    pub(super) fn of_latest(name: &str, gzip: Gzip) -> Self {
+        let is_encoded = (gzip.assets && name.starts_with("assets/")) || (gzip.documents && is_document(name));
         Self {
             content_type: media_type(name),
             cache_control: caching(name),
-            content_encoding: (is_asset && gzip_assets).then_some("gzip"),
+            content_encoding: is_encoded.then_some(encoding::GZIP),
         }
     }
 
     /// Headers of a file of a snapshot, which never changes.
-    pub(super) fn of_snapshot(name: &str, gzip_assets: bool) -> Self {
-        Self { cache_control: FIXED, ..Self::of_latest(name, gzip_assets) }
+    pub(super) fn of_snapshot(name: &str, gzip: Gzip) -> Self {
+        Self { cache_control: FIXED, ..Self::of_latest(name, gzip) }
     }
 
-    /// Headers of content that is stored by its digest: of no type, so that browsers do not show it as a page.
-    pub(super) const CONTENT: Self =
-        Self { content_type: "application/octet-stream", cache_control: FIXED, content_encoding: None };
+    /// Headers of content that is stored by its digest: of no type, so that browsers do not show it as a page. It is encoded
+    /// like the file in `latest/`, so that a store can copy it.
+    pub(super) fn of_content(name: &str, gzip: Gzip) -> Self {
+        Self { content_type: "application/octet-stream", ..Self::of_snapshot(name, gzip) }
+    }
 
     /// Headers of the files in `.acp-registry/`, which only publishers read.
     pub(super) const OWN: Self =
@@ -59,9 +65,34 @@ impl Headers {
         if self.content_encoding.is_none() {
             return bytes;
         }
-        let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
-        // Writing to memory does not fail.
-        let _ = encoder.write_all(&bytes);
-        encoder.finish().unwrap_or_default()
+        encoding::gzip(&bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_was_asked_for_is_encoded() {
+        let all = Gzip { assets: true, documents: true };
+        let documents = [
+            "registry.json", "registry-for-editors.json", "SHA256SUMS", "sitemap.xml", "sitemap-2.xml", "history.json",
+        ];
+        for name in documents {
+            assert_eq!(Headers::of_latest(name, all).content_encoding, Some("gzip"), "{name}");
+            assert_eq!(Headers::of_latest(name, Gzip { documents: false, ..all }).content_encoding, None, "{name}");
+            assert_eq!(Headers::of_content(name, all).content_encoding, Some("gzip"), "{name}");
+        }
+        // Clients read these of single agents, with any program, and a signature covers the bytes as they are.
+        for name in [
+            "SHA256SUMS.sig", "entries.json", "entries/registry/a.json", "entry-lists/12.json", "a.svg", "index.html",
+            "agent.schema.json", "agents/a/sitemap.xml", "agents/a/registry.json",
+        ] {
+            assert_eq!(Headers::of_latest(name, all).content_encoding, None, "{name}");
+        }
+        let asset = Headers::of_latest("assets/catalog.1.json", Gzip { assets: true, documents: false });
+        assert_eq!(asset.content_encoding, Some("gzip"));
+        assert_eq!(Headers::of_latest("assets/catalog.1.json", Gzip::default()).content_encoding, None);
     }
 }

@@ -8,7 +8,7 @@ use super::headers::Headers;
 use super::order::wave;
 use super::send::{Planned, Sender};
 use super::state::{File, State};
-use super::{Action, Error, LATEST, What, content, now, seconds, tree};
+use super::{Action, Error, LATEST, What, now, seconds, tree};
 use acp_registry_core::entries::DISCOVERY;
 use acp_registry_core::sums::{SIGNATURE, SUMS};
 
@@ -33,14 +33,10 @@ pub(super) fn files(sender: &Sender<'_>) -> Vec<(String, String)> {
 }
 
 /// Compares `latest/`, as the state has it, with a tree.
-///
-/// `sent` has the files that this run has sent.
-pub(super) fn plan(sender: &Sender<'_>, state: &State, snapshot: &str, sent: &[Action]) -> Plan {
-    let sent = sent.iter().filter(|action| matches!(action.what, What::Send(_)));
-    let sent: BTreeSet<&str> = sent.map(|action| action.file.as_str()).collect();
+pub(super) fn plan(sender: &Sender<'_>, state: &State) -> Plan {
     let mut plan = Plan { planned: Vec::new(), wanted: BTreeSet::new(), kept: Vec::new() };
     for (name, digest) in files(sender) {
-        let headers = Headers::of_latest(&name, state.gzip_assets);
+        let headers = Headers::of_latest(&name, state.gzip());
         let form = headers.fingerprint(&digest);
         let known = state.files.get(&name);
         let place = format!("{LATEST}/{name}");
@@ -51,9 +47,7 @@ pub(super) fn plan(sender: &Sender<'_>, state: &State, snapshot: &str, sent: &[A
         }
         let may_be_there = known.is_some_and(|file| file.form.is_none());
         let wave = wave(&name, known.is_none());
-        let own = format!("{snapshot}/{name}");
-        let copy_of = [own, content::path(&digest)].into_iter().find(|place| sent.contains(place.as_str()));
-        plan.planned.push(Planned { name, place, headers, form, wave, may_be_there, copy_of });
+        plan.planned.push(Planned { name, place, headers, form, digest, wave, may_be_there });
     }
     plan
 }

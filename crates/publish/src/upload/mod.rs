@@ -27,6 +27,7 @@ mod copy;
 #[cfg(test)]
 mod crashes;
 mod directory;
+mod encoding;
 mod error;
 mod find;
 mod headers;
@@ -73,15 +74,25 @@ pub struct Options<'a> {
     pub grace: Duration,
     /// Signs `SHA256SUMS`; without it, no signature is published.
     pub sign: Option<Sign<'a>>,
-    /// Whether files below `assets/` are stored compressed with gzip. Applies to buckets only: a directory cannot
-    /// store the `Content-Encoding` header.
-    pub gzip_assets: bool,
+    /// Which files are stored compressed. Applies to buckets only: a directory cannot store the `Content-Encoding`
+    /// header.
+    pub gzip: Gzip,
     /// Whether every file is compared with the published one, instead of trusting the state of the last run.
     pub recheck: bool,
     /// How many files are sent at once.
     pub jobs: usize,
     /// How this run waits for other publishers.
     pub turns: Turns,
+}
+
+/// Which files are stored compressed with gzip. Readers get them with `Content-Encoding: gzip`, even if they have not asked
+/// for it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Gzip {
+    /// Files below `assets/`, which only browsers load.
+    pub assets: bool,
+    /// The indexes, `SHA256SUMS`, the history and the sitemap.
+    pub documents: bool,
 }
 
 /// How publishers to the same target wait for each other.

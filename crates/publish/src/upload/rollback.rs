@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::prune::refuse_unpublished;
-use super::send::Sender;
+use super::send::{Large, Sender};
 use super::source::{Kept, Source};
 use super::state::{Snapshot, State};
 use super::{Action, Error, Notice, Target, Turns, latest, now, snapshot, takeover, tree};
@@ -68,8 +68,8 @@ async fn run(
     target.refuse_links(files.map(String::as_str))?;
     takeover::adopt(&mut state, source, target, notice).await?;
     let signature = kept.signature().await?;
-    let sender = Sender { source, signature, target, jobs: options.jobs, is_dry_run, notice };
-    let plan = latest::plan(&sender, &state, name, &[]);
+    let sender = Sender { source, signature, target, jobs: options.jobs, is_dry_run, notice, large: Large::default() };
+    let plan = latest::plan(&sender, &state);
     sender.rehearse(&plan.planned).await?;
     if known.is_none() {
         let created = snapshot::created(target, name).await?.unwrap_or_else(now);

@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::headers::Headers;
 use super::order::{LAST, wave};
-use super::send::{Planned, Sender};
+use super::send::{Large, Planned, Sender};
 use super::source::Source;
 use super::state::{Snapshot, State};
 use super::{
-    Action, Error, Notice, Options, Published, Revision, Target, Tree, content, latest, now, snapshot, takeover, tree,
+    Action, Error, Event, Gzip, Notice, Options, Published, Revision, Target, Tree, content, latest, now, snapshot,
+    takeover, tree,
 };
 use acp_registry_core::remedy::{self, Remedy};
 use acp_registry_core::sums::{SIGNATURE, SIGNATURE_LIMIT, SUMS};
@@ -68,17 +69,32 @@ impl Work<'_> {
         if self.options.recheck {
             state.doubt();
         }
-        state.gzip_assets = self.options.gzip_assets && self.target.has_headers();
+        state.set_gzip(self.gzip(state.gzip()).await?);
         let sums = tree::digest_of(self.tree.sums());
         let place = self.place(&state, &sums).await?;
         let signature = self.signature(&place).await?;
         let (target, notice, is_dry_run) = (self.target, self.notice, self.is_dry_run);
-        let sender = Sender { source, signature, target, jobs: self.options.jobs, is_dry_run, notice };
+        let sender =
+            Sender { source, signature, target, jobs: self.options.jobs, is_dry_run, notice, large: Large::default() };
         let mut actions = self.keep(&sender, &mut state, &place, sums).await?;
-        let plan = latest::plan(&sender, &state, &place.name, &actions);
+        let plan = latest::plan(&sender, &state);
         actions.extend(latest::update(&sender, &mut state, &place.name, plan).await?);
         actions.extend(latest::remove_stale(&sender, &mut state, self.options.grace).await?);
         Ok(Published { snapshot: place.name, is_known: place.is_complete, actions })
+    }
+
+    /// What is stored compressed: only what the target returns with its encoding. `known` was stored so by an earlier run.
+    async fn gzip(&self, known: Gzip) -> Result<Gzip, Error> {
+        let wanted = self.options.gzip;
+        if wanted == Gzip::default() || !self.target.has_headers() {
+            return Ok(Gzip::default());
+        }
+        if wanted == known || self.is_dry_run || self.target.keeps_encodings().await? {
+            return Ok(wanted);
+        }
+        let message = "the store loses the header Content-Encoding: nothing is stored compressed";
+        (self.notice)(Event::Warning(message.to_owned()));
+        Ok(Gzip::default())
     }
 
     /// Finds a complete or interrupted snapshot of this tree, or chooses an unused name.
@@ -149,7 +165,7 @@ impl Work<'_> {
             latest::save(sender, state).await?;
         }
         let mut actions = sender.send(&contents, |_| {}).await?;
-        let own = self.own(sender, place, &there, is_whole);
+        let own = self.own(sender, state.gzip(), place, &there, is_whole);
         actions.extend(sender.send(&own, |_| {}).await?);
         if let Some(snapshot) = state.snapshots.get_mut(&place.name).filter(|snapshot| !snapshot.is_complete) {
             (snapshot.is_complete, snapshot.is_shared) = (true, true);
@@ -174,21 +190,31 @@ impl Work<'_> {
         // Listing is cheap compared to sending everything again, but not compared to sending a few changes.
         let is_unknown = recheck || place.is_begun || known.is_empty();
         let there = if is_unknown { content::list(self.target, sender.jobs).await? } else { BTreeMap::new() };
-        let planned = wanted.into_iter().map(|(digest, name)| Planned {
-            name: name.to_owned(),
-            place: content::path(digest),
-            headers: Headers::CONTENT,
-            form: Headers::CONTENT.fingerprint(digest),
-            wave: 0,
-            may_be_there: there.contains_key(digest),
-            copy_of: None,
+        let gzip = state.gzip();
+        let planned = wanted.into_iter().map(|(digest, name)| {
+            let headers = Headers::of_content(name, gzip);
+            Planned {
+                name: name.to_owned(),
+                place: content::path(digest),
+                headers,
+                form: headers.fingerprint(digest),
+                digest: digest.to_owned(),
+                wave: 0,
+                may_be_there: there.contains_key(digest),
+            }
         });
         Ok(planned.collect())
     }
 
     /// The files in the snapshot's own folder that may not be there yet.
-    fn own(&self, sender: &Sender<'_>, place: &Place, there: &BTreeSet<String>, is_whole: bool) -> Vec<Planned> {
-        let gzip = self.options.gzip_assets && self.target.has_headers();
+    fn own(
+        &self,
+        sender: &Sender<'_>,
+        gzip: Gzip,
+        place: &Place,
+        there: &BTreeSet<String>,
+        is_whole: bool,
+    ) -> Vec<Planned> {
         let mut planned = Vec::new();
         for (name, digest) in latest::files(sender) {
             // A complete snapshot does not change, but a signature may be added to it.
@@ -202,7 +228,7 @@ impl Work<'_> {
             // `SHA256SUMS` marks the snapshot complete, and comes last.
             let wave = if name == SUMS { LAST } else { wave(&name, true) };
             let place = format!("{}/{name}", place.name);
-            planned.push(Planned { name, place, headers, form, wave, may_be_there, copy_of: None });
+            planned.push(Planned { name, place, headers, form, digest, wave, may_be_there });
         }
         planned
     }

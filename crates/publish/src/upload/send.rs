@@ -1,5 +1,8 @@
 //! Sends files in waves.
 
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 
 use super::copy::LARGE;
@@ -17,12 +20,15 @@ pub(super) struct Planned {
     pub(super) place: String,
     pub(super) headers: Headers,
     pub(super) form: String,
+    /// SHA-256 of the content.
+    pub(super) digest: String,
     pub(super) wave: usize,
     /// Whether the target may already have the file. Then it is compared first, which can save sending it.
     pub(super) may_be_there: bool,
-    /// A file of the target with the same bytes, which this run has sent.
-    pub(super) copy_of: Option<String>,
 }
+
+/// Places of large files that a run has sent, by digest and encoding.
+pub(super) type Large = Mutex<HashMap<(String, Option<&'static str>), String>>;
 
 /// What is sent, where to and how.
 pub(super) struct Sender<'a> {
@@ -33,6 +39,8 @@ pub(super) struct Sender<'a> {
     pub(super) jobs: usize,
     pub(super) is_dry_run: bool,
     pub(super) notice: Notice<'a>,
+    /// What the target may copy instead of being sent it again.
+    pub(super) large: Large,
 }
 
 impl Sender<'_> {
@@ -74,16 +82,23 @@ impl Sender<'_> {
         if file.may_be_there && self.target.holds(&file.place, &bytes, &file.headers, &file.form).await? {
             return Ok(What::Keep);
         }
-        let length = bytes.len() as u64;
-        let source = file.copy_of.as_ref().filter(|_| bytes.len() >= LARGE && file.headers.content_encoding.is_none());
-        let is_copied = match source {
-            Some(source) if !self.is_dry_run => self.target.copy(source, &file.place, &file.headers, &file.form).await,
-            _ => false,
-        };
-        if !self.is_dry_run && !is_copied {
-            self.target.put(&file.place, bytes, &file.headers, &file.form).await?;
+        let length = bytes.len();
+        let what = What::Send(length as u64);
+        if self.is_dry_run {
+            return Ok(what);
         }
-        Ok(What::Send(length))
+        let key = (file.digest.clone(), file.headers.content_encoding);
+        let source = self.large.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
+        if let Some(source) = source
+            && self.target.copy(&source, &file.place, &file.headers, &file.form).await
+        {
+            return Ok(what);
+        }
+        self.target.put(&file.place, bytes, &file.headers, &file.form).await?;
+        if length >= LARGE {
+            self.large.lock().unwrap_or_else(PoisonError::into_inner).insert(key, file.place.clone());
+        }
+        Ok(what)
     }
 
     /// Removes files of `latest/`.

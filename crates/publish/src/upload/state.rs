@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashSet};
 use serde::{Deserialize, Serialize};
 
 use super::headers::{self, Headers};
-use super::{Error, LATEST, Target, content, snapshot, tree};
+use super::{Error, Gzip, LATEST, Target, content, snapshot, tree};
 use acp_registry_core::json;
 use acp_registry_core::sums::{self, SUMS, is_name};
 use acp_registry_core::text::{printable, quote};
@@ -39,7 +39,10 @@ pub(super) struct State {
     headers: String,
     /// Whether assets are stored compressed.
     #[serde(default)]
-    pub(super) gzip_assets: bool,
+    gzip_assets: bool,
+    /// Whether documents of the whole registry are stored compressed.
+    #[serde(default)]
+    gzip_documents: bool,
     /// The files of `latest/`, by their names there. Stored without those that are as `tree` says.
     pub(super) files: BTreeMap<String, File>,
     /// The snapshots that were started, by name.
@@ -56,6 +59,7 @@ struct Stored<'a> {
     latest: &'a Option<String>,
     headers: &'a str,
     gzip_assets: bool,
+    gzip_documents: bool,
     files: BTreeMap<&'a str, File>,
     snapshots: &'a BTreeMap<String, Snapshot>,
 }
@@ -114,7 +118,7 @@ impl State {
     fn expand(&mut self) {
         // If another version of this program sends other headers, files are compared before they are trusted.
         let is_known = self.headers == headers::rules();
-        let form = |(name, digest): (&String, &String)| is_known.then(|| form(name, digest, self.gzip_assets));
+        let form = |(name, digest): (&String, &String)| is_known.then(|| form(name, digest, self.gzip()));
         let file = |entry: (&String, &String)| File { form: form(entry), stale_since: None };
         let mut files: BTreeMap<String, File> = self.tree.iter().map(|entry| (entry.0.clone(), file(entry))).collect();
         files.append(&mut self.files);
@@ -168,7 +172,7 @@ impl State {
     pub(super) async fn save(&self, target: &Target) -> Result<(), Error> {
         let is_usual = |name: &str, file: &File| {
             let digest = self.tree.get(name).filter(|_| file.stale_since.is_none());
-            digest.is_some_and(|digest| file.form.as_ref() == Some(&form(name, digest, self.gzip_assets)))
+            digest.is_some_and(|digest| file.form.as_ref() == Some(&form(name, digest, self.gzip())))
         };
         let known = self.files.iter().map(|(name, file)| (name.as_str(), file));
         let mut files: BTreeMap<&str, File> =
@@ -176,10 +180,21 @@ impl State {
         // These may have been removed.
         let missing = self.tree.keys().filter(|name| !self.files.contains_key(*name));
         files.extend(missing.map(|name| (name.as_str(), File::default())));
-        let Self { latest, headers, gzip_assets, snapshots, .. } = self;
-        let stored = Stored { schema: SCHEMA, latest, headers, gzip_assets: *gzip_assets, files, snapshots };
+        let Self { latest, headers, snapshots, .. } = self;
+        let Gzip { assets: gzip_assets, documents: gzip_documents } = self.gzip();
+        let stored = Stored { schema: SCHEMA, latest, headers, gzip_assets, gzip_documents, files, snapshots };
         let bytes = serde_json::to_vec(&stored).unwrap_or_default();
         target.put(STATE, bytes, &Headers::OWN, "").await
+    }
+
+    /// What is stored compressed.
+    pub(super) fn gzip(&self) -> Gzip {
+        Gzip { assets: self.gzip_assets, documents: self.gzip_documents }
+    }
+
+    /// Notes what is stored compressed from now on.
+    pub(super) fn set_gzip(&mut self, gzip: Gzip) {
+        (self.gzip_assets, self.gzip_documents) = (gzip.assets, gzip.documents);
     }
 
     /// Marks the content of all files as unknown, so that they are compared again.
@@ -208,6 +223,6 @@ fn with_sums(mut tree: BTreeMap<String, String>, sums: &str) -> BTreeMap<String,
     tree
 }
 
-fn form(name: &str, digest: &str, gzip: bool) -> String {
+fn form(name: &str, digest: &str, gzip: Gzip) -> String {
     Headers::of_latest(name, gzip).fingerprint(digest)
 }

@@ -95,6 +95,16 @@ impl Target {
         }
     }
 
+    /// Whether the target returns `Content-Encoding` with what is stored compressed. Tries it with a small file.
+    pub(super) async fn keeps_encodings(&self) -> Result<bool, Error> {
+        match self {
+            Self::Store(store) => store.keeps_encodings().await,
+            Self::Directory(_) => Ok(false),
+            #[cfg(test)]
+            Self::Memory(_) => Ok(false),
+        }
+    }
+
     /// Writes a file atomically. `form` is the fingerprint that is stored with it, if the target stores headers.
     pub(super) async fn put(&self, name: &str, bytes: Vec<u8>, headers: &Headers, form: &str) -> Result<(), Error> {
         match self {
@@ -115,7 +125,7 @@ impl Target {
         }
     }
 
-    /// Reads a file of at most `limit` bytes; `None` if it does not exist.
+    /// Reads the content of a file, of at most `limit` bytes; `None` if it does not exist.
     pub(super) async fn get(&self, name: &str, limit: u64) -> Result<Option<Vec<u8>>, Error> {
         match self {
             Self::Directory(directory) => directory.get(name, limit),
