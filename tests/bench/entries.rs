@@ -1,10 +1,10 @@
-//! Counts what a client receives that uses a few agents of published trees of different sizes.
+//! Counts what a client receives that uses a few agents of a published tree.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, BufRead, BufReader, Write as _};
 use std::net::{TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
+use std::ops::Range;
+use std::path::Path;
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -13,55 +13,54 @@ use acp_registry::digest::Sha256;
 use acp_registry::manifest::Platform;
 use serde_json::json;
 
-use super::{PROGRAM, generate, network};
+use super::{PROGRAM, network};
 
-/// How many agents `update` updates.
-const UPDATED: usize = 10;
+/// How many agents the client has.
+pub(crate) const AGENTS: usize = 10;
 
-/// The largest growth from the smallest registry to any other, in percent.
-const GROWTH: u64 = 20;
+/// Requests, and bytes with headers.
+pub(crate) type Received = (u64, u64);
 
 /// A host of a tree and of an archive, which counts what it sends.
-struct Host {
-    address: String,
+pub(crate) struct Host {
+    pub(crate) address: String,
     /// Requests and bytes, without those of the archive.
-    sent: Arc<Mutex<(u64, u64)>>,
-    tree: Arc<Mutex<PathBuf>>,
+    sent: Arc<Mutex<Received>>,
 }
 
-/// Prints requests and bytes for each size, and how much more that is than for the smallest.
-pub(crate) fn compare(folder: &Path, sizes: &[usize]) {
-    let host = serve();
-    let mut first: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
-    println!("what one client receives, requests and bytes with headers (wanted: the same within {GROWTH} %)");
-    for agents in sizes {
-        let registry = folder.join(format!("entries-{agents}"));
-        if !registry.exists() {
-            generate::registry(&registry, agents - UPDATED).expect("a synthetic registry");
-        }
-        let work = tempfile::Builder::new().prefix("entries-").tempdir_in(folder).expect("a directory");
-        let index = publish(&host, &registry, work.path(), "1.0.0");
-        println!("  {agents} agents, an index of {index} bytes");
-        let ids: Vec<String> = (0..UPDATED).map(id).collect();
-        let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
-        let mut row = |name: &'static str, arguments: &[&str]| {
-            let (requests, bytes) = run(&host, work.path(), arguments);
-            let (least, fewest) = *first.entry(name).or_insert((requests, bytes));
-            let growth = |now: u64, before: u64| (now * 100 / before).saturating_sub(100);
-            let grown = growth(bytes, fewest).max(growth(requests, least));
-            let verdict = if grown > GROWTH { ", MORE than wanted" } else { "" };
-            println!("    {name:40} {requests:5} requests {bytes:9} bytes   +{grown} %{verdict}");
-        };
-        row("resolve", &["resolve", ids[0]]);
-        forget(work.path());
-        row("install", &["install", "--no-check", ids[0]]);
-        row("install of the others", &[&["install", "--no-check"][..], &ids[1..]].concat());
-        row("update of ten, nothing changed", &[&["update", "--refresh"][..], &ids].concat());
-        forget(work.path());
-        row("update of ten without copies", &[&["update", "--dry-run"][..], &ids].concat());
-        publish(&host, &registry, work.path(), "1.1.0");
+/// A client, and where it keeps its agents and copies.
+pub(crate) struct Client<'a> {
+    pub(crate) host: &'a Host,
+    pub(crate) work: &'a Path,
+}
+
+impl Client<'_> {
+    /// Installs these of the ten agents.
+    pub(crate) fn install(&self, numbers: Range<usize>) -> Received {
+        self.run("install", &["--no-check"], numbers)
+    }
+
+    /// Looks for updates of the ten agents.
+    pub(crate) fn update(&self) -> Received {
+        self.run("update", &["--refresh", "--dry-run"], 0..AGENTS)
+    }
+
+    /// Removes copies of earlier runs.
+    pub(crate) fn forget(&self) {
+        fs::remove_dir_all(self.work.join("home")).expect("copies");
+    }
+
+    fn run(&self, name: &str, flags: &[&str], numbers: Range<usize>) -> Received {
+        *self.host.sent.lock().expect("a lock") = (0, 0);
+        let mut command = Command::new(PROGRAM);
+        command.args(["--allow-host", &self.host.address, name]).args(flags).args(numbers.map(id));
+        command.env("ACP_REGISTRY_INDEX", format!("http://{}/registry.json", self.host.address));
+        command.env("ACP_REGISTRY_ROOT", self.work.join("agents")).env("XDG_CACHE_HOME", self.work.join("home"));
+        let output = command.output().expect("a run");
         // Exit code 1 says that there are updates.
-        row("update of ten, of which one has changed", &[&["update", "--refresh", "--dry-run"][..], &ids].concat());
+        let is_fine = output.status.success() || output.status.code() == Some(1) && name == "update";
+        assert!(is_fine, "{name}: {}", String::from_utf8_lossy(&output.stderr));
+        *self.host.sent.lock().expect("a lock")
     }
 }
 
@@ -69,15 +68,9 @@ fn id(number: usize) -> String {
     format!("example-{number}")
 }
 
-/// Removes what the client has kept.
-fn forget(work: &Path) {
-    fs::remove_dir_all(work.join("home")).expect("copies");
-}
-
-/// Writes the agents of the client, of which the first has this version, and builds the tree. Returns the size of the
-/// index.
-fn publish(host: &Host, registry: &Path, work: &Path, version: &str) -> u64 {
-    for number in 0..UPDATED {
+/// Writes the agents of the client, of which the first has this version.
+pub(crate) fn agents(host: &Host, registry: &Path, version: &str) {
+    for number in 0..AGENTS {
         let version = if number == 0 { version } else { "1.0.0" };
         let targets = Platform::ALL.map(|platform| {
             let archive = format!("http://{}/archives/{version}/{platform}", host.address);
@@ -88,34 +81,14 @@ fn publish(host: &Host, registry: &Path, work: &Path, version: &str) -> u64 {
         let text = fs::read_to_string(&file).expect("a manifest").replace("\"1.0.0\"", &format!("\"{version}\""));
         fs::write(&file, text).expect("a manifest");
     }
-    let out = work.join("out");
-    let mut build = Command::new(PROGRAM);
-    build.args(["--allow-host", &host.address, "--registry-dir"]).arg(registry);
-    build.args(["build", "--no-site", "-q", "--base-url", &format!("http://{}", host.address), "--out"]).arg(&out);
-    let output = build.output().expect("a build");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    host.tree.lock().expect("a lock").clone_from(&out);
-    fs::metadata(out.join("registry.json")).expect("an index").len()
 }
 
-/// Runs a command, and returns the requests and bytes that it received.
-fn run(host: &Host, work: &Path, arguments: &[&str]) -> (u64, u64) {
-    *host.sent.lock().expect("a lock") = (0, 0);
-    let mut command = Command::new(PROGRAM);
-    command.args(["--allow-host", &host.address]).args(arguments);
-    command.env("ACP_REGISTRY_INDEX", format!("http://{}/registry.json", host.address));
-    command.env("ACP_REGISTRY_ROOT", work.join("agents")).env("XDG_CACHE_HOME", work.join("home"));
-    let output = command.output().expect("a run");
-    let is_fine = output.status.success() || output.status.code() == Some(1) && arguments.contains(&"--dry-run");
-    assert!(is_fine, "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-    *host.sent.lock().expect("a lock")
-}
-
-fn serve() -> Host {
+/// Serves a tree.
+pub(crate) fn serve(tree: &Path) -> Host {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("its address").to_string();
-    let host = Host { address, sent: Arc::default(), tree: Arc::default() };
-    let (sent, tree) = (host.sent.clone(), host.tree.clone());
+    let host = Host { address, sent: Arc::default() };
+    let (sent, tree) = (host.sent.clone(), Arc::new(tree.to_owned()));
     thread::spawn(move || {
         for stream in listener.incoming().flatten() {
             let (sent, tree) = (sent.clone(), tree.clone());
@@ -126,7 +99,7 @@ fn serve() -> Host {
     host
 }
 
-fn answer(mut stream: TcpStream, sent: &Mutex<(u64, u64)>, tree: &Mutex<PathBuf>) -> io::Result<()> {
+fn answer(mut stream: TcpStream, sent: &Mutex<Received>, tree: &Path) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let mut reader = BufReader::new(stream.try_clone()?);
     loop {
@@ -146,7 +119,7 @@ fn answer(mut stream: TcpStream, sent: &Mutex<(u64, u64)>, tree: &Mutex<PathBuf>
         let body = if is_archive {
             Some(b"#!/bin/sh\n".to_vec())
         } else {
-            fs::read(tree.lock().expect("a lock").join(path.trim_start_matches('/'))).ok()
+            fs::read(tree.join(path.trim_start_matches('/'))).ok()
         };
         let tag = body.as_ref().map(|body| format!("\"{}\"", Sha256::of(body).first(16)));
         let (status, body) = match (body, tag.as_ref()) {

@@ -5,9 +5,11 @@
 //! * what checking and examining an agent adds to the agent's own time
 //! * `bump` of a thousand agents, and of agents whose sources send very large responses
 //! * reading a large index, planning, installing, and starting an agent with `run`
-//! * what a client receives from trees of different sizes to install and update a few agents: `entries`
-//! * what `publish` sends to a store after one change: `publish`
-//! * a day of readers at a caching proxy before such a store, in a minute: `readers`, with `BENCH_AGENTS` agents
+//! * what one change and one agent cost in registries of different sizes: `growth`, which fails if a cost grows that must not
+//! * a day of readers at a caching proxy before a store, in a minute: `readers`
+//!
+//! `BENCH_AGENTS` has the sizes of the registries of the last two, such as `42,1000,10000,100000`; the last size takes some
+//! minutes and 11 GB.
 //!
 //! `cargo bench` generates synthetic registries below the target directory and runs the release build on them. Runs
 //! alternate with baselines such as `cat` and `cp -r`. Figures are medians; memory is the maximum of all runs.
@@ -18,7 +20,7 @@
     reason = "a benchmark starts programs and prints"
 )]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a benchmark that cannot go on stops")]
-#![allow(clippy::exit, reason = "agents end in the middle of things")]
+#![allow(clippy::exit, reason = "agents end in the middle of things, and a cost that grows is a failure")]
 #![allow(clippy::cast_precision_loss, reason = "no machine has so much memory")]
 
 #[path = "../fake_agent/agent.rs"]
@@ -28,6 +30,7 @@ mod bump;
 mod entries;
 mod examine;
 mod generate;
+mod growth;
 mod handshake;
 mod network;
 mod packages;
@@ -42,7 +45,7 @@ mod store;
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{self, Command, Stdio};
 use std::time::{Duration, Instant};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_acp-registry");
@@ -119,19 +122,22 @@ fn main() {
     if is_wanted("index") {
         people::large_index(&folder);
     }
-    if is_wanted("entries") {
-        entries::compare(&folder, &[42, 1_000, 10_000, 100_000]);
-    }
-    if is_wanted("publish") {
-        publish::compare(&folder, &[42, 1_000, 10_000, 100_000]);
-    }
     if is_wanted("readers") {
-        let agents = env::var("BENCH_AGENTS").ok().and_then(|number| number.parse().ok());
-        readers::replay(&folder, agents.unwrap_or(1_000));
+        sizes(&[1_000]).into_iter().for_each(|agents| readers::replay(&folder, agents));
     }
     if is_wanted("run") {
         people::run(&folder);
     }
+    if is_wanted("growth") && !growth::is_flat(&folder, &sizes(&[42, 1_000, 10_000])) {
+        process::exit(1);
+    }
+}
+
+/// The sizes of registries that `BENCH_AGENTS` has, else these.
+fn sizes(usual: &[usize]) -> Vec<usize> {
+    let named = env::var("BENCH_AGENTS").ok();
+    let named = named.map(|sizes| sizes.split(',').map(|size| size.trim().parse().expect("a number")).collect());
+    named.unwrap_or_else(|| usual.to_vec())
 }
 
 /// Runs the commands alternately, so that other load on the machine affects them equally.

@@ -1,57 +1,45 @@
-//! Counts what `publish` sends after one agent of a registry has changed.
+//! Publishes trees to a store on loopback, and counts what is sent.
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use super::store::{self, Store};
-use super::{PROGRAM, generate};
+use acp_registry::digest::Sha256;
 
-/// The most objects that may be sent.
-const OBJECTS: usize = 60;
+use super::store::Store;
+use super::{PROGRAM, Sample, measure};
 
-/// The most bytes that may be sent besides documents of the whole registry.
-const BYTES: u64 = 2_000_000;
-
-/// Prints objects, bytes and time of a publication to a store on loopback, for each size.
-pub(crate) fn compare(folder: &Path, sizes: &[usize]) {
-    println!("publish to a store after one change (wanted: {OBJECTS} objects, {BYTES} bytes besides whole documents)");
-    for agents in sizes {
-        let registry = folder.join(format!("publish-{agents}"));
-        if !registry.exists() {
-            generate::registry(&registry, *agents).expect("a synthetic registry");
-        }
-        let work = tempfile::Builder::new().prefix("publish-").tempdir_in(folder).expect("a directory");
-        let store = store::serve(&work.path().join("bucket"));
-        build(&registry, work.path());
-        let (first, whole, _) = publish(&store, work.path());
-        println!("  {agents} agents: the first publication sends {first} objects, {whole} bytes");
-        change(&registry, 0);
-        build(&registry, work.path());
-        let (objects, bytes, took) = publish(&store, work.path());
-        let sent = std::mem::take(&mut store.objects.lock().expect("a lock").written);
-        let of_all: u64 = sent.iter().filter(|(key, _)| is_whole(key)).map(|(_, size)| size).sum();
-        let copies = sent.iter().filter(|(_, size)| *size == 0).count();
-        let rest = bytes - of_all;
-        let verdict = if objects > OBJECTS || rest > BYTES { ", MORE than wanted" } else { "" };
-        println!(
-            "    {objects} objects ({copies} of them copied in the store), {bytes} bytes, {rest} besides whole documents, \
-             {:.1} s{verdict}",
-            took.as_secs_f64()
-        );
-        if std::env::var_os("BENCH_VERBOSE").is_some() {
-            for (key, size) in &sent {
-                println!("      {size:10} {key}");
-            }
-        }
-    }
+/// What a publication sends.
+#[derive(Clone, Copy)]
+pub(crate) struct Sent {
+    pub(crate) objects: usize,
+    pub(crate) bytes: u64,
+    /// The bytes besides documents of the whole registry.
+    pub(crate) besides: u64,
+    pub(crate) took: Duration,
 }
 
-/// Whether an object is a document of the whole registry: an index, the list of digests, the sitemap or the catalog.
-fn is_whole(key: &str) -> bool {
-    let name = key.rsplit('/').next().unwrap_or_default();
-    ["registry.json", "SHA256SUMS", "sitemap.xml"].contains(&name) || name.starts_with("catalog.")
+/// Whether a file of a tree is a document of the whole registry: an index, the list of digests, the
+/// history, the sitemap or the catalog.
+fn is_whole(name: &str) -> bool {
+    ["registry.json", "SHA256SUMS", "history.json"].contains(&name)
+        || name.starts_with("sitemap")
+        || name.starts_with("assets/catalog.")
+}
+
+/// The keys of the documents of the whole registry, in `latest/` and among the contents of snapshots.
+fn whole(tree: &Path) -> HashSet<String> {
+    let folders = [tree.to_owned(), tree.join("assets")];
+    let files = folders.iter().flat_map(|folder| fs::read_dir(folder).expect("a tree"));
+    let paths = files.map(|file| file.expect("a file").path()).filter(|path| path.is_file());
+    let named = paths.filter_map(|path| Some((path.strip_prefix(tree).ok()?.to_str()?.to_owned(), path)));
+    let keys = named.filter(|(name, _)| is_whole(name)).flat_map(|(name, path)| {
+        let digest = Sha256::of(fs::read(path).expect("a document")).to_string();
+        [format!("latest/{name}"), format!("content/{}/{digest}", &digest[..2])]
+    });
+    keys.collect()
 }
 
 /// Gives an agent another version.
@@ -67,24 +55,34 @@ pub(crate) fn change(registry: &Path, number: usize) {
     fs::write(file, text.replace(version, next)).expect("a manifest");
 }
 
-pub(crate) fn build(registry: &Path, work: &Path) {
-    let mut build = Command::new(PROGRAM);
-    build.arg("--registry-dir").arg(registry).args(["build", "-q", "--base-url", "https://h.example/latest", "--out"]);
-    let output = build.arg(work.join("dist")).output().expect("a build");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+/// Builds the tree of a registry that is served at an address.
+pub(crate) fn build(registry: &Path, tree: &Path, base: &str) -> Sample {
+    let host = base.split('/').nth(2).expect("a host");
+    let [registry, tree] = [registry, tree].map(|path| path.to_str().expect("a path in UTF-8"));
+    let global = [PROGRAM, "--allow-host", host, "--registry-dir", registry];
+    measure(&[&global[..], &["build", "-q", "--base-url", base, "--out", tree]].concat())
 }
 
-/// Publishes, and returns the number of objects, the bytes and the time.
-pub(crate) fn publish(store: &Store, work: &Path) -> (usize, u64, Duration) {
+/// Publishes a tree compressed, and returns what was sent.
+pub(crate) fn publish(store: &Store, tree: &Path) -> Sent {
     store.objects.lock().expect("a lock").written.clear();
     let mut command = Command::new(PROGRAM);
-    command.args(["publish", "-q", "--to", "s3://bucket", "--from"]).arg(work.join("dist")).current_dir(work);
-    command.env("AWS_ACCESS_KEY_ID", "key").env("AWS_SECRET_ACCESS_KEY", "secret");
+    command.args(["publish", "-q", "--gzip-assets", "--gzip-documents", "--to", "s3://bucket", "--from"]).arg(tree);
+    command.current_dir(tree).env("AWS_ACCESS_KEY_ID", "key").env("AWS_SECRET_ACCESS_KEY", "secret");
     command.env("AWS_ENDPOINT_URL", format!("http://{}", store.address));
     let began = Instant::now();
     let output = command.output().expect("a run");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let took = began.elapsed();
-    let objects = store.objects.lock().expect("a lock");
-    (objects.written.len(), objects.written.iter().map(|(_, size)| size).sum(), took)
+    let whole = whole(tree);
+    let written = &store.objects.lock().expect("a lock").written;
+    // In the folder of a snapshot, there is nothing else.
+    let is_besides = |key: &str| !key.starts_with('v') && !whole.contains(key);
+    let besides = written.iter().filter(|(key, _)| is_besides(key)).map(|(_, size)| size).sum();
+    if std::env::var_os("BENCH_VERBOSE").is_some() && written.len() < 200 {
+        for (key, size) in written {
+            println!("{size:12} {key}");
+        }
+    }
+    Sent { objects: written.len(), bytes: written.iter().map(|(_, size)| size).sum(), besides, took }
 }

@@ -58,8 +58,7 @@ pub(crate) fn replay(folder: &Path, agents: usize) {
         if number > 0 {
             publish::change(&registry, number - 1);
         }
-        fs::create_dir(tree).expect("a directory");
-        publish::build(&registry, tree);
+        publish::build(&registry, tree, "https://h.example/latest");
     }
     publish::publish(&store, &trees[0]);
     let proxy = Proxy::start(work.path(), &store.address, FASTER);

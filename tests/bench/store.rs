@@ -1,4 +1,5 @@
-//! A store with the part of the interface of S3 that `publish` uses. It keeps objects on disk and counts writes.
+//! A store with the part of the interface of S3 that `publish` uses. It keeps objects on disk, equal ones once, and counts
+//! writes.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
@@ -7,6 +8,8 @@ use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::thread;
+
+use acp_registry::digest::Sha256;
 
 /// Headers that are returned with an object.
 const KEPT: [&str; 4] = ["content-type", "cache-control", "content-encoding", "x-amz-meta-acp-registry-form"];
@@ -17,8 +20,8 @@ const PAGE: usize = 1000;
 #[derive(Default)]
 pub(crate) struct Objects {
     folder: PathBuf,
-    /// The headers of each object.
-    headers: BTreeMap<String, Vec<(String, String)>>,
+    /// The digest and the headers of each object.
+    kept: BTreeMap<String, (Sha256, Vec<(String, String)>)>,
     /// The objects that were written since the last look, with the bytes of the requests; none for copies in the store.
     pub(crate) written: Vec<(String, u64)>,
     pub(crate) requests: u64,
@@ -108,20 +111,18 @@ impl Objects {
         match asked.method.as_str() {
             "PUT" => self.put(&key, asked),
             "DELETE" => {
-                if self.headers.remove(&key).is_some() {
-                    fs::remove_file(self.folder.join(&key))?;
-                }
+                self.kept.remove(&key);
                 Ok((204, Vec::new(), Vec::new()))
             }
             _ if query.contains("list-type=2") => Ok((200, Vec::new(), self.list(query).into_bytes())),
             _ => {
-                let Some(kept) = self.headers.get(&key) else { return Ok(missing) };
+                let Some((digest, kept)) = self.kept.get(&key) else { return Ok(missing) };
                 let mut headers = kept.clone();
                 headers.push(("Last-Modified".to_owned(), "Thu, 01 Jan 2026 00:00:00 GMT".to_owned()));
                 let known = asked.headers.get("if-none-match");
                 let is_known =
                     known.is_some_and(|known| headers.iter().any(|(name, tag)| name == "ETag" && tag == known));
-                let body = if is_known { Vec::new() } else { fs::read(self.folder.join(&key))? };
+                let body = if is_known { Vec::new() } else { fs::read(self.place(digest))? };
                 if asked.headers.contains_key("x-varnish") {
                     let bytes: usize = headers.iter().map(|(name, value)| name.len() + value.len() + 4).sum();
                     let name = key.trim_start_matches("latest/").to_owned();
@@ -134,21 +135,22 @@ impl Objects {
 
     fn put(&mut self, key: &str, asked: &Asked) -> io::Result<Answer> {
         let header = |name: &str| asked.headers.get(name).cloned();
-        let is_there = self.headers.contains_key(key);
+        let is_there = self.kept.contains_key(key);
         if header("if-none-match").is_some() && is_there {
             return Ok((412, Vec::new(), b"<Error><Code>PreconditionFailed</Code></Error>".to_vec()));
         }
         let copied = header("x-amz-copy-source").map(|source| source.trim_start_matches("/bucket/").to_owned());
-        let body = match &copied {
-            Some(source) => fs::read(self.folder.join(source.trim_start_matches("bucket/")))?,
-            None => asked.body.clone(),
+        let digest = match &copied {
+            Some(source) => self.kept[source].0,
+            None => Sha256::of(&asked.body),
         };
-        let path = self.folder.join(key);
-        fs::create_dir_all(path.parent().expect("a folder"))?;
-        fs::write(path, body)?;
+        if !self.place(&digest).exists() {
+            fs::create_dir_all(&self.folder)?;
+            fs::write(self.place(&digest), &asked.body)?;
+        }
         let kept = KEPT.iter().filter_map(|name| Some(((*name).to_owned(), header(name)?)));
         let tag = ("ETag".to_owned(), format!("\"{}\"", self.requests));
-        self.headers.insert(key.to_owned(), kept.chain([tag.clone()]).collect());
+        self.kept.insert(key.to_owned(), (digest, kept.chain([tag.clone()]).collect()));
         if !key.ends_with("lease.json") {
             self.written.push((key.to_owned(), asked.body.len() as u64));
         }
@@ -156,11 +158,15 @@ impl Objects {
         Ok((200, vec![tag], result.into()))
     }
 
+    fn place(&self, digest: &Sha256) -> PathBuf {
+        self.folder.join(digest.to_string())
+    }
+
     fn list(&self, query: &str) -> String {
         let pairs: HashMap<String, String> = url::form_urlencoded::parse(query.as_bytes()).into_owned().collect();
         let text = |name: &str| pairs.get(name).map_or("", String::as_str);
         let (prefix, after) = (text("prefix"), text("continuation-token"));
-        let keys = self.headers.keys().filter(|key| key.starts_with(prefix) && key.as_str() > after);
+        let keys = self.kept.keys().filter(|key| key.starts_with(prefix) && key.as_str() > after);
         let mut out = String::from("<ListBucketResult>");
         if text("delimiter").is_empty() {
             let page: Vec<&String> = keys.take(PAGE + 1).collect();
