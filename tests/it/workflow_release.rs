@@ -115,11 +115,11 @@ esac"#
     program(
         &env,
         "git",
-        r#"case $1 in
+        r"case $1 in
   log) echo 1700000000 ;;
   archive) tar -c -T /dev/null ;;
   diff) [ ! -e changed ] ;;
-esac"#,
+esac",
     );
     env
 }
