@@ -1,4 +1,4 @@
-"""npm packages: one with a launcher, and one for each platform, which npm chooses by `os` and `cpu`."""
+"""npm packages: one with a launcher and a client, and one for each platform, which npm chooses by `os` and `cpu`."""
 
 import json
 
@@ -6,6 +6,8 @@ import files
 from release import Wrong
 
 SCOPE = "@acp-registry"
+# The client of `acp-registry rpc`.
+CLIENT = "acp-registry"
 SYSTEMS = {"darwin": "darwin", "linux": "linux", "windows": "win32"}
 MACHINES = {"aarch64": "arm64", "x86_64": "x64"}
 
@@ -26,12 +28,14 @@ def build(release, out):
         write(out, manifest, {archive.program: archive.files[archive.program], "LICENSE": archive.files["LICENSE"]})
     main = described(release, "acp-registry") | {
         "bin": {"acp-registry": "launcher.js"},
+        "exports": {".": {"types": f"./{CLIENT}.d.mts", "default": "./index.mjs"}, "./package.json": "./package.json"},
         "engines": {"node": ">=18"},
         "optionalDependencies": {name: release.version for name in sorted(packages)},
     }
-    launcher = (folder / "npm/launcher.js").read_bytes()
-    license = release.archives[0].files["LICENSE"]
-    write(out, main, {"launcher.js": launcher, "README.md": about, "LICENSE": license})
+    content = {path.name: path.read_bytes() for path in (folder / "npm").iterdir()}
+    client = files.ROOT / "crates/client/bindings/typescript"
+    content |= {name: (client / name).read_bytes() for name in (f"{CLIENT}.mjs", f"{CLIENT}.d.mts")}
+    write(out, main, content | {"README.md": about, "LICENSE": release.archives[0].files["LICENSE"]})
 
 
 def described(release, name, suffix=""):

@@ -1,4 +1,4 @@
-"""Python wheels: the program as a script, without Python code."""
+"""Python wheels: the program as a script, and the client of `acp-registry rpc` as a module."""
 
 import base64
 import hashlib
@@ -10,7 +10,7 @@ from release import Wrong
 # The oldest systems that the program runs on. On Linux it is linked statically, with musl.
 TAGS = {
     "darwin-aarch64": "py3-none-macosx_11_0_arm64",
-    "darwin-x86_64": "py3-none-macosx_10_12_x86_64",
+    "darwin-x86_64": "py3-none-macosx_11_0_x86_64",
     "linux-aarch64": "py3-none-manylinux_2_17_aarch64.musllinux_1_1_aarch64",
     "linux-x86_64": "py3-none-manylinux_2_17_x86_64.musllinux_1_1_x86_64",
     "windows-aarch64": "py3-none-win_arm64",
@@ -21,11 +21,13 @@ TAGS = {
 def build(release, out):
     version = python_version(release.version)
     about = (files.ROOT / ".github/packages/about.md").read_text(encoding="utf-8")
+    client = (files.ROOT / "crates/client/bindings/python/acp_registry.py").read_bytes()
     for archive in release.archives:
         tag = TAGS[archive.platform]
         name = f"acp_registry-{version}"
         info = f"{name}.dist-info"
         content = {
+            "acp_registry.py": client,
             f"{name}.data/scripts/{archive.program}": archive.files[archive.program],
             f"{info}/METADATA": metadata(release.project, version, about).encode(),
             f"{info}/WHEEL": wheel(tag).encode(),

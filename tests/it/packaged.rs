@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::support::{Env, PROGRAM, Run, skipped};
+use crate::support::{Env, ICON, PROGRAM, Run, manifest, skipped};
 
 /// The version of the program.
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -87,6 +87,17 @@ pub(crate) fn packages(env: &Env, kinds: &[&str], flags: &[&str]) -> PathBuf {
     let run = build(env, &[&["packages", "archives", "packages"], &kinds[..], flags].concat());
     assert_eq!(run.code, 0, "{}", run.stderr);
     env.path("packages")
+}
+
+/// An index of two agents.
+pub(crate) fn index(env: &Env) -> String {
+    for id in ["one", "two"] {
+        env.write(&format!("r/{id}/agent.json"), manifest(id));
+        env.write(&format!("r/{id}/icon.svg"), ICON);
+    }
+    let run = env.run(&["build", "--no-site", "--out", "dist"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    env.path("dist/registry.json").to_str().unwrap().to_owned()
 }
 
 /// The files in a compressed tar file: mode and content.

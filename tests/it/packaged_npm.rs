@@ -84,6 +84,30 @@ fn npm_installs_the_program_of_this_machine() {
     assert_eq!(child.wait().unwrap().code(), Some(7));
 }
 
+/// A program that uses the client and lists the agents of an index.
+const USE: &str = "import { Registry, RpcError, launch } from 'acp-registry';
+const registry = new Registry({ args: ['--index', process.argv[2]] });
+const { agents } = await registry.request('list');
+const failure = await registry.request('info', { agent: 'other' }).catch((error) => error);
+await registry.close();
+console.log(agents.map((agent) => agent.id).join(), failure instanceof RpcError, typeof launch);
+";
+
+#[test]
+fn a_project_uses_the_client_of_the_package() {
+    let Some((env, server)) = published("a_project_uses_the_client_of_the_package") else { return };
+    let index = crate::packaged::index(&env);
+    let run = Run::of(&mut npm(&env, &server, &["npm", "install", "acp-registry"]));
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    env.write("project/use.mjs", USE);
+    let run = Run::of(&mut npm(&env, &server, &["node", "use.mjs", &index]));
+    assert_eq!((run.code, run.stdout.as_str()), (0, "one,two true function\n"), "{}", run.stderr);
+    // Without the program, the error says what helps.
+    fs::remove_dir_all(env.path("project/node_modules/@acp-registry")).unwrap();
+    let run = Run::of(&mut npm(&env, &server, &["node", "use.mjs", &index]));
+    assert!(run.code == 1 && run.stderr.contains("help: 'npm install --include=optional"), "{}", run.stderr);
+}
+
 #[test]
 fn a_missing_package_is_named_with_its_remedy() {
     let Some((env, server)) = published("a_missing_package_is_named_with_its_remedy") else { return };
@@ -98,9 +122,9 @@ fn a_missing_package_is_named_with_its_remedy() {
     let run = Run::of(&mut npm(&env, &server, &[OWN, "--version"]));
     assert_eq!(run.code, 0, "{}", run.stderr);
     // On a machine without a package.
-    let launcher = env.path("project/node_modules/acp-registry/launcher.js");
-    let text = fs::read_to_string(&launcher).unwrap();
-    fs::write(&launcher, text.replace("process.arch", "'mips'")).unwrap();
+    let finder = env.path("project/node_modules/acp-registry/program.js");
+    let text = fs::read_to_string(&finder).unwrap();
+    fs::write(&finder, text.replace("process.arch", "'mips'")).unwrap();
     let run = Run::of(&mut npm(&env, &server, &[OWN, "--version"]));
     assert!(run.code == 3 && run.stderr.contains("mips; there are @acp-registry/"), "{}", run.stderr);
 }

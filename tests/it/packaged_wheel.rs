@@ -47,6 +47,32 @@ fn uv_installs_the_program_of_this_machine() {
     assert!(run.code == 2 && run.stdout.contains("no/rule"), "{}{}", run.stdout, run.stderr);
 }
 
+/// In an environment whose directory of programs is not in `PATH`.
+#[test]
+fn a_project_uses_the_module_of_the_wheel() {
+    const TEST: &str = "a_project_uses_the_module_of_the_wheel";
+    const USE: &str = "import sys
+from acp_registry import Registry
+with Registry(['--index', sys.argv[1]]) as registry:
+    print(*(agent['id'] for agent in registry.request('list')['agents']))
+";
+    if !has("uv", TEST) {
+        return;
+    }
+    let Some(env) = archives(&[&platform()], TEST) else { return };
+    let index = crate::packaged::index(&env);
+    let wheel = wheel(&packages(&env, &["wheel"], &[]), "");
+    for arguments in [
+        &["uv", "venv", "--quiet", "venv"][..],
+        &["uv", "pip", "install", "--quiet", "--no-index", "--python", "venv", &wheel],
+    ] {
+        let run = uv(&env, arguments);
+        assert_eq!(run.code, 0, "{}", run.stderr);
+    }
+    let run = uv(&env, &["venv/bin/python", "-c", USE, &index]);
+    assert_eq!((run.code, run.stdout.as_str()), (0, "one two\n"), "{}", run.stderr);
+}
+
 #[cfg(feature = "world")]
 #[test]
 fn pipx_installs_the_program() {
@@ -74,7 +100,7 @@ fn each_wheel_is_for_its_platform() {
     }
     let systems = [
         ("darwin-aarch64", "macosx_11_0_arm64", &["aarch64-apple-darwin"][..]),
-        ("darwin-x86_64", "macosx_10_12_x86_64", &["x86_64-apple-darwin"]),
+        ("darwin-x86_64", "macosx_11_0_x86_64", &["x86_64-apple-darwin"]),
         ("linux-aarch64", "aarch64", &["aarch64-manylinux_2_17", "aarch64-unknown-linux-musl"]),
         ("linux-x86_64", "linux_1_1_x86_64", &["x86_64-manylinux_2_17", "x86_64-unknown-linux-musl"]),
         ("windows-aarch64", "win_arm64", &["aarch64-pc-windows-msvc"]),
@@ -122,7 +148,7 @@ fn a_wheel_lists_its_files_with_their_digests() {
         );
         names.push(parts[0].to_owned());
     }
-    assert_eq!(names[0], format!("acp_registry-{VERSION}.data/scripts/acp-registry.exe"));
+    assert_eq!(names[..2], ["acp_registry.py".into(), format!("acp_registry-{VERSION}.data/scripts/acp-registry.exe")]);
     let metadata = String::from_utf8(content(&format!("{info}/METADATA"))).unwrap();
     assert!(metadata.contains("\nProject-URL: Repository, https://h.example/o/acp-registry\n"), "{metadata}");
     assert_eq!(zip.len(), names.len() + 1);

@@ -1,6 +1,7 @@
 //! Releases of this program: the contents of their archives, and the action that installs them.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
 
@@ -81,9 +82,12 @@ fn checkout(repository: &str) -> Env {
     for path in [".ci/release", "CHANGELOG.md", "LICENSE", "README.md"] {
         env.write(&format!("r/{path}"), fs::read(own(path)).unwrap());
     }
-    for (name, content) in crate::support::tree(&own(".github/packages")) {
-        env.write(&format!("r/.github/packages/{name}"), content);
+    for folder in [".github/packages", "crates/client/bindings", "crates/wasm"] {
+        for (name, content) in crate::support::tree(&own(folder)) {
+            env.write(&format!("r/{folder}/{name}"), content);
+        }
     }
+    fs::set_permissions(env.path("r/crates/wasm/build"), fs::Permissions::from_mode(0o755)).unwrap();
     let manifest = fs::read_to_string(own("Cargo.toml")).unwrap();
     let key = "\nrepository = \"";
     let (before, after) = manifest.split_once(key).unwrap();
@@ -108,6 +112,7 @@ chmod +x "target/$target/$profile/acp-registry$end""#
             r#"case $1 in
   metadata) echo '{{ "packages": [{{ "name": "other" }}, {{ "name": "acp-registry", "version": "{VERSION}", "repository": "{repository}" }}] }}' ;;
   install) while [ "$1" != --root ]; do shift; done; mkdir -p "$2/bin"; touch "$2/bin/cargo-cyclonedx"; chmod +x "$2/bin/cargo-cyclonedx" ;;
+  rustc) mkdir -p target/wasm32-unknown-unknown/wasm; echo > target/wasm32-unknown-unknown/wasm/acp_registry_wasm.wasm ;;
   cyclonedx) echo "{{ \"bom-ref\": \"path+file://$PWD#acp-registry\" }}" > sbom.json ;;
 esac"#
         ),
@@ -129,7 +134,7 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 #[test]
 fn a_release_has_all_archives_packages_and_digests() {
     const TEST: &str = "a_release_has_all_archives_packages_and_digests";
-    if ["python3", "dpkg-deb"].iter().any(|tool| !crate::packaged::has(tool, TEST)) {
+    if ["python3", "dpkg-deb", "npm"].iter().any(|tool| !crate::packaged::has(tool, TEST)) {
         return;
     }
     let env = checkout("https://h.example/o/r");
@@ -152,7 +157,10 @@ fn a_release_has_all_archives_packages_and_digests() {
         let name = format!("acp-registry-{VERSION}-{platform}.{ending}");
         assert_eq!(sums.lines().filter(|line| line.ends_with(&format!("  {name}"))).count(), 1, "{name}: {sums}");
     }
-    for ending in ["_amd64.deb", "_arm64.deb", "win_amd64.whl", "install.sh", "install.ps1", "acp-registry.cdx.json"] {
+    let wasm = format!("  acp-registry-wasm-{VERSION}.tgz");
+    for ending in
+        [&wasm, "_amd64.deb", "_arm64.deb", "win_amd64.whl", "install.sh", "install.ps1", "acp-registry.cdx.json"]
+    {
         assert_eq!(sums.lines().filter(|line| line.ends_with(ending)).count(), 1, "{ending}: {sums}");
     }
     // No directory of this machine.

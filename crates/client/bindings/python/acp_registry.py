@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sysconfig
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
@@ -28,6 +29,12 @@ class Launch(TypedDict):
     env: dict[str, str]
     installed: bool
     install_dir: str
+
+
+def _program() -> str:
+    """The program that a wheel has installed beside this Python, whose directory need not be in PATH; else that in PATH."""
+    installed = os.path.join(sysconfig.get_path("scripts"), "acp-registry.exe" if os.name == "nt" else "acp-registry")
+    return installed if os.path.isfile(installed) else "acp-registry"
 
 
 class RpcError(Exception):
@@ -59,10 +66,10 @@ class Registry:
     """A running `acp-registry rpc`. Events arrive on a thread of its own."""
 
     def __init__(
-        self, args: Sequence[str] = (), program: str = "acp-registry", env: dict[str, str] | None = None
+        self, args: Sequence[str] = (), program: str | None = None, env: dict[str, str] | None = None
     ) -> None:
         self._process = subprocess.Popen(
-            [program, "rpc", *args], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env
+            [program or _program(), "rpc", *args], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env
         )
         self._lock = threading.Lock()
         self._calls: dict[int, Call] = {}
