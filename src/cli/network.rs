@@ -16,6 +16,7 @@ use acp_registry::upstream::{Surroundings, UnknownBase, ask_package_manager, npm
 use etcetera::BaseStrategy as _;
 
 use super::exit::Failure;
+use super::place::environment;
 use super::ui::Ui;
 
 /// The size of the cache that is kept between runs, in bytes.
@@ -75,7 +76,13 @@ fn sources(needs: Needs, credentials: &mut Credentials) -> Result<(Sources, Vec<
 
 /// Access to the configuration of the package managers.
 pub(super) fn surroundings(variable: &(dyn Fn(&str) -> Option<String> + Sync)) -> Surroundings<'_> {
-    Surroundings { variable, run: &ask_package_manager }
+    Surroundings { variable, run: &ask }
+}
+
+/// Runs a package manager, which may be one that is not in the `PATH` of this program.
+fn ask(program: &str, arguments: &[&str]) -> Option<String> {
+    let environment = environment();
+    ask_package_manager(environment.path().map(|(_, value)| value), program, arguments)
 }
 
 /// Opens the cache. Without one, everything is fetched again.

@@ -135,6 +135,9 @@ fn the_node_of_a_version_manager_is_found_recorded_and_found_again() {
     let recorded = machine.interpreter();
     assert_eq!((text(&recorded, "version"), text(&recorded, "wanted")), ("900.0.1", ">=900"));
     assert_eq!(machine.doctor(&["p"]), []);
+    let checks = machine.json(&["doctor"])["checks"].clone();
+    let npm = format!("11.0.0, {}", machine.0.path(&format!("{}/npm", Machine::bin("900.0.1"))));
+    assert_eq!((text(&checks[1], "status"), text(&checks[1], "message")), ("ok", npm.as_str()));
 
     // `nvm uninstall 900.0.1`
     machine.remove("900.0.1");

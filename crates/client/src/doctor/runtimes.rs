@@ -38,7 +38,9 @@ fn look_for(
         let message = format!("{place} --version {message}");
         Check::error(name, message, format!("see what `{place} --version` says, and install it again"))
     };
-    let text = match answer(&path, &["--version"], directory, PATIENCE) {
+    // npm is a script that the Node.js in `PATH` runs.
+    let variable = environment.path().map(|(_, value)| value);
+    let text = match answer(&path, &["--version"], directory, PATIENCE, variable) {
         Ok(text) => text,
         Err(cause) => return error(cause.to_string()),
     };

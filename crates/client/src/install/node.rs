@@ -95,7 +95,7 @@ fn is_own_node(program: &Path) -> bool {
 
 /// The version that a runtime prints, without the `v`.
 pub(crate) fn node_version(program: &Path) -> Option<String> {
-    let text = answer(program.to_str()?, &["--version"], program.parent()?, PATIENCE).ok()?;
+    let text = answer(program.to_str()?, &["--version"], program.parent()?, PATIENCE, None).ok()?;
     let version = text.lines().next()?.trim();
     Some(version.strip_prefix('v').unwrap_or(version).to_owned())
 }

@@ -136,8 +136,11 @@ impl Session {
     pub fn installer(&self, platform: Option<Platform>) -> Result<Installer, Problem> {
         let (client, github) = self.connect()?;
         let variable = |name: &str| self.options.variable(name);
-        let surroundings = Surroundings { variable: &variable, run: &ask_package_manager };
-        let new = Installer::new(client, self.environment());
+        let environment = self.environment();
+        let path = environment.path().map(|(_, value)| value.to_owned());
+        let run = |program: &str, arguments: &[&str]| ask_package_manager(path.as_deref(), program, arguments);
+        let surroundings = Surroundings { variable: &variable, run: &run };
+        let new = Installer::new(client, environment);
         let cache = self.options.cache.as_deref().filter(|_| self.options.keeps_packages);
         Ok(Installer {
             npm: npm_variables(&surroundings),

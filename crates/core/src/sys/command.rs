@@ -30,15 +30,23 @@ pub enum NoAnswer {
 
 /// Runs a program with empty stdin and returns its stdout.
 ///
-/// It runs in `directory`, and may read configuration files there.
+/// It runs in `directory`, and may read configuration files there. `path` replaces its `PATH`, in which it is also looked
+/// for.
 ///
 /// # Errors
 /// Says why there is no answer, for example because it takes longer than `timeout`.
-pub fn answer(program: &str, arguments: &[&str], directory: &Path, timeout: Duration) -> Result<String, NoAnswer> {
+pub fn answer(
+    program: &str,
+    arguments: &[&str],
+    directory: &Path,
+    timeout: Duration,
+    path: Option<&OsStr>,
+) -> Result<String, NoAnswer> {
     #[expect(clippy::disallowed_methods, reason = "the package manager is the person's own, with its own environment")]
     let mut command = Command::new(if cfg!(windows) && program == "npm" { "npm.cmd" } else { program });
     command.args(arguments).current_dir(directory);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    command.envs(path.map(|path| ("PATH", path)));
     let mut child = command.spawn().map_err(NoAnswer::Start)?;
     let answer = read(&mut child, timeout);
     if answer.is_err() {
@@ -96,7 +104,7 @@ mod tests {
     use super::*;
 
     fn ask(script: &str) -> Result<String, String> {
-        let answer = answer("sh", &["-c", script], Path::new("/"), Duration::from_secs(1));
+        let answer = answer("sh", &["-c", script], Path::new("/"), Duration::from_secs(1), None);
         answer.map_err(|error| error.to_string())
     }
 
@@ -114,7 +122,10 @@ mod tests {
         assert_eq!(run("true"), Ok(()));
         assert!(run("exit 7").unwrap_err().contains('7'));
         assert!(run("exec sleep 60").unwrap_err().contains("took longer"));
-        let missing = answer("no-such-program", &[], Path::new("/"), Duration::from_secs(1)).unwrap_err();
+        let printed = |path| answer("sh", &["-c", "echo $PATH"], Path::new("/"), Duration::from_secs(1), path);
+        assert_eq!(printed(Some("/none:/usr/bin:/bin".as_ref())).unwrap(), "/none:/usr/bin:/bin\n");
+        assert!(matches!(printed(Some("/none".as_ref())), Err(NoAnswer::Start(_))), "it is looked for there");
+        let missing = answer("no-such-program", &[], Path::new("/"), Duration::from_secs(1), None).unwrap_err();
         assert!(missing.to_string().starts_with("cannot be started: "), "{missing}");
     }
 }

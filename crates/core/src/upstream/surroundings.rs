@@ -1,5 +1,6 @@
 //! The configuration of this machine's package managers.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -58,13 +59,13 @@ impl UnknownBase {
 }
 
 /// Runs a package manager, for [`Surroundings::run`], in an empty directory: package managers read configuration files
-/// in their working directory, and other users may write to the system's temporary directory.
+/// in their working directory, and other users may write to the system's temporary directory. `path` replaces its `PATH`.
 #[must_use]
-pub fn ask_package_manager(program: &str, arguments: &[&str]) -> Option<String> {
+pub fn ask_package_manager(path: Option<&OsStr>, program: &str, arguments: &[&str]) -> Option<String> {
     let directory = tempfile::tempdir().ok()?;
     // Prevents npm from searching parent directories.
     fs::write(directory.path().join("package.json"), "{}").ok()?;
-    command::answer(program, arguments, directory.path(), PATIENCE).ok()
+    command::answer(program, arguments, directory.path(), PATIENCE, path).ok()
 }
 
 impl Surroundings<'_> {
