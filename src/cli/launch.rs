@@ -10,7 +10,9 @@ use super::exit::Failure;
 
 /// Describes how an installed version is started.
 pub(super) fn installed(version: &Version, session: &Session) -> Result<Launch, Failure> {
-    Ok(documents::installed(version, session.launch(version)?))
+    let launch = session.launch(version)?;
+    let path = session.more_path(&launch);
+    Ok(documents::installed(version, launch, path))
 }
 
 /// Describes how the version of a plan is started, or would be if it were installed.

@@ -71,18 +71,8 @@ pub(super) struct Args {
     #[arg(long, value_name = "COMMAND")]
     sign: Option<String>,
 
-    /// Store assets/ compressed in a bucket
-    ///
-    /// For stores without a proxy or CDN that compresses what it sends.
-    #[arg(long)]
-    gzip_assets: bool,
-
-    /// Store indexes, SHA256SUMS, history.json and the sitemap compressed in a bucket
-    ///
-    /// Readers get them compressed even if they have not asked for it: browsers and acp-registry decode them, curl needs
-    /// --compressed.
-    #[arg(long)]
-    gzip_documents: bool,
+    #[command(flatten)]
+    gzip: GzipArgs,
 
     /// Compare every file with what is published
     ///
@@ -97,6 +87,23 @@ pub(super) struct Args {
     /// Files that are sent at once
     #[arg(long, value_name = "N", default_value = "16", value_parser = value::number(1..=256))]
     jobs: u16,
+}
+
+/// Which files are stored compressed.
+#[derive(Debug, clap::Args)]
+struct GzipArgs {
+    /// Store assets/ compressed in a bucket
+    ///
+    /// For stores without a proxy or CDN that compresses what it sends.
+    #[arg(long = "gzip-assets")]
+    assets: bool,
+
+    /// Store indexes, SHA256SUMS, history.json and the sitemap compressed in a bucket
+    ///
+    /// Readers get them compressed even if they have not asked for it: browsers and acp-registry decode them, curl needs
+    /// --compressed.
+    #[arg(long = "gzip-documents")]
+    documents: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -240,7 +247,7 @@ fn send(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
         revision: args.revision.clone().unwrap_or_else(|| revision(&global.registry_dir())),
         grace: args.grace,
         sign: args.sign.is_some().then_some(&signed),
-        gzip: Gzip { assets: args.gzip_assets, documents: args.gzip_documents },
+        gzip: Gzip { assets: args.gzip.assets, documents: args.gzip.documents },
         recheck: args.recheck,
         jobs: usize::from(args.jobs),
         turns: place.turns(),

@@ -57,8 +57,11 @@ pub(crate) fn is_flat(folder: &Path, sizes: &[usize]) -> bool {
     is_flat
 }
 
+/// One of the costs.
+type Cost = fn(&Row) -> u64;
+
 /// The costs that must not grow.
-const FLAT: [(&str, fn(&Row) -> u64); 8] = [
+const FLAT: [(&str, Cost); 8] = [
     ("objects of a publication", |row| row.sent.objects as u64),
     ("bytes of a publication besides documents of the whole registry", |row| row.sent.besides),
     ("requests to install an agent", |row| row.install.0),

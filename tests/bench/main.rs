@@ -122,8 +122,8 @@ fn main() {
     if is_wanted("index") {
         people::large_index(&folder);
     }
-    if is_wanted("readers") {
-        sizes(&[1_000]).into_iter().for_each(|agents| readers::replay(&folder, agents));
+    for agents in sizes(&[1_000]).into_iter().filter(|_| is_wanted("readers")) {
+        readers::replay(&folder, agents);
     }
     if is_wanted("run") {
         people::run(&folder);

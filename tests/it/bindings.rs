@@ -40,9 +40,10 @@ fn people() -> People {
         }
         Ok(true)
     });
-    // The variable and the argument of the manifest must arrive.
-    let script = format!("#!/bin/sh\n[ \"$EXAMPLE\" = manifest ] && exec '{}' \"$@\"\n", fake_agent().display());
-    let bytes = gz(&tar(&[("bin/agent", script.as_bytes())]));
+    // The variable and the argument of the manifest must arrive, and the helper must be in `PATH`.
+    let script =
+        format!("#!/bin/sh\n[ \"$EXAMPLE\" = manifest ] && own-helper && exec '{}' \"$@\"\n", fake_agent().display());
+    let bytes = gz(&tar(&[("bin/agent", script.as_bytes()), ("bin/own-helper", b"#!/bin/sh\n")]));
     people.serve("/fake.tar.gz", bytes.clone());
     let agent = |id: &str, bytes: &[u8]| {
         let target = json!({

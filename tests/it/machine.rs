@@ -192,6 +192,18 @@ fn a_path_without_a_shell_gets_more_directories_at_its_end() {
     let own = format!("{}:{}:{beside}", machine.0.path("system"), machine.0.path(&Machine::bin("900.0.1")));
     let (tools, open, missing) = (machine.0.path("tools"), machine.0.path("open"), machine.0.path("missing"));
     assert_eq!(shown(Some("")), own);
+    let appended = format!(
+        "{}:{}",
+        machine.0.path("system"),
+        machine.json(&["which", "p"])["path"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|part| part.as_str().unwrap())
+            .collect::<Vec<_>>()
+            .join(":")
+    );
+    assert_eq!(appended, own);
     assert_eq!(shown(Some(&format!("{open}:relative:{tools}:{missing}:{tools}"))), format!("{own}:{tools}"));
     assert!(shown(None).starts_with(&format!("{own}:{}", machine.0.path("home/.local/bin"))));
     // A directory that everyone can write is not searched for helpers.

@@ -1,11 +1,13 @@
+use std::path::PathBuf;
+
 use acp_registry_client::resolve::Plan;
 use acp_registry_client::store::{self, Store};
 
 use super::{Installation, Launch};
 
-/// Describes an installed version, started by `launch`.
+/// Describes an installed version, started by `launch` with these directories at the end of `PATH`.
 #[must_use]
-pub fn installed(version: &store::Version, launch: store::Launch) -> Launch {
+pub fn installed(version: &store::Version, launch: store::Launch, path: Vec<PathBuf>) -> Launch {
     let receipt = version.receipt.clone();
     Launch {
         id: receipt.id,
@@ -24,6 +26,7 @@ pub fn installed(version: &store::Version, launch: store::Launch) -> Launch {
         verified: receipt.verified,
         index_sha256: receipt.index_sha256,
         installation: Some(Installation {
+            path,
             installed_at: receipt.installed_at,
             size: receipt.size,
             scripts_not_run: receipt.scripts_not_run,

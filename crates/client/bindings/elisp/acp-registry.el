@@ -68,7 +68,9 @@ Signal `acp-registry-error' with the error of the request.  A quit cancels it."
 It speaks the Agent Client Protocol on stdin and stdout."
   ;; Of equal variables, the first counts: those of the user have precedence.
   (let ((process-environment
-         (append process-environment
+         (append (when-let ((path (getenv "PATH")))
+                   (list (concat "PATH=" (string-join (cons path (append (plist-get agent :path) nil)) path-separator))))
+                 process-environment
                  (cl-loop for (name value) on (plist-get agent :env) by #'cddr
                           collect (format "%s=%s" (substring (symbol-name name) 1) value)))))
     (apply #'make-process :name (plist-get agent :id) :connection-type 'pipe :coding 'utf-8-unix

@@ -134,8 +134,12 @@ end
 ---@return acp_registry.Process
 function M.launch(agent, on_line, on_exit)
   -- The variables of the user have precedence.
-  local env = {}
-  for name, value in pairs(vim.tbl_extend('force', agent.env, vim.fn.environ())) do
+  local env, variables = {}, vim.tbl_extend('force', agent.env, vim.fn.environ())
+  if (vim.env.PATH or '') ~= '' then
+    local separator = vim.fn.has('win32') == 1 and ';' or ':'
+    variables.PATH = table.concat(vim.list_extend({ vim.env.PATH }, agent.path or {}), separator)
+  end
+  for name, value in pairs(variables) do
     table.insert(env, name .. '=' .. value)
   end
   return spawn(agent.program, agent.args, env, on_line, on_exit or function() end)

@@ -19,7 +19,10 @@ Kind = Literal["npx", "uvx", "binary"]
 
 
 class Launch(TypedDict):
-    """How a version of an agent starts; `which`, `resolve` and the items of `install` have more members."""
+    """How a version of an agent starts; `which`, `resolve` and the items of `install` have more members.
+
+    An installed version also has `path`: directories for the end of `PATH`.
+    """
 
     id: str
     version: str
@@ -142,5 +145,8 @@ class Registry:
 
 def launch(agent: Launch, **options: Any) -> subprocess.Popen[bytes]:
     """Starts an installed agent, which speaks the Agent Client Protocol on stdin and stdout."""
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "env": {**agent["env"], **os.environ}}
+    env = {**agent["env"], **os.environ}
+    if path := os.environ.get("PATH"):
+        env["PATH"] = os.pathsep.join([path, *agent.get("path", [])])
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "env": env}
     return subprocess.Popen([agent["program"], *agent["args"]], **{**pipes, **options})

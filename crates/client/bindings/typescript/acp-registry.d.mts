@@ -39,6 +39,8 @@ export interface Launch {
 /** An installed version. */
 export interface Installed extends Launch {
   program: string;
+  /** Directories for the end of `PATH`. */
+  path: string[];
   installed_at: string;
   size: number;
   scripts_not_run: string[];

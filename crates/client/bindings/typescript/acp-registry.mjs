@@ -1,5 +1,6 @@
 // Client of `acp-registry rpc` for Node.js 18 and later, without dependencies. Types: acp-registry.d.mts.
 import { spawn } from 'node:child_process';
+import { delimiter } from 'node:path';
 import { createInterface } from 'node:readline';
 
 /** A request that failed. `data.code` is the stable name of the failure. */
@@ -77,6 +78,8 @@ export class Registry {
 }
 
 /** Starts an installed agent, which speaks the Agent Client Protocol on stdin and stdout. */
-export function launch({ program, args, env }, options = {}) {
-  return spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'], env: { ...env, ...process.env }, ...options });
+export function launch({ program, args, env, path = [] }, options = {}) {
+  const variables = { ...env, ...process.env };
+  if (process.env.PATH) variables.PATH = [process.env.PATH, ...path].join(delimiter);
+  return spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'], env: variables, ...options });
 }

@@ -1,8 +1,10 @@
 //! Starting an installed agent.
 
-use std::ffi::OsString;
+use std::env::split_paths;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
+use std::path::PathBuf;
 
 use tokio::process::{Child, ChildStdin, ChildStdout};
 
@@ -11,6 +13,7 @@ use crate::install::host_environment;
 use crate::store::{Launch, Version};
 use acp_registry_core::manifest::env_name;
 use acp_registry_core::sys::owner::is_safe_for_programs;
+use acp_registry_core::sys::process::Environment;
 use acp_registry_core::sys::start::{Program, spawn};
 use acp_registry_core::text::quote;
 
@@ -50,11 +53,23 @@ impl Session {
         let is_set = |name: &str| self.options.variables.get(name).is_some();
         let is_free = |(name, value): &&(String, String)| !is_set(name) && may_set(name, value);
         let own = launch.env.iter().filter(is_free).map(|(name, value)| (name.into(), value.into()));
-        let trusts = self.options.trusts_others;
-        let beside = launch.beside.iter().filter(|folder| trusts || is_safe_for_programs(folder)).cloned();
-        let environment = host_environment(self.options.variables.as_slice(), beside);
+        let environment = self.environment_of(launch);
         let path = environment.path().map(|(name, value)| (name.to_owned(), value.to_owned()));
         path.into_iter().chain(own).collect()
+    }
+
+    /// The directories that [`Session::variables`] appends to `PATH`.
+    #[must_use]
+    pub fn more_path(&self, launch: &Launch) -> Vec<PathBuf> {
+        let parts = |path: &OsStr| split_paths(path).collect::<Vec<_>>();
+        let known = self.options.variables.get("PATH").map(parts).unwrap_or_default().len();
+        self.environment_of(launch).path().map(|(_, path)| parts(path).split_off(known)).unwrap_or_default()
+    }
+
+    fn environment_of(&self, launch: &Launch) -> Environment {
+        let trusts = self.options.trusts_others;
+        let beside = launch.beside.iter().filter(|folder| trusts || is_safe_for_programs(folder)).cloned();
+        host_environment(self.options.variables.as_slice(), beside)
     }
 
     /// Starts a version for a client that speaks the protocol. The agent runs as the person, with the environment and

@@ -49,6 +49,8 @@ pub struct Launch {
 /// What is known only of an installed version.
 #[derive(Debug, Clone, Serialize)]
 pub struct Installation {
+    /// Directories that `run` appends to the agent's `PATH`.
+    pub path: Vec<PathBuf>,
     /// Time of the installation. RFC 3339.
     pub installed_at: String,
     /// Size on disk in bytes.
