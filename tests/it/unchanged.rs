@@ -6,8 +6,12 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use crate::archives::{gz, sha256, tar};
-use crate::people::{AGENT, People, archive, entry, host};
+#[cfg(feature = "world")]
+use crate::people::entry;
+use crate::people::{AGENT, People, archive, host};
+#[cfg(feature = "world")]
 use crate::real::is_there;
+#[cfg(feature = "world")]
 use crate::support::missing;
 
 /// Installs agent `a` 1.0.0 from an index with or without its digest; also returns the directory of the version.
@@ -155,6 +159,7 @@ fn a_lock_file_with_another_digest_is_refused() {
     assert_eq!(people.run(&["run", "a"]).stdout, "a-1.0.0 acp\n");
 }
 
+#[cfg(feature = "world")]
 #[test]
 fn another_kind_of_distribution_is_other_bytes() {
     const TEST: &str = "another_kind_of_distribution_is_other_bytes";
