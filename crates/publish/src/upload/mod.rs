@@ -39,6 +39,7 @@ mod listing;
 mod memory;
 mod order;
 mod prune;
+mod read;
 mod refusal;
 mod responses;
 mod rollback;
