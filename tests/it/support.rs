@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -158,12 +159,14 @@ impl Run {
 /// Appends the running test and these arguments to the file that `ACP_REGISTRY_TEST_RUNS` names. `.ci/matrix` reads there which
 /// tests start which command.
 fn record<'a>(arguments: impl Iterator<Item = &'a OsStr>) {
+    // Tests run at the same time, and not every system appends a line as a whole.
+    static LINES: Mutex<()> = Mutex::new(());
     let Some(path) = std::env::var_os("ACP_REGISTRY_TEST_RUNS") else {
         return;
     };
     let arguments: Vec<_> = arguments.map(OsStr::to_string_lossy).collect();
     let run = serde_json::json!({ "test": std::thread::current().name(), "arguments": arguments });
-    // One write for each line: tests run at the same time.
+    let _one = LINES.lock().unwrap_or_else(PoisonError::into_inner);
     File::options().append(true).create(true).open(path).unwrap().write_all(format!("{run}\n").as_bytes()).unwrap();
 }
 

@@ -6,18 +6,11 @@ use flate2::Compression;
 use flate2::bufread::GzDecoder;
 use flate2::write::GzEncoder;
 
-use super::Error;
-use super::bucket::Store;
-use super::headers::Headers;
-
 /// The value of `Content-Encoding`. Every browser and HTTP library that decodes anything knows it.
 pub(super) const GZIP: &str = "gzip";
 
 /// The first bytes of what is compressed.
 const MAGIC: [u8; 2] = [0x1f, 0x8b];
-
-/// Where an encoded object is tried.
-const TRIAL: &str = ".acp-registry/encoding.json";
 
 /// Compresses bytes.
 pub(super) fn gzip(bytes: &[u8]) -> Vec<u8> {
@@ -37,19 +30,6 @@ pub(super) fn decode(bytes: Vec<u8>, encoding: Option<&str>, limit: u64) -> Opti
     let mut decoded = Vec::new();
     GzDecoder::new(&bytes[..]).take(limit.saturating_add(1)).read_to_end(&mut decoded).ok()?;
     (decoded.len() as u64 <= limit).then_some(decoded)
-}
-
-impl Store {
-    /// Whether readers get an encoded object with its `Content-Encoding`, or decoded. If a store loses the header, they would
-    /// read compressed bytes as the content.
-    pub(super) async fn keeps_encodings(&self) -> Result<bool, Error> {
-        const CONTENT: &[u8] = b"{}";
-        let headers = Headers { content_encoding: Some(GZIP), ..Headers::OWN };
-        self.put(TRIAL, gzip(CONTENT), &headers, "").await?;
-        let found = self.get(TRIAL, 1 << 10).await?;
-        self.remove(TRIAL).await?;
-        Ok(found.as_deref() == Some(CONTENT))
-    }
 }
 
 #[cfg(test)]

@@ -51,6 +51,7 @@ mod state;
 mod takeover;
 mod target;
 mod tree;
+mod trial;
 
 use std::time::Duration;
 
