@@ -48,6 +48,7 @@ mod send;
 mod snapshot;
 mod source;
 mod state;
+mod stored;
 mod takeover;
 mod target;
 mod tree;

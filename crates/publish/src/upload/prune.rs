@@ -8,7 +8,7 @@ use super::find::{Files, Found, find};
 use super::order::{LAST, WAVES, wave};
 use super::snapshot::DAY;
 use super::state::{STATE, Snapshot, State};
-use super::{Error, Event, LATEST, Notice, Target, Turns, content, now, seconds, tree};
+use super::{Error, Event, LATEST, Notice, Target, Turns, content, now, seconds, stored, tree};
 use acp_registry_core::sums::SUMS;
 use acp_registry_core::text::printable;
 
@@ -96,7 +96,7 @@ async fn run(
     }
     if named.is_certain {
         let limit = now().saturating_sub(seconds(keep).min(DAY));
-        let stored = content::list(target, jobs).await?;
+        let stored = stored::list(target, jobs).await?;
         let over = stored.into_iter().filter(|(digest, written)| *written <= limit && !named.has(digest));
         let over: Vec<String> = over.map(|(digest, _)| content::path(&digest)).collect();
         pruned.contents = over.len();

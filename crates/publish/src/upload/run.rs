@@ -9,7 +9,7 @@ use super::source::Source;
 use super::state::{Snapshot, State};
 use super::{
     Action, Error, Event, Gzip, Notice, Options, Published, Revision, Target, Tree, content, latest, now, snapshot,
-    takeover, tree,
+    stored, takeover, tree,
 };
 use acp_registry_core::remedy::{self, Remedy};
 use acp_registry_core::sums::{SIGNATURE, SIGNATURE_LIMIT, SUMS};
@@ -189,7 +189,7 @@ impl Work<'_> {
         }
         // Listing is cheap compared to sending everything again, but not compared to sending a few changes.
         let is_unknown = recheck || place.is_begun || known.is_empty();
-        let there = if is_unknown { content::list(self.target, sender.jobs).await? } else { BTreeMap::new() };
+        let there = if is_unknown { stored::list(self.target, sender.jobs).await? } else { BTreeMap::new() };
         let gzip = state.gzip();
         let planned = wanted.into_iter().map(|(digest, name)| {
             let headers = Headers::of_content(name, gzip);
