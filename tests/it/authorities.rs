@@ -2,17 +2,14 @@
 
 use std::fs;
 use std::io::{Read as _, Write as _};
-use std::net::TcpListener;
 use std::path::Path;
 use std::process::Command;
-use std::sync::Arc;
-use std::thread;
 
 use base64::Engine as _;
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
-use rustls::pki_types::PrivatePkcs8KeyDer;
 
 use crate::people::People;
+use crate::server::serve_tls;
 use crate::support::Run;
 
 /// A server with a certificate of an authority of its own, which answers every request with an empty index.
@@ -35,25 +32,13 @@ impl Private {
         let own_key = KeyPair::generate().unwrap();
         let own = CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap();
         let own = own.signed_by(&own_key, &Issuer::new(params, key)).unwrap();
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let config =
-            rustls::ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
-        let key = PrivatePkcs8KeyDer::from(own_key.serialize_der());
-        let config = config.with_no_client_auth().with_single_cert(vec![own.der().clone()], key.into()).unwrap();
-        let config = Arc::new(config);
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let host = listener.local_addr().unwrap().to_string();
-        thread::spawn(move || {
-            for mut stream in listener.incoming().flatten() {
-                let mut connection = rustls::ServerConnection::new(config.clone()).unwrap();
-                let mut tls = rustls::Stream::new(&mut connection, &mut stream);
-                // The client ends the connection where it does not trust the certificate.
-                let _ = tls.read(&mut [0; 4096]);
-                let body = r#"{ "version": "1.0.0", "agents": [] }"#;
-                let _ =
-                    write!(tls, "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}", body.len());
-                let _ = tls.flush();
-            }
+        let host = serve_tls(&own, &own_key, |tls| {
+            // The client ends the connection where it does not trust the certificate.
+            let _ = tls.read(&mut [0; 4096]);
+            let body = r#"{ "version": "1.0.0", "agents": [] }"#;
+            let head = format!("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: {}\r\n\r\n", body.len());
+            let _ = write!(tls, "{head}{body}");
+            let _ = tls.flush();
         });
         Self { host, pem }
     }

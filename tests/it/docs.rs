@@ -280,3 +280,46 @@ fn no_host_of_a_package_registry_is_named() {
     }
     assert!(seen > 100, "only {seen} files were looked at");
 }
+
+#[test]
+fn the_table_of_platforms_has_all_commands() {
+    let page = text("docs/platforms.md");
+    let missing: Vec<_> = COMMANDS.iter().filter(|command| !page.contains(&format!("| `{command}` |"))).collect();
+    assert!(missing.is_empty(), "docs/platforms.md lacks {missing:?}: run `make test-platforms`");
+}
+
+#[cfg(unix)]
+#[test]
+fn the_table_of_platforms_shows_what_failed_and_counts_no_test_that_was_skipped() {
+    const TEST: &str = "the_table_of_platforms_shows_what_failed_and_counts_no_test_that_was_skipped";
+    if !crate::packaged::has("python3", TEST) {
+        return;
+    }
+    let env = Env::empty();
+    for path in [".ci/matrix", "docs/platforms.md", "docs/commands/acp-registry-list.md"] {
+        env.write(path, text(path));
+    }
+    env.write("docs/commands/acp-registry-run.md", "");
+    let runs = [
+        (r#""a""#, r#""--registry-dir", "r", "list""#),
+        (r#""b""#, r#""list", "--json""#),
+        (r#""c""#, r#""list""#),
+        (r#""c""#, r#""SKIPPED""#),
+        (r#""b""#, r#""run", "--help""#),
+    ];
+    let runs = runs.map(|(test, arguments)| format!("{{ \"test\": {test}, \"arguments\": [{arguments}] }}\n")).concat();
+    for (result, code, row) in [("ok", 0, "| `list` | 2 pass |"), ("FAILED", 1, "| `list` | **1 of 2 fail** |")] {
+        env.write("here/tests", format!("test a ... ok\ntest b ... {result}\ntest c ... ok\n"));
+        env.write("here/runs", &runs);
+        let mut matrix = Command::new("python3");
+        let run = Run::of(matrix.arg(".ci/matrix").arg("Here=here").current_dir(env.path("")));
+        assert_eq!(run.code, code, "{}", run.stderr);
+        assert_eq!(run.stderr.contains("Here: b"), code == 1, "{}", run.stderr);
+        let page = env.read("docs/platforms.md");
+        assert!(page.contains(row) && page.contains("| `run` | – |") && page.contains("\n## Not tested"), "{page}");
+    }
+    // A run that recorded nothing tells nothing.
+    env.write("here/runs", "");
+    let run = Run::of(Command::new("python3").arg(".ci/matrix").arg("Here=here").current_dir(env.path("")));
+    assert!(run.code == 1 && run.stderr.contains("Here: no test of any command"), "{}", run.stderr);
+}

@@ -239,7 +239,7 @@ fn a_python_that_is_missing_is_named_with_those_that_are_there() {
         assert!(run.code == 3 && run.stderr.contains(told), "{told}: {}", run.stderr);
         assert!(run.stderr.ends_with(help), "{}", run.stderr);
     }
-    // A Python that the package does not accept is not used, whoever has chosen it.
+    // uv does not use a Python that the package does not accept, even if `UV_PYTHON` names it.
     let run = install(&[("UV_PYTHON", "3.11")]);
     assert!(run.code == 0 && run.stdout.starts_with("installed q 1.0.0 and answers"), "{}{}", run.stdout, run.stderr);
 }

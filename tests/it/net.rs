@@ -2,8 +2,6 @@
 
 use std::io;
 use std::net::TcpListener;
-use std::sync::Arc;
-use std::thread;
 use std::time::Duration;
 
 use acp_registry::net::{
@@ -12,7 +10,7 @@ use acp_registry::net::{
 };
 use url::Url;
 
-use crate::server::{Answer, Asked, Server, ok, redirect, status, write};
+use crate::server::{Answer, Asked, Server, ok, redirect, serve_tls, status, write};
 
 /// Settings with short waits, and limits that a busy machine keeps.
 pub(crate) fn settings(servers: &[&Server]) -> Settings {
@@ -257,25 +255,10 @@ fn tls_that_proves_nothing_is_told_from_a_host_that_is_down() {
 /// A server with a self-signed certificate.
 fn self_signed() -> String {
     let certificate = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
-    let key = rustls::pki_types::PrivatePkcs8KeyDer::from(certificate.signing_key.serialize_der());
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = rustls::ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_no_client_auth()
-        .with_single_cert(vec![certificate.cert.der().clone()], key.into())
-        .unwrap();
-    let config = Arc::new(config);
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let host = listener.local_addr().unwrap().to_string();
-    thread::spawn(move || {
-        for mut stream in listener.incoming().flatten() {
-            let mut connection = rustls::ServerConnection::new(config.clone()).unwrap();
-            // The client closes the connection.
-            let _ = connection.complete_io(&mut stream);
-        }
-    });
-    host
+    serve_tls(&certificate.cert, &certificate.signing_key, |tls| {
+        // The client closes the connection.
+        let _ = tls.conn.complete_io(tls.sock);
+    })
 }
 
 #[test]

@@ -160,3 +160,28 @@ pub(crate) fn write(stream: &mut TcpStream, asked: &Asked, (status, headers, bod
     stream.write_all(format!("{head}\r\n").as_bytes())?;
     if asked.method == "HEAD" { Ok(()) } else { stream.write_all(body) }
 }
+
+/// Serves TLS with a certificate on loopback: `answer` gets each connection. Returns the host.
+pub(crate) fn serve_tls(
+    certificate: &rcgen::Certificate,
+    key: &rcgen::KeyPair,
+    answer: impl Fn(&mut rustls::Stream<'_, rustls::ServerConnection, TcpStream>) + Send + 'static,
+) -> String {
+    let key = rustls::pki_types::PrivatePkcs8KeyDer::from(key.serialize_der());
+    let config = rustls::ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![certificate.der().clone()], key.into())
+        .unwrap();
+    let config = Arc::new(config);
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let host = listener.local_addr().unwrap().to_string();
+    thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let mut connection = rustls::ServerConnection::new(config.clone()).unwrap();
+            answer(&mut rustls::Stream::new(&mut connection, &mut stream));
+        }
+    });
+    host
+}

@@ -79,7 +79,7 @@ fn the_action_takes_a_release_that_github_vouches_for() {
 /// A checkout of this project in `r/` whose public address is `repository`, with scripts in place of the tools that compile.
 fn checkout(repository: &str) -> Env {
     let env = Env::empty();
-    for path in [".ci/release", "CHANGELOG.md", "LICENSE", "README.md"] {
+    for path in [".ci/release", ".ci/zigbuild", "CHANGELOG.md", "LICENSE", "README.md"] {
         env.write(&format!("r/{path}"), fs::read(own(path)).unwrap());
     }
     for folder in [".github/packages", "crates/client/bindings", "crates/wasm"] {
@@ -87,7 +87,9 @@ fn checkout(repository: &str) -> Env {
             env.write(&format!("r/{folder}/{name}"), content);
         }
     }
-    fs::set_permissions(env.path("r/crates/wasm/build"), fs::Permissions::from_mode(0o755)).unwrap();
+    for script in ["crates/wasm/build", ".ci/zigbuild"] {
+        fs::set_permissions(env.path(&format!("r/{script}")), fs::Permissions::from_mode(0o755)).unwrap();
+    }
     let manifest = fs::read_to_string(own("Cargo.toml")).unwrap();
     let key = "\nrepository = \"";
     let (before, after) = manifest.split_once(key).unwrap();

@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn versions_are_read_from_the_list_of_uv() {
-        let list = "cpython-3.14.0a1+freethreaded-linux-x86_64-gnu  /a\ncpython-3.11.7-linux-x86_64-gnu    /root/python3.11\n\
+        let list = "cpython-3.14.0a1+freethreaded-linux-x86_64-gnu  /a\ncpython-3.11.7-linux-x86_64-gnu    /opt/python3.11\n\
                     cpython-3.11.7-linux-x86_64-gnu  /b\npypy-3.10.14-linux-x86_64-gnu /c\ncpython-\u{1b}[2J-x /d\n\ngarbage";
         assert_eq!(versions(list), ["3.14.0a1+freethreaded", "3.11.7"]);
         assert_eq!(
