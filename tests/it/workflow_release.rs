@@ -100,11 +100,17 @@ fn checkout(repository: &str) -> Env {
         &env,
         "uvx",
         &format!(
-            r#"while [ $# -gt 0 ]; do case $1 in --target) target=$2; shift;; --profile) profile=$2; shift;; esac; shift; done
-echo "$target $RUSTFLAGS" >> "$HOME/built"
-case $target in *windows*) end=.exe;; esac
-mkdir -p "target/$target/$profile" && printf '#!/bin/sh\nexec "{PROGRAM}" "$@"\n' > "target/$target/$profile/acp-registry$end"
-chmod +x "target/$target/$profile/acp-registry$end""#
+            r#"for argument; do
+  case $before in --target) targets="$targets $argument" ;; --profile) profile=$argument ;; esac
+  before=$argument
+done
+for target in $targets; do
+  case $target in *windows*) end=.exe ;; *) end= ;; esac
+  name=CARGO_TARGET_$(echo "$target" | tr a-z- A-Z_)_RUSTFLAGS
+  eval "echo \"$target \$$name\"" >> "$HOME/built"
+  mkdir -p "target/$target/$profile" && printf '#!/bin/sh\nexec "{PROGRAM}" "$@"\n' > "target/$target/$profile/acp-registry$end"
+  chmod +x "target/$target/$profile/acp-registry$end"
+done"#
         ),
     );
     program(
@@ -171,6 +177,7 @@ fn a_release_has_all_archives_packages_and_digests() {
         "{ \"bom-ref\": \"path+file://.#acp-registry\" }\n"
     );
     let built = env.read("temp/built");
+    assert_eq!(built.lines().count(), crate::packaged::PLATFORMS.len(), "{built}");
     assert!(built.lines().all(|line| line.contains("--remap-path-prefix=")), "{built}");
     assert_eq!(built.matches("apple-darwin").count(), built.matches("/.ci/macos -Clink-arg=-L").count(), "{built}");
     // The name that the README and the action unpack.
