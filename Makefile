@@ -8,10 +8,13 @@ OUT ?= dist
 # Where `make packages` writes.
 PACKAGES ?= target/packages
 
+# Flags of cargo in `make demo`: CI has the program of the tests.
+FLAGS ?=
+
 # The port of `make serve`.
 PORT ?= 8017
 
-.PHONY: help setup tools serve demo test browser pictures budgets test-real lint ci check-platforms test-platforms release check-release packages wasm bench fuzz deny typos quick
+.PHONY: help setup tools test-tools serve demo test browser pictures budgets test-real lint ci check-platforms test-platforms release check-release packages wasm bench fuzz deny typos quick
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -26,8 +29,8 @@ serve: setup ## show the catalog of the bundled registry on 127.0.0.1
 	cargo run --quiet -- serve --port $(PORT)
 
 demo: setup ## validate the bundled registry and build its published tree
-	cargo run --quiet -- validate
-	cargo run --quiet -- build --out $(OUT)
+	cargo run --quiet $(FLAGS) -- validate
+	cargo run --quiet $(FLAGS) -- build --out $(OUT)
 	@echo "The published tree is in $(OUT)/: registry.json is what clients read, index.html what people do."
 
 # With the whole program, so that dependencies have the features that they are already compiled with.
@@ -45,12 +48,15 @@ $(BROWSER_MODULES): tests/browser/package-lock.json
 	@! command -v npm >/dev/null || { cd tests/browser && npm ci --loglevel=error && touch node_modules/.package-lock.json; } \
 		|| echo "npm cannot install what tests in a browser need: they are skipped" >&2
 
-browser: tools $(BROWSER_MODULES) ## the site in a real browser; TESTS="search.test.mjs …" runs some files only
+# What `make test` needs, without running it.
+test-tools: tools $(BROWSER_MODULES)
+
+browser: test-tools ## the site in a real browser; TESTS="search.test.mjs …" runs some files only
 	cargo build --quiet --all-features
 	@if command -v node >/dev/null; then node tests/browser/run.mjs $(TESTS); \
 		else echo "SKIPPED: browser tests: no Node.js"; [ -z "$$CI" ]; fi
 
-pictures: tools $(BROWSER_MODULES) ## make the pictures of the README anew, in docs/images; needs npm and a browser
+pictures: test-tools ## make the pictures of the README anew, in docs/images; needs npm and a browser
 	cargo build --quiet --all-features
 	node tests/browser/pictures.mjs
 
