@@ -8,8 +8,10 @@ OUT ?= dist
 # Where `make packages` writes.
 PACKAGES ?= target/packages
 
-# Flags of cargo in `make demo`: CI has the program of the tests.
-FLAGS ?=
+# The program of `make demo` and `make browser`. The one of `make test` has other features of dependencies, so that both would
+# compile a third of them again.
+RUN ?= cargo run --quiet --
+BUILD ?= cargo build --quiet --all-features
 
 # The port of `make serve`.
 PORT ?= 8017
@@ -29,8 +31,8 @@ serve: setup ## show the catalog of the bundled registry on 127.0.0.1
 	cargo run --quiet -- serve --port $(PORT)
 
 demo: setup ## validate the bundled registry and build its published tree
-	cargo run --quiet $(FLAGS) -- validate
-	cargo run --quiet $(FLAGS) -- build --out $(OUT)
+	$(RUN) validate
+	$(RUN) build --out $(OUT)
 	@echo "The published tree is in $(OUT)/: registry.json is what clients read, index.html what people do."
 
 # With the whole program, so that dependencies have the features that they are already compiled with.
@@ -40,7 +42,7 @@ quick: setup ## run the unit tests of one crate: CRATE=gate, see crates/
 # Most tests wait for the programs that they start: one test per core leaves half of the time unused.
 test: tools ## run all tests
 	RUST_TEST_THREADS=$${RUST_TEST_THREADS:-$$((3 * $$(getconf _NPROCESSORS_ONLN || echo 2)))} cargo test --all-features
-	@$(MAKE) --no-print-directory browser
+	@$(MAKE) --no-print-directory browser BUILD=:
 
 # What npm installs stays as it is until the lock file changes.
 BROWSER_MODULES = tests/browser/node_modules/.package-lock.json
@@ -52,7 +54,7 @@ $(BROWSER_MODULES): tests/browser/package-lock.json
 test-tools: tools $(BROWSER_MODULES)
 
 browser: test-tools ## the site in a real browser; TESTS="search.test.mjs …" runs some files only
-	cargo build --quiet --all-features
+	$(BUILD)
 	@if command -v node >/dev/null; then node tests/browser/run.mjs $(TESTS); \
 		else echo "SKIPPED: browser tests: no Node.js"; [ -z "$$CI" ]; fi
 
