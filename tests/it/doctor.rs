@@ -189,6 +189,30 @@ fn leftovers_are_no_error() {
 }
 
 #[test]
+fn a_version_is_put_back_if_its_repair_was_killed() {
+    let doctor = Doctor::new(&["ok"]);
+    let agent = doctor.people.root().join("agents/a");
+    let folders = fs::read_dir(&agent).unwrap().map(|item| item.unwrap()).filter(|item| item.path().is_dir());
+    let [folder] = folders.map(|item| item.file_name()).collect::<Vec<_>>().try_into().unwrap();
+    for next in [&["gc"][..], &["install", "a", "--no-check"]] {
+        let aside = agent.join(".new-x/aside");
+        fs::create_dir_all(&aside).unwrap();
+        fs::rename(agent.join(&folder), aside.join(&folder)).unwrap();
+        // The new version is not finished: it has no receipt.
+        fs::create_dir_all(agent.join(&folder).join("files/half")).unwrap();
+        assert_eq!(doctor.people.run(&["which", "a"]).code, 2);
+        assert_eq!(doctor.people.run(next).code, 0);
+        assert_eq!(names(&doctor.json(&[]).1["agents"][0]["checks"]), [("files", "ok")], "{next:?}");
+        assert!(!agent.join(&folder).join("files/half").exists() && !agent.join(".new-x").exists(), "{next:?}");
+    }
+    // The new version was finished: it stays, and the old files go.
+    fs::create_dir_all(agent.join(".new-x/aside").join(&folder)).unwrap();
+    assert_eq!(doctor.people.run(&["gc"]).code, 0);
+    assert_eq!(names(&doctor.json(&[]).1["agents"][0]["checks"]), [("files", "ok")]);
+    assert!(!agent.join(".new-x").exists());
+}
+
+#[test]
 fn only_what_this_program_has_made_is_to_be_removed() {
     let doctor = Doctor::new(&["ok"]);
     let agent = doctor.people.root().join("agents/a");

@@ -208,11 +208,15 @@ fn methods_and_parameters_are_those_of_the_schema() {
         ("install", json!({ "agents": ["a"], "dist": "deb" }), "dist"),
         ("doctor", json!({ "timeout_seconds": 0 }), "timeout_seconds"),
         ("update", json!({ "min_age_seconds": 1e300 }), "min_age_seconds"),
+        ("update", json!({ "min_age_seconds": -1 }), "min_age_seconds"),
     ] {
         client.begin(&json!(1), method, &params);
         let error = client.answer()["error"].clone();
         assert_eq!((&error["code"], &error["data"]["parameter"]), (&json!(-32602), &json!(parameter)), "{error}");
     }
+    // As `--min-age 0`: the command begins, and finds no index.
+    client.begin(&json!(1), "update", &json!({ "min_age_seconds": 0, "dry_run": true }));
+    assert_ne!(client.answer()["error"]["code"], -32602);
     assert_eq!(client.end().0, Some(0));
     assert!(!people.root().exists());
 }

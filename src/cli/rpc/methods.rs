@@ -165,7 +165,7 @@ fn update(mut params: Params, base: &Base, ui: &Ui) -> Result<Exit, Refused> {
     let args = update::Args {
         agents: params.agents()?,
         dry_run: params.flag("dry_run")?,
-        min_age: params.seconds("min_age_seconds")?,
+        min_age: params.age("min_age_seconds")?,
         unpin: params.flag("unpin")?,
         no_check: params.flag("no_check")?,
         packages: base.packages,

@@ -63,12 +63,16 @@ impl Params {
         self.take(name, "a string", text)
     }
 
-    /// A time, given in seconds.
+    /// A limit of time, given in seconds.
     pub(super) fn seconds(&mut self, name: &'static str) -> Result<Option<Duration>, Wrong> {
-        self.take(name, "a number of seconds above 0", |value| {
-            let seconds = value.as_f64().filter(|seconds| *seconds > 0.0 && *seconds < LONGEST)?;
-            Duration::try_from_secs_f64(seconds).ok()
+        self.take(name, "a number of seconds above 0 and below ten years", |value| {
+            duration(&value).filter(|limit| !limit.is_zero())
         })
+    }
+
+    /// An age, given in seconds.
+    pub(super) fn age(&mut self, name: &'static str) -> Result<Option<Duration>, Wrong> {
+        self.take(name, "a number of seconds from 0 to ten years", |value| duration(&value))
     }
 
     /// The kind of distribution.
@@ -101,6 +105,11 @@ impl Params {
         let what = "is not a parameter of this method";
         Err(Wrong { suggestions: near, help: Some(help), ..Wrong::new(name, what) })
     }
+}
+
+fn duration(value: &Value) -> Option<Duration> {
+    let seconds = value.as_f64().filter(|seconds| *seconds < LONGEST)?;
+    Duration::try_from_secs_f64(seconds).ok()
 }
 
 /// The error for a parameter that must be there.

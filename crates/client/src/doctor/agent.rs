@@ -28,7 +28,7 @@ pub fn installed(store: &Store, id: &AgentId, environment: &Environment) -> Resu
     };
     if !remains.leftovers.is_empty() {
         let message = "an interrupted installation has left files";
-        let help = Remedy::from(Action::Collect).then(" removes them");
+        let help = Remedy::from(Action::Collect).then(" removes them, and puts back a version that was being repaired");
         examined.add(Check::warning("leftovers", message, help));
     }
     for path in remains.foreign {

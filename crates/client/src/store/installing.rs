@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use tokio::task::spawn_blocking;
 
 use super::current::Current;
-use super::places::{FILES, IN_USE, NEW};
+use super::places::{ASIDE, FILES, IN_USE, NEW};
 use super::unchanged::refuse_other_bytes;
 use super::{Damage, Error, Pin, Receipt, Store, Version, broken, leftovers};
 use crate::install::{Installer, Kind, Placed, Progress};
@@ -135,7 +135,8 @@ impl Store {
         let known = self.known(plan)?;
         let named_by = Version::read(place).ok().flatten().map(|version| version.receipt.named_by);
         let is_changed = has_other_bytes(place);
-        let damaged = Aside::put(place, new.path().join("damaged"))?;
+        // By the name of its place, it is put back if this process is killed.
+        let damaged = Aside::put(place, make(new.path().join(ASIDE))?.join(plan.folder()))?;
         // An environment of Python cannot be moved, so that packages are made where they stay: without a receipt, nobody
         // takes that for a version.
         let (target, finished) = match plan.kind() {

@@ -4,13 +4,13 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::Error;
-use super::places::NEW;
+use super::places::{ASIDE, NEW};
 use super::size::size;
+use super::{Error, Version};
 use acp_registry_core::sys::fs::PathError;
 use acp_registry_core::sys::process::{Scratch, end_launches_below};
 
-/// Removes what interrupted runs have left of an agent. The caller holds the agent's lock, so that no other run changes
+/// Removes what interrupted runs have left of an agent, and puts back a version whose repair was interrupted. The caller holds the agent's lock, so that no other run changes
 /// it; package managers of a killed run may still be running, and are ended. Returns the number of bytes that were
 /// removed.
 pub(super) fn clear(agent: &Path) -> Result<u64, Error> {
@@ -25,6 +25,7 @@ pub(super) fn clear(agent: &Path) -> Result<u64, Error> {
     let mut bytes = 0;
     for path in left {
         if path.is_dir() {
+            restore(agent, &path.join(ASIDE))?;
             bytes += size(&path);
             Scratch::adopt(&path).remove()?;
         } else {
@@ -32,6 +33,23 @@ pub(super) fn clear(agent: &Path) -> Result<u64, Error> {
         }
     }
     Ok(bytes)
+}
+
+/// Moves versions back that were put aside, unless the new one was finished. A damaged version may still start, and its receipt
+/// has the digests.
+fn restore(agent: &Path, aside: &Path) -> Result<(), Error> {
+    let Ok(kept) = fs::read_dir(aside) else { return Ok(()) };
+    for kept in kept.flatten() {
+        let place = agent.join(kept.file_name());
+        if matches!(Version::read(&place), Ok(Some(_))) {
+            continue;
+        }
+        if place.is_dir() {
+            Scratch::adopt(&place).remove()?;
+        }
+        fs::rename(kept.path(), &place).map_err(PathError::at(&place))?;
+    }
+    Ok(())
 }
 
 /// What interrupted runs have left of an agent, or what another process is changing.

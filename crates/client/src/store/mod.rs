@@ -8,7 +8,8 @@
 //!     files.json            digests and sizes of what was installed
 //!     in-use                locked by those who run the version
 //!     files/                what was installed
-//!   .new-…                  being installed; removed by the next run unless a process works on it
+//!   .new-…                  being installed; removed by the next run unless a process works on it;
+//!                           what a repair has put aside in it is put back
 //! <root>/agents/.<id>.lock  held while something above is changed
 //! ```
 //!

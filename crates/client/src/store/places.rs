@@ -15,6 +15,9 @@ pub(super) const CURRENT: &str = "current";
 /// The prefix of directories in which something is being installed.
 pub(super) const NEW: &str = ".new-";
 
+/// The directory in there with the old files of a version that is being repaired, below the name of its place.
+pub(super) const ASIDE: &str = "aside";
+
 /// Installed agents below one directory.
 #[derive(Debug, Clone)]
 pub struct Store {

@@ -86,7 +86,9 @@ impl Proxies {
         let kinds = [if url.scheme() == "https" { KINDS[0] } else { KINDS[1] }, KINDS[2]];
         let is_it = |known: &&NamedProxy| kinds.contains(&known.kind) && known.host.trim_matches(['[', ']']) == host;
         let variable = self.named.iter().find(is_it).map(|known| known.variable.as_str());
-        let address = format!("{}://{}", uri.scheme_str().unwrap_or("http"), uri.authority()?);
+        // Not its authority: in that, the part of a password that follows an `@` would remain.
+        let port = uri.port().map(|port| format!(":{port}")).unwrap_or_default();
+        let address = format!("{}://{}{port}", uri.scheme_str().unwrap_or("http"), uri.host()?);
         Some(format!("{address} ({})", variable.unwrap_or("from the settings of the system")))
     }
 }
@@ -206,7 +208,7 @@ mod tests {
     #[test]
     fn a_proxy_is_named_for_what_it_did_itself() {
         let proxies = Proxies::of_variables(|name| match name {
-            "HTTPS_PROXY" | "http_proxy" => Some((name.to_owned(), "http://me:secret@proxy.example:3128".to_owned())),
+            "HTTPS_PROXY" | "http_proxy" => Some((name.to_owned(), "http://me:sec@ret@proxy.example:3128".to_owned())),
             "NO_PROXY" => Some((name.to_owned(), "direct.example".to_owned())),
             _ => None,
         });
