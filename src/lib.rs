@@ -1,6 +1,7 @@
 //! The library behind `acp-registry`, to validate, publish and use registries of Agent Client Protocol agents.
 //!
-//! The library prints nothing. The HTTP client takes proxies from the environment; no other variable is read implicitly.
+//! The library prints nothing. The HTTP client takes proxies from the environment, and temporary files are where the system wants
+//! them (`TMPDIR`); no other variable is read implicitly.
 //! The command line in `main.rs` and `cli/` is one of its users.
 //!
 //! # Crates
@@ -17,7 +18,7 @@
 //! | `crates/core` | services that all other crates share | [`archive`], [`cause`], [`entries`], [`net`], [`registry`], [`sums`], [`sys`], [`upstream`] |
 //! | `crates/protocol` | speak the protocol with an agent | [`handshake`] |
 //! | `crates/examine` | check how well agents follow the protocol | [`examination`], [`mcp`], [`model`] |
-//! | `crates/client` | find, install and start agents | [`session`], [`index`] (copies, search), [`install`], [`store`], [`lockfile`], [`update`], [`doctor`], [`login`], [`settings`] |
+//! | `crates/client` | find, install and start agents | [`session`], [`index`] (copies, search), [`resolve`] (examines this machine), [`install`], [`store`], [`lockfile`], [`update`], [`doctor`], [`login`], [`settings`] |
 //! | `crates/gate` | maintain a registry | [`config`], [`select`], [`survey`], [`check`], [`finding`], [`edit`], [`verify`], [`bump`], [`scaffold`], [`propose`] |
 //! | `crates/publish` | build and publish what readers see | [`build`], [`tree`], [`history`], [`diff`], [`site`], [`server`], [`upload`] |
 //!
@@ -40,7 +41,9 @@
 //!
 //! # Modules
 //!
-//! Data flows in one direction: a module uses only modules to its left. The words on the left are commands.
+//! Data flows in one direction. Each line begins with a command, or with several, and names the modules that its data passes, from
+//! the first to the last. Modules in parentheses are passed only if a flag asks for them; [`session`] calls the modules that
+//! follow it. No two modules use each other: `tests/it/architecture.rs` has which uses which.
 //!
 //! ```text
 //! validate   registry ── select ── (survey, verify ──) check ── report
@@ -68,7 +71,7 @@
 //! | [`config`] | LOAD: reads `registry.toml` |
 //! | [`select`] | SELECT: chooses the registry and the agents that a run processes |
 //! | [`edit`] | EDIT: changes a file of a registry, unless another program changed it in the meantime |
-//! | [`upstream`] | clients of npm, the Python package index and GitHub: metadata of packages, releases and repositories |
+//! | [`upstream`] | clients of npm, the Python package index and GitHub: metadata of packages, releases and repositories, and their addresses, from the configuration of npm and of uv |
 //! | [`survey`] | GATHER: requests data about the packages and URLs in manifests, each once; also holds the results of started agents |
 //! | [`check`] | CHECK: the rules, one per file, and their runner; turns a loaded registry and an optional survey into findings |
 //! | [`handshake`] | HANDSHAKE: starts an agent, sends `initialize`, judges the answer and ends the agent; turns a command into an outcome |
@@ -102,7 +105,7 @@
 //! | [`entries`] | the digests by which one agent is found in a published tree without the index |
 //! | [`net`] | the HTTP client: allowed addresses, rate limits, retries, credentials and cache |
 //! | [`cause`] | finds the line in a program's output that says why it failed |
-//! | [`sys`] | the operating system: files, `git`, package managers, untrusted programs and their network namespaces |
+//! | [`sys`] | the operating system: what this machine can run (Rosetta, glibc), files, runs `git` and package managers, untrusted programs and their network namespaces |
 //! | [`digest`], [`json`], [`source`], [`text`], [`timestamp`] | shared utilities: SHA-256, JSON output, positions in a text, escaping of untrusted text, timestamps |
 //!
 //! # Files

@@ -133,14 +133,6 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
         &["digest", "entries", "index", "json", "net", "remedy", "site", "sums", "sys", "text", "timestamp"],
     ),
     (
-        "publish",
-        "tree",
-        &[
-            "check", "config", "digest", "entries", "finding", "json", "manifest", "registry", "remedy", "sums", "sys",
-            "text",
-        ],
-    ),
-    (
         "root",
         "report",
         &[

@@ -317,6 +317,14 @@ fn the_table_of_platforms_shows_what_failed_and_counts_no_test_that_was_skipped(
         assert_eq!(run.stderr.contains("Here: b"), code == 1, "{}", run.stderr);
         let page = env.read("docs/platforms.md");
         assert!(page.contains(row) && page.contains("| `run` | – |") && page.contains("\n## Not tested"), "{page}");
+        // What this run did not test stays as it was.
+        assert!(page.contains("| command | Here | Linux "), "{page}");
+        let other = |page: &str| {
+            page.lines()
+                .find(|line| line.starts_with("| `list` |"))
+                .map(|line| line.rsplit_once(" | ").unwrap().1.to_owned())
+        };
+        assert_eq!(other(&page), other(&text("docs/platforms.md")));
     }
     // A run that recorded nothing tells nothing.
     env.write("here/runs", "");

@@ -3,15 +3,15 @@
 //! | module | what it does |
 //! |---|---|
 //! | [`session`] | USE: the entry point: open an index, choose an agent, install it, start it |
-//! | [`index`] | READ: a published index, leniently, with copies from one run to the next; a place to the agents it has |
-//! | [`resolve`] | RESOLVE: which version, for which platform, from where, by which runtime; an id to a plan |
-//! | [`install`] | INSTALL: what a manifest names, put below a directory by npm, uv or the HTTP client; a distribution to a program |
-//! | [`store`] | STORE: installed agents, versions side by side, with receipts and locks; a plan to a program that stays |
-//! | [`lockfile`] | LOCK: versions with everything that says which bytes they are, to be the same elsewhere |
-//! | [`update`] | UPDATE: what is installed, compared with what is offered now |
-//! | [`doctor`] | EXAMINE: the runtimes, the directory of installed agents, and each of these; what is wrong, and what helps |
-//! | [`login`] | SIGN IN: what an authentication method asks for, and whether the agent opens a session then; and the way out |
-//! | [`settings`] | SETTINGS: a program to what a client of the protocol reads to start it |
+//! | [`index`] | READ: a published index, leniently, with copies from one run to the next; turns a path or URL into agents |
+//! | [`resolve`] | RESOLVE: what this machine has for a plan: its platform, npm and uv |
+//! | [`install`] | INSTALL: installs a distribution into a directory with npm, uv or the HTTP client; turns a distribution into a program |
+//! | [`store`] | STORE: installed agents, with several versions side by side, receipts and locks; turns a plan into an installed program |
+//! | [`lockfile`] | LOCK: records versions with their digests, so that the same bytes can be installed elsewhere |
+//! | [`update`] | UPDATE: compares installed versions with those in the index |
+//! | [`doctor`] | DIAGNOSE: checks runtimes, the store and each installed agent; reports problems with remedies |
+//! | [`login`] | SIGN IN: carries out an authentication method, and checks that the agent then opens a session; signs out |
+//! | [`settings`] | SETTINGS: generates the settings with which a client of the protocol starts an agent |
 
 pub mod doctor;
 pub mod index;

@@ -1,5 +1,5 @@
-//! Shared parts of `acp-registry`: archives, HTTP, processes and package sources. Those that need no machine are in
-//! `acp_registry_plan`, and re-exported.
+//! Shared parts of `acp-registry`: archives, HTTP, processes and package sources. Shared parts that need no files, network or
+//! processes are in `acp_registry_plan`, and re-exported.
 //!
 //! | module | what it does |
 //! |---|---|
@@ -9,8 +9,8 @@
 //! | [`net`] | the HTTP client: allowed addresses, rate limits, retries, secrets, cache |
 //! | [`registry`] | LOAD: a registry directory and its quarantine list |
 //! | [`sums`] | `SHA256SUMS` |
-//! | [`sys`] | the operating system: files, `git`, package managers, untrusted programs |
-//! | [`upstream`] | data about packages, releases and repositories from npm, the Python package index and GitHub |
+//! | [`sys`] | the operating system: what this machine can run (Rosetta, glibc), files, runs `git` and package managers, untrusted programs |
+//! | [`upstream`] | data about packages, releases and repositories from npm, the Python package index and GitHub, and their addresses, from the configuration of npm and of uv |
 
 pub mod archive;
 pub mod cause;

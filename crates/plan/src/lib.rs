@@ -1,16 +1,16 @@
-//! Manifests, indexes and plans: everything about an agent that can be decided without a machine.
+//! Manifests, indexes and plans: everything about an agent that can be decided without files, network or processes.
 //!
 //! Nothing here opens a connection, starts a program or asks the system, so that it also runs as WebAssembly.
 //!
 //! | module | what it does |
 //! |---|---|
 //! | [`manifest`] | LOAD: parses one `agent.json` into a typed value that knows its positions; versions, package specifications, archive URLs |
-//! | [`index`] | READ: the text of an index to the agents it has |
-//! | [`resolve`] | RESOLVE: which version, for which platform, from where, by which runtime; an id to a plan |
+//! | [`index`] | READ: parses the text of an index; turns it into agents |
+//! | [`resolve`] | RESOLVE: which version, for which platform, from where, by which runtime; turns an id into a plan |
 //! | [`documents`] | the JSON documents that describe an index and a plan |
 //! | [`digest`] | SHA-256 of bytes and files |
 //! | [`json`] | writes JSON, and parses untrusted JSON within limits |
-//! | [`remedy`] | what to do about an error, without the flags of a program |
+//! | [`remedy`] | remedies of errors, which name no flag of a program |
 //! | [`source`] | positions in a text: line and column |
 //! | [`text`] | untrusted text: quoting, control characters, suggestions for misspelled names |
 //! | [`timestamp`] | times and dates in files and documents |

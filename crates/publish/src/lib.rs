@@ -2,11 +2,11 @@
 //!
 //! | module | what it does |
 //! |---|---|
-//! | [`build`] | BUILD: a registry to its tree, site and history, in one call |
-//! | [`tree`] | AGGREGATE: agents to the published tree; replaces the output directory |
+//! | [`build`] | BUILD: builds the tree of a registry with its site and history in one call |
+//! | [`tree`] | AGGREGATE: turns agents into the published tree; replaces the output directory |
 //! | [`history`] | LOAD: when agents were added, updated and withdrawn, from git or a file |
 //! | [`diff`] | COMPARE: changes between two published indexes |
-//! | [`site`] | RENDER: a published index to the pages of the catalog site |
+//! | [`site`] | RENDER: renders the catalog site from a published index |
 //! | [`server`] | serves a tree from memory over HTTP on this machine |
 //! | [`upload`] | PUBLISH: sends a built tree to a directory or a bucket; readers always see a consistent tree |
 

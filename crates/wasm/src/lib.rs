@@ -25,7 +25,7 @@ fn state() -> MutexGuard<'static, State> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Makes room for this many bytes, and returns its address; null if there would be more than an index may have.
+/// Makes room for this many bytes, and returns its address; null if `length` exceeds [`INDEX_LIMIT`].
 #[expect(unsafe_code, reason = "exports the function; nothing else has its name")]
 #[unsafe(no_mangle)]
 pub extern "C" fn plan_input(length: usize) -> *mut u8 {

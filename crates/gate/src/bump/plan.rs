@@ -143,7 +143,10 @@ impl Bumper<'_> {
         };
         update.set(manifest, &format!("{}/version", release.pointer()), Some(&to))?;
         for (kind, package) in release.distribution.packages() {
-            let source = if kind == PackageKind::Npx { SourceKind::Npm } else { SourceKind::Pypi };
+            let source = match kind {
+                PackageKind::Npx => SourceKind::Npm,
+                PackageKind::Uvx => SourceKind::Pypi,
+            };
             let offers = gathered.offers.iter().find(|offers| offers.source == source);
             let Some(offer) = offers.and_then(|offers| offers.of(version)) else { continue };
             match respecified(kind, &package.package, &offer.text) {
