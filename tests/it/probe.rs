@@ -242,12 +242,15 @@ fn a_descendant_that_hides_is_found() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn processes_that_follow_each_other_are_caught_or_at_least_not_waited_for() {
+fn processes_that_follow_each_other_are_ended() {
     let probe = Probe::new();
-    // The test passes if this ends: there is always a next process.
+    // There is always a next process.
     let run = Run::of(&mut probe.command(&[], &["parent", "hop"]));
     assert_eq!(run.code, 0, "{}", run.stderr);
-    probe.assert_clean();
+    // One that is left is only in the table between two others.
+    for _ in 0..50 {
+        probe.assert_clean();
+    }
 }
 
 #[cfg(target_os = "linux")]

@@ -27,6 +27,11 @@ pub(super) fn pids() -> impl Iterator<Item = u32> {
     items.filter_map(|item| item.file_name().to_str()?.parse().ok())
 }
 
+/// The id that was assigned last.
+pub(super) fn newest() -> Option<u32> {
+    fs::read_to_string("/proc/loadavg").ok()?.split_ascii_whitespace().nth(4)?.parse().ok()
+}
+
 /// The entry of a process.
 pub(super) fn process(pid: u32) -> Option<Process> {
     parse(pid, &fs::read_to_string(path(pid, "stat")).ok()?)

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::iter;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::thread;
@@ -20,6 +21,9 @@ use crate::sys::proc::{self, Process, directory_of, environment_of, users_of};
 
 /// How long to kill repeatedly, since processes may keep starting new ones.
 const HUNT: Duration = Duration::from_secs(5);
+
+/// How many of the ids that were assigned last are read before the list of all processes.
+const RECENT: u32 = 32;
 
 /// Identifies the processes of a tree.
 #[derive(Debug)]
@@ -124,11 +128,24 @@ fn living(candidates: &[Process], mut known: BTreeSet<u32>) -> Vec<Process> {
 }
 
 /// Reads the process table, newest processes first. A process that keeps starting others is among the newest, and must
-/// be found before it starts the next one.
+/// be found before it starts the next one: the ids that were assigned last are read before the list of all, which takes
+/// longer than such a process lives if the list is long.
 fn newest_first() -> impl Iterator<Item = Process> {
-    let mut pids: Vec<u32> = proc::pids().collect();
-    pids.sort_unstable_by(|a, b| b.cmp(a));
-    pids.into_iter().filter_map(proc::process)
+    let newest = proc::newest().unwrap_or_default();
+    let recent = newest.saturating_sub(RECENT)..=newest;
+    let others = iter::once(recent.clone()).flat_map(|known| {
+        let mut pids: Vec<u32> = proc::pids().filter(|pid| !known.contains(pid)).collect();
+        // Asked for after the list was made, so that no process in the list is newer.
+        sort_by_age(&mut pids, proc::newest().unwrap_or(u32::MAX));
+        pids
+    });
+    recent.rev().chain(others).filter_map(proc::process)
+}
+
+/// Sorts the newest processes first. The system assigns ascending ids, and starts again at the lowest after the highest: ids
+/// above the newest one are older than all others.
+fn sort_by_age(pids: &mut [u32], newest: u32) {
+    pids.sort_unstable_by_key(|pid| newest.wrapping_sub(*pid));
 }
 
 fn pid(number: u32) -> Option<Pid> {
@@ -225,10 +242,17 @@ impl Orphans {
         loop {
             let mut table = Vec::new();
             let mut children = BTreeSet::new();
+            // One that has ended may have started another that is not in this table.
+            let mut has_ended = false;
             for process in newest_first() {
                 if process.parent == me && !self.earlier.contains(&process.pid) {
                     children.insert(process.pid);
-                    if process.dead { reap(process.pid) } else { send(process.pid, Signal::KILL) }
+                    if process.dead {
+                        reap(process.pid);
+                        has_ended = true;
+                    } else {
+                        send(process.pid, Signal::KILL);
+                    }
                 }
                 table.push(process);
             }
@@ -237,7 +261,7 @@ impl Orphans {
                 send(process.pid, Signal::KILL);
                 ended.insert(process.pid);
             }
-            if alive.is_empty() || Instant::now() >= until {
+            if (alive.is_empty() && !has_ended) || Instant::now() >= until {
                 return ended.len();
             }
             thread::sleep(Duration::from_millis(1));
@@ -261,6 +285,27 @@ mod tests {
         let all = [process(4, 3, false), process(3, 2, true), process(2, 1, false), process(9, 8, false)];
         let pids: Vec<u32> = living(&all, [2].into()).iter().map(|process| process.pid).collect();
         assert_eq!(pids, [4, 2]);
+    }
+
+    #[test]
+    fn low_ids_are_newer_than_high_ones_after_the_highest_was_assigned() {
+        let sorted = |newest| {
+            let mut pids = [1, 300, 301, 32_000, 32_767];
+            sort_by_age(&mut pids, newest);
+            pids
+        };
+        assert_eq!(sorted(301), [301, 300, 1, 32_767, 32_000]);
+        assert_eq!(sorted(u32::MAX), [32_767, 32_000, 301, 300, 1]);
+        assert!(proc::newest().is_some_and(|newest| newest > 0));
+    }
+
+    #[test]
+    fn each_process_is_in_the_table_once() {
+        let mut pids: Vec<u32> = newest_first().map(|process| process.pid).collect();
+        let count = pids.len();
+        pids.sort_unstable();
+        pids.dedup();
+        assert_eq!(pids.len(), count);
     }
 
     #[test]
