@@ -1,7 +1,6 @@
 //! Removes the temporary directories of killed runs.
 
-use std::env;
-
+use acp_registry::sys::fs::temporary;
 use acp_registry::sys::process::remove_abandoned;
 
 use super::ui::Ui;
@@ -9,7 +8,7 @@ use super::ui::Ui;
 /// Removes the directories that no running process uses.
 pub(super) fn clear(ui: &Ui) {
     let mut removed = 0_usize;
-    for outcome in remove_abandoned(&env::temp_dir()) {
+    for outcome in remove_abandoned(&temporary()) {
         match outcome {
             Ok(path) => {
                 ui.detail(&format!("removed {}", path.display()));

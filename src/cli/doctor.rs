@@ -13,6 +13,7 @@ use acp_registry::report;
 use acp_registry::report::documents::{self, Document};
 use acp_registry::session::Named;
 use acp_registry::store::Version;
+use acp_registry::sys::fs::temporary;
 use acp_registry::sys::process::{self, Orphans};
 use acp_registry::text::printable;
 
@@ -61,7 +62,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let named = versions::started(&args.agents, &session)?;
     let mut ids = session.installed(&named)?;
     let environment = environment();
-    let mut checks = doctor::surroundings(&session.store, &environment, &env::temp_dir());
+    let mut checks = doctor::surroundings(&session.store, &environment, &temporary());
     checks.extend(network::proxies().map(|(name, value)| proxy(name, &value)));
     checks.extend(authorities());
     ids.sort_unstable();
@@ -193,7 +194,7 @@ fn authorities() -> Option<Check> {
 /// Performs the handshake with every agent, one after the other.
 fn converse(args: &Args, agents: &mut [Examined], ui: &Ui) -> Result<(), Failure> {
     let environment = environment();
-    let mut options = Options::new(env::temp_dir());
+    let mut options = Options::new(temporary());
     options.timeout = args.timeout.unwrap_or(options.timeout);
     // Begins before the first child and ends after the last one, to kill processes that detached from their tree.
     let orphans = orphans::adopt(ui);

@@ -10,6 +10,7 @@ use acp_registry::archive::Limits;
 use acp_registry::examination::Demand;
 use acp_registry::net::{AllowedHosts, Client};
 use acp_registry::report;
+use acp_registry::sys::fs::temporary;
 use acp_registry::sys::process::{self, Environment, Isolation, Network, Orphans};
 use acp_registry::verify::{Job, Machine, Networks, Row, StartOptions, Task, Verified, Verifier, usual_jobs};
 
@@ -155,7 +156,7 @@ pub(super) fn verifier(args: &LiveArgs, settings: Settings<'_>, ui: &Ui) -> Resu
     let variable = |name: &str| env::var(name).ok();
     let machine = Machine {
         environment: Environment::from_host(env::vars_os()),
-        temporary: env::temp_dir(),
+        temporary: temporary(),
         home: env::home_dir(),
         launcher: launcher(),
         surroundings: network::surroundings(&variable),

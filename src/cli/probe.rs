@@ -9,6 +9,7 @@ use acp_registry::examination::Examination;
 use acp_registry::handshake::{Options, Outcome, Reason, Verdict, check};
 use acp_registry::report::documents::{Document, Probe};
 use acp_registry::report::{self, Examinee};
+use acp_registry::sys::fs::temporary;
 use acp_registry::sys::process::{self, Environment, Isolation, Launch, Namespace, Network, Orphans};
 use acp_registry::text::printable;
 use clap::ValueEnum;
@@ -121,7 +122,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let networks = live::networks(args.sandbox, args.network, &demand)?;
     let launch = launch(args)?;
     let name = args.command.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
-    let mut options = Options::new(env::temp_dir());
+    let mut options = Options::new(temporary());
     options.protocol_version = args.protocol_version;
     options.timeout = args.timeout.unwrap_or(options.timeout);
     options.probe = options.probe.filter(|_| !args.no_probe);

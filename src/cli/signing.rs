@@ -11,6 +11,7 @@ use acp_registry::doctor;
 use acp_registry::handshake::{AuthMethod, Conversation, Handshake, OpenError, Options, Outcome, Reason, Way};
 use acp_registry::login::{Attempt, in_terminal};
 use acp_registry::store::{Launch, Version};
+use acp_registry::sys::fs::temporary;
 use acp_registry::sys::process::{self, Environment, Home, Isolation};
 use acp_registry::sys::start::{Program, attend};
 use acp_registry::text::{printable, quote, suggestions};
@@ -56,7 +57,7 @@ impl<'a> Work<'a> {
         let mark = version.mark_used();
         let launch = session.launch(&version)?;
         let limit = timeout.unwrap_or(PATIENCE);
-        let mut options = Options::new(env::temp_dir());
+        let mut options = Options::new(temporary());
         options.home = Home::Persons;
         options.timeout = timeout.unwrap_or(options.timeout);
         let variables = session.variables(&launch);

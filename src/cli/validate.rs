@@ -9,7 +9,7 @@ use acp_registry::config::LevelSetting;
 use acp_registry::finding::Level;
 use acp_registry::report::{Format, Look, Report, plural};
 use acp_registry::select::{self, Agents, Selection};
-use acp_registry::sys::fs::{check_writable, write_atomic};
+use acp_registry::sys::fs::{check_writable, temporary, write_atomic};
 use clap::ArgMatches;
 
 use super::candidates;
@@ -140,7 +140,7 @@ pub(super) fn run(args: &Args, matches: &ArgMatches, global: &Global, ui: &Ui) -
     }
     let troubles = survey.as_ref().map_or(&[][..], |survey| &survey.troubles);
     for trouble in troubles.iter().take(10) {
-        ui.error(&format!("{trouble} (temporary files are in {})", std::env::temp_dir().display()));
+        ui.error(&format!("{trouble} (temporary files are in {})", temporary().display()));
     }
     let exit = if !troubles.is_empty() || unfixed {
         Exit::Unable

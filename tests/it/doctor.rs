@@ -189,6 +189,36 @@ fn leftovers_are_no_error() {
 }
 
 #[test]
+fn a_directory_that_is_missing_is_named_instead_of_the_runtimes() {
+    let doctor = Doctor::new(&["ok"]);
+    let command = |arguments: &[&str], temporary: &str| {
+        let mut command = doctor.people.command(arguments);
+        Run::of(command.env("PATH", doctor.path()).env("TMPDIR", temporary).current_dir(doctor.people.env.path("")))
+    };
+    let run = command(&["doctor"], "/no/such");
+    assert_eq!(run.code, 1, "{}", run.stderr);
+    assert!(
+        run.stdout.contains("temporary files cannot be made in /no/such: No such file or directory"),
+        "{}",
+        run.stdout
+    );
+    assert!(
+        run.stdout.contains("help: name another directory with TMPDIR") && !run.stdout.contains("node"),
+        "{}",
+        run.stdout
+    );
+    let run = command(&["probe", "--", "/bin/true"], "/no/such");
+    assert!(run.code == 3 && run.stderr.matches("/no/such").count() == 1, "{}", run.stderr);
+    assert!(
+        run.stderr.contains("help: name a directory that can be written with the variable TMPDIR"),
+        "{}",
+        run.stderr
+    );
+    // An empty variable is none, and not the working directory.
+    assert_eq!(command(&["doctor"], "").code, 0);
+}
+
+#[test]
 fn a_version_is_put_back_if_its_repair_was_killed() {
     let doctor = Doctor::new(&["ok"]);
     let agent = doctor.people.root().join("agents/a");
@@ -200,7 +230,7 @@ fn a_version_is_put_back_if_its_repair_was_killed() {
         fs::rename(agent.join(&folder), aside.join(&folder)).unwrap();
         // The new version is not finished: it has no receipt.
         fs::create_dir_all(agent.join(&folder).join("files/half")).unwrap();
-        assert_eq!(doctor.people.run(&["which", "a"]).code, 2);
+        assert_eq!(doctor.people.run(&["which", "a"]).code, 3);
         assert_eq!(doctor.people.run(next).code, 0);
         assert_eq!(names(&doctor.json(&[]).1["agents"][0]["checks"]), [("files", "ok")], "{next:?}");
         assert!(!agent.join(&folder).join("files/half").exists() && !agent.join(".new-x").exists(), "{next:?}");

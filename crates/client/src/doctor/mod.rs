@@ -122,11 +122,14 @@ impl Examined {
     }
 }
 
-/// Looks at the runtimes that agents need, and at the directory of installed agents. `directory` is where the runtimes
-/// are asked for their versions, which takes them up to 10 s each.
+/// Looks at the runtimes that agents need, and at the directory of installed agents. The runtimes are asked for their
+/// versions in `temporary`, the directory for temporary files, which takes them up to 10 s each.
 #[must_use]
-pub fn surroundings(store: &Store, environment: &Environment, directory: &Path) -> Vec<Check> {
-    let mut checks = runtimes::look(environment, directory);
+pub fn surroundings(store: &Store, environment: &Environment, temporary: &Path) -> Vec<Check> {
+    let mut checks = match root::cannot_be_written(temporary) {
+        None => runtimes::look(environment, temporary),
+        Some(problem) => vec![problem],
+    };
     checks.push(root::look(store));
     checks
 }

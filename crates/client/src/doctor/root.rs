@@ -1,4 +1,4 @@
-//! The directory of installed agents.
+//! The directory of installed agents, and the one for temporary files.
 
 use std::io;
 use std::path::Path;
@@ -6,6 +6,7 @@ use std::path::Path;
 use super::Check;
 use crate::store::{Error, Store, of_foreign};
 use acp_registry_core::remedy::{Action, Remedy};
+use acp_registry_core::sys::fs::without_path;
 use acp_registry_core::text::printable;
 
 /// Whether agents can be installed in a store, found out by writing to it: its mode alone does not tell. Other people
@@ -33,8 +34,17 @@ pub(super) fn look(store: &Store) -> Check {
     }
 }
 
+/// The check of the directory for temporary files, if nothing can be installed or started without another one.
+pub(super) fn cannot_be_written(temporary: &Path) -> Option<Check> {
+    let error = write_below(temporary).err()?;
+    let shown = temporary.display().to_string();
+    let message = format!("temporary files cannot be made in {}: {}", printable(&shown), printable(&error.to_string()));
+    let help = format!("name another directory with {}", if cfg!(windows) { "TEMP" } else { "TMPDIR" });
+    Some(Check::error("temporary", message, help))
+}
+
 fn write_below(folder: &Path) -> io::Result<()> {
-    tempfile::Builder::new().prefix(".acp-registry-").tempfile_in(folder)?.close()
+    tempfile::Builder::new().prefix(".acp-registry-").tempfile_in(folder).map_err(without_path)?.close()
 }
 
 #[cfg(test)]
@@ -52,6 +62,15 @@ mod tests {
         assert!(check.message.ends_with("is made with the first agent"), "{}", check.message);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
         std::fs::write(folder.path().join("file"), "").unwrap();
+        assert!(cannot_be_written(folder.path()).is_none());
+        let check = cannot_be_written(&folder.path().join("none")).unwrap();
+        let shown = folder.path().join("none").display().to_string();
+        assert!(
+            check.message.starts_with(&format!("temporary files cannot be made in {shown}: ")),
+            "{}",
+            check.message
+        );
+        assert_eq!(check.message.matches(&shown).count(), 1, "{}", check.message);
         let check = look("file/place");
         assert_eq!(check.status, Status::Error);
         assert!(check.message.starts_with("agents cannot be installed in "), "{}", check.message);

@@ -1,6 +1,5 @@
 //! Installs what was planned, and checks that the agent answers.
 
-use std::env;
 use std::time::Duration;
 
 use super::{Error, Session};
@@ -9,6 +8,7 @@ use crate::install::{Installer, Kind, Progress, Shortfall};
 use crate::resolve::Plan;
 use crate::store::{Done, Order, Pin, Start, StoredInterpreter, Version};
 use acp_registry_core::manifest::Platform;
+use acp_registry_core::sys::fs::temporary;
 use acp_registry_protocol::handshake::Options;
 
 /// How long an agent may take to answer: the first start of some is slow.
@@ -110,7 +110,7 @@ impl Session {
     async fn may_run_scripts_now(&self, plan: &Plan, installer: &Installer) -> Result<bool, Error> {
         let there = self.store.installed(plan)?;
         let lacks_scripts = there.is_some_and(|there| there.receipt.scripts_ignored_by.is_some());
-        Ok(lacks_scripts && !self.options.is_offline && installer.runs_scripts(&env::temp_dir()).await)
+        Ok(lacks_scripts && !self.options.is_offline && installer.runs_scripts(&temporary()).await)
     }
 
     /// Starts an agent that was just installed, sends `initialize`, and records whether it answers. `None` where that
@@ -132,7 +132,7 @@ impl Session {
             return Ok(None);
         }
         let version = &mut done.version;
-        let mut options = Options::new(env::temp_dir());
+        let mut options = Options::new(temporary());
         (options.timeout, options.probe) = (PATIENCE, None);
         let launcher = self.options.launcher.as_deref();
         let (answers, problem) = match doctor::speak(version, &self.environment(), launcher, &options).await? {

@@ -14,6 +14,7 @@ use acp_registry_core::archive::{self, Format, Limits};
 use acp_registry_core::manifest::{BinaryTarget, Distribution, Platform, Version};
 use acp_registry_core::net::{FetchError, Hashing, Problem, address};
 use acp_registry_core::remedy::{Action, Remedy};
+use acp_registry_core::sys::fs::temporary;
 use acp_registry_core::text::quote;
 use acp_registry_core::upstream::github::{Release, ReleaseId};
 
@@ -128,7 +129,7 @@ impl Scaffolder<'_> {
         let Some(url) = url else {
             return Ok(Err(LeftOut::of(quote(&asset.name), " has a name that no address can have")));
         };
-        let file = match tempfile::tempfile() {
+        let file = match tempfile::tempfile_in(temporary()) {
             Ok(file) => file,
             Err(error) => return Ok(Err(LeftOut::of(quote(&asset.name), format!(" cannot be stored: {error}")))),
         };

@@ -13,7 +13,7 @@ use super::Event;
 use acp_registry_core::archive::{self, CmdNotFound, Format, Limits, Listing, Program};
 use acp_registry_core::digest::{Hasher, Sha256};
 use acp_registry_core::net::{Answer, Client, FetchError, Problem, Sink, shown};
-use acp_registry_core::sys::fs::{open_file, read_at, write_all_at};
+use acp_registry_core::sys::fs::{open_file, read_at, temporary, write_all_at};
 
 /// A downloaded archive.
 #[derive(Debug)]
@@ -64,7 +64,7 @@ impl Wanted<'_> {
             return Ok(archive);
         }
         // The file has no name, so that nothing is left behind if the process is killed.
-        let file = Arc::new(tempfile::tempfile().map_err(|error| disk(&error))?);
+        let file = Arc::new(tempfile::tempfile_in(temporary()).map_err(|error| disk(&error))?);
         let growth = GrowthEnd(Arc::default());
         let first = self.cmds.first().cloned().unwrap_or_default();
         let listing = self.list_while_it_comes(&file, first.clone(), &growth.0);

@@ -58,9 +58,10 @@ impl Staging {
     }
 }
 
-/// The operating system's error without the name of the temporary directory, which means nothing to users. The library
-/// provides the cause only as part of its text.
-fn without_path(error: io::Error) -> io::Error {
+/// The operating system's error without the random name of a temporary file or directory, which means nothing to users.
+/// `tempfile` provides the cause only as part of its text.
+#[must_use]
+pub fn without_path(error: io::Error) -> io::Error {
     let text = error.to_string();
     match text.rsplit_once(" at path ") {
         Some((cause, _)) => io::Error::new(error.kind(), cause),

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::Place;
-use crate::sys::fs::PathError;
+use crate::sys::fs::{PathError, without_path};
 use crate::sys::remove::remove_tree;
 
 /// Maximum number of attempts to remove a directory, since a process that is being ended may still write to it.
@@ -33,7 +33,8 @@ impl Scratch {
         let mut builder = tempfile::Builder::new();
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
-        let directory = builder.prefix(PREFIX).tempdir_in(parent).map_err(PathError::at(parent))?;
+        let directory = builder.prefix(PREFIX).tempdir_in(parent);
+        let directory = directory.map_err(|error| PathError::at(parent)(without_path(error)))?;
         Ok(Self::adopt(&directory.keep()))
     }
 
