@@ -135,7 +135,7 @@ impl From<store::Error> for Failure {
             Error::Unfit { .. } | Error::Foreign { .. } => Code::Refused,
             Error::Running { .. } => Code::Running,
             Error::NotInstalled(_) => Code::NotInstalled,
-            Error::Path(_) | Error::Link(_) => Code::Failed,
+            Error::Path(_) | Error::Removal(_) | Error::Link(_) => Code::Failed,
         };
         let (help, without_id) = (error.remedy(), error.without_id());
         let versions_instead = match &error {
@@ -234,7 +234,9 @@ impl From<PathError> for Failure {
 
 impl From<SetupError> for Failure {
     fn from(error: SetupError) -> Self {
-        Self::unable(error)
+        let SetupError::Sandbox(path) = &error;
+        let help = path.remedy().unwrap_or(remedy::TEMPORARY);
+        Self::unable(error).help(help)
     }
 }
 

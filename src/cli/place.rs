@@ -282,7 +282,10 @@ impl<'a> Session<'a> {
 
     /// Returns an installed agent; damaged agents are refused.
     pub(super) fn agent(&self, id: &str) -> Result<Agent, Failure> {
-        let agent = self.store.agent(id)?.ok_or_else(|| self.not_installed(id))?;
+        let Some(agent) = self.store.agent(id)? else {
+            let lost = id.parse().ok().map_or(Ok(None), |id| self.store.lost(&id))?;
+            return Err(lost.map_or_else(|| self.not_installed(id), Failure::from));
+        };
         self.refuse_unfit(&agent.current)?;
         Ok(agent)
     }
@@ -303,7 +306,9 @@ impl<'a> Session<'a> {
     fn absent(&self, id: &str, near: impl Fn(&[AgentId]) -> Vec<&str>) -> Failure {
         let root = self.store.root().display();
         let failure = Failure::usage(format!("{} is not installed in {root}", quote(id))).code(Code::NotInstalled);
-        let known = self.store.ids().unwrap_or_default();
+        let mut known = self.store.ids().unwrap_or_default();
+        // One that is being installed has files already.
+        known.retain(|known| **known != *id);
         match near(&known) {
             near if near.is_empty() => failure.help("`acp-registry list --installed` shows what is installed"),
             near => failure.suggest(near),

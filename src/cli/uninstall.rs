@@ -79,7 +79,8 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         for id in &ids {
             match session.store.uninstall(id, args.force, &|holder| session.waiting(holder)).await {
                 Err(error) => failed.push((id.to_string(), error.into())),
-                Ok(freed) => {
+                Ok(None) => ui.note(&format!("another process has uninstalled {id}")),
+                Ok(Some(freed)) => {
                     if !args.format.is_json() {
                         let done = if args.dry_run { "would uninstall" } else { "uninstalled" };
                         ui.result(&format!("{done} {id}, {} freed\n", bytes(freed.bytes)))?;
@@ -140,7 +141,7 @@ pub(super) fn gc(args: &GcArgs, global: &Global, ui: &Ui) -> Result<Exit, Failur
         let count = plural(freed.removed.len(), "version");
         let sizes = freed.removed.iter().map(|one| one.bytes).chain([left]);
         text.push_str(&format!("{count} {done}, {} freed\n", total(sizes)));
-    } else if cache == 0 {
+    } else if cache == 0 && failed.is_empty() {
         text.push_str("nothing to remove\n");
     }
     if cache > 0 {

@@ -4,6 +4,7 @@
 use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
@@ -142,6 +143,50 @@ fn no_package_manager_survives_its_installation() {
         let left = people.left();
         assert!(left.iter().all(|name| !name.contains("late") && !name.contains("/.")), "{left:?}");
     }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_repair_that_is_killed_loses_nothing() {
+    let people = with_npm();
+    let json = |arguments: &[&str]| {
+        let run = Run::of(&mut npm_command(&people, arguments));
+        (run.code, serde_json::from_str::<Value>(&run.stdout).unwrap())
+    };
+    let (_, installed) = json(&["install", "p", "--json"]);
+    let folder = PathBuf::from(text(&installed, "install_dir"));
+    fs::remove_file(folder.join("files/node_modules/p/package.json")).unwrap();
+    people.env.write("bin/slow", "");
+    let mut repair = npm_command(&people, &["install", "p"]);
+    let mut child = repair.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    wait_until("npm is started", || people.env.path("bin/started").exists());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let run = Run::of(&mut npm_command(&people, &["which", "p"]));
+    assert!(run.code == 3 && run.stderr.contains("help: `acp-registry doctor --fix p` repairs it"), "{}", run.stderr);
+    let (_, planned) = json(&["gc", "--dry-run", "--json"]);
+    let (code, removed) = json(&["gc", "--json"]);
+    assert_eq!(code, 0);
+    assert!(planned["freed_bytes"].as_u64() < Some(1000), "{planned}");
+    assert_eq!((&planned["removed"], &removed["removed"]), (&json!([]), &json!([])));
+    // The program that was left works.
+    let run = Run::of(&mut npm_command(&people, &["run", "p"]));
+    assert!(run.code == 0 && run.stdout.contains("files/node_modules/p/cli.js acp"), "{}", run.stderr);
+    fs::remove_file(people.env.path("bin/slow")).unwrap();
+    assert_eq!(json(&["install", "p", "--json"]).0, 0);
+    assert!(folder.join("files/node_modules/p/package.json").exists());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn npm_is_given_no_path_that_it_would_read_as_another() {
+    use std::os::unix::ffi::OsStrExt as _;
+
+    let people = with_npm();
+    let root = people.env.path("").join(std::ffi::OsStr::from_bytes(b"r\xff"));
+    let run = Run::of(npm_command(&people, &["install", "p"]).arg("--root").arg(&root));
+    assert!(run.code == 3 && run.stderr.contains("npm needs a path in Unicode"), "{}", run.stderr);
+    assert!(run.stderr.contains("\nhelp: name another directory with --root"), "{}", run.stderr);
 }
 
 #[test]

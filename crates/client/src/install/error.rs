@@ -1,3 +1,4 @@
+use std::path::PathBuf;
 use std::time::Duration;
 
 use super::failure::{ToolFailure, longer, slow};
@@ -67,6 +68,9 @@ pub enum Error {
         /// The one that has no wheel, if uv tells.
         built: Option<String>,
     },
+    /// npm would install into another directory.
+    #[error("npm needs a path in Unicode, which {} is not", .0.display())]
+    NotUnicode(PathBuf),
     /// The package manager could not be started.
     #[error(transparent)]
     Start(#[from] SpawnError),
@@ -242,6 +246,9 @@ impl Error {
             Self::NoPython { chosen: None, .. } => Some("run `uv python install`".into()),
             Self::NeedsBuild { .. } => {
                 Some(Remedy::from("if you trust that package, allow it").then(Action::AllowBuild))
+            }
+            Self::NotUnicode(_) => {
+                Some(Remedy::from("name another directory").then(Action::Root { or_variable: false }))
             }
             Self::Cutoff { .. } => Some("in the manifest, write the day as YYYY-MM-DD".into()),
             Self::NoLoader { .. } => {

@@ -34,6 +34,8 @@ const FLAGS: &[&str] = &[
 pub(super) async fn install(work: &Work<'_>, wanted: &Package) -> Result<Placed, Error> {
     let package = wanted.package.as_str();
     let (installer, directory) = (work.installer, work.directory);
+    // Node.js reads other bytes as U+FFFD, and npm would install into another directory.
+    let Some(prefix) = directory.to_str() else { return Err(Error::NotUnicode(directory.to_owned())) };
     let (name, version) = exact(package)?;
     let (npm, node) = (find(installer, "npm")?, find(installer, "node")?);
     // npm 12 runs only the install scripts that this file allows. The manifest vouches for the package that it names.
@@ -49,7 +51,7 @@ pub(super) async fn install(work: &Work<'_>, wanted: &Package) -> Result<Placed,
     };
     let mut arguments = vec![command.to_owned()];
     arguments.extend(more.iter().chain(FLAGS).map(|flag| (*flag).to_owned()));
-    arguments.extend([directory.to_string_lossy().into_owned(), "--".to_owned()]);
+    arguments.extend([prefix.to_owned(), "--".to_owned()]);
     arguments.extend_from_slice(specs);
     let cache = installer.open_cache();
     let environment = installer.npm_environment(cache.as_ref());

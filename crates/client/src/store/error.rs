@@ -31,6 +31,9 @@ pub enum Error {
     /// A file or directory of the store cannot be read or written.
     #[error("the store of installed agents: {_0}")]
     Path(#[from] PathError),
+    /// A file or directory of the store cannot be removed.
+    #[error("the store of installed agents: {_0}")]
+    Removal(PathError),
     /// Another process holds the agent's lock.
     #[error("{} is being changed by {holder}; it was waited for {} s", quote(id), waited.as_secs_f64())]
     Locked {
@@ -102,6 +105,11 @@ pub enum Error {
 }
 
 impl Error {
+    /// The error of a removal, which another directory would not help.
+    pub(super) fn of_removal(self) -> Self {
+        if let Self::Path(error) = self { Self::Removal(error) } else { self }
+    }
+
     /// Whether something was refused because it has changed or is not safe.
     #[must_use]
     pub fn is_of_integrity(&self) -> bool {
@@ -135,6 +143,9 @@ impl Error {
             }
             Self::Install { error, .. } => error.remedy().map(Remedy::printable),
             Self::Path(error) => Some(elsewhere(error)),
+            Self::Removal(error) => {
+                Some(error.remedy().unwrap_or("make its directory writable, then try again").into())
+            }
             Self::Locked { .. } => Some("try again when that is done".into()),
             Self::Damaged { id, .. } | Self::OtherProgram { id, .. } => Some(Action::Repair(id.clone()).into()),
             Self::Changed { id, change, .. } => Some(change.remedy(id)),

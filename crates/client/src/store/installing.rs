@@ -137,8 +137,8 @@ impl Store {
         let is_changed = has_other_bytes(place);
         // By the name of its place, it is put back if this process is killed.
         let damaged = Aside::put(place, make(new.path().join(ASIDE))?.join(plan.folder()))?;
-        // An environment of Python cannot be moved, so that packages are made where they stay: without a receipt, nobody
-        // takes that for a version.
+        // An environment of Python cannot be moved, so that packages are installed where they stay. Without a receipt, they do
+        // not count as a version.
         let (target, finished) = match plan.kind() {
             Kind::Binary => (make(new.path().join("version"))?, None),
             Kind::Npx | Kind::Uvx => (make(place.to_owned())?, Some(Scratch::adopt(place))),

@@ -47,33 +47,42 @@ pub struct Removed {
 }
 
 impl Store {
-    /// Removes an agent with all its versions. Unless `force`, one that is running is left as it is.
+    /// Removes an agent with all its versions. Unless `force`, one that is running is left as it is. Returns `None` if
+    /// another process has removed it meanwhile.
     ///
     /// # Errors
     /// [`Error`]; what was removed until then stays removed, and the rest no longer counts as a version.
-    pub async fn uninstall(&self, id: &AgentId, force: bool, waiting: &(dyn Fn(&str) + Sync)) -> Result<Freed, Error> {
+    pub async fn uninstall(
+        &self,
+        id: &AgentId,
+        force: bool,
+        waiting: &(dyn Fn(&str) + Sync),
+    ) -> Result<Option<Freed>, Error> {
         let agent = self.directory(id);
         if !(agent.is_symlink() || self.is_agent(id)) {
             return Err(Error::NotInstalled(id.to_string()));
         }
         if self.only_looks {
             self.refuse_foreign_agent(id)?;
-            return self.uninstall_locked(id, &agent, force);
+            return self.uninstall_locked(id, &agent, force).map(Some).map_err(Error::of_removal);
         }
         let lock = self.lock(id, &format!("uninstalling {id}"), waiting).await?;
         if !agent.is_dir() {
             // Another process has uninstalled the agent while this one waited.
             lock.remove();
-            return Ok(Freed::default());
+            return Ok(None);
         }
-        let freed = self.uninstall_locked(id, &agent, force)?;
-        remove_file(&agent.join(CURRENT))?;
-        if freed.foreign.is_empty() {
-            Scratch::adopt(&agent).remove()?;
-        }
+        let freed = self.uninstall_locked(id, &agent, force).and_then(|freed| {
+            remove_file(&agent.join(CURRENT))?;
+            if freed.foreign.is_empty() {
+                Scratch::adopt(&agent).remove()?;
+            }
+            Ok(freed)
+        });
+        let freed = freed.map_err(Error::of_removal)?;
         lock.remove();
         self.forget_empty();
-        Ok(freed)
+        Ok(Some(freed))
     }
 
     fn uninstall_locked(&self, id: &AgentId, agent: &Path, force: bool) -> Result<Freed, Error> {
@@ -83,7 +92,7 @@ impl Store {
         let folders = versions(agent)?;
         if !force {
             let is_used = folders.iter().any(|place| lock::is_used(&place.join(IN_USE)));
-            let processes = processes(agent);
+            let processes: Vec<u32> = folders.iter().flat_map(|place| processes(place)).collect();
             if is_used || !processes.is_empty() {
                 return Err(Error::Running { id: id.to_string(), processes });
             }
@@ -98,7 +107,7 @@ impl Store {
     /// Removes what interrupted runs have left of an agent, or counts its bytes.
     fn clear(&self, agent: &Path) -> Result<u64, Error> {
         if self.only_looks {
-            return Ok(leftovers::list(agent)?.iter().map(|path| size(path)).sum());
+            return leftovers::removable(agent);
         }
         leftovers::clear(agent)
     }
@@ -131,7 +140,7 @@ impl Store {
         let names = names(&self.agents())?.into_iter();
         let ids = names.filter_map(|name| AgentId::try_from(name).ok());
         for id in ids.filter(|id| self.is_agent(id) || self.is_empty_agent(id)) {
-            match hurried.collect_garbage_of(&id, even_named, &mut freed).await {
+            match hurried.collect_garbage_of(&id, even_named, &mut freed).await.map_err(Error::of_removal) {
                 // Another time.
                 Err(Error::Locked { .. }) | Ok(()) => {}
                 Err(error) => failed.push((id.into(), error)),
