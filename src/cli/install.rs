@@ -99,6 +99,9 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
             }
             return Ok(Work::Done(install_all(&session, tasks).await, None));
         }
+        if let Some(path) = args.lock.as_deref().filter(|_| !args.dry_run) {
+            lock::refuse_unwritable(path)?;
+        }
         let ids: Vec<&str> = args.agents.iter().map(|named| named.id.as_str()).collect();
         let index = session.index_of(&ids).await?;
         let tasks = tasks(args, &index, &session)?;

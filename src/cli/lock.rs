@@ -1,6 +1,5 @@
 //! The lock file of `acp-registry install`.
 
-use std::env;
 use std::path::Path;
 
 use acp_registry::index::Index;
@@ -8,11 +7,13 @@ use acp_registry::install::{Kind, Source};
 use acp_registry::lockfile::{LockFile, Locker};
 use acp_registry::resolve::{Plan, Wanted, resolve};
 use acp_registry::session::{Named, Request};
+use acp_registry::sys::fs::{check_writable, temporary};
 use acp_registry::text::quote;
 
 use super::code::Code;
 use super::exit::Failure;
 use super::place::{Session, host};
+use super::remedy::unwritable;
 use super::resolve::in_version;
 
 /// Plans the installation of the named agents from the lock file, or of all its agents if none is named.
@@ -62,6 +63,11 @@ pub(super) fn tasks(
     Ok(tasks)
 }
 
+/// Refuses a lock file that could not be written after the installation.
+pub(super) fn refuse_unwritable(path: &Path) -> Result<(), Failure> {
+    check_writable(path).map_err(|error| unwritable(error, "--lock"))
+}
+
 /// Records the installed versions in the lock file. Its other entries are kept.
 pub(super) async fn write(
     path: &Path,
@@ -71,7 +77,7 @@ pub(super) async fn write(
 ) -> Result<(), Failure> {
     let earlier = if path.exists() { LockFile::read(path)? } else { LockFile::default() };
     let mut file = earlier.clone();
-    let temporary = env::temp_dir();
+    let temporary = temporary();
     let installer = session.installer(session.platform().or(host().platform))?;
     for plan in plans {
         let named = Named::exact(&plan.id, &plan.version);
@@ -86,5 +92,5 @@ pub(super) async fn write(
         }
         file.agents.insert(plan.id.clone(), entry);
     }
-    Ok(file.write(path)?)
+    file.write(path).map_err(|error| unwritable(error, "--lock"))
 }

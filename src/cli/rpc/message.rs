@@ -82,7 +82,7 @@ pub(super) fn parse(line: Line) -> Result<Message, Refusal> {
     let is_id = |id: &Value| id.is_string() || id.is_i64() || id.is_u64();
     let known = id.clone().filter(is_id).unwrap_or_default();
     if id.is_some() && known.is_null() {
-        return refuse(&known, "`id` is not a string or an integer");
+        return refuse(&known, "`id` is not a string or an integer of at most 64 bits");
     }
     if members.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
         return refuse(&known, "`jsonrpc` is not \"2.0\"");

@@ -61,7 +61,11 @@ fn roots(variable: &dyn Fn(&str) -> Option<String>) -> Result<Option<RootCertSto
         }
     }
     if let Some(directories) = &directories {
-        for directory in std::env::split_paths(directories).filter(|path| !path.as_os_str().is_empty()) {
+        let named = || std::env::split_paths(directories).filter(|path| !path.as_os_str().is_empty());
+        if roots.is_empty() && !named().any(|directory| directory.is_dir()) {
+            return Err(refused(DIRECTORIES, Path::new(directories), "is not a directory"));
+        }
+        for directory in named() {
             // Like OpenSSL: systems name directories that may not exist, and files besides certificates are usual.
             let items = directory.read_dir().into_iter().flatten().take(FILES);
             let paths: Vec<PathBuf> = items.filter_map(|item| Some(item.ok()?.path())).collect();
@@ -83,7 +87,11 @@ fn add(path: &Path, roots: &mut RootCertStore) -> Result<(), String> {
     let root = real.parent().unwrap_or(&real);
     let bytes = read_bounded(&real, root, LIMIT).map_err(|error| cannot(error.to_string()))?;
     for certificate in CertificateDer::pem_slice_iter(&bytes).flatten() {
-        let _ = roots.add(certificate);
+        let known = roots.len();
+        // Systems have the same certificates in a file and in a directory.
+        if roots.add(certificate).is_ok() && roots.roots[..known].contains(&roots.roots[known]) {
+            roots.roots.pop();
+        }
     }
     Ok(())
 }
@@ -121,7 +129,7 @@ mod tests {
             (FILE, "empty", "which cannot be read: "),
             (FILE, "text", "which has no certificate in the PEM format"),
             (FILE, "broken", "which has no certificate in the PEM format"),
-            (DIRECTORIES, "missing", "which has no certificate in the PEM format"),
+            (DIRECTORIES, "missing", "which is not a directory"),
             (DIRECTORIES, "other", "which has no certificate in the PEM format"),
         ] {
             let message = count(&[(name, &path(file))]).unwrap_err();

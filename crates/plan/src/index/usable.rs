@@ -33,17 +33,17 @@ fn problem(way: &Value) -> Option<&'static str> {
     let are_texts = |value: &Value| value.as_array().is_some_and(|values| values.iter().all(is_text));
     let are_pairs = |value: &Value| value.as_object().is_some_and(|values| values.values().all(is_text));
     if of("archive").is_some_and(|value| !is_text(value)) {
-        Some("its `archive` is not a text")
+        Some("its `archive` is not a text without NUL characters")
     } else if of("cmd").is_some_and(|value| !is_text(value)) {
-        Some("its `cmd` is not a text")
+        Some("its `cmd` is not a text without NUL characters")
     } else if of("sha256").is_some_and(|value| !is_text(value)) {
-        Some("its `sha256` is not a text")
+        Some("its `sha256` is not a text without NUL characters")
     } else if of("package").is_some_and(|value| !is_text(value)) {
-        Some("its `package` is not a text")
+        Some("its `package` is not a text without NUL characters")
     } else if of("args").is_some_and(|value| !are_texts(value)) {
-        Some("its `args` is not a list of texts")
+        Some("its `args` is not a list of texts without NUL characters")
     } else if of("env").is_some_and(|value| !are_pairs(value)) {
-        Some("its `env` does not give texts to names")
+        Some("its `env` does not give texts without NUL characters to names")
     } else {
         None
     }

@@ -209,6 +209,9 @@ mod tests {
         assert_eq!(error, "`a` 1.2.0 has no distribution uvx; it has `binary`");
         let error = name(&only_archives, &wanted(None, None, None), &bare).unwrap_err();
         assert!(error.ends_with("windows-x86_64; its archives are for `linux-x86_64, darwin-x86_64`"), "{error}");
+        let error = resolve(&agent(&json!({})), &wanted(None, None, None), &host()).unwrap_err();
+        assert_eq!(error.to_string(), "the entry of `a` 1.2.0 in the index has no distribution that can be used");
+        assert!(error.remedy().is_some());
         let foreign = wanted(None, None, Some(Platform::DarwinX8664));
         assert_eq!(name(&offers, &foreign, &bare).unwrap(), "1.2.0 https://h/d");
     }

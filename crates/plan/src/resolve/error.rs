@@ -19,7 +19,7 @@ pub enum Error {
         has_packages: bool,
     },
     /// The agent is not made for the platform.
-    #[error("{} {version} is not made for {platform}; its archives are for {}", quote(id), list(.offered))]
+    #[error("{}", not_for_platform(id, version, platform, .offered, .packages))]
     UnsupportedPlatform {
         /// The agent.
         id: String,
@@ -74,6 +74,9 @@ impl Error {
                 let lock_file = "name a known version, or take an earlier one from a lock file that has it";
                 Some(Remedy::from(lock_file).then(Action::Locked))
             }
+            Self::UnsupportedPlatform { offered, packages, .. } if offered.is_empty() && packages.is_empty() => {
+                Some("tell the maintainers of the registry".into())
+            }
             Self::UnsupportedPlatform { packages, .. } => {
                 let kind = packages.first()?.as_str();
                 let package = "take its package, which is for every platform";
@@ -86,6 +89,14 @@ impl Error {
             Self::UnknownVersion { .. } | Self::NoSuchKind { .. } | Self::ReservedVariable { .. } => None,
         }
     }
+}
+
+fn not_for_platform(id: &str, version: &str, platform: &str, offered: &[String], packages: &[Kind]) -> String {
+    let id = quote(id);
+    if offered.is_empty() && packages.is_empty() {
+        return format!("the entry of {id} {version} in the index has no distribution that can be used");
+    }
+    format!("{id} {version} is not made for {platform}; its archives are for {}", list(offered))
 }
 
 fn unknown_version(id: &str, version: &str, known: &[String], has_packages: bool) -> String {
