@@ -84,6 +84,55 @@ fn the_formula_names_the_archive_of_each_platform() {
     }
 }
 
+/// Installs the formula with a copy of Homebrew in a prefix of its own, without its list of formulae.
+const HOMEBREW: &str = r#"
+set -eu
+repository=$(brew --repository)
+mkdir -p home brew/bin
+git clone --quiet "$repository" brew/Homebrew
+ln -s ../Homebrew/bin/brew brew/bin/brew
+for tap in homebrew/homebrew-core o/homebrew-tap; do
+  mkdir -p "brew/Homebrew/Library/Taps/$tap/Formula"
+  git -C "brew/Homebrew/Library/Taps/$tap" init --quiet
+done
+cp packages/acp-registry.rb brew/Homebrew/Library/Taps/o/homebrew-tap/Formula
+export HOME="$PWD/home" PATH="$PWD/brew/bin:$repository/Library/Homebrew/vendor/portable-ruby/current/bin:$PATH"
+export HOMEBREW_NO_AUTO_UPDATE=1 HOMEBREW_NO_INSTALL_FROM_API=1 HOMEBREW_NO_ANALYTICS=1 HOMEBREW_USE_RUBY_FROM_PATH=1
+brew install --formula o/tap/acp-registry
+brew list --versions
+brew/bin/acp-registry --version
+test -f brew/share/man/man1/acp-registry.1
+brew uninstall acp-registry
+test ! -e brew/bin/acp-registry
+"#;
+
+#[cfg(unix)]
+#[test]
+fn homebrew_installs_the_program() {
+    const TEST: &str = "homebrew_installs_the_program";
+    if !has("brew", TEST) {
+        return;
+    }
+    if rustix::process::geteuid().is_root() {
+        return skipped(TEST, "Homebrew refuses to run as root");
+    }
+    let Some(env) = made(&[], TEST) else { return };
+    let server = release(&env);
+    packages(&env, &["homebrew"], &["--repository", &server.url("/o/acp-registry")]);
+    let install = || Run::of(Command::new("sh").args(["-c", HOMEBREW]).current_dir(env.path("")));
+    let run = install();
+    assert_eq!(run.code, 0, "{}{}", run.stdout, run.stderr);
+    let lines: Vec<&str> = run.stdout.lines().collect();
+    let program = format!("acp-registry {VERSION}");
+    assert_eq!(lines.iter().filter(|line| **line == program).count(), 2, "{}", run.stdout);
+    let (_, digest) = archive(&env, &platform());
+    env.write("packages/acp-registry.rb", env.read("packages/acp-registry.rb").replace(&digest, &"0".repeat(64)));
+    fs::remove_dir_all(env.path("brew")).unwrap();
+    fs::remove_dir_all(env.path("home")).unwrap();
+    let run = install();
+    assert!(run.code != 0 && run.stderr.contains("SHA256 mismatch"), "{}{}", run.stdout, run.stderr);
+}
+
 #[test]
 fn mise_installs_the_program() {
     const TEST: &str = "mise_installs_the_program";
@@ -238,6 +287,38 @@ fn the_flake_builds_this_version_for_four_systems() {
             (Some("acp-registry"), Some("acp-registry"))
         );
     }
+}
+
+/// binstall checks no digest.
+#[test]
+fn binstall_installs_the_program() {
+    const TEST: &str = "binstall_installs_the_program";
+    if !has("cargo-binstall", TEST) {
+        return;
+    }
+    let Some(env) = made(&[], TEST) else { return };
+    let server = release(&env);
+    let manifest = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml")).unwrap();
+    let manifest: toml::Table = toml::from_str(&manifest).unwrap();
+    let own = toml::Table::from_iter([("binstall".to_owned(), manifest["package"]["metadata"]["binstall"].clone())]);
+    let text = toml::to_string(&own).unwrap().replace("[binstall", "[package.metadata.binstall");
+    let head = format!(
+        "[package]\nname = \"acp-registry\"\nversion = \"{VERSION}\"\nrepository = \"{}\"\n\n",
+        server.url("/o/acp-registry")
+    );
+    env.write("Cargo.toml", head + &text);
+    env.write("src/main.rs", "");
+    let mut command = Command::new("cargo-binstall");
+    scrub(&mut command);
+    command.env("HOME", env.path("home")).env("CARGO_HOME", env.path("home/cargo")).current_dir(env.path(""));
+    command.args([
+        "--no-confirm", "--disable-telemetry", "--strategies", "crate-meta-data", "--manifest-path", "Cargo.toml",
+    ]);
+    command.args(["--install-path", "bin", "acp-registry"]);
+    let run = Run::of(&mut command);
+    assert_eq!(run.code, 0, "{}{}", run.stdout, run.stderr);
+    let run = Run::of(Command::new("bin/acp-registry").arg("--version").current_dir(env.path("")));
+    assert_eq!((run.code, run.stdout), (0, format!("acp-registry {VERSION}\n")), "{}", run.stderr);
 }
 
 /// The words of a target that binstall replaces in addresses.

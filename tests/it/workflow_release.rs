@@ -196,6 +196,10 @@ fn a_release_has_all_archives_packages_and_digests() {
         run.stdout,
         run.stderr
     );
+    let run = Run::of(shell(&env, &script("release", "Install")).env("PLATFORM", crate::packaged::platform()));
+    let installed = format!("installed acp-registry {VERSION} as ");
+    assert!(run.code == 0 && run.stdout.starts_with(&installed), "{}{}", run.stdout, run.stderr);
+    assert!(run.stdout.ends_with(&format!("\nacp-registry {VERSION}\n")), "{}", run.stdout);
     // Changes that are in no commit.
     env.write("r/changed", "");
     let run = release(&[]);
