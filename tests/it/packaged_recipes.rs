@@ -289,6 +289,78 @@ fn the_flake_builds_this_version_for_four_systems() {
     }
 }
 
+/// In place of nixpkgs, which is on another machine: takes a program that is compiled already.
+const NIXPKGS: &str = r#"
+{
+  outputs = { self }:
+    let
+      all = f: names: builtins.listToAttrs (map (name: { inherit name; value = f name; }) names);
+      packages = system: {
+        lib.licenses.asl20 = "Apache-2.0";
+        installShellFiles = "tool";
+        rustPlatform.buildRustPackage = told: derivation {
+          inherit system;
+          inherit (told) src postInstall;
+          name = "${told.pname}-${told.version}";
+          lock = told.cargoLock.lockFile;
+          builder = "/bin/sh";
+          args = [ "-euc" ''
+            PATH=/usr/bin:/bin
+            test -f $src/Cargo.toml && test -f $lock
+            mkdir -p $out/bin $out/share
+            cp PROGRAM $out/bin/acp-registry
+            installManPage() { cp "$@" $out/share; }
+            installShellCompletion() {
+              shift 2
+              while test $# -gt 0; do cp $2 $out/share/$1; shift 2; done
+            }
+            eval "$postInstall"
+          '' ];
+        };
+      };
+    in {
+      lib.genAttrs = names: f: all f names;
+      legacyPackages = all packages [ "aarch64-darwin" "aarch64-linux" "x86_64-darwin" "x86_64-linux" ];
+    };
+}
+"#;
+
+#[cfg(target_os = "linux")]
+#[test]
+fn nix_builds_and_runs_the_flake() {
+    const TEST: &str = "nix_builds_and_runs_the_flake";
+    if !has("nix", TEST) {
+        return;
+    }
+    let env = Env::empty();
+    for name in ["flake.nix", "Cargo.toml", "Cargo.lock"] {
+        env.write(&format!("flake/{name}"), fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join(name)).unwrap());
+    }
+    env.write("nixpkgs/flake.nix", NIXPKGS.replace("PROGRAM", crate::support::PROGRAM));
+    let nix = |arguments: &[&str]| {
+        let mut nix = Command::new("nix");
+        scrub(&mut nix);
+        nix.current_dir(env.path("")).env("HOME", env.path("home")).env("NIX_CONF_DIR", env.path("nix"));
+        for (name, folder) in [("NIX_STORE_DIR", "store"), ("NIX_STATE_DIR", "state"), ("NIX_LOG_DIR", "log")] {
+            nix.env(name, env.path(folder));
+        }
+        nix.args(["--extra-experimental-features", "nix-command flakes", "--option", "sandbox", "false"]);
+        nix.args(["--option", "substitute", "false", "--option", "build-users-group", "", arguments[0]]);
+        let nixpkgs = format!("path:{}", env.path("nixpkgs").display());
+        nix.args(["--no-write-lock-file", "--override-input", "nixpkgs", &nixpkgs]);
+        Run::of(nix.arg(format!("path:{}", env.path("flake").display())).args(&arguments[1..]))
+    };
+    let run = nix(&["run", "--", "--version"]);
+    assert_eq!((run.code, run.stdout), (0, format!("acp-registry {VERSION}\n")), "{}", run.stderr);
+    let run = nix(&["build", "--out-link", "result"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    for name in ["bin/acp-registry", "share/acp-registry-install.1", "share/--bash", "share/--fish", "share/--zsh"] {
+        assert!(env.path("result").join(name).is_file(), "{name}");
+    }
+    // Nix makes its store read-only, which only root can remove.
+    assert!(Command::new("chmod").args(["-R", "u+w", "store"]).current_dir(env.path("")).status().unwrap().success());
+}
+
 /// binstall checks no digest.
 #[test]
 fn binstall_installs_the_program() {
