@@ -29,7 +29,7 @@ platform() {
   printf '%s-%s' "$system" "$machine"
 }
 
-# Plain HTTP is for tests and mirrors on this machine. In every other place, someone else could answer.
+# Plain HTTP is for tests and mirrors on this machine. From another machine, the answer could be forged.
 allow() {
   case $1 in
     https://?*) return ;;

@@ -100,7 +100,7 @@ fn agents_are_those_of_the_index_and_those_that_are_installed() {
             }
         }
     }
-    assert_eq!(people.server.asked().len(), asked, "completion asks nobody");
+    assert_eq!(people.server.asked().len(), asked, "completion sends no request");
 }
 
 #[cfg(unix)]

@@ -30,7 +30,7 @@ fn the_last_form_comes_from_the_web() {
 }
 
 #[test]
-fn nobody_is_asked_when_nothing_fails() {
+fn no_tree_is_requested_when_nothing_fails() {
     let env = Env::with(&["a"]);
     let server = Server::with_files(Vec::new());
     let address = format!("http://{}/r", server.host);

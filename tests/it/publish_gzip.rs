@@ -70,7 +70,7 @@ fn clients_read_the_bytes_of_documents_that_are_stored_compressed() {
     assert_eq!(changed(&report(&env, &moto.host, &to)), [] as [String; 0]);
     assert_eq!(changed(&report(&env, &moto.host, &[&to[..], &["--recheck"]].concat())), [] as [String; 0]);
 
-    // The bucket is private: a proxy serves it to everybody, as a CDN does.
+    // The bucket is private: a proxy serves it publicly, as a CDN does.
     let host = moto.host.clone();
     let cdn = Server::raw(move |asked, stream| {
         let mut asked = asked.clone();

@@ -148,7 +148,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn nobody_else_can_look_into_it() {
+    fn it_is_private_to_its_owner() {
         use std::os::unix::fs::PermissionsExt as _;
 
         let folder = tempfile::tempdir().unwrap();

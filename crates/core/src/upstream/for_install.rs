@@ -93,7 +93,7 @@ mod tests {
             "PIP_CONFIG_FILE" if !files.iter().any(|(name, _)| name.contains("pip")) => Some("/nonexistent".to_owned()),
             _ => variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned()),
         };
-        let pairs = of(&Surroundings { variable: &variable, run: &|_, _| panic!("nobody is asked") });
+        let pairs = of(&Surroundings { variable: &variable, run: &|_, _| panic!("no program is started") });
         pairs.into_iter().map(|(name, value)| (name, value.replace(home, "HOME").replace('\\', "/"))).collect()
     }
 

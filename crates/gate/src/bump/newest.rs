@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_moved_down() {
+    fn no_version_is_moved_down() {
         assert_eq!(stable("2.0.0", &[npm(&["1.9.0"], None)]), Choice::Ahead { newest: v("1.9.0") });
         assert_eq!(stable("2.0.0", &[npm(&["1.9.0", "2.0.0!"], None)]), Choice::Ahead { newest: v("1.9.0") });
         assert_eq!(stable("1.0.0", &[npm(&[], None)]), Choice::Disagree);

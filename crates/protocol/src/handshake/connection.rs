@@ -103,8 +103,8 @@ impl Connection {
 
     fn keep_stray(&mut self, response: &Response) {
         let stray = match (response.id(0), response.error()) {
-            (Id::Nobody, Some(error)) => Stray::Error(error.describe()),
-            (Id::Nobody, None) => Stray::Id("null".to_owned()),
+            (Id::Missing, Some(error)) => Stray::Error(error.describe()),
+            (Id::Missing, None) => Stray::Id("null".to_owned()),
             (Id::Other(id), _) => Stray::Id(id),
             (Id::Same | Id::AsText, _) => Stray::Id("0".to_owned()),
         };

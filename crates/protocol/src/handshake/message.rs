@@ -33,7 +33,7 @@ pub(super) enum Id {
     /// The same number as a string: many clients will not find the request.
     AsText,
     /// Missing or `null`: the agent could not identify the request.
-    Nobody,
+    Missing,
     /// The id of another request.
     Other(String),
 }
@@ -111,7 +111,7 @@ fn read_object(text: &[u8]) -> Result<Message, &'static str> {
 
 impl Response {
     pub(super) fn id(&self, expected: u64) -> Id {
-        let Some(raw) = self.id.as_deref().filter(|raw| raw.get() != "null") else { return Id::Nobody };
+        let Some(raw) = self.id.as_deref().filter(|raw| raw.get() != "null") else { return Id::Missing };
         match serde_json::from_str::<Value>(raw.get()) {
             Ok(Value::Number(number)) if is_number(&number, expected) => Id::Same,
             Ok(Value::String(text)) if text == expected.to_string() => Id::AsText,
@@ -206,13 +206,13 @@ mod tests {
             ("1", Id::Same),
             ("1.0", Id::Same),
             ("\"1\"", Id::AsText),
-            ("null", Id::Nobody),
+            ("null", Id::Missing),
             ("2", Id::Other("2".to_owned())),
             ("[1]", Id::Other("[1]".to_owned())),
         ] {
             assert_eq!(response(&format!("{{\"id\":{id},\"result\":{{}}}}")).id(1), expected, "{id}");
         }
-        assert_eq!(response("{\"error\":{}}").id(1), Id::Nobody);
+        assert_eq!(response("{\"error\":{}}").id(1), Id::Missing);
     }
 
     #[test]

@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_told_to_set_what_belongs_to_others() {
+    fn no_method_may_set_what_belongs_to_others() {
         let vars = json!([{ "name": "AZURE_OPENAI_API_KEY" }, { "name": "https_proxy", "optional": true }]);
         let shown = way(&json!({ "type": "env_var", "vars": vars })).unwrap();
         let Way::Variables { variables, left_out, .. } = shown else { panic!("{shown:?}") };
