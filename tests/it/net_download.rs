@@ -34,6 +34,12 @@ fn a_host_that_breaks_off_or_falls_silent_is_given_up_in_time() {
     let problem = get(&client(&[&reset]), &reset.url("/")).unwrap_err().problem;
     assert!(matches!(problem, Problem::Connection(_)), "{problem}");
     assert_eq!(reset.asked().len(), 3);
+    let cut = Server::raw(|_, stream| {
+        stream.write_all(b"HTTP/1.1 200 X\r\nContent-Length: 100\r\n\r\nx")?;
+        stream.shutdown(Shutdown::Both)
+    });
+    let problem = get(&client(&[&cut]), &cut.url("/")).unwrap_err().problem;
+    assert!(problem.to_string().starts_with("breaks off: ") && problem.remedy().is_some(), "{problem}");
 
     let silent = Server::raw(|_, _| {
         thread::sleep(Duration::from_mins(1));

@@ -53,9 +53,12 @@ pub enum Problem {
     /// No authority that this machine trusts has signed the host's certificate.
     #[error("cannot be reached safely: no authority that this machine trusts has signed its certificate ({0})")]
     Untrusted(String),
-    /// No connection, or one that broke.
+    /// No connection, or one that broke before the answer.
     #[error("cannot be reached: {0}")]
     Connection(String),
+    /// The connection broke within the answer.
+    #[error("breaks off: {0}")]
+    Broken(String),
     /// The proxy of the environment gave no connection or a broken one, or answered itself.
     #[error("cannot be reached through the proxy {proxy}: {message}")]
     Proxy {
@@ -119,6 +122,7 @@ impl Problem {
             Self::NoSuchHost => Some(remedy::HOST),
             Self::NoResolver(_) => Some(remedy::NETWORK),
             Self::Proxy { .. } => Some(remedy::PROXY),
+            Self::Broken(_) => Some(remedy::AGAIN),
             Self::Variable(_) => Some(remedy::VARIABLE),
             Self::Untrusted(_) => Some(remedy::AUTHORITY),
             Self::Setup(_) => Some(remedy::AUTHORITIES),
@@ -133,6 +137,7 @@ impl Problem {
         match self {
             Self::NoResolver(_)
             | Self::Connection(_)
+            | Self::Broken(_)
             | Self::Proxy { .. }
             | Self::Timeout
             | Self::TooSlow
@@ -152,6 +157,7 @@ impl Problem {
             | Self::Tls(_)
             | Self::Untrusted(_)
             | Self::Connection(_)
+            | Self::Broken(_)
             | Self::Proxy { .. }
             | Self::Timeout
             | Self::TooSlow
@@ -195,7 +201,11 @@ impl Problem {
                 None => cause.source(),
             };
         }
-        if error.is_timeout() { Self::Timeout } else { Self::Connection(causes(error)) }
+        match causes(error) {
+            _ if error.is_timeout() => Self::Timeout,
+            message if error.is_body() => Self::Broken(message),
+            message => Self::Connection(message),
+        }
     }
 }
 
@@ -217,6 +227,8 @@ pub mod remedy {
     pub const NETWORK: &str = "check the network and the name server of this machine";
     /// A variable of the environment cannot be used.
     pub const VARIABLE: &str = "correct or unset it";
+    /// A connection broke.
+    pub const AGAIN: &str = "try again";
     /// The proxy of the environment does not work.
     pub const PROXY: &str =
         "check that proxy, or correct or unset the variable that names it (HTTPS_PROXY, HTTP_PROXY or ALL_PROXY)";
