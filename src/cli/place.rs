@@ -283,8 +283,11 @@ impl<'a> Session<'a> {
     /// Returns an installed agent; damaged agents are refused.
     pub(super) fn agent(&self, id: &str) -> Result<Agent, Failure> {
         let Some(agent) = self.store.agent(id)? else {
-            let lost = id.parse().ok().map_or(Ok(None), |id| self.store.lost(&id))?;
-            return Err(lost.map_or_else(|| self.not_installed(id), Failure::from));
+            let lost = if let Ok(id) = id.parse() { self.store.lost(&id)? } else { None };
+            return Err(match lost {
+                Some(error) => Failure::usage(&error).code(Code::NotInstalled).remedy(error.remedy().as_ref()),
+                None => self.not_installed(id),
+            });
         };
         self.refuse_unfit(&agent.current)?;
         Ok(agent)

@@ -12,15 +12,20 @@ use crate::people::People;
 use crate::server::serve_tls;
 use crate::support::Run;
 
-/// A server with a certificate of an authority of its own, which answers every request with an empty index.
-struct Private {
-    host: String,
+/// A server with a certificate of an authority of its own, which answers every request with the same file.
+pub(crate) struct Private {
+    pub(crate) host: String,
     /// The authority's certificate.
-    pem: String,
+    pub(crate) pem: String,
 }
 
 impl Private {
     fn new() -> Self {
+        Self::serving(r#"{ "version": "1.0.0", "agents": [] }"#)
+    }
+
+    pub(crate) fn serving(body: impl Into<Vec<u8>>) -> Self {
+        let body = body.into();
         let key = KeyPair::generate().unwrap();
         let mut params = CertificateParams::new(Vec::new()).unwrap();
         // Authorities of the same name would be told apart by their keys only.
@@ -32,12 +37,14 @@ impl Private {
         let own_key = KeyPair::generate().unwrap();
         let own = CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap();
         let own = own.signed_by(&own_key, &Issuer::new(params, key)).unwrap();
-        let host = serve_tls(&own, &own_key, |tls| {
+        let host = serve_tls(&own, &own_key, move |tls| {
             // The client ends the connection where it does not trust the certificate.
-            let _ = tls.read(&mut [0; 4096]);
-            let body = r#"{ "version": "1.0.0", "agents": [] }"#;
-            let head = format!("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: {}\r\n\r\n", body.len());
-            let _ = write!(tls, "{head}{body}");
+            let mut request = [0; 4096];
+            let _ = tls.read(&mut request);
+            let _ = write!(tls, "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: {}\r\n\r\n", body.len());
+            if !request.starts_with(b"HEAD") {
+                let _ = tls.write_all(&body);
+            }
             let _ = tls.flush();
         });
         Self { host, pem }

@@ -163,7 +163,7 @@ fn a_repair_that_is_killed_loses_nothing() {
     child.kill().unwrap();
     child.wait().unwrap();
     let run = Run::of(&mut npm_command(&people, &["which", "p"]));
-    assert!(run.code == 3 && run.stderr.contains("help: `acp-registry doctor --fix p` repairs it"), "{}", run.stderr);
+    assert!(run.code == 2 && run.stderr.contains("help: `acp-registry doctor --fix p` repairs it"), "{}", run.stderr);
     let (_, planned) = json(&["gc", "--dry-run", "--json"]);
     let (code, removed) = json(&["gc", "--json"]);
     assert_eq!(code, 0);

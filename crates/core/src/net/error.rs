@@ -203,7 +203,7 @@ impl Problem {
         }
         match causes(error) {
             _ if error.is_timeout() => Self::Timeout,
-            message if error.is_body() => Self::Broken(message),
+            message if error.is_body() || error.is_decode() => Self::Broken(message),
             message => Self::Connection(message),
         }
     }
