@@ -126,6 +126,10 @@ pub(super) fn gc(args: &GcArgs, global: &Global, ui: &Ui) -> Result<Exit, Failur
     for Removed { id, version, .. } in &freed.running {
         text.push_str(&format!("kept {id} {version}, which is running\n"));
     }
+    for Removed { id, version, .. } in &freed.restored {
+        let done = if args.dry_run { "would put back" } else { "put back" };
+        text.push_str(&format!("{done} {id} {version}, whose repair was interrupted\n"));
+    }
     for (Removed { id, version, .. }, clients) in &freed.named {
         let clients: Vec<&str> = clients.iter().map(String::as_str).collect();
         let clients = clients.join(", ");
@@ -141,7 +145,7 @@ pub(super) fn gc(args: &GcArgs, global: &Global, ui: &Ui) -> Result<Exit, Failur
         let count = plural(freed.removed.len(), "version");
         let sizes = freed.removed.iter().map(|one| one.bytes).chain([left]);
         text.push_str(&format!("{count} {done}, {} freed\n", total(sizes)));
-    } else if cache == 0 && failed.is_empty() {
+    } else if cache == 0 && failed.is_empty() && freed.restored.is_empty() {
         text.push_str("nothing to remove\n");
     }
     if cache > 0 {

@@ -164,11 +164,12 @@ fn a_repair_that_is_killed_loses_nothing() {
     child.wait().unwrap();
     let run = Run::of(&mut npm_command(&people, &["which", "p"]));
     assert!(run.code == 2 && run.stderr.contains("help: `acp-registry doctor --fix p` repairs it"), "{}", run.stderr);
-    let (_, planned) = json(&["gc", "--dry-run", "--json"]);
-    let (code, removed) = json(&["gc", "--json"]);
-    assert_eq!(code, 0);
-    assert!(planned["freed_bytes"].as_u64() < Some(1000), "{planned}");
-    assert_eq!((&planned["removed"], &removed["removed"]), (&json!([]), &json!([])));
+    let planned = Run::of(&mut npm_command(&people, &["gc", "--dry-run"]));
+    assert_eq!(planned.stdout, "would put back p 1.0.0, whose repair was interrupted\n");
+    let run = Run::of(&mut npm_command(&people, &["uninstall", "p", "--dry-run"]));
+    assert!(run.code == 0 && !run.stdout.contains(" 0 B"), "{}", run.stdout);
+    let run = Run::of(&mut npm_command(&people, &["gc"]));
+    assert_eq!((run.code, run.stdout.as_str()), (0, "put back p 1.0.0, whose repair was interrupted\n"));
     // The program that was left works.
     let run = Run::of(&mut npm_command(&people, &["run", "p"]));
     assert!(run.code == 0 && run.stdout.contains("files/node_modules/p/cli.js acp"), "{}", run.stderr);

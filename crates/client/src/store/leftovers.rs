@@ -10,10 +10,19 @@ use super::{Error, Version};
 use acp_registry_core::sys::fs::PathError;
 use acp_registry_core::sys::process::{Scratch, end_launches_below};
 
+/// What was done about the leftovers of an agent.
+#[derive(Default)]
+pub(super) struct Cleared {
+    /// The number of bytes that were removed.
+    pub(super) bytes: u64,
+    /// The versions that were put back.
+    pub(super) restored: Vec<PathBuf>,
+}
+
 /// Removes what interrupted runs have left of an agent, and puts back a version whose repair was interrupted. The caller
 /// holds the agent's lock, so that no other run changes it; package managers of a killed run may still be running, and
-/// are ended. Returns the number of bytes that were removed.
-pub(super) fn clear(agent: &Path) -> Result<u64, Error> {
+/// are ended.
+pub(super) fn clear(agent: &Path) -> Result<Cleared, Error> {
     let left = list(agent)?;
     if left.iter().any(|path| path.is_dir()) {
         let real = agent.canonicalize().map_err(PathError::at(agent))?;
@@ -22,39 +31,39 @@ pub(super) fn clear(agent: &Path) -> Result<u64, Error> {
             return Err(PathError { path: real, error }.into());
         }
     }
-    let mut bytes = 0;
+    let mut cleared = Cleared::default();
     for path in left {
         if path.is_dir() {
-            restore(agent, &path)?;
-            bytes += size(&path);
+            cleared.restored.extend(restore(agent, &path)?);
+            cleared.bytes += size(&path);
             Scratch::adopt(&path).remove()?;
         } else {
             fs::remove_file(&path).map_err(PathError::at(&path))?;
         }
     }
-    Ok(bytes)
+    Ok(cleared)
 }
 
-/// The number of bytes that [`clear`] would remove.
-pub(super) fn removable(agent: &Path) -> Result<u64, Error> {
+/// What [`clear`] would do. The versions are where they are now.
+pub(super) fn look(agent: &Path) -> Result<Cleared, Error> {
     let left = list(agent)?;
-    let kept = left
-        .iter()
-        .flat_map(|path| restorable(agent, path))
-        .map(|(kept, place)| size(&kept).saturating_sub(size(&place)));
-    let kept: u64 = kept.sum();
-    Ok(left.iter().map(|path| size(path)).sum::<u64>().saturating_sub(kept))
+    let restored: Vec<PathBuf> = left.iter().flat_map(|path| restorable(agent, path)).map(|(kept, _)| kept).collect();
+    let sum = |paths: &[PathBuf]| paths.iter().map(|path| size(path)).sum::<u64>();
+    Ok(Cleared { bytes: sum(&left).saturating_sub(sum(&restored)), restored })
 }
 
-/// Moves versions back that were put aside. A damaged version may still start, and its receipt has the digests.
-fn restore(agent: &Path, left: &Path) -> Result<(), Error> {
+/// Moves versions back that were put aside, and returns their places. A damaged version may still start, and its receipt
+/// has the digests.
+fn restore(agent: &Path, left: &Path) -> Result<Vec<PathBuf>, Error> {
+    let mut restored = Vec::new();
     for (kept, place) in restorable(agent, left) {
         if place.is_dir() {
             Scratch::adopt(&place).remove()?;
         }
         fs::rename(&kept, &place).map_err(PathError::at(&place))?;
+        restored.push(place);
     }
-    Ok(())
+    Ok(restored)
 }
 
 /// The versions that an interrupted repair has put aside, with their places, unless the new one was finished.

@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 
 use super::current::Current;
 use super::find::names;
+use super::leftovers::{self, Cleared};
 use super::ours::{foreign, is_version};
 use super::places::{CURRENT, IN_USE, RECEIPT};
 use super::size::size;
-use super::{Error, Store, Version, leftovers};
+use super::{Error, Store, Version};
 use acp_registry_core::manifest::AgentId;
 use acp_registry_core::sys::fs::PathError;
 use acp_registry_core::sys::process::Scratch;
@@ -22,6 +23,8 @@ use acp_registry_core::sys::{lock, users};
 pub struct Freed {
     /// The versions.
     pub removed: Vec<Removed>,
+    /// Versions that were put back because their repair was interrupted.
+    pub restored: Vec<Removed>,
     /// Versions that were kept because they are running.
     pub running: Vec<Removed>,
     /// Versions that were kept because settings name their program, with the clients.
@@ -88,11 +91,16 @@ impl Store {
     fn uninstall_locked(&self, id: &AgentId, agent: &Path, force: bool) -> Result<Freed, Error> {
         // This comes first: a package manager that still runs would be taken for the agent, and would continue
         // afterwards.
-        let bytes = self.clear(agent)?;
-        let folders = versions(agent)?;
+        let Cleared { bytes, restored } = self.clear(agent)?;
+        let mut folders = versions(agent)?;
+        if self.only_looks {
+            folders.extend(restored);
+        }
         if !force {
             let is_used = folders.iter().any(|place| lock::is_used(&place.join(IN_USE)));
-            let processes: Vec<u32> = folders.iter().flat_map(|place| processes(place)).collect();
+            // In a directory without a receipt, a package manager of an interrupted run may be working.
+            let finished = folders.iter().filter(|place| describe(place, id).is_some());
+            let processes: Vec<u32> = finished.flat_map(|place| processes(place)).collect();
             if is_used || !processes.is_empty() {
                 return Err(Error::Running { id: id.to_string(), processes });
             }
@@ -104,12 +112,9 @@ impl Store {
         Ok(freed)
     }
 
-    /// Removes what interrupted runs have left of an agent, or counts its bytes.
-    fn clear(&self, agent: &Path) -> Result<u64, Error> {
-        if self.only_looks {
-            return leftovers::removable(agent);
-        }
-        leftovers::clear(agent)
+    /// Clears what interrupted runs have left of an agent, or only looks at it.
+    fn clear(&self, agent: &Path) -> Result<Cleared, Error> {
+        if self.only_looks { leftovers::look(agent) } else { leftovers::clear(agent) }
     }
 
     /// Removes a version, or computes what that would free, and adds it to what was removed.
@@ -175,7 +180,9 @@ impl Store {
     /// Whether the agent has a current version, besides.
     fn collect_locked(&self, id: &AgentId, agent: &Path, even_named: bool, freed: &mut Freed) -> Result<bool, Error> {
         let current = Current::read(agent)?.map(|current| current.folder);
-        freed.bytes += self.clear(agent)?;
+        let cleared = self.clear(agent)?;
+        freed.bytes += cleared.bytes;
+        freed.restored.extend(cleared.restored.iter().filter_map(|place| describe(place, id)));
         freed.foreign.extend(foreign(agent)?);
         let kept = current.as_ref().map(|folder| agent.join(folder));
         for place in versions(agent)?.into_iter().filter(|place| Some(place) != kept.as_ref()) {
@@ -208,7 +215,7 @@ fn processes(folder: &Path) -> Vec<u32> {
 }
 
 fn describe(place: &Path, id: &str) -> Option<Removed> {
-    let receipt = Version::read(place).ok().flatten()?.receipt;
+    let receipt = Version::read_of(place, id).ok().flatten()?.receipt;
     Some(Removed { id: id.to_owned(), version: receipt.version, bytes: receipt.size })
 }
 

@@ -55,8 +55,13 @@ impl Launch {
 impl Version {
     /// Reads the version in a directory; `None` when there is no receipt.
     pub(super) fn read(directory: &Path) -> Result<Option<Self>, Error> {
-        let path = directory.join(RECEIPT);
-        let id = directory.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy().into_owned();
+        let id = directory.parent().and_then(Path::file_name).unwrap_or_default();
+        Self::read_of(directory, &id.to_string_lossy())
+    }
+
+    /// Like [`Self::read`], for an agent whose directory this version may have left.
+    pub(super) fn read_of(directory: &Path, id: &str) -> Result<Option<Self>, Error> {
+        let (path, id) = (directory.join(RECEIPT), id.to_owned());
         let bytes = match read_bounded(&path, directory, FILE_LIMIT) {
             Ok(bytes) => bytes,
             Err(ReadError::NotFound) => return Ok(None),
