@@ -35,6 +35,7 @@ npm error 403 403 Forbidden - GET https://registry.example/p" >&2; exit 1 ;;
 npm error nospc ENOSPC: no space left on device, write" >&2; exit 228 ;;
   view*) echo 1.2.3; exit ;;
 esac
+[ -n "$prefix" ] || exit 0
 while [ -e "${0%/*}/fetching" ]; do
   [ -n "$told" ] || echo "npm http fetch GET 200 https://h.example/p/-/p-1.0.0.tgz 3ms (cache miss)" >&2
   told=1; sleep 0.01
