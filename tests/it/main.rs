@@ -84,6 +84,7 @@ mod packaged;
 #[cfg(unix)]
 mod packaged_debian;
 #[cfg(unix)]
+mod packaged_homebrew;
 mod packaged_installers;
 #[cfg(unix)]
 mod packaged_npm;
