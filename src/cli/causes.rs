@@ -14,7 +14,7 @@ use acp_registry::resolve;
 use acp_registry::scaffold;
 use acp_registry::session;
 use acp_registry::store;
-use acp_registry::sys::fs::{PathError, ReadError};
+use acp_registry::sys::fs::{ANOTHER_TEMPORARY, PathError, ReadError};
 use acp_registry::sys::git;
 use acp_registry::sys::process::{IsolationError, NamespaceError};
 use acp_registry::text::quote;
@@ -235,7 +235,7 @@ impl From<PathError> for Failure {
 impl From<SetupError> for Failure {
     fn from(error: SetupError) -> Self {
         let SetupError::Sandbox(path) = &error;
-        let help = path.remedy().unwrap_or(remedy::TEMPORARY);
+        let help = path.remedy().unwrap_or(ANOTHER_TEMPORARY);
         Self::unable(error).help(help)
     }
 }

@@ -77,6 +77,11 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         }
         agents.push(examined);
     }
+    if !doctor::can_start(&checks) {
+        for agent in &mut agents {
+            agent.startable = None;
+        }
+    }
     if !named.is_empty() {
         converse(args, &mut agents, ui)?;
     }

@@ -205,7 +205,9 @@ fn list_installed(
         return Ok(Exit::Success);
     }
     if installed.is_empty() {
-        ui.note("nothing is installed");
+        if damaged.is_empty() {
+            ui.note("nothing is installed");
+        }
         return Ok(Exit::Success);
     }
     let rows: Vec<Vec<String>> = installed

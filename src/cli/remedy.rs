@@ -31,13 +31,6 @@ pub(super) const BUG: &str = "report this as a bug of acp-registry";
 /// If a capability snapshot cannot be read.
 pub(super) const SNAPSHOT: &str = "name a file that `acp-registry verify --out` has written";
 
-/// If the directory for temporary files cannot be used.
-pub(super) const TEMPORARY: &str = if cfg!(windows) {
-    "name a directory that can be written with the variable TEMP"
-} else {
-    "name a directory that can be written with the variable TMPDIR"
-};
-
 /// If an agent cannot have a network of its own.
 pub(super) const NETWORK: &str = "let agents reach this machine's network with `--network shared`";
 

@@ -136,16 +136,16 @@ pub(super) fn gc(args: &GcArgs, global: &Global, ui: &Ui) -> Result<Exit, Failur
         text.push_str(&format!("kept {id} {version}, which settings name ({clients}); `gc --direct` removes it\n"));
     }
     let left = freed.bytes.saturating_sub(freed.removed.iter().map(|one| one.bytes).sum());
-    if left > 0 {
+    if left > 0 || freed.leftovers > 0 {
         let done = if args.dry_run { "would remove" } else { "removed" };
         text.push_str(&format!("{done} files of interrupted runs, {}\n", bytes(left)));
     }
     let done = if args.dry_run { "would be removed" } else { "removed" };
-    if !freed.removed.is_empty() || freed.bytes > 0 {
+    if !freed.removed.is_empty() {
         let count = plural(freed.removed.len(), "version");
         let sizes = freed.removed.iter().map(|one| one.bytes).chain([left]);
         text.push_str(&format!("{count} {done}, {} freed\n", total(sizes)));
-    } else if cache == 0 && failed.is_empty() && freed.restored.is_empty() {
+    } else if left == 0 && freed.leftovers == 0 && cache == 0 && failed.is_empty() && freed.restored.is_empty() {
         text.push_str("nothing to remove\n");
     }
     if cache > 0 {

@@ -184,7 +184,12 @@ fn leftovers_are_no_error() {
     assert_eq!(code, 0, "{document}");
     let found = [("leftovers", "warning"), ("receipt", "warning"), ("files", "ok")];
     assert_eq!(names(&document["agents"][0]["checks"]), found);
-    assert_eq!(doctor.people.run(&["gc"]).code, 0);
+    let help = &document["agents"][0]["checks"][0]["help"];
+    assert_eq!(help, "`acp-registry gc` removes them");
+    let planned = doctor.people.run(&["gc", "--dry-run"]);
+    assert_eq!((planned.code, planned.stdout.as_str()), (0, "would remove files of interrupted runs, 0 B\n"));
+    let done = doctor.people.run(&["gc"]);
+    assert_eq!((done.code, done.stdout.as_str()), (0, "removed files of interrupted runs, 0 B\n"));
     assert_eq!(names(&doctor.json(&[]).1["agents"][0]["checks"]), [("files", "ok")]);
 }
 
@@ -203,9 +208,19 @@ fn a_directory_that_is_missing_is_named_instead_of_the_runtimes() {
         run.stdout
     );
     assert!(
-        run.stdout.contains("help: name another directory with TMPDIR") && !run.stdout.contains("node"),
+        run.stdout.contains("help: name a directory that can be written with the variable TMPDIR")
+            && !run.stdout.contains("node"),
         "{}",
         run.stdout
+    );
+    // Without such a directory no agent is started, and all other checks are made.
+    let run = command(&["doctor", "a"], "/no/such");
+    assert_eq!(run.code, 1, "{}", run.stderr);
+    assert!(
+        run.stdout.contains("it was not started, because of the errors above") && !run.stderr.contains("/no/such"),
+        "{}{}",
+        run.stdout,
+        run.stderr
     );
     let run = command(&["probe", "--", "/bin/true"], "/no/such");
     assert!(run.code == 3 && run.stderr.matches("/no/such").count() == 1, "{}", run.stderr);

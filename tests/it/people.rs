@@ -9,6 +9,8 @@ use std::sync::{Arc, Mutex};
 use acp_registry::manifest::Platform;
 use serde_json::{Value, json};
 
+#[cfg(target_os = "linux")]
+use crate::agent::left_with;
 use crate::agent::{fake_agent, tag};
 use crate::archives::{gz, sha256, tar};
 use crate::server::{Answer, Asked, Server, not_found, ok, write};
@@ -171,6 +173,20 @@ impl People {
         let mut names: Vec<String> = files(&self.root());
         names.retain(|name| !name.ends_with("lock"));
         names
+    }
+}
+
+/// A test that fails in the middle leaves scripts that would run for ever.
+#[cfg(target_os = "linux")]
+impl Drop for People {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            return;
+        }
+        for process in left_with("environ", &self.env.path("").display().to_string()) {
+            let process = rustix::process::Pid::from_raw(process.cast_signed());
+            let _ = process.map(|process| rustix::process::kill_process(process, rustix::process::Signal::KILL));
+        }
     }
 }
 

@@ -28,7 +28,8 @@ pub fn installed(store: &Store, id: &AgentId, environment: &Environment) -> Resu
     };
     if !remains.leftovers.is_empty() {
         let message = "an interrupted installation has left files";
-        let help = Remedy::from(Action::Collect).then(" removes them, and puts back a version that was being repaired");
+        let end = if remains.is_restorable { ", and puts back the version that was being repaired" } else { "" };
+        let help = Remedy::from(Action::Collect).then(format!(" removes them{end}"));
         examined.add(Check::warning("leftovers", message, help));
     }
     for path in remains.foreign {

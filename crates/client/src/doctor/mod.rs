@@ -133,3 +133,9 @@ pub fn surroundings(store: &Store, environment: &Environment, temporary: &Path) 
     checks.push(root::look(store));
     checks
 }
+
+/// Whether agents can be started on this machine, according to the checks of [`surroundings`].
+#[must_use]
+pub fn can_start(checks: &[Check]) -> bool {
+    checks.iter().all(|check| check.name != root::TEMPORARY || check.status < Status::Error)
+}

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::Check;
 use crate::store::{Error, Store, of_foreign};
 use acp_registry_core::remedy::{Action, Remedy};
-use acp_registry_core::sys::fs::without_path;
+use acp_registry_core::sys::fs::{ANOTHER_TEMPORARY, without_path};
 use acp_registry_core::text::printable;
 
 /// Whether agents can be installed in a store, found out by writing to it: its mode alone does not tell. Other people
@@ -34,13 +34,15 @@ pub(super) fn look(store: &Store) -> Check {
     }
 }
 
+/// The name of the check of the directory for temporary files.
+pub(super) const TEMPORARY: &str = "temporary";
+
 /// The check of the directory for temporary files, if nothing can be installed or started without another one.
 pub(super) fn cannot_be_written(temporary: &Path) -> Option<Check> {
     let error = write_below(temporary).err()?;
     let shown = temporary.display().to_string();
     let message = format!("temporary files cannot be made in {}: {}", printable(&shown), printable(&error.to_string()));
-    let help = format!("name another directory with {}", if cfg!(windows) { "TEMP" } else { "TMPDIR" });
-    Some(Check::error("temporary", message, help))
+    Some(Check::error(TEMPORARY, message, ANOTHER_TEMPORARY))
 }
 
 fn write_below(folder: &Path) -> io::Result<()> {

@@ -8,7 +8,7 @@ use acp_registry_core::digest::Sha256;
 use acp_registry_core::manifest::SpecError;
 use acp_registry_core::net::FetchError;
 use acp_registry_core::remedy::{Action, Remedy};
-use acp_registry_core::sys::fs::PathError;
+use acp_registry_core::sys::fs::{ANOTHER_TEMPORARY, PathError};
 use acp_registry_core::sys::process::SpawnError;
 use acp_registry_core::text::quote;
 
@@ -257,6 +257,7 @@ impl Error {
             Self::CmdNotFound(error) => {
                 Some(format!("in the manifest, set `cmd` to {}", quote(&error.suggestion()?)).into())
             }
+            Self::Archive(archive::Error::Spool(error)) => Some(error.remedy().unwrap_or(ANOTHER_TEMPORARY).into()),
             Self::Path(error) | Self::Archive(archive::Error::Write(error)) => error.remedy().map(Remedy::from),
             _ => None,
         }

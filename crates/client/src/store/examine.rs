@@ -32,6 +32,8 @@ pub(crate) struct Remains {
     pub foreign: Vec<PathBuf>,
     /// Leftovers of interrupted runs; empty while another process changes the agent.
     pub leftovers: Vec<PathBuf>,
+    /// Whether a version can be put back whose repair was interrupted.
+    pub is_restorable: bool,
 }
 
 impl Store {
@@ -51,11 +53,13 @@ impl Store {
         let mut foreign = foreign(&directory)?;
         foreign.retain(|path| versions.iter().all(|found| path.file_name() != Some(found.folder.as_ref())));
         let is_held = lock::is_used(&self.lock_file(id));
+        let leftovers = if is_held { Vec::new() } else { leftovers::list(&directory)? };
         Ok(Remains {
             current: Current::read(&directory).map(|current| current.map(|current| current.folder)),
             versions,
             foreign,
-            leftovers: if is_held { Vec::new() } else { leftovers::list(&directory)? },
+            is_restorable: leftovers.iter().any(|left| !leftovers::restorable(&directory, left).is_empty()),
+            leftovers,
         })
     }
 }

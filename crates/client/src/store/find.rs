@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::current::Current;
 use super::places::CURRENT;
-use super::{Error, Store, Version};
+use super::{Error, Store, Version, leftovers};
 use crate::resolve::Plan;
 use acp_registry_core::manifest::AgentId;
 use acp_registry_core::sys::fs::PathError;
@@ -52,10 +52,12 @@ impl Store {
         }
     }
 
-    /// Whether the version that a plan would install is there, intact or damaged.
+    /// Whether the version that a plan would install is there: intact, damaged, or put aside by a repair that was
+    /// interrupted.
     #[must_use]
     pub fn holds(&self, plan: &Plan) -> bool {
-        !matches!(Version::read(&self.place(&plan.id, &plan.folder())), Ok(None))
+        let (agent, folder) = (self.directory(&plan.id), plan.folder());
+        !matches!(Version::read(&agent.join(&folder)), Ok(None)) || leftovers::is_aside(&agent, &folder)
     }
 
     /// Why none of the installed versions of an agent is started: the file that says which one is missing, or names one

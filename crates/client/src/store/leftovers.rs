@@ -15,6 +15,8 @@ use acp_registry_core::sys::process::{Scratch, end_launches_below};
 pub(super) struct Cleared {
     /// The number of bytes that were removed.
     pub(super) bytes: u64,
+    /// The number of leftovers that held no version to put back.
+    pub(super) count: usize,
     /// The versions that were put back.
     pub(super) restored: Vec<PathBuf>,
 }
@@ -33,8 +35,14 @@ pub(super) fn clear(agent: &Path) -> Result<Cleared, Error> {
     }
     let mut cleared = Cleared::default();
     for path in left {
+        let restored = restorable(agent, &path);
+        cleared.count += usize::from(restored.is_empty());
+        for (kept, place) in restored {
+            cleared.bytes += size(&place);
+            restore(&kept, &place)?;
+            cleared.restored.push(place);
+        }
         if path.is_dir() {
-            cleared.restored.extend(restore(agent, &path)?);
             cleared.bytes += size(&path);
             Scratch::adopt(&path).remove()?;
         } else {
@@ -46,28 +54,35 @@ pub(super) fn clear(agent: &Path) -> Result<Cleared, Error> {
 
 /// What [`clear`] would do. The versions are where they are now.
 pub(super) fn look(agent: &Path) -> Result<Cleared, Error> {
-    let left = list(agent)?;
-    let restored: Vec<PathBuf> = left.iter().flat_map(|path| restorable(agent, path)).map(|(kept, _)| kept).collect();
-    let sum = |paths: &[PathBuf]| paths.iter().map(|path| size(path)).sum::<u64>();
-    Ok(Cleared { bytes: sum(&left).saturating_sub(sum(&restored)), restored })
+    let mut cleared = Cleared::default();
+    for path in list(agent)? {
+        let restored = restorable(agent, &path);
+        cleared.count += usize::from(restored.is_empty());
+        cleared.bytes += size(&path);
+        for (kept, place) in restored {
+            cleared.bytes = (cleared.bytes + size(&place)).saturating_sub(size(&kept));
+            cleared.restored.push(kept);
+        }
+    }
+    Ok(cleared)
 }
 
-/// Moves versions back that were put aside, and returns their places. A damaged version may still start, and its receipt
-/// has the digests.
-fn restore(agent: &Path, left: &Path) -> Result<Vec<PathBuf>, Error> {
-    let mut restored = Vec::new();
-    for (kept, place) in restorable(agent, left) {
-        if place.is_dir() {
-            Scratch::adopt(&place).remove()?;
-        }
-        fs::rename(&kept, &place).map_err(PathError::at(&place))?;
-        restored.push(place);
+/// Moves a version back that was put aside. A damaged version may still start, and its receipt has the digests.
+fn restore(kept: &Path, place: &Path) -> Result<(), Error> {
+    if place.is_dir() {
+        Scratch::adopt(place).remove()?;
     }
-    Ok(restored)
+    Ok(fs::rename(kept, place).map_err(PathError::at(place))?)
+}
+
+/// Whether an interrupted repair has put a version aside, and was not finished.
+pub(super) fn is_aside(agent: &Path, folder: &str) -> bool {
+    let place = agent.join(folder);
+    list(agent).is_ok_and(|left| left.iter().any(|left| restorable(agent, left).iter().any(|(_, to)| *to == place)))
 }
 
 /// The versions that an interrupted repair has put aside, with their places, unless the new one was finished.
-fn restorable(agent: &Path, left: &Path) -> Vec<(PathBuf, PathBuf)> {
+pub(super) fn restorable(agent: &Path, left: &Path) -> Vec<(PathBuf, PathBuf)> {
     let kept = fs::read_dir(left.join(ASIDE)).into_iter().flatten().flatten();
     let moves = kept.map(|kept| (kept.path(), agent.join(kept.file_name())));
     moves.filter(|(_, place)| !matches!(Version::read(place), Ok(Some(_)))).collect()

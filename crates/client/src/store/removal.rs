@@ -31,6 +31,8 @@ pub struct Freed {
     pub named: Vec<(Removed, BTreeSet<String>)>,
     /// Removed versions whose program is named in settings, with the clients: these settings no longer work.
     pub still_named: Vec<(Removed, BTreeSet<String>)>,
+    /// The number of leftovers of interrupted runs that were removed.
+    pub leftovers: usize,
     /// The bytes that are free now, leftovers of interrupted runs included.
     pub bytes: u64,
     /// Files beside the versions that this program did not make; they are kept.
@@ -91,7 +93,7 @@ impl Store {
     fn uninstall_locked(&self, id: &AgentId, agent: &Path, force: bool) -> Result<Freed, Error> {
         // This comes first: a package manager that still runs would be taken for the agent, and would continue
         // afterwards.
-        let Cleared { bytes, restored } = self.clear(agent)?;
+        let Cleared { bytes, count, restored } = self.clear(agent)?;
         let mut folders = versions(agent)?;
         if self.only_looks {
             folders.extend(restored);
@@ -105,7 +107,7 @@ impl Store {
                 return Err(Error::Running { id: id.to_string(), processes });
             }
         }
-        let mut freed = Freed { bytes, foreign: foreign(agent)?, ..Freed::default() };
+        let mut freed = Freed { bytes, leftovers: count, foreign: foreign(agent)?, ..Freed::default() };
         for place in &folders {
             self.remove_to(&mut freed, place, id)?;
         }
@@ -182,6 +184,7 @@ impl Store {
         let current = Current::read(agent)?.map(|current| current.folder);
         let cleared = self.clear(agent)?;
         freed.bytes += cleared.bytes;
+        freed.leftovers += cleared.count;
         freed.restored.extend(cleared.restored.iter().filter_map(|place| describe(place, id)));
         freed.foreign.extend(foreign(agent)?);
         let kept = current.as_ref().map(|folder| agent.join(folder));
@@ -250,5 +253,33 @@ mod tests {
         assert_eq!(freed, Freed::default());
         // Windows does not remove a file that is open.
         assert_eq!(fs::read_dir(store.agents()).unwrap().count(), usize::from(cfg!(windows)));
+    }
+
+    #[tokio::test]
+    async fn an_agent_that_another_process_uninstalls_first_is_no_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::at(folder.path().join("data")).unwrap();
+        let id: AgentId = "a".parse().unwrap();
+        fs::create_dir_all(store.place(&id, "1.0.0-0123456789ab")).unwrap();
+        fs::write(store.directory(&id).join(CURRENT), "{}").unwrap();
+        let other = store.lock(&id, "uninstalling a", &|_| ()).await.unwrap();
+        let waits = |_: &str| fs::remove_dir_all(store.directory(&id)).unwrap();
+        let first = async {
+            while store.directory(&id).exists() {
+                tokio::task::yield_now().await;
+            }
+            drop(other);
+        };
+        let (freed, ()) = tokio::join!(store.uninstall(&id, false, &waits), first);
+        assert_eq!(freed.unwrap(), None);
+    }
+
+    #[test]
+    fn files_that_cannot_be_removed_are_named_with_a_remedy() {
+        let path = Path::new("data/agents/a/1.0.0").to_owned();
+        let denied = PathError { path, error: ErrorKind::PermissionDenied.into() };
+        let error = Error::from(denied).of_removal();
+        assert!(error.to_string().contains("1.0.0: permission denied"), "{error}");
+        assert_eq!(error.remedy().unwrap(), "make its directory writable, then try again".into());
     }
 }

@@ -53,7 +53,7 @@ pub enum Error {
     Read(#[source] io::Error),
     /// The program in the archive could not be written to a temporary file for examination.
     #[error("cannot be read without a temporary file: {0}")]
-    Spool(#[source] io::Error),
+    Spool(#[source] PathError),
     /// A file or directory could not be written.
     #[error("cannot be unpacked: {0}")]
     Write(#[from] PathError),

@@ -1,8 +1,9 @@
 use std::fs::File;
-use std::io::{Cursor, Write as _};
+use std::io::{self, Cursor, Write as _};
 
 use super::Program;
 use crate::archive::Error;
+use crate::sys::fs::{PathError, temporary, without_path};
 
 /// Number of bytes of a program to keep in memory. They contain all headers except those of ELF, which can be anywhere.
 const HEAD: usize = 64 * 1024;
@@ -18,13 +19,13 @@ pub(in crate::archive) struct Examiner {
 impl Examiner {
     pub(in crate::archive) fn write(&mut self, chunk: &[u8]) -> Result<(), Error> {
         if let Some(spool) = &mut self.spool {
-            return spool.write_all(chunk).map_err(Error::Spool);
+            return spool.write_all(chunk).map_err(failed);
         }
         let (kept, rest) = chunk.split_at(chunk.len().min(HEAD - self.head.len()));
         self.head.extend_from_slice(kept);
         if !rest.is_empty() && self.head.starts_with(b"\x7fELF") {
-            let mut spool = tempfile::tempfile().map_err(Error::Spool)?;
-            spool.write_all(&self.head).and_then(|()| spool.write_all(rest)).map_err(Error::Spool)?;
+            let mut spool = tempfile::tempfile_in(temporary()).map_err(failed)?;
+            spool.write_all(&self.head).and_then(|()| spool.write_all(rest)).map_err(failed)?;
             self.spool = Some(spool);
         }
         Ok(())
@@ -36,4 +37,8 @@ impl Examiner {
             None => Program::examine(Cursor::new(self.head)),
         }
     }
+}
+
+fn failed(error: io::Error) -> Error {
+    Error::Spool(PathError { path: temporary(), error: without_path(error) })
 }

@@ -3,6 +3,13 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
+/// What to do if files cannot be made in [`temporary`].
+pub const ANOTHER_TEMPORARY: &str = if cfg!(windows) {
+    "name a directory that can be written with the variable TEMP"
+} else {
+    "name a directory that can be written with the variable TMPDIR"
+};
+
 /// The system's directory for temporary files, or the one that `TMPDIR` names. An empty `TMPDIR` counts as none.
 #[must_use]
 pub fn temporary() -> PathBuf {
