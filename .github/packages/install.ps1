@@ -17,7 +17,11 @@ function Install-AcpRegistry {
     }
     # A 32-bit or translated shell has the machine in the second variable.
     $machine = if ($env:PROCESSOR_ARCHITEW6432) { $env:PROCESSOR_ARCHITEW6432 } else { $env:PROCESSOR_ARCHITECTURE }
-    $platform = switch ($machine) { 'AMD64' { 'windows-x86_64' } 'ARM64' { 'windows-aarch64' } default { "windows-$machine" } }
+    $platform = switch ($machine) {
+        'AMD64' { 'windows-x86_64' }
+        'ARM64' { 'windows-aarch64' }
+        default { "windows-$machine" }
+    }
     $expected = $digests[$platform]
     if (-not $expected) { throw "there is no archive for $platform; build the program from its sources, with Rust" }
 

@@ -251,3 +251,42 @@ fn installers_hold_the_digests_of_their_archives() {
         assert_eq!((run.code, run.stdout.as_str()), (0, ""));
     }
 }
+
+/// Names each file with the lines that do not follow the grammar.
+#[cfg(feature = "world")]
+const GRAMMAR: &str = r#"
+import sys, tree_sitter, tree_sitter_powershell
+parser = tree_sitter.Parser(tree_sitter.Language(tree_sitter_powershell.language()))
+def wrong(node):
+    if node.type == "ERROR" or node.is_missing:
+        yield node.start_point.row + 1
+    for child in node.children:
+        yield from wrong(child)
+for path in sys.argv[1:]:
+    with open(path, "rb") as file:
+        print(path, *wrong(parser.parse(file.read()).root_node))
+"#;
+
+#[cfg(feature = "world")]
+#[test]
+fn scripts_for_powershell_follow_its_grammar() {
+    const TEST: &str = "scripts_for_powershell_follow_its_grammar";
+    if !has("uv", TEST) {
+        return;
+    }
+    let Some(release) = Release::new(TEST) else { return };
+    let env = &release.env;
+    env.write("grammar.py", GRAMMAR);
+    env.write("wrong.ps1", "function f {\n    if ($x { 1 }\n}\n");
+    env.write("completions.ps1", Run::of(&mut env.command(&["completions", "powershell"])).stdout);
+    let mut uv = Command::new("uv");
+    uv.args(["run", "--quiet", "--no-project", "--with", "tree-sitter==0.26.1,tree-sitter-powershell==0.26.4"]);
+    uv.args(["python", "grammar.py", "wrong.ps1", "packages/install.ps1", "completions.ps1"]);
+    let run = Run::of(uv.current_dir(env.path("")));
+    if run.code != 0 {
+        return crate::support::missing(TEST, &format!("the Python index cannot be reached: {}", run.stderr));
+    }
+    let (first, rest) = run.stdout.split_once('\n').unwrap();
+    assert!(first.starts_with("wrong.ps1 2"), "{first}");
+    assert_eq!(rest, "packages/install.ps1\ncompletions.ps1\n");
+}
