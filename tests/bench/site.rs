@@ -6,8 +6,11 @@ use std::path::Path;
 
 use super::{PROGRAM, ROUNDS, Sample, measure, median};
 
-/// Number of agents, and the time budget for building their site in milliseconds.
+/// Number of agents, and the time budget for building their site without pictures of agents, in milliseconds.
 const BUDGETS: [(usize, f64); 3] = [(40, 60.0), (10_000, 5_000.0), (100_000, 60_000.0)];
+
+/// The number of agents up to which each has a picture, see `previews` in registry.toml.
+const PICTURES: usize = 500;
 
 /// The memory budget, in MiB.
 const MEMORY: f64 = 1024.0;
@@ -21,20 +24,25 @@ pub(super) fn compare(folder: &Path, registry: &Path, agents: usize) {
         1001..=10_000 => 3,
         _ => 1,
     };
-    let build = |number: usize| -> Sample {
-        let out = work.path().join(number.to_string());
+    let build = |round: String| -> Sample {
+        let out = work.path().join(round);
         let [registry, out] = [registry, &out].map(|path| path.to_str().expect("a path in UTF-8").to_owned());
         measure(&[PROGRAM, "--registry-dir", &registry, "build", "-q", "--out", &out])
     };
     // The first round only warms the file system cache.
-    build(0);
-    let mut new: Vec<Sample> = (1..=rounds).map(build).collect();
-    let mut again: Vec<Sample> = (1..=rounds).map(build).collect();
+    build("0".to_owned());
+    let all = |place: &str| -> Vec<Sample> { (1..=rounds).map(|round| build(format!("{place}{round}"))).collect() };
+    let (mut new, mut again) = (all(""), all(""));
+    let mut pages = if agents > PICTURES { Vec::new() } else { without_pictures(registry, || all("pages-")) };
     println!("site of {agents} agents, medians of {rounds} runs");
-    for (name, samples) in [("new", &mut new), ("unchanged", &mut again)] {
+    for (name, samples) in [("new", &mut new), ("unchanged", &mut again), ("new, pages only", &mut pages)] {
+        if samples.is_empty() {
+            continue;
+        }
         let sample = median(samples);
         let [wall, cpu] = [sample.wall, sample.cpu].map(|time| time.as_secs_f64() * 1000.0);
-        let budget = BUDGETS.iter().find(|(of, _)| *of == agents).map(|(_, budget)| *budget);
+        let has_pictures = agents <= PICTURES && name != "new, pages only";
+        let budget = BUDGETS.iter().find(|(of, _)| *of == agents && !has_pictures).map(|(_, budget)| *budget);
         let memory = sample.memory_kib as f64 / 1024.0;
         let verdict = match budget {
             _ if memory > MEMORY => format!("MORE than the budget of {MEMORY} MiB"),
@@ -42,9 +50,18 @@ pub(super) fn compare(folder: &Path, registry: &Path, agents: usize) {
             Some(budget) => format!("within the budget of {budget} ms"),
             None => String::new(),
         };
-        println!("  {name:10} {wall:9.1} ms {cpu:9.1} ms CPU {memory:7.1} MiB   {verdict}");
+        println!("  {name:15} {wall:9.1} ms {cpu:9.1} ms CPU {memory:7.1} MiB   {verdict}");
     }
     sizes(&work.path().join("1"), agents);
+}
+
+/// Measures a registry without pictures for link previews. A generated one has no settings of its own.
+fn without_pictures<T>(registry: &Path, work: impl FnOnce() -> T) -> T {
+    let settings = registry.join("registry.toml");
+    fs::write(&settings, "[site]\npreviews = false\n").expect("the settings");
+    let done = work();
+    fs::remove_file(&settings).expect("the settings");
+    done
 }
 
 /// Prints the sizes of what a browser loads, compressed with brotli, and checks them against the budgets.
