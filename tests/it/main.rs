@@ -85,6 +85,7 @@ mod packaged;
 mod packaged_debian;
 #[cfg(unix)]
 mod packaged_homebrew;
+#[cfg(unix)]
 mod packaged_installers;
 #[cfg(unix)]
 mod packaged_npm;
