@@ -223,3 +223,21 @@ fn a_slow_host_is_waited_for() {
     people.publish(&[people.agent_of("a", "1.0.0", &bytes, Some(&sha256(&bytes)))]);
     assert_eq!(people.run(&["run", "a"]).stdout, "a acp\n");
 }
+
+#[cfg(unix)]
+#[test]
+fn a_program_that_cannot_be_examined_without_temporary_files_is_not_installed() {
+    let people = People::new();
+    // Only the headers of larger programs are kept in memory.
+    let program = [&b"\x7fELF"[..], &[0; 128 << 10]].concat();
+    people.publish(&[people.agent_of("a", "1.0.0", &gz(&tar(&[(AGENT, &program)])), None)]);
+    let run = Run::of(people.command(&["install", "a"]).env("TMPDIR", "/no/such"));
+    assert_eq!(run.code, 3, "{}", run.stderr);
+    assert!(run.stderr.contains("cannot be read without a temporary file: /no/such: No such file"), "{}", run.stderr);
+    assert!(
+        run.stderr.contains("help: name a directory that can be written with the variable TMPDIR"),
+        "{}",
+        run.stderr
+    );
+    assert_eq!(people.left(), [] as [&str; 0]);
+}
