@@ -229,7 +229,7 @@ fn a_slow_host_is_waited_for() {
 fn a_program_that_cannot_be_examined_without_temporary_files_is_not_installed() {
     let people = People::new();
     // Only the headers of larger programs are kept in memory.
-    let program = [&b"\x7fELF"[..], &[0; 128 << 10]].concat();
+    let program = [b"\x7fELF".to_vec(), vec![0; 128 << 10]].concat();
     people.publish(&[people.agent_of("a", "1.0.0", &gz(&tar(&[(AGENT, &program)])), None)]);
     let run = Run::of(people.command(&["install", "a"]).env("TMPDIR", "/no/such"));
     assert_eq!(run.code, 3, "{}", run.stderr);
