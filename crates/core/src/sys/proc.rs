@@ -37,6 +37,13 @@ pub(super) fn process(pid: u32) -> Option<Process> {
     parse(pid, &fs::read_to_string(path(pid, "stat")).ok()?)
 }
 
+/// Whether an id is that of a thread other than the first of its process. `/proc` answers for these, but does not list them.
+pub(super) fn is_thread(pid: u32) -> bool {
+    let status = fs::read(path(pid, "status")).unwrap_or_default();
+    let process = field(&status, "Tgid:").and_then(|id| id.trim().parse().ok());
+    process.is_some_and(|process: u32| process != pid)
+}
+
 /// The user ids of a process: real, effective, saved and file system. The owner of its directory in `/proc` is not used,
 /// since it is root for processes that hide their memory.
 pub(super) fn users_of(pid: u32) -> Vec<u32> {
@@ -89,9 +96,13 @@ fn parse(pid: u32, stat: &str) -> Option<Process> {
 }
 
 fn users_in(status: &[u8]) -> Vec<u32> {
-    let status = String::from_utf8_lossy(status);
-    let users = status.lines().find_map(|line| line.strip_prefix("Uid:")).unwrap_or_default();
-    users.split_whitespace().filter_map(|user| user.parse().ok()).collect()
+    field(status, "Uid:").unwrap_or_default().split_whitespace().filter_map(|user| user.parse().ok()).collect()
+}
+
+/// The value of a line of `/proc/PID/status`, if it is UTF-8.
+fn field<'a>(status: &'a [u8], name: &str) -> Option<&'a str> {
+    let mut lines = status.split(|byte| *byte == b'\n');
+    lines.find_map(|line| std::str::from_utf8(line.strip_prefix(name.as_bytes())?).ok())
 }
 
 #[cfg(test)]

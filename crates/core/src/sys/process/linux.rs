@@ -139,7 +139,9 @@ fn newest_first() -> impl Iterator<Item = Process> {
         sort_by_age(&mut pids, proc::newest().unwrap_or(u32::MAX));
         pids
     });
-    recent.rev().chain(others).filter_map(proc::process)
+    // An id that was assigned last may be that of a thread, which the list has not.
+    let recent = recent.rev().filter_map(proc::process).filter(|process| !proc::is_thread(process.pid));
+    recent.chain(others.filter_map(proc::process))
 }
 
 /// Sorts the newest processes first. The system assigns ascending ids, and starts again at the lowest after the highest: ids
@@ -297,6 +299,21 @@ mod tests {
         assert_eq!(sorted(301), [301, 300, 1, 32_767, 32_000]);
         assert_eq!(sorted(u32::MAX), [32_767, 32_000, 301, 300, 1]);
         assert!(proc::newest().is_some_and(|newest| newest > 0));
+    }
+
+    #[test]
+    fn threads_are_no_processes() {
+        let (send, receive) = std::sync::mpsc::channel();
+        let (end, wait) = std::sync::mpsc::channel::<()>();
+        let thread = thread::spawn(move || {
+            send.send(rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned()).unwrap();
+            wait.recv().unwrap_err();
+        });
+        let id = receive.recv().unwrap();
+        assert!(proc::process(id).is_some() && proc::is_thread(id) && !proc::is_thread(std::process::id()));
+        assert!(newest_first().all(|process| process.pid != id));
+        drop(end);
+        thread.join().unwrap();
     }
 
     #[test]
