@@ -157,12 +157,6 @@ fn parts_are_divided_by_the_durations_of_the_last_snapshot() {
     part(&env, 2, &[row("b"), row("c"), row("d")]);
     let (code, report) = env.json(&MERGE);
     assert_eq!((code, &report["merged"]), (0, &json!({ "taken": 4, "unknown": [] })), "{report:#}");
-    // A part speaks for no agent of a missing one, even if they were divided like that once.
-    part(&env, 1, &[row("a"), row("c")]);
-    std::fs::remove_file(env.path("2.json")).unwrap();
-    let run = env.run(&MERGE);
-    assert!(run.code == 4 && run.stderr.contains("`c` `1.0.0`"), "{}", run.stderr);
-    part(&env, 1, &[row("a")]);
     // An agent in no part is named, even if each part has agents of its own only.
     part(&env, 2, &[row("b"), row("c")]);
     let (_, report) = env.json(&MERGE);

@@ -100,15 +100,10 @@ pub fn merge_files(
     check_writable(out).map_err(ShardFilesError::Unwritable)?;
     let measured = Snapshot::of_registry(registry)?;
     let merge = |measured| merge(registry, selection, &read, measured, earlier.as_ref());
-    // Parts of a first run, without a snapshot in the registry, were divided by number. All parts must be there and fit:
-    // an agent that forges its own part can neither choose nor speak for the agents of a missing one. The error is that
-    // of the division that more parts fit.
-    let is_whole = read.iter().all(|part| part.text.is_some());
+    // Parts of a first run, without a snapshot in the registry, were divided by number. All parts must fit: an agent that
+    // forges its own part cannot choose. The error is that of the division that more parts fit.
     let fitting = |error: &MergeError| read.iter().position(|part| part.shard == error.shard);
     let merged = merge(measured.as_ref()).or_else(|first| {
-        if !is_whole {
-            return Err(first);
-        }
         merge(None).map_err(|second| if fitting(&second) > fitting(&first) { second } else { first })
     })?;
     write_atomic(out, merged.text.as_bytes())?;
