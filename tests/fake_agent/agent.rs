@@ -248,11 +248,11 @@ fn words(arguments: &[String]) -> Vec<&str> {
 #[cfg(unix)]
 mod family {
     use nix::sys::signal::{SigSet, Signal, kill};
-    use nix::unistd::{Pid, dup2_stdout, setsid};
+    use nix::unistd::{Pid, dup2_stdout, getsid, setsid};
     use rustix::process::getuid;
     use serde_json::{Value, json};
 
-    use super::{Command, Stdio, env, forever, fs, good, serve, start, words};
+    use super::{Command, Duration, Stdio, env, forever, fs, good, serve, sleep, start, words};
 
     /// The first user id without an account. With lower ids, an attack would reach real processes.
     const FIRST: u32 = 61_184;
@@ -312,9 +312,13 @@ mod family {
                 start(&["hop"]).spawn().unwrap();
             }
 
-            // Leaves a process in its own session, as browsers do.
+            // Leaves a process in its own session, as browsers do. Before, it would end with this one's group.
             "leave" => {
-                start(&["setsid"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+                let child = start(&["setsid"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+                let child = Pid::from_raw(child.id().cast_signed());
+                while getsid(Some(child)) != Ok(child) {
+                    sleep(Duration::from_millis(1));
+                }
             }
 
             // Starts another process, then answers.
