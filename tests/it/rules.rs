@@ -250,6 +250,17 @@ fn icons_that_attack_or_cheat() {
         (with("<filter id=\"f\"><feColorMatrix values=\"1\"/></filter>"), "icon/hardcoded-color"),
         (with("<filter id=\"f\"><feFlood/></filter>"), "icon/hardcoded-color"),
         (with("<text fill=\"currentColor\">🔴</text>"), "icon/hardcoded-color"),
+        (with("<text fill=\"currentColor\">a⭐</text>"), "icon/hardcoded-color"),
+        (with("<text fill=\"currentColor\">a<tspan>b</tspan>🔴</text>"), "icon/hardcoded-color"),
+        (with("<filter id=\"f\"><feFlood class=\"z\"/></filter>"), "icon/hardcoded-color"),
+        (with("<filter id=\"f\"><feTurbulence baseFrequency=\".1\"/></filter>"), "icon/hardcoded-color"),
+        (with("<filter id=\"f\"><feComposite operator=\"arithmetic\" k4=\"1\"/></filter>"), "icon/hardcoded-color"),
+        (with("<g style=\"all:initial\"/>"), "icon/hardcoded-color"),
+        (with("<g style=\"-webkit-filter:drop-shadow(0 0 0 red)\"/>"), "icon/hardcoded-color"),
+        (root("style=\"-webkit-box-shadow:inset 0 0 0 16px red\""), "icon/hardcoded-color"),
+        (root("style=\"inline-size:400px\""), "icon/size"),
+        (root("style=\"-webkit-max-inline-size:4px\""), "icon/size"),
+        (root("style=\"zoom:9\""), "icon/size"),
         (
             with("<mask id=\"m\"><path id=\"p\" fill=\"white\" d=\"M0 0h1v1z\"/></mask><use href=\"#p\"/>"),
             "icon/hardcoded-color",
@@ -302,6 +313,13 @@ fn icons_that_attack_or_cheat() {
         (root("onload=\"alert(1)\""), "icon/active-content"),
         (with("<foreignObject><p xmlns=\"http://www.w3.org/1999/xhtml\">x</p></foreignObject>"), "icon/active-content"),
         (with("<set attributeName=\"fill\" to=\"red\"/>"), "icon/active-content"),
+        (with("<?x ><img src=\"x\" onerror=\"alert(1)\">?>"), "icon/active-content"),
+        (format!("{}<?x >?>", with("")), "icon/active-content"),
+        (with("<!--><img src=\"x\" onerror=\"alert(1)\">-->"), "icon/active-content"),
+        (with("<!--->x-->"), "icon/active-content"),
+        (with("<title><g><![CDATA[><img onerror=\"alert(1)\">]]></g></title>"), "icon/active-content"),
+        (with("<g><DESC><style>/* */</style></DESC></g>"), "icon/active-content"),
+        (with("<style>g{-webkit-animation:a 1s}</style>"), "icon/active-content"),
         (with("<animate attributeName=\"x\"/>"), "icon/active-content"),
         (with("<style>@keyframes a{from{opacity:0}}</style>"), "icon/active-content"),
         (icon(SIZE, "<path d=\"M2 2h12v12H2z\"/>"), "icon/no-current-color"),
@@ -350,6 +368,13 @@ fn icons_that_are_right_although_others_refuse_them() {
         icon(
             SIZE,
             &format!("<filter id=\"f\"><feGaussianBlur stdDeviation=\"1\"/></filter><g filter=\"url(#f)\">{SHAPE}</g>"),
+        ),
+        icon(SIZE, &format!("<?editor size=\"9\"?>{SHAPE}<desc><![CDATA[2 > 1]]></desc>")),
+        icon(
+            SIZE,
+            &format!(
+                "<style>.f{{flood-color:currentColor}}</style><filter id=\"f\"><feFlood class=\"f\"/></filter>{SHAPE}"
+            ),
         ),
         format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{}", icon(SIZE, SHAPE)),
     ] {

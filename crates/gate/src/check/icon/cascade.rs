@@ -8,10 +8,10 @@ use super::Icon;
 use super::css::{Declaration, Kind};
 use super::value::Piece;
 
-/// The properties that affect whether and how a shape is visible.
-pub(super) const PROPERTIES: [&str; 16] = [
-    "display", "opacity", "fill", "stroke", "stop-color", "visibility", "fill-opacity", "stroke-opacity",
-    "stroke-width", "width", "height", "r", "rx", "ry", "d", "points",
+/// The properties that affect whether and how a shape is visible, and which colour filters make.
+pub(super) const PROPERTIES: [&str; 18] = [
+    "display", "opacity", "fill", "stroke", "stop-color", "flood-color", "lighting-color", "visibility",
+    "fill-opacity", "stroke-opacity", "stroke-width", "width", "height", "r", "rx", "ry", "d", "points",
 ];
 
 /// Declarations, indexed by selector and by element, so that looking up an element does not depend on their number.

@@ -1,9 +1,10 @@
 //! Collects the colours that an icon names.
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use roxmltree::Node;
 
+use super::cascade::{Cascade, Winners};
 use super::elements::{Element, Elements};
 use super::gradient::Gradients;
 use super::{Icon, PAINTS, Piece, value, value_range};
@@ -21,8 +22,24 @@ const ALLOWED: &[&str] = &["currentcolor", "none", "inherit", "transparent"];
 
 /// Prefixes of other properties that paint; only in CSS.
 const CSS_PAINTS: &[&str] = &[
-    "-webkit-text-", "background", "border", "box-shadow", "column-rule", "outline", "text-decoration",
-    "text-emphasis", "text-shadow",
+    "background", "border", "box-shadow", "column-rule", "outline", "text-decoration", "text-emphasis", "text-fill",
+    "text-shadow", "text-stroke",
+];
+
+/// Other properties that bring colours with them: all filters, and the one that sets every property.
+const CSS_COLORING: &[&str] = &["all", "filter", "backdrop-filter"];
+
+/// Characters that are emoji without a selector.
+const EMOJI: &[RangeInclusive<char>] = &[
+    '\u{231A}'..='\u{231B}',
+    '\u{23E9}'..='\u{23F3}',
+    '\u{25FD}'..='\u{25FE}',
+    '\u{2600}'..='\u{27BF}',
+    '\u{2B1B}'..='\u{2B1C}',
+    '\u{2B50}'..='\u{2B50}',
+    '\u{2B55}'..='\u{2B55}',
+    '\u{FE0F}'..='\u{FE0F}',
+    '\u{1F000}'..='\u{1FAFF}',
 ];
 
 const MASK_VALUES: &[&str] = &["black", "white", "#000", "#fff", "#000000", "#ffffff"];
@@ -30,7 +47,12 @@ const MASK_VALUES: &[&str] = &["black", "white", "#000", "#fff", "#000000", "#ff
 const ANIMATIONS: &[&str] = &["animate", "animateColor", "animateMotion", "animateTransform", "set"];
 
 /// All paints of an icon other than `currentColor`, `none`, `inherit` and `transparent`.
-pub(in super::super) fn colors(icon: &Icon<'_>, elements: &Elements<'_>, gradients: &Gradients<'_>) -> Vec<Color> {
+pub(in super::super) fn colors(
+    icon: &Icon<'_>,
+    elements: &Elements<'_>,
+    cascade: &Cascade<'_>,
+    gradients: &Gradients<'_>,
+) -> Vec<Color> {
     let mut found = Vec::new();
     for node in icon.elements() {
         // On animation elements, `fill` is the behaviour at the end of the animation.
@@ -38,7 +60,7 @@ pub(in super::super) fn colors(icon: &Icon<'_>, elements: &Elements<'_>, gradien
             continue;
         }
         let Some(element) = elements.get(node.id()) else { continue };
-        found.extend(built_in_color(icon, node, element));
+        found.extend(built_in_color(icon, node, element, &cascade.winners(node)));
         // HTML parsers ignore the case of attribute names, so an inlined icon would use these too.
         let is_paint = |name: &str| name == "filter" || PAINTS.iter().any(|paint| paint.eq_ignore_ascii_case(name));
         for attribute in
@@ -60,12 +82,12 @@ pub(in super::super) fn colors(icon: &Icon<'_>, elements: &Elements<'_>, gradien
     }
     for styled in &icon.styles {
         for declaration in &styled.css.declarations {
-            let property = declaration.property.as_str();
+            let property = declaration.standard_property();
             let is_paint = PAINTS.contains(&property) || CSS_PAINTS.iter().any(|paint| property.starts_with(paint));
+            let is_coloring = CSS_COLORING.contains(&property);
             // Filters in the icon are checked as elements of their own; CSS filter functions are not allowed.
-            let is_filter = ["filter", "backdrop-filter"].contains(&property);
-            let is_reference = is_filter && matches!(declaration.value[..], [Piece::Url(_)]);
-            if !(is_paint || is_filter)
+            let is_reference = is_coloring && matches!(declaration.value[..], [Piece::Url(_)]);
+            if !(is_paint || is_coloring)
                 || is_reference
                 || is_allowed(&declaration.value)
                 || gradients.has(&declaration.value)
@@ -77,21 +99,25 @@ pub(in super::super) fn colors(icon: &Icon<'_>, elements: &Elements<'_>, gradien
             let in_mask =
                 !styled.is_sheet && elements.get(styled.element).is_some_and(|element| element.is_only_in_mask);
             let is_mask_value = in_mask && MASK_VALUES.contains(&text.to_ascii_lowercase().as_str());
-            found.push(Color { property: property.to_owned(), value: text, range, is_mask_value });
+            found.push(Color { property: declaration.property.clone(), value: text, range, is_mask_value });
         }
     }
     found
 }
 
-/// Colours without an attribute: defaults of filter primitives, and emoji.
-fn built_in_color(icon: &Icon<'_>, node: Node<'_, '_>, element: &Element<'_>) -> Option<Color> {
+/// Colours without an attribute: those that filter primitives make, and emoji.
+fn built_in_color(icon: &Icon<'_>, node: Node<'_, '_>, element: &Element<'_>, set: &Winners<'_>) -> Option<Color> {
     let name = node.tag_name().name();
-    let lacks =
-        |property: &str| !node.has_attribute(property) && !node.has_attribute("style") && !node.has_attribute("class");
+    let lacks = |property: &str| !node.has_attribute(property) && set.value(property).is_none();
     let makes_color = match name {
-        "feColorMatrix" | "feComponentTransfer" => true,
+        "feColorMatrix" | "feComponentTransfer" | "feTurbulence" => true,
         "feFlood" | "feDropShadow" => lacks("flood-color"),
         "feDiffuseLighting" | "feSpecularLighting" => lacks("lighting-color"),
+        // A constant makes white.
+        "feComposite" => {
+            node.attribute("operator") == Some("arithmetic")
+                && node.attribute("k4").is_some_and(|constant| constant.trim().parse() != Ok(0.0))
+        }
         _ => false,
     };
     let color = |property: &str, value: String, range| Color {
@@ -103,10 +129,11 @@ fn built_in_color(icon: &Icon<'_>, node: Node<'_, '_>, element: &Element<'_>) ->
     if makes_color {
         return Some(color("the paint", name.to_owned(), icon.tag(node)));
     }
-    let text = node.children().find(|child| child.is_text() && element.has_text)?;
-    let emoji =
-        text.text()?.chars().find(|c| matches!(c, '\u{1F000}'..='\u{1FAFF}' | '\u{2600}'..='\u{27BF}' | '\u{FE0F}'))?;
-    Some(color("the emoji", emoji.to_string(), text.range()))
+    let mut texts = node.children().filter(|child| child.is_text() && element.has_text);
+    texts.find_map(|text| {
+        let emoji = text.text()?.chars().find(|c| EMOJI.iter().any(|range| range.contains(c)))?;
+        Some(color("the emoji", emoji.to_string(), text.range()))
+    })
 }
 
 fn is_allowed(value: &[Piece]) -> bool {

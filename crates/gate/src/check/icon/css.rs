@@ -41,6 +41,14 @@ pub(crate) struct Declaration {
     pub(crate) is_unread: bool,
 }
 
+impl Declaration {
+    /// The property without the prefix of a browser: browsers treat most such names as other names of the property.
+    pub(crate) fn standard_property(&self) -> &str {
+        let property = self.property.as_str();
+        ["-webkit-", "-moz-", "-ms-", "-o-"].iter().find_map(|prefix| property.strip_prefix(prefix)).unwrap_or(property)
+    }
+}
+
 /// A simple selector.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Selector {

@@ -158,7 +158,7 @@ impl<'a> Icon<'a> {
             help: None,
             range: 0..0,
         })?;
-        let colors = color::colors(&icon, &elements, &gradients);
+        let colors = color::colors(&icon, &elements, &cascade, &gradients);
         drop((elements, cascade, gradients));
         (icon.shapes, icon.colors) = (shapes, colors);
         Ok(icon)
@@ -181,15 +181,14 @@ impl<'a> Icon<'a> {
         start..start + name
     }
 
-    /// Declarations of these properties that apply, or may apply, to the root element, except those of 16 pixels.
-    pub(super) fn root_declarations(&self, properties: &[String]) -> Vec<(Range<usize>, String)> {
+    /// Declarations of such properties that apply, or may apply, to the root element, except those of 16 pixels.
+    pub(super) fn root_declarations(&self, is_meant: fn(&str) -> bool) -> Vec<(Range<usize>, &Declaration)> {
         let root = self.root();
         let met: HashSet<_> = cascade::keys(root).collect();
         let mut found = Vec::new();
         for styled in &self.styles {
-            for declaration in
-                styled.css.declarations.iter().filter(|declaration| properties.contains(&declaration.property))
-            {
+            let declarations = styled.css.declarations.iter();
+            for declaration in declarations.filter(|declaration| is_meant(declaration.standard_property())) {
                 let applies = if styled.is_sheet {
                     declaration.is_unread
                         || declaration.selectors.iter().any(|one| met.contains(&(one.kind, &one.name)))
@@ -197,7 +196,7 @@ impl<'a> Icon<'a> {
                     styled.element == root.id()
                 };
                 if applies && declaration.value != [Piece::Number(16.0)] {
-                    found.push((styled.declaration_range(declaration), declaration.text.clone()));
+                    found.push((styled.declaration_range(declaration), declaration));
                 }
             }
         }

@@ -3,6 +3,7 @@ use crate::check::reporter::Reporter;
 use crate::check::rule::{Check, Example, Rule};
 use crate::finding::Level;
 use acp_registry_core::text::quote;
+use roxmltree::Node;
 
 pub(crate) static RULE: Rule = Rule {
     name: "icon/active-content",
@@ -10,8 +11,10 @@ pub(crate) static RULE: Rule = Rule {
     summary: "icon.svg can run code or is animated",
     why: "Some clients embed icons in their pages, where a script in the icon would run with the client's rights. \
           Embedded HTML, event handlers and `javascript:` links do the same; an animation can add a colour later. An \
-          element that is not part of SVG would be HTML there.",
-    fix: "Use plain shapes only: remove scripts, `on…` attributes, `foreignObject`, embedded documents and animations.",
+          element that is not part of SVG would be HTML there, as would elements in `title` and `desc`, and what \
+          follows the first `>` in a processing instruction and in some comments.",
+    fix: "Use plain shapes only: remove scripts, `on…` attributes, `foreignObject`, embedded documents and animations. \
+          Write nothing but text into `title` and `desc`.",
     fails: Example::Icon(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"16\" height=\"16\">\n  \
          <path fill=\"currentColor\" d=\"M2 2h12v12H2z\" onclick=\"alert(1)\"/>\n</svg>\n",
@@ -29,6 +32,7 @@ const ACTIVE: &[&str] = &[
 ];
 
 fn check(icon: &Icon<'_>, report: &mut Reporter<'_>) {
+    check_extents(icon, report);
     for node in icon.elements() {
         let name = node.tag_name().name();
         let namespace = node.tag_name().namespace();
@@ -44,6 +48,12 @@ fn check(icon: &Icon<'_>, report: &mut Reporter<'_>) {
             report
                 .range(icon.tag(node), format!("{} is not an element of SVG, and would be HTML in a page", quote(name)))
                 .help("remove the element");
+        }
+        if let Some(parent) = node.ancestors().skip(1).find(|parent| is_html_inside(*parent)) {
+            let parent = quote(parent.tag_name().name());
+            report
+                .range(icon.tag(node), format!("elements in {parent} would be HTML in a page"))
+                .help("write text only");
         }
         for attribute in node.attributes() {
             let key = attribute.name();
@@ -73,11 +83,35 @@ fn check(icon: &Icon<'_>, report: &mut Reporter<'_>) {
             report.range(styled.css_range(range), "the icon is animated").help("remove the animation");
         }
         for declaration in &styled.css.declarations {
-            if declaration.property.starts_with("animation") || declaration.property.starts_with("transition") {
+            if ["animation", "transition"].iter().any(|name| declaration.standard_property().starts_with(name)) {
                 report
                     .range(styled.declaration_range(declaration), "the icon is animated")
                     .help("remove the animation");
             }
+        }
+    }
+}
+
+/// Whether an HTML parser reads the elements inside of this one as HTML.
+fn is_html_inside(node: Node<'_, '_>) -> bool {
+    ["title", "desc"].iter().any(|name| node.tag_name().name().eq_ignore_ascii_case(name))
+}
+
+/// Reports what ends earlier in HTML than in XML, because its rest would be part of a page.
+fn check_extents(icon: &Icon<'_>, report: &mut Reporter<'_>) {
+    for node in icon.document.descendants() {
+        let (what, is_cut) = if let Some(instruction) = node.pi() {
+            ("processing instruction", instruction.value.is_some_and(|value| value.contains('>')))
+        } else if node.is_comment() {
+            let text = node.text().unwrap_or_default();
+            ("comment", text.starts_with('>') || text.starts_with("->"))
+        } else {
+            continue;
+        };
+        if is_cut {
+            report
+                .range(node.range(), format!("in a page, this {what} would end at its first `>`"))
+                .help(format!("remove the {what}"));
         }
     }
 }

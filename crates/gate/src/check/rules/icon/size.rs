@@ -44,12 +44,19 @@ fn check(icon: &Icon<'_>, report: &mut Reporter<'_>) {
         } else {
             report.range(icon.tag(root), format!("there is neither `{side}` nor `viewBox`")).help(HELP);
         }
-        for (range, text) in icon.root_declarations(&["", "min-", "max-"].map(|head| format!("{head}{side}"))) {
-            report
-                .range(range, format!("the style sets {side} to {}, whatever the attribute says", quote(&text)))
-                .help("remove it");
-        }
     }
+    for (range, declaration) in icon.root_declarations(is_size) {
+        let (property, value) = (&declaration.property, quote(&declaration.text));
+        report
+            .range(range, format!("the style sets {property} to {value}, whatever the attribute says"))
+            .help("remove it");
+    }
+}
+
+/// Whether a property of CSS changes the size of the root element.
+fn is_size(property: &str) -> bool {
+    let side = ["min-", "max-"].iter().find_map(|limit| property.strip_prefix(limit)).unwrap_or(property);
+    ["width", "height", "inline-size", "block-size", "zoom"].contains(&side)
 }
 
 fn problem(length: &str) -> Option<&'static str> {
@@ -69,7 +76,15 @@ fn is_sixteen(size: f64) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::problem;
+    use super::{is_size, problem};
+
+    #[test]
+    fn other_names_of_the_size_are_known() {
+        for property in ["width", "max-height", "inline-size", "min-block-size", "zoom"] {
+            assert!(is_size(property), "{property}");
+        }
+        assert!(!is_size("stroke-width"));
+    }
 
     #[test]
     fn only_sixteen_pixels_will_do() {
