@@ -30,6 +30,7 @@ use super::progress::Installs;
 use super::resolve::plan;
 use super::signals;
 use super::ui::Ui;
+use super::versions;
 
 /// The most agents that are installed at once.
 const JOBS: usize = 4;
@@ -201,24 +202,14 @@ fn tasks(args: &Args, index: &Index, session: &Session<'_>) -> Result<Vec<Reques
         if let Some(earlier) = tasks.iter().find(|task| task.plan.id == named.id) {
             return Err(Failure::usage(format!("{} is named twice", quote(&earlier.plan.id))));
         }
-        let mut named = named.clone();
-        let mut pin = match &named.version {
+        let pin = match &named.version {
             Some(_) => Pin::Set,
             // `ID@latest` removes the pin.
             None if named.is_latest => Pin::Clear,
             None => Pin::Keep,
         };
-        if let Some(agent) = session.store.agent(&named.id).ok().flatten()
-            && !named.has_version()
-            && agent.is_pinned
-        {
-            let version = agent.current.receipt.version;
-            session
-                .ui()
-                .note(&format!("{} stays at {version}, to which it is pinned (see `update --unpin`)", named.id));
-            (named.version, pin) = (Some(version), Pin::Keep);
-        }
-        let mut request = Request::new(plan(&named, args.dist, index, session)?);
+        let kept = versions::kept(named, session);
+        let mut request = Request::new(plan(kept.as_ref().unwrap_or(named), args.dist, index, session)?);
         request.pin = pin;
         tasks.push(request);
     }

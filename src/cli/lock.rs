@@ -78,14 +78,22 @@ pub(super) async fn write(
     let earlier = if path.exists() { LockFile::read(path)? } else { LockFile::default() };
     let mut file = earlier.clone();
     let temporary = temporary();
-    let installer = session.installer(session.platform().or(host().platform))?;
+    let installer = if session.options().is_offline {
+        None
+    } else {
+        Some(session.installer(session.platform().or(host().platform))?)
+    };
     for plan in plans {
         let named = Named::exact(&plan.id, &plan.version);
         let offer = in_version(&named, index, session)?;
         let versions: Vec<_> =
             session.store.versions(&plan.id)?.into_iter().filter(|one| one.receipt.version == plan.version).collect();
-        let recorder =
-            Locker { installer: &installer, temporary: &temporary, earlier: Some(&earlier), installed: &versions };
+        let recorder = Locker {
+            installer: installer.as_ref(),
+            temporary: &temporary,
+            earlier: Some(&earlier),
+            installed: &versions,
+        };
         let (entry, notes) = recorder.lock(&plan.id, &offer).await;
         for note in notes {
             session.ui().warning(&note);

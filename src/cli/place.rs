@@ -277,7 +277,15 @@ impl<'a> Session<'a> {
             return Ok(known);
         }
         let find = |id: &String| known.iter().find(|known| **known == **id).cloned().ok_or_else(|| missing(id));
-        named.iter().map(find).collect()
+        let mut found = Vec::new();
+        for id in named {
+            let id = find(id)?;
+            // An agent that is named twice is meant once.
+            if !found.contains(&id) {
+                found.push(id);
+            }
+        }
+        Ok(found)
     }
 
     /// Returns an installed agent; damaged agents are refused.

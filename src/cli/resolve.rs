@@ -16,13 +16,14 @@ use super::launch;
 use super::place::{PlaceArgs, Session, kind};
 use super::signals;
 use super::ui::Ui;
+use super::versions;
 
 /// Column at which values begin.
 const VALUES: usize = 15;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// The agent, and its version if not the current one
+    /// The agent, and its version if not the one in the index or the pinned one
     #[arg(value_name = "ID[@VERSION]", add = candidates::offered())]
     pub(super) agent: Named,
 
@@ -42,7 +43,9 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     let session = Session::new(&args.place, global.allowed_hosts()?, ui)?;
     let index = signals::run(ui, session.index_of(&[&args.agent.id]))??;
-    let plan = plan(&args.agent, args.dist, &index, &session)?;
+    // The plan for another platform is not about this machine.
+    let kept = if session.platform().is_none() { versions::kept(&args.agent, &session) } else { None };
+    let plan = plan(kept.as_ref().unwrap_or(&args.agent), args.dist, &index, &session)?;
     let members = Resolve { launch: launch::planned(&plan, &session)?, index: IndexOrigin::of(&index) };
     ui.leave(index);
     if args.format.is_json() {

@@ -121,8 +121,13 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         let mut report = sort(&installed, &index, &session);
         report.errors.extend(damaged);
         if let Some(age) = args.min_age {
-            let (client, sources, _) = connect(&allowed, needs(&report), true, ui)?;
-            hold(&mut report, age, &client, &sources).await;
+            let network = if session.options().is_offline {
+                None
+            } else {
+                let (client, sources, _) = connect(&allowed, needs(&report), true, ui)?;
+                Some((client, sources))
+            };
+            hold(&mut report, age, network.as_ref()).await;
         }
         if !args.dry_run {
             apply(&mut report, !args.no_check, &session).await;
@@ -142,14 +147,12 @@ fn chosen(ids: &[String], session: &Session<'_>) -> Result<(Vec<Agent>, BTreeMap
         return Ok((installed.into_values().collect(), damaged));
     }
     damaged.retain(|id, _| ids.iter().any(|named| **id == **named));
-    let mut chosen = Vec::new();
-    for id in ids.iter().filter(|id| !damaged.contains_key(id.as_str())) {
-        let Some(agent) = installed.remove(id.as_str()) else {
-            return Err(session.not_installed(id));
-        };
-        chosen.push(agent);
+    if let Some(id) = ids.iter().find(|id| !installed.contains_key(id.as_str()) && !damaged.contains_key(id.as_str())) {
+        return Err(session.not_installed(id));
     }
-    Ok((chosen, damaged))
+    // An agent that is named twice is meant once.
+    let chosen = ids.iter().filter_map(|id| installed.remove(id.as_str()));
+    Ok((chosen.collect(), damaged))
 }
 
 /// Compares every agent with the index. The failure of one does not stop the others.
@@ -209,10 +212,14 @@ fn needs(report: &Report) -> Needs {
     Needs { npm: has(Kind::Npx), pypi: has(Kind::Uvx) }
 }
 
-/// Holds back updates that are too young, or whose release date is unknown.
-async fn hold(report: &mut Report, age: Duration, client: &Client, sources: &Sources) {
+/// Holds back updates that are too young, or whose release date is unknown, as all are without a network.
+async fn hold(report: &mut Report, age: Duration, network: Option<&(Client, Sources)>) {
     for update in std::mem::take(&mut report.updates) {
-        let until = published(&update.plan, client, sources).await.and_then(|time| time.checked_add(age));
+        let time = match network {
+            Some((client, sources)) => published(&update.plan, client, sources).await,
+            None => None,
+        };
+        let until = time.and_then(|time| time.checked_add(age));
         if until.is_some_and(|until| until <= SystemTime::now()) {
             report.updates.push(update);
             continue;

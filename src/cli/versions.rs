@@ -58,6 +58,19 @@ pub(super) fn only(named: &[Named], session: &Session<'_>) -> Result<Vec<String>
     Ok(named.iter().map(|one| one.id.clone()).collect())
 }
 
+/// The agent in the version to which it is pinned, with a note about it, unless a version is requested.
+pub(super) fn kept(named: &Named, session: &Session<'_>) -> Option<Named> {
+    let agent = session.store.agent(&named.id).ok().flatten()?;
+    if named.has_version() || !agent.is_pinned {
+        return None;
+    }
+    let version = agent.current.receipt.version;
+    session.ui().note(&format!("{} stays at {version}, to which it is pinned (see `update --unpin`)", named.id));
+    let mut kept = named.clone();
+    kept.version = Some(version);
+    Some(kept)
+}
+
 /// The requested version. `ID@latest` is the version in the cached entry or index, if there is one.
 fn wanted(named: &Named, session: &Session<'_>) -> Option<String> {
     let of_index = || session.entry_at_hand(&named.id)?.agent(&named.id).ok()?.map(|agent| agent.version);

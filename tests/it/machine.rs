@@ -221,12 +221,12 @@ fn a_python_that_is_missing_is_named_with_those_that_are_there() {
     for (variables, told, help) in [
         (
             &[never][..],
-            "the package `q==1.0.0` needs Python >=3.12, found 3.11.7; there is 3.11.7, and uv is configured to download none\n",
+            "the package `q==1.0.0` needs Python >=3.12, found 3.11.7; uv is configured to download none\n",
             "help: run `uv python install 3.12`\n",
         ),
         (
             &[never, ("UV_PYTHON", "3.11")],
-            "needs Python >=3.12, found 3.11.7 (by UV_PYTHON=3.11); there is 3.11.7, and uv is configured to download none\n",
+            "needs Python >=3.12, found 3.11.7 (by UV_PYTHON=3.11); uv is configured to download none\n",
             "help: run `uv python install 3.12`\n",
         ),
         (

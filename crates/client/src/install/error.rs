@@ -238,7 +238,8 @@ impl Error {
             Self::NoPackage { failure, .. } | Self::NoVersion { failure, newest: None, .. } => failure.other_registry(),
             Self::Slow(limit) => Some(slow(*limit)),
             Self::Fetch(error) => error.remedy(),
-            Self::RuntimeTooOld(too_old) => Some(remedy::newer(&too_old.shortfall).into()),
+            Self::RuntimeTooOld(too_old) if too_old.is_downloadable => Some(remedy::newer(&too_old.shortfall).into()),
+            Self::RuntimeTooOld(too_old) => Some(remedy::from_elsewhere(&too_old.shortfall).into()),
             Self::MissingRuntime { remedy, .. } => Some((*remedy).into()),
             Self::NoPython { chosen: Some(_), .. } => {
                 Some("set UV_PYTHON to a Python that is there, or unset it: uv then chooses one".into())
@@ -297,6 +298,8 @@ pub struct TooOld {
     pub shortfall: Shortfall,
     /// What else is known of the runtime, as the rest of the sentence. Printable.
     pub note: String,
+    /// Whether the package manager may be able to download a newer runtime: it has not failed to.
+    pub is_downloadable: bool,
     /// What the package manager wrote to stderr.
     pub stderr: String,
 }

@@ -112,7 +112,13 @@ fn refused(error: Error, name: &str, package: &str) -> Error {
         Error::Tool(failure) => match refusal::of_node(&failure.stderr, name) {
             Some(shortfall) => {
                 let (package, stderr) = (package.to_owned(), failure.stderr);
-                Error::RuntimeTooOld(Box::new(TooOld { package, shortfall, note: String::new(), stderr }))
+                Error::RuntimeTooOld(Box::new(TooOld {
+                    package,
+                    shortfall,
+                    note: String::new(),
+                    is_downloadable: true,
+                    stderr,
+                }))
             }
             None => Error::Tool(failure),
         },

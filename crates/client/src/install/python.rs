@@ -3,7 +3,7 @@
 use super::error::UV_PYTHON;
 use super::tool::Tool;
 use super::{Error, TooOld};
-use acp_registry_core::text::quote;
+use acp_registry_core::text::{printable, quote};
 
 /// How many versions of Python are named.
 const NAMED: usize = 8;
@@ -29,14 +29,27 @@ pub(super) async fn none(error: Error, uv: &Tool<'_>) -> Error {
 pub(super) async fn explain(error: Error, again: &str, uv: &Tool<'_>) -> Error {
     let Error::RuntimeTooOld(too_old) = error else { return error };
     let by = chosen(uv).map(|chosen| format!(" (by {UV_PYTHON}={chosen})")).unwrap_or_default();
-    let there = match installed(uv).await {
-        found if found.is_empty() => String::new(),
-        found => format!("; there is {}", found.join(", ")),
-    };
+    let mut others = installed(uv).await;
+    others.retain(|version| *version != too_old.shortfall.found);
+    let there = if others.is_empty() { String::new() } else { format!("; there is also {}", others.join(", ")) };
     let words = again.split_whitespace().collect::<Vec<_>>().join(" ");
-    let hint =
-        if words.contains("Python downloads are set to") { ", and uv is configured to download none" } else { "" };
-    Error::RuntimeTooOld(Box::new(TooOld { note: format!("{by}{there}{hint}"), ..*too_old }))
+    let download = failed_download(again);
+    let hint = if words.contains("Python downloads are set to") {
+        "; uv is configured to download none".to_owned()
+    } else {
+        download.as_ref().map(|why| format!("; uv could not download another: {why}")).unwrap_or_default()
+    };
+    let is_downloadable = download.is_none();
+    Error::RuntimeTooOld(Box::new(TooOld { note: format!("{by}{there}{hint}"), is_downloadable, ..*too_old }))
+}
+
+/// Why uv could not download a Python: the address and the last cause, both printable. `None` if it has not tried.
+fn failed_download(stderr: &str) -> Option<String> {
+    let mut lines = stderr.lines().map(str::trim);
+    let address = lines.by_ref().find_map(|line| line.split_once("Failed to download `")?.1.strip_suffix('`'))?;
+    let causes = lines.filter_map(|line| line.strip_prefix("cause: ").or(line.strip_prefix("Caused by: ")));
+    let cause = causes.last().unwrap_or("the request failed");
+    Some(format!("{}: {}", quote(address), printable(cause)))
 }
 
 /// The versions of Python that uv finds.
@@ -88,6 +101,16 @@ mod tests {
         {
             assert!(!has_none(text), "{text}");
         }
+    }
+
+    #[test]
+    fn a_download_that_failed_is_told_with_its_last_cause() {
+        let text = "error: Request failed after 3 retries in 7.5s\n  cause: Failed to download `https://h.example/p.tar.gz`\n  \
+                    cause: client error (Connect)\n  cause: dns error\u{1b}[2J";
+        assert_eq!(failed_download(text).as_deref(), Some("`https://h.example/p.tar.gz`: dns error\\u{1b}[2J"));
+        let old = "error: Failed to download `https://h.example/p`\n  Caused by: timeout";
+        assert_eq!(failed_download(old).as_deref(), Some("`https://h.example/p`: timeout"));
+        assert_eq!(failed_download("error: No interpreter found for Python >=3.12"), None);
     }
 
     #[test]

@@ -15,6 +15,15 @@ pub fn newer(shortfall: &Shortfall) -> String {
     }
 }
 
+/// A Python of the versions that are wanted, where uv cannot download one.
+#[must_use]
+pub(super) fn from_elsewhere(shortfall: &Shortfall) -> String {
+    let wanted = quote(&shortfall.wanted);
+    format!(
+        "install Python {wanted} with the packages of this system, or set UV_PYTHON_INSTALL_MIRROR to an address that uv can reach"
+    )
+}
+
 /// The lower bound of a range, which is a version that is in it, or else the range as uv and a shell read it.
 fn python(range: &str) -> String {
     let lowest = range.split(',').find_map(|part| {

@@ -14,10 +14,13 @@ use acp_registry_core::digest::Sha256;
 use acp_registry_core::manifest::{BinaryTarget, Package};
 use acp_registry_core::net::{FetchError, Hashing};
 
+/// Why a digest is missing if no request may be sent.
+const OFFLINE: &str = "finding it needs the network";
+
 /// Finds the digests that pin a version.
 pub struct Locker<'a> {
-    /// Asks the package managers, GitHub and the hosts of archives.
-    pub installer: &'a Installer,
+    /// Asks the package managers, GitHub and the hosts of archives; `None` to send nothing.
+    pub installer: Option<&'a Installer>,
     /// Where package managers may work.
     pub temporary: &'a Path,
     /// An earlier lock file, whose digests of the same addresses are kept.
@@ -36,9 +39,10 @@ impl Locker<'_> {
             Locked { version: offer.version.clone(), index_sha256: offer.index_sha256.clone(), ..Locked::default() };
         for target in &offer.distribution.binary {
             let (sha256, verified) = match self.digest(id, target).await {
-                Ok((digest, verified)) => (Some(digest.to_ascii_lowercase()), verified),
-                Err(error) => {
-                    notes.push(format!("{id} for {} has no digest in the lock file: {error}", target.platform));
+                Ok(Some((digest, verified))) => (Some(digest.to_ascii_lowercase()), verified),
+                without => {
+                    let why = without.err().map_or_else(|| OFFLINE.to_owned(), |error| error.to_string());
+                    notes.push(format!("{id} for {} has no digest in the lock file: {why}", target.platform));
                     (None, "none".to_owned())
                 }
             };
@@ -59,37 +63,34 @@ impl Locker<'_> {
         (locked, notes)
     }
 
-    async fn digest(&self, id: &str, target: &BinaryTarget) -> Result<(String, String), Error> {
+    /// The digest of an archive, and by what it is verified; `None` if only a request could tell, and none may be sent.
+    async fn digest(&self, id: &str, target: &BinaryTarget) -> Result<Option<(String, String)>, Error> {
         if let Some(digest) = &target.sha256 {
-            return Ok((digest.clone(), "manifest".to_owned()));
+            return Ok(Some((digest.clone(), "manifest".to_owned())));
         }
         let earlier = self.earlier.and_then(|file| file.agents.get(id)?.binary.get(&target.platform));
         if let Some(LockedArchive { sha256: Some(digest), verified, archive, .. }) = earlier
             && *archive == target.archive
         {
-            return Ok((digest.clone(), verified.clone()));
+            return Ok(Some((digest.clone(), verified.clone())));
         }
         let address =
             |error: url::ParseError| Error::Address { url: target.archive.clone(), message: error.to_string() };
         let url = Url::parse(&target.archive).map_err(address)?;
-        if let Some(github) = &self.installer.github
-            && let Some(digest) = github_digest(github, &self.installer.client, &url).await
+        if let Some(installer) = self.installer
+            && let Some(github) = &installer.github
+            && let Some(digest) = github_digest(github, &installer.client, &url).await
         {
-            return Ok((digest.to_string(), "github".to_owned()));
+            return Ok(Some((digest.to_string(), "github".to_owned())));
         }
         let is_same = |version: &&Version| version.receipt.archive.as_ref() == Some(&target.archive);
         if let Some(receipt) = self.installed.iter().find(is_same).map(|version| &version.receipt)
             && let Some(digest) = &receipt.sha256
         {
-            return Ok((digest.clone(), receipt.verified.clone()));
+            return Ok(Some((digest.clone(), receipt.verified.clone())));
         }
-        Ok((self.fetch(&url).await?.to_string(), "none".to_owned()))
-    }
-
-    async fn fetch(&self, url: &Url) -> Result<Sha256, FetchError> {
-        let mut hashing = Hashing::to(io::sink());
-        self.installer.client.download(url, self.installer.limits.compressed, &mut hashing).await?;
-        Ok(hashing.digest())
+        let Some(installer) = self.installer else { return Ok(None) };
+        Ok(Some((fetch(installer, &url).await?.to_string(), "none".to_owned())))
     }
 
     async fn package(
@@ -119,7 +120,13 @@ impl Locker<'_> {
             return locked;
         }
         let python = python.filter(|_| matches!(source, Source::Uvx(_)));
-        match self.installer.closure(source, python.as_deref(), self.temporary).await {
+        let found = match self.installer {
+            Some(installer) => {
+                installer.closure(source, python.as_deref(), self.temporary).await.map_err(|error| error.to_string())
+            }
+            None => Err(OFFLINE.to_owned()),
+        };
+        match found {
             Ok(Some(closure)) => {
                 (locked.integrity, locked.packages, locked.python) =
                     (closure.integrity, Some(closure.packages), python);
@@ -132,4 +139,10 @@ impl Locker<'_> {
         }
         locked
     }
+}
+
+async fn fetch(installer: &Installer, url: &Url) -> Result<Sha256, FetchError> {
+    let mut hashing = Hashing::to(io::sink());
+    installer.client.download(url, installer.limits.compressed, &mut hashing).await?;
+    Ok(hashing.digest())
 }

@@ -212,7 +212,7 @@ impl Config {
                 return Err(format!("two views have the file name {:?}; each needs its own", view.file));
             }
         }
-        if !self.views.is_empty() && !names.contains("registry.json") {
+        if !self.views.is_empty() && !self.views.iter().any(|view| view.file == "registry.json") {
             return Err("one view must have the file name \"registry.json\", which clients read".to_owned());
         }
         Ok(())
@@ -247,6 +247,7 @@ mod tests {
             ("[[view]]\nfile = \"agent.schema.json\"", "plain file name"),
             ("[[view]]\nfile = \"a.svg\"", "plain file name"),
             ("[[view]]\nfile = \"a.json\"", "one view must have the file name"),
+            ("[[view]]\nfile = \"Registry.json\"", "one view must have the file name"),
             ("[[view]]\nfile = \"registry.json\"\n[[view]]\nfile = \"Registry.json\"", "two views"),
             ("[[view]]\nfile = \"registry.json\"\nextra = { agents = 1 }", "cannot set `agents`"),
             ("[[view]]\nfile = \"registry.json\"\nagents.x.set.id = 1", "cannot change `id`"),

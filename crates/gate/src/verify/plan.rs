@@ -29,6 +29,14 @@ pub struct Selection {
     pub platform: Option<Platform>,
 }
 
+impl Selection {
+    /// The selection of a run that began on the day before; `None` if it was the same.
+    pub(super) fn of_the_day_before(&self) -> Option<Self> {
+        let WhenHeld::CheckWhenOver(today) = self.held else { return None };
+        Some(Self { held: WhenHeld::CheckWhenOver(today.previous_day()?), ..self.clone() })
+    }
+}
+
 /// One of `count` parts of all tasks, which take about the same time: `index` of `count`, from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shard {

@@ -99,13 +99,26 @@ pub fn merge_files(
     };
     check_writable(out).map_err(ShardFilesError::Unwritable)?;
     let measured = Snapshot::of_registry(registry)?;
-    let merge = |measured| merge(registry, selection, &read, measured, earlier.as_ref());
-    // Parts of a first run, without a snapshot in the registry, were divided by number. All parts must fit: an agent that
-    // forges its own part cannot choose. The error is that of the division that more parts fit.
     let fitting = |error: &MergeError| read.iter().position(|part| part.shard == error.shard);
-    let merged = merge(measured.as_ref()).or_else(|first| {
-        merge(None).map_err(|second| if fitting(&second) > fitting(&first) { second } else { first })
-    })?;
+    let merge = |selection, measured| merge(registry, selection, &read, measured, earlier.as_ref());
+    // Parts of a first run, without a snapshot in the registry, were divided by number; others began on the day before, when
+    // other agents in quarantine were due. All parts must fit: an agent that forges its own part cannot choose.
+    let day_before = selection.of_the_day_before();
+    let others = [
+        Some((selection, None)),
+        day_before.as_ref().map(|it| (it, measured.as_ref())),
+        day_before.as_ref().map(|it| (it, None)),
+    ];
+    let mut merged = merge(selection, measured.as_ref());
+    for (selection, measured) in others.into_iter().flatten() {
+        let Err(error) = &merged else { break };
+        let next = merge(selection, measured);
+        // The error is that of the division that more parts fit.
+        if next.as_ref().err().is_none_or(|next| fitting(next) > fitting(error)) {
+            merged = next;
+        }
+    }
+    let merged = merged?;
     write_atomic(out, merged.text.as_bytes())?;
     Ok(merged)
 }

@@ -9,7 +9,7 @@ use super::{Event, Extent, History, Kind};
 use acp_registry_core::json::{self, List, Object};
 use acp_registry_core::manifest::AgentId;
 
-/// The maximum number of events in a history.
+/// The maximum number of events in a file; older ones are left out.
 const EVENTS: usize = 100_000;
 
 /// The maximum number of members that are read of an event.
@@ -42,23 +42,19 @@ impl History {
         }
         let list: Option<List<'_, EVENTS>> = document.events.and_then(|list| serde_json::from_str(list.get()).ok());
         let list = list.ok_or_else(|| HistoryError::Form("there is no list `events`".to_owned()))?;
-        if list.is_longer {
-            return Err(HistoryError::Form(format!("`events` has more than {EVENTS} events")));
-        }
         let read = |(at, part)| {
             event(part).map_err(|problem| HistoryError::Form(format!("event {} of `events` {problem}", at + 1)))
         };
         let mut events = list.items.into_iter().enumerate().map(read).collect::<Result<Vec<_>, _>>()?;
         // The file has the newest event first.
         events.reverse();
-        let extent = match json::text(document.incomplete) {
-            None => Extent::Whole,
-            Some(_) => Extent::Part(INCOMPLETE.to_owned()),
-        };
+        let is_whole = json::text(document.incomplete).is_none() && !list.is_longer;
+        let extent = if is_whole { Extent::Whole } else { Extent::Part(INCOMPLETE.to_owned()) };
         Ok(Self::new(events, extent))
     }
 
-    /// Serializes the events that `is_shown` selects as a `history.json`, newest first; `None` if nothing is known.
+    /// Serializes the events that `is_shown` selects as a `history.json`, newest first and at most 100,000; `None` if
+    /// nothing is known.
     #[must_use]
     pub fn to_json(&self, is_shown: impl Fn(&Event) -> bool) -> Option<String> {
         let incomplete = match &self.extent {
@@ -66,7 +62,8 @@ impl History {
             Extent::Part(why) => Some(why.as_str()),
             Extent::Whole => None,
         };
-        let events = self.events.iter().filter(|event| is_shown(event)).map(|event| WrittenEvent {
+        let mut shown = self.events.iter().filter(|event| is_shown(event));
+        let events = shown.by_ref().take(EVENTS).map(|event| WrittenEvent {
             time: event.time.to_string(),
             event: event.kind.as_str(),
             id: &event.id,
@@ -74,7 +71,9 @@ impl History {
             version: &event.version,
             from: if let Kind::Updated { from } = &event.kind { Some(from) } else { None },
         });
-        Some(json::to_string(&Written { schema: 1, incomplete, events: events.collect() }))
+        let events = events.collect();
+        let incomplete = if shown.next().is_some() { incomplete.or(Some(INCOMPLETE)) } else { incomplete };
+        Some(json::to_string(&Written { schema: 1, incomplete, events }))
     }
 }
 
@@ -136,6 +135,8 @@ fn event(part: &RawValue) -> Result<Event, String> {
 
 #[cfg(test)]
 mod tests {
+    use acp_registry_core::timestamp::Timestamp;
+
     use super::*;
 
     fn parse(text: &str) -> Result<History, String> {
@@ -154,6 +155,32 @@ mod tests {
         assert_eq!(history.events()[2].time.day(), "2025-12-31");
         assert_eq!(history.by_agent()["a"].len(), 3);
         assert_eq!(History::default().to_json(|_| true), None);
+    }
+
+    #[test]
+    fn the_oldest_events_of_a_long_history_are_left_out() {
+        let event = |number: usize| {
+            let time = Timestamp::from_unix(number.try_into().unwrap()).unwrap();
+            let (id, name) = ("a".to_owned(), "A".to_owned());
+            Event { time, id, name, version: number.to_string(), kind: Kind::Added }
+        };
+        let history = History::new((0..=EVENTS).map(event).collect(), Extent::Whole);
+        let text = history.to_json(|_| true).unwrap();
+        let read = parse(&text).unwrap();
+        assert_eq!((read.events().len(), &*read.events()[EVENTS - 1].version), (EVENTS, "1"));
+        assert!(matches!(read.extent(), Extent::Part(_)));
+        // A file of an earlier release may be longer.
+        let longer = text.replacen(
+            "\"events\": [",
+            "\"events\": [{\"time\":\"2026-01-01T00:00:00Z\",\"event\":\"added\",\"id\":\"b\",\"version\":\"1\"},",
+            1,
+        );
+        assert_ne!(longer, text);
+        assert_eq!(parse(&longer).unwrap().events().len(), EVENTS);
+        assert_eq!(
+            history.to_json(|event| event.version != "0"),
+            Some(text.replace(&format!("  \"incomplete\": \"{INCOMPLETE}\",\n"), ""))
+        );
     }
 
     #[test]
