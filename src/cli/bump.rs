@@ -9,6 +9,7 @@ use acp_registry::manifest::Channel;
 use acp_registry::propose::Notes;
 use acp_registry::report::{BumpReport, examination_notes, handshake_notes};
 use acp_registry::select::{are_all_withdrawn, load_active};
+use acp_registry::text::printable;
 use acp_registry::verify::Nothing;
 use clap::ValueEnum;
 use time::OffsetDateTime;
@@ -151,7 +152,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     progress.plan(session.count());
     let done = |id: &str| {
         progress.step();
-        ui.detail(&format!("{id}: looked at"));
+        ui.detail(&format!("{}: looked at", printable(id)));
     };
     let looked = signals::run_and_forget(session.look(&bumper, &done));
     progress.clear();

@@ -103,6 +103,12 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         if let Some(path) = args.lock.as_deref().filter(|_| !args.dry_run) {
             lock::refuse_unwritable(path)?;
         }
+        for id in args.agents.iter().filter_map(|named| named.id.parse().ok()) {
+            // Otherwise, its pin would be unknown.
+            if !args.dry_run && session.store.is_unsettled(&id) {
+                session.store.settle(&id, &|holder| session.waiting(holder)).await?;
+            }
+        }
         let ids: Vec<&str> = args.agents.iter().map(|named| named.id.as_str()).collect();
         let index = session.index_of(&ids).await?;
         let tasks = tasks(args, &index, &session)?;

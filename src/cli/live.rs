@@ -65,6 +65,7 @@ impl LiveArgs {
             || self.timeout.is_some()
             || self.install_timeout.is_some()
             || self.sandbox.is_some()
+            || self.network.is_some()
             || self.allow_build
     }
 

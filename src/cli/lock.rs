@@ -1,5 +1,6 @@
 //! The lock file of `acp-registry install`.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use acp_registry::index::Index;
@@ -75,8 +76,9 @@ pub(super) async fn write(
     index: &Index,
     session: &Session<'_>,
 ) -> Result<(), Failure> {
-    let earlier = if path.exists() { LockFile::read(path)? } else { LockFile::default() };
-    let mut file = earlier.clone();
+    let read = || if path.exists() { LockFile::read(path) } else { Ok(LockFile::default()) };
+    let earlier = read()?;
+    let mut entries = BTreeMap::new();
     let temporary = temporary();
     let installer = if session.options().is_offline {
         None
@@ -98,7 +100,10 @@ pub(super) async fn write(
         for note in notes {
             session.ui().warning(&note);
         }
-        file.agents.insert(plan.id.clone(), entry);
+        entries.insert(plan.id.clone(), entry);
     }
+    // Finding the digests may take minutes, in which another process may have added its agents.
+    let mut file = read()?;
+    file.agents.extend(entries);
     file.write(path).map_err(|error| unwritable(error, "--lock"))
 }

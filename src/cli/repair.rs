@@ -22,6 +22,8 @@ pub(super) enum Need {
     Runtime,
     /// The agent does not answer although no damage was found.
     Start,
+    /// The index starts the same version with other arguments or variables.
+    Arguments,
 }
 
 impl Need {
@@ -45,6 +47,7 @@ impl Need {
             Self::Files => "files were missing or changed",
             Self::Runtime => "what starts it had changed",
             Self::Start => "it did not answer",
+            Self::Arguments => "the index had other arguments or variables for it",
         }
     }
 }
@@ -61,15 +64,22 @@ pub(super) async fn repair(
     if need == Need::Runtime && !version.has_lost_python() {
         return Ok(());
     }
-    if receipt.verified() == Verified::Lock && receipt.kind() != Some(Kind::Binary) {
-        let message = "it was installed by a lock file, which must be there to install it again";
-        let help = format!("run `acp-registry install --locked --lock FILE {}`", receipt.id);
-        return Err(Failure::unable(message).help(help));
-    }
+    refuse_locked(version)?;
     let Some(plan) = session.plan_again(version)? else { return Ok(()) };
     let mut request = Request::new(plan);
     request.again = need == Need::Start;
     install_one(session, &request, bars).await.map(drop).map_err(|failure| instead(failure, version, session))
+}
+
+/// Refuses packages that a lock file has installed: without it, they would get other dependencies.
+pub(super) fn refuse_locked(version: &Version) -> Result<(), Failure> {
+    let receipt = &version.receipt;
+    if receipt.verified() != Verified::Lock || receipt.kind() == Some(Kind::Binary) {
+        return Ok(());
+    }
+    let message = "it was installed by a lock file, which must be there to install it again";
+    let help = format!("run `acp-registry install --locked --lock FILE {}`", receipt.id);
+    Err(Failure::unable(message).help(help))
 }
 
 /// Adds the alternative if a version cannot be reinstalled because its published bytes were replaced.

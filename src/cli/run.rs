@@ -64,7 +64,11 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     }
     // Tried twice: another process may remove the version after it was found and before it is marked as running.
     for _ in 0..2 {
-        let version = match session.find_version(&args.agent, args.dist)? {
+        let mut found = session.find_version(&args.agent, args.dist)?;
+        if found.is_none() && !args.agent.is_latest && settle(&args.agent, &session)? {
+            found = session.find_version(&args.agent, args.dist)?;
+        }
+        let version = match found {
             Some(version) if version.is_whole() => version,
             Some(version) => {
                 if !session.options().is_offline {
@@ -83,11 +87,23 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     Err(Failure::unable(format!("{} is being removed by another process", quote(&args.agent.id))))
 }
 
+/// Waits while another process installs the version that is started again, and puts it back if that process was killed.
+/// Returns whether there was such a version.
+fn settle(named: &Named, session: &Session<'_>) -> Result<bool, Failure> {
+    let Ok(id) = named.id.parse() else { return Ok(false) };
+    let is_unsettled = session.store.is_unsettled(&id);
+    if is_unsettled {
+        signals::run(session.ui(), session.store.settle(&id, &|holder| session.waiting(holder)))??;
+    }
+    Ok(is_unsettled)
+}
+
 /// Installs the version to run. A damaged version is reinstalled, even if the index has a newer one.
 fn install(args: &Args, damaged: Option<&Version>, session: &Session<'_>) -> Result<Version, Failure> {
     let done = signals::run_with_threads(session.ui(), 1, async {
         // A version that is requested by name does not become the current version.
         let start = if args.agent.has_version() { Start::Earlier } else { Start::This };
+        damaged.map_or(Ok(()), repair::refuse_locked)?;
         let again = damaged.map(|version| session.plan_again(version)).transpose()?.flatten();
         let (plan, index) = if let Some(plan) = again {
             (plan, None)

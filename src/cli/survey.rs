@@ -66,7 +66,7 @@ pub(super) fn run(
     let wants_handshake = args.starts_agents();
     if args.live.is_set() && !wants_handshake {
         return Err(Failure::usage(
-            "--jobs, --timeout, --install-timeout, --sandbox and --allow-build need --handshake or --all",
+            "--jobs, --timeout, --install-timeout, --sandbox, --network and --allow-build need --handshake or --all",
         ));
     }
     let limits = config.archive_limits.limits();
@@ -89,8 +89,9 @@ pub(super) fn run(
         let Some(tasks) = survey::tasks(registry, selection, config) else {
             let problem = select::quarantine_problem(registry).unwrap_or_default();
             let note = format!("no agent was started, for the quarantine list cannot be read: {problem}");
-            ui.warning(&note);
+            ui.error(&note);
             survey.notes.push(note);
+            survey.lacks_quarantine = true;
             return Ok(Some(survey));
         };
         let (use_cache, demand) = (!args.no_cache, &Demand::default());

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
-use acp_registry::index::Index;
+use acp_registry::index::{Index, Missing};
 use acp_registry::manifest::AgentId;
 use acp_registry::net::Client;
 use acp_registry::report::documents::{self, Document, Held, IndexOrigin, Launch, Pinned, Updates};
 use acp_registry::resolve::{Offer, Plan};
-use acp_registry::session::{Named, Request};
+use acp_registry::session::{self, Named, Request};
 use acp_registry::store::{Agent, Version};
 use acp_registry::sys::process::Orphans;
 use acp_registry::text::quote;
@@ -21,7 +21,7 @@ use super::candidates;
 use super::duration;
 use super::exit::{Exit, Failure};
 use super::global::{FormatArgs, Global};
-use super::install::install_all;
+use super::install::{install_all, install_one};
 use super::launch;
 use super::list::agents;
 use super::network::{Needs, connect};
@@ -76,6 +76,8 @@ struct Report {
     up_to_date: Vec<AgentId>,
     /// Agents without an update that need a repair.
     repairs: Vec<(Version, Need)>,
+    /// Agents whose version the index starts in another way than before.
+    changed: Vec<Plan>,
     repaired: Vec<(AgentId, Need)>,
     gone: Vec<AgentId>,
     errors: Vec<(AgentId, Failure)>,
@@ -168,8 +170,11 @@ fn sort(installed: &[Agent], index: &Index, session: &Session<'_>) -> Report {
         let entry = match index.agent(&id) {
             Ok(Some(entry)) => entry,
             Ok(None) => {
-                report.gone.push(id);
                 report.repairs.extend(needed(agent));
+                match Missing::of(&id, index) {
+                    Missing::UnknownAgent { .. } => report.gone.push(id),
+                    unusable => report.errors.push((id, session::Error::from(unusable).into())),
+                }
                 continue;
             }
             Err(error) => {
@@ -189,6 +194,9 @@ fn sort(installed: &[Agent], index: &Index, session: &Session<'_>) -> Report {
                 Err(error) => report.errors.push((id, error.into())),
                 Ok(()) => match needed(agent) {
                     Some(repair) => report.repairs.push(repair),
+                    None if plan.version == from && agent.current.receipt.clone().follow(&plan) => {
+                        report.changed.push(*plan);
+                    }
                     None => report.up_to_date.push(id),
                 },
             },
@@ -250,6 +258,13 @@ async fn apply(report: &mut Report, is_checked: bool, session: &Session<'_>) {
         }
     }
     let bars = Installs::new(session.ui());
+    for plan in std::mem::take(&mut report.changed) {
+        let id = plan.id.clone();
+        match install_one(session, &Request::new(plan), &bars).await {
+            Ok(_) => report.repaired.push((id, Need::Arguments)),
+            Err(failure) => report.errors.push((id, failure)),
+        }
+    }
     for (version, need) in std::mem::take(&mut report.repairs) {
         let id = version.receipt.id.clone();
         match repair(&version, need, session, &bars).await {
@@ -286,8 +301,10 @@ fn members(report: &Report) -> Updates<'_> {
         applied: update.applied.is_some(),
         installed: update.applied.as_ref(),
     });
+    let repairs = report.repairs.iter().map(|(version, _)| &version.receipt.id);
     Updates {
         updates: updates.collect(),
+        repairs: repairs.chain(report.changed.iter().map(|plan| &plan.id)).map(AgentId::as_str).collect(),
         held: &report.held,
         pinned: &report.pinned,
         repaired: report.repaired.iter().map(|(id, _)| id.as_str()).collect(),
@@ -310,6 +327,9 @@ fn text(report: &Report) -> String {
     for (version, need) in &report.repairs {
         text.push_str(&format!("would repair {}: {}\n", version.receipt.id, need.why()));
     }
+    for plan in &report.changed {
+        text.push_str(&format!("would repair {}: {}\n", plan.id, Need::Arguments.why()));
+    }
     for Held { id, from, to, until, .. } in &report.held {
         let until = until.as_ref().map_or_else(|| "its age is unknown".to_owned(), |time| format!("until {time}"));
         text.push_str(&format!("held {id} {from} -> {to} ({until})\n"));
@@ -322,7 +342,7 @@ fn text(report: &Report) -> String {
     }
     if report.updates.is_empty() && report.held.is_empty() && report.errors.is_empty() {
         let is_all = report.pinned.is_empty() && report.gone.is_empty() && report.repaired.is_empty();
-        let is_all = is_all && report.repairs.is_empty();
+        let is_all = is_all && report.repairs.is_empty() && report.changed.is_empty();
         text.push_str(match (is_all, report.up_to_date.is_empty()) {
             (true, true) => "no agents are installed\n",
             (true, false) => "everything is up to date\n",

@@ -152,6 +152,8 @@ pub(super) fn run(args: &Args, matches: &ArgMatches, global: &Global, ui: &Ui) -
         Exit::Unable
     } else if checked.count(Level::Error) > 0 {
         Exit::Findings
+    } else if survey.as_ref().is_some_and(|survey| survey.lacks_quarantine) {
+        Exit::Unable
     } else {
         Exit::Success
     };

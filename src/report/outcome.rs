@@ -54,7 +54,8 @@ pub fn outcome(outcome: &Outcome, name: &str, look: Look) -> String {
     }
     if let Some(words) = &handshake.setup_required {
         line("setup", "it opens no session before it is set up, in its own words:");
-        line("", &printable(words));
+        // Runners of CI take a line that begins with `::` for a command, also behind spaces.
+        line("", &format!("| {}", printable(words)));
     }
     line("time", &times(outcome));
     line("isolation", isolation(outcome.isolation));

@@ -98,7 +98,7 @@ pub(super) fn why(nothing: &Nothing) -> String {
 pub fn verified_one(row: &Row, number: usize, total: usize) -> String {
     let verdict = if matches!(row.state, State::Reused(_)) { "reused" } else { row.verdict().as_str() };
     let verdict = row.reason().map_or_else(|| verdict.to_owned(), |reason| format!("{verdict}, {reason}"));
-    format!("{number} of {total}: {} ({}) {verdict}", row.id, row.distribution())
+    format!("{number} of {total}: {} ({}) {verdict}", printable(&row.id), row.distribution())
 }
 
 /// Renders the table and the details as Markdown for a comment on GitHub.

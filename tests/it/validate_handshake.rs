@@ -122,6 +122,8 @@ fn agents_in_quarantine_are_skipped_and_counted() {
     verify.env.write("r/quarantine.json", "{");
     let run = validate(&verify, &["--json"]);
     assert_eq!(run.code, 1);
+    // That finding is not reported for selected agents.
+    assert_eq!(validate(&verify, &["--json", "good"]).code, 3);
     let note = document(&run)["notes"][0].to_string();
     let expected = "no agent was started, for the quarantine list cannot be read: quarantine.json:1:";
     assert!(note.contains(expected), "{note}");

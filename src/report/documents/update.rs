@@ -55,6 +55,8 @@ pub struct Updates<'a> {
     pub held: &'a [Held],
     /// Pinned agents.
     pub pinned: &'a [Pinned],
+    /// Agents that need a repair, which a dry run does not make.
+    pub repairs: Vec<&'a str>,
     /// Agents that were repaired without a change of version.
     pub repaired: Vec<&'a str>,
     /// Agents that already have the version in the index.

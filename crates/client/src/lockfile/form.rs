@@ -252,7 +252,10 @@ mod tests {
     #[test]
     fn lists_that_npm_and_uv_would_obey_are_refused() {
         for (lines, problem) in [
-            ("npx]\npackage = 'p@1'\npackages = '{ \"packages\": { \"node_modules/a\": {} } }'", "no integrity"),
+            (
+                "npx]\npackage = 'p@1'\npackages = '{ \"packages\": { \"node_modules/a\": { \"version\": \"1.0.0\" } } }'",
+                "no integrity",
+            ),
             ("uvx]\npackage = 'p==1'\npackages = '-r /etc/passwd'", "is not `NAME==VERSION"),
             ("uvx]\npackage = 'p==1'\npython = '/bin/sh'", "not a version of Python"),
         ] {

@@ -8,6 +8,7 @@ use serde::de::IgnoredAny;
 
 use acp_registry_core::digest::Sha256;
 use acp_registry_core::json;
+use acp_registry_core::manifest::{NpmSpec, Pin};
 use acp_registry_core::text::quote;
 
 #[derive(Deserialize)]
@@ -18,11 +19,47 @@ struct Npm {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct NpmPackage {
+    /// The name, if it is not that of the directory.
+    name: Option<String>,
+    version: Option<String>,
     integrity: Option<String>,
     resolved: Option<IgnoredAny>,
     link: Option<IgnoredAny>,
     #[serde(default)]
     in_bundle: bool,
+    #[serde(default)]
+    dependencies: BTreeMap<String, String>,
+    #[serde(default)]
+    optional_dependencies: BTreeMap<String, String>,
+    #[serde(default)]
+    peer_dependencies: BTreeMap<String, String>,
+}
+
+impl NpmPackage {
+    /// Whether the registry has this package. npm takes `NAME@VERSION` for an address where the name or the version is one.
+    fn is_of_registry(&self, path: &str) -> bool {
+        let folder = path.rsplit_once("node_modules/").map_or(path, |(_, name)| name);
+        let spec = |name: &str| format!("{name}@{}", self.version.as_deref().unwrap_or_default()).parse::<NpmSpec>();
+        let is_exact = |name: &str| spec(name).is_ok_and(|spec| matches!(spec.pin, Pin::Exact(_)));
+        is_exact(folder) && self.name.as_deref().is_none_or(is_exact)
+    }
+
+    /// Whether all dependencies are ranges of versions. npm fetches other ones to see which version they have.
+    fn has_ranges(&self) -> bool {
+        let all = self.dependencies.values().chain(self.optional_dependencies.values());
+        all.chain(self.peer_dependencies.values()).all(|range| is_range(range))
+    }
+}
+
+/// Whether a dependency names versions, perhaps of a package with another name, and no address or file.
+fn is_range(text: &str) -> bool {
+    if let Some(alias) = text.strip_prefix("npm:") {
+        return alias.parse::<NpmSpec>().is_ok();
+    }
+    let is_plain = text.chars().all(|c| c.is_ascii_alphanumeric() || " ^~<>=*.|-+_".contains(c));
+    let is_file = text.starts_with('.')
+        || [".tgz", ".tar.gz", ".tar"].iter().any(|ending| text.to_ascii_lowercase().ends_with(ending));
+    is_plain && !is_file
 }
 
 /// Checks a list for npm: every package lies below `node_modules`, has an integrity value or is part of another package,
@@ -40,6 +77,10 @@ pub(super) fn check_npm(list: &str) -> Result<(), String> {
                 "is not below `node_modules`"
             } else if package.resolved.is_some() || package.link.is_some() {
                 "has an address of its own"
+            } else if !package.is_of_registry(path) {
+                "has no version of the package registry"
+            } else if !package.has_ranges() {
+                "depends on an address"
             } else if package.integrity.is_none() && !package.in_bundle {
                 "has no integrity value"
             } else {
@@ -55,7 +96,12 @@ pub(super) fn check_npm(list: &str) -> Result<(), String> {
 /// # Errors
 /// What is wrong, as a sentence.
 pub(super) fn check_uv(list: &str) -> Result<(), String> {
-    for line in list.replace("\\\r\n", " ").replace("\\\n", " ").lines() {
+    let list = list.replace("\r\n", "\n");
+    // uv ends lines, and so comments, at a lone carriage return as well.
+    if let Some(control) = list.chars().find(|c| c.is_control() && !['\n', '\t'].contains(c)) {
+        return Err(format!("its list of Python packages has the control character {}", quote(&control.to_string())));
+    }
+    for line in list.replace("\\\n", " ").lines() {
         let line = line.trim();
         if line.is_empty() || line.starts_with('#') {
             continue;
@@ -108,7 +154,43 @@ mod tests {
         for (path, package, problem) in [
             ("node_modules/a", r#"{ "version": "1.0.0", "integrity": "sha512-x" }"#, None),
             ("node_modules/a/node_modules/@s/b", r#"{ "version": "1.0.0", "inBundle": true }"#, None),
+            (
+                "node_modules/a",
+                r#"{ "version": "1.0.0-rc.1", "name": "@s/b", "integrity": "x", "dependencies": { "c": "^1 || >=2.0 <3", "d": "npm:@s/e@^1" } }"#,
+                None,
+            ),
             ("node_modules/a", r#"{ "version": "1.0.0" }"#, Some("no integrity")),
+            ("node_modules/a", r#"{ "integrity": "x" }"#, Some("no version")),
+            ("node_modules/a", r#"{ "version": "https://h.example/a.tgz", "integrity": "x" }"#, Some("no version")),
+            ("node_modules/a", r#"{ "version": "git+https://h.example/a", "integrity": "x" }"#, Some("no version")),
+            ("node_modules/a", r#"{ "version": "file:../a", "inBundle": true }"#, Some("no version")),
+            ("node_modules/a", r#"{ "version": "^1.0.0", "integrity": "x" }"#, Some("no version")),
+            (
+                "node_modules/a",
+                r#"{ "version": "1.0.0", "name": "git+https://h.example/a#", "integrity": "x" }"#,
+                Some("no version"),
+            ),
+            ("node_modules/git+ssh:h", r#"{ "version": "1.0.0", "integrity": "x" }"#, Some("no version")),
+            (
+                "node_modules/a",
+                r#"{ "version": "1.0.0", "integrity": "x", "dependencies": { "b": "git+https://h.example/b" } }"#,
+                Some("depends on an address"),
+            ),
+            (
+                "node_modules/a",
+                r#"{ "version": "1.0.0", "integrity": "x", "optionalDependencies": { "b": "user/repository" } }"#,
+                Some("depends on an address"),
+            ),
+            (
+                "node_modules/a",
+                r#"{ "version": "1.0.0", "integrity": "x", "dependencies": { "b": "b.tgz" } }"#,
+                Some("depends on an address"),
+            ),
+            (
+                "node_modules/a",
+                r#"{ "version": "1.0.0", "integrity": "x", "peerDependencies": { "b": "npm:https://h.example/b@1" } }"#,
+                Some("depends on an address"),
+            ),
             ("node_modules/a", r#"{ "integrity": "x", "resolved": "file:///a.tgz" }"#, Some("an address")),
             ("node_modules/a", r#"{ "integrity": "x", "link": true }"#, Some("an address")),
             ("../a", r#"{ "integrity": "x" }"#, Some("not below")),
@@ -128,7 +210,7 @@ mod tests {
             format!(
                 "a==1.0.0 \\\n    {digest} \\\n    {digest}\nb-c[x,y]==2.0+l ; python_version >= '3.9' \\\n    {digest}\n"
             ),
-            format!("# a comment\n\na==1!2.0rc1 {digest}"),
+            format!("# a comment\r\n\r\na==1!2.0rc1 \\\r\n    {digest}"),
         ] {
             assert_eq!(check_uv(&good), Ok(()), "{good}");
         }
@@ -142,6 +224,8 @@ mod tests {
             format!("a==1.0.0 ; x == '${{VARIABLE}}' {digest}"),
             format!("a==1.0.0 {digest} --index-url=https://h.example"),
             "a==1.0.0 --hash=md5:00".to_owned(),
+            "# a comment\r--index-url https://h.example\n".to_owned(),
+            format!("a==1.0.0 {digest}\u{b}--index-url https://h.example"),
         ] {
             assert!(check_uv(&bad).is_err(), "{bad}");
         }

@@ -34,8 +34,10 @@ impl Session {
         let Some(offer) = version.offer() else { return Ok(None) };
         let receipt = &version.receipt;
         let version = Some(receipt.version.clone());
-        let wanted = Wanted { version, kind: receipt.kind(), ..self.wanted(receipt.id.clone()) };
-        Ok(Some(resolve(&[offer], &wanted, &self.host())?))
+        let mut wanted = Wanted { version, kind: receipt.kind(), ..self.wanted(receipt.id.clone()) };
+        let host = self.host();
+        wanted.platform = wanted.platform.or(receipt.foreign_platform(&host));
+        Ok(Some(resolve(&[offer], &wanted, &host)?))
     }
 
     /// The offer of the version that is named.

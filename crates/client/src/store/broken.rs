@@ -119,10 +119,15 @@ impl Version {
         self.is_whole() && self.damages().is_ok_and(|damages| damages.is_empty())
     }
 
-    /// Whether the program and the files beside it are there with their sizes. Reads only the list of files.
+    /// Whether the program and the files beside it are there, those of packages with their sizes. Reads only the list of
+    /// files.
     #[must_use]
     pub fn seems_intact(&self) -> bool {
-        self.is_whole() && self.digests().is_ok_and(|digests| self.resized(digests.sizes).is_empty())
+        let are_there = |digests: Digests| {
+            let has = |name: &String| self.path_of(name).symlink_metadata().is_ok();
+            digests.files.par_iter().all(|(name, _)| has(name)) && self.resized(digests.sizes).is_empty()
+        };
+        self.is_whole() && self.digests().is_ok_and(are_there)
     }
 
     /// The files that have gone or have another size.

@@ -66,7 +66,12 @@ impl Store {
     /// # Errors
     /// [`Error`] when its directory cannot be read.
     pub fn lost(&self, id: &AgentId) -> Result<Option<Error>, Error> {
-        if lock::is_used(&self.lock_file(id)) || self.agent(id)?.is_some() {
+        if lock::is_used(&self.lock_file(id)) { Ok(None) } else { self.lost_locked(id) }
+    }
+
+    /// Like [`Store::lost`], for a caller that holds the agent's lock.
+    pub(super) fn lost_locked(&self, id: &AgentId) -> Result<Option<Error>, Error> {
+        if self.agent(id)?.is_some() {
             return Ok(None);
         }
         let directory = self.directory(id);

@@ -13,7 +13,7 @@ use crate::install::{Installer, Kind, Placed, Progress};
 use crate::resolve::Plan;
 use acp_registry_core::manifest::AgentId;
 use acp_registry_core::sys::fs::{PathError, write_new};
-use acp_registry_core::sys::lock::Lock;
+use acp_registry_core::sys::lock::{self, Lock};
 use acp_registry_core::sys::process::{Environment, Scratch};
 use acp_registry_core::sys::rename::rename;
 
@@ -136,12 +136,18 @@ impl Store {
         let named_by = Version::read(place).ok().flatten().map(|version| version.receipt.named_by);
         let is_changed = has_other_bytes(place);
         // By the name of its place, it is put back if this process is killed.
-        let damaged = Aside::put(place, make(new.path().join(ASIDE))?.join(plan.folder()))?;
+        let aside = make(new.path().join(ASIDE))?.join(plan.folder());
         // An environment of Python cannot be moved, so that packages are installed where they stay. Without a receipt, they do
         // not count as a version.
-        let (target, finished) = match plan.kind() {
-            Kind::Binary => (make(new.path().join("version"))?, None),
-            Kind::Npx | Kind::Uvx => (make(place.to_owned())?, Some(Scratch::adopt(place))),
+        let (target, finished, mut damaged) = match plan.kind() {
+            Kind::Binary => (make(new.path().join("version"))?, None, None),
+            Kind::Npx | Kind::Uvx => {
+                if lock::is_used(&place.join(IN_USE)) {
+                    return Err(Error::Running { id: plan.id.to_string(), processes: Vec::new() });
+                }
+                let damaged = Aside::put(place, aside.clone())?;
+                (make(place.to_owned())?, Some(Scratch::adopt(place)), Some(damaged))
+            }
         };
         let files = make(target.join(FILES))?;
         let failed = |error| Error::Install { id: plan.id.to_string(), error };
@@ -153,16 +159,40 @@ impl Store {
         let mut receipt = describe(plan, placed, target.clone()).await?;
         receipt.named_by = named_by.unwrap_or_default();
         if target != place {
+            // Up to now, the old files could be used.
+            damaged = Some(Aside::put(place, aside)?);
             rename(&target, place)?;
         }
         let finished = finished.unwrap_or_else(|| Scratch::adopt(place));
         let version = Version { directory: place.to_owned(), receipt };
         version.write_receipt()?;
         finished.keep();
-        damaged.forget();
+        damaged.map(Aside::forget);
         // What is left of the work; the next run would remove it as well.
         let _ = spawn_blocking(move || new.remove()).await;
         Ok(version)
+    }
+
+    /// Whether the version of an agent that is started is not in its place: another process is installing it again, or was
+    /// killed when it did.
+    #[must_use]
+    pub fn is_unsettled(&self, id: &AgentId) -> bool {
+        let agent = self.directory(id);
+        let current = Current::read(&agent).ok().flatten();
+        current.is_some_and(|current| matches!(Version::read(&agent.join(current.folder)), Ok(None)))
+    }
+
+    /// Waits for other processes that change an agent, and puts back a version whose repair was interrupted.
+    ///
+    /// # Errors
+    /// [`Error`]; the agent has not changed then.
+    pub async fn settle(&self, id: &AgentId, waiting: &(dyn Fn(&str) + Sync)) -> Result<(), Error> {
+        let _lock = self.lock(id, &format!("putting {id} in order"), waiting).await?;
+        let agent = self.directory(id);
+        if agent.is_dir() {
+            leftovers::clear(&agent)?;
+        }
+        Ok(())
     }
 
     /// Lets an agent be updated again.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Stamp, StoredInterpreter};
 use crate::install::{Kind, Placed, ScriptsNotRun, Source, Verified};
-use crate::resolve::Plan;
+use crate::resolve::{Host, Plan};
 use acp_registry_core::json;
 use acp_registry_core::manifest::{AgentId, Platform, env_name};
 use acp_registry_core::text::quote;
@@ -204,6 +204,11 @@ impl Receipt {
     #[must_use]
     pub fn platform(&self) -> Option<Platform> {
         self.platform.as_deref()?.parse().ok()
+    }
+
+    /// The platform, if its programs do not run on this host: that of a machine or an image for which it was installed.
+    pub(crate) fn foreign_platform(&self, host: &Host) -> Option<Platform> {
+        self.platform().filter(|platform| ![host.platform, host.emulated].contains(&Some(*platform)))
     }
 
     /// The install scripts that npm has not run.

@@ -187,6 +187,10 @@ impl Store {
         freed.leftovers += cleared.count;
         freed.restored.extend(cleared.restored.iter().filter_map(|place| describe(place, id)));
         freed.foreign.extend(foreign(agent)?);
+        // Without the current version, it is not known which one is needed.
+        if let Some(lost) = self.lost_locked(id)? {
+            return Err(lost);
+        }
         let kept = current.as_ref().map(|folder| agent.join(folder));
         for place in versions(agent)?.into_iter().filter(|place| Some(place) != kept.as_ref()) {
             if lock::is_used(&place.join(IN_USE)) || !processes(&place).is_empty() {

@@ -29,6 +29,7 @@ pub(crate) fn as_installed(agent: &Agent, offers: &[Offer], wanted: &Wanted, hos
 /// [`Error`] when what is offered cannot be installed here.
 pub fn compare(agent: &Agent, offers: &[Offer], platform: Option<Platform>, host: &Host) -> Result<Status, Error> {
     let receipt = &agent.current.receipt;
+    let platform = platform.or(receipt.foreign_platform(host));
     let wanted = |kind: Option<Kind>| Wanted { kind, platform, ..Wanted::new(agent.id.clone()) };
     let plan = match resolve(offers, &wanted(receipt.kind()), host) {
         Err(Error::NoSuchKind { .. } | Error::UnsupportedPlatform { .. }) => resolve(offers, &wanted(None), host)?,

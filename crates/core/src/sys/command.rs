@@ -8,8 +8,12 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Maximum length of the output, in bytes.
-const OUTPUT_LIMIT: u64 = 1 << 16;
+/// Maximum length of an answer, in bytes.
+const ANSWER_LIMIT: u64 = 1 << 16;
+
+/// Maximum length of a listing, in bytes. Arguments of one process may take a megabyte.
+#[cfg(all(unix, not(target_os = "linux")))]
+const LISTING_LIMIT: u64 = 64 << 20;
 
 /// Why a program gives no answer.
 #[derive(Debug, thiserror::Error)]
@@ -47,8 +51,28 @@ pub fn answer(
     command.args(arguments).current_dir(directory);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     command.envs(path.map(|path| ("PATH", path)));
+    let answer = output(command, timeout, ANSWER_LIMIT)?;
+    String::from_utf8(answer).map_err(|_| NoAnswer::NotText)
+}
+
+/// Runs a program of the system with empty stdin and returns its stdout, which may be long and hold any bytes.
+///
+/// # Errors
+/// As [`answer`].
+#[cfg(all(unix, not(target_os = "linux")))]
+pub fn listing(program: &str, arguments: &[&str], timeout: Duration) -> Result<Vec<u8>, NoAnswer> {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a program of the system, which takes the language from the environment"
+    )]
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir("/").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    output(command, timeout, LISTING_LIMIT)
+}
+
+fn output(mut command: Command, timeout: Duration, limit: u64) -> Result<Vec<u8>, NoAnswer> {
     let mut child = command.spawn().map_err(NoAnswer::Start)?;
-    let answer = read(&mut child, timeout);
+    let answer = read(&mut child, timeout, limit);
     if answer.is_err() {
         // The program may have ended already.
         let _ = child.kill();
@@ -86,15 +110,15 @@ pub fn run(program: &str, arguments: &[&OsStr], directory: &Path, timeout: Durat
     }
 }
 
-fn read(child: &mut Child, timeout: Duration) -> Result<String, NoAnswer> {
+fn read(child: &mut Child, timeout: Duration, limit: u64) -> Result<Vec<u8>, NoAnswer> {
     let output = child.stdout.take();
     let (send, receive) = mpsc::channel();
     // The thread ends when all processes that hold the pipe have ended.
     thread::spawn(move || {
-        let mut text = String::new();
-        let is_text = output.is_some_and(|output| output.take(OUTPUT_LIMIT).read_to_string(&mut text).is_ok());
+        let mut bytes = Vec::new();
+        let is_read = output.is_some_and(|output| output.take(limit).read_to_end(&mut bytes).is_ok());
         // After the timeout, nothing receives the output.
-        let _ = send.send(if is_text { Ok(text) } else { Err(NoAnswer::NotText) });
+        let _ = send.send(if is_read { Ok(bytes) } else { Err(NoAnswer::NotText) });
     });
     receive.recv_timeout(timeout).unwrap_or(Err(NoAnswer::Late(timeout)))
 }

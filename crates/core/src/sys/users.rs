@@ -28,8 +28,9 @@ fn list(folder: &Path) -> Vec<u32> {
 fn list(folder: &Path) -> Vec<u32> {
     const PATIENCE: std::time::Duration = std::time::Duration::from_secs(5);
 
-    let answer = super::command::answer("ps", &["-axww", "-o", "pid=,args="], Path::new("/"), PATIENCE, None);
+    let answer = super::command::listing("ps", &["-axww", "-o", "pid=,args="], PATIENCE);
     let (answer, folder) = (answer.unwrap_or_default(), format!("{}/", folder.display()));
+    let answer = String::from_utf8_lossy(&answer);
     let lines = answer.lines().filter(|line| line.contains(&folder));
     lines.filter_map(|line| line.split_whitespace().next()?.parse().ok()).collect()
 }

@@ -336,6 +336,7 @@ pub(super) fn silent(silence: Silence, method: &str) -> Trouble {
         Silence::Exited(exit) => Trouble::Fail(format!("ends ({}) instead of answering {method}", exit.describe())),
         Silence::Closed => Trouble::Fail(format!("closes its stdout instead of answering {method}")),
         Silence::Overflow(_) => Trouble::Fail(format!("exceeds the output limit instead of answering {method}")),
+        Silence::Array => Trouble::Fail(format!("writes messages in an array instead of answering {method}")),
     }
 }
 

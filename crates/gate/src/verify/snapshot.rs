@@ -32,6 +32,12 @@ const KEPT: [&str; 10] = [
     "setup_required", "warnings",
 ];
 
+/// The members of [`KEPT`] that are kept as the agent has answered, if they are not longer than [`ANSWERED`].
+const AS_ANSWERED: [&str; 4] = ["agent_info", "auth_methods", "capabilities", "extra"];
+
+/// Maximum length of a member as answered, in bytes of JSON. Real ones have up to 3 KB.
+const ANSWERED: usize = 16 << 10;
+
 /// A capability snapshot: one row per agent, channel and distribution.
 #[derive(Debug, Clone, Default)]
 pub struct Snapshot {
@@ -263,6 +269,7 @@ fn of_row(row: &Row) -> Option<Value> {
     for name in KEPT {
         kept.insert(name.to_owned(), result["handshake"][name].clone());
     }
+    bound(&mut kept);
     let mut agent = json!({
         "id": row.id, "version": row.version, "channel": row.channel.as_str(),
         "distribution": row.kind.map(Kind::as_str), "verdict": row.verdict(), "reason": row.reason(),
@@ -279,9 +286,39 @@ fn of_row(row: &Row) -> Option<Value> {
     Some(agent)
 }
 
+/// Empties the members that are too long: rows of one agent must not fill a snapshot. A warning says so.
+fn bound(kept: &mut Map<String, Value>) {
+    for name in AS_ANSWERED {
+        let Some(value) = kept.get_mut(name).filter(|value| value.to_string().len() > ANSWERED) else { continue };
+        match value {
+            Value::Array(items) => items.clear(),
+            Value::Object(members) => members.clear(),
+            other => *other = Value::Null,
+        }
+        if let Some(Value::Array(warnings)) = kept.get_mut("warnings") {
+            warnings.push(format!("`{name}` of the answer is longer than {ANSWERED} bytes, and is left out").into());
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_members_of_an_answer_are_left_out() {
+        let mut kept = Map::new();
+        kept.insert("auth_methods".to_owned(), vec![json!({ "id": "a" }); 3_000].into());
+        kept.insert("extra".to_owned(), json!({ "_meta": vec![0; 9_000] }));
+        kept.insert("capabilities".to_owned(), json!({ "loadSession": true }));
+        kept.insert("warnings".to_owned(), json!(["w"]));
+        bound(&mut kept);
+        assert_eq!((&kept["auth_methods"], &kept["extra"]), (&json!([]), &json!({})));
+        assert_eq!(kept["capabilities"]["loadSession"], true);
+        let warnings: Vec<&str> = kept["warnings"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+        assert_eq!(warnings[0], "w");
+        assert!(warnings[1].starts_with("`auth_methods`") && warnings[2].starts_with("`extra`"), "{warnings:?}");
+    }
 
     #[test]
     fn what_is_no_snapshot_is_refused() {

@@ -13,8 +13,8 @@ pub use self::secrets::without_secrets;
 const QUOTE_LIMIT: usize = 120;
 
 /// Whether a character is invisible or changes how adjacent characters are displayed: control characters, including
-/// line ends and tabs, bidirectional controls, zero-width characters, line and paragraph separators, and tag
-/// characters.
+/// line ends and tabs, bidirectional controls, zero-width characters, line and paragraph separators, tag characters, and
+/// selectors of variants except those of emoji.
 #[must_use]
 pub fn is_hidden(c: char) -> bool {
     if c.is_ascii() {
@@ -22,9 +22,10 @@ pub fn is_hidden(c: char) -> bool {
     }
     c.is_control()
         || matches!(c,
-            '\u{00AD}' | '\u{034F}' | '\u{061C}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}' | '\u{180E}'
+            '\u{00AD}' | '\u{034F}' | '\u{061C}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}' | '\u{180B}'..='\u{180F}'
             | '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2060}'..='\u{206F}' | '\u{3164}'
-            | '\u{FEFF}' | '\u{FFA0}' | '\u{FFF9}'..='\u{FFFB}' | '\u{E0000}'..='\u{E007F}')
+            | '\u{FE00}'..='\u{FE0D}' | '\u{FEFF}' | '\u{FFA0}' | '\u{FFF9}'..='\u{FFFB}' | '\u{1BCA0}'..='\u{1BCA3}'
+            | '\u{1D173}'..='\u{1D17A}' | '\u{E0000}'..='\u{E0FFF}')
 }
 
 /// Whether a text begins with a sequence that CI runners treat as a command anywhere in a log line.

@@ -34,6 +34,8 @@ pub(super) struct Connection {
     noise: Tail,
     pub(super) unasked: Unasked,
     pub(super) stray: Option<Stray>,
+    /// Whether it has written messages in an array.
+    has_array: bool,
     /// Passes on the agent's other output on stdout, which is meant for people.
     told: Option<Spoken>,
 }
@@ -59,6 +61,7 @@ impl Connection {
             noise: Tail::default(),
             unasked: Unasked::default(),
             stray: None,
+            has_array: false,
             told: listener.map(Spoken::new),
         }
     }
@@ -120,6 +123,9 @@ impl Connection {
             for line in self.wire.lines(tree, deadline).await? {
                 self.take_line(&line);
             }
+            if self.has_array && self.received.is_empty() {
+                return Err(Silence::Array);
+            }
             if self.wire.take_open_end() {
                 self.unasked.open_end();
             }
@@ -136,10 +142,11 @@ impl Connection {
         if line.trim_ascii().is_empty() {
             return;
         }
-        if let Ok(messages) = message::read(line) {
-            self.received.extend(messages);
+        if let Ok(message) = message::read(line) {
+            self.received.extend([message]);
             return;
         }
+        self.has_array |= message::is_array(line);
         self.unasked.noise(line);
         self.noise.push(line);
         self.noise.push(b"\n");

@@ -72,24 +72,23 @@ fn present<'de: 'a, 'a, D: Deserializer<'de>>(deserializer: D) -> Result<Option<
     <&RawValue>::deserialize(deserializer).map(Some)
 }
 
-/// Parses a line: one message, several in an array, or the reason why it contains none. Deeply nested or large lines do
-/// no harm, because only the outermost level is parsed.
-pub(super) fn read(line: &[u8]) -> Result<Vec<Message>, &'static str> {
-    let line = line.trim_ascii();
-    match line.first() {
-        Some(b'{') => Ok(vec![read_object(line)?]),
-        Some(b'[') => {
-            let items: Vec<&RawValue> = serde_json::from_slice(line).map_err(|_| NOT_JSON)?;
-            items.into_iter().map(|item| read_object(item.get().as_bytes())).collect()
-        }
-        _ => Err(NOT_JSON),
-    }
-}
-
 const NOT_JSON: &str = "not JSON-RPC";
 
-fn read_object(text: &[u8]) -> Result<Message, &'static str> {
-    let envelope: Envelope<'_> = serde_json::from_slice(text).map_err(|_| NOT_JSON)?;
+/// Whether a line is an array with messages.
+pub(super) fn is_array(line: &[u8]) -> bool {
+    let items: Result<Vec<&RawValue>, _> = serde_json::from_slice(line);
+    items.is_ok_and(|items| items.iter().any(|item| read(item.get().as_bytes()).is_ok()))
+}
+
+/// Parses a line: a message, or the reason why it is none. ACP has no messages in arrays, and clients do not read them.
+/// Deeply nested or large lines do no harm, because only the outermost level is parsed.
+pub(super) fn read(line: &[u8]) -> Result<Message, &'static str> {
+    let line = line.trim_ascii();
+    // An array of the members would be taken for the object.
+    if line.first() != Some(&b'{') {
+        return Err(NOT_JSON);
+    }
+    let envelope: Envelope<'_> = serde_json::from_slice(line).map_err(|_| NOT_JSON)?;
     let own = |raw: Option<&RawValue>| raw.map(ToOwned::to_owned);
     if let Some(method) = envelope.method {
         let method: String = serde_json::from_str(method.get()).map_err(|_| NOT_JSON)?;
@@ -194,7 +193,7 @@ mod tests {
     use super::*;
 
     fn response(line: &str) -> Response {
-        match read(line.as_bytes()).unwrap().pop() {
+        match read(line.as_bytes()).ok() {
             Some(Message::Response(response)) => response,
             other => panic!("{other:?}"),
         }
@@ -235,11 +234,11 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_one_message_or_several_or_none() {
-        assert!(matches!(&read(b" {\"method\":\"m\"}\r").unwrap()[..], [Message::Notification { .. }]));
-        assert!(matches!(&read(b"{\"method\":\"m\",\"id\":null}").unwrap()[..], [Message::Request { .. }]));
-        let batch = read(b"[{\"method\":\"m\"},{\"id\":1,\"result\":null}]").unwrap();
-        assert!(matches!(&batch[..], [Message::Notification { .. }, Message::Response(_)]));
+    fn a_line_is_one_message_or_none() {
+        assert!(matches!(read(b" {\"method\":\"m\"}\r").unwrap(), Message::Notification { .. }));
+        assert!(matches!(read(b"{\"method\":\"m\",\"id\":null}").unwrap(), Message::Request { .. }));
+        let array = b" [7,{\"id\":1,\"result\":null}]\r";
+        assert!(read(array).is_err() && is_array(array) && !is_array(b"[7, {}]") && !is_array(b"[INFO] {}"));
         for noise in ["hello", "{", "{}", "[1]", "17", "null", "{\"method\":1}", "{\"id\":1,\"id\":1}", "\u{feff}{}"] {
             assert!(read(noise.as_bytes()).is_err(), "{noise}");
         }
@@ -256,8 +255,8 @@ mod tests {
             // A result may close the object early: the whole line must be parsed.
             let expected = serde_json::from_str::<Value>(&line).ok();
             let members = expected.as_ref().and_then(Value::as_object).filter(|members| members.len() == 3);
-            match (read(line.as_bytes()).map(|mut messages| messages.pop()), members) {
-                (Ok(Some(Message::Response(response))), Some(members)) => {
+            match (read(line.as_bytes()), members) {
+                (Ok(Message::Response(response)), Some(members)) => {
                     prop_assert_eq!(response.id(id), Id::Same);
                     prop_assert!(matches!(response.body(), Ok(Body::Result(value)) if value == members["result"]));
                 }

@@ -95,6 +95,7 @@ fn stopped(silence: Silence) -> String {
         Silence::Exited(exit) => format!("ended ({})", exit.describe()),
         Silence::Closed => "closed its stdout".to_owned(),
         Silence::Overflow(_) => "wrote more than it may".to_owned(),
+        Silence::Array => "answered in an array".to_owned(),
     }
 }
 

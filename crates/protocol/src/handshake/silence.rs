@@ -60,5 +60,9 @@ pub(super) async fn explain(
             };
             Failure::new(Reason::InvalidResponse, format!("the agent wrote {what}"))
         }
+        Silence::Array => Failure::new(
+            Reason::InvalidResponse,
+            "the agent wrote messages in an array, and each must be a line of its own",
+        ),
     }
 }

@@ -41,6 +41,8 @@ pub enum Silence {
     Closed,
     /// The program exceeded the output limit.
     Overflow(Overflow),
+    /// The program has written messages in an array, which clients do not read.
+    Array,
 }
 
 /// The pipes of a running agent.

@@ -82,7 +82,11 @@ fn first_hidden(text: &str) -> Option<(usize, char)> {
         let joins = matches!(c, '\u{200c}' | '\u{200d}')
             && is_neighbour_foreign(at.checked_sub(1))
             && is_neighbour_foreign(Some(at + 1));
-        is_hidden(c) && !joins
+        let is_emoji = |c: &char| !c.is_ascii() || c.is_ascii_digit() || ['#', '*'].contains(c);
+        // A selector of the variant of an emoji, behind a character that has none.
+        let selects_nothing = matches!(c, '\u{fe0e}' | '\u{fe0f}')
+            && !at.checked_sub(1).and_then(|at| characters.get(at)).is_some_and(|c| is_emoji(c) && !is_hidden(*c));
+        (is_hidden(c) && !joins) || selects_nothing
     })
 }
 
@@ -96,5 +100,9 @@ mod tests {
         assert_eq!(first_hidden("pass\u{200d}word"), Some((4, '\u{200d}')));
         assert_eq!(first_hidden("é\u{200b}é"), Some((1, '\u{200b}')));
         assert_eq!(first_hidden("two\nlines"), Some((3, '\n')));
+        assert_eq!(first_hidden("❤\u{fe0f} 1\u{fe0f}\u{20e3}"), None);
+        for hidden in ['\u{fe00}', '\u{fe0f}', '\u{e0163}', '\u{180b}', '\u{1d173}', '\u{1bca0}'] {
+            assert_eq!(first_hidden(&format!("Name{hidden} x")), Some((4, hidden)));
+        }
     }
 }
