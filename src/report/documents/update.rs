@@ -56,6 +56,7 @@ pub struct Updates<'a> {
     /// Pinned agents.
     pub pinned: &'a [Pinned],
     /// Agents that need a repair, which a dry run does not make.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub repairs: Vec<&'a str>,
     /// Agents that were repaired without a change of version.
     pub repaired: Vec<&'a str>,

@@ -92,6 +92,7 @@ export interface Methods {
       updates: { id: string; from: string; to: string; distribution: Kind; applied: boolean; installed: Installed | null }[];
       held: { id: string; from: string; to: string; reason: string; until: string | null }[];
       pinned: { id: string; version: string; available: string }[];
+      repairs?: string[];
       repaired: string[];
       up_to_date: string[];
       gone: string[];
