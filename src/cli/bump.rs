@@ -184,20 +184,28 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         .is_empty()
         .then(|| if are_all_withdrawn(&registry, &config) { Nothing::Withdrawn } else { Nothing::NoAgents });
     let report = BumpReport::new(&finished, &proposals, nothing.as_ref());
+    let results = &finished.bumped;
+    let is_unable = |count: usize, errors: usize| count > 0 && count == errors;
+    let errors = results.iter().filter(|one| one.result.is_err()).count();
+    let not_proposed = proposals.iter().filter(|proposal| proposal.result.is_err()).count();
+    let has_update = results.iter().any(|one| matches!(one.result, Ok(Outcome::Update(_))));
+    let failure = if is_unable(results.len(), errors) {
+        Some(Failure::unable("no agent could be looked at"))
+    } else if is_unable(proposals.len(), not_proposed) {
+        Some(Failure::unable("no update could be proposed"))
+    } else {
+        None
+    };
     ui.result(&if args.is_json() {
-        report.document().to_text()
+        report.document().failed(failure.as_ref().map(Failure::document)).to_text()
     } else if args.format == Format::Markdown {
         report.markdown()
     } else {
         report.human(ui.look())
     })?;
     ui.detail(&format!("answers from the network: {}", client.answers()));
-    let results = &finished.bumped;
-    let is_unable = |count: usize, errors: usize| count > 0 && count == errors;
-    let errors = results.iter().filter(|one| one.result.is_err()).count();
-    let not_proposed = proposals.iter().filter(|proposal| proposal.result.is_err()).count();
-    let has_update = results.iter().any(|one| matches!(one.result, Ok(Outcome::Update(_))));
-    Ok(if is_unable(proposals.len(), not_proposed) || is_unable(results.len(), errors) {
+    Ok(if let Some(failure) = failure {
+        ui.error(&failure.to_string());
         Exit::Unable
     } else if has_update && !args.apply && !args.propose.pull_requests {
         Exit::Findings

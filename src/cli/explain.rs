@@ -38,6 +38,13 @@ pub(super) fn run(args: &Args, ui: &Ui) -> Result<Exit, Failure> {
 /// The failure for an unknown name. If it is the name of a group, the help lists the rules of the group.
 fn unknown(name: &str) -> Failure {
     let group = name.trim_end_matches('*').trim_end_matches('/');
+    let of_level: Vec<&str> =
+        CHECKS.iter().filter(|check| check.level.as_str() == group).map(|check| check.id).collect();
+    if !of_level.is_empty() {
+        let failure = Failure::usage(UnknownRule { name: printable(name).into_owned(), suggestion: None });
+        let help = format!("name a check of the level: {}", of_level.join(", "));
+        return failure.code(Code::UnknownRule).help(help);
+    }
     if Level::ALL.iter().any(|level| name.split('/').next() == Some(level.as_str()))
         && let Some(near) = nearest(name, CHECKS.iter().map(|check| check.id))
     {
@@ -99,6 +106,14 @@ fn example(example: Example) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_checks_of_a_level_are_named() {
+        for name in ["turns", "turns/*"] {
+            let help = unknown(name).advice().unwrap();
+            assert!(help.starts_with("name a check of the level: turns/"), "{help}");
+        }
+    }
 
     #[test]
     fn the_rules_of_a_group_are_named() {

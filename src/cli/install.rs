@@ -331,7 +331,11 @@ pub(super) fn line(done: &Done) -> String {
     if done.was_there && done.replaces.is_none() {
         return format!("{id} {version} is installed\n");
     }
-    let instead = done.replaces.as_ref().map_or_else(String::new, |old| format!(" instead of {old}"));
+    let instead = match &done.replaces {
+        None => String::new(),
+        Some(old) if *old == receipt.version => " instead of an installation with other bytes".to_owned(),
+        Some(old) => format!(" instead of {old}"),
+    };
     let checked = match receipt.verified.as_str() {
         "none" => "no digest is stated",
         "manifest" => "digest as in the index",

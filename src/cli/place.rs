@@ -293,7 +293,7 @@ impl<'a> Session<'a> {
         let Some(agent) = self.store.agent(id)? else {
             let lost = if let Ok(id) = id.parse() { self.store.lost(&id)? } else { None };
             return Err(match lost {
-                Some(error) => Failure::usage(&error).code(Code::NotInstalled).remedy(error.remedy().as_ref()),
+                Some(error) => error.into(),
                 None => self.not_installed(id),
             });
         };

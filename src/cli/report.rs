@@ -50,7 +50,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let render = |document: &Input, format: Format| match document {
         Input::Validate { checked, duration } => {
             let (duration, text) = (*duration, &|_: &str| None);
-            Ok(Report { checked, duration, text, prefix: &prefix, look: Look::default() }.render(format))
+            Ok(Report { checked, duration, text, prefix: &prefix, look: Look::default(), failure: None }.render(format))
         }
         Input::Verify(rows) if format == Format::Markdown => Ok(verified_markdown(rows)),
         Input::Failed { command, message } if format == Format::Markdown => {

@@ -89,9 +89,8 @@ pub(super) fn run(
         let Some(tasks) = survey::tasks(registry, selection, config) else {
             let problem = select::quarantine_problem(registry).unwrap_or_default();
             let note = format!("no agent was started, for the quarantine list cannot be read: {problem}");
-            ui.error(&note);
-            survey.notes.push(note);
-            survey.lacks_quarantine = true;
+            survey.notes.push(note.clone());
+            survey.lacks_quarantine = Some(note);
             return Ok(Some(survey));
         };
         let (use_cache, demand) = (!args.no_cache, &Demand::default());

@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 use std::time::Instant;
 
-use acp_registry::check::{Levels, Options, check, fix};
+use acp_registry::check::{Checked, Levels, Options, check, fix};
 use acp_registry::config::LevelSetting;
 use acp_registry::finding::Level;
 use acp_registry::report::{Format, Look, Report, plural};
 use acp_registry::select::{self, Agents, Selection};
+use acp_registry::survey::Survey;
 use acp_registry::sys::fs::{check_writable, temporary, write_atomic};
 use clap::ArgMatches;
 
@@ -101,7 +102,7 @@ pub(super) fn run(args: &Args, matches: &ArgMatches, global: &Global, ui: &Ui) -
     ui.detail(&format!("checking {} in {}", registry.entries.len(), registry.root.display()));
     let survey = survey::run(&args.survey, &registry, &selection, &config, &allowed_hosts, ui)?;
     let options = Options { levels: &levels, allowed_hosts: &allowed_hosts, config: &config, survey: survey.as_ref() };
-    let mut unfixed = false;
+    let mut unfixed = Vec::new();
     let mut checked = check(&registry, &options, &selection);
     if args.fix {
         let fixed = fix(&registry, &mut checked);
@@ -112,16 +113,16 @@ pub(super) fn run(args: &Args, matches: &ArgMatches, global: &Global, ui: &Ui) -
         } else {
             ui.note(&format!("{} fixed", plural(fixed.count, "finding")));
         }
-        for error in &fixed.errors {
-            ui.error(&error.to_string());
-        }
-        unfixed = !fixed.errors.is_empty();
+        unfixed.extend(fixed.errors.iter().map(Failure::unable));
     }
 
     let prefix = prefix(&registry.root);
     let text = |file: &str| registry.text(file);
     let duration = started.elapsed();
-    let mut report = Report { checked: &checked, duration, text: &text, prefix: &prefix, look: Look::default() };
+    let failures = failures(survey.as_ref(), &checked, unfixed);
+    let failure = failures.first().map(Failure::document);
+    let mut report =
+        Report { checked: &checked, duration, text: &text, prefix: &prefix, look: Look::default(), failure };
     let mut shown = Some(args.format());
     let mut unwritten = None;
     for (format, path) in outputs {
@@ -138,28 +139,39 @@ pub(super) fn run(args: &Args, matches: &ArgMatches, global: &Global, ui: &Ui) -
     if let Some(error) = unwritten {
         return Err(unwritable(error, "--output"));
     }
-    let troubles = survey.as_ref().map_or(&[][..], |survey| &survey.troubles);
-    for trouble in troubles.iter().take(10) {
-        ui.error(&format!("{trouble} (temporary files are in {})", temporary().display()));
+    for failure in &failures {
+        ui.error(&failure.to_string());
     }
-    let exit = if !troubles.is_empty() || unfixed {
-        Exit::Unable
-    } else if survey.as_ref().is_some_and(|survey| survey.is_cut_off) {
-        ui.error("no host could be reached: nothing is known of addresses and packages");
-        Exit::Unable
-    } else if survey.as_ref().is_some_and(|survey| survey.lacks_package_managers) {
-        ui.error("nothing could be installed: the package managers are missing");
+    let exit = if !failures.is_empty() {
         Exit::Unable
     } else if checked.count(Level::Error) > 0 {
         Exit::Findings
-    } else if survey.as_ref().is_some_and(|survey| survey.lacks_quarantine) {
-        Exit::Unable
     } else {
         Exit::Success
     };
     // The process is about to exit: freeing a large registry would take a tenth of the run time.
     std::mem::forget(registry);
     Ok(exit)
+}
+
+/// What could not be done.
+fn failures(survey: Option<&Survey>, checked: &Checked, unfixed: Vec<Failure>) -> Vec<Failure> {
+    let mut failures = unfixed;
+    let Some(survey) = survey else { return failures };
+    let place = temporary().display().to_string();
+    let troubles = survey.troubles.iter().take(10);
+    failures.extend(troubles.map(|trouble| Failure::unable(format!("{trouble} (temporary files are in {place})"))));
+    if survey.is_cut_off {
+        failures.push(Failure::unable("no host could be reached: nothing is known of addresses and packages"));
+    } else if survey.lacks_package_managers {
+        failures.push(Failure::unable("nothing could be installed: the package managers are missing"));
+    } else if let Some(problem) = &survey.lacks_quarantine
+        // For the whole registry, this is a finding.
+        && checked.count(Level::Error) == 0
+    {
+        failures.push(Failure::unable(problem));
+    }
+    failures
 }
 
 /// Applies the flags in the order in which they were given: the last one wins.

@@ -150,8 +150,9 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         let prefix = prefix(&registry.root);
         rows.iter().map(|row| Examinee::of_row(row, &prefix)).collect::<Vec<_>>()
     };
+    let failures = failures(&rows);
     ui.result(&if args.is_json() {
-        report::verify_document(&rows, duration).to_text()
+        report::verify_document(&rows, duration).failed(failures.first().map(Failure::document)).to_text()
     } else {
         match (args.format, &nothing) {
             (Format::Junit, _) => report::junit_by_agent(&examinees()).map_err(|error| unrendered(&error))?,
@@ -164,20 +165,25 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     if let Some(error) = unwritten {
         return Err(unwritable(error, "--out"));
     }
-    if lacks_package_managers(&rows) {
-        ui.error("nothing could be installed: the package managers are missing");
-        return Ok(Exit::Unable);
-    }
-    let down = sources_down(&rows);
-    for origin in &down {
-        ui.error(&format!(
-            "{origin} could not be reached: its agents were not checked; run `verify` again when it answers"
-        ));
-    }
-    if !down.is_empty() {
+    if !failures.is_empty() {
+        failures.iter().for_each(|failure| ui.error(&failure.to_string()));
         return Ok(Exit::Unable);
     }
     Ok(if rows.iter().any(Row::is_finding) { Exit::Findings } else { Exit::Success })
+}
+
+/// Why agents were not checked, if the cause is this machine or its network.
+fn failures(rows: &[Row]) -> Vec<Failure> {
+    if lacks_package_managers(rows) {
+        return vec![Failure::unable("nothing could be installed: the package managers are missing")];
+    }
+    let down = sources_down(rows);
+    let failures = down.iter().map(|origin| {
+        Failure::unable(format!(
+            "{origin} could not be reached: its agents were not checked; run `verify` again when it answers"
+        ))
+    });
+    failures.collect()
 }
 
 fn request(args: &Args, demand: &Demand) -> Request {

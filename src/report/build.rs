@@ -127,7 +127,7 @@ pub fn build_errors(registry: &Registry, checked: &Checked, look: Look) -> Optio
     }
     let errors = Checked { findings, agents: checked.agents.clone(), notes: Vec::new() };
     let text = |file: &str| registry.text(file);
-    Some(Report { checked: &errors, duration: Duration::ZERO, text: &text, prefix: "", look }.findings())
+    Some(Report { checked: &errors, duration: Duration::ZERO, text: &text, prefix: "", look, failure: None }.findings())
 }
 
 /// Lists the agents that are not published as their folders describe them. `previous` is the path or URL of the

@@ -23,7 +23,7 @@ pub(super) fn render(report: &Report<'_>) -> String {
             duration_seconds: report.duration.as_secs_f64(),
         },
     };
-    Document::new("validate", members).to_text()
+    Document::new("validate", members).failed(report.failure.clone()).to_text()
 }
 
 /// Members of `validate`.

@@ -113,6 +113,8 @@ pub struct Report<'a> {
     pub prefix: &'a str,
     /// Colours and width of the output for people.
     pub look: Look,
+    /// Why some of the work could not be done, for the JSON document.
+    pub failure: Option<documents::Error>,
 }
 
 impl Report<'_> {

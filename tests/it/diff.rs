@@ -30,6 +30,9 @@ fn two_trees_are_compared_by_agent() {
     assert_eq!(report["removed"][0], serde_json::json!({ "id": "b", "name": "An agent", "version": "1.0.0" }));
     assert_eq!((&report["updated"][1]["from"], &report["updated"][1]["to"]), (&"1.0.0".into(), &"1.1.0".into()));
     assert_eq!(report["updated"][0]["fields"], serde_json::json!(["/description"]));
+    env.write("report.json", env.run(&["validate", "--json"]).stdout);
+    let run = env.run(&["diff", "old", "report.json"]);
+    assert!(run.code == 3 && run.stderr.contains("it is the document of a command of acp-registry"), "{}", run.stderr);
     let run = env.run(&["diff", "new", "new"]);
     assert_eq!((run.code, run.stdout.as_str()), (0, "no agent has changed\n"));
 }

@@ -11,6 +11,7 @@
 mod agent;
 mod agents;
 mod agents_failures;
+mod agents_repairs;
 mod agents_update;
 mod architecture;
 mod archives;

@@ -328,6 +328,12 @@ fn icons_that_attack_or_cheat() {
             "icon/no-current-color",
         ),
         (with("<text>x</text>"), "icon/no-current-color"),
+        (
+            with(
+                "<defs><marker id=\"m\"><path d=\"M0 0h9v9z\"/></marker></defs><path fill=\"none\" stroke=\"currentColor\" marker-end=\"url(#m)\" d=\"M0 0h9\"/>",
+            ),
+            "icon/no-current-color",
+        ),
         (icon("width=\"16in\" height=\"16\"", SHAPE), "icon/size"),
         (icon("width=\"16\" height=\"16%\"", SHAPE), "icon/size"),
         (icon("", SHAPE), "icon/size"),

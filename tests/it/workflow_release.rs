@@ -179,7 +179,11 @@ fn a_release_has_all_archives_packages_and_digests() {
     let built = env.read("temp/built");
     assert_eq!(built.lines().count(), crate::packaged::PLATFORMS.len(), "{built}");
     assert!(built.lines().all(|line| line.contains("--remap-path-prefix=")), "{built}");
-    assert_eq!(built.matches("apple-darwin").count(), built.matches(" -Clink-arg=-F.ci/macos -Clink-arg=-L.ci/macos -Clink-arg=-s").count(), "{built}");
+    assert_eq!(
+        built.matches("apple-darwin").count(),
+        built.matches(" -Clink-arg=-F.ci/macos -Clink-arg=-L.ci/macos -Clink-arg=-s").count(),
+        "{built}"
+    );
     // The name that the README and the action unpack.
     let archive = env.path(&format!("r/target/release-files/acp-registry-{VERSION}-linux-x86_64.tar.gz"));
     assert!(crate::packaged::unpacked(&archive).contains_key("./acp-registry"));

@@ -14,7 +14,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Program, what it is for, and how to get it.
 const RUNTIMES: [(&str, &str, &str); 3] = [
-    ("node", "agents from npm cannot be started", remedy::NODE),
+    ("node", "agents from npm start only with a Node.js that an installation has recorded", remedy::NODE),
     ("npm", "agents from npm cannot be installed", remedy::NODE),
     ("uv", "agents from the Python package index cannot be installed", remedy::UV),
 ];

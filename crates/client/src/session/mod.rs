@@ -174,6 +174,9 @@ impl Session {
         let github = Github::configured(&variable, &mut settings.credentials)
             .map_err(|problem| Problem::Variable(problem.to_owned()))?;
         settings.sources.add(&github.api);
+        if let index::Place::Url(index) = &self.options.index {
+            settings.credentials.add_user_info(index);
+        }
         let client = Arc::new(Client::new(settings)?);
         Ok(self.connection.get_or_init(|| (client, github)).clone())
     }

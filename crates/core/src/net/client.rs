@@ -62,6 +62,8 @@ pub(super) struct Request<'a> {
     pub(super) is_raw: bool,
     /// Whether this goes to a source that a person has configured, not to an address in a manifest.
     pub(super) is_to_source: bool,
+    /// Whether a secret is sent to an address that has one: the person has named the address.
+    pub(super) has_secret: bool,
     /// The body, as JSON. A request with a body changes something. It is not repeated, since its answer may have been
     /// lost after the change, and does not follow redirects.
     pub(super) body: Option<String>,
@@ -70,7 +72,16 @@ pub(super) struct Request<'a> {
 impl<'a> Request<'a> {
     /// A request for the content of an address that a manifest or a person names.
     pub(super) fn get(url: &'a Url, headers: HeaderMap, timeout: Duration) -> Self {
-        Self { method: Method::GET, url, headers, timeout, is_raw: false, is_to_source: false, body: None }
+        Self {
+            method: Method::GET,
+            url,
+            headers,
+            timeout,
+            is_raw: false,
+            is_to_source: false,
+            has_secret: false,
+            body: None,
+        }
     }
 }
 
@@ -213,7 +224,7 @@ impl Client {
                 .request(request.method.clone(), bare(url))
                 .timeout(request.timeout)
                 .headers(request.headers.clone());
-            if request.is_to_source
+            if (request.is_to_source || request.has_secret)
                 && is_first_hop
                 && let Some(secret) = self.settings.credentials.header(url)
             {

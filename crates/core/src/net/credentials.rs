@@ -61,6 +61,17 @@ impl Credentials {
         self.0.push(Credential { origin: base.origin(), path, header });
     }
 
+    /// Adds the user name and the password of an address, if it has them, for all files in its directory and below.
+    pub fn add_user_info(&mut self, url: &Url) {
+        let decoded = |text: &str| percent_encoding::percent_decode_str(text).decode_utf8_lossy().into_owned();
+        let (user, password) = (decoded(url.username()), decoded(url.password().unwrap_or_default()));
+        if (!user.is_empty() || !password.is_empty())
+            && let Ok(directory) = url.join(".")
+        {
+            self.add(&directory, &Secret::Basic(user, password));
+        }
+    }
+
     /// Adds the secrets of another collection.
     pub fn extend(&mut self, other: Self) {
         self.0.extend(other.0);

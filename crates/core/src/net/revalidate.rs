@@ -22,7 +22,8 @@ pub struct Revalidated {
 }
 
 impl Client {
-    /// Fetches a file of at most `limit` bytes, unless it is still the one that the caller has.
+    /// Fetches a file of at most `limit` bytes, unless it is still the one that the caller has. The person has named its
+    /// address or that of the tree that it is in, so that their [`Credentials`](super::Credentials) for it are sent.
     ///
     /// # Errors
     /// [`FetchError`], with the redirects and the [`Problem`].
@@ -35,7 +36,7 @@ impl Client {
         let known = known.cloned().unwrap_or_default();
         let mut pairs = vec![(header::ACCEPT, "*/*")];
         pairs.extend(known.conditions());
-        let request = Request::get(url, headers(&pairs), self.settings.total_timeout);
+        let request = Request { has_secret: true, ..Request::get(url, headers(&pairs), self.settings.total_timeout) };
         match self.ask_for(&request, limit).await? {
             Ok((document, headers)) => Ok(Revalidated {
                 body: Some(document.body),

@@ -53,8 +53,8 @@ pub struct Survey {
     pub troubles: Vec<FetchError>,
     /// Whether no agent could be installed because this machine has no package managers.
     pub lacks_package_managers: bool,
-    /// Whether no agent was started because it is unknown which ones are in quarantine.
-    pub lacks_quarantine: bool,
+    /// Why no agent was started, if it is unknown which ones are in quarantine.
+    pub lacks_quarantine: Option<String>,
     /// Whether questions were asked and no host answered.
     pub is_cut_off: bool,
     /// Whether a host was reached by a name that needs public DNS, which shows that name resolution works.

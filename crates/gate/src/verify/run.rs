@@ -1,6 +1,7 @@
 //! Runs the tasks.
 
 use std::fs;
+use std::iter;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -185,7 +186,13 @@ impl Verifier {
         done: &mut Done,
     ) -> Result<Found, Stop> {
         let place = match &self.keep {
-            Some(folder) => Scratch::at(&folder.join(format!("{:03}-{}", number + 1, source.kind().as_str())))?,
+            Some(folder) => {
+                let name = format!("{:03}-{}", number + 1, source.kind().as_str());
+                // An earlier run may have left its directories there.
+                let others = (2..).map(|run| format!("{name}-{run}"));
+                let mut places = iter::once(name.clone()).chain(others).map(|name| folder.join(name));
+                Scratch::at(&places.find(|place| place.symlink_metadata().is_err()).unwrap_or_default())?
+            }
             None => Scratch::below(&self.handshake.temporary)?,
         };
         // While the mark exists, other runs do not remove the directory as abandoned.

@@ -4,6 +4,7 @@
 use std::fmt::Display;
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::error::Category;
 use serde_json::value::RawValue;
 
@@ -41,6 +42,9 @@ impl FormError {
 struct Form<'a> {
     #[serde(borrow)]
     agents: List<'a, MOST>,
+    version: Option<IgnoredAny>,
+    /// Documents of this program's commands have it, and some of them a list `agents`.
+    command: Option<IgnoredAny>,
 }
 
 /// The texts of an index's entries, in their order; each is JSON.
@@ -54,6 +58,9 @@ pub fn entries(index: &str) -> Result<Vec<&str>, FormError> {
         Category::Data => FormError("it is not an object with a list `agents`".to_owned()),
         _ => FormError(error.to_string()),
     })?;
+    if form.command.is_some() && form.version.is_none() {
+        return Err(FormError("it is the document of a command of acp-registry".to_owned()));
+    }
     if form.agents.is_longer {
         return Err(FormError(format!("it has more than {MOST} entries")));
     }

@@ -67,6 +67,9 @@ impl Error {
     #[must_use]
     pub fn remedy(&self) -> Option<Remedy> {
         match self {
+            Self::UnknownVersion { version, .. } if begins_with_v(version) => {
+                Some("write the version without the `v`".into())
+            }
             Self::UnknownVersion { version, has_packages: true, .. } if Version::parse(version).is_none() => {
                 Some("write the version in full".into())
             }
@@ -99,17 +102,25 @@ fn not_for_platform(id: &str, version: &str, platform: &str, offered: &[String],
     format!("{id} {version} is not made for {platform}; its archives are for {}", list(offered))
 }
 
+/// Whether this is a version as tags of git write it.
+fn begins_with_v(version: &str) -> bool {
+    version.strip_prefix('v').is_some_and(|number| Version::parse(number).is_some())
+}
+
 fn unknown_version(id: &str, version: &str, known: &[String], has_packages: bool) -> String {
     let is_whole = Version::parse(version).is_some();
-    let (id, version) = (quote(id), quote(version));
+    let id = quote(id);
     let known = if known.is_empty() { "none".to_owned() } else { quote(&known.join(", ")) };
-    let why = if !is_whole && has_packages {
+    let why = if begins_with_v(version) {
+        "versions begin with a number"
+    } else if !is_whole && has_packages {
         "a version has all its numbers"
     } else if has_packages {
         "the version of its package is another one than the agent's, so that no other can be told"
     } else {
         "its archives have addresses for these versions only"
     };
+    let version = quote(version);
     format!("version {version} of {id} is not known; known here: {known}; {why}")
 }
 

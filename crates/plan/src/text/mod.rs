@@ -129,7 +129,9 @@ pub fn suggestions<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>
     if word.len() > QUOTE_LIMIT {
         return Vec::new();
     }
-    let scored = candidates.into_iter().map(|candidate| (strsim::jaro_winkler(word, candidate), candidate));
+    // Ids and names of rules are in lower case.
+    let word = word.to_lowercase();
+    let scored = candidates.into_iter().map(|candidate| (strsim::jaro_winkler(&word, candidate), candidate));
     let mut near: Vec<(f64, &str)> = scored.filter(|(score, _)| *score > 0.8).collect();
     near.sort_by(|a, b| b.0.total_cmp(&a.0));
     near.into_iter().take(MOST).map(|(_, candidate)| candidate).collect()

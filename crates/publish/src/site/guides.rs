@@ -110,8 +110,8 @@ macro_rules! commands {
 }
 
 /// The page of every command, written by `acp-registry man --markdown`.
-pub(super) const COMMANDS: [(&str, &str); 30] = commands![
+pub(super) const COMMANDS: [(&str, &str); 32] = commands![
     "search", "list", "info", "resolve", "install", "run", "which", "update", "uninstall", "gc", "doctor", "login",
     "logout", "config", "rpc", "new", "probe", "validate", "rules", "explain", "init", "build", "serve", "publish",
-    "publish-prune", "diff", "verify", "bump", "report", "completions",
+    "publish-list", "publish-rollback", "publish-prune", "diff", "verify", "bump", "report", "completions",
 ];

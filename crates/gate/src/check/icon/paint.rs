@@ -1,6 +1,6 @@
 //! Finds the shapes that an icon draws, with fill and stroke resolved through attributes, CSS, inheritance and `use`.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use roxmltree::{Node, NodeId};
 
@@ -8,7 +8,7 @@ use super::cascade::Cascade;
 use super::elements::Elements;
 use super::gradient::Gradients;
 use super::own::{Inherited, Own, Paint};
-use super::{Icon, SVG, XLINK};
+use super::{Icon, SVG, XLINK, urls, value};
 
 /// Maximum number of nodes to visit, since nested `use` can multiply them. Higher than the limit of nodes in an icon.
 const VISIT_LIMIT: usize = 100_000;
@@ -68,16 +68,37 @@ pub(super) fn shapes(icon: &Icon<'_>, sheets: Sheets<'_>) -> Result<Vec<Shape>, 
     };
     let ids = icon.elements().filter_map(|node| Some((sheets.elements.get(node.id())?.id?, node.id()))).collect();
     let mut walk = Walk { icon, sheets, ids, known: HashMap::new(), shapes: Vec::new() };
-    let mut stack = vec![(icon.root(), top, 0)];
     let mut visits = 0;
-    while let Some((node, inherited, uses)) = stack.pop() {
-        visits += 1;
-        if visits > VISIT_LIMIT || uses > USE_LIMIT {
-            return Err(EndlessUse);
+    walk.run(vec![(icon.root(), top, 0)], &mut visits)?;
+    // A marker is drawn wherever it is, with the properties of its own ancestors.
+    for node in markers(icon, sheets.elements) {
+        if !walk.known.contains_key(&node.id()) {
+            let mut ancestors: Vec<_> = node.ancestors().skip(1).filter(Node::is_element).collect();
+            ancestors.reverse();
+            let inherited = ancestors.into_iter().fold(top, |inherited, node| walk.own(node).hand_down(inherited));
+            walk.run(vec![(node, inherited, 0)], &mut visits)?;
         }
-        walk.visit(node, inherited, uses, &mut stack);
     }
     Ok(walk.shapes)
+}
+
+/// The markers that an attribute or a declaration refers to.
+fn markers<'b, 'a>(icon: &'b Icon<'a>, elements: &Elements<'b>) -> Vec<Node<'b, 'a>> {
+    let attributes = icon.elements().flat_map(|node| node.attributes());
+    let attributes = attributes.filter(|attribute| attribute.name().starts_with("marker-"));
+    let mut used: HashSet<String> = HashSet::new();
+    for pieces in attributes.map(|attribute| value(attribute.value())) {
+        used.extend(urls(&pieces).map(ToOwned::to_owned));
+    }
+    let declarations = icon.styles.iter().flat_map(|styled| &styled.css.declarations);
+    for declaration in declarations.filter(|declaration| declaration.property.starts_with("marker")) {
+        used.extend(urls(&declaration.value).map(ToOwned::to_owned));
+    }
+    let is_used = |node: &Node<'_, '_>| {
+        let id = elements.get(node.id()).and_then(|element| element.id);
+        node.tag_name().name() == "marker" && id.is_some_and(|id| used.contains(&format!("#{id}")))
+    };
+    icon.elements().filter(is_used).collect()
 }
 
 struct Walk<'b, 'a> {
@@ -90,6 +111,17 @@ struct Walk<'b, 'a> {
 }
 
 impl<'b, 'a> Walk<'b, 'a> {
+    fn run(&mut self, mut stack: Vec<(Node<'b, 'a>, Inherited, usize)>, visits: &mut usize) -> Result<(), EndlessUse> {
+        while let Some((node, inherited, uses)) = stack.pop() {
+            *visits += 1;
+            if *visits > VISIT_LIMIT || uses > USE_LIMIT {
+                return Err(EndlessUse);
+            }
+            self.visit(node, inherited, uses, &mut stack);
+        }
+        Ok(())
+    }
+
     fn visit(
         &mut self,
         node: Node<'b, 'a>,
