@@ -173,7 +173,9 @@ fn sort(installed: &[Agent], index: &Index, session: &Session<'_>) -> Report {
                 report.repairs.extend(needed(agent));
                 match Missing::of(&id, index) {
                     Missing::UnknownAgent { .. } => report.gone.push(id),
-                    unusable => report.errors.push((id, session::Error::from(unusable).into())),
+                    unusable @ Missing::UnusableEntry(_) => {
+                        report.errors.push((id, session::Error::from(unusable).into()));
+                    }
                 }
                 continue;
             }

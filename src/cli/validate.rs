@@ -161,6 +161,9 @@ fn failures(survey: Option<&Survey>, checked: &Checked, unfixed: Vec<Failure>) -
     let place = temporary().display().to_string();
     let troubles = survey.troubles.iter().take(10);
     failures.extend(troubles.map(|trouble| Failure::unable(format!("{trouble} (temporary files are in {place})"))));
+    if !failures.is_empty() {
+        return failures;
+    }
     if survey.is_cut_off {
         failures.push(Failure::unable("no host could be reached: nothing is known of addresses and packages"));
     } else if survey.lacks_package_managers {

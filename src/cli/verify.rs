@@ -166,7 +166,9 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         return Err(unwritable(error, "--out"));
     }
     if !failures.is_empty() {
-        failures.iter().for_each(|failure| ui.error(&failure.to_string()));
+        for failure in &failures {
+            ui.error(&failure.to_string());
+        }
         return Ok(Exit::Unable);
     }
     Ok(if rows.iter().any(Row::is_finding) { Exit::Findings } else { Exit::Success })

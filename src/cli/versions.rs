@@ -41,6 +41,9 @@ pub(super) fn only(named: &[Named], session: &Session<'_>) -> Result<Vec<String>
     for one in named {
         let Some(wanted) = wanted(one, session) else { continue };
         let versions = session.store.versions(&one.id)?;
+        if !versions.is_empty() && !versions.iter().any(|version| is_same(&version.receipt.version, &wanted)) {
+            return Err(missing(&one.id, &wanted, session));
+        }
         let other = versions.iter().find(|version| !is_same(&version.receipt.version, &wanted));
         if let Some(other) = other {
             let (id, other) = (quote(&one.id), quote(&other.receipt.version));

@@ -201,7 +201,7 @@ fn a_program_that_did_not_survive_is_installed_again() {
     assert!(run.stdout == "a-1.0.0 acp\n" && run.stderr.contains("is damaged"), "{}{}", run.stdout, run.stderr);
     // Without a receipt, the version is unknown.
     fs::remove_file(format!("{}/receipt.json", text(&installed, "install_dir"))).unwrap();
-    assert_eq!(people.run(&["which", "a"]).code, 2);
+    assert_eq!(people.run(&["which", "a"]).code, 3);
     assert_eq!(people.run(&["run", "a"]).stdout, "a-1.0.0 acp\n");
 }
 

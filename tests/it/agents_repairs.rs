@@ -123,6 +123,8 @@ fn an_agent_that_is_named_twice_is_meant_once() {
     people.publish(&[people.agent("a", "1.1.0")]);
     let run = people.run(&["update", "a", "a", "--refresh"]);
     assert_eq!((run.code, run.stdout.as_str()), (0, "updated a 1.0.0 -> 1.1.0\n"), "{}", run.stderr);
+    let run = people.run(&["uninstall", "a@3.0.0"]);
+    assert!(run.code == 2 && run.stderr.contains("version `3.0.0` of `a` is not installed"), "{}", run.stderr);
     let (code, document) = people.json(&["uninstall", "a", "a"]);
     assert_eq!((code, &document["ids"], &document["errors"]), (0, &json!(["a"]), &json!([])), "{document}");
 }

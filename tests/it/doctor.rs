@@ -245,7 +245,7 @@ fn a_version_is_put_back_if_its_repair_was_killed() {
         fs::rename(agent.join(&folder), aside.join(&folder)).unwrap();
         // The new version is not finished: it has no receipt.
         fs::create_dir_all(agent.join(&folder).join("files/half")).unwrap();
-        assert_eq!(doctor.people.run(&["which", "a"]).code, 2);
+        assert_eq!(doctor.people.run(&["which", "a"]).code, 3);
         assert_eq!(doctor.people.run(next).code, 0);
         assert_eq!(names(&doctor.json(&[]).1["agents"][0]["checks"]), [("files", "ok")], "{next:?}");
         assert!(!agent.join(&folder).join("files/half").exists() && !agent.join(".new-x").exists(), "{next:?}");

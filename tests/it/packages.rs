@@ -167,7 +167,7 @@ fn a_repair_that_is_killed_loses_nothing() {
     };
     kill_repair();
     let run = Run::of(&mut npm_command(&people, &["which", "p"]));
-    assert!(run.code == 2 && run.stderr.contains("help: `acp-registry doctor --fix p` repairs it"), "{}", run.stderr);
+    assert!(run.code == 3 && run.stderr.contains("help: `acp-registry doctor --fix p` repairs it"), "{}", run.stderr);
     let run = Run::of(&mut npm_command(&people, &["list", "--installed"]));
     assert!(run.stderr.contains("warning: ") && !run.stderr.contains("nothing is installed"), "{}", run.stderr);
     let run = Run::of(&mut npm_command(&people, &["doctor"]));

@@ -48,7 +48,8 @@ export interface Installed extends Launch {
   answers: boolean | null;
 }
 
-export interface Agent {
+/** An agent of the index. Installed agents also have the members of `which`. */
+export interface Agent extends Partial<Omit<Installed, 'id' | 'version' | 'installed'>> {
   id: string;
   version: string;
   name: string | null;
@@ -70,21 +71,49 @@ export interface AuthMethod { id: string; name: string; type: string; type_sourc
 export interface Removed { id: string; version: string; size: number; }
 
 type Document<T> = T & { schema: 1; command: string };
-type Agents = { agents: Agent[]; index: Index | null };
+/** The outcome of a handshake. */
+export interface Outcome {
+  verdict: 'pass' | 'fail' | 'error';
+  reason: string | null;
+  message: string | null;
+  [member: string]: unknown;
+}
+
+type Agents = { agents: Agent[]; index: Index | null; notes?: string[] };
 type Refresh = { refresh?: boolean };
 type Named = { agent: string };
+
+type DoctorAgent = {
+  id: string;
+  version: string | null;
+  status: Check['status'];
+  checks: Check[];
+  handshake: Outcome | null;
+};
 
 /** Parameters and result of each method. */
 export interface Methods {
   initialize: [{}, { name: string; version: string; protocol_version: number; methods: string[] }];
-  list: [{ installed?: boolean } & Refresh, Agents];
+  list: [{ installed?: boolean } & Refresh, Agents & { errors?: AgentFailure[] }];
   search: [{ query: string } & Refresh, Agents];
-  info: [Named & Refresh, { id: string; version: string; agent: Record<string, unknown>; pinned: boolean; index: Index }];
+  info: [
+    Named & Refresh,
+    {
+      id: string;
+      version: string;
+      known_from: 'installed' | 'lock' | 'preview' | 'index' | 'package' | null;
+      agent: Record<string, unknown>;
+      installed: Pick<Installed, 'version' | 'distribution' | 'verified' | 'install_dir' | 'size'>[];
+      pinned: boolean;
+      index_sha256: string;
+      index: Index;
+    },
+  ];
   resolve: [Named & { dist?: Kind } & Refresh, Launch & { index: Index }];
   which: [Named, Installed & { pinned: boolean }];
   install: [
     { agents?: string[]; dist?: Kind; lock?: string; locked?: boolean; dry_run?: boolean; no_check?: boolean } & Refresh,
-    { agents: (Launch | Installed)[]; errors: AgentFailure[]; index?: Index },
+    { agents: (Launch | Installed)[]; errors: AgentFailure[]; index?: Index } & Partial<Installed>,
   ];
   update: [
     { agents?: string[]; dry_run?: boolean; min_age_seconds?: number; unpin?: boolean; no_check?: boolean } & Refresh,
@@ -106,7 +135,7 @@ export interface Methods {
   ];
   doctor: [
     { agents?: string[]; fix?: boolean; timeout_seconds?: number },
-    { checks: Check[]; agents: { id: string; version: string | null; status: Check['status']; checks: Check[] }[] },
+    { checks: Check[]; agents: DoctorAgent[]; errors?: AgentFailure[] },
   ];
   'login/methods': [Named & { timeout_seconds?: number }, { id: string; methods: AuthMethod[] }];
   login: [
@@ -120,6 +149,9 @@ export interface Methods {
       method: AuthMethod | null;
       variables: { name: string; label: string | null; secret: boolean; optional: boolean; set: boolean }[];
       link: string | null;
+      version: string;
+      session: string | null;
+      stderr_tail: string;
     },
   ];
   logout: [

@@ -7,11 +7,15 @@ const onEvent = (event: Event) => {
 };
 const { agents } = await registry.request('list', { installed: true });
 export const name: string | null = agents[0].name;
+export const started: string | null | undefined = agents[0].program;
+export const place: string = (await registry.request('info', { agent: 'x' })).installed[0].install_dir;
+export const notes: string[] | undefined = (await registry.request('search', { query: 'x' })).notes;
 const done = await registry.request('install', { agents: ['x'] }, { onEvent, signal: AbortSignal.timeout(1) });
 launch(done.agents[0]).stdin?.write('');
 export const program: string = (await registry.request('which', { agent: 'x' })).program;
 try {
-  await registry.request('login', { agent: 'x' });
+  const { session } = await registry.request('login', { agent: 'x' });
+  console.log(session);
 } catch (error) {
   if (error instanceof RpcError) console.log(error.code, error.data.code);
 }

@@ -47,8 +47,8 @@ pub(super) async fn explain(error: Error, again: &str, uv: &Tool<'_>) -> Error {
 fn failed_download(stderr: &str) -> Option<String> {
     let mut lines = stderr.lines().map(str::trim);
     let address = lines.by_ref().find_map(|line| line.split_once("Failed to download `")?.1.strip_suffix('`'))?;
-    let causes = lines.filter_map(|line| line.strip_prefix("cause: ").or(line.strip_prefix("Caused by: ")));
-    let cause = causes.last().unwrap_or("the request failed");
+    let mut causes = lines.filter_map(|line| line.strip_prefix("cause: ").or(line.strip_prefix("Caused by: ")));
+    let cause = causes.next_back().unwrap_or("the request failed");
     Some(format!("{}: {}", quote(address), printable(cause)))
 }
 

@@ -167,7 +167,9 @@ impl Store {
         let version = Version { directory: place.to_owned(), receipt };
         version.write_receipt()?;
         finished.keep();
-        damaged.map(Aside::forget);
+        if let Some(damaged) = damaged {
+            damaged.forget();
+        }
         // What is left of the work; the next run would remove it as well.
         let _ = spawn_blocking(move || new.remove()).await;
         Ok(version)
