@@ -196,7 +196,8 @@ fn sort(installed: &[Agent], index: &Index, session: &Session<'_>) -> Report {
                 Err(error) => report.errors.push((id, error.into())),
                 Ok(()) => match needed(agent) {
                     Some(repair) => report.repairs.push(repair),
-                    None if plan.version == from && agent.current.receipt.clone().follow(&plan) => {
+                    // Another directory has other bytes, such as those of a lock file.
+                    None if plan.folder() == agent.current.folder() && agent.current.receipt.clone().follow(&plan) => {
                         report.changed.push(*plan);
                     }
                     None => report.up_to_date.push(id),

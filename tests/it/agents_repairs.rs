@@ -11,6 +11,8 @@ use serde_json::json;
 use crate::agents::{people, text};
 use crate::archives::sha256;
 use crate::people::{AGENT, People, archive, host};
+#[cfg(unix)]
+use crate::support::Run;
 
 fn install_dir(people: &People, id: &str) -> PathBuf {
     let (code, document) = people.json(&["which", id]);
@@ -62,6 +64,24 @@ fn an_update_repairs_what_is_missing_and_takes_over_other_arguments() {
     assert!(file.exists());
     assert_eq!(people.run(&["run", "b"]).stdout, "b-2.0.0 serve\n");
     assert_eq!(people.run(&["update"]).stdout, "everything is up to date\n");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_running_package_is_not_installed_again() {
+    let people = crate::packages::with_npm();
+    let run = |arguments: &[&str]| Run::of(&mut crate::packages::npm_command(&people, arguments));
+    assert_eq!(run(&["install", "p"]).code, 0);
+    let (_, found) = people.json(&["which", "p"]);
+    let directory = PathBuf::from(text(&found, "install_dir"));
+    let file = directory.join("files/node_modules/p/package.json");
+    fs::remove_file(&file).unwrap();
+    let used = acp_registry::sys::lock::mark_used(&directory.join("in-use")).unwrap();
+    let refused = run(&["install", "p"]);
+    assert!(refused.code == 3 && refused.stderr.contains("`p` is running"), "{}", refused.stderr);
+    assert!(directory.join("receipt.json").exists());
+    drop(used);
+    assert_eq!((run(&["install", "p"]).code, file.exists()), (0, true));
 }
 
 #[test]

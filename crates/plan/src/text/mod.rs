@@ -129,9 +129,12 @@ pub fn suggestions<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>
     if word.len() > QUOTE_LIMIT {
         return Vec::new();
     }
-    // Ids and names of rules are in lower case.
-    let word = word.to_lowercase();
-    let scored = candidates.into_iter().map(|candidate| (strsim::jaro_winkler(&word, candidate), candidate));
+    let lower = word.to_lowercase();
+    let scored = candidates.into_iter().map(|candidate| {
+        // Ids, names of rules and the like have lower case only.
+        let word = if candidate.contains(char::is_uppercase) { word } else { &lower };
+        (strsim::jaro_winkler(word, candidate), candidate)
+    });
     let mut near: Vec<(f64, &str)> = scored.filter(|(score, _)| *score > 0.8).collect();
     near.sort_by(|a, b| b.0.total_cmp(&a.0));
     near.into_iter().take(MOST).map(|(_, candidate)| candidate).collect()
@@ -205,6 +208,8 @@ mod tests {
         assert_eq!(nearest("authros", ["authors", "license"]), Some("authors"));
         assert_eq!(nearest("zzz", ["authors", "license"]), None);
         assert_eq!(suggestions("code", ["codf", "cod", "xyz", "codex", "coder"]), ["codex", "coder", "cod"]);
+        assert_eq!(suggestions("PI-ACP", ["pi-acp", "other"]), ["pi-acp"]);
+        assert!(suggestions("License", ["Unlicense"]).is_empty());
         assert!(suggestions(&"a".repeat(QUOTE_LIMIT + 1), ["a"]).is_empty());
     }
 }
