@@ -30,9 +30,10 @@ impl Store {
                 Ok(Answer::Mine(lock)) => return Ok(lock),
                 Ok(Answer::Held(words)) if words.is_empty() => "another process".to_owned(),
                 Ok(Answer::Held(words)) => words,
-                // The process that removed the last agent may have removed the directory as well.
+                // The process that removed the last agent may have removed the directory as well. `gc` has no patience, but tries
+                // again, too.
                 Err(PathError { error, .. })
-                    if error.kind() == ErrorKind::NotFound && started.elapsed() < self.patience =>
+                    if error.kind() == ErrorKind::NotFound && started.elapsed() < self.patience.max(INTERVAL * 10) =>
                 {
                     continue;
                 }
