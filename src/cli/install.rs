@@ -103,11 +103,9 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         if let Some(path) = args.lock.as_deref().filter(|_| !args.dry_run) {
             lock::refuse_unwritable(path)?;
         }
-        for id in args.agents.iter().filter_map(|named| named.id.parse().ok()) {
+        for named in args.agents.iter().filter(|_| !args.dry_run) {
             // Otherwise, its pin would be unknown.
-            if !args.dry_run && session.store.is_unsettled(&id) {
-                session.store.settle(&id, &|holder| session.waiting(holder)).await?;
-            }
+            session.settle(&named.id).await?;
         }
         let ids: Vec<&str> = args.agents.iter().map(|named| named.id.as_str()).collect();
         let index = session.index_of(&ids).await?;

@@ -333,6 +333,14 @@ impl<'a> Session<'a> {
         }
     }
 
+    /// Waits while another process installs the version that is started again, and puts it back if that process was killed.
+    /// Returns whether there was such a version.
+    pub(super) async fn settle(&self, id: &str) -> Result<bool, Failure> {
+        let Some(id) = id.parse().ok().filter(|id| self.store.is_unsettled(id)) else { return Ok(false) };
+        self.store.settle(&id, &|holder| self.waiting(holder)).await?;
+        Ok(true)
+    }
+
     /// Reports which process the command waits for.
     pub(super) fn waiting(&self, holder: &str) {
         self.ui.note(&format!("waiting for {holder}"));

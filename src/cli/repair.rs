@@ -77,8 +77,9 @@ pub(super) fn refuse_locked(version: &Version) -> Result<(), Failure> {
     if receipt.verified() != Verified::Lock || receipt.kind() == Some(Kind::Binary) {
         return Ok(());
     }
-    let message = "it was installed by a lock file, which must be there to install it again";
-    let help = format!("run `acp-registry install --locked --lock FILE {}`", receipt.id);
+    let id = &receipt.id;
+    let message = format!("{} was installed by a lock file, which must be there to install it again", quote(id));
+    let help = format!("run `acp-registry install --locked --lock FILE {id}`");
     Err(Failure::unable(message).help(help))
 }
 

@@ -65,7 +65,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     // Tried twice: another process may remove the version after it was found and before it is marked as running.
     for _ in 0..2 {
         let mut found = session.find_version(&args.agent, args.dist)?;
-        if found.is_none() && !args.agent.is_latest && settle(&args.agent, &session)? {
+        if found.is_none() && !args.agent.is_latest && signals::run(ui, session.settle(&args.agent.id))?? {
             found = session.find_version(&args.agent, args.dist)?;
         }
         let version = match found {
@@ -85,17 +85,6 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         }
     }
     Err(Failure::unable(format!("{} is being removed by another process", quote(&args.agent.id))))
-}
-
-/// Waits while another process installs the version that is started again, and puts it back if that process was killed.
-/// Returns whether there was such a version.
-fn settle(named: &Named, session: &Session<'_>) -> Result<bool, Failure> {
-    let Ok(id) = named.id.parse() else { return Ok(false) };
-    let is_unsettled = session.store.is_unsettled(&id);
-    if is_unsettled {
-        signals::run(session.ui(), session.store.settle(&id, &|holder| session.waiting(holder)))??;
-    }
-    Ok(is_unsettled)
 }
 
 /// Installs the version to run. A damaged version is reinstalled, even if the index has a newer one.

@@ -84,6 +84,24 @@ fn a_running_package_is_not_installed_again() {
     assert_eq!((run(&["install", "p"]).code, file.exists()), (0, true));
 }
 
+#[cfg(unix)]
+#[test]
+fn a_package_of_a_lock_file_is_not_installed_again_without_it() {
+    let people = crate::packages::with_npm();
+    let run = |arguments: &[&str]| Run::of(&mut crate::packages::npm_command(&people, arguments));
+    assert_eq!(run(&["install", "p"]).code, 0);
+    let (_, found) = people.json(&["which", "p"]);
+    let directory = PathBuf::from(text(&found, "install_dir"));
+    let receipt = directory.join("receipt.json");
+    let mut content: serde_json::Value = serde_json::from_slice(&fs::read(&receipt).unwrap()).unwrap();
+    content["verified"] = "lock".into();
+    fs::write(&receipt, content.to_string()).unwrap();
+    fs::remove_file(directory.join("files/node_modules/p/cli.js")).unwrap();
+    let refused = run(&["run", "p"]);
+    let told = "`p` was installed by a lock file, which must be there to install it again";
+    assert!(refused.code == 3 && refused.stderr.contains(told), "{}", refused.stderr);
+}
+
 #[test]
 fn an_entry_that_cannot_be_read_is_not_gone() {
     let people = people();

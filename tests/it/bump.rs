@@ -169,6 +169,8 @@ fn a_trouble_of_one_agent_is_no_concern_of_the_others() {
     // An agent in quarantine is checked if it is named.
     let run = command(&env, &server, &["quarantined", "--json"]);
     assert_eq!(run.code, 3, "{}", run.stdout);
+    let document: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(document["error"]["message"], "no agent could be looked at");
     let run = command(&env, &server, &["godo"]);
     assert!(run.code == 2 && run.stderr.contains("did you mean `good`"), "{}", run.stderr);
 }

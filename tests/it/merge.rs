@@ -1,6 +1,7 @@
 //! `verify --merge`: merges snapshots of parts, any of which a hostile agent may have written.
 
 use serde_json::{Value, json};
+use time::OffsetDateTime;
 
 use crate::support::Env;
 
@@ -79,6 +80,25 @@ fn a_part_speaks_for_its_own_agents_only() {
     let env = env();
     env.write("2.json", "<html>");
     assert_eq!(env.run(&MERGE).code, 4);
+}
+
+#[test]
+fn parts_of_a_run_that_began_on_the_day_before_are_merged() {
+    // Agents in quarantine without an end are checked on one day of the week, by their id.
+    let today = OffsetDateTime::now_utc().date();
+    let due = |days: i64| {
+        let day = i64::from((today - time::Duration::days(days)).to_julian_day());
+        let id = (b'a'..=b'g').find(|id| (day + i64::from(*id)).rem_euclid(7) == 0).unwrap();
+        char::from(id).to_string()
+    };
+    for (days, code) in [(0, 0), (1, 0), (3, 4)] {
+        let id = due(days);
+        let env = Env::with(&[&id, "z"]);
+        env.write("r/quarantine.json", json!({ &id: "x" }).to_string());
+        part(&env, 1, &[row(&id), row("z")]);
+        let run = env.run(&["verify", "--merge", "1/1=1.json", "--out", "out.json"]);
+        assert_eq!(run.code, code, "{days}: {}", run.stderr);
+    }
 }
 
 #[test]

@@ -176,7 +176,7 @@ fn a_repair_that_is_killed_loses_nothing() {
     let planned = Run::of(&mut npm_command(&people, &["gc", "--dry-run"]));
     // Also the half of a version that npm has left, and still changes.
     let would = "would put back p 1.0.0, whose repair was interrupted\nwould remove files of interrupted runs, ";
-    assert!(planned.stdout.starts_with(would), "{}", planned.stdout);
+    assert!(planned.code == 0 && planned.stdout.starts_with(would), "{}{}", planned.stdout, planned.stderr);
     let run = Run::of(&mut npm_command(&people, &["uninstall", "p", "--dry-run"]));
     assert!(run.code == 0 && !run.stdout.contains(" 0 B"), "{}", run.stdout);
     let run = Run::of(&mut npm_command(&people, &["gc"]));

@@ -217,7 +217,9 @@ fn an_agent_that_must_be_set_up_has_a_class_of_its_own() {
     let run = verify.run(&["--color", "never", "--out", "c.json"]);
     assert_eq!(run.code, 0, "{}", run.stderr);
     let words = "Internal error: The program pi was not found. Install it via `npm install -g pi`";
-    assert!(run.stdout.contains("pass     setup_required") && run.stdout.contains(words), "{}", run.stdout);
+    // No line begins with them, behind spaces neither: they could be a command of a CI runner.
+    let shown = format!("| {words}");
+    assert!(run.stdout.contains("pass     setup_required") && run.stdout.contains(&shown), "{}", run.stdout);
     let agents = snapshot(&verify, "c.json");
     assert_eq!(
         (&agents["agents"][0]["setup_required"], &agents["agents"][1]["setup_required"]),

@@ -304,6 +304,13 @@ pub struct TooOld {
     pub stderr: String,
 }
 
+impl TooOld {
+    pub(super) fn new(package: &str, shortfall: Shortfall, stderr: &str) -> Self {
+        let (package, stderr) = (package.to_owned(), stderr.to_owned());
+        Self { package, shortfall, note: String::new(), is_downloadable: true, stderr }
+    }
+}
+
 /// The message that uv finds no Python.
 fn no_python(chosen: Option<&str>, found: &[String]) -> String {
     let of = chosen.map(|chosen| format!(" for {UV_PYTHON}={chosen}")).unwrap_or_default();

@@ -110,16 +110,7 @@ pub(super) async fn install(work: &Work<'_>, wanted: &Package) -> Result<Placed,
 fn refused(error: Error, name: &str, package: &str) -> Error {
     match error {
         Error::Tool(failure) => match refusal::of_node(&failure.stderr, name) {
-            Some(shortfall) => {
-                let (package, stderr) = (package.to_owned(), failure.stderr);
-                Error::RuntimeTooOld(Box::new(TooOld {
-                    package,
-                    shortfall,
-                    note: String::new(),
-                    is_downloadable: true,
-                    stderr,
-                }))
-            }
+            Some(shortfall) => Error::RuntimeTooOld(Box::new(TooOld::new(package, shortfall, &failure.stderr))),
             None => Error::Tool(failure),
         },
         error => error,

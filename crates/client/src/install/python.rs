@@ -46,7 +46,9 @@ pub(super) async fn explain(error: Error, again: &str, uv: &Tool<'_>) -> Error {
 /// Why uv could not download a Python: the address and the last cause, both printable. `None` if it has not tried.
 fn failed_download(stderr: &str) -> Option<String> {
     let mut lines = stderr.lines().map(str::trim);
-    let address = lines.by_ref().find_map(|line| line.split_once("Failed to download `")?.1.strip_suffix('`'))?;
+    // Packages are named, not their addresses.
+    let mut named = lines.by_ref().filter_map(|line| line.split_once("Failed to download `")?.1.strip_suffix('`'));
+    let address = named.find(|text| text.contains("://"))?;
     let mut causes = lines.filter_map(|line| line.strip_prefix("cause: ").or(line.strip_prefix("Caused by: ")));
     let cause = causes.next_back().unwrap_or("the request failed");
     Some(format!("{}: {}", quote(address), printable(cause)))
@@ -110,7 +112,11 @@ mod tests {
         assert_eq!(failed_download(text).as_deref(), Some("`https://h.example/p.tar.gz`: dns error\\u{1b}[2J"));
         let old = "error: Failed to download `https://h.example/p`\n  Caused by: timeout";
         assert_eq!(failed_download(old).as_deref(), Some("`https://h.example/p`: timeout"));
-        assert_eq!(failed_download("error: No interpreter found for Python >=3.12"), None);
+        for other in
+            ["error: No interpreter found for Python >=3.12", "error: Failed to download `q==1.0.0`\n  cause: timeout"]
+        {
+            assert_eq!(failed_download(other), None, "{other}");
+        }
     }
 
     #[test]

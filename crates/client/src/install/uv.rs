@@ -94,16 +94,7 @@ fn shortfall(error: &Error) -> Option<Shortfall> {
 /// What uv's failure means for the package.
 pub(super) fn refused(error: Error, package: &str) -> Error {
     match shortfall(&error) {
-        Some(shortfall) => {
-            let (package, stderr) = (package.to_owned(), error.stderr().to_owned());
-            Error::RuntimeTooOld(Box::new(TooOld {
-                package,
-                shortfall,
-                note: String::new(),
-                is_downloadable: true,
-                stderr,
-            }))
-        }
+        Some(shortfall) => Error::RuntimeTooOld(Box::new(TooOld::new(package, shortfall, error.stderr()))),
         None if refusal::is_of_build(error.stderr()) => {
             Error::NeedsBuild { package: package.to_owned(), built: refusal::needs_build(error.stderr()) }
         }

@@ -1,6 +1,7 @@
 //! Removes what is no longer needed.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -187,8 +188,12 @@ impl Store {
         freed.leftovers += cleared.count;
         freed.restored.extend(cleared.restored.iter().filter_map(|place| describe(place, id)));
         freed.foreign.extend(foreign(agent)?);
-        // Without the current version, it is not known which one is needed.
-        if let Some(lost) = self.lost_locked(id)? {
+        // Without the current version, it is not known which one is needed. A dry run puts none back.
+        let is_put_back = cleared.restored.iter().any(|place| place.file_name() == current.as_ref().map(OsStr::new));
+        if !is_put_back
+            && !self.versions(id)?.is_empty()
+            && let Some(lost) = self.lost_locked(id)?
+        {
             return Err(lost);
         }
         let kept = current.as_ref().map(|folder| agent.join(folder));

@@ -62,8 +62,8 @@ pub(super) struct Request<'a> {
     pub(super) is_raw: bool,
     /// Whether this goes to a source that a person has configured, not to an address in a manifest.
     pub(super) is_to_source: bool,
-    /// Whether a secret is sent to an address that has one: the person has named the address.
-    pub(super) has_secret: bool,
+    /// Whether the secret of the address is sent as to a source: the person has named the address.
+    pub(super) sends_secret: bool,
     /// The body, as JSON. A request with a body changes something. It is not repeated, since its answer may have been
     /// lost after the change, and does not follow redirects.
     pub(super) body: Option<String>,
@@ -79,7 +79,7 @@ impl<'a> Request<'a> {
             timeout,
             is_raw: false,
             is_to_source: false,
-            has_secret: false,
+            sends_secret: false,
             body: None,
         }
     }
@@ -224,7 +224,7 @@ impl Client {
                 .request(request.method.clone(), bare(url))
                 .timeout(request.timeout)
                 .headers(request.headers.clone());
-            if (request.is_to_source || request.has_secret)
+            if (request.is_to_source || request.sends_secret)
                 && is_first_hop
                 && let Some(secret) = self.settings.credentials.header(url)
             {

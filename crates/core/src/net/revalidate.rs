@@ -36,7 +36,7 @@ impl Client {
         let known = known.cloned().unwrap_or_default();
         let mut pairs = vec![(header::ACCEPT, "*/*")];
         pairs.extend(known.conditions());
-        let request = Request { has_secret: true, ..Request::get(url, headers(&pairs), self.settings.total_timeout) };
+        let request = Request { sends_secret: true, ..Request::get(url, headers(&pairs), self.settings.total_timeout) };
         match self.ask_for(&request, limit).await? {
             Ok((document, headers)) => Ok(Revalidated {
                 body: Some(document.body),

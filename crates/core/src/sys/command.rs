@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 const ANSWER_LIMIT: u64 = 1 << 16;
 
 /// Maximum length of a listing, in bytes. Arguments of one process may take a megabyte.
-#[cfg(all(unix, not(target_os = "linux")))]
+#[cfg(any(test, all(unix, not(target_os = "linux"))))]
 const LISTING_LIMIT: u64 = 64 << 20;
 
 /// Why a program gives no answer.
@@ -59,7 +59,7 @@ pub fn answer(
 ///
 /// # Errors
 /// As [`answer`].
-#[cfg(all(unix, not(target_os = "linux")))]
+#[cfg(any(test, all(unix, not(target_os = "linux"))))]
 pub fn listing(program: &str, arguments: &[&str], timeout: Duration) -> Result<Vec<u8>, NoAnswer> {
     #[expect(
         clippy::disallowed_methods,
@@ -130,6 +130,14 @@ mod tests {
     fn ask(script: &str) -> Result<String, String> {
         let answer = answer("sh", &["-c", script], Path::new("/"), Duration::from_secs(1), None);
         answer.map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_listing_may_be_long_and_hold_any_bytes() {
+        let script = "i=0; while [ $i -lt 9000 ]; do echo 0123456789; i=$((i + 1)); done; printf '\\377'";
+        let listed = listing("sh", &["-c", script], Duration::from_secs(30)).unwrap();
+        assert_eq!((listed.len(), listed.last()), (99_001, Some(&255)));
+        assert!(matches!(listing("sh", &["-c", "exit 1"], Duration::from_secs(30)), Err(NoAnswer::Failed(_))));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use url::Url;
 
-use crate::net::{Credentials, Secret};
+use crate::net::Credentials;
 use crate::sys::command;
 use crate::sys::fs::read_bounded;
 
@@ -103,17 +103,9 @@ pub(super) fn base(text: &str, place: &str, credentials: &mut Credentials) -> Re
     url.set_fragment(None);
     let path = format!("{}/", url.path().trim_end_matches('/'));
     url.set_path(&path);
-    let (user, password) = (decoded(url.username()), decoded(url.password().unwrap_or_default()));
-    if !user.is_empty() || !password.is_empty() {
-        // Both fail only for URLs that cannot have user info, but this one does.
-        let _ = url.set_username("");
-        let _ = url.set_password(None);
-        credentials.add(&url, &Secret::Basic(user, password));
-    }
+    credentials.add_user_info(&url);
+    // Both fail only for URLs that cannot have user info.
+    let _ = url.set_username("");
+    let _ = url.set_password(None);
     Ok(url)
-}
-
-/// Decodes percent-encoding.
-fn decoded(text: &str) -> String {
-    percent_encoding::percent_decode_str(text).decode_utf8_lossy().into_owned()
 }

@@ -115,3 +115,20 @@ pub(super) const COMMANDS: [(&str, &str); 32] = commands![
     "logout", "config", "rpc", "new", "probe", "validate", "rules", "explain", "init", "build", "serve", "publish",
     "publish-list", "publish-rollback", "publish-prune", "diff", "verify", "bump", "report", "completions",
 ];
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_command_has_its_page() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/commands");
+        let files = std::fs::read_dir(folder).unwrap().map(|item| item.unwrap().file_name().into_string().unwrap());
+        let named = |name: &str| Some(name.strip_prefix("acp-registry-")?.strip_suffix(".md")?.to_owned());
+        let written: BTreeSet<String> = files.filter_map(|name| named(&name)).collect();
+        let pages: BTreeSet<String> = COMMANDS.iter().map(|(name, _)| (*name).to_owned()).collect();
+        assert_eq!(written, pages);
+    }
+}
