@@ -231,9 +231,11 @@ fn a_program_that_cannot_be_examined_without_temporary_files_is_not_installed() 
     // Only the headers of larger programs are kept in memory.
     let program = [b"\x7fELF".to_vec(), vec![0; 128 << 10]].concat();
     people.publish(&[people.agent_of("a", "1.0.0", &gz(&tar(&[(AGENT, &program)])), None)]);
-    let run = Run::of(people.command(&["install", "a"]).env("TMPDIR", "/no/such"));
+    let missing = people.env.path("missing");
+    let run = Run::of(people.command(&["install", "a"]).env("TMPDIR", &missing));
     assert_eq!(run.code, 3, "{}", run.stderr);
-    assert!(run.stderr.contains("cannot be read without a temporary file: /no/such: No such file"), "{}", run.stderr);
+    let expected = format!("cannot be read without a temporary file: {}: No such file", missing.display());
+    assert!(run.stderr.contains(&expected), "{}", run.stderr);
     assert!(
         run.stderr.contains("help: name a directory that can be written with the variable TMPDIR"),
         "{}",

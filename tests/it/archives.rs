@@ -336,10 +336,15 @@ fn an_archive_is_fetched_once_for_all_that_name_it() {
 #[test]
 fn a_machine_that_cannot_store_archives_does_not_pass_them() {
     let case = Case::new("a.zip", "./a", None, zip(&[("a", SCRIPT)]));
+    let missing = case.env.path("missing");
     for flags in [&["--urls"][..], &[]] {
-        let run = Run::of(case.command(flags).env("TMPDIR", "/nonexistent"));
+        let run = Run::of(case.command(flags).env("TMPDIR", &missing));
         assert_eq!(run.code, 3, "{}", run.stderr);
-        assert!(run.stderr.contains("cannot be stored") && run.stderr.contains("/nonexistent"), "{}", run.stderr);
+        assert!(
+            run.stderr.contains("cannot be stored") && run.stderr.contains(missing.to_str().unwrap()),
+            "{}",
+            run.stderr
+        );
         assert!(!run.stderr.contains("no host could be reached"), "{}", run.stderr);
         serde_json::from_str::<Value>(&run.stdout).unwrap();
     }

@@ -116,13 +116,15 @@ fn a_missing_runtime_is_named_with_the_way_to_get_it() {
     // An agent that needs a runtime fails without it.
     let receipt = doctor.version().join("receipt.json");
     let mut content: Value = serde_json::from_slice(&fs::read(&receipt).unwrap()).unwrap();
-    content["interpreter"] = json!({ "name": "node", "program": "/nowhere/node", "flags": [] });
+    let node = doctor.people.env.path("missing/node");
+    content["interpreter"] = json!({ "name": "node", "program": node, "flags": [] });
     fs::write(&receipt, content.to_string()).unwrap();
     fs::remove_file(doctor.path().join("node")).unwrap();
     let (code, document) = doctor.json(&["a"]);
     let checks = &document["agents"][0]["checks"];
     assert_eq!((code, names(checks)), (1, vec![("runtime", "error"), ("handshake", "error")]));
-    assert_eq!(checks[0]["message"], "`1.0.0`: it needs `node`, which is not in PATH any more: it was /nowhere/node");
+    let expected = format!("`1.0.0`: it needs `node`, which is not in PATH any more: it was {}", node.display());
+    assert_eq!(checks[0]["message"], expected);
     assert_eq!(checks[0]["help"], remedy::NODE);
     assert_eq!(document["agents"][0]["handshake"], Value::Null);
 }
@@ -200,10 +202,12 @@ fn a_directory_that_is_missing_is_named_instead_of_the_runtimes() {
         let mut command = doctor.people.command(arguments);
         Run::of(command.env("PATH", doctor.path()).env("TMPDIR", temporary).current_dir(doctor.people.env.path("")))
     };
-    let run = command(&["doctor"], "/no/such");
+    let missing = doctor.people.env.path("missing");
+    let missing = missing.to_str().unwrap();
+    let run = command(&["doctor"], missing);
     assert_eq!(run.code, 1, "{}", run.stderr);
     assert!(
-        run.stdout.contains("temporary files cannot be made in /no/such: No such file or directory"),
+        run.stdout.contains(&format!("temporary files cannot be made in {missing}: No such file or directory")),
         "{}",
         run.stdout
     );
@@ -214,16 +218,16 @@ fn a_directory_that_is_missing_is_named_instead_of_the_runtimes() {
         run.stdout
     );
     // Without such a directory no agent is started, and all other checks are made.
-    let run = command(&["doctor", "a"], "/no/such");
+    let run = command(&["doctor", "a"], missing);
     assert_eq!(run.code, 1, "{}", run.stderr);
     assert!(
-        run.stdout.contains("it was not started, because of the errors above") && !run.stderr.contains("/no/such"),
+        run.stdout.contains("it was not started, because of the errors above") && !run.stderr.contains(missing),
         "{}{}",
         run.stdout,
         run.stderr
     );
-    let run = command(&["probe", "--", "/bin/true"], "/no/such");
-    assert!(run.code == 3 && run.stderr.matches("/no/such").count() == 1, "{}", run.stderr);
+    let run = command(&["probe", "--", "/bin/true"], missing);
+    assert!(run.code == 3 && run.stderr.matches(missing).count() == 1, "{}", run.stderr);
     assert!(
         run.stderr.contains("help: name a directory that can be written with the variable TMPDIR"),
         "{}",

@@ -242,7 +242,8 @@ fn failures_of_commands_have_their_stable_codes() {
     assert_eq!((&result["agents"][0]["id"], &result["errors"][0]["id"]), (&json!("gemini"), &json!("wrong")));
     assert_eq!(client.end().0, Some(0));
 
-    let mut client = Client::with(&people, &["--index", "/no/such/index.json"]);
+    let missing = people.env.path("missing.json");
+    let mut client = Client::with(&people, &["--index", missing.to_str().unwrap()]);
     assert_eq!(client.error("list", &json!({}))["data"]["code"], "index_unavailable");
     assert_eq!(client.result("list", &json!({ "installed": true }))["agents"][0]["id"], "gemini");
     let mut client = Client::with(&people, &["--offline"]);

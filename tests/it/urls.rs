@@ -268,7 +268,8 @@ fn a_package_registry_that_nobody_knows_is_a_warning_with_its_remedy() {
     let distribution = json!({ "npx": { "package": "a@1.0.0" }, "uvx": { "package": "a==1.0.0" } });
     agent(&env, "a", &manifest("a", &distribution, &json!({})));
     let mut command = env.command(&["validate", "--urls", "--json"]);
-    command.env("PATH", "").env("PIP_CONFIG_FILE", "/nonexistent").env("UV_CONFIG_FILE", "/nonexistent");
+    let missing = env.path("missing");
+    command.env("PATH", "").env("PIP_CONFIG_FILE", &missing).env("UV_CONFIG_FILE", &missing);
     let run = Run::of(&mut command);
     assert_eq!(run.code, 0, "{}", run.stderr);
     let report: Value = serde_json::from_str(&run.stdout).unwrap();

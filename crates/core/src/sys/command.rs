@@ -127,9 +127,15 @@ fn read(child: &mut Child, timeout: Duration, limit: u64) -> Result<Vec<u8>, NoA
 mod tests {
     use super::*;
 
+    /// Only what never answers reaches a limit, however loaded the machine is.
+    const LONG: Duration = Duration::from_mins(2);
+
+    fn ask_within(limit: Duration, script: &str) -> Result<String, String> {
+        answer("sh", &["-c", script], Path::new("/"), limit, None).map_err(|error| error.to_string())
+    }
+
     fn ask(script: &str) -> Result<String, String> {
-        let answer = answer("sh", &["-c", script], Path::new("/"), Duration::from_secs(1), None);
-        answer.map_err(|error| error.to_string())
+        ask_within(LONG, script)
     }
 
     #[test]
@@ -145,19 +151,17 @@ mod tests {
         assert_eq!(ask("pwd").as_deref(), Ok("/\n"));
         assert_eq!(ask("cat").as_deref(), Ok(""));
         assert_eq!(ask("echo text; exit 1").unwrap_err(), "fails: exit status: 1");
-        assert_eq!(ask("echo text; exec sleep 60").unwrap_err(), "does not answer within 1 s");
+        let late = ask_within(Duration::from_secs(1), "echo text; exec sleep 60");
+        assert_eq!(late.unwrap_err(), "does not answer within 1 s");
         assert_eq!(ask("printf '\\377'").unwrap_err(), "writes something that is not text");
-        let run = |script: &str| {
-            let arguments = ["-c", script].map(OsStr::new);
-            run("sh", &arguments, Path::new("/"), Duration::from_millis(500))
-        };
-        assert_eq!(run("true"), Ok(()));
-        assert!(run("exit 7").unwrap_err().contains('7'));
-        assert!(run("exec sleep 60").unwrap_err().contains("took longer"));
-        let printed = |path| answer("sh", &["-c", "echo $PATH"], Path::new("/"), Duration::from_secs(1), path);
+        let run = |limit, script: &str| run("sh", &["-c", script].map(OsStr::new), Path::new("/"), limit);
+        assert_eq!(run(LONG, "true"), Ok(()));
+        assert!(run(LONG, "exit 7").unwrap_err().contains('7'));
+        assert!(run(Duration::from_millis(500), "exec sleep 60").unwrap_err().contains("took longer"));
+        let printed = |path| answer("sh", &["-c", "echo $PATH"], Path::new("/"), LONG, path);
         assert_eq!(printed(Some("/none:/usr/bin:/bin".as_ref())).unwrap(), "/none:/usr/bin:/bin\n");
         assert!(matches!(printed(Some("/none".as_ref())), Err(NoAnswer::Start(_))), "it is looked for there");
-        let missing = answer("no-such-program", &[], Path::new("/"), Duration::from_secs(1), None).unwrap_err();
+        let missing = answer("no-such-program", &[], Path::new("/"), LONG, None).unwrap_err();
         assert!(missing.to_string().starts_with("cannot be started: "), "{missing}");
     }
 }

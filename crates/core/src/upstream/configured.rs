@@ -74,7 +74,7 @@ mod tests {
         let found = |variables: &[(&str, &str)]| {
             let variable = |name: &str| match name {
                 "HOME" | "PREFIX" => Some(home.path().to_str().unwrap().to_owned()),
-                "PIP_CONFIG_FILE" | "UV_CONFIG_FILE" => Some("/nonexistent".to_owned()),
+                "PIP_CONFIG_FILE" | "UV_CONFIG_FILE" => home.path().join("missing").to_str().map(ToOwned::to_owned),
                 _ => variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned()),
             };
             Registries::configured(&Surroundings { variable: &variable, run: &|_, _| panic!("nothing is run") })

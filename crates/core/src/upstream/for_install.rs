@@ -88,9 +88,10 @@ mod tests {
             fs::write(home.path().join(name), text).unwrap();
         }
         let home = home.path().to_str().unwrap();
+        let missing = format!("{home}/missing");
         let variable = |name: &str| match name {
             "HOME" | "PREFIX" => Some(home.to_owned()),
-            "PIP_CONFIG_FILE" if !files.iter().any(|(name, _)| name.contains("pip")) => Some("/nonexistent".to_owned()),
+            "PIP_CONFIG_FILE" if !files.iter().any(|(name, _)| name.contains("pip")) => Some(missing.clone()),
             _ => variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned()),
         };
         let pairs = of(&Surroundings { variable: &variable, run: &|_, _| panic!("no program is started") });

@@ -121,10 +121,11 @@ mod tests {
             fs::create_dir_all(home.path().join(name).parent().unwrap()).unwrap();
             fs::write(home.path().join(name), text).unwrap();
         }
+        let missing = home.path().join("missing").to_str().unwrap().to_owned();
         let variable = |name: &str| match name {
             "HOME" => Some(home.path().to_str().unwrap().to_owned()),
             // This test does not depend on the system's own files.
-            "PIP_CONFIG_FILE" if !files.iter().any(|(name, _)| name.contains("pip")) => Some("/nonexistent".to_owned()),
+            "PIP_CONFIG_FILE" if !files.iter().any(|(name, _)| name.contains("pip")) => Some(missing.clone()),
             _ => variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned()),
         };
         let run = |program: &str, _: &[&str]| {

@@ -44,6 +44,8 @@ mod tests {
         assert_eq!(attend("/bin/sh", "exit $EXAMPLE").unwrap().code, Some(3));
         // A shell that starts a background process ignores SIGINT for it and its descendants.
         assert_eq!(attend("/bin/sh", "kill -TERM $$").unwrap().signal, Some(15));
-        assert_eq!(attend("/no/such/program", "").unwrap_err().kind(), io::ErrorKind::NotFound);
+        let folder = tempfile::tempdir().unwrap();
+        let missing = folder.path().join("missing");
+        assert_eq!(attend(missing.to_str().unwrap(), "").unwrap_err().kind(), io::ErrorKind::NotFound);
     }
 }

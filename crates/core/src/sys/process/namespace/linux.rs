@@ -193,7 +193,8 @@ mod tests {
     #[test]
     fn without_a_launcher_that_works_there_is_none() {
         assert!(matches!(created(None), Err(NamespaceError::NoLauncher)));
-        let missing = created(Some("/nowhere/acp-registry")).unwrap_err();
+        let folder = tempfile::tempdir().unwrap();
+        let missing = created(folder.path().join("missing").to_str()).unwrap_err();
         assert!(matches!(&missing, NamespaceError::Start(error) if error.kind() == ErrorKind::NotFound), "{missing}");
         let ended = created(Some("/bin/true")).unwrap_err();
         assert!(matches!(&ended, NamespaceError::Refused(reason) if reason.contains("ended")), "{ended}");
