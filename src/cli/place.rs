@@ -240,7 +240,7 @@ impl<'a> Session<'a> {
         }
         self.ui.detail(&format!("the registry index is {}", self.options().index));
         network::warn_of_foreign_cache(self.ui);
-        let Loaded { index, warning } = loading.await?;
+        let Loaded { index, warning, .. } = loading.await?;
         if let Some(warning) = warning {
             self.ui.warning(&warning);
         }

@@ -213,6 +213,95 @@ fn a_withdrawn_agent_is_unknown_although_its_entry_is_still_served() {
     assert!(paths.iter().all(|path| path == "/registry.json"), "{paths:?}");
 }
 
+/// A tree from which `cc` and the old version of `a` are gone, beside the index of an earlier publication that has them.
+fn withdrawn() -> (People, Published) {
+    let (people, published) = nothing();
+    publish(
+        &people,
+        &published,
+        &[people.agent("a", "1.0.0"), people.agent("cc", "1.0.0"), people.agent("ccc", "1.0.0")],
+    );
+    let old = published.read("registry.json");
+    publish(&people, &published, &[people.agent("a", "2.0.0"), people.agent("ccc", "1.0.0")]);
+    published.set("registry.json", ok(old));
+    (people, published)
+}
+
+#[test]
+fn an_older_index_does_not_bring_a_withdrawn_agent_back() {
+    // The commands that come before, and whether the copies that they leave are old.
+    let stories: [(&[&[&str]], bool); 6] = [
+        (&[], false),
+        (&[&["resolve", "cc"]], false),
+        (&[&["resolve", "cc"]], true),
+        (&[&["resolve", "a"], &["list"]], false),
+        (&[&["resolve", "cc"], &["list"]], true),
+        (&[&["resolve", "cc"], &["resolve", "a"], &["list", "--refresh"]], false),
+    ];
+    let asks: [&[&str]; 6] = [
+        &["resolve", "cc"],
+        &["info", "cc"],
+        &["install", "cc", "a", "--dry-run"],
+        &["config", "zed", "cc"],
+        &["resolve", "cc", "--refresh"],
+        &["resolve", "cc", "--offline"],
+    ];
+    for (before, is_old) in stories {
+        for ask in asks {
+            if before.is_empty() && ask.contains(&"--offline") {
+                continue;
+            }
+            let (people, _) = withdrawn();
+            for arguments in before {
+                people.json(arguments);
+            }
+            if is_old {
+                age(&people, ".index", HOUR);
+            }
+            let (_, code, document) = asked(&people, ask);
+            let unknown = [&document["error"]["code"], &document["results"][0]["error"]["code"]];
+            assert!(unknown.contains(&&json!("unknown_agent")), "{before:?}, {ask:?}: {code} {document}");
+            // What has the id itself is not suggested; what the older index has beside it may be.
+            assert!(document["error"]["suggestions"] == json!(["ccc"]) || ask[0] == "install", "{document}");
+        }
+    }
+}
+
+#[test]
+fn an_entry_that_is_missing_does_not_bring_others_back() {
+    for ask in [&["install", "cc", "a"][..], &["install", "a", "cc"], &["update"], &["update", "--refresh"]] {
+        let (people, published) = withdrawn();
+        let installs = ask[0] == "update";
+        if installs {
+            // From a mirror that has not seen the withdrawal.
+            people.env.write("old.json", published.read("registry.json"));
+            assert_eq!(people.run(&["install", "cc", "a", "--index", "old.json"]).code, 0);
+        }
+        published.set("entries/registry/a.json", not_found());
+        let (_, code, document) = asked(&people, ask);
+        let text = document.to_string();
+        if installs {
+            assert_eq!(document["gone"], json!(["cc"]), "{code} {text}");
+        } else {
+            assert!(text.contains("unknown_agent"), "{code} {text}");
+            assert!(!files(&people.env.path("data")).iter().any(|name| name.contains("/cc/")), "{text}");
+        }
+    }
+}
+
+#[test]
+fn an_index_that_the_chain_names_is_used() {
+    let (people, published) = three();
+    // The group and the list of a tree without agents, under the digest of the index that has them.
+    let list = Sha256::of("{}\n").to_string();
+    let group = json!(vec![list; 64]).to_string();
+    let digest = Sha256::of(&group).to_string();
+    published.set(&format!("entry-lists/{digest}.json"), ok(group));
+    published.edit(|document| document["views"]["registry.json"]["groups"] = json!(vec![digest; 128]));
+    let (paths, code, document) = asked(&people, &["resolve", "a"]);
+    assert_eq!((code, kinds(&paths)[3], &document["version"]), (0, 1, &json!("1.0.0")), "{document}");
+}
+
 /// What is wrong with a tree, and a function that makes it so.
 type Damage<'a> = (&'a str, &'a dyn Fn(&People, &Published));
 

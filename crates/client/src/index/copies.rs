@@ -45,6 +45,16 @@ pub(super) struct Copy {
     pub(super) checked: SystemTime,
 }
 
+/// What is known of a copy whose text was not read, which may turn out to be damaged.
+#[derive(Debug)]
+pub(super) struct Checked {
+    /// When its host last confirmed it.
+    pub(super) checked: SystemTime,
+    /// Whether it may be used without a request.
+    pub(super) is_fresh: bool,
+    pub(super) sha256: String,
+}
+
 /// The first line of a copy.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Head {
@@ -86,11 +96,10 @@ impl Copies {
         is_whole.then_some(Copy { head, text, checked })
     }
 
-    /// When the host has last confirmed a copy, and whether that may be used without a request. The text is not read, and
-    /// may turn out to be damaged.
-    pub(super) fn checked(&self, url: &Url) -> Option<(SystemTime, bool)> {
+    /// What is known of a copy before its text is read.
+    pub(super) fn checked(&self, url: &Url) -> Option<Checked> {
         let (head, checked, ..) = self.open(url)?;
-        Some((checked, head.is_fresh(checked)))
+        Some(Checked { checked, is_fresh: head.is_fresh(checked), sha256: head.sha256 })
     }
 
     /// Opens a copy behind its first line.

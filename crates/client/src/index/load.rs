@@ -31,6 +31,8 @@ pub struct Options {
 pub struct Loaded {
     /// The index.
     pub index: Index,
+    /// Whether it has all agents, not only those that were asked for.
+    pub is_whole: bool,
     /// Why this may not be what its host has now.
     pub warning: Option<String>,
 }
@@ -108,7 +110,7 @@ pub async fn load(
             let mut index = from_path(path)?;
             let changed = std::fs::metadata(path).and_then(|metadata| metadata.modified());
             index.origin = origin(changed.unwrap_or_else(|_| SystemTime::now()), false);
-            return Ok(Loaded { index, warning: None });
+            return Ok(Loaded { index, is_whole: true, warning: None });
         }
         Place::Url(url) => url,
     };
@@ -117,7 +119,7 @@ pub async fn load(
         let form = |error| Error::Form { place: place.to_string(), error };
         let mut index = Index::with_digest(copy.text, copy.head.sha256).map_err(form)?;
         index.origin = origin(checked, is_stale);
-        Ok(Loaded { index, warning })
+        Ok(Loaded { index, is_whole: true, warning })
     };
     let mut copy = options.copies.as_ref().and_then(|copies| copies.find(url));
     if options.is_offline {
@@ -140,7 +142,7 @@ pub async fn load(
     match fetch(&client, url, options.copies.as_ref(), copy.as_ref()).await {
         Ok(Some(mut index)) => {
             index.origin = origin(SystemTime::now(), false);
-            Ok(Loaded { index, warning: None })
+            Ok(Loaded { index, is_whole: true, warning: None })
         }
         Ok(None) => match copy {
             Some(copy) => of_copy(copy, SystemTime::now(), None),

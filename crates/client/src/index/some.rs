@@ -8,7 +8,7 @@ use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use serde::de::IgnoredAny;
 use url::Url;
 
-use super::copies::{Copies, Copy};
+use super::copies::{Checked, Copies, Copy};
 use super::load::{Error, Loaded, Options, load, staleness};
 use super::place::Place;
 use acp_registry_core::digest::Sha256;
@@ -23,7 +23,8 @@ use acp_registry_plan::index::{Index, Origin};
 const JOBS: usize = 16;
 
 /// Reads some agents of the index at a place: from their entries if the tree offers them, else from the whole index, as
-/// [`load`] reads it. Agents that the result lacks are not in the index. `client` is called only if a request is needed.
+/// [`load`] reads it. Agents that the result lacks are not in the index: one that the entries prove to be absent is not
+/// taken from a whole index of another publication. `client` is called only if a request is needed.
 ///
 /// # Errors
 /// [`Error`].
@@ -33,12 +34,26 @@ pub async fn load_some(
     options: &Options,
     client: impl Fn() -> Result<Arc<Client>, Problem>,
 ) -> Result<Loaded, Error> {
-    if let Some(wanted) = Wanted::new(place, ids, options)
-        && let Some(loaded) = wanted.load(&client).await
-    {
-        return Ok(loaded);
+    let absent = match Wanted::new(place, ids, options) {
+        Some(wanted) => match wanted.load(&client).await {
+            Ok(loaded) => return Ok(loaded),
+            Err(absent) => absent,
+        },
+        None => Absent::default(),
+    };
+    let mut loaded = load(place, options, client).await?;
+    if absent.index.is_some_and(|index| index.to_string() != loaded.index.sha256()) {
+        loaded.index.remove(&absent.ids);
     }
-    load(place, options, client).await
+    Ok(loaded)
+}
+
+/// Agents of which entries prove that an index does not have them.
+#[derive(Debug, Default)]
+struct Absent {
+    /// The digest of that index; `None` if nothing is proved.
+    index: Option<Sha256>,
+    ids: BTreeSet<AgentId>,
 }
 
 /// Agents of an index at an address.
@@ -86,77 +101,86 @@ impl<'a> Wanted<'a> {
         self.options.copies.as_ref()
     }
 
-    /// The agents; `None` if the whole index is to be read instead.
-    async fn load(&self, client: &impl Fn() -> Result<Arc<Client>, Problem>) -> Option<Loaded> {
+    /// The agents; an error if the whole index is to be read instead, except for those that are absent.
+    async fn load(&self, client: &impl Fn() -> Result<Arc<Client>, Problem>) -> Result<Loaded, Absent> {
         let copy = self.copies().and_then(|copies| copies.find(&self.discovery));
         let known = copy.and_then(|copy| Some((View::parse(copy.text.as_bytes(), self.view).ok()??, copy)));
         let of_index = self.copies().and_then(|copies| copies.checked(self.index));
         if self.options.is_offline {
-            let (view, copy) = known?;
-            return self.at_hand(&view, &copy, of_index, None).await;
+            return self.at_hand(known.as_ref(), of_index.as_ref(), None).await;
         }
         let is_asked = self.options.refresh;
         // After `list`, the copy of the index may be newer.
-        let is_newest = |copy: &Copy| of_index.is_none_or(|(checked, is_fresh)| !is_fresh || checked <= copy.checked);
+        let is_newest =
+            |copy: &Copy| of_index.as_ref().is_none_or(|index| !index.is_fresh || index.checked <= copy.checked);
         let fresh = known.as_ref().filter(|(_, copy)| copy.is_fresh() && is_newest(copy) && !is_asked);
         if let Some((view, copy)) = fresh
             && let Ok(index) = self.read(None, view).await
         {
-            return Some(self.loaded(index, copy.checked, None));
+            return Ok(self.loaded(index, copy.checked, None));
         }
         let lacks = || self.copies().is_some_and(|copies| copies.lacks_entries(self.index));
-        if !is_asked && (of_index.is_some_and(|(_, is_fresh)| is_fresh) || lacks()) {
-            return None;
+        // A copy of another publication than that of the entries may be the older one, whenever it was sent.
+        let serves = |index: &Checked| {
+            index.is_fresh && known.as_ref().is_none_or(|(view, _)| view.index.to_string() == index.sha256)
+        };
+        if !is_asked && (of_index.as_ref().is_some_and(serves) || lacks()) {
+            return Err(Absent::default());
         }
-        let client = client().ok()?;
+        let client = client().map_err(|_| Absent::default())?;
         if let Some((view, copy)) = fresh {
             match self.read(Some(&client), view).await {
-                Ok(index) => return Some(self.loaded(index, copy.checked, None)),
+                Ok(index) => return Ok(self.loaded(index, copy.checked, None)),
                 // There may be a newer publication.
-                Err(error) => tracing::debug!("{DISCOVERY} is read again: {error}"),
+                Err((error, _)) => tracing::debug!("{DISCOVERY} is read again: {error}"),
             }
         }
         match self.ask(&client, &self.discovery, known.as_ref()).await {
             Ok(Some(view)) => match self.read_current(&client, &view).await {
-                Ok(index) => Some(self.loaded(index, SystemTime::now(), None)),
-                Err(error) => {
+                Ok(index) => Ok(self.loaded(index, SystemTime::now(), None)),
+                Err((error, absent)) => {
                     tracing::debug!("the whole index is read: {error}");
-                    None
+                    Err(absent)
                 }
             },
             Ok(None) => {
                 if let Some(copies) = self.copies() {
                     copies.note_lack(self.index);
                 }
-                None
+                Err(Absent::default())
             }
-            Err(error) => {
-                let (view, copy) = known?;
-                self.at_hand(&view, &copy, of_index, Some(staleness(copy.checked, &error))).await
-            }
+            Err(error) => self.at_hand(known.as_ref(), of_index.as_ref(), Some(&error)).await,
         }
     }
 
-    /// The agents from copies, unless the copy of the whole index is newer.
+    /// The agents from copies, unless the copy of the whole index is newer. `error` is why no host is asked.
     async fn at_hand(
         &self,
-        view: &View,
-        copy: &Copy,
-        of_index: Option<(SystemTime, bool)>,
-        warning: Option<String>,
-    ) -> Option<Loaded> {
-        if of_index.is_some_and(|(checked, _)| checked > copy.checked) {
-            return None;
+        known: Option<&(View, Copy)>,
+        of_index: Option<&Checked>,
+        error: Option<&FetchError>,
+    ) -> Result<Loaded, Absent> {
+        let (view, copy) = known.ok_or_else(Absent::default)?;
+        let index = self.read(None, view).await.map_err(|(_, absent)| absent)?;
+        if of_index.is_some_and(|index| index.checked > copy.checked) {
+            let there: BTreeSet<&str> = index.entries().map(|entry| &*entry.id).collect();
+            return Err(self.absent(view, &there));
         }
-        let mut loaded = self.loaded(self.read(None, view).await.ok()?, copy.checked, warning);
+        let mut loaded = self.loaded(index, copy.checked, error.map(|error| staleness(copy.checked, error)));
         loaded.index.origin.is_stale |= !copy.is_fresh();
-        Some(loaded)
+        Ok(loaded)
+    }
+
+    /// The agents that are not among those that an index has.
+    fn absent(&self, view: &View, there: &BTreeSet<&str>) -> Absent {
+        let ids = self.ids.iter().filter(|id| !there.contains(id.as_str())).cloned().collect();
+        Absent { index: Some(view.index), ids }
     }
 
     fn loaded(&self, mut index: Index, checked: SystemTime, warning: Option<String>) -> Loaded {
         let source = Place::Url(self.index.clone()).to_string();
         index.origin = Origin { source, fetched_at: Some(checked), is_stale: warning.is_some() };
-        Loaded { index, warning }
+        Loaded { index, is_whole: false, warning }
     }
 
     /// Asks for the discovery document at this address; `None` if there is none, or it does not have the view.
@@ -193,9 +217,9 @@ impl<'a> Wanted<'a> {
     }
 
     /// Reads the agents that a discovery document leads to, which a host has just sent.
-    async fn read_current(&self, client: &Client, view: &View) -> Result<Index, Unusable> {
+    async fn read_current(&self, client: &Client, view: &View) -> Result<Index, (Unusable, Absent)> {
         let result = self.read(Some(client), view).await;
-        let Err(Unusable::Digest(_)) = &result else { return result };
+        let Err((Unusable::Digest(_), _)) = &result else { return result };
         // A cache may have the document of an earlier publication, and a newer entry. It asks the host for another
         // address, and hosts of files ignore the query.
         let mut address = self.discovery.clone();
@@ -206,8 +230,16 @@ impl<'a> Wanted<'a> {
         }
     }
 
-    /// Reads the agents. Without a client, from copies only.
-    async fn read(&self, client: Option<&Client>, view: &View) -> Result<Index, Unusable> {
+    /// Reads the agents. Without a client, from copies only. An error has the agents whose absence is proved nevertheless.
+    async fn read(&self, client: Option<&Client>, view: &View) -> Result<Index, (Unusable, Absent)> {
+        let (needed, there) = self.find(client, view).await.map_err(|error| (error, Absent::default()))?;
+        let entries = self.parts(client, needed, ENTRY_LIMIT).await;
+        let index = entries.and_then(|entries| index_of(view, entries, &there).map_err(Unusable::Entry));
+        index.map_err(|error| (error, self.absent(view, &there)))
+    }
+
+    /// The entries that are needed, and the agents that they are for; the index does not have the others.
+    async fn find(&self, client: Option<&Client>, view: &View) -> Result<(Needed, BTreeSet<&str>), Unusable> {
         let path = |digest: Sha256| (digest, view.list_path(digest));
         let needed = self.ids.iter().map(|id| path(view.group(id))).collect();
         let groups = self.parts(client, needed, LIST_LIMIT).await?;
@@ -226,8 +258,7 @@ impl<'a> Wanted<'a> {
                 there.insert(id.as_str());
             }
         }
-        let entries = self.parts(client, needed, ENTRY_LIMIT).await?;
-        index_of(view, entries, &there).map_err(Unusable::Entry)
+        Ok((needed, there))
     }
 
     /// The contents of these files, from copies or from the host.

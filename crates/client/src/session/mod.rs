@@ -74,16 +74,26 @@ impl Session {
         index::load(&self.options.index, &options, || self.connect().map(|(client, _)| client)).await
     }
 
-    /// Reads an index that has these agents, or the whole index if it lacks one of them. If the tree of the index offers
-    /// entries one by one, the others are not fetched.
+    /// Reads an index that has these agents. If the tree of the index offers entries one by one, the others are not
+    /// fetched, except to suggest their ids in place of one that the index lacks.
     ///
     /// # Errors
     /// [`index::Error`].
     pub async fn index_of(&self, ids: &[&str]) -> Result<Loaded, index::Error> {
-        let some = self.entries_of(ids).await?;
-        let has_all = ids.iter().all(|id| some.index.entries().any(|entry| entry.id == **id));
-        // The ids of others are for suggestions, without which it is known as well that the agent is unknown.
-        if has_all { Ok(some) } else { Ok(self.index().await.unwrap_or(some)) }
+        let mut some = self.entries_of(ids).await?;
+        if some.is_whole || ids.iter().all(|id| some.index.entries().any(|entry| entry.id == **id)) {
+            return Ok(some);
+        }
+        match self.index().await {
+            Ok(whole) if whole.index.sha256() == some.index.sha256() => Ok(whole),
+            whole => {
+                // An index of another publication may be older than the entries that prove an agent to be absent.
+                if let Ok(whole) = whole {
+                    some.index.suggest(&whole.index);
+                }
+                Ok(some)
+            }
+        }
     }
 
     /// Like [`Session::index_of`], but the result may lack other agents even if it lacks one of these.

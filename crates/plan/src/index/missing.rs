@@ -24,7 +24,7 @@ impl Missing {
         if let Some(note) = index.notes.iter().find(|note| note.contains(&format!(" ({}) ", quote(id)))) {
             return Self::UnusableEntry(note.clone());
         }
-        let near = suggestions(id, index.entries().map(|entry| entry.id.as_str()));
+        let near = suggestions(id, index.known(id));
         Self::UnknownAgent { id: id.to_owned(), near: near.into_iter().map(ToOwned::to_owned).collect() }
     }
 }

@@ -1,6 +1,6 @@
 //! The text of an index as an [`Index`].
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::ops::Range;
 use std::time::SystemTime;
 
@@ -11,7 +11,7 @@ use super::entries::{FormError, Notes, entries};
 use super::entry::Entry;
 use super::usable::keep_usable;
 use crate::digest::Sha256;
-use crate::manifest::Agent;
+use crate::manifest::{Agent, AgentId};
 use crate::text::{nearest, quote};
 
 /// An index. Its text stays in memory: what lists do not show of an agent is read from there when it is asked for.
@@ -19,6 +19,8 @@ use crate::text::{nearest, quote};
 pub struct Index {
     text: String,
     entries: Vec<Found>,
+    /// Ids of agents that the index may have, which serve for suggestions only.
+    others: Vec<String>,
     /// Which entries cannot be used, and why; ready to be shown.
     pub notes: Vec<String>,
     /// Where it comes from, and how old it may be.
@@ -87,7 +89,25 @@ impl Index {
                 }
             }
         }
-        Ok(Self { text, entries: found, notes: notes.into_sentences(), sha256, origin: Origin::default() })
+        let notes = notes.into_sentences();
+        Ok(Self { text, entries: found, others: Vec::new(), notes, sha256, origin: Origin::default() })
+    }
+
+    /// Removes agents that another proof shows to be withdrawn.
+    pub fn remove(&mut self, ids: &BTreeSet<AgentId>) {
+        self.entries.retain(|found| !ids.iter().any(|id| **id == *found.entry.id));
+    }
+
+    /// Adds the ids of another index to those that may be suggested. It adds no agent.
+    pub fn suggest(&mut self, other: &Self) {
+        let ids = other.entries().map(|entry| &entry.id);
+        self.others.extend(ids.filter(|id| self.entries.iter().all(|found| found.entry.id != **id)).cloned());
+    }
+
+    /// The ids that may be suggested in place of an unknown one.
+    pub(super) fn known(&self, unknown: &str) -> impl Iterator<Item = &str> {
+        let ids = self.entries().map(|entry| entry.id.as_str()).chain(self.others.iter().map(String::as_str));
+        ids.filter(move |id| *id != unknown)
     }
 
     /// All of the text.
@@ -139,7 +159,7 @@ impl Index {
     /// The id that was probably meant.
     #[must_use]
     pub fn nearest(&self, id: &str) -> Option<&str> {
-        nearest(id, self.entries().map(|entry| entry.id.as_str()))
+        nearest(id, self.known(id))
     }
 }
 
