@@ -7,6 +7,7 @@ use std::process::Command;
 use nix::sys::resource::{UsageWho, getrusage};
 use serde_json::{Value, json};
 
+use crate::agent::fake_agent;
 use crate::server::{Server, not_found, ok};
 use crate::support::{Env, ICON};
 
@@ -15,6 +16,9 @@ const SIZE: usize = 6 << 20;
 
 /// The peak memory that the program may use, in KiB. A debug build needs about 50 MiB for itself.
 const BOUND: i64 = 144 << 10;
+
+/// The peak memory with an agent that floods it, in KiB: 64 MiB besides what a debug build needs for itself.
+const OF_AGENT: i64 = 120 << 10;
 
 /// Set for the process that measures one command, since resource usage is only known for all children of a process
 /// together.
@@ -116,6 +120,26 @@ fn no_file_of_a_target_or_of_the_store_takes_many_times_its_size() {
         let shown = format!("{file} ({}…)", &text[..40]);
         assert!(peak < MOST, "{shown}: {peak} KiB");
         assert!((0..=4).contains(&code), "{shown}: {code}");
+    }
+}
+
+/// All agents of `verify` share one process, so that none may cost it much.
+#[test]
+fn no_agent_takes_much_memory_of_its_examiner() {
+    if measures() {
+        return;
+    }
+    let ways = ["constants", "lists", "objects", "few objects", "texts", "results", "small results", "updates"];
+    for way in ways {
+        let env = Env::empty();
+        let program = fake_agent();
+        let agent = [program.to_str().unwrap(), "flood", way];
+        let flags = ["probe", "--level", "sessions", "--timeout", "120s", "--json", "--"];
+        let command = env.command(&[&flags[..], &agent].concat());
+        let (code, peak) = measured("memory::no_agent_takes_much_memory_of_its_examiner", &command);
+        println!("{way}: {} MiB", peak >> 10);
+        assert!(peak < OF_AGENT, "{way}: {peak} KiB");
+        assert!([0, 1].contains(&code), "{way}: {code}");
     }
 }
 

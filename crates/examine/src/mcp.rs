@@ -8,6 +8,7 @@ use std::fs::File;
 use std::io::{self, BufRead, Read as _, Write};
 use std::path::{Path, PathBuf};
 
+use acp_registry_core::json::check_at_most;
 use acp_registry_core::sys::fs::read_bounded;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -32,6 +33,9 @@ const LINE: u64 = 4 << 20;
 
 /// Maximum length of the parameters of a recorded message, in bytes. Longer ones are recorded as `null`.
 const PARAMS: usize = 64 << 10;
+
+/// Maximum number of values in the record. One with more is not read.
+const VALUES: usize = 50_000;
 
 /// Maximum length of the record, in bytes. Nothing is added to a longer one.
 const RECORD: u64 = 1 << 20;
@@ -79,6 +83,8 @@ impl Record {
         // One message can exceed the limit.
         let limit = RECORD + PARAMS as u64 + 1000;
         let bytes = read_bounded(path, directory, limit).unwrap_or_default();
+        // The agent can write to it as well.
+        let bytes = if check_at_most(&bytes, VALUES).is_ok() { bytes } else { Vec::new() };
         let mut record = Self::default();
         for line in bytes.split(|byte| *byte == b'\n') {
             match serde_json::from_slice(line) {

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use acp_registry_core::json::weight;
 use acp_registry_core::sys::process::{Exit, Home, Launch};
 use acp_registry_core::text::quote;
 use acp_registry_protocol::handshake::{Options, Peer, Silence, StartError, refusal};
@@ -26,6 +27,12 @@ pub(super) const NO_SESSION: &str = "acp-registry-no-such-session";
 
 /// Time limit for the response to `initialize` in a check that sends it, as a multiple of the patience.
 const INTRODUCED: u32 = 3;
+
+/// Maximum memory of responses that no check has waited for, in bytes. Further ones are dropped.
+const ANSWERS: usize = 8 << 20;
+
+/// Maximum length of a response to the agent, in bytes: it repeats ids and texts of the agent, which need not read it.
+const RESPONSE: usize = 512 << 10;
 
 /// Why a check did not pass. The texts are safe to print; those of `Fail` and `Silent` lack their subject, "the agent".
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -238,7 +245,11 @@ impl Agent {
             match self.heard.read(&line, |id| sent.method(id)) {
                 Some(Message::Answer(id, answer)) => {
                     self.answered += usize::from(self.initialized.as_ref().is_ok_and(|result| !result.is_null()));
-                    self.answers.push((id, answer));
+                    let size = |(id, answer): &(Value, Answer)| weight(id) + answer.as_ref().map_or(0, weight);
+                    let new = (id, answer);
+                    if self.answers.iter().chain([&new]).map(size).sum::<usize>() <= ANSWERS {
+                        self.answers.push(new);
+                    }
                 }
                 Some(Message::Request { id, method, params }) => {
                     self.serve(&id, &method, &params, deadline).await;
@@ -265,13 +276,17 @@ impl Agent {
                 json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message } })
             }
             Reply::Refusal => {
-                if let Ok(id) = RawValue::from_string(id.to_string()) {
-                    let _ = self.peer.send(refusal(&id, method), deadline).await;
-                }
-                return;
+                let Ok(id) = RawValue::from_string(id.to_string()) else { return };
+                return self.respond(refusal(&id, method), deadline).await;
             }
         };
-        let _ = self.peer.send(format!("{response}\n").into_bytes(), deadline).await;
+        self.respond(format!("{response}\n").into_bytes(), deadline).await;
+    }
+
+    async fn respond(&mut self, line: Vec<u8>, deadline: Instant) {
+        if line.len() <= RESPONSE {
+            let _ = self.peer.send(line, deadline).await;
+        }
     }
 
     /// Answers the requests for permission that were held back, as cancelled.

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use acp_registry_core::json::weight;
 use acp_registry_protocol::handshake::initialize_params;
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -12,8 +13,11 @@ use tokio::time::Instant;
 use super::drafts::Drafts;
 pub(super) use super::update::Update;
 
-/// Maximum size of all recorded messages, in bytes. Later messages are answered, but not recorded.
-const RECORDED: usize = 32 << 20;
+/// Maximum memory of all recorded messages, in bytes. Later messages are answered, but not recorded.
+const RECORDED: usize = 8 << 20;
+
+/// Maximum size of a file that the agent writes, in bytes. Larger ones are not kept.
+const FILE: usize = 256 << 10;
 
 /// Output of every terminal, which ends with the exit code 0.
 pub(super) const TERMINAL_OUTPUT: &str = "acp-registry-terminal-output";
@@ -168,8 +172,7 @@ impl Client {
 
     /// Whether a message of this size may still be recorded.
     fn has_room(&mut self, value: &Value) -> bool {
-        // Text dominates large messages, so that the JSON text estimates the memory well enough.
-        self.recorded = self.recorded.saturating_add(value.to_string().len() + 100);
+        self.recorded = self.recorded.saturating_add(weight(value) + 100);
         self.recorded <= RECORDED
     }
 
@@ -269,7 +272,7 @@ impl Client {
         };
         let review = self.drafts.review.clone();
         let is_rejected = review.as_ref().is_some_and(|review| review["action"] != "accept");
-        if self.recorded <= RECORDED && !is_rejected {
+        if self.recorded <= RECORDED && content.len() <= FILE && !is_rejected {
             let kept = review.as_ref().and_then(|review| review["userModification"]["finalContent"].as_str());
             self.texts.insert(path.to_owned(), kept.unwrap_or(content).to_owned());
         }
@@ -382,7 +385,13 @@ mod tests {
             ask(&mut client, "fs/write_text_file", &json!({ "path": "/a", "content": long }));
             client.notified("session/update".to_owned(), json!({ "sessionId": "s", "update": { "a": long } }));
         }
-        assert!(client.calls.len() + client.updates.len() < 40);
+        assert!(client.calls.len() + client.updates.len() < 10);
+        client.reset();
+        let many = Value::from(vec![json!([]); 40_000]);
+        for _ in 0..50 {
+            client.notified("session/update".to_owned(), json!({ "sessionId": "s", "update": { "a": many } }));
+        }
+        assert!((1..5).contains(&client.updates.len()));
         client.reset();
         assert_eq!((client.calls.len(), client.updates.len(), client.texts.len()), (0, 0, 0));
     }

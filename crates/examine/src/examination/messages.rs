@@ -2,13 +2,17 @@
 
 use std::collections::BTreeMap;
 
+use acp_registry_core::json::check_at_most;
 use acp_registry_core::text::quote;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::shape;
 
 /// Maximum length of a quoted line, in bytes.
 const QUOTED: usize = 1000;
+
+/// Maximum number of values in a message. Each takes up to two hundred bytes.
+const VALUES: usize = 50_000;
 
 /// A parsed line.
 #[derive(Debug, Clone, PartialEq)]
@@ -109,25 +113,21 @@ impl Heard {
             return None;
         }
         self.is_any = true;
-        let Ok(Value::Object(members)) = serde_json::from_slice(line) else {
+        let parsed = check_at_most(line, VALUES).and_then(|()| serde_json::from_slice(line));
+        let value = parsed.ok().filter(is_message);
+        let Some(value) = value else {
             self.noise.add(|| quote(&String::from_utf8_lossy(&line[..line.len().min(QUOTED)])));
             return None;
         };
-        let read = message(Value::Object(members));
-        let Some((message, value)) = read else {
-            self.noise.add(|| quote(&String::from_utf8_lossy(&line[..line.len().min(QUOTED)])));
-            return None;
-        };
-        let method = match &message {
-            Message::Answer(id, _) => method_of(id),
-            _ => None,
-        };
+        let id = || value.get("id").unwrap_or(&Value::Null);
+        let method = if value.get("method").is_none() { method_of(id()) } else { None };
         if !self.is_other_version
             && let Some(problem) = shape::message(&value, method.as_deref())
         {
             self.invalid.add(|| problem);
         }
-        Some(message)
+        let Value::Object(members) = value else { return None };
+        Some(message(members))
     }
 
     /// Adds the violations of another instance.
@@ -138,11 +138,18 @@ impl Heard {
     }
 }
 
-/// Parses a message leniently; `None` if the object is not a message.
-fn message(value: Value) -> Option<(Message, Value)> {
-    let member = |name: &str| value.get(name).cloned();
-    let message = if let Some(method) = value.get("method") {
-        let method = method.as_str()?.to_owned();
+/// Whether a value is a message, leniently.
+fn is_message(value: &Value) -> bool {
+    match value.get("method") {
+        Some(method) => method.is_string(),
+        None => ["id", "result", "error"].iter().any(|name| value.get(name).is_some()),
+    }
+}
+
+/// The message with these members.
+fn message(mut members: Map<String, Value>) -> Message {
+    let mut member = |name: &str| members.swap_remove(name);
+    if let Some(Value::String(method)) = member("method") {
         let params = member("params").unwrap_or_default();
         match member("id") {
             Some(id) => Message::Request { id, method, params },
@@ -150,9 +157,6 @@ fn message(value: Value) -> Option<(Message, Value)> {
         }
     } else {
         let (result, error) = (member("result"), member("error"));
-        if value.get("id").is_none() && result.is_none() && error.is_none() {
-            return None;
-        }
         let answer = match error.filter(|error| !error.is_null()) {
             Some(error) => Err(RpcError {
                 code: error.get("code").and_then(Value::as_i64),
@@ -161,8 +165,7 @@ fn message(value: Value) -> Option<(Message, Value)> {
             None => Ok(result.unwrap_or_default()),
         };
         Message::Answer(member("id").unwrap_or_default(), answer)
-    };
-    Some((message, value))
+    }
 }
 
 /// The methods of the requests that were sent, by id as JSON.

@@ -17,6 +17,21 @@ pub(super) struct Conversation {
     pub(super) output: Output,
 }
 
+/// Maximum length of a name that answers repeat, in bytes. No API accepts as long a name for a tool.
+const NAME: usize = 256;
+
+impl Conversation {
+    /// Leaves out tools whose names are too long to be repeated in an answer, and shortens the name of the model.
+    pub(super) fn bound(&mut self) {
+        let is_long = |name: &String| name.len() > NAME;
+        self.model.truncate(self.model.floor_char_boundary(NAME));
+        self.tools.retain(|tool| !is_long(&tool.name) && !tool.namespace.as_ref().is_some_and(is_long));
+        if matches!(&self.output, Output::Tool(name) if is_long(name)) {
+            self.output = Output::Any;
+        }
+    }
+}
+
 /// A part of a conversation. A message consists of several.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Item {

@@ -141,9 +141,10 @@ pub(super) fn harmless(conversation: &Conversation) -> Message {
         Output::Json(schema) => Message::say(sample(schema).to_string()),
         Output::Tool(name) => {
             let tool = conversation.tools.iter().find(|tool| tool.name == *name);
-            let schema = tool.and_then(|tool| tool.schema.clone()).unwrap_or_else(|| json!({ "type": "object" }));
+            let schema = tool.and_then(|tool| tool.schema.as_ref());
+            let arguments = schema.map_or_else(|| json!({}), sample);
             let namespace = tool.and_then(|tool| tool.namespace.clone());
-            Message::call(vec![Call { name: name.clone(), namespace, arguments: sample(&schema), is_text: false }])
+            Message::call(vec![Call { name: name.clone(), namespace, arguments, is_text: false }])
         }
     }
 }

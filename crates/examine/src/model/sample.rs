@@ -1,9 +1,13 @@
 //! A small instance of a JSON schema.
 
+use acp_registry_core::json::weight;
 use serde_json::{Map, Value, json};
 
 /// The text of members that a schema requires but nothing determines.
 const TEXT: &str = "acp-registry";
+
+/// Maximum size of what the model repeats of a request in its answer, in bytes.
+pub(super) const ANSWER: usize = 64 << 10;
 
 /// Maximum number of values in an instance, because schemas can refer to themselves.
 const VALUES: usize = 500;
@@ -21,7 +25,7 @@ pub(super) fn sample(schema: &Value) -> Value {
 
 /// Like [`sample`], for a part of the schema `root`, in which references are resolved.
 pub(super) fn sample_in(schema: &Value, root: &Value) -> Value {
-    Sampler { root, left: VALUES }.value(schema, 0)
+    Sampler { root, left: VALUES, bytes: ANSWER }.value(schema, 0)
 }
 
 /// The types that a schema allows, in lower case. Gemini writes them in upper case.
@@ -35,7 +39,10 @@ pub(super) fn types(schema: &Value) -> Vec<String> {
 
 struct Sampler<'a> {
     root: &'a Value,
+    /// The number of values that may follow.
     left: usize,
+    /// The number of bytes that values and names may still take.
+    bytes: usize,
 }
 
 impl Sampler<'_> {
@@ -45,10 +52,10 @@ impl Sampler<'_> {
         }
         self.left -= 1;
         if let Some(value) = schema.get("const").or_else(|| schema.get("default")) {
-            return value.clone();
+            return self.copy(value);
         }
         if let Some(Value::Array(values)) = schema.get("enum") {
-            return values.iter().find(|value| !value.is_null()).cloned().unwrap_or_default();
+            return values.iter().find(|value| !value.is_null()).map_or(Value::Null, |value| self.copy(value));
         }
         if let Some(target) = schema.get("$ref").and_then(Value::as_str) {
             let target = target.strip_prefix('#').and_then(|pointer| self.root.pointer(pointer));
@@ -64,6 +71,22 @@ impl Sampler<'_> {
         if let Some(Value::Array(parts)) = schema.get("allOf") {
             return self.all_of(schema, parts, depth);
         }
+        self.typed(schema, depth)
+    }
+
+    /// A value of the schema, or `null` if it would make the instance too large.
+    fn copy(&mut self, value: &Value) -> Value {
+        if self.spend(weight(value)) { value.clone() } else { Value::Null }
+    }
+
+    fn spend(&mut self, bytes: usize) -> bool {
+        let rest = self.bytes.checked_sub(bytes);
+        self.bytes = rest.unwrap_or(self.bytes);
+        rest.is_some()
+    }
+
+    /// An instance by the schema's own `type`.
+    fn typed(&mut self, schema: &Value, depth: usize) -> Value {
         let types = types(schema);
         match types.iter().map(String::as_str).find(|name| *name != "null") {
             Some("string") => string(schema),
@@ -78,30 +101,40 @@ impl Sampler<'_> {
     }
 
     fn all_of(&mut self, schema: &Value, parts: &[Value], depth: usize) -> Value {
-        let mut own = schema.clone();
-        if let Some(own) = own.as_object_mut() {
-            own.remove("allOf");
-        }
         let mut members = Map::new();
-        for part in parts.iter().chain([&own]) {
+        for part in parts {
             match self.value(part, depth + 1) {
                 Value::Object(more) => members.extend(more),
                 other => return other,
             }
+        }
+        match self.typed(schema, depth + 1) {
+            Value::Object(more) => members.extend(more),
+            other => return other,
         }
         members.into()
     }
 
     fn array(&mut self, schema: &Value, depth: usize) -> Value {
         let least = schema.get("minItems").and_then(Value::as_u64).unwrap_or_default().min(LENGTH);
-        let items = schema.get("items").cloned().unwrap_or_default();
-        (0..least).map(|_| self.value(&items, depth + 1)).collect()
+        let items = schema.get("items").unwrap_or(&Value::Null);
+        let mut elements = Vec::new();
+        for _ in 0..least {
+            if self.left == 0 {
+                break;
+            }
+            elements.push(self.value(items, depth + 1));
+        }
+        elements.into()
     }
 
     fn object(&mut self, schema: &Value, depth: usize) -> Value {
         let required = schema.get("required").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
         let mut members = Map::new();
-        for name in required.iter().filter_map(Value::as_str).take(VALUES) {
+        for name in required.iter().filter_map(Value::as_str) {
+            if self.left == 0 || !self.spend(name.len()) {
+                break;
+            }
             let member = schema.get("properties").and_then(|members| members.get(name));
             let value = self.value(member.unwrap_or(&json!({ "type": "string" })), depth + 1);
             members.insert(name.to_owned(), value);
@@ -154,6 +187,28 @@ mod tests {
             json!({ "type": "array", "minItems": u64::MAX, "items": { "type": "string", "minLength": u64::MAX } });
         assert!(sample(&many).to_string().len() < 100_000);
         assert_eq!(sample(&json!({ "$ref": "#" })), Value::Null);
+    }
+
+    #[test]
+    fn instances_repeat_little_of_a_large_schema() {
+        let large = "x".repeat(1 << 20);
+        let part = "x".repeat(ANSWER / 5);
+        for schema in [
+            json!({ "const": large }),
+            json!({ "enum": [null, large] }),
+            json!({ "default": vec![0; 50_000] }),
+            json!({ "type": "array", "minItems": 100, "items": { "const": part } }),
+            json!({ "$defs": { "a": { "default": part } }, "type": "array", "minItems": 90, "items": {
+                "type": "array", "minItems": 5, "items": { "$ref": "#/$defs/a" } } }),
+            json!({ "type": "object", "required": [large, "a"], "properties": { "a": { "const": large } } }),
+            json!({ "type": "object", "required": ["a"], "properties": { "a": { "required": [part], "$ref": "#" } } }),
+            json!({ "allOf": vec![json!({ "required": [part], "properties": { &part: { "const": part } } }); 50] }),
+            json!({ "type": "array", "minItems": 100, "items": { "type": "array", "minItems": 100 } }),
+        ] {
+            let instance = sample(&schema);
+            assert!(instance.to_string().len() <= ANSWER, "{:.100}", schema.to_string());
+        }
+        assert_eq!(sample(&json!({ "type": "array", "minItems": 2, "items": { "const": part } })), json!([part, part]));
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! The HTTP server.
 
 use std::convert::Infallible;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
+use acp_registry_core::json::check_at_most;
 use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
 use hyper::header::{self, HeaderValue};
@@ -12,18 +13,27 @@ use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use serde_json::Value;
 use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::task::JoinSet;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::api::Api;
 use super::body::{Body, STALL, full, half, stream};
 use super::reply::{End, Message, Reply};
 use super::route::{NoRoute, Route, route};
-use super::state::State;
+use super::state::{State, Ticket};
 
 /// Maximum size of a request's body, in bytes.
-const BODY: usize = 32 << 20;
+const BODY: usize = 4 << 20;
+
+/// Maximum size of all bodies that are being received, in bytes. One body at a time may go beyond it.
+const BODIES: usize = 8 << 20;
+
+/// Maximum number of values in a body. Each takes up to two hundred bytes.
+const VALUES: usize = 50_000;
+
+/// Maximum size of the headers of a request, in bytes.
+const HEADERS: usize = 64 << 10;
 
 /// Maximum number of connections at once. Further ones wait.
 const CONNECTIONS: usize = 100;
@@ -40,6 +50,7 @@ const RETRY: Duration = Duration::from_millis(50);
 /// Accepts connections until the future is dropped, which closes them.
 pub(super) async fn serve(listener: TcpListener, state: Arc<State>) {
     let places = Arc::new(Semaphore::new(CONNECTIONS));
+    let room = Arc::new(Room { bytes: Semaphore::new(BODIES), beyond: Semaphore::new(1) });
     let mut connections = JoinSet::new();
     loop {
         let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
@@ -50,12 +61,13 @@ pub(super) async fn serve(listener: TcpListener, state: Arc<State>) {
         while connections.try_join_next().is_some() {}
         // Chunks are sent at once, as a model does.
         let _ = socket.set_nodelay(true);
-        let state = Arc::clone(&state);
+        let (state, room) = (Arc::clone(&state), Arc::clone(&room));
         connections.spawn(async move {
-            let service = service_fn(|request| answer(request, &state));
+            let service = service_fn(|request| answer(request, &state, &room));
             let connection = hyper::server::conn::http1::Builder::new()
                 .timer(TokioTimer::new())
                 .header_read_timeout(RECEIVE)
+                .max_buf_size(HEADERS)
                 .serve_connection(TokioIo::new(socket), service);
             // An error is a client that has gone or that sent no HTTP.
             let _ = timeout(CONNECTION, connection).await;
@@ -64,33 +76,64 @@ pub(super) async fn serve(listener: TcpListener, state: Arc<State>) {
     }
 }
 
-async fn answer(request: Request<Incoming>, state: &Arc<State>) -> Result<Response<Body>, Infallible> {
+/// What bodies that are being received may take together.
+struct Room {
+    bytes: Semaphore,
+    /// The place of the one that may go beyond, so that some body always arrives.
+    beyond: Semaphore,
+}
+
+/// A body, which gives its room back when it is dropped.
+struct Received<'a> {
+    bytes: Vec<u8>,
+    _room: (Option<SemaphorePermit<'a>>, Option<SemaphorePermit<'a>>),
+}
+
+/// The answer to a request, and what its form depends on.
+struct Decided {
+    reply: Reply,
+    ticket: Ticket,
+    model: String,
+    is_streamed: bool,
+}
+
+async fn answer(request: Request<Incoming>, state: &Arc<State>, room: &Room) -> Result<Response<Body>, Infallible> {
     let route = route(request.method(), request.uri().path());
     Ok(match route {
         Ok(Route::Root) => json(StatusCode::OK, &serde_json::json!({})),
         Ok(Route::Models(api)) => json(StatusCode::OK, &api.models()),
         Ok(Route::Model(api, name)) => json(StatusCode::OK, &api.model(&name)),
-        Ok(Route::Count(api)) => match receive(request, api).await {
-            Ok((size, _)) => json(StatusCode::OK, &api.count(size)),
+        Ok(Route::Count(api)) => match receive(request, api, room).await {
+            Ok(received) => {
+                let size = received.bytes.len();
+                match read(state, api, received, |_| ()) {
+                    Ok(()) => json(StatusCode::OK, &api.count(size)),
+                    Err(response) => *response,
+                }
+            }
             Err(response) => *response,
         },
         Ok(Route::Answer { api, model, is_streamed }) => {
             let path = request.uri().path().to_owned();
             let is_sse = request.uri().query().is_some_and(|query| query.split('&').any(|part| part == "alt=sse"));
-            match receive(request, api).await {
-                Ok((_, body)) => {
-                    let mut conversation = api.read(&body);
-                    if let (Some(model), Some(is_streamed)) = (model, is_streamed) {
-                        (conversation.model, conversation.is_streamed) = (model, is_streamed);
-                    }
-                    let (reply, mut ticket) = State::reply(state, api, &path, &conversation);
+            let decide = |body: &Value| {
+                let mut conversation = api.read(body);
+                if let (Some(model), Some(is_streamed)) = (model, is_streamed) {
+                    (conversation.model, conversation.is_streamed) = (model, is_streamed);
+                }
+                conversation.bound();
+                let (reply, ticket) = State::reply(state, api, &path, &conversation);
+                Decided { reply, ticket, model: conversation.model, is_streamed: conversation.is_streamed }
+            };
+            match receive(request, api, room).await.and_then(|received| read(state, api, received, decide)) {
+                Ok(Decided { reply, mut ticket, model, is_streamed }) => {
                     match reply {
                         Reply::Failure(status) => {
                             ticket.finish();
                             failure(api, status)
                         }
-                        Reply::Message(message) if conversation.is_streamed => {
-                            let writer = api.writer(&conversation.model, ticket.serial, is_sse);
+                        Reply::Message(message) if is_streamed => {
+                            let writer = api.writer(&model, ticket.serial, is_sse);
                             let kind = if api == Api::Gemini && !is_sse { JSON } else { "text/event-stream" };
                             response(StatusCode::OK, kind, stream(message, writer, ticket))
                         }
@@ -100,7 +143,7 @@ async fn answer(request: Request<Incoming>, state: &Arc<State>) -> Result<Respon
                                 sleep(STALL).await;
                             }
                             ticket.finish();
-                            whole(api, &conversation.model, &message, ticket.serial)
+                            whole(api, &model, &message, ticket.serial)
                         }
                     }
                 }
@@ -119,20 +162,60 @@ async fn answer(request: Request<Incoming>, state: &Arc<State>) -> Result<Respon
     })
 }
 
-/// Receives a JSON body, with its size.
-async fn receive(request: Request<Incoming>, api: Api) -> Result<(usize, Value), Box<Response<Body>>> {
+/// Receives a body, as far as there is room for it.
+async fn receive<'a>(
+    request: Request<Incoming>,
+    api: Api,
+    room: &'a Room,
+) -> Result<Received<'a>, Box<Response<Body>>> {
     let refused = |status, text| Err(Box::new(refuse(api, status, text)));
     if request.headers().get(header::CONTENT_ENCODING).is_some_and(|encoding| encoding != "identity") {
         return refused(StatusCode::UNSUPPORTED_MEDIA_TYPE, "Compressed bodies are not supported.");
     }
-    let bytes = match timeout(RECEIVE, Limited::new(request.into_body(), BODY).collect()).await {
-        Err(_) => return refused(StatusCode::REQUEST_TIMEOUT, "The body took too long."),
-        Ok(Err(_)) => return refused(StatusCode::PAYLOAD_TOO_LARGE, "The body is too large or incomplete."),
-        Ok(Ok(body)) => body.to_bytes(),
-    };
-    match serde_json::from_slice(&bytes) {
-        Ok(value @ Value::Object(_)) => Ok((bytes.len(), value)),
-        _ => refused(StatusCode::BAD_REQUEST, "The body is not a JSON object."),
+    let mut body = Limited::new(request.into_body(), BODY);
+    let mut bytes = Vec::new();
+    let (mut taken, mut beyond): (Option<SemaphorePermit<'a>>, _) = (None, None);
+    // The time in which the client sends, without that in which it waits for others.
+    let mut left = RECEIVE;
+    loop {
+        let since = Instant::now();
+        let frame = match timeout(left, body.frame()).await {
+            Err(_) => return refused(StatusCode::REQUEST_TIMEOUT, "The body took too long."),
+            Ok(None) => return Ok(Received { bytes, _room: (taken, beyond) }),
+            Ok(Some(Err(_))) => return refused(StatusCode::PAYLOAD_TOO_LARGE, "The body is too large or incomplete."),
+            Ok(Some(Ok(frame))) => frame,
+        };
+        left = left.saturating_sub(since.elapsed());
+        let Ok(data) = frame.into_data() else { continue };
+        if beyond.is_none() {
+            match room.bytes.try_acquire_many(u32::try_from(data.len()).unwrap_or(u32::MAX)) {
+                Ok(more) => match &mut taken {
+                    Some(taken) => taken.merge(more),
+                    None => taken = Some(more),
+                },
+                Err(_) => beyond = room.beyond.acquire().await.ok(),
+            }
+        }
+        bytes.extend_from_slice(&data);
+    }
+}
+
+/// Reads a JSON body. Only one body of an agent is a tree at a time.
+fn read<T>(
+    state: &State,
+    api: Api,
+    received: Received<'_>,
+    use_body: impl FnOnce(&Value) -> T,
+) -> Result<T, Box<Response<Body>>> {
+    let _alone = state.reading.lock().unwrap_or_else(PoisonError::into_inner);
+    let parsed = check_at_most(&received.bytes, VALUES).and_then(|()| serde_json::from_slice(&received.bytes));
+    drop(received);
+    match parsed {
+        Ok(body @ Value::Object(_)) => Ok(use_body(&body)),
+        _ => {
+            let text = format!("The body is not a JSON object with at most {VALUES} values.");
+            Err(Box::new(refuse(api, StatusCode::BAD_REQUEST, &text)))
+        }
     }
 }
 

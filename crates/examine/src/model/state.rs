@@ -18,8 +18,8 @@ const REQUESTS: usize = 100;
 /// Maximum number of scripts.
 const SCRIPTS: usize = 10_000;
 
-/// Maximum size of all texts that are kept, in bytes. Later requests are kept without their texts.
-const TEXTS: usize = 64 << 20;
+/// Maximum size of all texts that are kept, in bytes. The oldest requests lose theirs first.
+const TEXTS: usize = 8 << 20;
 
 /// Maximum number of tools whose names are kept of one request.
 const TOOLS: usize = 500;
@@ -74,11 +74,12 @@ impl Play {
         self.state.lock().plays.get(&self.number).map(|entry| entry.requests.clone()).unwrap_or_default()
     }
 
-    /// Waits until the requests are as wanted, at most for `limit`. Returns whether they are.
+    /// Waits until the requests are as wanted, at most for `limit`. Returns whether they are. `is_wanted` must not use
+    /// the model.
     pub async fn wait(&self, limit: Duration, is_wanted: impl Fn(&[Request]) -> bool) -> bool {
         let mut changes = self.state.changes.subscribe();
         let wanted = async {
-            while !is_wanted(&self.requests()) {
+            while !self.state.lock().plays.get(&self.number).is_some_and(|entry| is_wanted(&entry.requests)) {
                 if changes.changed().await.is_err() {
                     return;
                 }
@@ -96,6 +97,17 @@ impl Play {
         missing.retain(|tool| !of_turn().any(|request| !request.called.is_empty() && !request.missing.contains(tool)));
         missing.dedup();
         missing
+    }
+}
+
+impl Request {
+    /// The size of its texts, in bytes.
+    fn size(&self) -> usize {
+        [&self.texts, &self.results, &self.tools].into_iter().flatten().map(String::len).sum()
+    }
+
+    fn forget(&mut self) {
+        (self.texts, self.results, self.tools) = (Vec::new(), Vec::new(), Vec::new());
     }
 }
 
@@ -119,10 +131,26 @@ struct Inner {
     kept: usize,
 }
 
+impl Inner {
+    /// Makes the oldest requests forget their texts, until those of this size can be kept too.
+    fn make_room(&mut self, size: usize) {
+        let of_plays = self.plays.values_mut().flat_map(|entry| &mut entry.requests);
+        for request in self.others.iter_mut().chain(of_plays) {
+            if self.kept + size <= TEXTS {
+                return;
+            }
+            self.kept -= request.size();
+            request.forget();
+        }
+    }
+}
+
 /// Everything that connections share.
 #[derive(Debug, Default)]
 pub(super) struct State {
     inner: Mutex<Inner>,
+    /// Is held while the body of a request is in memory as a tree.
+    pub(super) reading: Mutex<()>,
     changes: watch::Sender<()>,
 }
 
@@ -199,13 +227,9 @@ impl State {
         let mut request = record(api, path, conversation, &reply);
         request.step = place.filter(|_| is_turn).map(|place| place.turns);
         request.new_results = place.map_or(0, |place| count(&conversation.items[place.item..]));
-        let size = request.texts.iter().chain(&request.results).map(String::len).sum::<usize>();
-        if inner.kept.saturating_add(size) > TEXTS {
-            (request.texts, request.results) = (Vec::new(), Vec::new());
-        } else {
-            inner.kept += size;
-        }
-        let mut of = None;
+        let size = request.size();
+        inner.make_room(size);
+        let (mut of, mut kept) = (None, 0);
         let list = match place {
             Some(place) => inner.plays.get_mut(&place.number).map(|entry| &mut entry.requests),
             None => Some(&mut inner.others),
@@ -213,7 +237,9 @@ impl State {
         if let Some(list) = list.filter(|list| list.len() < REQUESTS) {
             of = place.map(|place| (place.number, list.len()));
             list.push(request);
+            kept = size;
         }
+        inner.kept += kept;
         drop(inner);
         state.changes.send_replace(());
         (reply, Ticket { serial, of, state: Arc::clone(state) })

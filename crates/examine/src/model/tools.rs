@@ -1,11 +1,12 @@
 //! Chooses among the tools that an agent offers, by their names and schemas, and fills in the arguments.
 
+use acp_registry_core::json::weight;
 use serde_json::{Map, Value, json};
 
 use super::code;
 use super::conversation::{Tool, list};
 use super::reply::Call;
-use super::sample::{sample_in, types};
+use super::sample::{ANSWER, sample_in, types};
 use super::script::Wanted;
 
 /// Names of a parameter that is a command.
@@ -82,7 +83,7 @@ impl Kind {
 pub(super) fn find(wanted: &Wanted, tools: &[Tool]) -> Option<Call> {
     find_plain(wanted, tools).or_else(|| {
         let tool = tools.iter().find(|tool| code::is_code(tool))?;
-        Some(call(tool, code::program(tool, wanted)?.into()))
+        call(tool, code::program(tool, wanted)?.into())
     })
 }
 
@@ -115,7 +116,7 @@ fn find_plain(wanted: &Wanted, tools: &[Tool]) -> Option<Call> {
             let tool = tools.iter().find(|tool| plain(&tool.name).contains(&plain(name)))?;
             let schema = tool.schema.as_ref()?;
             let set = arguments.as_object().cloned().unwrap_or_default();
-            Some(call(tool, filled(schema, set)))
+            call(tool, filled(schema, set))
         }
     }
 }
@@ -132,12 +133,15 @@ fn first(tools: Vec<&Tool>, set: impl Fn(&Tool) -> Option<Set>) -> Option<Call> 
             let (name, of) = parameter(tool, names)?;
             members.insert(name.to_owned(), fitted(value, of, schema));
         }
-        Some(call(tool, filled(schema, members)))
+        call(tool, filled(schema, members))
     })
 }
 
-fn call(tool: &Tool, arguments: Value) -> Call {
-    Call { name: tool.name.clone(), namespace: tool.namespace.clone(), arguments, is_text: tool.schema.is_none() }
+/// A call of a tool; `None` if its schema makes the arguments too large for an answer.
+fn call(tool: &Tool, arguments: Value) -> Option<Call> {
+    let Tool { name, namespace, schema, .. } = tool;
+    let call = Call { name: name.clone(), namespace: namespace.clone(), arguments, is_text: schema.is_none() };
+    (weight(&call.arguments) <= ANSWER).then_some(call)
 }
 
 /// The parameter with one of these names, and its schema.
@@ -211,10 +215,10 @@ fn patch(tools: &[Tool], path: &str, before: Option<&str>, text: &str) -> Option
     let tool = tools.iter().find(|tool| plain(&tool.name).contains("applypatch"))?;
     let input = json!(patch_text(path, before, text));
     match &tool.schema {
-        None => Some(call(tool, input)),
+        None => call(tool, input),
         Some(schema) => {
             let (name, _) = parameter(tool, PATCHES)?;
-            Some(call(tool, filled(schema, Map::from_iter([(name.to_owned(), input)]))))
+            call(tool, filled(schema, Map::from_iter([(name.to_owned(), input)])))
         }
     }
 }
@@ -229,7 +233,7 @@ pub(super) fn search(name: &str, tools: &[Tool]) -> Option<Call> {
     let tool = tools.iter().find(|tool| is_search(&tool.name))?;
     let schema = tool.schema.as_ref()?;
     let (query, _) = parameter(tool, &["query"])?;
-    Some(call(tool, filled(schema, Map::from_iter([(query.to_owned(), json!(name))]))))
+    call(tool, filled(schema, Map::from_iter([(query.to_owned(), json!(name))])))
 }
 
 /// A name in lower case, without punctuation.

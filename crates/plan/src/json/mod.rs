@@ -3,6 +3,7 @@
 //! * [`to_string`] writes
 //! * [`List`], [`Object`]: untrusted documents whose parts stay text; [`object()`], [`text`], [`flag`] parse one part
 //! * [`whole`]: parses an untrusted document as a whole, within a limit on the number of values
+//! * [`check_at_most`], [`weight`]: limits for documents that are held as trees
 //! * [`members`]: the members of an object by name; the last of equal keys counts
 //!
 //! Published indexes have always had this format, and clients compare them byte by byte. In reports, it also keeps
@@ -10,13 +11,30 @@
 
 mod parts;
 
-pub use parts::{List, Object, check_count, check_share, flag, members, members_of, object, text, whole};
+pub use parts::{
+    List, Object, check_at_most, check_count, check_share, flag, members, members_of, object, text, whole,
+};
 
 use std::io;
 
 use serde::Serialize;
-use serde_json::Serializer;
 use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter};
+use serde_json::{Serializer, Value};
+
+/// About how much memory a parsed value takes, in bytes: its texts, and the parts around them.
+#[must_use]
+pub fn weight(value: &Value) -> usize {
+    /// What a value takes by itself, and what a member takes besides.
+    const VALUE: usize = size_of::<Value>();
+    const MEMBER: usize = 64;
+    VALUE
+        + match value {
+            Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+            Value::String(text) => text.len(),
+            Value::Array(items) => items.iter().map(weight).sum(),
+            Value::Object(members) => members.iter().map(|(key, value)| MEMBER + key.len() + weight(value)).sum(),
+        }
+}
 
 /// Serializes a value.
 ///

@@ -56,7 +56,15 @@ const SHARE: usize = 20_000;
 /// # Errors
 /// Returns an error if the document has more values than its share of two million, which is at least 20,000.
 pub fn check_share(text: &[u8], shares: usize) -> serde_json::Result<()> {
-    let most = (VALUES / shares.max(1)).max(SHARE);
+    check_at_most(text, (VALUES / shares.max(1)).max(SHARE))
+}
+
+/// Checks that a document has at most this number of values, before it is parsed as a whole. Each value takes up to two
+/// hundred bytes.
+///
+/// # Errors
+/// Returns an error if the text has more values.
+pub fn check_at_most(text: &[u8], most: usize) -> serde_json::Result<()> {
     if values(text) > most {
         return Err(Error::custom(format_args!("it has more than {most} values")));
     }

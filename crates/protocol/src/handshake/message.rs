@@ -1,5 +1,6 @@
 //! Parses lines into JSON-RPC messages.
 
+use acp_registry_core::json::check_at_most;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -141,8 +142,12 @@ fn is_number(number: &serde_json::Number, expected: u64) -> bool {
     number.as_u64() == Some(expected) || number.to_string().strip_suffix(".0") == Some(expected.to_string().as_str())
 }
 
+/// Maximum number of values in the content of a response. Each takes up to two hundred bytes.
+const VALUES: usize = 20_000;
+
 fn value(raw: &RawValue) -> Result<Value, String> {
-    serde_json::from_str(raw.get()).map_err(|error| {
+    let parsed = check_at_most(raw.get().as_bytes(), VALUES).and_then(|()| serde_json::from_str(raw.get()));
+    parsed.map_err(|error| {
         let text = error.to_string();
         if text.contains("recursion limit") {
             "is nested more than 128 levels deep".to_owned()

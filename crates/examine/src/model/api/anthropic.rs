@@ -56,8 +56,8 @@ fn read_message(message: &Value, items: &mut Vec<Item>) {
                         items.push(Item::Result(block.get("content").map(content_text).unwrap_or_default()));
                     }
                     "document" => {
-                        let source = block.get("source").cloned().unwrap_or_default();
-                        items.push(Item::User(text(&source, "data").to_owned()));
+                        items
+                            .push(Item::User(block.get("source").map_or("", |source| text(source, "data")).to_owned()));
                     }
                     _ => {}
                 }

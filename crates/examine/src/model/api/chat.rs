@@ -9,9 +9,9 @@ use crate::model::reply::{Call, Message, Stop};
 pub(super) fn read(body: &Value) -> Conversation {
     let (mut items, mut system) = (Vec::new(), String::new());
     for message in list(body, "messages") {
-        let content = message.get("content").cloned().unwrap_or_default();
+        let content = message.get("content").unwrap_or(&Value::Null);
         match text(message, "role") {
-            "system" | "developer" => system += &content_text(&content),
+            "system" | "developer" => system += &content_text(content),
             "assistant" => {
                 let names = list(message, "tool_calls").iter().map(|call| {
                     ["function", "custom"].map(|kind| call.get(kind).map_or("", |call| text(call, "name"))).concat()
@@ -22,8 +22,8 @@ pub(super) fn read(body: &Value) -> Conversation {
                     items.push(Item::Model);
                 }
             }
-            "tool" | "function" => items.push(Item::Result(content_text(&content))),
-            _ => read_user(&content, &mut items),
+            "tool" | "function" => items.push(Item::Result(content_text(content))),
+            _ => read_user(content, &mut items),
         }
     }
     let tools = list(body, "tools").iter().filter_map(|tool| {

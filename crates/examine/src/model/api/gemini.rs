@@ -54,8 +54,8 @@ fn read_part(part: &Value) -> Option<Item> {
         return Some(Item::User(text.to_owned()));
     }
     if let Some(result) = member(part, "functionResponse", "function_response") {
-        let response = result.get("response").cloned().unwrap_or_default();
-        let texts: Vec<&str> = ["output", "error"].iter().map(|name| text(&response, name)).collect();
+        let response = result.get("response").unwrap_or(&Value::Null);
+        let texts: Vec<&str> = ["output", "error"].iter().map(|name| text(response, name)).collect();
         let text = texts.concat();
         return Some(Item::Result(if text.is_empty() { response.to_string() } else { text }));
     }

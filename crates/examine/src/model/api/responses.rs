@@ -25,8 +25,8 @@ pub(super) fn read(body: &Value) -> Conversation {
     }
     read_tools(body, &mut tools);
     let choice = body.get("tool_choice").map_or("", |choice| text(choice, "name"));
-    let format = body.pointer("/text/format").cloned().unwrap_or_default();
-    let output = match (choice, text(&format, "type")) {
+    let format = body.pointer("/text/format").unwrap_or(&Value::Null);
+    let output = match (choice, text(format, "type")) {
         ("", "json_schema") => Output::Json(format.get("schema").cloned().unwrap_or_default()),
         ("", "json_object") => Output::Json(json!({ "type": "object" })),
         ("", _) => Output::Any,
@@ -43,11 +43,11 @@ pub(super) fn read(body: &Value) -> Conversation {
 }
 
 fn read_message(message: &Value, items: &mut Vec<Item>, system: &mut String) {
-    let content = message.get("content").cloned().unwrap_or_default();
+    let content = message.get("content").unwrap_or(&Value::Null);
     match text(message, "role") {
-        "system" | "developer" => *system += &content_text(&content),
+        "system" | "developer" => *system += &content_text(content),
         "assistant" => items.push(Item::Model),
-        _ => match &content {
+        _ => match content {
             Value::Array(parts) => {
                 for part in parts {
                     match text(part, "type") {

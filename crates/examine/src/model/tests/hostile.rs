@@ -6,7 +6,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use super::http::{APIS, answer, ask, model, request, send, send_raw};
-use crate::model::{Api, Script, Step};
+use crate::model::{Api, Script, Step, Wanted};
 
 #[tokio::test]
 async fn bad_bodies_are_refused() {
@@ -112,6 +112,66 @@ async fn large_bodies_are_refused_and_prompts_of_a_megabyte_are_not() {
         assert_eq!(answer(api, &response, true).0, "fine");
     }
     assert!(play.requests().iter().all(|request| request.texts[0] == prompt));
+}
+
+#[tokio::test]
+async fn bodies_of_many_values_are_refused() {
+    let model = model();
+    for piece in ["[],", "0,", "{},", "{\"\":0},", "[[0]],"] {
+        let body = format!("{{\"messages\":[{}0]}}", piece.repeat(100_000 / piece.len()));
+        let is_few = piece.len() > 2 && piece != "[]," && piece != "{},";
+        let status = if is_few && body.matches([',', ':', '[', '{']).count() < 50_000 { 200 } else { 400 };
+        let response = send(model.address(), "POST", "/v1/chat/completions", &body).await;
+        assert_eq!(response.status, status, "{piece}");
+    }
+}
+
+/// Many bodies at once are received one after the other, and those that never arrive keep no other one from it.
+#[tokio::test]
+async fn bodies_beyond_the_room_wait_for_each_other() {
+    let model = model();
+    let play = model.play(Script::new(vec![Step::say("fine")]));
+    let mut stalled = Vec::new();
+    for _ in 0..40 {
+        let mut socket = TcpStream::connect(model.address()).await.unwrap();
+        let head = "POST /v1/messages HTTP/1.1\r\nhost: x\r\ncontent-length: 4000000\r\n\r\n";
+        socket.write_all(head.as_bytes()).await.unwrap();
+        socket.write_all(&vec![b' '; 400_000]).await.unwrap();
+        stalled.push(socket);
+    }
+    let prompt = format!("{}{}", "x".repeat(3 << 20), play.marker());
+    let asks = APIS.map(|api| ask(&model, api, &prompt, &[], &[], true));
+    stalled.clear();
+    for (api, response) in APIS.into_iter().zip(futures_util::future::join_all(asks).await) {
+        assert_eq!(answer(api, &response, true).0, "fine");
+    }
+}
+
+#[tokio::test]
+async fn answers_repeat_no_long_names_and_no_large_schemas() {
+    const MOST: usize = 400_000;
+    let model = model();
+    let long = "x".repeat(1 << 20);
+    let name = format!("read_{long}");
+    let path = serde_json::json!({ "properties": { "path": { "type": "string" } } });
+    let wide = serde_json::json!({ "properties": { format!("{}path", "_".repeat(1 << 20)): { "type": "string" } } });
+    let large = serde_json::json!({ "properties": { "path": { "type": "string" } }, "required": ["a", "path"],
+        "$defs": { "a": { "const": long } }, "type": "object" });
+    for api in APIS {
+        for (tool, schema) in [(name.as_str(), &path), ("read", &wide), ("read", &large)] {
+            let read = Wanted::Read { path: "/a".to_owned() };
+            let play = model.play(Script::new(vec![Step::Call(vec![read])]));
+            for is_streamed in [true, false] {
+                let response = ask(&model, api, &play.marker(), &[], &[(tool, schema.clone())], is_streamed).await;
+                assert!(response.status == 200 && response.body.len() < MOST, "{api}: {}", response.body.len());
+            }
+        }
+    }
+    let body = serde_json::json!({ "model": long, "messages": [{ "role": "user", "content": "hi" }], "stream": true });
+    for path in ["/v1/chat/completions", "/v1/messages", "/v1/responses"] {
+        let response = send(model.address(), "POST", path, &body.to_string()).await;
+        assert!(response.status == 200 && response.body.len() < MOST, "{path}: {}", response.body.len());
+    }
 }
 
 /// Connections beyond the limit wait until another one closes.
