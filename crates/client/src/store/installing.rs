@@ -1,6 +1,7 @@
 //! From a plan to an installed version.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use tokio::task::spawn_blocking;
@@ -12,7 +13,7 @@ use super::{Damage, Error, Pin, Receipt, Store, Version, broken, leftovers};
 use crate::install::{Installer, Kind, Placed, Progress};
 use crate::resolve::Plan;
 use acp_registry_core::manifest::AgentId;
-use acp_registry_core::sys::fs::{PathError, write_new};
+use acp_registry_core::sys::fs::{PathError, sync_below, write_new};
 use acp_registry_core::sys::lock::{self, Lock};
 use acp_registry_core::sys::process::{Environment, Scratch};
 use acp_registry_core::sys::rename::rename;
@@ -165,6 +166,9 @@ impl Store {
         }
         let finished = finished.unwrap_or_else(|| Scratch::adopt(place));
         let version = Version { directory: place.to_owned(), receipt };
+        // The receipt says that the files are there, after a power failure too.
+        let synced = place.to_owned();
+        spawn_blocking(move || sync_below(&synced)).await.map_err(io::Error::other).map_err(PathError::at(place))??;
         version.write_receipt()?;
         finished.keep();
         if let Some(damaged) = damaged {
@@ -355,7 +359,7 @@ async fn describe(plan: &Plan, placed: Placed, directory: PathBuf) -> Result<Rec
         let size = broken::record(&directory, &placed.program, plan.kind())?;
         Receipt::of(&plan, &placed, &directory, size).map_err(PathError::at(&placed.program))
     });
-    let unfinished = |error| PathError { path: PathBuf::new(), error: std::io::Error::other(error) };
+    let unfinished = |error| PathError { path: PathBuf::new(), error: io::Error::other(error) };
     Ok(work.await.map_err(unfinished)??)
 }
 

@@ -10,10 +10,10 @@ use crate::install::{Expected, Kind, Verified};
 use crate::resolve::{Offer, Origin};
 use acp_registry_core::json;
 use acp_registry_core::manifest::{BinaryTarget, Distribution, Package, Platform};
+use acp_registry_core::sys::fs::write_durable;
 use acp_registry_core::sys::fs::{PathError, ReadError, read_bounded};
 use acp_registry_core::sys::lock;
 use acp_registry_core::sys::process::{Environment, is_executable};
-use acp_registry_core::sys::rename::write_durable;
 
 /// The largest file about a version that is read, in bytes.
 const FILE_LIMIT: u64 = 16 << 20;

@@ -11,7 +11,7 @@ use url::Url;
 
 use super::validators::Validators;
 use crate::digest::Sha256;
-use crate::sys::fs::{PathError, open_file, write_atomic};
+use crate::sys::fs::{PathError, open_file, write_atomic_from};
 use crate::sys::private::make_private;
 
 /// The largest document that is kept, in bytes.
@@ -84,7 +84,8 @@ impl Cache {
             bytes.push(b'\n');
             bytes.extend_from_slice(body);
             // A cache that cannot be written only costs time.
-            let _ = write_atomic(&self.document_path(key), &bytes);
+            let path = self.document_path(key);
+            let _ = write_atomic_from(&self.directory.join("documents"), &path, &bytes);
         }
     }
 

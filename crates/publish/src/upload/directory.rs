@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use time::OffsetDateTime;
 
 use super::{CONTENT, Error, Event, LATEST, Notice, Turns};
-use acp_registry_core::sys::fs::{PathError, ReadError, linked_folder, read_bounded, write_atomic_from};
+use acp_registry_core::sys::fs::{PathError, ReadError, linked_folder, read_bounded, sync_below, write_atomic_from};
 use acp_registry_core::sys::lock::{Answer, Lock};
 use acp_registry_core::text::printable;
 
@@ -66,6 +66,11 @@ impl Directory {
             fs::create_dir_all(folder).map_err(PathError::at(folder))?;
         }
         Ok(write_atomic_from(&making, &path, bytes)?)
+    }
+
+    /// Makes everything that was put durable.
+    pub(super) fn sync(&self) -> Result<(), Error> {
+        if self.root.is_dir() { Ok(sync_below(&self.root)?) } else { Ok(()) }
     }
 
     pub(super) fn get(&self, name: &str, limit: u64) -> Result<Option<Vec<u8>>, Error> {

@@ -58,6 +58,9 @@ impl Sender<'_> {
             };
             let done: Vec<Action> =
                 stream::iter(files.map(one)).buffer_unordered(self.jobs.max(1)).try_collect().await?;
+            if !self.is_dry_run && done.iter().any(|action| action.what != What::Keep) {
+                self.target.sync()?;
+            }
             actions.extend(done);
         }
         Ok(actions)

@@ -26,7 +26,7 @@ pub enum Target {
 /// The exclusive right to write to a target. Other publishers wait until it is given back.
 #[derive(Debug)]
 pub(super) enum Turn<'a> {
-    Locked(Lock),
+    Locked(Lock, &'a Directory),
     Leased(Lease<'a>),
     #[cfg(test)]
     Free,
@@ -150,6 +150,16 @@ impl Target {
         }
     }
 
+    /// Makes what was put durable, before files are put that name it. A store confirms only what is durable.
+    pub(super) fn sync(&self) -> Result<(), Error> {
+        match self {
+            Self::Directory(directory) => directory.sync(),
+            Self::Store(_) => Ok(()),
+            #[cfg(test)]
+            Self::Memory(_) => Ok(()),
+        }
+    }
+
     /// When a file was last modified, in seconds since 1970; `None` if it does not exist.
     pub(super) async fn modified(&self, name: &str) -> Result<Option<i64>, Error> {
         match self {
@@ -205,7 +215,7 @@ impl Target {
     /// Waits until no other publisher is writing, then locks the target.
     pub(super) async fn take_turn(&self, turns: Turns, notice: Notice<'_>) -> Result<Turn<'_>, Error> {
         match self {
-            Self::Directory(directory) => directory.lock(turns, notice).await.map(Turn::Locked),
+            Self::Directory(directory) => Ok(Turn::Locked(directory.lock(turns, notice).await?, directory)),
             Self::Store(store) => Lease::take(store, turns, notice).await.map(Turn::Leased),
             #[cfg(test)]
             Self::Memory(_) => Ok(Turn::Free),
@@ -220,8 +230,8 @@ impl Turn<'_> {
             Self::Leased(lease) => lease.during(work).await,
             #[cfg(test)]
             Self::Free => work.await,
-            Self::Locked(lock) => {
-                let done = work.await;
+            Self::Locked(lock, directory) => {
+                let done = work.await.and_then(|done| directory.sync().map(|()| done));
                 lock.remove();
                 done
             }

@@ -12,4 +12,4 @@ pub use space::available;
 pub use staging::{Staging, without_path};
 pub use temporary::{ANOTHER_TEMPORARY, temporary};
 pub(super) use write::InTheWay;
-pub use write::{PathError, check_writable, write_atomic, write_atomic_from, write_new};
+pub use write::{PathError, check_writable, sync_below, write_atomic, write_atomic_from, write_durable, write_new};

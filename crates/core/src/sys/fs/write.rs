@@ -4,6 +4,9 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use super::staging::without_path;
+use crate::sys::rename::rename;
+
 /// The path is taken by something that this program does not create there, and does not follow or overwrite.
 #[derive(Debug, thiserror::Error)]
 #[error("it is {0}")]
@@ -33,6 +36,9 @@ impl PathError {
         if self.is_full() {
             return Some("free space on that disk");
         }
+        if self.error.kind() == io::ErrorKind::FileTooLarge {
+            return Some("allow larger files, such as with `ulimit -f unlimited`");
+        }
         self.error.get_ref()?.is::<InTheWay>().then_some("remove it")
     }
 
@@ -42,8 +48,8 @@ impl PathError {
     }
 }
 
-/// Writes a file atomically: readers see either the old or the new content. Symbolic links are followed. Devices and
-/// FIFOs are written to directly.
+/// Writes a file atomically and durably: readers see either the old or the new content, even after a power failure.
+/// Symbolic links are followed. Devices and FIFOs are written to directly.
 ///
 /// # Errors
 /// Returns [`PathError`]; the old file is unchanged then.
@@ -53,7 +59,49 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), PathError> {
         let write = || OpenOptions::new().write(true).open(&real)?.write_all(bytes);
         return write().map_err(PathError::at(&real));
     }
-    write_atomic_from(parent_of(&real), &real, bytes)
+    write_durable(&real, bytes)
+}
+
+/// Like [`write_atomic`], but replaces whatever has the path, such as a symbolic link.
+///
+/// # Errors
+/// Returns [`PathError`]; the old file is unchanged then.
+pub fn write_durable(path: &Path, bytes: &[u8]) -> Result<(), PathError> {
+    replace(parent_of(path), path, bytes, File::sync_all)?;
+    sync_folder(parent_of(path));
+    Ok(())
+}
+
+/// Makes names in a directory durable. Errors are ignored, since the system does this by itself after a while.
+fn sync_folder(folder: &Path) {
+    if cfg!(unix) {
+        let _ = File::open(folder).and_then(|folder| folder.sync_all());
+    }
+}
+
+/// Makes everything below a directory durable. Where the system can, this is one call for the whole file system.
+///
+/// # Errors
+/// Returns [`PathError`] if the system could not write something.
+pub fn sync_below(directory: &Path) -> Result<(), PathError> {
+    #[cfg(target_os = "linux")]
+    return File::open(directory).and_then(|folder| Ok(rustix::fs::syncfs(folder)?)).map_err(PathError::at(directory));
+    #[cfg(not(target_os = "linux"))]
+    {
+        for item in fs::read_dir(directory).map_err(PathError::at(directory))? {
+            let path = item.map_err(PathError::at(directory))?.path();
+            let metadata = path.symlink_metadata().map_err(PathError::at(&path))?;
+            if metadata.is_dir() {
+                sync_below(&path)?;
+            } else if metadata.is_file() {
+                // Windows needs the right to write.
+                let file = OpenOptions::new().read(true).write(cfg!(windows)).open(&path);
+                file.and_then(|file| file.sync_all()).map_err(PathError::at(&path))?;
+            }
+        }
+        sync_folder(directory);
+        Ok(())
+    }
 }
 
 /// Checks that [`write_atomic`] can write a file, before the work whose result it will hold.
@@ -66,7 +114,8 @@ pub fn check_writable(path: &Path) -> Result<(), PathError> {
         Ok(metadata) if metadata.is_dir() => Err(PathError::at(path)(io::ErrorKind::IsADirectory.into())),
         // Opening a FIFO would block until it has a reader.
         Ok(metadata) if !metadata.is_file() => Ok(()),
-        _ => temporary_in(parent_of(&real)).map(drop).map_err(PathError::at(path)),
+        // Without a name where the system can, so that a killed run leaves nothing.
+        _ => tempfile::tempfile_in(parent_of(&real)).map(drop).map_err(without_path).map_err(PathError::at(path)),
     }
 }
 
@@ -81,21 +130,30 @@ fn temporary_in(directory: &Path) -> io::Result<tempfile::NamedTempFile> {
 }
 
 /// Writes a file atomically: creates it in `making`, then renames it to `path`. Both must be on the same file system.
+/// The file may be lost in a power failure, unless [`sync_below`] follows.
 ///
 /// # Errors
 /// Returns [`PathError`]; the old file is unchanged then.
 pub fn write_atomic_from(making: &Path, path: &Path, bytes: &[u8]) -> Result<(), PathError> {
-    let write = || -> io::Result<()> {
+    replace(making, path, bytes, |_| Ok(()))
+}
+
+fn replace(making: &Path, path: &Path, bytes: &[u8], sync: fn(&File) -> io::Result<()>) -> Result<(), PathError> {
+    let write = || -> io::Result<tempfile::TempPath> {
         let mut file = temporary_in(making)?;
         file.write_all(bytes)?;
         match path.metadata() {
             Ok(old) => fs::set_permissions(file.path(), old.permissions())?,
             Err(_) => make_readable(file.path())?,
         }
-        file.persist(path).map_err(|error| error.error)?;
-        Ok(())
+        sync(file.as_file())?;
+        Ok(file.into_temp_path())
     };
-    write().map_err(PathError::at(path))
+    let file = write().map_err(PathError::at(path))?;
+    rename(&file, path)?;
+    // The temporary name is gone after the rename, so there is nothing to remove.
+    let _ = file.keep();
+    Ok(())
 }
 
 /// Creates a file. Anything that exists at the path, such as a link to another file, is left unchanged.
@@ -128,6 +186,29 @@ pub(super) fn parent_of(path: &Path) -> &Path {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_durable_file_is_replaced_whole_and_nothing_else_is_left() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        for text in ["old", "new"] {
+            write_durable(&path, text.as_bytes()).unwrap();
+            assert_eq!(fs::read_to_string(&path).unwrap(), text);
+        }
+        sync_below(folder.path()).unwrap();
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        assert!(write_durable(&folder.path().join("no/file"), b"").is_err());
+        assert!(sync_below(&folder.path().join("no")).is_err());
+        fs::create_dir(folder.path().join("folder")).unwrap();
+        assert!(write_durable(&folder.path().join("folder"), b"").is_err());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn a_limit_of_the_size_of_files_has_a_remedy() {
+        let error = PathError::at(Path::new("a"))(io::ErrorKind::FileTooLarge.into());
+        assert!(error.remedy().unwrap().contains("ulimit -f"));
+    }
 
     #[cfg(unix)]
     #[test]
