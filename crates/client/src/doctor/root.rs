@@ -46,7 +46,8 @@ pub(super) fn cannot_be_written(temporary: &Path) -> Option<Check> {
 }
 
 fn write_below(folder: &Path) -> io::Result<()> {
-    tempfile::Builder::new().prefix(".acp-registry-").tempfile_in(folder).map_err(without_path)?.close()
+    // Without a name where the system can, so that a killed run leaves nothing.
+    tempfile::tempfile_in(folder).map(drop).map_err(without_path)
 }
 
 #[cfg(test)]

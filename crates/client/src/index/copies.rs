@@ -149,12 +149,16 @@ impl Copies {
     fn forget(&self) {
         for entry in fs::read_dir(&self.directory).into_iter().flatten().flatten() {
             let name = entry.file_name();
+            let modified = entry.metadata().and_then(|metadata| metadata.modified()).ok();
+            let age = modified.and_then(|modified| modified.elapsed().ok()).unwrap_or_default();
+            // A killed run has left it.
+            if name.to_string_lossy().starts_with(".tmp-") && age > LONGEST {
+                let _ = fs::remove_file(entry.path());
+            }
             let Some((stem, ending)) = name.to_str().and_then(|name| name.split_once('.')) else { continue };
             let is_ours = stem.len() == STEM && stem.bytes().all(|byte| byte.is_ascii_hexdigit());
-            let modified = entry.metadata().and_then(|metadata| metadata.modified()).ok();
-            let is_old = modified.and_then(|modified| modified.elapsed().ok()).is_some_and(|age| age > KEPT);
             let has_age = ["index", PART, LACK].contains(&ending);
-            if is_ours && (ending == "entries" || has_age && is_old) {
+            if is_ours && (ending == "entries" || has_age && age > KEPT) {
                 let _ = fs::remove_file(entry.path());
             }
         }
@@ -250,15 +254,17 @@ mod tests {
         for path in &others {
             fs::write(path, "mine").unwrap();
         }
+        let unfinished = folder.path().join(".tmp-Ab12Cd");
+        fs::write(&unfinished, "of a killed run").unwrap();
         let summary = folder.path().join("0123456789abcdef0123456789abcdef.entries");
         fs::write(&summary, "of an earlier version").unwrap();
-        for path in others.iter().chain([&copies.path(&old)]) {
+        for path in others.iter().chain([&copies.path(&old), &unfinished]) {
             let file = File::options().write(true).open(path).unwrap();
             file.set_modified(SystemTime::now() - KEPT - Duration::from_mins(1)).unwrap();
         }
         assert!(copies.find(&old).is_some());
         keep(&copies, &new, None);
         assert!(copies.find(&old).is_none() && copies.find(&new).is_some());
-        assert!(others.iter().all(|path| path.exists()) && !summary.exists());
+        assert!(others.iter().all(|path| path.exists()) && !summary.exists() && !unfinished.exists());
     }
 }
