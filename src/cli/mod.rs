@@ -200,6 +200,8 @@ enum Command {
 /// Runs the program with the arguments of the process.
 pub(crate) fn main() -> ExitCode {
     acp_registry::sys::umask::tighten();
+    #[cfg(unix)]
+    signals::survive_file_limit();
     let arguments = early::behind_the_command(std::env::args_os().collect(), &command());
     if let Some(code) = completions::answer(command, &arguments) {
         return code;

@@ -2,6 +2,10 @@
 
 use std::future::pending;
 use std::io;
+use std::sync::Once;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::Duration;
 
 use tokio::runtime::{Builder, Runtime};
 
@@ -10,6 +14,57 @@ use super::ui::Ui;
 
 /// The number of the signal that Ctrl-C sends.
 pub(super) const INTERRUPT: u8 = 2;
+
+/// How long a write may keep the program from ending after a signal. Whoever should read may have stopped.
+const STALLED: Duration = Duration::from_secs(2);
+
+/// The numbers of writes to stdout and stderr that have begun, and that are done.
+static WRITES: [AtomicU64; 2] = [AtomicU64::new(0), AtomicU64::new(0)];
+
+/// Writes to stdout or stderr. If that blocks, a signal ends the program nevertheless.
+pub(super) fn writing<T>(write: impl FnOnce() -> T) -> T {
+    WRITES[0].fetch_add(1, Ordering::SeqCst);
+    let done = write();
+    WRITES[1].fetch_add(1, Ordering::SeqCst);
+    done
+}
+
+/// Ends the program after a signal once a write has blocked for too long, from a thread of its own: the one that should
+/// handle the signal may be the one that writes.
+#[expect(clippy::exit, reason = "the thread that would return from `main` is blocked")]
+fn watch() {
+    static WATCH: Once = Once::new();
+    WATCH.call_once(|| {
+        let watch = || {
+            let runtime = Builder::new_current_thread().enable_all().build().ok()?;
+            let signal = runtime.block_on(async { Some(signalled().ok()?.await) })?;
+            loop {
+                let [begun, done] = [0, 1].map(|at| WRITES[at].load(Ordering::SeqCst));
+                thread::sleep(STALLED);
+                if begun > done && done == WRITES[1].load(Ordering::SeqCst) {
+                    std::process::exit(128 + i32::from(signal));
+                }
+            }
+        };
+        // Without the thread, only a blocked write is not interrupted.
+        let _ = thread::Builder::new().spawn(move || -> Option<()> { watch() });
+    });
+}
+
+/// Lets writes fail that exceed the limit of the size of files, instead of ending the program without a word. Programs
+/// that are started have the signal's default again.
+#[cfg(unix)]
+pub(super) fn survive_file_limit() {
+    use tokio::signal::unix::{SignalKind, signal};
+
+    // From the table of signals of the system: the same on Linux and macOS.
+    const SIGXFSZ: i32 = 25;
+    if let Ok(runtime) = Builder::new_current_thread().enable_io().build() {
+        let _in_runtime = runtime.enter();
+        // The handler stays when this is dropped.
+        let _ = signal(SignalKind::from_raw(SIGXFSZ));
+    }
+}
 
 /// Runs `work` to completion, or drops it on Ctrl-C (SIGINT), SIGTERM or SIGHUP, or when a client cancels the command.
 pub(super) fn run<T>(ui: &Ui, work: impl Future<Output = T>) -> Result<T, Failure> {
@@ -50,6 +105,7 @@ fn run_on<T>(
     cancelled: impl Future<Output = ()>,
     work: impl Future<Output = T>,
 ) -> Result<T, Failure> {
+    watch();
     let runtime = builder.enable_all().build().map_err(Failure::unable)?;
     let done = runtime.block_on(async {
         let signals = signalled().map_err(Failure::unable)?;

@@ -16,6 +16,7 @@ use terminal_size::{Width, terminal_size_of};
 use super::call::{Call, Events};
 use super::exit::Failure;
 use super::global::{ColorChoice, Global, ProgressChoice};
+use super::signals::writing;
 
 /// Writes results and messages, as far as the flags allow.
 pub(super) struct Ui {
@@ -174,7 +175,7 @@ impl Ui {
         // Results are often printed to the log of a CI job, where some texts would be commands.
         let text = if text.starts_with('{') { json_for_log(text) } else { Cow::Borrowed(text) };
         let write = || io::stdout().write_all(text.as_bytes()).and_then(|()| io::stdout().flush());
-        match self.bars.suspend(write) {
+        match self.bars.suspend(|| writing(write)) {
             // The reader closed the pipe.
             Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
             Err(error) => Err(Failure::unable(format!("cannot write the result: {error}"))),
@@ -302,7 +303,7 @@ fn clean(text: &str) -> String {
 
 pub(super) fn write_stderr(text: &str) {
     // An error of stderr cannot be reported.
-    let _ = io::stderr().write_all(text.as_bytes());
+    let _ = writing(|| io::stderr().write_all(text.as_bytes()));
 }
 
 /// Writes to stdout before [`Ui`] exists.

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::agents::text;
 use crate::runtimes::{NPM, OLD, Scene};
-use crate::support::Run;
+use crate::support::{Env, Run};
 
 /// A Node.js that satisfies the package and, asked for it, shows its `PATH`.
 const NODE: &str = "#!/bin/sh\n[ \"$1\" = --version ] && echo vVERSION && exit\n[ -n \"$SHOW\" ] && echo \"$PATH\" && exit\n\
@@ -242,4 +242,22 @@ fn a_python_that_is_missing_is_named_with_those_that_are_there() {
     // uv does not use a Python that the package does not accept, even if `UV_PYTHON` names it.
     let run = install(&[("UV_PYTHON", "3.11")]);
     assert!(run.code == 0 && run.stdout.starts_with("installed q 1.0.0 and answers"), "{}{}", run.stdout, run.stderr);
+}
+
+#[test]
+fn a_limit_of_the_size_of_files_is_an_error_with_its_file_and_a_remedy() {
+    let env = Env::with(&["a"]);
+    for (limit, arguments) in [(0, &["build", "--out", "dist"][..]), (1, &["build", "--out", "dist"])] {
+        let program = env.command(arguments);
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("ulimit -f {limit} && exec \"$0\" \"$@\"")]).arg(program.get_program());
+        command.args(program.get_args()).current_dir(program.get_current_dir().unwrap());
+        let output =
+            command.envs(program.get_envs().filter_map(|(name, value)| Some((name, value?)))).output().unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(3), "{limit}: {stderr}");
+        assert!(stderr.contains("File too large") || stderr.contains("file too large"), "{stderr}");
+        assert!(stderr.contains("dist") && stderr.contains("ulimit -f"), "{stderr}");
+        assert!(!env.path("dist").exists());
+    }
 }

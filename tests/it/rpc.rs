@@ -5,8 +5,10 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
+use std::time::{Duration, Instant};
 
-use nix::sys::signal::Signal;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::{Value, json};
 
 use crate::archives::{gz, sha256, tar};
@@ -289,8 +291,8 @@ fn the_end_of_the_input_and_signals_end_what_is_in_progress() {
         client.begin(&json!(1), "install", &agents(&["a"]));
         reached.recv_timeout(LONG).unwrap();
         let (code, rest) = if let Some(signal) = signal {
-            let pid = nix::unistd::Pid::from_raw(client.child.id().cast_signed());
-            nix::sys::signal::kill(pid, signal).unwrap();
+            let pid = Pid::from_raw(client.child.id().cast_signed());
+            kill(pid, signal).unwrap();
             let (code, rest, _) = client.wait();
             (code, rest)
         } else {
@@ -324,6 +326,74 @@ fn the_number_of_requests_at_once_is_limited() {
         assert_eq!(client.answer()["result"]["id"], "a");
     }
     assert_eq!(client.end().0, Some(0));
+}
+
+/// The client writes requests and reads no answer, until both pipes are full.
+#[test]
+fn a_client_that_does_not_read_does_not_keep_the_program_from_ending() {
+    let people = people();
+    for way in ["SIGTERM", "SIGINT", "stdin ends", "stdout closes"] {
+        let mut command = people.command(&["rpc"]);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let stdin = child.stdin.take().unwrap();
+        rustix::io::ioctl_fionbio(&stdin, true).unwrap();
+        let mut line = json!({ "jsonrpc": "2.0", "id": "x".repeat(1000), "method": "none" }).to_string();
+        line.push('\n');
+        let mut full_since = None;
+        // Full for a while: the program is not about to read.
+        while full_since.is_none_or(|since: Instant| since.elapsed() < Duration::from_secs(1)) {
+            match (&stdin).write(line.as_bytes()) {
+                Ok(_) => full_since = None,
+                Err(_) => {
+                    full_since.get_or_insert_with(Instant::now);
+                    thread::sleep(Duration::from_millis(5));
+                }
+            }
+        }
+        let pid = Pid::from_raw(i32::try_from(child.id()).unwrap());
+        let code = match way {
+            "SIGTERM" => kill(pid, Signal::SIGTERM).map(|()| Some(143)).unwrap(),
+            "SIGINT" => kill(pid, Signal::SIGINT).map(|()| Some(130)).unwrap(),
+            "stdin ends" => {
+                drop(stdin);
+                Some(0)
+            }
+            _ => {
+                drop((stdin, child.stdout.take()));
+                Some(0)
+            }
+        };
+        assert_eq!(ended(child), code, "{way}");
+    }
+}
+
+/// Waits for the end of a program, which is killed after [`LONG`].
+fn ended(mut child: Child) -> Option<i32> {
+    let began = Instant::now();
+    while began.elapsed() < LONG {
+        if let Some(status) = child.try_wait().unwrap() {
+            return status.code();
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+    child.kill().unwrap();
+    panic!("it does not end");
+}
+
+/// Results and events that are not read do not keep other commands from ending either.
+#[test]
+fn a_signal_ends_a_command_whose_output_is_not_read() {
+    let people = people();
+    let agents: Vec<Value> = (0..400).map(|number| people.agent(&format!("agent-{number}"), "1.0.0")).collect();
+    people.publish(&agents);
+    for arguments in [&["list", "--json"][..], &["search", "agent", "--json"]] {
+        let mut child = people.command(arguments).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        // One byte shows that the result is being written.
+        child.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
+        assert!(child.try_wait().unwrap().is_none(), "the result is too short for this test");
+        kill(Pid::from_raw(i32::try_from(child.id()).unwrap()), Signal::SIGTERM).unwrap();
+        assert_eq!(ended(child), Some(143), "{arguments:?}");
+    }
 }
 
 #[test]

@@ -33,6 +33,8 @@ struct State {
     /// Whether a call that may have started agents has ended since orphans were last ended.
     has_started: bool,
     orphans: Option<Orphans>,
+    /// Whether the program ends, so that no call begins.
+    is_ending: bool,
 }
 
 struct Running {
@@ -42,8 +44,13 @@ struct Running {
 
 impl Calls {
     pub(super) fn new() -> Self {
-        let state =
-            State { calls: HashMap::new(), unanswered: 0, has_started: false, orphans: process::adopt_orphans() };
+        let state = State {
+            calls: HashMap::new(),
+            unanswered: 0,
+            has_started: false,
+            orphans: process::adopt_orphans(),
+            is_ending: false,
+        };
         Self { state: Mutex::new(state), left: Condvar::new() }
     }
 
@@ -58,6 +65,10 @@ impl Calls {
             // An answer with this id would be taken for that of the other request.
             let message = format!("a request with the id {id} is in progress");
             return Err(Refusal::new(&Value::Null, INVALID_REQUEST, &message));
+        }
+        if state.is_ending {
+            let failure = Failure::unable("the program is ending");
+            return Err(Refusal::of(id, message::of_command(failure.document())));
         }
         if state.unanswered >= MOST {
             let failure = Failure::unable(format!("{MOST} requests are in progress")).help("wait for an answer");
@@ -95,7 +106,8 @@ impl Calls {
 
     /// Cancels all calls except those that only read, and waits until none is left.
     pub(super) fn end(&self) {
-        let state = self.lock();
+        let mut state = self.lock();
+        state.is_ending = true;
         for running in state.calls.values().filter(|running| !running.only_reads) {
             running.cancel.send_replace(true);
         }

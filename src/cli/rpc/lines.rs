@@ -1,9 +1,9 @@
 //! Reads lines of limited length.
 
-use std::io::{BufRead, BufReader, Read};
-use std::thread;
-
-use tokio::sync::mpsc;
+use std::future::pending;
+#[cfg(unix)]
+use std::io;
+use std::io::{BufRead, Read as _};
 
 /// The longest line that is read, in bytes.
 pub(super) const LIMIT: usize = 1 << 20;
@@ -16,22 +16,32 @@ pub(super) enum Line {
     TooLong,
 }
 
-/// Reads lines on a thread of its own, which ends with the input or the process: a blocking read cannot be cancelled.
-pub(super) fn read(input: impl Read + Send + 'static) -> mpsc::Receiver<Line> {
-    let (sender, receiver) = mpsc::channel(1);
-    thread::spawn(move || {
-        let mut input = BufReader::new(input);
-        while let Some(line) = next(&mut input) {
-            if sender.blocking_send(line).is_err() {
-                break;
+/// Waits until the client has closed its end of stdin, which may still have lines to read: a client that does not read
+/// answers keeps these lines from being read too.
+#[cfg(unix)]
+pub(super) async fn hung_up() {
+    use tokio::io::Interest;
+    use tokio::io::unix::AsyncFd;
+
+    // A file cannot be watched, and ends by itself.
+    if let Ok(stdin) = AsyncFd::with_interest(io::stdin(), Interest::READABLE) {
+        while let Ok(mut guard) = stdin.readable().await {
+            if guard.ready().is_read_closed() {
+                return;
             }
+            guard.clear_ready();
         }
-    });
-    receiver
+    }
+    pending().await
+}
+
+#[cfg(not(unix))]
+pub(super) async fn hung_up() {
+    pending().await
 }
 
 /// The next line; `None` at the end of the input. An error counts as the end.
-fn next(input: &mut impl BufRead) -> Option<Line> {
+pub(super) fn next(input: &mut impl BufRead) -> Option<Line> {
     let mut line = Vec::new();
     let read = input.take(LIMIT as u64 + 1).read_until(b'\n', &mut line).ok()?;
     if read == 0 {

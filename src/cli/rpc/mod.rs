@@ -16,7 +16,8 @@ mod methods;
 mod output;
 mod params;
 
-use std::io;
+use std::future::pending;
+use std::io::{self, BufReader};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread;
@@ -24,12 +25,13 @@ use std::thread;
 use acp_registry::report::documents::{Event, Notification, Response, RpcError};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
 
 use self::calls::Calls;
 use self::lines::Line;
 use self::message::{INTERNAL, METHOD_NOT_FOUND, Message, Refusal};
 use self::methods::{Base, METHODS, Method};
+use self::output::Output;
 use self::params::Params;
 use super::call::Call;
 use super::exit::{Exit, Failure};
@@ -50,14 +52,32 @@ pub(super) struct Args {
 /// Serves until stdin ends.
 pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     let base = Base { global: global.clone(), place: args.place.clone(), packages: args.packages };
-    let server = Arc::new(Server { base, calls: Calls::new() });
-    let mut lines = lines::read(io::stdin());
+    let output = Output::start().map_err(|error| Failure::unable(format!("the system starts no thread: {error}")))?;
+    let server = Arc::new(Server { base, calls: Calls::new(), output });
+    // Reading and writing block, which must not keep a signal from being handled.
+    let (reader, (ended, input_ended)) = (server.clone(), oneshot::channel::<()>());
+    thread::spawn(move || {
+        let mut input = BufReader::new(io::stdin());
+        while let Some(line) = lines::next(&mut input) {
+            reader.receive(line);
+        }
+        drop(ended);
+    });
     let done = signals::run(ui, async {
-        while let Some(line) = lines.recv().await {
-            server.receive(line);
+        let hangs_up = async {
+            lines::hung_up().await;
+            server.output.end();
+            pending().await
+        };
+        tokio::select! {
+            _ = input_ended => {}
+            () = server.output.closed() => {}
+            () = hangs_up => {}
         }
     });
+    server.output.end();
     server.calls.end();
+    server.output.finish();
     done.map(|()| Exit::Success)
 }
 
@@ -65,6 +85,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
 struct Server {
     base: Base,
     calls: Calls,
+    output: Arc<Output>,
 }
 
 impl Server {
@@ -78,7 +99,7 @@ impl Server {
             Ok(Message::Ignored) => return,
             Err(refusal) => refusal,
         };
-        output::send(&Response::failed(&refused.id, *refused.error));
+        self.output.send(&Response::failed(&refused.id, *refused.error));
     }
 
     /// Starts the work for a call.
@@ -101,8 +122,8 @@ impl Server {
 
     /// Runs the command of a call, and answers.
     fn work(&self, id: &Value, method: &Method, params: Map<String, Value>, is_cancelled: watch::Receiver<bool>) {
-        let of_events = id.clone();
-        let notify = move |event: &Event<'_>| output::send(&Notification::progress(&of_events, event));
+        let (of_events, output) = (id.clone(), self.output.clone());
+        let notify = move |event: &Event<'_>| output.send(&Notification::progress(&of_events, event));
         let call = Arc::new(Call::new(Box::new(notify), is_cancelled));
         let ui = Ui::of_call(call.clone());
         // A bug in one command must not take the answers of the others with it.
@@ -112,7 +133,7 @@ impl Server {
         let error = answer.as_ref().and_then(|answer| answer.error.clone());
         // From here on, the client may use the id again.
         self.calls.free(id);
-        output::send(&match (done, document, error) {
+        self.output.send(&match (done, document, error) {
             (Ok(Err(refused)), ..) => Response::failed(id, refused.error()),
             (Ok(Ok(_)), Some(document), None) => Response::done(id, document),
             (Ok(Ok(_)), Some(document), Some(error)) => {
