@@ -19,6 +19,7 @@ pub(super) enum Line {
 /// Waits until the client has closed its end of stdin, which may still have lines to read: a client that does not read
 /// answers keeps these lines from being read too.
 #[cfg(unix)]
+#[expect(deprecated, reason = "its successor is unsafe because a descriptor may be closed, which stdin is not")]
 pub(super) async fn hung_up() {
     use tokio::io::Interest;
     use tokio::io::unix::AsyncFd;

@@ -120,11 +120,12 @@ impl<'a> Wanted<'a> {
             return Ok(self.loaded(index, copy.checked, None));
         }
         let lacks = || self.copies().is_some_and(|copies| copies.lacks_entries(self.index));
-        // A copy of another publication than that of the entries may be the older one, whenever it was sent.
-        let serves = |index: &Checked| {
-            index.is_fresh && known.as_ref().is_none_or(|(view, _)| view.index.to_string() == index.sha256)
+        let serves = match (&of_index, &known) {
+            (Some(index), _) if !index.is_fresh => false,
+            (Some(index), Some((view, copy))) => self.serves(index, view, copy).await,
+            (of_index, _) => of_index.is_some(),
         };
-        if !is_asked && (of_index.as_ref().is_some_and(serves) || lacks()) {
+        if !is_asked && (serves || lacks()) {
             return Err(Absent::default());
         }
         let client = client().map_err(|_| Absent::default())?;
@@ -151,6 +152,14 @@ impl<'a> Wanted<'a> {
             }
             Err(error) => self.at_hand(known.as_ref(), of_index.as_ref(), Some(&error)).await,
         }
+    }
+
+    /// Whether a fresh copy of the whole index serves beside a copy of the entries. One of another publication may be the
+    /// older one, whenever it was sent, so that it serves for agents only that are in both.
+    async fn serves(&self, index: &Checked, view: &View, copy: &Copy) -> bool {
+        let has_all = |index: Index| index.entries().count() == self.ids.len();
+        view.index.to_string() == index.sha256
+            || (index.checked > copy.checked && self.read(None, view).await.is_ok_and(has_all))
     }
 
     /// The agents from copies, unless the copy of the whole index is newer. `error` is why no host is asked.

@@ -119,8 +119,8 @@ impl Heard {
             self.noise.add(|| quote(&String::from_utf8_lossy(&line[..line.len().min(QUOTED)])));
             return None;
         };
-        let id = || value.get("id").unwrap_or(&Value::Null);
-        let method = if value.get("method").is_none() { method_of(id()) } else { None };
+        let is_answer = value.get("method").is_none();
+        let method = if is_answer { method_of(value.get("id").unwrap_or(&Value::Null)) } else { None };
         if !self.is_other_version
             && let Some(problem) = shape::message(&value, method.as_deref())
         {

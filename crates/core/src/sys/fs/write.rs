@@ -83,25 +83,31 @@ fn sync_folder(folder: &Path) {
 ///
 /// # Errors
 /// Returns [`PathError`] if the system could not write something.
+#[cfg(target_os = "linux")]
 pub fn sync_below(directory: &Path) -> Result<(), PathError> {
-    #[cfg(target_os = "linux")]
-    return File::open(directory).and_then(|folder| Ok(rustix::fs::syncfs(folder)?)).map_err(PathError::at(directory));
-    #[cfg(not(target_os = "linux"))]
-    {
-        for item in fs::read_dir(directory).map_err(PathError::at(directory))? {
-            let path = item.map_err(PathError::at(directory))?.path();
-            let metadata = path.symlink_metadata().map_err(PathError::at(&path))?;
-            if metadata.is_dir() {
-                sync_below(&path)?;
-            } else if metadata.is_file() {
-                // Windows needs the right to write.
-                let file = OpenOptions::new().read(true).write(cfg!(windows)).open(&path);
-                file.and_then(|file| file.sync_all()).map_err(PathError::at(&path))?;
-            }
+    let sync = |folder: File| rustix::fs::syncfs(folder).map_err(io::Error::from);
+    File::open(directory).and_then(sync).map_err(PathError::at(directory))
+}
+
+/// Makes everything below a directory durable.
+///
+/// # Errors
+/// Returns [`PathError`] if the system could not write something.
+#[cfg(not(target_os = "linux"))]
+pub fn sync_below(directory: &Path) -> Result<(), PathError> {
+    for item in fs::read_dir(directory).map_err(PathError::at(directory))? {
+        let path = item.map_err(PathError::at(directory))?.path();
+        let metadata = path.symlink_metadata().map_err(PathError::at(&path))?;
+        if metadata.is_dir() {
+            sync_below(&path)?;
+        } else if metadata.is_file() {
+            // Windows needs the right to write.
+            let file = OpenOptions::new().read(true).write(cfg!(windows)).open(&path);
+            file.and_then(|file| file.sync_all()).map_err(PathError::at(&path))?;
         }
-        sync_folder(directory);
-        Ok(())
     }
+    sync_folder(directory);
+    Ok(())
 }
 
 /// Checks that [`write_atomic`] can write a file, before the work whose result it will hold.

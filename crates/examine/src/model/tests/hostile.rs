@@ -117,10 +117,8 @@ async fn large_bodies_are_refused_and_prompts_of_a_megabyte_are_not() {
 #[tokio::test]
 async fn bodies_of_many_values_are_refused() {
     let model = model();
-    for piece in ["[],", "0,", "{},", "{\"\":0},", "[[0]],"] {
+    for (piece, status) in [("[],", 400), ("0,", 400), ("{},", 400), ("[[0]],", 400), ("{\"\":0},", 200)] {
         let body = format!("{{\"messages\":[{}0]}}", piece.repeat(100_000 / piece.len()));
-        let is_few = piece.len() > 2 && piece != "[]," && piece != "{},";
-        let status = if is_few && body.matches([',', ':', '[', '{']).count() < 50_000 { 200 } else { 400 };
         let response = send(model.address(), "POST", "/v1/chat/completions", &body).await;
         assert_eq!(response.status, status, "{piece}");
     }
