@@ -66,7 +66,11 @@ impl From<index::EntryError> for Failure {
 impl From<lockfile::Error> for Failure {
     fn from(error: lockfile::Error) -> Self {
         let help = error.remedy();
-        Self::unable(error).remedy(help.as_ref())
+        let failure = match &error {
+            lockfile::Error::Entry { .. } => Self::refused(error),
+            lockfile::Error::Read { .. } | lockfile::Error::Form { .. } => Self::unable(error),
+        };
+        failure.remedy(help.as_ref())
     }
 }
 
@@ -361,6 +365,7 @@ mod tests {
             Problem::Refused("it is an address of a private network").into(),
             lockfile::Error::Read { path: path(), error: NotFound }.into(),
             lockfile::Error::Form { path: path(), message: text() }.into(),
+            lockfile::Error::Entry { path: path(), place: text(), problem: text() }.into(),
             git::Error::Inside(path()).into(),
             git::Error::RemoteInside(text()).into(),
             revision.into(),

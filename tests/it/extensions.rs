@@ -23,7 +23,7 @@ mkdir -p "$prefix/node_modules/p"
 cd "$prefix/node_modules/p" || exit 1
 echo '{"bin":{"p-help":"help.sh","p-acp":"acp.sh"}}' > package.json
 printf '#!/bin/sh\nexit 3\n' > help.sh; printf '#!/bin/sh\nexec "AGENT" ok\n' > acp.sh; chmod +x help.sh acp.sh
-echo '{"packages":{"node_modules/p":{"integrity":"sha512-x"}}}' > "$prefix/package-lock.json"
+echo '{"packages":{"node_modules/p":{"version":"1.0.0","integrity":"sha512-'"$(head -c 86 /dev/zero | tr '\0' A)"'=="}}}' > "$prefix/package-lock.json"
 "#;
 
 /// A `uv` that does the same, and records its arguments and the date.

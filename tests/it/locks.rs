@@ -153,3 +153,47 @@ fn packages_without_a_package_manager_are_told() {
     let (run, _) = elsewhere(&people, &["a", "--dist", "npx"]);
     assert!([3, 4].contains(&run.code), "{}", run.stderr);
 }
+
+#[test]
+fn digests_that_prove_nothing_are_refused_by_place() {
+    let (people, text) = locked();
+    let good = format!("sha512-{}==", "A".repeat(86));
+    let npx = |more: &str| {
+        format!(
+            "schema = 1\n[agents.n]\nversion = '1.0.0'\n[agents.n.npx]\npackage = 'p@1.0.0'\npackages = '''{{ \"packages\": {{ \"\": {{}}, \
+             \"node_modules/p\": {{ \"version\": \"1.0.0\", \"integrity\": \"{good}\" }}, \
+             \"node_modules/@s/q\": {{ \"version\": \"1.0.0\", {more} }} }} }}'''\n"
+        )
+    };
+    let integrity = |value: &str| npx(&format!("\"integrity\": \"{value}\""));
+    let uvx = |hash: &str| {
+        format!("schema = 1\n[agents.n]\nversion = '1'\n[agents.n.uvx]\npackage = 'p==1'\npackages = 'p==1 {hash}'\n")
+    };
+    let own = sha256(&archive("a-1.0.0"));
+    let mut cases = vec![
+        (npx("\"dev\": true"), "`agents.n.npx.packages`: the npm package `node_modules/@s/q` has no integrity value"),
+        (
+            npx("\"inBundle\": true"),
+            "`agents.n.npx.packages`: the npm package `node_modules/@s/q` is in the bundle of no",
+        ),
+        (uvx(""), "`agents.n.uvx.packages`: the line `p==1` is not"),
+        (uvx(&format!("--hash=md5:{}", "0".repeat(32))), "`agents.n.uvx.packages`: the line `p==1 --hash=md5:"),
+        (uvx(&format!("--hash=sha256:{}", "0".repeat(63))), "`agents.n.uvx.packages`: the line `p==1 --hash=sha256:"),
+        (text.replace(&own, &own[1..]), "`agents.a.binary."),
+        (text.replace(&own, ""), ".sha256`: `` is refused: a SHA-256 digest has 64 hexadecimal digits"),
+    ];
+    let two = format!("{good} {good}");
+    for weak in ["", " ", "sha1-eHh4eHh4eHh4eHh4eHh4eHh4eHg=", "md5-eHh4eHh4eHh4eHh4eHh4eA==", &good[7..], &two] {
+        cases.push((integrity(weak), "`agents.n.npx.packages`: at `/packages/node_modules~1@s~1q/integrity`, `"));
+    }
+    for (text, place) in cases {
+        people.env.write("x.lock", &text);
+        let (run, document) = elsewhere(&people, &[]);
+        assert!(run.code == 4 && run.stderr.contains(place), "{text} {}", run.stderr);
+        assert!(run.stderr.contains("the lock file x.lock: `agents."), "{text} {}", run.stderr);
+        assert_eq!((&document["error"]["code"], document["error"]["exit_code"].as_i64()), (&json!("refused"), Some(4)));
+        assert!(
+            run.stderr.contains("help: remove it, and write it again with `acp-registry install ID --lock x.lock`")
+        );
+    }
+}

@@ -3,7 +3,10 @@
 
 use std::process::Command;
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha512};
 
 use crate::agent::fake_agent;
 use crate::archives::{gz, tar};
@@ -132,5 +135,92 @@ fn the_install_script_of_an_agent_runs_under_every_npm() {
         assert_eq!((run.code, &document["answers"]), (0, &json!(false)), "npm {version}: {document} {}", run.stderr);
         assert_eq!(document["scripts_not_run"], json!(["deep@1.0.0", "stubbed@1.0.0"]), "npm {version}");
         assert_eq!(document["scripts_ignored_by"], "ignore-scripts", "npm {version}");
+    }
+}
+
+#[test]
+fn npm_installs_no_bytes_that_a_lock_file_does_not_prove() {
+    const TEST: &str = "npm_installs_no_bytes_that_a_lock_file_does_not_prove";
+    if !is_there("npm") {
+        return missing(TEST, "npm is not installed");
+    }
+    let pack = |manifest: &Value, files: &[(&str, &[u8])]| {
+        let manifest = manifest.to_string();
+        gz(&tar(&[&[("package/package.json", manifest.as_bytes())], files].concat()))
+    };
+    let version = |name: &str, more: &Value| {
+        let mut manifest = json!({ "name": name, "version": "1.0.0" });
+        manifest.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        manifest
+    };
+    let cli: (&str, &[u8]) = ("package/cli.js", b"#!/usr/bin/env node\n");
+    let needs = |more: Value| {
+        let mut manifest = json!({ "bin": "cli.js", "dependencies": { "dep": "1.0.0" } });
+        manifest.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        manifest
+    };
+    let part = version("dep", &json!({})).to_string();
+    // Its own list has no digests.
+    let wrapped = json!({ "name": "wrapped", "version": "1.0.0", "lockfileVersion": 3, "packages": {
+        "": { "name": "wrapped", "version": "1.0.0", "dependencies": { "dep": "1.0.0" } }, "node_modules/dep": { "version": "1.0.0" } } })
+    .to_string();
+    let bundle = version("bundle", &needs(json!({ "bundleDependencies": ["dep"] })));
+    let plain = version("plain", &needs(json!({})));
+    let shrinkwrapped = version("wrapped", &needs(json!({ "_hasShrinkwrap": true })));
+    let archives: Vec<(Value, Vec<u8>)> = vec![
+        (version("dep", &json!({})), pack(&version("dep", &json!({})), &[("package/other.js", b"other bytes")])),
+        (bundle.clone(), pack(&bundle, &[cli, ("package/node_modules/dep/package.json", part.as_bytes())])),
+        (plain.clone(), pack(&plain, &[cli])),
+        (shrinkwrapped.clone(), pack(&shrinkwrapped, &[cli, ("package/npm-shrinkwrap.json", wrapped.as_bytes())])),
+    ];
+    let sha512 = |bytes: &[u8]| format!("sha512-{}", BASE64_STANDARD.encode(Sha512::digest(bytes)));
+    let digests: Vec<(String, String)> =
+        archives.iter().map(|(of, bytes)| (of["name"].as_str().unwrap().to_owned(), sha512(bytes))).collect();
+    let digest = |name: &str| digests.iter().find(|(known, _)| known == name).unwrap().1.clone();
+    let known = digests.clone();
+    let server = Server::raw(move |asked, stream| {
+        let base = format!("http://{}", asked.headers.get("host").cloned().unwrap_or_default());
+        let name = asked.path.trim_start_matches('/');
+        let of = |name: &str| archives.iter().find(|(manifest, _)| manifest["name"] == name);
+        let answer = match (name.strip_suffix(".tgz").and_then(of), of(name)) {
+            (Some((_, archive)), _) => ok(archive.clone()),
+            (None, Some((manifest, _))) => {
+                let mut manifest = manifest.clone();
+                let integrity = &known.iter().find(|(known, _)| known == name).unwrap().1;
+                manifest["dist"] = json!({ "tarball": format!("{base}/{name}.tgz"), "integrity": integrity });
+                ok(json!({ "name": name, "dist-tags": { "latest": "1.0.0" }, "versions": { "1.0.0": manifest } })
+                    .to_string())
+            }
+            (None, None) => not_found(),
+        };
+        crate::server::write(stream, asked, &answer)
+    });
+    let other = format!("sha512-{}==", "A".repeat(86));
+    let below = |name: &str| format!("node_modules/{name}/node_modules/dep");
+    for (name, more, at, dep, code, part) in [
+        ("plain", json!({}), "node_modules/dep".to_owned(), json!({ "integrity": digest("dep") }), 0, ""),
+        ("plain", json!({}), "node_modules/dep".to_owned(), json!({ "integrity": other }), 4, "EINTEGRITY"),
+        ("bundle", json!({ "bundleDependencies": ["dep"] }), below("bundle"), json!({ "inBundle": true }), 0, ""),
+        ("wrapped", json!({ "hasShrinkwrap": true }), below("wrapped"), json!({ "integrity": digest("dep") }), 0, ""),
+        ("wrapped", json!({ "hasShrinkwrap": true }), below("wrapped"), json!({ "integrity": other }), 4, "EINTEGRITY"),
+    ] {
+        let env = Env::empty();
+        let mut own = needs(more);
+        (own["version"], own["integrity"]) = ("1.0.0".into(), digest(name).into());
+        let mut dep = dep.clone();
+        dep["version"] = "1.0.0".into();
+        let list = json!({ "name": "agent", "lockfileVersion": 3, "requires": true, "packages": {
+            "": { "name": "agent", "dependencies": { name: "1.0.0" } }, format!("node_modules/{name}"): own, at: dep } });
+        env.write(
+            "x.lock",
+            format!("schema = 1\n[agents.a]\nversion = '1.0.0'\n[agents.a.npx]\npackage = '{name}@1.0.0'\npackages = '''{list}'''\n"),
+        );
+        let mut command =
+            people(&env, &["install", "--locked", "--lock", "x.lock", "--no-check", "--no-cache", "--json"]);
+        let run = Run::of(command.env("ACP_REGISTRY_NPM", server.url("/")));
+        assert!(run.code == code && run.stderr.contains(part), "{list} {} {}", run.code, run.stderr);
+        let document: Value = serde_json::from_str(&run.stdout).unwrap();
+        let expected = if code == 0 { json!("lock") } else { Value::Null };
+        assert_eq!(document["verified"], expected, "{list} {document}");
     }
 }

@@ -81,6 +81,7 @@ pub use node::Shortfall;
 pub(crate) use node::{better_node, node_version};
 pub use places::host_environment;
 pub use progress::Progress;
+pub(crate) use proof::is_sha512;
 pub use proof::{Proof, Verified};
 pub use reason::Reason;
 pub(crate) use same::is_same_package;

@@ -2,13 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
+use serde_json::Value;
 use serde_json::value::RawValue;
 use tokio::task::spawn_blocking;
 
 use super::tool::{Tool, write};
 use super::{
     Error, Expected, Installer, Interpreter, Placed, Progress, Proof, Remarks, ScriptsNotRun, TooOld, Verified, Work,
-    node, refusal, remedy, scripts,
+    is_sha512, node, refusal, remedy, scripts,
 };
 use acp_registry_core::archive::Program;
 use acp_registry_core::json::{self, Object};
@@ -44,7 +45,9 @@ pub(super) async fn install(work: &Work<'_>, wanted: &Package) -> Result<Placed,
     let (command, more, specs): (_, &[&str], &[String]) = match &work.expected.packages {
         // Installs exactly the packages of the list.
         Some(packages) => {
-            write(&directory.join("package-lock.json"), packages)?;
+            let path = directory.join("package-lock.json");
+            let list = enforced(packages).map_err(|error| PathError::at(&path)(error.into()))?;
+            write(&path, &list)?;
             ("ci", &["--omit-lockfile-registry-resolved"], &[])
         }
         None => ("install", &["--no-save", "--no-package-lock"], &spec),
@@ -67,7 +70,6 @@ pub(super) async fn install(work: &Work<'_>, wanted: &Package) -> Result<Placed,
         Err(Error::Tool(failure)) if failure.lacks_name(&name) => return Err(Error::NoPackage { name, failure }),
         ran => ran.map_err(|error| refused(error, &name, package))?,
     };
-    let integrity = integrity(&name, directory);
     let no_command = |problem| Error::NoCommand { package: package.to_owned(), problem };
     let own = package_json(&name, directory).map_err(no_command)?;
     let file = command_file(&name, &own, wanted.command.as_deref(), directory).map_err(no_command)?;
@@ -76,14 +78,15 @@ pub(super) async fn install(work: &Work<'_>, wanted: &Package) -> Result<Placed,
         Ok(Program::Script { interpreter }) => flags_of_node(&interpreter),
         _ => None,
     };
-    let verified = match (&work.expected.packages, &integrity) {
-        (Some(_), _) => Verified::Lock,
-        (None, Some(_)) => Verified::Npm,
-        (None, None) => Verified::None,
+    let notes = notes(directory);
+    let verified = match &work.expected.packages {
+        Some(_) => Verified::Lock,
+        None if notes.as_deref().is_some_and(are_proven) => Verified::Npm,
+        None => Verified::None,
     };
+    let integrity = notes.as_deref().and_then(|notes| integrity_in(notes, &name));
     let blocked = ScriptsNotRun { packages: scripts::blocked(&ran.stderr), ignored_by: None };
-    let listed =
-        if blocked.is_empty() { notes(directory).map(|notes| scripts::listed(&notes, directory)) } else { None };
+    let listed = if blocked.is_empty() { notes.map(|notes| scripts::listed(&notes, directory)) } else { None };
     let scripts_not_run = match listed.filter(|listed| !listed.is_empty()) {
         Some(packages) if ignores_scripts(&npm).await == Some(true) => {
             ScriptsNotRun::ignored(packages, installer.sets_for_npm(scripts::VARIABLE))
@@ -161,9 +164,34 @@ fn flags_of_node(line: &str) -> Option<Vec<String>> {
     (program == "node").then(|| words.map(ToOwned::to_owned).collect())
 }
 
-/// The integrity value that npm has compared a package with, from npm's own records.
-fn integrity(name: &str, directory: &Path) -> Option<String> {
-    integrity_in(&notes(directory)?, name)
+/// A list of packages as npm gets it, so that it installs no bytes without a digest of the list: a package without one is
+/// there only as a part of another archive, since no bytes have the digest that is written instead; and npm does not read the
+/// digests of a package's own `npm-shrinkwrap.json` instead of those of the list.
+fn enforced(list: &str) -> serde_json::Result<String> {
+    let mut list: Value = serde_json::from_str(list)?;
+    let packages = list.get_mut("packages").and_then(Value::as_object_mut);
+    for (_, package) in packages.into_iter().flatten().filter(|(path, _)| !path.is_empty()) {
+        let Some(package) = package.as_object_mut() else { continue };
+        if !package.get("integrity").is_some_and(Value::is_string) {
+            package.insert("integrity".to_owned(), format!("sha512-{}==", "A".repeat(86)).into());
+        }
+        for name in ["hasShrinkwrap", "_hasShrinkwrap"] {
+            package.remove(name);
+        }
+    }
+    serde_json::to_string(&list)
+}
+
+/// Whether npm has compared a SHA-512 of every package that it has installed, as far as it is no part of another archive.
+fn are_proven(notes: &[u8]) -> bool {
+    let Ok([packages]) = json::members(notes, ["packages"]) else { return false };
+    let packages: Object<'_, PACKAGES> = json::object(packages).unwrap_or_default();
+    let is_proven = |package: &RawValue| {
+        let [integrity, in_bundle] = json::members_of(Some(package), ["integrity", "inBundle"]);
+        in_bundle.is_some_and(|value| value.get() == "true")
+            || json::text(integrity).is_some_and(|text| is_sha512(&text))
+    };
+    !packages.members.is_empty() && packages.members.iter().all(|(_, package)| is_proven(package))
 }
 
 /// The integrity value of a package in a lock file of npm.
@@ -280,13 +308,39 @@ mod tests {
     }
 
     #[test]
-    fn integrity_is_what_npm_has_noted() {
-        let folder = tempfile::tempdir().unwrap();
-        assert_eq!(integrity("@s/p", folder.path()), None);
-        std::fs::create_dir(folder.path().join("node_modules")).unwrap();
-        let notes = r#"{ "packages": { "node_modules/@s/p": { "integrity": "sha512-x" }, "node_modules/q": {} } }"#;
-        std::fs::write(folder.path().join("node_modules/.package-lock.json"), notes).unwrap();
-        assert_eq!(integrity("@s/p", folder.path()).as_deref(), Some("sha512-x"));
-        assert_eq!(integrity("q", folder.path()), None);
+    fn npm_has_proven_what_its_notes_have_a_sha512_of() {
+        let digest = format!("sha512-{}==", "A".repeat(86));
+        for (packages, expected, own) in [
+            (r#""node_modules/@s/p": { "integrity": "DIGEST" }"#, true, true),
+            (
+                r#""node_modules/@s/p": { "integrity": "DIGEST" }, "node_modules/@s/p/node_modules/q": { "inBundle": true }"#,
+                true,
+                true,
+            ),
+            (r#""node_modules/@s/p": { "integrity": "DIGEST" }, "node_modules/q": {}"#, false, true),
+            (
+                r#""node_modules/@s/p": { "integrity": "DIGEST" }, "node_modules/q": { "integrity": "sha1-x" }"#,
+                false,
+                true,
+            ),
+            (r#""node_modules/@s/p": {}"#, false, false),
+            ("", false, false),
+        ] {
+            let notes = format!(r#"{{ "packages": {{ {packages} }} }}"#).replace("DIGEST", &digest);
+            assert_eq!(are_proven(notes.as_bytes()), expected, "{notes}");
+            assert_eq!(integrity_in(notes.as_bytes(), "@s/p"), own.then(|| digest.clone()), "{notes}");
+        }
+        assert!(!are_proven(b"{}") && !are_proven(b"7"));
+    }
+
+    #[test]
+    fn npm_gets_no_list_that_lets_it_install_other_bytes() {
+        let list = r#"{ "packages": { "": {}, "node_modules/a": { "integrity": "x", "hasShrinkwrap": true, "_hasShrinkwrap": true },
+            "node_modules/a/node_modules/b": { "version": "1.0.0", "inBundle": true } } }"#;
+        let list: Value = serde_json::from_str(&enforced(list).unwrap()).unwrap();
+        assert_eq!(list["packages"][""], serde_json::json!({}));
+        assert_eq!(list["packages"]["node_modules/a"], serde_json::json!({ "integrity": "x" }));
+        let part = list["packages"]["node_modules/a/node_modules/b"]["integrity"].as_str().unwrap();
+        assert!(is_sha512(part), "{part}");
     }
 }

@@ -3,6 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+
 use acp_registry_core::digest::Sha256;
 
 /// Where the expected digest comes from.
@@ -15,11 +18,11 @@ pub enum Verified {
     Github,
     /// A lock file.
     Lock,
-    /// The npm registry, by the integrity value that npm compares.
+    /// The npm registry, by the SHA-512 that npm compares of each package.
     Npm,
     /// The Python package index, over a connection that cannot be tampered with.
     Pypi,
-    /// Nowhere: the bytes are what the host has sent.
+    /// Nowhere, or by a weak digest: the bytes are what the host has sent.
     None,
 }
 
@@ -77,4 +80,42 @@ pub struct Proof {
     pub sha256: Option<Sha256>,
     /// Integrity value of the package, as npm writes it; `None` where the package manager reports none.
     pub integrity: Option<String>,
+}
+
+/// Whether an integrity value is one SHA-512 digest and nothing else. npm verifies nothing by a value that it cannot read, and
+/// accepts bytes that match any of several values.
+pub(crate) fn is_sha512(integrity: &str) -> bool {
+    let digest = integrity.strip_prefix("sha512-").and_then(|digest| BASE64_STANDARD.decode(digest).ok());
+    digest.is_some_and(|digest| digest.len() == 64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_whole_sha512_is_a_proof_and_nothing_else() {
+        let encode = |length: usize| BASE64_STANDARD.encode(vec![7; length]);
+        let good = format!("sha512-{}", encode(64));
+        assert!(is_sha512(&good));
+        for bad in [
+            String::new(),
+            " ".to_owned(),
+            encode(64),
+            "sha512-".to_owned(),
+            "sha512-!!!!".to_owned(),
+            format!("sha512-{}", encode(63)),
+            format!("sha512-{}", encode(65)),
+            format!("SHA512-{}", encode(64)),
+            format!("sha1-{}", encode(20)),
+            format!("sha256-{}", encode(32)),
+            format!("sha256-{}", encode(64)),
+            format!("{good}?x=y"),
+            format!(" {good}"),
+            format!("{good} {good}"),
+            good[..good.len() - 2].to_owned(),
+        ] {
+            assert!(!is_sha512(&bad), "{bad}");
+        }
+    }
 }

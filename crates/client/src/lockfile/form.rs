@@ -10,6 +10,7 @@ use super::count::signs;
 use super::packages;
 use crate::install::{Expected, Kind};
 use crate::resolve::{Offer, Origin};
+use acp_registry_core::digest::{InvalidDigest, Sha256};
 use acp_registry_core::manifest::{AgentId, BinaryTarget, Distribution, Package};
 use acp_registry_core::remedy::{Action, Remedy};
 use acp_registry_core::sys::fs::{PathError, ReadError, read_bounded, write_atomic};
@@ -45,6 +46,16 @@ pub enum Error {
         /// What is wrong.
         message: String,
     },
+    /// It has an entry that proves nothing, or that would make npm or uv do more than fetch packages by their digests.
+    #[error("the lock file {}: {place}: {problem}", .path.display())]
+    Entry {
+        /// Which.
+        path: PathBuf,
+        /// The entry, by its keys.
+        place: String,
+        /// What is wrong.
+        problem: String,
+    },
 }
 
 impl Error {
@@ -53,7 +64,7 @@ impl Error {
     pub fn remedy(&self) -> Option<Remedy> {
         let (path, word) = match self {
             Self::Read { path, error: ReadError::NotFound } => (path, "write it"),
-            Self::Form { path, .. } => (path, "write it again"),
+            Self::Form { path, .. } | Self::Entry { path, .. } => (path, "remove it, and write it again"),
             Self::Read { .. } => return None,
         };
         Some(Remedy::from(word).then(Action::WriteLock(path.clone())))
@@ -99,7 +110,8 @@ pub struct LockedArchive {
     /// Its SHA-256; `None` where it is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
-    /// Where the digest comes from: `manifest`, `github`, or `none` for the bytes that the host has sent.
+    /// Where the digest comes from: `manifest`, `github`, or `none` for the bytes that the host has sent or that were installed
+    /// by another lock file.
     pub verified: String,
     /// Program to start.
     pub cmd: String,
@@ -150,7 +162,10 @@ impl LockFile {
         let failed = |error| Error::Read { path: path.to_owned(), error };
         let real = path.canonicalize().map_err(|error| failed(error.into()))?;
         let bytes = read_bounded(&real, &real, LOCK_FILE_LIMIT).map_err(failed)?;
-        Self::parse(&bytes).map_err(|message| Error::Form { path: path.to_owned(), message })
+        let file = Self::parse(&bytes).map_err(|message| Error::Form { path: path.to_owned(), message })?;
+        let refused = |(place, problem)| Error::Entry { path: path.to_owned(), place, problem };
+        file.check().map_err(refused)?;
+        Ok(file)
     }
 
     fn parse(bytes: &[u8]) -> Result<Self, String> {
@@ -162,10 +177,14 @@ impl LockFile {
         if file.schema != 1 {
             return Err(format!("form {} is of another version of this program", file.schema));
         }
-        for (id, agent) in &file.agents {
-            agent.check().map_err(|problem| format!("{}: {problem}", quote(id)))?;
-        }
         Ok(file)
+    }
+
+    /// Refuses an entry that proves nothing: the place of the value, and what is wrong with it.
+    fn check(&self) -> Result<(), (String, String)> {
+        self.agents.iter().try_for_each(|(id, agent)| {
+            agent.check().map_err(|(place, problem)| (quote(&format!("agents.{id}.{place}")), problem))
+        })
     }
 
     /// The text of the file: the same for the same agents.
@@ -194,14 +213,29 @@ impl LockFile {
 }
 
 impl Locked {
-    /// Refuses lists that would make npm or uv do anything other than fetch packages by their digests.
-    fn check(&self) -> Result<(), String> {
-        if let Some(list) = self.npx.as_ref().and_then(|npx| npx.packages.as_deref()) {
-            packages::check_npm(list)?;
+    /// Refuses digests that prove nothing, and lists that would make npm or uv do anything other than fetch packages by their
+    /// digests.
+    fn check(&self) -> Result<(), (String, String)> {
+        type Check = fn(&str) -> Result<(), String>;
+        let none = LockedPackage::default();
+        let (npx, uvx) = (self.npx.as_ref().unwrap_or(&none), self.uvx.as_ref().unwrap_or(&none));
+        let of_packages: [(&str, &Option<String>, Check); 4] = [
+            ("npx.integrity", &npx.integrity, packages::check_integrity),
+            ("npx.packages", &npx.packages, packages::check_npm),
+            ("uvx.python", &uvx.python, packages::check_python),
+            ("uvx.packages", &uvx.packages, packages::check_uv),
+        ];
+        for (place, value, check) in of_packages {
+            value.as_deref().map_or(Ok(()), check).map_err(|problem| (place.to_owned(), problem))?;
         }
-        let Some(uvx) = &self.uvx else { return Ok(()) };
-        uvx.python.as_deref().map_or(Ok(()), packages::check_python)?;
-        uvx.packages.as_deref().map_or(Ok(()), packages::check_uv)
+        for (platform, archive) in &self.binary {
+            let Some(text) = &archive.sha256 else { continue };
+            let refused = |error: InvalidDigest| {
+                (format!("binary.{platform}.sha256"), format!("{} is refused: {error}", quote(text)))
+            };
+            text.parse::<Sha256>().map_err(refused)?;
+        }
+        Ok(())
     }
 
     /// The entry as an offer, from which a plan can be made.
@@ -250,18 +284,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lists_that_npm_and_uv_would_obey_are_refused() {
-        for (lines, problem) in [
+    fn entries_that_prove_nothing_or_that_npm_and_uv_would_obey_are_refused_by_place() {
+        for (lines, place, problem) in [
             (
                 "npx]\npackage = 'p@1'\npackages = '{ \"packages\": { \"node_modules/a\": { \"version\": \"1.0.0\" } } }'",
+                "npx.packages",
                 "no integrity",
             ),
-            ("uvx]\npackage = 'p==1'\npackages = '-r /etc/passwd'", "is not `NAME==VERSION"),
-            ("uvx]\npackage = 'p==1'\npython = '/bin/sh'", "not a version of Python"),
+            ("npx]\npackage = 'p@1'\nintegrity = 'sha1-x'", "npx.integrity", "not one SHA-512 digest"),
+            ("uvx]\npackage = 'p==1'\npackages = '-r /etc/passwd'", "uvx.packages", "is not `NAME==VERSION"),
+            ("uvx]\npackage = 'p==1'\npackages = 'p==1 --hash=md5:00'", "uvx.packages", "is not `NAME==VERSION"),
+            ("uvx]\npackage = 'p==1'\npython = '/bin/sh'", "uvx.python", "not a version of Python"),
+            (
+                "binary.x]\narchive = 'a'\nverified = 'manifest'\ncmd = 'c'\nsha256 = 'ab'",
+                "binary.x.sha256",
+                "`ab` is refused: a SHA-256 digest has 64",
+            ),
         ] {
             let text = format!("schema = 1\n[agents.a]\nversion = '1'\n[agents.a.{lines}\n");
-            let refusal = LockFile::parse(text.as_bytes()).unwrap_err();
-            assert!(refusal.starts_with("`a`: ") && refusal.contains(problem), "{refusal}");
+            let (found, refusal) = LockFile::parse(text.as_bytes()).unwrap().check().unwrap_err();
+            assert!(found == format!("`agents.a.{place}`") && refusal.contains(problem), "{found} {refusal}");
         }
     }
 
@@ -269,7 +311,7 @@ mod tests {
     fn what_is_written_is_read_and_written_the_same() {
         let archive = LockedArchive {
             archive: "https://h.example/a".into(),
-            sha256: Some("ab".into()),
+            sha256: Some("ab".repeat(32)),
             verified: "manifest".into(),
             cmd: "./a b".into(),
             args: vec!["--x=\"y\"".into()],
@@ -302,7 +344,7 @@ mod tests {
         assert_eq!(LockFile::parse(text.as_bytes()).unwrap().text(), text);
         assert!(text.find("[agents.a]") < text.find("[agents.b]"), "{text}");
         let offer = file.agents["a"].offer();
-        assert_eq!(offer.expected[0].1.sha256.as_deref(), Some("ab"));
+        assert_eq!(offer.expected[0].1.sha256, Some("ab".repeat(32)));
         assert_eq!(offer.distribution.npx.unwrap().package, "p@1.0.0");
         let uvx = offer.distribution.uvx.unwrap();
         assert_eq!((uvx.command.as_deref(), uvx.exclude_newer.as_deref()), (Some("p-acp"), Some("2026-02-28")));

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use url::Url;
 
-use super::{LockFile, Locked, LockedArchive, LockedPackage};
-use crate::install::{Error, Installer, Source, github_digest};
+use super::{LockFile, Locked, LockedArchive, LockedPackage, packages};
+use crate::install::{Error, Installer, Source, Verified, github_digest};
 use crate::resolve::Offer;
 use crate::store::Version;
 use acp_registry_core::digest::Sha256;
@@ -87,7 +87,9 @@ impl Locker<'_> {
         if let Some(receipt) = self.installed.iter().find(is_same).map(|version| &version.receipt)
             && let Some(digest) = &receipt.sha256
         {
-            return Ok(Some((digest.clone(), receipt.verified.clone())));
+            // A lock file does not keep which digest another lock file had.
+            let verified = if receipt.verified() == Verified::Lock { Verified::None } else { receipt.verified() };
+            return Ok(Some((digest.clone(), verified.to_string())));
         }
         let Some(installer) = self.installer else { return Ok(None) };
         Ok(Some((fetch(installer, &url).await?.to_string(), "none".to_owned())))
@@ -126,6 +128,10 @@ impl Locker<'_> {
             }
             None => Err(OFFLINE.to_owned()),
         };
+        // What `--locked` would refuse is not written.
+        let check = if matches!(source, Source::Uvx(_)) { packages::check_uv } else { packages::check_npm };
+        let found = found
+            .and_then(|closure| closure.as_ref().map_or(Ok(()), |closure| check(&closure.packages)).map(|()| closure));
         match found {
             Ok(Some(closure)) => {
                 (locked.integrity, locked.packages, locked.python) =

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
+use serde_json::Value;
 
+use crate::install::is_sha512;
 use acp_registry_core::digest::Sha256;
 use acp_registry_core::json;
 use acp_registry_core::manifest::{NpmSpec, Pin};
@@ -28,6 +30,8 @@ struct NpmPackage {
     #[serde(default)]
     in_bundle: bool,
     #[serde(default)]
+    bundle_dependencies: Value,
+    #[serde(default)]
     dependencies: BTreeMap<String, String>,
     #[serde(default)]
     optional_dependencies: BTreeMap<String, String>,
@@ -42,6 +46,11 @@ impl NpmPackage {
         let spec = |name: &str| format!("{name}@{}", self.version.as_deref().unwrap_or_default()).parse::<NpmSpec>();
         let is_exact = |name: &str| spec(name).is_ok_and(|spec| matches!(spec.pin, Pin::Exact(_)));
         is_exact(folder) && self.name.as_deref().is_none_or(is_exact)
+    }
+
+    /// Whether its archive, whose digest is known, has other packages in it.
+    fn is_bundle(&self) -> bool {
+        self.integrity.is_some() && self.bundle_dependencies.as_array().is_some_and(|names| !names.is_empty())
     }
 
     /// Whether all dependencies are ranges of versions. npm fetches other ones to see which version they have.
@@ -62,13 +71,14 @@ fn is_range(text: &str) -> bool {
     is_plain && !is_file
 }
 
-/// Checks a list for npm: every package lies below `node_modules`, has an integrity value or is part of another package,
-/// and comes from the package registry.
+/// Checks a list for npm: every package lies below `node_modules`, has one SHA-512 digest or is part of a package that has
+/// one, and comes from the package registry. npm itself refuses a part that the archive of that package lacks, see
+/// [`crate::install`].
 ///
 /// # Errors
-/// What is wrong, as a sentence.
+/// What is wrong, and where, as a sentence.
 pub(super) fn check_npm(list: &str) -> Result<(), String> {
-    let unreadable = |error: serde_json::Error| format!("its list of npm packages cannot be read: {error}");
+    let unreadable = |error: serde_json::Error| format!("it cannot be read: {error}");
     json::check_count(list.as_bytes()).map_err(unreadable)?;
     let Npm { packages } = serde_json::from_str(list).map_err(unreadable)?;
     for (path, package) in packages.iter().filter(|(path, _)| !path.is_empty()) {
@@ -81,14 +91,27 @@ pub(super) fn check_npm(list: &str) -> Result<(), String> {
                 "has no version of the package registry"
             } else if !package.has_ranges() {
                 "depends on an address"
-            } else if package.integrity.is_none() && !package.in_bundle {
-                "has no integrity value"
+            } else if let Some(integrity) = &package.integrity {
+                let Err(problem) = check_integrity(integrity) else { continue };
+                let place = quote(&format!("/packages/{}/integrity", path.replace('~', "~0").replace('/', "~1")));
+                return Err(format!("at {place}, {problem}"));
+            } else if package.in_bundle {
+                let mut above = parents(path).filter_map(|path| packages.get(path));
+                if above.any(NpmPackage::is_bundle) {
+                    continue;
+                }
+                "is in the bundle of no package, and has no integrity value"
             } else {
-                continue;
+                "has no integrity value"
             };
         return Err(format!("the npm package {} {problem}", quote(path)));
     }
     Ok(())
+}
+
+/// The packages in whose folders a package is, the nearest first.
+fn parents(path: &str) -> impl Iterator<Item = &str> {
+    path.rmatch_indices("/node_modules/").map(|(end, _)| &path[..end])
 }
 
 /// Checks a list for uv: every line is a package in one version with SHA-256 digests, without options or addresses.
@@ -99,7 +122,7 @@ pub(super) fn check_uv(list: &str) -> Result<(), String> {
     let list = list.replace("\r\n", "\n");
     // uv ends lines, and so comments, at a lone carriage return as well.
     if let Some(control) = list.chars().find(|c| c.is_control() && !['\n', '\t'].contains(c)) {
-        return Err(format!("its list of Python packages has the control character {}", quote(&control.to_string())));
+        return Err(format!("it has the control character {}", quote(&control.to_string())));
     }
     for line in list.replace("\\\n", " ").lines() {
         let line = line.trim();
@@ -113,13 +136,18 @@ pub(super) fn check_uv(list: &str) -> Result<(), String> {
             |text: &&str| text.strip_prefix("sha256:").is_some_and(|digest| digest.parse::<Sha256>().is_ok());
         if !is_package || digests.is_empty() || !digests.iter().all(is_digest) {
             let shown: String = line.chars().take(100).collect();
-            return Err(format!(
-                "the line {} of its list of Python packages is not `NAME==VERSION --hash=sha256:…`",
-                quote(&shown)
-            ));
+            return Err(format!("the line {} is not `NAME==VERSION --hash=sha256:…`", quote(&shown)));
         }
     }
     Ok(())
+}
+
+/// Checks the integrity value of an npm package.
+///
+/// # Errors
+/// What is wrong, as a sentence.
+pub(super) fn check_integrity(integrity: &str) -> Result<(), String> {
+    if is_sha512(integrity) { Ok(()) } else { Err(format!("{} is not one SHA-512 digest", quote(integrity))) }
 }
 
 /// Checks the version of Python that a list is for: numbers with dots between them.
@@ -148,53 +176,91 @@ mod tests {
 
     #[test]
     fn npm_gets_names_versions_and_digests() {
+        let digest = format!("sha512-{}==", "A".repeat(86));
         let list = |path: &str, package: &str| {
-            format!(r#"{{ "lockfileVersion": 3, "packages": {{ "": {{}}, "{path}": {package} }} }}"#)
+            let package = package.replace("DIGEST", &digest);
+            format!(
+                r#"{{ "lockfileVersion": 3, "packages": {{
+                    "": {{ "bundleDependencies": ["a"] }},
+                    "node_modules/bundle": {{ "version": "1.0.0", "integrity": "{digest}", "bundleDependencies": ["a"] }},
+                    "node_modules/plain": {{ "version": "1.0.0", "integrity": "{digest}", "bundleDependencies": [] }},
+                    "{path}": {package}
+                }} }}"#
+            )
         };
         for (path, package, problem) in [
-            ("node_modules/a", r#"{ "version": "1.0.0", "integrity": "sha512-x" }"#, None),
-            ("node_modules/a/node_modules/@s/b", r#"{ "version": "1.0.0", "inBundle": true }"#, None),
+            ("node_modules/a", r#"{ "version": "1.0.0", "integrity": "DIGEST" }"#, None),
+            ("node_modules/bundle/node_modules/@s/b", r#"{ "version": "1.0.0", "inBundle": true }"#, None),
+            ("node_modules/bundle/node_modules/a/node_modules/b", r#"{ "version": "1.0.0", "inBundle": true }"#, None),
+            ("node_modules/a", r#"{ "version": "1.0.0", "inBundle": true }"#, Some("in the bundle of no package")),
+            (
+                "node_modules/plain/node_modules/a",
+                r#"{ "version": "1.0.0", "inBundle": true }"#,
+                Some("in the bundle of no package"),
+            ),
+            ("node_modules/bundle/node_modules/a", r#"{ "version": "1.0.0" }"#, Some("no integrity")),
+            (
+                "node_modules/bundle/node_modules/a",
+                r#"{ "version": "1.0.0", "inBundle": true, "integrity": "sha1-eHh4eHh4eHh4eHh4eHh4eHh4eHg=" }"#,
+                Some(
+                    "at `/packages/node_modules~1bundle~1node_modules~1a/integrity`, `sha1-eHh4eHh4eHh4eHh4eHh4eHh4eHg=` is not",
+                ),
+            ),
+            ("node_modules/a", r#"{ "version": "1.0.0", "integrity": "" }"#, Some("not one SHA-512 digest")),
             (
                 "node_modules/a",
-                r#"{ "version": "1.0.0-rc.1", "name": "@s/b", "integrity": "x", "dependencies": { "c": "^1 || >=2.0 <3", "d": "npm:@s/e@^1" } }"#,
+                r#"{ "version": "1.0.0", "integrity": "DIGEST DIGEST" }"#,
+                Some("not one SHA-512 digest"),
+            ),
+            (
+                "node_modules/a",
+                r#"{ "version": "1.0.0-rc.1", "name": "@s/b", "integrity": "DIGEST", "dependencies": { "c": "^1 || >=2.0 <3", "d": "npm:@s/e@^1" } }"#,
                 None,
             ),
             ("node_modules/a", r#"{ "version": "1.0.0" }"#, Some("no integrity")),
-            ("node_modules/a", r#"{ "integrity": "x" }"#, Some("no version")),
-            ("node_modules/a", r#"{ "version": "https://h.example/a.tgz", "integrity": "x" }"#, Some("no version")),
-            ("node_modules/a", r#"{ "version": "git+https://h.example/a", "integrity": "x" }"#, Some("no version")),
-            ("node_modules/a", r#"{ "version": "file:../a", "inBundle": true }"#, Some("no version")),
-            ("node_modules/a", r#"{ "version": "^1.0.0", "integrity": "x" }"#, Some("no version")),
+            ("node_modules/a", r#"{ "integrity": "DIGEST" }"#, Some("no version")),
             (
                 "node_modules/a",
-                r#"{ "version": "1.0.0", "name": "git+https://h.example/a#", "integrity": "x" }"#,
+                r#"{ "version": "https://h.example/a.tgz", "integrity": "DIGEST" }"#,
                 Some("no version"),
             ),
-            ("node_modules/git+ssh:h", r#"{ "version": "1.0.0", "integrity": "x" }"#, Some("no version")),
             (
                 "node_modules/a",
-                r#"{ "version": "1.0.0", "integrity": "x", "dependencies": { "b": "git+https://h.example/b" } }"#,
+                r#"{ "version": "git+https://h.example/a", "integrity": "DIGEST" }"#,
+                Some("no version"),
+            ),
+            ("node_modules/a", r#"{ "version": "file:../a", "inBundle": true }"#, Some("no version")),
+            ("node_modules/a", r#"{ "version": "^1.0.0", "integrity": "DIGEST" }"#, Some("no version")),
+            (
+                "node_modules/a",
+                r#"{ "version": "1.0.0", "name": "git+https://h.example/a#", "integrity": "DIGEST" }"#,
+                Some("no version"),
+            ),
+            ("node_modules/git+ssh:h", r#"{ "version": "1.0.0", "integrity": "DIGEST" }"#, Some("no version")),
+            (
+                "node_modules/a",
+                r#"{ "version": "1.0.0", "integrity": "DIGEST", "dependencies": { "b": "git+https://h.example/b" } }"#,
                 Some("depends on an address"),
             ),
             (
                 "node_modules/a",
-                r#"{ "version": "1.0.0", "integrity": "x", "optionalDependencies": { "b": "user/repository" } }"#,
+                r#"{ "version": "1.0.0", "integrity": "DIGEST", "optionalDependencies": { "b": "user/repository" } }"#,
                 Some("depends on an address"),
             ),
             (
                 "node_modules/a",
-                r#"{ "version": "1.0.0", "integrity": "x", "dependencies": { "b": "b.tgz" } }"#,
+                r#"{ "version": "1.0.0", "integrity": "DIGEST", "dependencies": { "b": "b.tgz" } }"#,
                 Some("depends on an address"),
             ),
             (
                 "node_modules/a",
-                r#"{ "version": "1.0.0", "integrity": "x", "peerDependencies": { "b": "npm:https://h.example/b@1" } }"#,
+                r#"{ "version": "1.0.0", "integrity": "DIGEST", "peerDependencies": { "b": "npm:https://h.example/b@1" } }"#,
                 Some("depends on an address"),
             ),
-            ("node_modules/a", r#"{ "integrity": "x", "resolved": "file:///a.tgz" }"#, Some("an address")),
-            ("node_modules/a", r#"{ "integrity": "x", "link": true }"#, Some("an address")),
-            ("../a", r#"{ "integrity": "x" }"#, Some("not below")),
-            ("node_modules/../../a", r#"{ "integrity": "x" }"#, Some("not below")),
+            ("node_modules/a", r#"{ "integrity": "DIGEST", "resolved": "file:///a.tgz" }"#, Some("an address")),
+            ("node_modules/a", r#"{ "integrity": "DIGEST", "link": true }"#, Some("an address")),
+            ("../a", r#"{ "integrity": "DIGEST" }"#, Some("not below")),
+            ("node_modules/../../a", r#"{ "integrity": "DIGEST" }"#, Some("not below")),
             ("node_modules/a", "7", Some("cannot be read")),
         ] {
             let found = check_npm(&list(path, package)).err();
