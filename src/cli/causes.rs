@@ -148,12 +148,23 @@ impl From<store::Error> for Failure {
             }
             _ => None,
         };
+        let held = match &error {
+            Error::Install { error: install::Error::HeldBack(held), .. } if code == Code::HeldByCooldown => {
+                Some((held.until, held.newest.clone()))
+            }
+            _ => None,
+        };
         let failure = match &error {
             Error::NotInstalled(_) => Self::usage(error),
             _ if error.is_of_integrity() => Self::refused(error),
             _ => Self::unable(error),
         };
-        failure.code(code).remedy(help.as_ref()).without_id(without_id).versions_instead(versions_instead)
+        let failure =
+            failure.code(code).remedy(help.as_ref()).without_id(without_id).versions_instead(versions_instead);
+        match held {
+            Some((until, newest)) => failure.held_until(until).suggest(newest.as_deref()),
+            None => failure,
+        }
     }
 }
 
@@ -299,6 +310,7 @@ fn of_install(error: &install::Error) -> Code {
         Reason::UnsafeArchive => Code::UnsafeArchive,
         Reason::CmdNotFound => Code::CmdNotFound,
         Reason::PackageNotFound => Code::PackageNotFound,
+        Reason::HeldByCooldown => Code::HeldByCooldown,
         Reason::RuntimeTooOld | Reason::InstallFailed if error.is_of_integrity() => Code::Refused,
         Reason::RuntimeTooOld | Reason::InstallFailed => Code::InstallFailed,
     }

@@ -33,6 +33,8 @@ pub(super) enum Code {
     MissingRuntime,
     /// The package, or the version of it, does not exist.
     PackageNotFound,
+    /// The version is too new for a setting of npm or uv.
+    HeldByCooldown,
     /// The package manager or the download failed.
     InstallFailed,
     /// Another process holds the lock of the agent.
@@ -78,6 +80,7 @@ impl Code {
             Self::Offline => "offline",
             Self::MissingRuntime => "missing_runtime",
             Self::PackageNotFound => "package_not_found",
+            Self::HeldByCooldown => "held_by_cooldown",
             Self::InstallFailed => "install_failed",
             Self::Locked => "locked",
             Self::Damaged => "damaged",

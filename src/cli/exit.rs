@@ -7,6 +7,7 @@ use acp_registry::remedy::Remedy;
 use acp_registry::report;
 use acp_registry::report::documents::{AgentError, Error};
 use acp_registry::text::quote;
+use acp_registry::timestamp::Timestamp;
 
 use super::code::Code;
 
@@ -64,6 +65,8 @@ pub(super) struct Failure {
     suggestions: Vec<String>,
     /// The versions that the package registry has, if it lacks the requested version of the agent's package.
     versions_instead: Option<Vec<String>>,
+    /// When a cooldown that holds the version back is over, if it ever is.
+    held_until: Option<Timestamp>,
 }
 
 impl Failure {
@@ -76,6 +79,7 @@ impl Failure {
             help: None,
             suggestions: Vec::new(),
             versions_instead: None,
+            held_until: None,
         }
     }
 
@@ -126,6 +130,17 @@ impl Failure {
     pub(super) fn versions_instead(mut self, versions: Option<Vec<String>>) -> Self {
         self.versions_instead = versions;
         self
+    }
+
+    /// Sets when the cooldown is over that holds the version back.
+    pub(super) fn held_until(mut self, time: Option<Timestamp>) -> Self {
+        self.held_until = time;
+        self
+    }
+
+    /// If a cooldown holds the version back, when it is over, if it ever is.
+    pub(super) fn held(&self) -> Option<Option<String>> {
+        (self.code == Code::HeldByCooldown).then(|| self.held_until.map(|time| time.to_string()))
     }
 
     /// Sets the help, or adds it as an alternative to the existing help.

@@ -242,6 +242,7 @@ async fn hold(report: &mut Report, age: Duration, network: Option<&(Client, Sour
             to: update.plan.version,
             reason: if time.is_some() { "min-age" } else { "unknown-age" },
             until: time,
+            message: None,
         });
     }
 }
@@ -257,7 +258,17 @@ async fn apply(report: &mut Report, is_checked: bool, session: &Session<'_>) {
         }
         match installed.and_then(|done| launch::installed(&done.version, session)) {
             Ok(launch) => report.updates.push(Update { applied: Some(launch), ..update }),
-            Err(failure) => report.errors.push((update.id, failure)),
+            Err(failure) => match failure.held() {
+                Some(until) => report.held.push(Held {
+                    id: update.id,
+                    from: update.from,
+                    to: update.plan.version,
+                    reason: "cooldown",
+                    until,
+                    message: Some(failure.reason().to_owned()),
+                }),
+                None => report.errors.push((update.id, failure)),
+            },
         }
     }
     let bars = Installs::new(session.ui());
@@ -333,9 +344,13 @@ fn text(report: &Report) -> String {
     for plan in &report.changed {
         text.push_str(&format!("would repair {}: {}\n", plan.id, Need::Arguments.why()));
     }
-    for Held { id, from, to, until, .. } in &report.held {
-        let until = until.as_ref().map_or_else(|| "its age is unknown".to_owned(), |time| format!("until {time}"));
-        text.push_str(&format!("held {id} {from} -> {to} ({until})\n"));
+    for Held { id, from, to, until, message, .. } in &report.held {
+        let why = match (message, until) {
+            (Some(message), _) => format!(": {message}"),
+            (None, Some(time)) => format!(" (until {time})"),
+            (None, None) => " (its age is unknown)".to_owned(),
+        };
+        text.push_str(&format!("held {id} {from} -> {to}{why}\n"));
     }
     for Pinned { id, version, available } in &report.pinned {
         text.push_str(&format!("pinned {id} {version} (the index has {available})\n"));

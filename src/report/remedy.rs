@@ -44,6 +44,9 @@ fn words(action: &Action) -> String {
         Action::InstallTimeout { id: Some(id), minutes } => {
             return format!("run `acp-registry install {} --install-timeout {minutes}m`", word(id));
         }
+        Action::InstallVersion { id, version } => {
+            return format!("run `acp-registry install {}@{}`", word(id), word(version));
+        }
         Action::KeepRuntime => "`acp-registry doctor --fix` keeps that in its receipt",
         Action::Locked => ", with --locked",
         Action::LongerTimeout => "a longer --timeout",

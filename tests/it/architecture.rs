@@ -32,7 +32,10 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
     (
         "client",
         "install",
-        &["archive", "cause", "digest", "json", "manifest", "net", "remedy", "resolve", "sys", "text", "upstream"],
+        &[
+            "archive", "cause", "digest", "json", "manifest", "net", "remedy", "resolve", "sys", "text", "timestamp",
+            "upstream",
+        ],
     ),
     ("client", "index", &["digest", "entries", "manifest", "net", "registry", "remedy", "sys", "text"]),
     ("client", "resolve", &["manifest", "sys"]),

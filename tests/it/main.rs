@@ -124,6 +124,8 @@ mod real;
 #[cfg(feature = "world")]
 mod real_agents;
 #[cfg(feature = "world")]
+mod real_cooldowns;
+#[cfg(feature = "world")]
 mod real_npm;
 mod report;
 mod reports;

@@ -48,6 +48,13 @@ pub enum Action {
     Index,
     /// Install an agent as another kind of distribution.
     InstallAs(&'static str),
+    /// Install a version of an agent.
+    InstallVersion {
+        /// The agent.
+        id: String,
+        /// The version.
+        version: String,
+    },
     /// Install an agent from its package instead of its archive.
     InstallPackage,
     /// Use a longer time limit for installations.
@@ -135,6 +142,7 @@ impl fmt::Display for Action {
             Self::Collect => f.write_str("the removal of unused versions"),
             Self::Diagnosis => f.write_str("what a diagnosis says"),
             Self::InstallAs(kind) => write!(f, "install it as {kind}"),
+            Self::InstallVersion { id, version } => write!(f, "install {} {}", quote(id), quote(version)),
             Self::InstallPackage => f.write_str("install it as npx or uvx"),
             Self::InstallTimeout { id: None, minutes } => {
                 write!(f, "install it again with a time limit of {minutes} min")

@@ -20,7 +20,7 @@ pub struct Update<'a> {
     pub installed: Option<&'a Launch>,
 }
 
-/// An agent whose newer version is too young, or whose release date is unknown.
+/// An agent whose newer version is too young, or whose release date is unknown. A cooldown of npm or uv has a message.
 #[derive(Debug, Serialize)]
 pub struct Held {
     /// The agent.
@@ -29,10 +29,13 @@ pub struct Held {
     pub from: String,
     /// The version in the index.
     pub to: String,
-    /// `min-age` or `unknown-age`.
+    /// `min-age`, `unknown-age` or `cooldown`.
     pub reason: &'static str,
     /// When the version is old enough, if known. RFC 3339.
     pub until: Option<String>,
+    /// The setting that holds it back, with the newest version that is allowed, as a sentence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
 }
 
 /// A pinned agent.

@@ -1,9 +1,12 @@
 //! What npm and uv see of the host, and what they are told besides.
 
 use super::cache::Open;
-use super::{Error, Installer};
+use super::{Error, Installer, cooldown};
 use acp_registry_core::manifest::{Package, extension};
 use acp_registry_core::sys::process::Environment;
+
+/// The variable with the time whose later releases uv does not take.
+pub(super) const CUTOFF: &str = "UV_EXCLUDE_NEWER";
 
 impl Installer {
     /// The shared caches, for as long as the result lives.
@@ -38,15 +41,16 @@ impl Installer {
         environment
     }
 
-    /// The environment of uv for a package. A day that the person has set for uv counts for more than the manifest's.
+    /// The environment of uv for a package. A cutoff that the person has set for uv, by a variable or in its configuration
+    /// file, counts for more than the manifest's.
     pub(super) fn uv_environment(&self, package: &Package, cache: Option<&Open>) -> Result<Environment, Error> {
-        const CUTOFF: &str = "UV_EXCLUDE_NEWER";
         let mut environment = self.environment_with(&self.uv);
         if environment.get("UV_NATIVE_TLS").is_none() && environment.get("UV_SYSTEM_CERTS").is_none() {
             environment.set("UV_SYSTEM_CERTS", "1");
         }
         if let Some(day) = &package.exclude_newer
             && self.uv.iter().all(|(name, _)| name != CUTOFF)
+            && cooldown::of_file("exclude-newer", self).is_none()
         {
             let end = extension::end_of_day(day);
             environment.set(CUTOFF, end.ok_or_else(|| Error::Cutoff { day: day.clone() })?);

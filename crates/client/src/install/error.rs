@@ -2,7 +2,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::failure::{ToolFailure, longer, slow};
-use super::{NotForPlatform, Reason, Shortfall, Verified, remedy};
+use super::{HeldBack, NotForPlatform, Reason, Shortfall, Verified, remedy};
 use acp_registry_core::archive::{self, CmdNotFound, Mismatch, Misnamed};
 use acp_registry_core::digest::Sha256;
 use acp_registry_core::manifest::SpecError;
@@ -152,6 +152,9 @@ pub enum Error {
         /// What the package manager has written.
         failure: Box<ToolFailure>,
     },
+    /// A cooldown holds the version back, or one of a package that it needs.
+    #[error("{0}")]
+    HeldBack(Box<HeldBack>),
     /// The archive does not hold what is to be started.
     #[error("{0}")]
     CmdNotFound(#[from] CmdNotFound),
@@ -188,6 +191,8 @@ impl Error {
             Self::Tool(failure) if failure.is_of_integrity() => Reason::DigestMismatch,
             Self::Tool(failure) if failure.lacks_package() => Reason::PackageNotFound,
             Self::NoVersion { .. } | Self::NoPackage { .. } => Reason::PackageNotFound,
+            Self::HeldBack(held) if held.is_of_manifest => Reason::PackageNotFound,
+            Self::HeldBack(_) => Reason::HeldByCooldown,
             Self::Archive(archive::Error::Unsafe { .. } | archive::Error::TooLarge(_)) => Reason::UnsafeArchive,
             Self::CmdNotFound(_) => Reason::CmdNotFound,
             _ => Reason::InstallFailed,
@@ -236,6 +241,11 @@ impl Error {
         match self {
             Self::Tool(failure) => failure.remedy(),
             Self::NoPackage { failure, .. } | Self::NoVersion { failure, newest: None, .. } => failure.other_registry(),
+            Self::HeldBack(held) if held.is_of_manifest => {
+                Some("in the manifest, set `exclude_newer` to a later day".into())
+            }
+            Self::HeldBack(held) if held.until.is_some() => Some("wait until then, or change that setting".into()),
+            Self::HeldBack(_) => Some("change that setting".into()),
             Self::Slow(limit) => Some(slow(*limit)),
             Self::Fetch(error) => error.remedy(),
             Self::RuntimeTooOld(too_old) if too_old.is_downloadable => Some(remedy::newer(&too_old.shortfall).into()),
@@ -283,6 +293,7 @@ impl Error {
             | Self::NoVersion { failure, .. }
             | Self::NoPackage { failure, .. } => &failure.stderr,
             Self::RuntimeTooOld(too_old) => &too_old.stderr,
+            Self::HeldBack(held) => &held.stderr,
             _ => "",
         }
     }

@@ -42,6 +42,7 @@
 mod binary;
 mod cache;
 mod closure;
+mod cooldown;
 mod environment;
 mod error;
 mod failure;
@@ -75,6 +76,7 @@ use acp_registry_core::upstream::github::Github;
 pub use acp_registry_plan::resolve::{Expected, Kind, NotForPlatform, Source};
 pub use binary::github_digest;
 pub use cache::PackageCache;
+pub use cooldown::HeldBack;
 pub use error::{Error, TooOld};
 pub use failure::ToolFailure;
 pub use node::Shortfall;

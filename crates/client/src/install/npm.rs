@@ -8,8 +8,8 @@ use tokio::task::spawn_blocking;
 
 use super::tool::{Tool, write};
 use super::{
-    Error, Expected, Installer, Interpreter, Placed, Progress, Proof, Remarks, ScriptsNotRun, TooOld, Verified, Work,
-    is_sha512, node, refusal, remedy, scripts,
+    Error, Expected, Installer, Interpreter, Placed, Progress, Proof, Remarks, ScriptsNotRun, TooOld, ToolFailure,
+    Verified, Work, cooldown, is_sha512, node, refusal, remedy, scripts,
 };
 use acp_registry_core::archive::Program;
 use acp_registry_core::json::{self, Object};
@@ -61,11 +61,16 @@ pub(super) async fn install(work: &Work<'_>, wanted: &Package) -> Result<Placed,
     let npm = Tool::new(work, "npm", npm, environment, installer.registries.of_npm(&name));
     (work.progress)(Progress::Running("npm"));
     let ran = match npm.run(arguments).await {
+        Err(Error::Tool(failure)) if failure.held_by_npm().is_some() => {
+            let held = cooldown::of_npm(&failure, (&name, &version), &npm, directory).await;
+            return Err(match held {
+                Some(held) => Error::HeldBack(Box::new(held)),
+                None if failure.lacks_version(&name, &version) => absent(failure, name, version, &npm).await,
+                None => Error::Tool(failure),
+            });
+        }
         Err(Error::Tool(failure)) if failure.lacks_version(&name, &version) => {
-            let said = npm.run(["view", &name, "version", "--no-update-notifier"]).await;
-            let said = said.map(|ran| ran.stdout.trim().to_owned()).ok();
-            let newest = said.filter(|said| semver::Version::parse(said).is_ok());
-            return Err(Error::NoVersion { name, version, newest, failure });
+            return Err(absent(failure, name, version, &npm).await);
         }
         Err(Error::Tool(failure)) if failure.lacks_name(&name) => return Err(Error::NoPackage { name, failure }),
         ran => ran.map_err(|error| refused(error, &name, package))?,
@@ -107,6 +112,14 @@ pub(super) async fn install(work: &Work<'_>, wanted: &Package) -> Result<Placed,
         None => None,
     };
     Ok(Placed { program: file, interpreter, proof: Proof { verified, sha256: None, integrity }, remarks })
+}
+
+/// The registry has no such version: npm says which one is the newest.
+async fn absent(failure: Box<ToolFailure>, name: String, version: String, npm: &Tool<'_>) -> Error {
+    let said = npm.run(["view", &name, "version", "--no-update-notifier"]).await;
+    let said = said.map(|ran| ran.stdout.trim().to_owned()).ok();
+    let newest = said.filter(|said| semver::Version::parse(said).is_ok());
+    Error::NoVersion { name, version, newest, failure }
 }
 
 /// What npm's failure means for the package.

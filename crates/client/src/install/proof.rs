@@ -20,7 +20,7 @@ pub enum Verified {
     Lock,
     /// The npm registry, by the SHA-512 that npm compares of each package.
     Npm,
-    /// The Python package index, over a connection that cannot be tampered with.
+    /// The Python package index, over connections that cannot be tampered with. uv compares the digests that it states.
     Pypi,
     /// Nowhere, or by a weak digest: the bytes are what the host has sent.
     None,

@@ -11,6 +11,8 @@ pub enum Reason {
     DigestMismatch,
     /// The package registry has no such package, or no such version of it.
     PackageNotFound,
+    /// The version is too new for a setting of the person's npm or uv.
+    HeldByCooldown,
     /// The archive was refused.
     UnsafeArchive,
     /// The archive does not have the program that the manifest names.
@@ -29,6 +31,7 @@ impl Reason {
             Self::UnsupportedPlatform => "unsupported_platform",
             Self::DigestMismatch => "digest_mismatch",
             Self::PackageNotFound => "package_not_found",
+            Self::HeldByCooldown => "held_by_cooldown",
             Self::UnsafeArchive => "unsafe_archive",
             Self::CmdNotFound => "cmd_not_found",
             Self::InstallFailed => "install_failed",

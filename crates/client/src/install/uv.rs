@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use super::tool::{Tool, write};
 use super::{
-    Error, Installer, Placed, Progress, Proof, Remarks, Shortfall, TooOld, Verified, Work, python, refusal, remedy,
+    Error, Installer, Placed, Progress, Proof, Remarks, Shortfall, TooOld, Verified, Work, cooldown, python, refusal,
+    remedy,
 };
 use acp_registry_core::manifest::{Package, Pin, PypiSpec};
 use acp_registry_core::sys::fs::{PathError, read_bounded};
@@ -37,7 +38,8 @@ pub(super) async fn install(work: &Work<'_>, wanted: &Package) -> Result<Placed,
             let install = [&["tool", "install", "--no-progress"], build].concat();
             if let Err(error) = uv.run(install.iter().chain(&["--", &spec])).await {
                 let Some(shortfall) = shortfall(&error) else {
-                    return Err(python::none(absent(error, package, directory, build, &uv).await, &uv).await);
+                    let error = held(error, wanted, directory, &uv, installer).await;
+                    return Err(python::none(absent(error, package, directory, &uv, installer).await, &uv).await);
                 };
                 if let Some(chosen) = python::chosen(&uv) {
                     let (wanted, chosen) = (quote(&shortfall.wanted), quote(&chosen));
@@ -67,7 +69,9 @@ pub(super) async fn install(work: &Work<'_>, wanted: &Package) -> Result<Placed,
             }
             let flags = ["pip", "install", "--no-progress", "--require-hashes", "--python", &place];
             let ran = uv.run([&flags[..], build, &["--requirements", "packages.txt"]].concat()).await;
-            ran.map_err(|error| refused(error, package))?;
+            if let Err(error) = ran {
+                return Err(refused(held(error, wanted, directory, &uv, installer).await, package));
+            }
             let programs = directory.join("tools").join(if cfg!(windows) { "Scripts" } else { "bin" });
             let names = commands(directory, &name)?;
             (programs, names)
@@ -75,10 +79,25 @@ pub(super) async fn install(work: &Work<'_>, wanted: &Package) -> Result<Placed,
     };
     let problem = |problem| Error::NoCommand { package: package.to_owned(), problem };
     let program = programs.join(choose(&name, wanted.command.as_deref(), names).map_err(problem)?);
-    let verified = if work.expected.packages.is_some() { Verified::Lock } else { Verified::Pypi };
+    let verified = match work.expected.packages {
+        Some(_) => Verified::Lock,
+        None if is_secure(installer) => Verified::Pypi,
+        None => Verified::None,
+    };
     let proof = Proof { verified, sha256: None, integrity: None };
     let remarks = Remarks { may_build: installer.allow_build, ..Remarks::default() };
     Ok(Placed { program, interpreter: None, proof, remarks })
+}
+
+/// Whether uv reaches its indexes by connections that cannot be tampered with. The digests that it compares are from there.
+fn is_secure(installer: &Installer) -> bool {
+    let is_plain = |(name, value): &(String, String)| {
+        name == "UV_INSECURE_HOST" || (name.starts_with("UV_") && name.contains("INDEX") && value.contains("http://"))
+    };
+    let asked = installer.registries.of_python();
+    asked.is_none_or(|asked| asked.address.starts_with("https://"))
+        && !installer.uv.iter().any(is_plain)
+        && cooldown::of_file("allow-insecure-host", installer).is_none()
 }
 
 /// The flags that keep uv from building packages, which runs their code, unless that is allowed.
@@ -116,13 +135,13 @@ fn refused_again(again: Error, first: Error, package: &str) -> Error {
     refused(if has_python || refusal::is_of_build(again.stderr()) { again } else { first }, package)
 }
 
-fn parse(package: &str) -> Result<PypiSpec, Error> {
+pub(super) fn parse(package: &str) -> Result<PypiSpec, Error> {
     package.parse().map_err(|error| Error::Spec { package: package.to_owned(), error })
 }
 
 /// What uv's failure means where the index has no such package, or no such version of it: uv, run once more,
 /// says which version is the newest that it would install.
-async fn absent(error: Error, package: &str, directory: &Path, build: &[&str], uv: &Tool<'_>) -> Error {
+async fn absent(error: Error, package: &str, directory: &Path, uv: &Tool<'_>, installer: &Installer) -> Error {
     let (Error::Tool(failure), Ok(PypiSpec { name, pin: Pin::Exact(version), .. })) = (&error, parse(package)) else {
         return refused(error, package);
     };
@@ -132,19 +151,33 @@ async fn absent(error: Error, package: &str, directory: &Path, build: &[&str], u
     if !failure.lacks_version(&name, &version) {
         return refused(error, package);
     }
-    let flags = ["pip", "compile", "--quiet", "--no-deps", "--no-header", "--no-annotate", "--no-progress"];
-    let said = match write(&directory.join("wanted.txt"), &name) {
-        Ok(()) => {
-            let ran = uv.run(flags.iter().chain(build).chain(&["wanted.txt"])).await;
-            ran.map(|output| output.stdout).unwrap_or_default()
-        }
-        Err(_) => String::new(),
-    };
-    let newest = said.lines().find_map(|line| line.split_once("==")).map(|(_, version)| version.trim().to_owned());
-    let newest = newest.filter(|version| {
-        version.len() < 40 && version.chars().all(|c| c.is_ascii_alphanumeric() || ".!+-".contains(c))
-    });
+    let newest = newest(&name, &["--no-deps"], directory, uv, installer).await;
     Error::NoVersion { name, version, newest, failure: failure.clone() }
+}
+
+/// The newest version of a package that uv would install now.
+pub(super) async fn newest(
+    name: &str,
+    more: &[&str],
+    directory: &Path,
+    uv: &Tool<'_>,
+    installer: &Installer,
+) -> Option<String> {
+    write(&directory.join("wanted.txt"), name).ok()?;
+    let flags = ["pip", "compile", "--quiet", "--no-header", "--no-annotate", "--no-progress"];
+    let said = uv.run(flags.iter().chain(more).chain(build_flags(installer)).chain(&["wanted.txt"])).await.ok()?.stdout;
+    let mut pins = said.lines().filter_map(|line| line.split_once("=="));
+    let (_, version) = pins.find(|(found, _)| normalized(found) == normalized(name))?;
+    let version = version.split_whitespace().next()?;
+    let is_version = version.len() < 40 && version.chars().all(|c| c.is_ascii_alphanumeric() || ".!+-".contains(c));
+    is_version.then(|| version.to_owned())
+}
+
+/// The failure of uv as that of a cooldown, if it is one.
+async fn held(error: Error, wanted: &Package, directory: &Path, uv: &Tool<'_>, installer: &Installer) -> Error {
+    let Error::Tool(failure) = &error else { return error };
+    let held = cooldown::of_uv(failure, wanted, uv, directory, installer).await;
+    held.map_or(error, |held| Error::HeldBack(Box::new(held)))
 }
 
 /// A package that is pinned to one version, as uv reads it.

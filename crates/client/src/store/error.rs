@@ -137,6 +137,10 @@ impl Error {
             Self::Install { error: install::Error::DigestMismatch { .. }, .. } => {
                 Some("tell the agent's publisher that its archive is not the one that was published".into())
             }
+            Self::Install { id, error: install::Error::HeldBack(held) } if held.newest.is_some() => {
+                let (id, version) = (id.clone(), held.newest.clone()?);
+                Some(Action::InstallVersion { id, version }.into())
+            }
             Self::Install { id, error } if error.wanted_minutes().is_some() => {
                 let minutes = error.wanted_minutes()?;
                 Some(Action::InstallTimeout { id: Some(id.clone()), minutes }.into())

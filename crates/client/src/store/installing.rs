@@ -10,7 +10,7 @@ use super::current::Current;
 use super::places::{ASIDE, FILES, IN_USE, NEW};
 use super::unchanged::refuse_other_bytes;
 use super::{Damage, Error, Pin, Receipt, Store, Version, broken, leftovers};
-use crate::install::{Installer, Kind, Placed, Progress};
+use crate::install::{self, Installer, Kind, Placed, Progress};
 use crate::resolve::Plan;
 use acp_registry_core::manifest::AgentId;
 use acp_registry_core::sys::fs::{PathError, sync_below, write_new};
@@ -151,7 +151,15 @@ impl Store {
             }
         };
         let files = make(target.join(FILES))?;
-        let failed = |error| Error::Install { id: plan.id.to_string(), error };
+        let failed = |mut error| {
+            // The version of another package says nothing of the agent's.
+            if let install::Error::HeldBack(held) = &mut error
+                && !["@", "=="].iter().any(|sign| held.package.ends_with(&format!("{sign}{}", plan.version)))
+            {
+                held.newest = None;
+            }
+            Error::Install { id: plan.id.to_string(), error }
+        };
         let installer = if is_changed { order.installer.after_change(plan.kind()) } else { None };
         let installer = installer.as_ref().unwrap_or(order.installer);
         let placed = installer.place(&plan.source, &plan.expected, &files, &temporary, order.progress).await;

@@ -8,8 +8,9 @@ use super::surroundings::{Surroundings, read};
 const OF_NPM: &[&str] = &[
     "npm_config_registry", "npm_config_proxy", "npm_config_https_proxy", "npm_config_noproxy", "npm_config_cafile",
     "npm_config_ca", "npm_config_strict_ssl", "npm_config_before", "npm_config_min_release_age",
-    "npm_config_fetch_retry_mintimeout", "npm_config_fetch_retry_maxtimeout", "npm_config_fetch_retries",
-    "npm_config_fetch_retry_factor", "npm_config_fetch_timeout", "npm_config_ignore_scripts",
+    "npm_config_min_release_age_exclude", "npm_config_fetch_retry_mintimeout", "npm_config_fetch_retry_maxtimeout",
+    "npm_config_fetch_retries", "npm_config_fetch_retry_factor", "npm_config_fetch_timeout",
+    "npm_config_ignore_scripts",
 ];
 
 /// Settings of uv for connections and for the source of Python.

@@ -6,6 +6,7 @@ use super::compare::Compared;
 use super::prove::alone;
 use super::{Bumped, ErrorKind, Outcome, Session, Update};
 use crate::verify::{Row, Selection, Snapshot, Task, Verdict, plan};
+use acp_registry_client::install::Reason;
 use acp_registry_core::manifest::{Manifest, Platform};
 use acp_registry_core::registry::{Entry, Loaded};
 use acp_registry_core::source::apply;
@@ -88,10 +89,12 @@ impl Starts {
             let Some(one) = one else { continue };
             let Ok(Outcome::Update(update)) = &mut one.result else { continue };
             let message = row.explanation().unwrap_or_default();
-            if row.is_finding() {
+            // The machine's cooldown says nothing of the version.
+            let is_held = row.reason() == Some(Reason::HeldByCooldown.as_str());
+            if row.is_finding() && !is_held {
                 let message = format!("{} ({}) does not pass the handshake: {message}", update.to, row.distribution());
                 one.result = Err(ErrorKind::HandshakeFailed.because(message));
-            } else if row.verdict() == Verdict::Skipped {
+            } else if is_held || row.verdict() == Verdict::Skipped {
                 update.reasons.push(format!("{} was not started: {message}", row.distribution()));
             } else {
                 let compared = self.compared(&row, update, &before);

@@ -73,8 +73,8 @@ impl ToolFailure {
     /// Whether the registry has answered that it lacks the version of this package itself, not of a dependency.
     pub(super) fn lacks_version(&self, name: &str, version: &str) -> bool {
         if self.program == "npm" {
-            let sentence = format!(" No matching version found for {name}@{version}.");
-            return self.stderr.lines().any(|line| line.starts_with("npm ") && line.ends_with(&sentence));
+            let missing = format!("{name}@{version}");
+            return self.unmatched_by_npm().any(|(spec, _)| spec == missing);
         }
         let text = unfolded(&self.stderr);
         let Some((_, rest)) = text.split_once("Because there is no version of ") else { return false };
@@ -82,6 +82,29 @@ impl ToolFailure {
         // The name includes the extras of the manifest, which an index does not list as packages.
         let found = found.split_once("==").map(|(found, _)| found.split('[').next().unwrap_or_default());
         found == Some(acp_registry_core::upstream::pypi::normalized(name).as_str()) && !self.is_refused()
+    }
+
+    /// The packages of which npm has found no version, and whether it says that this is so with a date before its cutoff: it
+    /// says so for versions that do not exist, too.
+    fn unmatched_by_npm(&self) -> impl Iterator<Item = (&str, bool)> {
+        self.own_lines().filter_map(|line| {
+            let (_, rest) = line.split_once(" No matching version found for ")?;
+            let dated = rest.split_once(" with a date before ").map(|(spec, _)| (spec, true));
+            dated.or_else(|| Some((rest.strip_suffix('.')?, false)))
+        })
+    }
+
+    /// The package and version, or range, that npm's cooldown may have held back.
+    pub(super) fn held_by_npm(&self) -> Option<&str> {
+        if self.program != "npm" || self.code() != Some("ETARGET") {
+            return None;
+        }
+        self.unmatched_by_npm().find_map(|(spec, is_dated)| is_dated.then_some(spec))
+    }
+
+    /// The output without line breaks, which uv adds to long lines.
+    pub(super) fn unfolded(&self) -> String {
+        unfolded(&self.stderr)
     }
 
     /// Whether the registry has answered that it has no package of this name.

@@ -7,11 +7,12 @@ use crate::survey::Survey;
 pub(crate) static RULE: Rule = Rule {
     name: "handshake/missing-runtime",
     level: Level::Error,
-    summary: "an agent was not checked: npm or uv is missing, or Node.js or Python is too old",
-    why: "It is not known whether the agent works. Without this finding, a machine without the runtime would pass \
-          every agent that needs it.",
-    fix: "Install Node.js with npm, or uv, or update the outdated runtime; or switch the rule off on machines that are \
-          not meant to check such agents.",
+    summary: "an agent was not checked: npm or uv is missing or waits, or Node.js or Python is too old",
+    why: "It is not known whether the agent works. Without this finding, a machine without the runtime, or with a \
+          cooldown of npm or uv that holds the version back, would pass every agent that needs it. The manifest is \
+          not at fault.",
+    fix: "Install Node.js with npm, or uv, or update the outdated runtime; wait for the cooldown; or switch the rule off \
+          on machines that are not meant to check such agents.",
     fails: Example::Online(&Online {
         manifest: AGENT,
         world: "npm is not installed.",
@@ -28,7 +29,7 @@ pub(crate) static RULE: Rule = Rule {
     check: Check::Online(check),
 };
 
-pub(super) const REASONS: &[&str] = &["missing_runtime", "runtime_too_old"];
+pub(super) const REASONS: &[&str] = &["missing_runtime", "runtime_too_old", "held_by_cooldown"];
 
 fn check(subject: &Subject<'_>, survey: &Survey, reporter: &mut Reporter<'_>) {
     for row in rows(subject, survey) {
