@@ -35,8 +35,13 @@ pub(super) fn age(index: &Index) -> Option<String> {
 /// A command line that can be read, and pasted into a shell.
 pub(super) fn command_line(launch: &store::Launch) -> String {
     let variables = launch.env.iter().map(|(name, value)| format!("{name}={}", quoted(value)));
-    let words = [launch.program.to_string_lossy().into_owned()].into_iter().chain(launch.args.iter().cloned());
-    variables.chain(words.map(|word| quoted(&word))).collect::<Vec<_>>().join(" ")
+    let program = quoted(&launch.program.to_string_lossy());
+    variables.chain([program, words(&launch.args)]).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+/// Arguments as they are written in a shell.
+pub(super) fn words(arguments: &[String]) -> String {
+    arguments.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
 }
 
 fn quoted(word: &str) -> String {

@@ -66,8 +66,8 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     ] {
         lines.extend(value.map(|value| format!("  {name:<12} {value}")));
     }
-    if !plan.source.arguments().is_empty() {
-        lines.push(format!("  {:<12} {}", "args", plan.source.arguments().join(" ")));
+    if !launch.args.is_empty() {
+        lines.push(format!("  {:<12} {}", "args", launch::words(&launch.args)));
     }
     for (name, value) in plan.source.variables() {
         lines.push(format!("  {:<12} {name}={value}", "env"));

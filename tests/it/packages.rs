@@ -61,6 +61,24 @@ pub(crate) fn with_npm() -> People {
     people
 }
 
+/// What `resolve` shows starts the agent, as what `which` prints does.
+#[test]
+fn resolve_shows_the_whole_command_line_of_an_installed_package() {
+    let people = with_npm();
+    let resolve = || Run::of(&mut npm_command(&people, &["resolve", "p"]));
+    let value = |text: &str, name: &str| {
+        text.lines().find_map(|line| line.trim_start().strip_prefix(name)).map(|value| value.trim().to_owned())
+    };
+    let text = resolve().stdout;
+    assert_eq!((value(&text, "program"), value(&text, "args").as_deref()), (None, Some("acp")), "{text}");
+    assert_eq!(Run::of(&mut npm_command(&people, &["install", "p", "--no-check"])).code, 0);
+    let which = Run::of(&mut npm_command(&people, &["which", "p"])).stdout;
+    let text = resolve().stdout;
+    let [program, args] = ["program", "args"].map(|name| value(&text, name).unwrap());
+    assert!(args.ends_with("files/node_modules/p/cli.js acp"), "{text}");
+    assert_eq!(which, format!("EXAMPLE=1 {program} {args}\n"));
+}
+
 pub(crate) fn npm_command(people: &People, arguments: &[&str]) -> Command {
     let mut command = people.command(arguments);
     command.env("PATH", format!("{}:{}", people.env.path("bin").display(), std::env::var("PATH").unwrap()));
