@@ -33,6 +33,7 @@ pub fn published<'a>(
         to,
         dry_run: is_dry_run,
         snapshot: &done.snapshot,
+        previous: done.previous.as_deref(),
         is_new_snapshot: !done.is_known,
         files: files(&done.actions),
         summary: Summary::of(&done.actions, duration_seconds),
@@ -50,6 +51,7 @@ pub struct Members<'a> {
     to: &'a str,
     dry_run: bool,
     snapshot: &'a str,
+    previous: Option<&'a str>,
     is_new_snapshot: bool,
     files: Vec<Done<'a>>,
     summary: Summary,
@@ -112,10 +114,18 @@ impl Summary {
 /// The summary. In a dry run, a line for each file that would change precedes it.
 #[must_use]
 pub fn published_human(done: &Published, to: &str, is_dry_run: bool) -> String {
-    let known = if done.is_known { " (as before)" } else { "" };
+    sent_human(&done.actions, to, is_dry_run) + &latest_human(&done.snapshot, done.previous.as_deref(), is_dry_run)
+}
+
+/// The line that says which snapshot readers find in `latest/`, and which one they found there before.
+pub(super) fn latest_human(snapshot: &str, previous: Option<&str>, is_dry_run: bool) -> String {
     let is = if is_dry_run { "would be" } else { "is" };
-    let out = sent_human(&done.actions, to, is_dry_run);
-    out + &format!("\nlatest {is} {}{known}\n", printable(&done.snapshot))
+    let before = match previous {
+        Some(previous) if previous == snapshot => " (as before)".to_owned(),
+        Some(previous) => format!(" instead of {}", printable(previous)),
+        None => String::new(),
+    };
+    format!("\nlatest {is} {}{before}\n", printable(snapshot))
 }
 
 /// The counts of actions. In a dry run, a line for each file that would change precedes them.

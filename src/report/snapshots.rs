@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::documents::Document;
 use super::layout::Look;
 use super::plural;
-use super::publish::{Done, Summary, files, sent_human, time};
+use super::publish::{Done, Summary, files, latest_human, sent_human, time};
 use super::table::{Columns, table};
 use acp_registry_core::text::printable;
 use acp_registry_publish::upload::{Listed, Pruned, RolledBack};
@@ -124,9 +124,5 @@ pub struct Restored<'a> {
 /// The summary. In a dry run, a line for each file that would change precedes it.
 #[must_use]
 pub fn rolled_back_human(done: &RolledBack, to: &str, is_dry_run: bool) -> String {
-    let is = if is_dry_run { "would be" } else { "is" };
-    let was = done.previous.as_ref().filter(|previous| **previous != done.snapshot);
-    let was = was.map_or_else(String::new, |previous| format!(" instead of {}", printable(previous)));
-    let out = sent_human(&done.actions, to, is_dry_run);
-    out + &format!("\nlatest {is} {}{was}\n", printable(&done.snapshot))
+    sent_human(&done.actions, to, is_dry_run) + &latest_human(&done.snapshot, done.previous.as_deref(), is_dry_run)
 }

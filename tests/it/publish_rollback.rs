@@ -62,12 +62,19 @@ fn an_earlier_snapshot_is_put_back() {
         changed(&report(&env, &["--from", "dist-1", "--recheck"])),
         changed(&report(&env, &["--from", "dist-1"]))
     );
+    // A publication after a rollback says what it replaces, although its snapshot is not new.
+    let run = env.run(&["publish", "--to", "pub", "--revision", "three", "--dry-run"]);
+    assert!(run.stdout.ends_with(&format!("latest would be {} instead of {}\n", names[2], names[0])), "{}", run.stdout);
+    let tried = report(&env, &["--revision", "three", "--dry-run"]);
+    assert_eq!((&tried["previous"], &tried["is_new_snapshot"]), (&names[0].clone().into(), &false.into()));
     let run = env.run(&["publish", "rollback", &names[2], "--to", "pub", "--grace", "0"]);
     assert!(run.stdout.ends_with(&format!("latest is {} instead of {}\n", names[2], names[0])), "{}", run.stdout);
     assert!(tree(&env.path("pub/latest")) == tree(&env.path("dist")));
     // The snapshot is already there: nothing is sent.
     let (code, again) = rollback(&env, &names[2], &[]);
     assert_eq!((code, changed(&again), &again["summary"]["sent"]), (0, Vec::new(), &0.into()));
+    let run = env.run(&["publish", "--to", "pub", "--revision", "three"]);
+    assert!(run.stdout.ends_with(&format!("latest is {} (as before)\n", names[2])), "{}", run.stdout);
     // The next publication goes on from there, and sends only what has changed.
     env.write("r/c/agent.json", manifest("c").replace("1.0.0", "1.1.0"));
     build(&env, "dist");

@@ -163,6 +163,8 @@ impl What {
 pub struct Published {
     /// The name of the snapshot that holds the tree.
     pub snapshot: String,
+    /// The snapshot that `latest/` was made from before; `None` if that is not known.
+    pub previous: Option<String>,
     /// Whether the snapshot was complete before this run.
     pub is_known: bool,
     /// The actions, file by file.

@@ -62,6 +62,7 @@ impl Place {
 impl Work<'_> {
     async fn all(&self) -> Result<Published, Error> {
         let mut state = State::load(self.target).await?;
+        let previous = state.latest.clone();
         let files = self.tree.files().map(|(name, _)| name);
         self.target.refuse_links(files.chain(state.files.keys().map(String::as_str)))?;
         let source = Source::Tree(self.tree);
@@ -80,7 +81,7 @@ impl Work<'_> {
         let plan = latest::plan(&sender, &state);
         actions.extend(latest::update(&sender, &mut state, &place.name, plan).await?);
         actions.extend(latest::remove_stale(&sender, &mut state, self.options.grace).await?);
-        Ok(Published { snapshot: place.name, is_known: place.is_complete, actions })
+        Ok(Published { snapshot: place.name, previous, is_known: place.is_complete, actions })
     }
 
     /// What is stored compressed: only what the target returns with its encoding. `known` was stored so by an earlier run.
