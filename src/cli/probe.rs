@@ -179,10 +179,7 @@ fn render(
         match args.format {
             Format::Junit => report::junit_by_level(&agent()).map_err(|error| unrendered(&error))?,
             Format::Sarif => report::examination_sarif(&[agent()]),
-            Format::Human | Format::Json => {
-                let examined = examination.map(|examination| report::examination(examination, ui.look()));
-                report::outcome(outcome, name, ui.look()) + &examined.unwrap_or_default()
-            }
+            Format::Human | Format::Json => report::outcome(outcome, examination, name, ui.look()),
         }
     })
 }

@@ -47,9 +47,7 @@ pub use self::build::{BuildNotice, BuildReport, build_errors, build_notices};
 pub use self::bump::BumpReport;
 pub use self::diff::{diff, diff_human, diff_markdown};
 pub use self::doctor::doctor;
-pub use self::examination::{
-    Examinee, examination, file_of_command, junit_by_agent, junit_by_level, sarif as examination_sarif,
-};
+pub use self::examination::{Examinee, file_of_command, junit_by_agent, junit_by_level, sarif as examination_sarif};
 pub use self::init::InitReport;
 pub use self::input::{INPUT_LIMIT, Input, InputError, Verified, verified_markdown};
 pub use self::layout::Look;

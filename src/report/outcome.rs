@@ -1,13 +1,19 @@
 //! The outcome of a handshake, for people.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
+use super::examination::{examination, shortcoming};
 use super::layout::Look;
 use acp_registry_core::text::{printable, quote};
+use acp_registry_examine::examination::Examination;
 use acp_registry_protocol::handshake::{AuthMethod, Outcome, TypeSource, Verdict};
 
 /// Column at which values begin.
 pub(super) const INDENT: usize = 12;
+
+/// The verdict of an agent that passes.
+const PASS: &str = "pass";
 
 /// The most lines of stderr that are shown.
 const LINES: usize = 20;
@@ -18,15 +24,18 @@ const WIDTH: usize = 300;
 /// The most authentication methods and warnings that are shown.
 const ITEMS: usize = 20;
 
-/// Renders an outcome. Texts of the agent are made printable. `name` is the heading, which identifies the agent.
+/// Renders an outcome and its examination. Texts of the agent are made printable. `name` is in the heading, and identifies the
+/// agent.
 #[must_use]
-pub fn outcome(outcome: &Outcome, name: &str, look: Look) -> String {
+pub fn outcome(outcome: &Outcome, examined: Option<&Examination>, name: &str, look: Look) -> String {
     let (word, code) = match outcome.verdict {
-        Verdict::Pass => ("pass", "32"),
+        Verdict::Pass => (PASS, "32"),
         Verdict::Fail => ("fail", "31"),
         Verdict::Error => ("error", "31"),
     };
-    let mut out = format!("{}: {}\n", look.paint(&format!("1;{code}"), word), cut(name));
+    let found = found(word, examined);
+    let code = if found == word { code } else { "33" };
+    let mut out = format!("{}: {}\n", look.paint(&format!("1;{code}"), &found), cut(name));
     let mut line = |key: &str, text: &str| {
         // Writing to a String cannot fail.
         let _ = writeln!(out, "  {key:9} {text}");
@@ -65,7 +74,14 @@ pub fn outcome(outcome: &Outcome, name: &str, look: Look) -> String {
     if outcome.verdict != Verdict::Pass && outcome.exit.is_some() {
         out.push_str(&stderr(&outcome.stderr_tail));
     }
-    out.lines().map(|line| look.wrap(line, INDENT)).collect()
+    let examined = examined.map(|examined| examination(examined, look)).unwrap_or_default();
+    out.lines().map(|line| look.wrap(line, INDENT)).collect::<String>() + &examined
+}
+
+/// The verdict, or what an agent that passes has not met of the level that it was examined up to.
+pub(super) fn found<'a>(verdict: &'a str, examined: Option<&Examination>) -> Cow<'a, str> {
+    let missed = examined.filter(|_| verdict == PASS).and_then(shortcoming);
+    missed.map_or(verdict.into(), |missed| format!("answers; {missed}").into())
 }
 
 fn agent(outcome: &Outcome) -> String {

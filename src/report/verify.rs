@@ -8,7 +8,7 @@ use super::alike::alike;
 use super::documents::Document;
 use super::examination::examination;
 use super::layout::Look;
-use super::outcome::{INDENT, cut, outcome, stderr};
+use super::outcome::{INDENT, cut, found, outcome, stderr};
 use super::plural;
 use super::table::{Columns, table};
 use acp_registry_core::text::{cell, printable, prose, quote};
@@ -199,8 +199,12 @@ fn code(verdict: Verdict) -> &'static str {
 }
 
 fn details(row: &Row, look: Look) -> String {
-    let mut out = if has_trouble(row) { state(row, look) } else { heading(row) };
-    out.extend(row.examination().map(|found| examination(found, look)));
+    let mut out = match &row.state {
+        State::Checked { outcome: checked, .. } if has_trouble(row) => {
+            outcome(checked, row.examination(), &name(row), look)
+        }
+        _ => state(row, look) + &row.examination().map(|found| examination(found, look)).unwrap_or_default(),
+    };
     let mut more = String::new();
     if !row.scripts_not_run.is_empty() {
         let _ = writeln!(more, "  scripts   {}", row.scripts_not_run.message());
@@ -217,13 +221,10 @@ fn name(row: &Row) -> String {
 }
 
 fn heading(row: &Row) -> String {
-    format!("{}: {}\n", row.verdict().as_str(), cut(&name(row)))
+    format!("{}: {}\n", found(row.verdict().as_str(), row.examination()), cut(&name(row)))
 }
 
 fn state(row: &Row, look: Look) -> String {
-    if let State::Checked { outcome: checked, .. } = &row.state {
-        return outcome(checked, &name(row), look);
-    }
     let mut out = heading(row);
     if let (Some(reason), Some(message)) = (row.reason(), row.explanation()) {
         let _ = write!(out, "  reason    {reason}\n            {}\n", printable(&message));

@@ -86,6 +86,13 @@ fn people_see_what_failed_and_how_many_passed() {
     let passed = protocol() - 1;
     assert!(run.stdout.contains(&format!("up to `protocol`: {passed} passed, 1 failed, 0 warnings")), "{}", run.stdout);
     assert!(run.stdout.contains("fail      protocol/version (must, protocol/v1/initialization)"), "{}", run.stdout);
+    // A failed requirement is not introduced as a success, although it changes no exit code.
+    let found = "answers; 1 requirement of `protocol` failed, which `--require protocol` would refuse: ";
+    assert!(run.code == 0 && run.stdout.starts_with(found), "{}", run.stdout);
+    let run = env.run(&["probe", "--require", "protocol", "--", agent, "played", ECHO]);
+    assert!(run.code == 1 && run.stdout.starts_with("fail: "), "{}", run.stdout);
+    let run = env.run(&["probe", "--level", "protocol", "--", agent, "played", ""]);
+    assert!(run.code == 0 && run.stdout.starts_with("pass: "), "{}", run.stdout);
     let escape = "client {\"id\":2,\"method\":\"acp-registry/unknown\",\"params\":{}}\nagent {\"jsonrpc\":\"2.0\",\"id\":2,\
                   \"error\":{\"code\":1,\"message\":\"\\u001b[2J\\u202e\"}}";
     let run = env.run(&["probe", "--level", "protocol", "--", agent, "played", escape]);
@@ -121,7 +128,8 @@ fn verify_examines_and_the_registry_may_require_it() {
     for part in [
         &counts(all, 0),
         &counts(all - 1, 1),
-        "pass: echo 1.0.0 (npx)\n  examined",
+        "pass: good 1.0.0 (npx)\n  examined",
+        "\nanswers; 1 requirement of `protocol` failed, which `--require protocol` would refuse: echo 1.0.0 (npx)\n",
         "fail      protocol/version (must,",
     ] {
         assert!(run.stdout.contains(part), "{part}: {}", run.stdout);

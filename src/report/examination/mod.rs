@@ -8,6 +8,6 @@ mod sarif;
 
 pub(super) use self::comment::comment;
 pub use self::examinee::{Examinee, file_of_command};
-pub use self::human::examination;
+pub(super) use self::human::{examination, shortcoming};
 pub use self::junit::{junit_by_agent, junit_by_level};
 pub use self::sarif::sarif;
