@@ -101,7 +101,7 @@ fn sign_in(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     }
     let attempt = match step {
         Step::Done(attempt) => *attempt,
-        Step::Terminal(method, launch) => work.in_terminal(*method, launch, args.format.is_json())?,
+        Step::Terminal(attempt, launch) => work.in_terminal(*attempt, launch, args.format.is_json())?,
         Step::Ask(_) => return Err(Failure::unable("the agent offers other ways to sign in each time it is asked")),
     };
     tell("login", attempt, args.format.is_json(), ui)
@@ -154,10 +154,13 @@ fn several(id: &str, methods: &[AuthMethod], is_json: bool, ui: &Ui) -> Result<E
 
 fn tell(command: &str, mut attempt: Attempt, is_json: bool, ui: &Ui) -> Result<Exit, Failure> {
     attempt.help = attempt.help.as_ref().map(report::in_words);
+    let failure =
+        (attempt.status == Status::Failed).then(|| Failure::findings(&attempt.message).remedy(attempt.help.as_ref()));
     if is_json {
-        ui.document(&Document::new(command, &attempt))?;
+        let error = failure.as_ref().map(Failure::document);
+        ui.document(&Document::new(command, &attempt).failed(error))?;
     } else {
         ui.result(&report::login(&attempt, ui.look()))?;
     }
-    Ok(if attempt.status == Status::Failed { Exit::Findings } else { Exit::Success })
+    Ok(failure.map_or(Exit::Success, |failure| failure.exit))
 }

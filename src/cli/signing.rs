@@ -8,7 +8,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use acp_registry::doctor;
-use acp_registry::handshake::{AuthMethod, Conversation, Handshake, OpenError, Options, Outcome, Reason, Way};
+use acp_registry::handshake::{AuthMethod, Conversation, Handshake, OpenError, Options, Outcome, Probe, Reason, Way};
 use acp_registry::login::{Attempt, in_terminal};
 use acp_registry::store::{Launch, Version};
 use acp_registry::sys::fs::temporary;
@@ -33,7 +33,7 @@ pub(super) enum Step {
     /// A method must be chosen.
     Ask(Vec<AuthMethod>),
     /// The agent's program must run in the terminal.
-    Terminal(Box<AuthMethod>, Launch),
+    Terminal(Box<Attempt>, Launch),
 }
 
 /// An agent to sign in to or out of.
@@ -145,7 +145,19 @@ impl<'a> Work<'a> {
             }
         };
         attempt.method = Some(method.clone());
-        match method.way() {
+        let way = method.way();
+        if matches!(way, Ok(Way::Agent | Way::Terminal(_))) {
+            match attempt.look_before(&mut conversation, self.limit).await {
+                None | Some(Probe::Ok | Probe::AuthRequired) => {}
+                // It may have ended, or still be busy with the request.
+                Some(_) => {
+                    self.close(conversation, &mut attempt).await;
+                    let Some(again) = self.open(&mut attempt).await? else { return Ok(Step::Done(attempt.into())) };
+                    conversation = again;
+                }
+            }
+        }
+        match way {
             Ok(Way::Agent) => {
                 self.ui.show(&format!(
                     "signing in to {} by {}: if it opens a browser, finish there; if it asks \
@@ -174,7 +186,7 @@ impl<'a> Work<'a> {
             Ok(Way::Terminal(way)) => match in_terminal(&self.version, self.launch.clone(), way) {
                 Ok(launch) => {
                     self.close(conversation, &mut attempt).await;
-                    return Ok(Step::Terminal(method.into(), launch));
+                    return Ok(Step::Terminal(attempt.into(), launch));
                 }
                 Err(error) => {
                     let help = "if you trust it, start it yourself; then `acp-registry run` finds what it has left";
@@ -194,10 +206,10 @@ impl<'a> Work<'a> {
     }
 
     /// Runs the agent's program in the terminal to sign in, then opens a session to check the result.
-    pub(super) fn in_terminal(&self, method: AuthMethod, launch: Launch, is_json: bool) -> Result<Attempt, Failure> {
-        let mut attempt = self.attempt();
+    pub(super) fn in_terminal(&self, mut attempt: Attempt, launch: Launch, is_json: bool) -> Result<Attempt, Failure> {
         if !self.ui.has_terminal() {
-            let (id, method) = (quote(&attempt.id), quote(&method.id));
+            let method = attempt.method.as_ref().map(|method| method.id.as_str()).unwrap_or_default();
+            let (id, method) = (quote(&attempt.id), quote(method));
             let message = format!("{method} signs in to {id} in a terminal, and stdin is not one");
             let [id, method] = [&id, &method].map(|name| name.trim_matches('`'));
             return Err(
@@ -223,7 +235,6 @@ impl<'a> Work<'a> {
         {
             return Err(Failure::interrupted(signals::INTERRUPT));
         }
-        attempt.method = Some(method);
         if exit.code != Some(0) {
             let message = format!("its program ended with {} in the terminal", exit.describe());
             attempt.fail("exited", message, "what it wrote there may say why; try again");

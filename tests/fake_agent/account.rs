@@ -27,6 +27,7 @@ pub(super) fn account(how: &str, result: &Value) {
             ("session/new", _) if fs::exists(token()).unwrap() || env::var_os("FAKE_AGENT_KEY").is_some() => {
                 json!({ "result": { "sessionId": "s" } })
             }
+            ("session/new", "fragile") => exit(7),
             ("session/new", _) => error(-32000, "Authentication required"),
             (method, "missing") if method.starts_with("auth") => error(-32601, "Method not found"),
             ("authenticate" | "logout", _) if is_v2 => error(-32601, "Method not found"),

@@ -4,6 +4,7 @@ use std::process::Stdio;
 
 use serde_json::Value;
 
+use crate::docs::COMMANDS;
 use crate::support::{Env, Run, scrub};
 
 #[test]
@@ -47,6 +48,41 @@ fn a_failure_is_one_json_document_too() {
         );
         assert!(!document["error"]["message"].as_str().unwrap().is_empty());
         assert!(!run.stderr.is_empty());
+    }
+}
+
+#[test]
+fn the_document_of_every_failed_command_has_an_error() {
+    let env = Env::with(&["a"]).file("file", "x");
+    for command in COMMANDS {
+        let arguments: &[&str] = match *command {
+            "init" => &["file/below"],
+            "new" => &["../x", "--npm", "p"],
+            "validate" | "verify" | "bump" => &["nobody"],
+            "build" => &["--out", "file/below"],
+            "publish" => &["--from", "nothing", "--to", "place"],
+            "publish prune" | "publish list" => &["--to", "nothing"],
+            "publish rollback" => &["v2020-01-01-x", "--to", "nothing"],
+            "diff" => &["nothing", "r"],
+            "list" => &["--index", "nothing"],
+            "search" | "info" | "resolve" | "install" => &["x", "--index", "nothing", "--root", "data"],
+            "which" | "update" | "uninstall" | "doctor" | "login" | "logout" => &["nobody", "--root", "data"],
+            "gc" => &["--root", "file"],
+            "config" => &["zed", "x", "--index", "nothing", "--root", "data"],
+            "explain" => &["no/rule"],
+            // Wrong usage, with `--json` as the mistake if nothing else is.
+            _ => &["--no-such-flag"],
+        };
+        let words: Vec<&str> = command.split(' ').chain(arguments.iter().copied()).collect();
+        let (code, document) = env.json(&words);
+        let error = &document["error"];
+        assert_eq!(document["command"].as_str(), command.split(' ').next(), "{words:?}: {document}");
+        assert!(code > 0 && error["exit_code"] == code, "{words:?}: {code}: {document}");
+        for member in ["code", "message", "help"] {
+            let text = error[member].as_str().unwrap_or_default();
+            let suggests = member == "help" && !error["suggestions"].as_array().unwrap().is_empty();
+            assert!(!text.is_empty() || suggests, "{words:?}: {member}: {document}");
+        }
     }
 }
 

@@ -116,6 +116,7 @@ fn an_agent_signs_in_by_itself_and_keeps_that_in_the_persons_home() {
     assert!(run.stderr.contains("  | open https://h.example/device\\u{1b}[31m\n"), "{}", run.stderr);
     assert!(person.is_signed_in());
 
+    fs::remove_file(person.token()).unwrap();
     let (code, document) = person.json(&["login", "a", "--method", "login"]);
     assert_eq!((code, &document["schema"], &document["command"]), (0, &json!(1), &json!("login")));
     assert_eq!(
@@ -125,6 +126,40 @@ fn an_agent_signs_in_by_itself_and_keeps_that_in_the_persons_home() {
     assert_eq!((&document["status"], &document["session"]), (&json!("signed_in"), &json!("ok")));
     let method = json!({ "id": "login", "name": "Log in", "type": "agent", "type_source": "default" });
     assert_eq!(document["method"], method);
+}
+
+/// A session that opens without it does not show that signing in has done anything.
+#[test]
+fn only_a_session_that_signing_in_has_opened_shows_that_it_worked() {
+    let said =
+        "not confirmed: a 1.0.0: it opens a session, as it did before: that does not show whether you are signed in\n";
+    let person = Person::of("ok", &offering(&login()));
+    fs::write(person.token(), "").unwrap();
+    let run = person.run(&["login", "a"]);
+    assert!(run.code == 0 && run.stdout.starts_with(said), "{}", run.stdout);
+    let (code, document) = person.json(&["login", "a"]);
+    assert_eq!((code, &document["status"], &document["session"]), (0, &json!("unconfirmed"), &json!("ok")));
+    let terminal = json!([{ "id": "setup", "name": "Set up", "type": "terminal", "args": ["--sign-in", "nothing"],
+                            "env": { "EXAMPLE": "1" } }]);
+    let person = Person::of("ok", &offering(&terminal));
+    fs::write(person.token(), "").unwrap();
+    let (code, shown) = person.at_terminal(&["login", "a"], "please\n");
+    assert!(code == 0 && shown.contains(said), "{shown}");
+    // An agent that does not know the request, and variables without a value.
+    let person = Person::of("missing", &offering(&login()));
+    fs::write(person.token(), "").unwrap();
+    let run = person.run(&["login", "a"]);
+    let said = "not confirmed: a 1.0.0: it opens a session, but does not know the request to sign in\n";
+    assert!(run.code == 0 && run.stdout.starts_with(said), "{}", run.stdout);
+    let vars = json!([{ "name": "FAKE_AGENT_REGION", "optional": true }]);
+    let methods = json!([{ "id": "login", "name": "Key", "type": "env_var", "vars": vars }]);
+    let run = Person::of("ok", &offering(&methods)).run(&["login", "a"]);
+    let said = "not confirmed: a 1.0.0: it opens a session, although none of the variables is set\n";
+    assert!(run.code == 0 && run.stdout.starts_with(said), "{}", run.stdout);
+    // An agent that ends when it is asked for a session too early is started again.
+    let person = Person::of("fragile", &offering(&login()));
+    let run = person.run(&["login", "a"]);
+    assert!(run.code == 0 && run.stdout.starts_with("signed in: "), "{}{}", run.stdout, run.stderr);
 }
 
 #[test]
@@ -173,6 +208,7 @@ fn what_keeps_a_person_from_signing_in_is_told_with_what_helps() {
         );
         assert!(document["message"].as_str().unwrap().contains(part), "{document}");
         assert!(!document["help"].as_str().unwrap().is_empty());
+        assert_eq!((&document["error"]["exit_code"], &document["error"]["help"]), (&json!(1), &document["help"]));
         let run = person.run(&["login", "a", "--timeout", "1"]);
         assert!(run.code == 1 && run.stdout.starts_with("failed: a 1.0.0: "), "{}", run.stdout);
         let is_told = run.stdout.contains("    | open https://h.example/device\\u{1b}[31m\n");
@@ -311,6 +347,7 @@ fn without_a_method_the_session_tells() {
     fs::write(person.token(), "").unwrap();
     let (code, document) = person.json(&["login", "a"]);
     assert_eq!((code, &document["message"]), (0, &json!("it names no way to sign in; it opens a session")));
+    assert_eq!(document["status"], "unconfirmed");
 }
 
 #[test]
@@ -343,7 +380,8 @@ fn a_person_signs_out_where_the_agent_offers_it() {
     let person = Person::of("ok", &result);
     fs::write(person.token(), "").unwrap();
     let (code, document) = person.json(&["logout", "a"]);
-    assert_eq!((code, &document["reason"]), (1, &json!("not_offered")));
+    assert_eq!((code, &document["reason"], &document["error"]["code"]), (1, &json!("not_offered"), &json!("findings")));
+    assert_eq!((&document["error"]["message"], &document["error"]["help"]), (&document["message"], &document["help"]));
     assert!(person.is_signed_in());
     result["agentCapabilities"] = json!({ "auth": { "logout": {} } });
     let person = Person::of("ok", &result);

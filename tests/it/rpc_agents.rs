@@ -90,6 +90,7 @@ fn a_person_signs_in_without_a_terminal() {
     // An agent that offers no sign-out is left signed in.
     let done = Client::of(&person.people).result("logout", &json!({ "agent": "a" }));
     assert_eq!((&done["status"], &done["reason"]), (&json!("failed"), &json!("not_offered")), "{done}");
+    assert_eq!(done["error"]["code"], "findings", "{done}");
     assert!(person.is_signed_in());
     let mut offered = offering(&methods);
     offered["agentCapabilities"] = json!({ "auth": { "logout": {} } });

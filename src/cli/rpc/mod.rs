@@ -135,7 +135,10 @@ impl Server {
         self.calls.free(id);
         self.output.send(&match (done, document, error) {
             (Ok(Err(refused)), ..) => Response::failed(id, refused.error()),
-            (Ok(Ok(_)), Some(document), None) => Response::done(id, document),
+            // What `login` has found is its result, as it is with `doctor`.
+            (Ok(Ok(Exit::Findings)), Some(document), _) | (Ok(Ok(_)), Some(document), None) => {
+                Response::done(id, document)
+            }
             (Ok(Ok(_)), Some(document), Some(error)) => {
                 Response::failed(id, message::of_command(error).with_result(document))
             }

@@ -64,6 +64,9 @@ pub struct Attempt {
     pub session: Option<Probe>,
     /// The end of what it wrote to stderr, as it was written: escape it before it is shown.
     pub stderr_tail: String,
+    /// Whether the agent opened a session before the attempt.
+    #[serde(skip)]
+    was_open: bool,
 }
 
 impl Attempt {
@@ -82,6 +85,7 @@ impl Attempt {
             link: None,
             session: None,
             stderr_tail: String::new(),
+            was_open: false,
         }
     }
 
@@ -115,12 +119,20 @@ impl Attempt {
 
     /// Asks the agent to sign the person in by a method, and then for a session. `limit` is for each request.
     pub async fn sign_in(&mut self, conversation: &mut Conversation, method: &AuthMethod, limit: Duration) {
+        self.method = Some(method.clone());
         let reply = conversation.authenticate(&method.id, limit).await;
         match reply.probe {
             // An agent that needs no such request may still be ready.
             Probe::Ok | Probe::MethodNotFound => {
                 self.look(conversation, limit).await;
-                self.doubt(method);
+                // Values of variables are used with the first prompt.
+                if self.variables.iter().any(|needed| needed.is_set) {
+                    self.doubt("it opens a session, which does not show that it accepts the values");
+                } else if method.kind == "env_var" {
+                    self.doubt("it opens a session, although none of the variables is set");
+                } else if reply.probe == Probe::MethodNotFound {
+                    self.doubt("it opens a session, but does not know the request to sign in");
+                }
             }
             Probe::Timeout => {
                 let help =
@@ -145,17 +157,27 @@ impl Attempt {
         }
     }
 
-    /// An agent that reads keys from variables uses them with the first prompt: an open session shows that they are
-    /// set, not that they are accepted.
-    fn doubt(&mut self, method: &AuthMethod) {
-        if self.status == Status::SignedIn && method.kind == "env_var" {
+    /// Asks the agent for a session before the person signs in: one that it opens anyway proves nothing later. Returns its
+    /// answer, if it has sessions.
+    pub async fn look_before(&mut self, conversation: &mut Conversation, limit: Duration) -> Option<Probe> {
+        if !conversation.handshake().features.has("session") {
+            return None;
+        }
+        let probe = conversation.new_session(limit.min(SESSION)).await.probe;
+        self.was_open = probe == Probe::Ok;
+        Some(probe)
+    }
+
+    /// An open session shows that the person is signed in only if signing in has opened it.
+    fn doubt(&mut self, message: &str) {
+        if self.session == Some(Probe::Ok) {
             self.status = Status::Unconfirmed;
-            "it opens a session, which does not show that it accepts the values".clone_into(&mut self.message);
-            self.help = Some("the answer to a first prompt shows it".into());
+            message.clone_into(&mut self.message);
+            self.help = Some("the answer to a first prompt shows whether it works".into());
         }
     }
 
-    /// Asks the agent for a session, which tells whether the person is signed in.
+    /// Asks the agent for a session, which tells whether the person is signed in, unless it would open without that.
     pub async fn look(&mut self, conversation: &mut Conversation, limit: Duration) {
         if !conversation.handshake().features.has("session") {
             self.status = Status::Unconfirmed;
@@ -168,6 +190,11 @@ impl Attempt {
             Probe::Ok => {
                 self.status = Status::SignedIn;
                 "it opens a session".clone_into(&mut self.message);
+                if self.method.is_none() {
+                    self.doubt("it opens a session");
+                } else if self.was_open {
+                    self.doubt("it opens a session, as it did before: that does not show whether you are signed in");
+                }
             }
             Probe::AuthRequired => {
                 self.fail("auth_required", "it still wants you to sign in before it opens a session", "try again");
