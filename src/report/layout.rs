@@ -78,7 +78,8 @@ pub(super) fn columns(text: &str) -> usize {
     first + parts.map(|part| part.split_once('m').map_or(0, |(_, shown)| shown.width())).sum::<usize>()
 }
 
-/// Cuts a text to at most `most` columns, ending in `…` if anything was cut.
+/// Cuts a text to at most `most` columns, ending in `…` if anything was cut. It is cut between words, unless its first word
+/// is longer.
 pub(super) fn cut_to(text: &str, most: usize) -> String {
     if columns(text) <= most {
         return text.to_owned();
@@ -91,6 +92,13 @@ pub(super) fn cut_to(text: &str, most: usize) -> String {
             break;
         }
     }
+    if !text[out.len()..].starts_with(' ')
+        && let Some(end) = out.rfind(' ')
+    {
+        out.truncate(end);
+    }
+    let length = out.trim_end().len();
+    out.truncate(length);
     out.push('…');
     out
 }
@@ -122,5 +130,8 @@ mod tests {
             (cut_to("日本語", 5), cut_to("abc", 3), cut_to("abcd", 3)),
             ("日本…".into(), "abc".into(), "ab…".into())
         );
+        // Only a word that is longer than the line is cut.
+        assert_eq!([6, 7, 8, 9].map(|most| cut_to("one two three", most)), ["one…", "one…", "one two…", "one two…"]);
+        assert_eq!((cut_to("longest word", 5), cut_to("a  b c", 4)), ("long…".into(), "a…".into()));
     }
 }

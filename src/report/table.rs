@@ -211,7 +211,7 @@ mod tests {
     fn a_text_is_cut_or_has_a_line_of_its_own() {
         let of = Columns { last: Last::Beginning, ..Columns::plain(&["id", "version", "about"]) };
         let rows = [["some-agent", "1.0.0", "What it does, in a sentence that goes on"], ["b", "2", ""]];
-        let expected = "id          version  about\nsome-agent  1.0.0    What it does, in a sent…\nb           2\n";
+        let expected = "id          version  about\nsome-agent  1.0.0    What it does, in a…\nb           2\n";
         assert_eq!(table(&of, &rows, narrow(45)), expected);
         let expected =
             "id          version\n    about\nsome-agent  1.0.0\n    What it does, in a sentence…\nb           2\n";

@@ -115,6 +115,15 @@ fn lines_of_results_fit_the_terminal() {
     for part in ["some-agent-with-a-long-id", "2026.11.21-nightly", "npx", "A coding agent that reads, writes"] {
         assert!(plain(&narrow).contains(part), "{part} in {narrow}");
     }
+    // What is cut ends with a whole word.
+    let words = "A coding agent that reads, writes and explains code, and speaks to you about all of it for hours";
+    for columns in 30..160 {
+        let (_, list) = shown(people.command(&["list"]), columns);
+        for line in plain(&list).lines().filter(|line| line.contains('…')) {
+            let cut = &line[line.find("A coding").unwrap()..line.find('…').unwrap()];
+            assert!(words.strip_prefix(cut).unwrap().starts_with(' '), "{columns}: {line}");
+        }
+    }
     let piped = people.run(&["list"]).stdout;
     assert!(piped.lines().count() == 3 && !piped.contains("\n    "), "{piped}");
 }
