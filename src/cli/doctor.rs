@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use acp_registry::doctor::{self, Check, Examined, Status};
 use acp_registry::handshake::Options;
+use acp_registry::index::Loaded;
 use acp_registry::manifest::AgentId;
 use acp_registry::net::{Authorities, proxy_host, proxy_problem};
 use acp_registry::remedy::Remedy;
-use acp_registry::report;
 use acp_registry::report::documents::{self, Document};
+use acp_registry::report::{self, plural};
 use acp_registry::session::Named;
 use acp_registry::store::Version;
 use acp_registry::sys::fs::temporary;
@@ -21,6 +22,7 @@ use super::candidates;
 use super::duration;
 use super::exit::{Exit, Failure};
 use super::global::{FormatArgs, Global};
+use super::launch;
 use super::live;
 use super::network;
 use super::orphans;
@@ -58,13 +60,15 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
-    let session = Session::new(&args.place, global.allowed_hosts()?, ui)?;
+    // A fresh copy of the index would hide that its host is out of reach.
+    let session = Session::new(&args.place.with_refresh(true), global.allowed_hosts()?, ui)?;
     let named = versions::started(&args.agents, &session)?;
     let mut ids = session.installed(&named)?;
     let environment = environment();
     let mut checks = doctor::surroundings(&session.store, &environment, &temporary());
     checks.extend(network::proxies().map(|(name, value)| proxy(name, &value)));
     checks.extend(authorities());
+    checks.push(signals::run(ui, index(&session))?);
     ids.sort_unstable();
     ids.dedup();
     let mut failed = if args.fix { fix(&ids, &session)? } else { BTreeMap::new() };
@@ -194,6 +198,34 @@ fn authorities() -> Option<Check> {
         Err(problem) => (Status::Error, printable(&problem.to_string()).into_owned(), problem.remedy()),
     };
     Some(Check { name: "certificates", status, message, help })
+}
+
+/// Checks whether the index can be read, from where other commands read it.
+async fn index(session: &Session<'_>) -> Check {
+    let (place, is_offline) = (&session.options().index, session.options().is_offline);
+    let another = "check the network, or name another index with --index or ACP_REGISTRY_INDEX";
+    let (status, message, help) = match session.examine_index().await {
+        Ok(Loaded { warning: Some(warning), .. }) => (Status::Warning, warning, Some(another.to_owned())),
+        Ok(Loaded { index, .. }) => {
+            let count = plural(index.entries().count(), "agent");
+            let age = launch::age(&index).filter(|_| is_offline).map_or_else(String::new, |age| {
+                format!("; nothing was sent, because of --offline, and this index is {age}")
+            });
+            match index.notes.len() {
+                0 => (Status::Ok, format!("{count}, {place}{age}"), None),
+                left_out => {
+                    let message = format!("{count}, {place}{age}; {} cannot be used", plural(left_out, "part"));
+                    (Status::Warning, message, Some("`acp-registry list` says which and why".to_owned()))
+                }
+            }
+        }
+        Err(failure) if is_offline => {
+            let message = format!("nothing was sent, because of --offline: {failure}");
+            (Status::Warning, message, failure.advice())
+        }
+        Err(failure) => (Status::Error, failure.to_string(), failure.advice().or_else(|| Some(another.to_owned()))),
+    };
+    Check { name: "index", status, message: printable(&message).into_owned(), help: help.map(Remedy::from) }
 }
 
 /// Performs the handshake with every agent, one after the other.

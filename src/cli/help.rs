@@ -35,11 +35,12 @@ const IDLE: [(&str, &[&str]); 11] = [
         &["rules", "explain", "completions", "which", "gc", "uninstall", "probe", "init", "report", "login", "logout"],
     ),
     ("index", &READ_NO_INDEX),
-    // `doctor` is not listed, since `doctor --fix` may download.
     ("offline", &["which", "uninstall", "gc", "login", "logout"]),
     ("refresh", &READ_NO_INDEX),
+    // `doctor` asks for the index in any case.
+    ("refresh", &["doctor"]),
     ("platform", &READ_NO_INDEX),
-    ("platform", &["list", "search", "info"]),
+    ("platform", &["list", "search", "info", "doctor"]),
     ("wait", &["list", "search", "info", "resolve", "which", "login", "logout", "gc"]),
     // A client gets everything, as messages.
     ("quiet", &["rpc"]),
@@ -49,9 +50,9 @@ const IDLE: [(&str, &[&str]); 11] = [
 ];
 
 /// Commands that read the installed agents, and no index.
-const READ_NO_INDEX: [&str; 6] = ["which", "uninstall", "gc", "doctor", "login", "logout"];
+const READ_NO_INDEX: [&str; 5] = ["which", "uninstall", "gc", "login", "logout"];
 
-/// Command names of other package managers, with the equivalent command.
+/// Command names of other package managers, with the equivalent command, and the flag without which it would do more.
 const OTHER_WORDS: [(&str, &str); 12] = [
     ("remove", "uninstall"),
     ("delete", "uninstall"),

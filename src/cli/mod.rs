@@ -167,9 +167,9 @@ enum Command {
     Uninstall(uninstall::Args),
     /// Remove unused versions
     ///
-    /// Versions that are current or running stay.
+    /// Versions that are current or running stay. The size of the caches is shown, and `--cache` empties them.
     Gc(uninstall::GcArgs),
-    /// Diagnose runtimes and installed agents
+    /// Diagnose runtimes, the index and installed agents
     ///
     /// Agents that are named are also started. Nothing is changed without `--fix`.
     Doctor(doctor::Args),

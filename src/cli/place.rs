@@ -235,9 +235,7 @@ impl<'a> Session<'a> {
     }
 
     async fn loaded(&self, loading: impl Future<Output = Result<Loaded, index::Error>>) -> Result<Index, Failure> {
-        if let Some(wrong) = &self.wrong_index {
-            return Err(wrong_index(wrong.clone()));
-        }
+        self.refuse_wrong_index()?;
         self.ui.detail(&format!("the registry index is {}", self.options().index));
         network::warn_of_foreign_cache(self.ui);
         let Loaded { index, warning, .. } = loading.await?;
@@ -245,6 +243,16 @@ impl<'a> Session<'a> {
             self.ui.warning(&warning);
         }
         Ok(index)
+    }
+
+    /// Reads the index, and returns what would be a warning.
+    pub(super) async fn examine_index(&self) -> Result<Loaded, Failure> {
+        self.refuse_wrong_index()?;
+        Ok(self.inner.index().await?)
+    }
+
+    fn refuse_wrong_index(&self) -> Result<(), Failure> {
+        self.wrong_index.as_ref().map_or(Ok(()), |wrong| Err(wrong_index(wrong.clone())))
     }
 
     /// Returns the cached entry of an agent, or the cached index. No request is sent.

@@ -81,7 +81,9 @@ fn what_is_well_is_told_as_well() {
     let doctor = Doctor::new(&["ok"]);
     let (code, document) = doctor.json(&[]);
     assert_eq!((code, &document["schema"], &document["command"]), (0, &json!(1), &json!("doctor")));
-    assert_eq!(names(&document["checks"]), [("node", "ok"), ("npm", "ok"), ("uv", "ok"), ("root", "ok")]);
+    assert_eq!(names(&document["checks"]), ["node", "npm", "uv", "root", "index"].map(|name| (name, "ok")));
+    let index = document["checks"][4]["message"].as_str().unwrap();
+    assert_eq!(index, format!("1 agent, {}", doctor.people.server.url("/registry.json")));
     let node = document["checks"][0]["message"].as_str().unwrap();
     assert_eq!(node, format!("node 1.2.3, {}", doctor.path().join("node").display()));
     let agent = &document["agents"][0];
@@ -98,6 +100,52 @@ fn what_is_well_is_told_as_well() {
     let run = doctor.run(&["a"]);
     assert_eq!((run.code, run.stderr.as_str()), (0, ""));
     assert!(run.stdout.contains("it answers as `fake-agent`; it wants you to sign in first"), "{}", run.stdout);
+}
+
+#[test]
+fn an_index_that_is_out_of_reach_is_a_problem_unless_nothing_may_be_sent() {
+    let doctor = Doctor::new(&["ok"]);
+    let index = |arguments: &[&str]| {
+        let (code, document) = doctor.json(arguments);
+        let check = document["checks"].as_array().unwrap().iter().find(|check| check["name"] == "index").unwrap();
+        let [status, message, help] =
+            ["status", "message", "help"].map(|name| check[name].as_str().unwrap_or_default());
+        (code, status.to_owned(), message.to_owned(), help.to_owned())
+    };
+    // Other commands would use the copy, which is fresh.
+    doctor.people.answer("/registry.json", crate::server::not_found());
+    let (code, status, message, help) = index(&[]);
+    assert_eq!((code, status.as_str()), (0, "warning"));
+    assert!(message.starts_with("the registry index is a copy of ") && message.contains("404"), "{message}");
+    assert!(help.contains("--index"), "{help}");
+    let asked = doctor.people.server.asked().len();
+    let (code, status, message, _) = index(&["--offline"]);
+    assert_eq!((code, status.as_str()), (0, "ok"));
+    assert!(message.contains("; nothing was sent, because of --offline, and this index is "), "{message}");
+
+    fs::remove_dir_all(doctor.people.env.path("home/.cache/acp-registry/indexes")).unwrap();
+    let (code, status, message, help) = index(&["--offline"]);
+    assert_eq!((code, status.as_str(), help.as_str()), (0, "warning", "leave out --offline once"));
+    assert!(message.starts_with("nothing was sent, because of --offline: there is no copy of "), "{message}");
+    assert_eq!(doctor.people.server.asked().len(), asked);
+    let (code, status, message, help) = index(&[]);
+    assert_eq!((code, status.as_str(), help.is_empty()), (1, "error", false));
+    assert!(message.contains("404"), "{message}");
+    let run = doctor.run(&[]);
+    assert!(
+        run.code == 1 && run.stdout.contains("error    index      the registry index was not fetched"),
+        "{}",
+        run.stdout
+    );
+    let (code, status, message, help) = index(&["--index", "ftp://h.example/"]);
+    assert_eq!((code, status.as_str(), help.is_empty()), (1, "error", false), "{message}");
+    doctor.people.env.write("here.json", "{\"agents\":[7]}");
+    let (code, status, message, help) = index(&["--index", "here.json"]);
+    assert_eq!(
+        (code, status.as_str(), help.as_str()),
+        (0, "warning", "`acp-registry list` says which and why"),
+        "{message}"
+    );
 }
 
 #[test]

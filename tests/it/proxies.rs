@@ -55,6 +55,7 @@ fn a_proxy_that_cannot_be_used_is_named() {
         assert!(told.contains(&named) && told.contains("help: correct or unset it"), "{told}");
         assert!(!told.contains("secret"), "{told}");
     }
+    people.publish(&[people.agent("a", "1.0.0")]);
     let run = Run::of(people.command(&["doctor"]).env("HTTPS_PROXY", "http://user:secret@127.0.0.1:1"));
     assert!(run.code == 0 && run.stdout.contains("HTTPS_PROXY names a proxy on 127.0.0.1\n"), "{}", run.stdout);
     let run = through(&people, "HTTPS_PROXY", "http://user:secret@127.0.0.1:1", index);
@@ -98,7 +99,7 @@ fn what_a_proxy_answers_is_not_said_of_the_host() {
 #[test]
 fn hosts_in_no_proxy_are_asked_directly() {
     let people = People::new();
-    people.publish(&[]);
+    people.publish(&[people.agent("a", "1.0.0")]);
     let proxy = Server::answering(|_| not_found());
     let list = |excluded: &str| {
         let mut command = people.command(&["list", "--refresh"]);
