@@ -29,7 +29,7 @@ const OF_REGISTRIES: [(&str, &[&str]); 2] = [
 ];
 
 /// Shared flags, with the commands that they have no effect on.
-const IDLE: [(&str, &[&str]); 11] = [
+const IDLE: [(&str, &[&str]); 12] = [
     (
         "allow_host",
         &["rules", "explain", "completions", "which", "gc", "uninstall", "probe", "init", "report", "login", "logout"],
@@ -63,10 +63,22 @@ const OTHER_WORDS: [(&str, &str); 12] = [
     ("show", "info"),
     ("find", "search"),
     ("check", "validate"),
-    ("outdated", "update"),
+    ("outdated", "update --dry-run"),
     ("clean", "gc"),
     ("prune", "gc"),
 ];
+
+/// Other names of commands.
+const ALIASES: [(&str, &str); 3] = [("list", "ls"), ("update", "upgrade"), ("uninstall", "rm")];
+
+/// Adds the other names of commands. Completion offers those that are not shown only for a word that matches nothing else.
+pub(super) fn with_aliases(program: Command, are_shown: bool) -> Command {
+    program.mut_subcommands(|command| match ALIASES.iter().find(|(name, _)| *name == command.get_name()) {
+        Some((_, alias)) if are_shown => command.visible_alias(*alias),
+        Some((_, alias)) => command.alias(*alias),
+        None => command,
+    })
+}
 
 /// Returns the command equivalent to a command name of another package manager.
 pub(super) fn other_word(word: &str) -> Option<&'static str> {

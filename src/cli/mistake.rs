@@ -167,6 +167,12 @@ mod tests {
                 "did you mean `install`?",
                 &["install", "uninstall", "list", "init"],
             ),
+            (
+                "p outdated",
+                "unrecognized subcommand `outdated`",
+                "the command is `acp-registry update --dry-run`",
+                &["update --dry-run"],
+            ),
             ("p remove", "unrecognized subcommand `remove`", "the command is `acp-registry uninstall`", &["uninstall"]),
             ("p", "no command is named", "run `acp-registry --help`", &[]),
         ] {

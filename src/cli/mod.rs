@@ -137,7 +137,6 @@ enum Command {
     /// whether people can sign in.
     Probe(probe::Args),
     /// List the agents of a registry
-    #[command(visible_alias = "ls")]
     List(list::Args),
     /// Find agents by words
     ///
@@ -160,10 +159,8 @@ enum Command {
     /// Show the command line of an installed agent
     Which(run::WhichArgs),
     /// Install newer versions of installed agents
-    #[command(visible_alias = "upgrade")]
     Update(update::Args),
     /// Remove agents
-    #[command(visible_alias = "rm")]
     Uninstall(uninstall::Args),
     /// Remove unused versions
     ///
@@ -203,7 +200,7 @@ pub(crate) fn main() -> ExitCode {
     #[cfg(unix)]
     signals::survive_file_limit();
     let arguments = early::behind_the_command(std::env::args_os().collect(), &command());
-    if let Some(code) = completions::answer(command, &arguments) {
+    if let Some(code) = completions::answer(&arguments) {
         return code;
     }
     let program = command().color(early::color(&arguments));
@@ -216,7 +213,7 @@ pub(crate) fn main() -> ExitCode {
 
 /// The command line, with the layout of its help.
 fn command() -> clap::Command {
-    help::shape(Cli::command())
+    help::shape(help::with_aliases(Cli::command(), true))
 }
 
 fn run(cli: &Cli, matches: &ArgMatches) -> ExitCode {

@@ -93,12 +93,22 @@ fn agents_are_those_of_the_index_and_those_that_are_installed() {
             (&["acp-registry", "list", "--platform", "linux-x"], &["linux-x86_64"]),
             (&["acp-registry", "completions", "po"], &["powershell"]),
             (&["acp-registry", "uninst"], &["uninstall"]),
+            (&["acp-registry", "upg"], &["upgrade"]),
+            (&["acp-registry", "rm", "s"], &["someagent"]),
             (&["acp-registry", "run", "someagent", "--", "x"], &[]),
         ] {
             if let Some(offers) = offers(&people, shell, words) {
                 assert_eq!(offers, expected, "{shell}: {words:?}");
             }
         }
+    }
+    for shell in SHELLS {
+        let Some(offers) = offers(&people, shell, &["acp-registry", ""]) else { continue };
+        let has = |name: &str| offers.iter().any(|offer| offer == name);
+        assert!(["list", "update", "uninstall"].iter().all(|name| has(name)), "{shell}: {offers:?}");
+        assert!(!["ls", "upgrade", "rm"].iter().any(|name| has(name)), "{shell}: {offers:?}");
+        let of_alias = self::offers(&people, shell, &["acp-registry", "rm", ""]).unwrap();
+        assert!(of_alias.contains(&"someagent".to_owned()), "{shell}: {of_alias:?}");
     }
     assert_eq!(people.server.asked().len(), asked, "completion sends no request");
 }
