@@ -185,7 +185,7 @@ const EXAMPLES: [(&str, &[(&str, &str)]); 32] = [
         "gc",
         &[
             ("acp-registry gc", "Remove versions that are neither current nor running"),
-            ("acp-registry gc --cache", "Remove also what npm and uv have kept"),
+            ("acp-registry gc --cache", "Also empty the caches"),
             ("acp-registry gc --json", "Remove them and report the freed space as JSON"),
         ],
     ),

@@ -7,6 +7,7 @@ mod abandoned;
 mod answer;
 mod build;
 mod bump;
+mod caches;
 mod call;
 mod candidates;
 mod causes;

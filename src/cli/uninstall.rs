@@ -6,17 +6,14 @@ use acp_registry::report::{bytes, plural, total};
 use acp_registry::session::Named;
 use acp_registry::store::{Freed, Removed};
 
+use super::caches;
 use super::candidates;
 use super::exit::{Exit, Failure};
 use super::global::{FormatArgs, Global};
-use super::network;
 use super::place::{PlaceArgs, Session};
 use super::signals;
 use super::ui::Ui;
 use super::versions;
-
-/// The size of the caches of npm and uv above which `gc` removes them, in bytes.
-const PACKAGES_LIMIT: u64 = 8 << 30;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -51,9 +48,10 @@ pub(super) struct GcArgs {
     #[arg(long)]
     direct: bool,
 
-    /// Remove the caches of npm and uv
+    /// Empty the caches: packages, answers and indexes
     ///
-    /// These are the ones in this program's cache directory; they make later installations faster.
+    /// These are the ones in this program's cache directory, which make later installations faster: what npm and uv keep,
+    /// answers and archives of hosts, and copies of indexes, without which `--offline` finds no agent.
     #[arg(long)]
     cache: bool,
 
@@ -97,6 +95,10 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     if ids.is_empty() && !args.format.is_json() {
         ui.note("nothing is installed");
     }
+    let caches = if args.all { caches::collect(false, true)? } else { Vec::new() };
+    if args.all && !args.format.is_json() && caches::left(&caches, false) > 0 {
+        ui.note(&caches::holdings(&caches));
+    }
     let done = ids.iter().filter(|id| failed.iter().all(|(failed, _)| **id != *failed)).map(AgentId::as_str);
     let removal = args.format.is_json().then(|| removal(&freed, &failed, args.dry_run).agents(done.collect()));
     end(&freed, &failed, removal.map(|removal| Document::new("uninstall", removal)), ui)
@@ -107,15 +109,12 @@ pub(super) fn gc(args: &GcArgs, global: &Global, ui: &Ui) -> Result<Exit, Failur
     session.store.only_looks = args.dry_run;
     let (freed, failed) = signals::run(ui, session.store.collect_garbage(args.direct))??;
     let failed: Vec<(String, Failure)> = failed.into_iter().map(|(id, error)| (id, error.into())).collect();
-    let limit = if args.cache { 0 } else { PACKAGES_LIMIT };
-    let cache = if args.dry_run {
-        network::package_cache().map_or(Ok(0), |cache| cache.surplus(limit))?
-    } else {
+    if !args.dry_run {
         super::abandoned::clear(ui);
-        network::package_cache().map_or(Ok(0), |cache| cache.shrink(limit))?
-    };
+    }
+    let caches = caches::collect(args.cache, args.dry_run)?;
     if args.format.is_json() {
-        let removal = removal(&freed, &failed, args.dry_run).cache(cache);
+        let removal = removal(&freed, &failed, args.dry_run).caches(&caches);
         return end(&freed, &failed, Some(Document::new("gc", removal)), ui);
     }
     let mut text = String::new();
@@ -145,12 +144,24 @@ pub(super) fn gc(args: &GcArgs, global: &Global, ui: &Ui) -> Result<Exit, Failur
         let count = plural(freed.removed.len(), "version");
         let sizes = freed.removed.iter().map(|one| one.bytes).chain([left]);
         text.push_str(&format!("{count} {done}, {} freed\n", total(sizes)));
-    } else if left == 0 && freed.leftovers == 0 && cache == 0 && failed.is_empty() && freed.restored.is_empty() {
-        text.push_str("nothing to remove\n");
+    } else if left == 0 && freed.leftovers == 0 && failed.is_empty() && freed.restored.is_empty() {
+        text.push_str(if caches.iter().all(|cache| cache.size + cache.freed_bytes == 0) {
+            "nothing to remove\n"
+        } else {
+            "no unused versions\n"
+        });
     }
-    if cache > 0 {
-        text.push_str(&format!("packages kept by npm and uv {done}, {} freed\n", bytes(cache)));
+    for cache in caches.iter().filter(|cache| cache.freed_bytes > 0) {
+        text.push_str(&format!("{} {done}, {} freed\n", caches::content(cache), bytes(cache.freed_bytes)));
     }
+    let kept = caches::left(&caches, args.dry_run);
+    if kept > 0 && args.cache {
+        text.push_str(&format!("{} stay in the caches, which are in use\n", bytes(kept)));
+    } else if kept > 0 {
+        text.push_str(&format!("{}\n", caches::holdings(&caches)));
+    }
+    let look = ui.look();
+    let text: String = text.lines().map(|line| look.wrap(line, 4)).collect();
     ui.result(&text)?;
     end(&freed, &failed, None, ui)
 }

@@ -114,15 +114,39 @@ fn what_package_managers_fetch_is_kept_for_the_next_installation_and_removed_by_
     assert!(!kept("npm") && !kept("uv"));
     assert_eq!(scene.run(&folders, &["verify"]).code, 0);
     assert!(kept("npm/tarball") && kept("uv/wheel"));
-    assert_eq!(scene.run(&folders, &["gc"]).code, 0);
+    let text = scene.run(&folders, &["gc"]).stdout;
+    assert!(text.starts_with("no unused versions\ncaches hold packages kept by npm and uv 16 B, "), "{text}");
+    assert!(text.ends_with("; `acp-registry gc --cache` empties them\n"), "{text}");
+    let would = scene.run(&folders, &["gc", "--cache", "--dry-run"]).stdout;
+    assert!(would.contains("\npackages kept by npm and uv would be removed, 16 B freed\n"), "{would}");
     assert!(kept("npm/tarball") && kept("uv/wheel"));
-    let run = scene.run(&folders, &["gc", "--cache", "--json"]);
-    let document: Value = serde_json::from_str(&run.stdout).unwrap();
-    assert_eq!((run.code, &document["freed_cache_bytes"]), (0, &json!(16)), "{document}");
+    let gc = |flags: &[&str]| -> Value {
+        let run = scene.run(&folders, &[&["gc", "--json"], flags].concat());
+        assert_eq!(run.code, 0, "{}", run.stderr);
+        serde_json::from_str(&run.stdout).unwrap()
+    };
+    let sizes = |document: &Value, name: &str| -> Vec<u64> {
+        document["caches"].as_array().unwrap().iter().map(|cache| cache[name].as_u64().unwrap()).collect()
+    };
+    let held = gc(&[]);
+    assert_eq!((held["freed_cache_bytes"].as_u64(), sizes(&held, "freed_bytes")), (Some(0), vec![0, 0, 0]));
+    assert!(sizes(&held, "size")[0] == 16 && sizes(&held, "size")[2] > 0, "{held}");
+    let document = gc(&["--cache"]);
+    assert_eq!(document["freed_cache_bytes"], json!(16), "{document}");
+    assert_eq!((sizes(&document, "freed_bytes"), sizes(&document, "size")), (sizes(&held, "size"), vec![0, 0, 0]));
     assert!(!kept("npm") && !kept("uv"));
+    assert_eq!(scene.run(&folders, &["gc"]).stdout, "nothing to remove\n");
     assert_eq!(scene.run(&folders, &["uninstall", "--all"]).code, 0);
     assert_eq!(scene.run(&folders, &["install", "p"]).code, 0);
     assert!(kept("npm/tarball"));
+    // The next one says what stays.
+    let run = scene.run(&folders, &["uninstall", "--all"]);
+    assert!(
+        run.code == 0 && run.stderr.contains("note: caches hold packages kept by npm and uv 8 B, "),
+        "{}",
+        run.stderr
+    );
+    assert_eq!(scene.run(&folders, &["install", "p"]).code, 0);
     // Agents run with another home directory, and do not see it.
     let run = scene.run(&folders, &["verify", "q", "--json"]);
     assert!(!run.stdout.contains(".cache/acp-registry"), "{}", run.stdout);

@@ -26,7 +26,7 @@ pub use self::error::AgentError;
 pub use self::event::{Event, Stage};
 pub use self::install::{Install, Which};
 pub use self::installed::{installed, planned};
-pub use self::removal::{Removal, Row};
+pub use self::removal::{Cached, Removal, Row};
 pub use self::rpc::{Interface, Notification, Response, RpcError};
 pub use self::rule::{Brief, Explanation, File, Rules};
 pub use self::update::{Held, Pinned, Update, Updates};

@@ -27,6 +27,17 @@ impl<'a> Row<'a> {
     }
 }
 
+/// A cache of this program.
+#[derive(Debug, Serialize)]
+pub struct Cached {
+    /// `packages`, `answers` or `indexes`.
+    pub name: &'static str,
+    /// Bytes that it holds.
+    pub size: u64,
+    /// Bytes that were freed in it; in a dry run, those that would be.
+    pub freed_bytes: u64,
+}
+
 /// Members of `uninstall` and `gc`.
 #[derive(Debug, Serialize)]
 pub struct Removal<'a> {
@@ -41,6 +52,8 @@ pub struct Removal<'a> {
     ids: Option<Vec<&'a str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     freed_cache_bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    caches: Option<&'a [Cached]>,
     errors: Vec<AgentError>,
 }
 
@@ -58,6 +71,7 @@ impl<'a> Removal<'a> {
             kept: freed.foreign.iter().map(|path| path.to_string_lossy()).collect(),
             ids: None,
             freed_cache_bytes: None,
+            caches: None,
             errors,
         }
     }
@@ -68,9 +82,11 @@ impl<'a> Removal<'a> {
         Self { ids: Some(ids), ..self }
     }
 
-    /// Sets the number of bytes freed in the caches of npm and uv.
+    /// Sets the caches, and the number of bytes that were freed in those of npm and uv.
     #[must_use]
-    pub fn cache(self, bytes: u64) -> Self {
-        Self { freed_cache_bytes: Some(bytes), ..self }
+    pub fn caches(self, caches: &'a [Cached]) -> Self {
+        let packages = caches.iter().filter(|cache| cache.name == "packages");
+        let freed = packages.map(|cache| cache.freed_bytes).sum();
+        Self { freed_cache_bytes: Some(freed), caches: Some(caches), ..self }
     }
 }

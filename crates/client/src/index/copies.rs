@@ -88,6 +88,12 @@ impl Copies {
         Self { directory: directory.to_owned() }
     }
 
+    /// The copies in a cache directory of this program.
+    #[must_use]
+    pub fn below(cache: &Path) -> Self {
+        Self::at(&cache.join("indexes"))
+    }
+
     pub(super) fn find(&self, url: &Url) -> Option<Copy> {
         let (head, checked, mut reader, length) = self.open(url)?;
         let mut text = String::with_capacity(usize::try_from(length).ok()?);
@@ -173,7 +179,9 @@ impl Copies {
         self.directory.join(format!("{}.{ending}", digest.first(STEM)))
     }
 
-    pub(super) fn directory(&self) -> &Path {
+    /// The directory of the copies.
+    #[must_use]
+    pub fn directory(&self) -> &Path {
         &self.directory
     }
 }

@@ -167,7 +167,7 @@ impl Session {
     }
 
     fn copies(&self) -> Option<Copies> {
-        self.options.cache.as_deref().map(|directory| Copies::at(&directory.join("indexes")))
+        self.options.cache.as_deref().map(Copies::below)
     }
 
     fn connect(&self) -> Result<(Arc<Client>, Github), Problem> {

@@ -44,14 +44,20 @@ struct Head {
 }
 
 impl Cache {
+    /// The folders of a cache in this directory.
+    #[must_use]
+    pub fn folders(directory: &Path) -> [PathBuf; 2] {
+        ["documents", "files"].map(|part| directory.join(part))
+    }
+
     /// Opens or creates a cache, readable for its owner only, and deletes the least recently used entries until at most
     /// `limit` bytes are left.
     ///
     /// # Errors
     /// [`PathError`] when the directory cannot be made.
     pub fn open(directory: &Path, limit: u64) -> Result<Self, PathError> {
-        for part in ["documents", "files"] {
-            make_private(&directory.join(part)).map_err(PathError::at(directory))?;
+        for folder in Self::folders(directory) {
+            make_private(&folder).map_err(PathError::at(directory))?;
         }
         let cache = Self { directory: directory.to_owned() };
         cache.prune(limit);
@@ -118,7 +124,7 @@ impl Cache {
 
     /// Deletes the least recently used entries. What cannot be deleted is tried again in the next run.
     fn prune(&self, limit: u64) {
-        let folders = ["documents", "files"].map(|part| fs::read_dir(self.directory.join(part)));
+        let folders = Self::folders(&self.directory).map(fs::read_dir);
         let items = folders.into_iter().flatten().flatten().flatten();
         let mut files: Vec<(SystemTime, u64, PathBuf)> = items
             .filter_map(|item| {
