@@ -148,9 +148,9 @@ impl From<store::Error> for Failure {
             }
             _ => None,
         };
-        let held = match &error {
-            Error::Install { error: install::Error::HeldBack(held), .. } if code == Code::HeldByCooldown => {
-                Some((held.until, held.newest.clone()))
+        let cooldown = match &error {
+            Error::Install { error: install::Error::HeldBack(cause), .. } if code == Code::HeldByCooldown => {
+                Some((cause.until, cause.newest.clone()))
             }
             _ => None,
         };
@@ -161,7 +161,7 @@ impl From<store::Error> for Failure {
         };
         let failure =
             failure.code(code).remedy(help.as_ref()).without_id(without_id).versions_instead(versions_instead);
-        match held {
+        match cooldown {
             Some((until, newest)) => failure.held_until(until).suggest(newest.as_deref()),
             None => failure,
         }

@@ -64,9 +64,9 @@ pub(super) struct Failure {
     /// Known names similar to the one given, the most similar first.
     suggestions: Vec<String>,
     /// The versions that the package registry has, if it lacks the requested version of the agent's package.
-    versions_instead: Option<Vec<String>>,
+    versions_instead: Option<Box<[String]>>,
     /// When a cooldown that holds the version back is over, if it ever is.
-    held_until: Option<Timestamp>,
+    held_until: Option<Box<Timestamp>>,
 }
 
 impl Failure {
@@ -128,19 +128,24 @@ impl Failure {
 
     /// Sets the versions that the package registry has.
     pub(super) fn versions_instead(mut self, versions: Option<Vec<String>>) -> Self {
-        self.versions_instead = versions;
+        self.versions_instead = versions.map(Vec::into_boxed_slice);
         self
     }
 
     /// Sets when the cooldown is over that holds the version back.
     pub(super) fn held_until(mut self, time: Option<Timestamp>) -> Self {
-        self.held_until = time;
+        self.held_until = time.map(Box::new);
         self
     }
 
-    /// If a cooldown holds the version back, when it is over, if it ever is.
-    pub(super) fn held(&self) -> Option<Option<String>> {
-        (self.code == Code::HeldByCooldown).then(|| self.held_until.map(|time| time.to_string()))
+    /// Whether a cooldown holds the version back.
+    pub(super) fn is_held(&self) -> bool {
+        self.code == Code::HeldByCooldown
+    }
+
+    /// When the cooldown is over that holds the version back, if it ever is.
+    pub(super) fn until(&self) -> Option<String> {
+        self.held_until.as_ref().map(ToString::to_string)
     }
 
     /// Sets the help, or adds it as an alternative to the existing help.
@@ -151,7 +156,7 @@ impl Failure {
     /// Reports a missing version that was requested by name as an unknown name, which is a usage error.
     pub(super) fn blame_named_version(&mut self) {
         if let Some(versions) = self.versions_instead.take() {
-            (self.exit, self.code, self.suggestions) = (Exit::Usage, Code::UnknownVersion, versions);
+            (self.exit, self.code, self.suggestions) = (Exit::Usage, Code::UnknownVersion, versions.into_vec());
         }
     }
 

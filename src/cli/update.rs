@@ -258,17 +258,15 @@ async fn apply(report: &mut Report, is_checked: bool, session: &Session<'_>) {
         }
         match installed.and_then(|done| launch::installed(&done.version, session)) {
             Ok(launch) => report.updates.push(Update { applied: Some(launch), ..update }),
-            Err(failure) => match failure.held() {
-                Some(until) => report.held.push(Held {
-                    id: update.id,
-                    from: update.from,
-                    to: update.plan.version,
-                    reason: "cooldown",
-                    until,
-                    message: Some(failure.reason().to_owned()),
-                }),
-                None => report.errors.push((update.id, failure)),
-            },
+            Err(failure) if failure.is_held() => report.held.push(Held {
+                id: update.id,
+                from: update.from,
+                to: update.plan.version,
+                reason: "cooldown",
+                until: failure.until(),
+                message: Some(failure.reason().to_owned()),
+            }),
+            Err(failure) => report.errors.push((update.id, failure)),
         }
     }
     let bars = Installs::new(session.ui());

@@ -30,7 +30,10 @@ fn ago(days: u64) -> Timestamp {
 const VERSIONS: [(&str, &str, u64, &str); 3] =
     [("waits", "1.0.0", 100, ""), ("waits", "1.1.0", 1, ""), ("needs", "1.0.0", 100, "1.1.0")];
 
-fn npm_package(name: &str, base: &str) -> Option<(Value, Vec<(String, Vec<u8>)>)> {
+/// Archives by their file names.
+type Archives = Vec<(String, Vec<u8>)>;
+
+fn npm_package(name: &str, base: &str) -> Option<(Value, Archives)> {
     let (mut versions, mut time, mut archives) = (Map::new(), Map::new(), Vec::new());
     for (_, version, days, needed) in VERSIONS.iter().filter(|(of, ..)| *of == name) {
         let mut manifest = json!({ "name": name, "version": version, "bin": "cli.js" });
@@ -82,7 +85,7 @@ fn registries() -> Server {
         let parts: Vec<&str> = asked.path.split('/').filter(|part| !part.is_empty()).collect();
         let of_npm = |name: &str| npm_package(name, &format!("{host}/npm"));
         let answer = match parts[..] {
-            ["npm", file] if file.ends_with(".tgz") => {
+            ["npm", file] if file.contains(".tgz") => {
                 let archives = of_npm(file.split('-').next().unwrap()).unwrap().1;
                 archives.into_iter().find(|(path, _)| path == file).map(|(_, archive)| ok(archive))
             }

@@ -342,12 +342,11 @@ fn a_client_that_does_not_read_does_not_keep_the_program_from_ending() {
         let mut full_since = None;
         // Full for a while: the program is not about to read.
         while full_since.is_none_or(|since: Instant| since.elapsed() < Duration::from_secs(1)) {
-            match (&stdin).write(line.as_bytes()) {
-                Ok(_) => full_since = None,
-                Err(_) => {
-                    full_since.get_or_insert_with(Instant::now);
-                    thread::sleep(Duration::from_millis(5));
-                }
+            if (&stdin).write(line.as_bytes()).is_ok_and(|written| written > 0) {
+                full_since = None;
+            } else {
+                full_since.get_or_insert_with(Instant::now);
+                thread::sleep(Duration::from_millis(5));
             }
         }
         let pid = Pid::from_raw(i32::try_from(child.id()).unwrap());

@@ -33,12 +33,12 @@ pub(super) async fn hung_up() {
             guard.clear_ready();
         }
     }
-    pending().await
+    pending::<()>().await;
 }
 
 #[cfg(not(unix))]
 pub(super) async fn hung_up() {
-    pending().await
+    pending::<()>().await;
 }
 
 /// The next line; `None` at the end of the input. An error counts as the end.

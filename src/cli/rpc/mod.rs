@@ -67,7 +67,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         let hangs_up = async {
             lines::hung_up().await;
             server.output.end();
-            pending().await
+            pending::<()>().await;
         };
         tokio::select! {
             _ = input_ended => {}

@@ -47,7 +47,7 @@ pub(super) struct Copy {
 
 /// What is known of a copy whose text was not read, which may turn out to be damaged.
 #[derive(Debug)]
-pub(super) struct Checked {
+pub(super) struct Kept {
     /// When its host last confirmed it.
     pub(super) checked: SystemTime,
     /// Whether it may be used without a request.
@@ -103,9 +103,9 @@ impl Copies {
     }
 
     /// What is known of a copy before its text is read.
-    pub(super) fn checked(&self, url: &Url) -> Option<Checked> {
+    pub(super) fn checked(&self, url: &Url) -> Option<Kept> {
         let (head, checked, ..) = self.open(url)?;
-        Some(Checked { checked, is_fresh: head.is_fresh(checked), sha256: head.sha256 })
+        Some(Kept { checked, is_fresh: head.is_fresh(checked), sha256: head.sha256 })
     }
 
     /// Opens a copy behind its first line.

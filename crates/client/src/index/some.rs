@@ -8,7 +8,7 @@ use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use serde::de::IgnoredAny;
 use url::Url;
 
-use super::copies::{Checked, Copies, Copy};
+use super::copies::{Copies, Copy, Kept};
 use super::load::{Error, Loaded, Options, load, staleness};
 use super::place::Place;
 use acp_registry_core::digest::Sha256;
@@ -156,7 +156,7 @@ impl<'a> Wanted<'a> {
 
     /// Whether a fresh copy of the whole index serves beside a copy of the entries. One of another publication may be the
     /// older one, whenever it was sent, so that it serves for agents only that are in both.
-    async fn serves(&self, index: &Checked, view: &View, copy: &Copy) -> bool {
+    async fn serves(&self, index: &Kept, view: &View, copy: &Copy) -> bool {
         let has_all = |index: Index| index.entries().count() == self.ids.len();
         view.index.to_string() == index.sha256
             || (index.checked > copy.checked && self.read(None, view).await.is_ok_and(has_all))
@@ -166,7 +166,7 @@ impl<'a> Wanted<'a> {
     async fn at_hand(
         &self,
         known: Option<&(View, Copy)>,
-        of_index: Option<&Checked>,
+        of_index: Option<&Kept>,
         error: Option<&FetchError>,
     ) -> Result<Loaded, Absent> {
         let (view, copy) = known.ok_or_else(Absent::default)?;

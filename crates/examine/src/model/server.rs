@@ -210,13 +210,11 @@ fn read<T>(
     let _alone = state.reading.lock().unwrap_or_else(PoisonError::into_inner);
     let parsed = check_at_most(&received.bytes, VALUES).and_then(|()| serde_json::from_slice(&received.bytes));
     drop(received);
-    match parsed {
-        Ok(body @ Value::Object(_)) => Ok(use_body(&body)),
-        _ => {
-            let text = format!("The body is not a JSON object with at most {VALUES} values.");
-            Err(Box::new(refuse(api, StatusCode::BAD_REQUEST, &text)))
-        }
+    if let Ok(body @ Value::Object(_)) = parsed {
+        return Ok(use_body(&body));
     }
+    let text = format!("The body is not a JSON object with at most {VALUES} values.");
+    Err(Box::new(refuse(api, StatusCode::BAD_REQUEST, &text)))
 }
 
 const JSON: &str = "application/json";
