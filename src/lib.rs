@@ -1,7 +1,7 @@
 //! The library behind `acp-registry`, to validate, publish and use registries of Agent Client Protocol agents.
 //!
-//! The library prints nothing. The HTTP client takes proxies from the environment, and temporary files are where the system wants
-//! them (`TMPDIR`); no other variable is read implicitly.
+//! The library prints nothing. Temporary files are where the system wants them (`TMPDIR`); no other variable is read implicitly.
+//! Programs pass the environment's proxies to the HTTP client with [`net::Proxies::new`]; [`session`] does so by itself.
 //! The command line in `main.rs` and `cli/` is one of its users.
 //!
 //! # Crates

@@ -8,7 +8,7 @@ use acp_registry::doctor::{self, Check, Examined, Status};
 use acp_registry::handshake::Options;
 use acp_registry::index::Loaded;
 use acp_registry::manifest::AgentId;
-use acp_registry::net::{Authorities, proxy_host, proxy_problem};
+use acp_registry::net::{Authorities, Problem, Proxies};
 use acp_registry::remedy::Remedy;
 use acp_registry::report::documents::{self, Document};
 use acp_registry::report::{self, plural};
@@ -66,7 +66,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let mut ids = session.installed(&named)?;
     let environment = environment();
     let mut checks = doctor::surroundings(&session.store, &environment, &temporary());
-    checks.extend(network::proxies().map(|(name, value)| proxy(name, &value)));
+    checks.extend(Proxies::new(&network::variable).named().map(|(name, host)| proxy(name, host)));
     checks.extend(authorities());
     checks.push(signals::run(ui, index(&session))?);
     ids.sort_unstable();
@@ -175,13 +175,11 @@ fn reinstall(args: &Args, agents: &mut [Examined], session: &Session<'_>) -> Res
     Ok(failed)
 }
 
-/// Checks the proxy that an environment variable names.
-fn proxy(name: &str, value: &str) -> Check {
-    let (status, message, help) = if let Some(problem) = proxy_problem(name, value) {
-        (Status::Error, problem, Some("correct or unset it".into()))
-    } else {
-        let host = proxy_host(value).unwrap_or_default();
-        (Status::Ok, format!("{name} names a proxy on {}", printable(&host)), None)
+/// Checks the proxy that an environment variable names for https or http.
+fn proxy(name: &str, host: Result<String, Problem>) -> Check {
+    let (status, message, help) = match host {
+        Ok(host) => (Status::Ok, format!("{name} names a proxy on {}", printable(&host)), None),
+        Err(problem) => (Status::Error, problem.to_string(), problem.remedy()),
     };
     Check { name: "proxy", status, message, help }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use acp_registry::install::PackageCache;
 use acp_registry::net::{
-    self, AllowedHosts, Authorities, Cache, Client, Credentials, PROXY_VARIABLES, Problem, Settings, remedy,
+    self, AllowedHosts, Authorities, Cache, Client, Credentials, Problem, Proxies, Settings, remedy,
 };
 use acp_registry::sys::owner;
 pub(super) use acp_registry::upstream::Needs;
@@ -24,8 +24,8 @@ const CACHE_LIMIT: u64 = 2 << 30;
 
 /// Settings of an HTTP client with the proxies and certificate authorities of this machine. Sources, credentials and cache are not set.
 pub(super) fn settings(allowed: &AllowedHosts) -> Result<Settings, Problem> {
-    let (proxies, authorities) = (net::proxies(&variable)?, Authorities::named(&variable)?);
-    Ok(Settings { allowed: allowed.clone(), proxies, authorities, ..Settings::default() })
+    let authorities = Authorities::named(&variable)?;
+    Ok(Settings { allowed: allowed.clone(), proxies: Proxies::new(&variable), authorities, ..Settings::default() })
 }
 
 /// Finds the package registries and GitHub, and creates a client that may connect to them with their credentials. A
@@ -48,6 +48,7 @@ pub(super) fn connect(
     let pypi = sources.pypi.iter().map(|index| &index.base);
     for base in npm.chain(pypi).chain([&sources.github.api]) {
         ui.detail(&format!("source: {}", net::shown(base)));
+        settings.proxies.choose(base)?;
         settings.sources.add(base);
     }
     if use_cache {
@@ -128,9 +129,4 @@ pub(super) fn package_cache() -> Option<PackageCache> {
 /// Returns an environment variable.
 pub(super) fn variable(name: &str) -> Option<String> {
     env::var(name).ok()
-}
-
-/// Returns the environment variables that name proxies, with their values.
-pub(super) fn proxies() -> impl Iterator<Item = (&'static str, String)> {
-    PROXY_VARIABLES.iter().filter_map(|name| Some((*name, env::var(name).ok()?))).filter(|(_, value)| !value.is_empty())
 }

@@ -8,7 +8,7 @@ use clap_mangen::Man;
 use super::{examples, help};
 
 /// Environment variables that commands read, with their meaning.
-const VARIABLES: [(&str, &str); 19] = [
+const VARIABLES: [(&str, &str); 20] = [
     ("ACP_REGISTRY_INDEX", "The registry index, where --index names none."),
     ("ACP_REGISTRY_ROOT", "Where agents are installed, where --root names no directory."),
     ("ACP_REGISTRY_NPM", "The base address of the npm registry, instead of the one that npm uses."),
@@ -24,6 +24,7 @@ const VARIABLES: [(&str, &str); 19] = [
     ("SOURCE_DATE_EPOCH", "The time of a build, in seconds since 1970, so that it can be repeated."),
     ("HTTPS_PROXY", "The proxy for https addresses."),
     ("HTTP_PROXY", "The proxy for http addresses."),
+    ("ALL_PROXY", "The proxy for addresses that have no variable of their own."),
     ("NO_PROXY", "Hosts that are reached without a proxy."),
     ("SSL_CERT_FILE, SSL_CERT_DIR", "Certificate authorities that are trusted instead of those of the system."),
     (

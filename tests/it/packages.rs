@@ -295,6 +295,13 @@ fn what_keeps_npm_from_its_registry_is_named_with_what_helps() {
         ("6.6.6", "", "403 Forbidden - GET https://registry.example/p`\n", None),
         ("6.6.6", "http://127.0.0.1:1", "npm asked through the proxy http://127.0.0.1:1 (HTTPS_PROXY)\n", Some(PROXY)),
         ("5.5.5", "http://127.0.0.1:1", "no space left on device, write`\n", Some("free space on the disk of /")),
+        // Package managers may ignore such a variable, and ask past the proxy.
+        (
+            "8.8.8",
+            "nonsense",
+            "the environment variable HTTPS_PROXY is `nonsense`",
+            Some("help: correct or unset it\n"),
+        ),
     ] {
         let mut command = npm_command(&people, &["install", &format!("p@{version}")]);
         let run = Run::of(command.env("HTTPS_PROXY", proxy));

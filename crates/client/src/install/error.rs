@@ -6,7 +6,7 @@ use super::{HeldBack, NotForPlatform, Reason, Shortfall, Verified, remedy};
 use acp_registry_core::archive::{self, CmdNotFound, Mismatch, Misnamed};
 use acp_registry_core::digest::Sha256;
 use acp_registry_core::manifest::SpecError;
-use acp_registry_core::net::FetchError;
+use acp_registry_core::net::{FetchError, Problem};
 use acp_registry_core::remedy::{Action, Remedy};
 use acp_registry_core::sys::fs::{ANOTHER_TEMPORARY, PathError};
 use acp_registry_core::sys::process::SpawnError;
@@ -71,6 +71,9 @@ pub enum Error {
     /// npm would install into another directory.
     #[error("npm needs a path in Unicode, which {} is not", .0.display())]
     NotUnicode(PathBuf),
+    /// The variable that names the proxy for the package manager's requests does not name one.
+    #[error(transparent)]
+    Proxy(#[from] Problem),
     /// The package manager could not be started.
     #[error(transparent)]
     Start(#[from] SpawnError),
@@ -231,6 +234,7 @@ impl Error {
         match self {
             Self::Tool(failure) => failure.lacks_source(package),
             Self::Fetch(error) => error.problem.is_outage(),
+            Self::Proxy(_) => true,
             _ => false,
         }
     }
@@ -248,6 +252,7 @@ impl Error {
             Self::HeldBack(_) => Some("change that setting".into()),
             Self::Slow(limit) => Some(slow(*limit)),
             Self::Fetch(error) => error.remedy(),
+            Self::Proxy(problem) => problem.remedy(),
             Self::RuntimeTooOld(too_old) if too_old.is_downloadable => Some(remedy::newer(&too_old.shortfall).into()),
             Self::RuntimeTooOld(too_old) => Some(remedy::from_elsewhere(&too_old.shortfall).into()),
             Self::MissingRuntime { remedy, .. } => Some((*remedy).into()),

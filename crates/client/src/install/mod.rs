@@ -25,11 +25,12 @@
 //!
 //! use acp_registry_client::install::{Installer, Source};
 //! use acp_registry_core::manifest::Package;
-//! use acp_registry_core::net::{Client, Settings};
+//! use acp_registry_core::net::{Client, Proxies, Settings};
 //! use acp_registry_core::sys::process::Environment;
 //!
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
-//! let client = Arc::new(Client::new(Settings::default())?);
+//! let proxies = Proxies::new(&|name| std::env::var(name).ok());
+//! let client = Arc::new(Client::new(Settings { proxies, ..Settings::default() })?);
 //! let installer = Installer::new(client, Environment::from_host(std::env::vars_os()));
 //! let package = Package { package: "someagent@1.0.0".to_owned(), ..Package::default() };
 //! let (place, temporary) = (std::path::absolute("empty")?, std::env::temp_dir());

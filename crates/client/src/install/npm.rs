@@ -59,6 +59,7 @@ pub(super) async fn install(work: &Work<'_>, wanted: &Package) -> Result<Placed,
     let cache = installer.open_cache();
     let environment = installer.npm_environment(cache.as_ref());
     let npm = Tool::new(work, "npm", npm, environment, installer.registries.of_npm(&name));
+    npm.check_proxy()?;
     (work.progress)(Progress::Running("npm"));
     let ran = match npm.run(arguments).await {
         Err(Error::Tool(failure)) if failure.held_by_npm().is_some() => {

@@ -9,6 +9,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
+use url::Url;
 
 use super::heard::{Ear, Words, drain, listen};
 use super::{Error, Progress, ToolFailure, Work};
@@ -97,23 +98,27 @@ impl<'a> Tool<'a> {
         let phase = Some(phases.borrow().clone()).filter(|phase| !phase.is_empty());
         let mut failure = ToolFailure { program, exit, limit, stderr, proxy: None, full: None, phase, asked };
         let proxies = self.proxies();
-        let proxy = failure.addresses().find_map(|url| proxies.of(&url));
+        let proxy = failure.addresses().find_map(|url| Some(proxies.choose(&url).ok()??.to_string()));
         failure.proxy = proxy;
         failure.full = if failure.is_of_disk() { fullest(self.places()) } else { None };
         Err(Error::Tool(Box::new(failure)))
     }
 
+    /// Refuses to ask a registry past a proxy whose variable is wrong, as some package managers do in silence.
+    pub(super) fn check_proxy(&self) -> Result<(), Error> {
+        let registry = self.registry.and_then(|registry| Url::parse(&registry.address).ok());
+        let default = || Url::parse("https://registry.invalid").ok();
+        if let Some(registry) = registry.or_else(default) {
+            self.proxies().choose(&registry)?;
+        }
+        Ok(())
+    }
+
     /// The proxies that it uses. npm's own settings override the variables of the system.
     fn proxies(&self) -> Proxies {
-        let get = |name: &str| Some((name.to_owned(), self.environment.get(name)?.to_str()?.to_owned()));
-        let own: fn(&str) -> &'static [&'static str] = |name| match name {
-            "HTTPS_PROXY" => &["npm_config_https_proxy", "npm_config_proxy"],
-            "HTTP_PROXY" => &["npm_config_proxy"],
-            "NO_PROXY" => &["npm_config_noproxy"],
-            _ => &[],
-        };
-        let is_npm = self.name == "npm";
-        Proxies::of_variables(|name| own(name).iter().filter(|_| is_npm).find_map(|own| get(own)).or_else(|| get(name)))
+        let get = |name: &str| Some(self.environment.get(name)?.to_str()?.to_owned());
+        let own = if self.name == "npm" { Proxies::of_npm(&get) } else { None };
+        own.unwrap_or_else(|| self.work.installer.client.proxies().clone())
     }
 
     /// Where it writes.

@@ -28,6 +28,7 @@ pub(super) async fn install(work: &Work<'_>, wanted: &Package) -> Result<Placed,
     // What uv fetches must outlive its home.
     environment.set("UV_PYTHON_INSTALL_DIR", directory.join("python"));
     let mut uv = Tool::new(work, "uv", program, environment, installer.registries.of_python());
+    uv.check_proxy()?;
     (work.progress)(Progress::Running("uv"));
     (work.progress)(Progress::Phase("uv", "resolving packages".to_owned()));
     let (programs, names) = match &work.expected.packages {

@@ -30,7 +30,7 @@ use crate::install::{Installer, PackageCache, host_environment};
 use crate::resolve::{self, Host};
 use crate::store::Store;
 use acp_registry_core::manifest::Platform;
-use acp_registry_core::net::{Authorities, Client, Problem, Settings, proxies};
+use acp_registry_core::net::{Authorities, Client, Problem, Proxies, Settings};
 use acp_registry_core::sys::fs::PathError;
 use acp_registry_core::sys::process::Environment;
 use acp_registry_core::upstream::github::Github;
@@ -177,7 +177,7 @@ impl Session {
         let variable = |name: &str| self.options.variable(name);
         let mut settings = Settings {
             allowed: self.options.allowed_hosts.clone(),
-            proxies: proxies(&variable)?,
+            proxies: Proxies::new(&variable),
             authorities: Authorities::named(&variable)?,
             ..Settings::default()
         };

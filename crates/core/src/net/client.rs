@@ -16,9 +16,10 @@ use url::{Host as UrlHost, Url};
 use super::error::{FetchError, NO_HOST, Problem, shown};
 use super::host::Hosts;
 use super::memo::Memo;
+use super::proxy::Proxies;
 use super::resolve::{Guard, Open, Resolver};
 use super::settings::Settings;
-use super::{addr, name, proxy, retry};
+use super::{addr, name, retry};
 use crate::digest::Sha256;
 
 /// How many redirects are followed.
@@ -37,7 +38,6 @@ pub struct Client {
     hosts: Hosts,
     answers: AtomicU64,
     answers_by_name: AtomicU64,
-    proxies: proxy::Proxies,
     pub(super) settings: Settings,
     pub(super) memo: Memo,
 }
@@ -106,15 +106,15 @@ impl Reply {
 }
 
 impl Client {
-    /// Makes a client. Proxies come from the environment.
+    /// Makes a client.
     ///
     /// # Errors
     /// [`Problem::Setup`] when the system offers no certificate authorities.
     pub fn new(settings: Settings) -> Result<Self, Problem> {
         let tls = tls(&settings)?;
         let base = |is_raw| builder(&settings, is_raw, &tls);
-        let resolver = Arc::new(Resolver::default());
-        let exempt = settings.proxies.iter().map(|proxy| proxy.host.clone()).collect();
+        let resolver = Arc::new(Resolver::new(&settings.proxies));
+        let exempt = settings.proxies.urls().filter_map(|url| Some(url.host_str()?.to_owned())).collect();
         let guard = Arc::new(Guard { resolver: resolver.clone(), exempt });
         let open = Arc::new(Open { resolver });
         let build = |builder: reqwest::ClientBuilder| builder.build().map_err(|e| Problem::Setup(e.to_string()));
@@ -128,10 +128,15 @@ impl Client {
             hosts: Hosts::new(settings.host_limits),
             answers: AtomicU64::new(0),
             answers_by_name: AtomicU64::new(0),
-            proxies: proxy::Proxies::new(settings.proxies.clone()),
             memo: Memo::default(),
             settings,
         })
+    }
+
+    /// The proxies of its requests.
+    #[must_use]
+    pub fn proxies(&self) -> &Proxies {
+        &self.settings.proxies
     }
 
     /// How many requests have been answered, with any status.
@@ -215,6 +220,7 @@ impl Client {
         is_first_hop: bool,
     ) -> Result<(Response, Duration, OwnedSemaphorePermit), Problem> {
         let client = self.client_for(url, request.is_raw, request.is_to_source)?;
+        let proxy = self.settings.proxies.choose(url)?;
         let host = self.hosts.of(url);
         let mut attempt = 1;
         loop {
@@ -237,7 +243,7 @@ impl Client {
             let wait = match builder.send().await {
                 Ok(response) => {
                     let elapsed = sent.elapsed();
-                    let of_proxy = self.proxies.answered(response.status().as_u16(), url);
+                    let of_proxy = proxy.as_ref().and_then(|proxy| proxy.answered(response.status().as_u16(), url));
                     tracing::debug!(
                         "{} {} answers {} after {elapsed:?}",
                         request.method,
@@ -267,7 +273,7 @@ impl Client {
                 Err(error) => {
                     let problem = Problem::of(&error);
                     let is_late = problem == Problem::Timeout;
-                    let problem = self.proxies.explain(problem, url);
+                    let problem = proxy.as_ref().map_or(problem.clone(), |proxy| proxy.explain(problem));
                     tracing::debug!("{} {} {problem}", request.method, shown(url));
                     // Timeouts are not retried.
                     if is_last || !problem.may_pass() || is_late {
@@ -312,13 +318,14 @@ impl Client {
     }
 }
 
-/// A client for a library that sends its own requests to a host that a person has configured: it connects to any host,
+/// A client for a library that sends its own requests to this host, which a person has configured: it connects to any host,
 /// follows no redirects, and does not decode bodies. Proxies and certificates are those of [`Client`].
 ///
 /// # Errors
-/// [`Problem::Setup`] when the system offers no root certificates.
-pub fn plain_client(settings: &Settings) -> Result<reqwest::Client, Problem> {
-    let open = Arc::new(Open { resolver: Arc::default() });
+/// [`Problem::Setup`] when the system offers no root certificates, [`Problem::Variable`] when a variable names no proxy.
+pub fn plain_client(settings: &Settings, host: &Url) -> Result<reqwest::Client, Problem> {
+    settings.proxies.choose(host)?;
+    let open = Arc::new(Open { resolver: Arc::new(Resolver::new(&settings.proxies)) });
     let builder = builder(settings, true, &tls(settings)?).dns_resolver(open);
     builder.build().map_err(|error| Problem::Setup(error.to_string()))
 }
@@ -329,8 +336,14 @@ fn builder(settings: &Settings, is_raw: bool, tls: &rustls::ClientConfig) -> req
         .connect_timeout(settings.connect_timeout)
         .read_timeout(settings.idle_timeout)
         .redirect(redirect::Policy::none())
+        .proxy(proxy_of(settings.proxies.clone()))
         .gzip(!is_raw)
         .tls_backend_preconfigured(tls.clone())
+}
+
+/// The same choice as for messages. Requests whose variable names no proxy are not sent.
+fn proxy_of(proxies: Proxies) -> reqwest::Proxy {
+    reqwest::Proxy::custom(move |url| Some(proxies.choose(url).ok()??.url))
 }
 
 /// TLS with the certificate authorities of the system, or with those that the environment names. Reading them is slow, so that all clients share them.

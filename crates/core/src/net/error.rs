@@ -9,7 +9,7 @@ use crate::remedy::{Action, Remedy};
 
 /// Why something was not fetched, and at which address.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{url} {problem}")]
+#[error("{}{problem}", if matches!(problem, Problem::Variable(_)) { String::new() } else { format!("{url} ") })]
 pub struct FetchError {
     /// The address that did not answer as it should: the first one, or one that it redirects to. Without user info, and
     /// without its query, which may hold a signature.
@@ -148,7 +148,7 @@ impl Problem {
         }
     }
 
-    /// Whether the host fails for every request: it cannot be reached, does not answer in time, or says so itself.
+    /// Whether the host fails for every request: it cannot be reached from here, does not answer in time, or says so itself.
     #[must_use]
     pub fn is_outage(&self) -> bool {
         match self {
@@ -159,6 +159,7 @@ impl Problem {
             | Self::Connection(_)
             | Self::Broken(_)
             | Self::Proxy { .. }
+            | Self::Variable(_)
             | Self::Timeout
             | Self::TooSlow
             | Self::RateLimited { .. } => true,

@@ -5,6 +5,7 @@
 //!   [`Client::download`], [`Client::revalidate`]
 //! * [`HostLimits`]: how many requests a host gets at a time
 //! * [`Authorities`]: certificate authorities that the environment names
+//! * [`Proxies`]: the proxy of each request, from the environment
 //! * [`Credentials`]: secrets, each for its host
 //! * [`Cache`]: answers that are kept for later runs
 //! * [`FetchError`], [`Problem`]: what can go wrong
@@ -45,7 +46,7 @@ pub use hashing::Hashing;
 pub use host::HostLimits;
 pub use memo::Understood;
 pub use probe::Answer;
-pub use proxy::{NamedProxy, Proxies, VARIABLES as PROXY_VARIABLES, proxies, proxy_host, proxy_problem};
+pub use proxy::{Proxies, Proxy};
 pub use revalidate::Revalidated;
 pub use settings::Settings;
 pub use validators::Validators;

@@ -9,10 +9,14 @@ use tokio::sync::OnceCell;
 
 use super::addr;
 use super::error::ResolveError;
+use super::proxy::Proxies;
 
 /// Resolves each name once.
-#[derive(Default)]
-pub(super) struct Resolver(Mutex<HashMap<String, Names>>);
+pub(super) struct Resolver {
+    names: Mutex<HashMap<String, Names>>,
+    /// Whether IPv4 addresses come first: a proxy that speaks SOCKS 4 connects to no others.
+    prefers_ipv4: bool,
+}
 
 /// The addresses of a name; none where there is no such name.
 type Names = Arc<OnceCell<Vec<SocketAddr>>>;
@@ -31,10 +35,20 @@ pub(super) struct Open {
 }
 
 impl Resolver {
+    pub(super) fn new(proxies: &Proxies) -> Self {
+        Self { names: Mutex::default(), prefers_ipv4: proxies.urls().any(|proxy| proxy.scheme() == "socks4") }
+    }
+
     async fn resolve(&self, name: &str) -> Result<Vec<SocketAddr>, ResolveError> {
-        let names = self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(name.to_owned()).or_default().clone();
-        let found = names.get_or_try_init(|| lookup(name)).await?;
-        if found.is_empty() { Err(ResolveError::Unknown) } else { Ok(found.clone()) }
+        // An IPv6 address that goes to a SOCKS proxy has brackets.
+        let name = name.trim_matches(['[', ']']);
+        let names =
+            self.names.lock().unwrap_or_else(PoisonError::into_inner).entry(name.to_owned()).or_default().clone();
+        let mut found = names.get_or_try_init(|| lookup(name)).await?.clone();
+        if self.prefers_ipv4 {
+            found.sort_by_key(SocketAddr::is_ipv6);
+        }
+        if found.is_empty() { Err(ResolveError::Unknown) } else { Ok(found) }
     }
 }
 

@@ -3,15 +3,15 @@
 use std::time::Duration;
 
 use super::host::HostLimits;
-use super::{AllowedHosts, Authorities, Cache, Credentials, NamedProxy};
+use super::{AllowedHosts, Authorities, Cache, Credentials, Proxies};
 
 /// How a [`Client`](super::Client) behaves.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// Hosts that may be private, and may be reached without https.
     pub allowed: AllowedHosts,
-    /// The environment's proxies, whose hosts may be private.
-    pub proxies: Vec<NamedProxy>,
+    /// The proxies of requests, whose hosts may be private; there are none by default, see [`Proxies::new`].
+    pub proxies: Proxies,
     /// The certificate authorities that the environment names; with `None`, those of the system are trusted.
     pub authorities: Option<Authorities>,
     /// Package registries and the like that a person has configured: they may be private, may be reached without https,
@@ -44,7 +44,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             allowed: AllowedHosts::default(),
-            proxies: Vec::new(),
+            proxies: Proxies::default(),
             authorities: None,
             sources: AllowedHosts::default(),
             credentials: Credentials::default(),

@@ -3,6 +3,7 @@
 use super::npm_config::{self, OVERRIDE as NPM};
 use super::python_config;
 use super::surroundings::{Surroundings, read};
+use crate::net::Proxies;
 
 /// Connection settings of npm. Each may also be written in upper case.
 const OF_NPM: &[&str] = &[
@@ -20,14 +21,11 @@ const OF_UV: &[&str] = &[
     "UV_PYTHON_DOWNLOADS", "UV_PYTHON_INSTALL_MIRROR",
 ];
 
-/// Proxy settings, including passwords.
-const PROXIES: &[&str] = &["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"];
-
 /// The variables that make an npm with another home use the registries and secrets that the user has configured. Pass
 /// them only to npm, never to an agent.
 #[must_use]
 pub fn npm_variables(surroundings: &Surroundings<'_>) -> Vec<(String, String)> {
-    let mut variables = proxies(surroundings);
+    let mut variables = Proxies::new(surroundings.variable).variables();
     for name in OF_NPM {
         let value = surroundings.set(name).or_else(|| surroundings.set(&name.to_ascii_uppercase()));
         variables.extend(value.map(|value| ((*name).to_owned(), value)));
@@ -49,7 +47,7 @@ pub fn npm_variables(surroundings: &Surroundings<'_>) -> Vec<(String, String)> {
 /// only to uv, never to an agent.
 #[must_use]
 pub fn uv_variables(surroundings: &Surroundings<'_>) -> Vec<(String, String)> {
-    let mut variables = proxies(surroundings);
+    let mut variables = Proxies::new(surroundings.variable).variables();
     for name in OF_UV {
         variables.extend(surroundings.set(name).map(|value| ((*name).to_owned(), value)));
     }
@@ -64,11 +62,6 @@ pub fn uv_variables(surroundings: &Surroundings<'_>) -> Vec<(String, String)> {
     let index = python_config::configured(surroundings).map(|(address, _)| address);
     variables.extend(index.map(|address| ("UV_DEFAULT_INDEX".to_owned(), address)));
     variables
-}
-
-fn proxies(surroundings: &Surroundings<'_>) -> Vec<(String, String)> {
-    let names = PROXIES.iter().flat_map(|name| [(*name).to_owned(), name.to_ascii_lowercase()]);
-    names.filter_map(|name| Some((name.clone(), surroundings.set(&name)?))).collect()
 }
 
 #[cfg(test)]

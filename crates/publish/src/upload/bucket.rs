@@ -67,7 +67,10 @@ impl Store {
         let (name, prefix) = parse(&bucket.address)?;
         let endpoint = bucket.endpoint.map(|endpoint| check(endpoint, &bucket.net.allowed)).transpose()?;
         let settings = net::Settings { idle_timeout: IDLE, ..bucket.net };
-        let client = net::plain_client(&settings).map_err(|error| refused(&error))?;
+        let own = format!("https://s3.{}.amazonaws.com", bucket.region);
+        let endpoint = endpoint.map_or(own, |endpoint| endpoint.as_str().trim_end_matches('/').to_owned());
+        let host = Url::parse(&endpoint).map_err(|error| refused(&error))?;
+        let client = net::plain_client(&settings, &host).map_err(|error| refused(&error))?;
         let backoff = BackoffConfig { max_backoff: Duration::from_secs(5), ..BackoffConfig::default() };
         let retry = RetryConfig { max_retries: 5, backoff, ..RetryConfig::default() };
         let mut builder = AmazonS3Builder::new()
@@ -83,8 +86,6 @@ impl Store {
             builder = builder.with_token(token);
         }
         let connection = Bounded(client);
-        let own = format!("https://s3.{}.amazonaws.com", bucket.region);
-        let endpoint = endpoint.map_or(own, |endpoint| endpoint.as_str().trim_end_matches('/').to_owned());
         let builder = builder.with_endpoint(&endpoint);
         let client = Arc::new(builder.build().map_err(|error| refused(&error))?);
         let (region, can_copy) = (bucket.region, OnceCell::new());
