@@ -4,6 +4,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { answered, open, site, withSites } from './lib/browser.mjs';
+import { fonts } from './lib/fonts.mjs';
 import { screenshots } from './lib/paths.mjs';
 import { pageTypes } from './lib/trees.mjs';
 
@@ -48,42 +49,46 @@ test('icons can be seen in both themes', () => open('', async (page) => {
   assert.equal(await filter(), 'invert(0)');
 }));
 
-test('no page is wider than a window of 320 px, nor with text twice as large', async () => {
-  for (const options of [{ viewport: { width: 320, height: 640 } }, { viewport: { width: 640, height: 800 } }]) {
-    await open('', async (page) => {
-      for (const address of [...pageTypes('bundled'), '?q=code&os=linux']) {
-        await page.goto(site().url + address);
-        await page.evaluate(() => {
-          for (const part of document.querySelectorAll('details')) part.open = true;
-          document.getElementById('toggle')?.setAttribute('aria-expanded', 'true');
-        });
-        if (options.viewport.width === 640) {
-          const session = await page.context().newCDPSession(page);
-          await session.send('Emulation.setDeviceMetricsOverride', { width: 320, height: 400, deviceScaleFactor: 2, mobile: false });
-          await session.detach();
+for (const font of fonts) {
+  test(`no page is wider than a window of 320 px, nor with text twice as large, in ${font}`, async () => {
+    for (const options of [{ viewport: { width: 320, height: 640 } }, { viewport: { width: 640, height: 800 } }]) {
+      await open('', async (page) => {
+        for (const address of [...pageTypes('bundled'), '?q=code&os=linux']) {
+          await page.goto(site().url + address);
+          await page.evaluate(() => {
+            for (const part of document.querySelectorAll('details')) part.open = true;
+            document.getElementById('toggle')?.setAttribute('aria-expanded', 'true');
+          });
+          if (options.viewport.width === 640) {
+            const session = await page.context().newCDPSession(page);
+            await session.send('Emulation.setDeviceMetricsOverride', { width: 320, height: 400, deviceScaleFactor: 2, mobile: false });
+            await session.detach();
+          }
+          const [scroll, inner] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
+          assert.ok(scroll <= inner, `${address}: ${scroll} px in ${inner} px`);
+          const cut = await page.evaluate(() => [...document.querySelectorAll('h1, h2, h3, p, dd, li, summary, button, a')].filter((element) => {
+            const { left, right } = element.getBoundingClientRect();
+            return right > left && (right > innerWidth + 1 || left < -1) && !element.closest('.scroll, pre, .sr, .skip');
+          }).map((element) => element.outerHTML.slice(0, 100)));
+          assert.deepEqual(cut, [], address);
         }
-        const [scroll, inner] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
-        assert.ok(scroll <= inner, `${address}: ${scroll} px in ${inner} px`);
-        const cut = await page.evaluate(() => [...document.querySelectorAll('h1, h2, h3, p, dd, li, summary, button, a')].filter((element) => {
-          const { left, right } = element.getBoundingClientRect();
-          return right > left && (right > innerWidth + 1 || left < -1) && !element.closest('.scroll, pre, .sr, .skip');
-        }).map((element) => element.outerHTML.slice(0, 100)));
-        assert.deepEqual(cut, [], address);
-      }
-    }, options);
-  }
-});
+      }, { font, ...options });
+    }
+  });
+}
 
-test('what can be clicked is at least 24 px high and wide', () => open('', async (page) => {
-  for (const address of pageTypes('bundled')) {
-    await page.goto(site().url + address);
-    const small = await page.evaluate(() => [...document.querySelectorAll('button, select, summary, nav a, fieldset label, .pages a, header a')].filter((element) => {
-      const { width, height } = element.getBoundingClientRect();
-      return width && (width < 24 || height < 24) && !element.closest('.sr') && !element.matches('.skip, .crumbs a');
-    }).map((element) => `${element.outerHTML.slice(0, 90)} ${Math.round(element.getBoundingClientRect().height)} px`));
-    assert.deepEqual(small, [], address);
-  }
-}, { viewport: { width: 320, height: 640 } }));
+for (const font of fonts) {
+  test(`what can be clicked is at least 24 px high and wide, in ${font}`, () => open('', async (page) => {
+    for (const address of pageTypes('bundled')) {
+      await page.goto(site().url + address);
+      const small = await page.evaluate(() => [...document.querySelectorAll('button, select, summary, nav a, fieldset label, .pages a, header a')].filter((element) => {
+        const { width, height } = element.getBoundingClientRect();
+        return width && (width < 24 || height < 24) && !element.closest('.sr') && !element.matches('.skip, .crumbs a');
+      }).map((element) => `${element.outerHTML.slice(0, 90)} ${Math.round(element.getBoundingClientRect().height)} px`));
+      assert.deepEqual(small, [], address);
+    }
+  }, { font, viewport: { width: 320, height: 640 } }));
+}
 
 test('paper gets the content and nothing to press', () => open('agents/goose/', async (page) => {
   await page.emulateMedia({ media: 'print' });
@@ -136,26 +141,35 @@ test('transitions are short, and absent for those who wish less motion', async (
   }
 });
 
-test('pages hold still while they load', async () => {
-  const addresses = [...pageTypes('bundled'), '?q=code', '?os=windows&arch=aarch64&license=open'];
-  for (const viewport of [{ width: 1280, height: 900 }, { width: 360, height: 740 }]) {
-    for (const name of ['bundled', 'made-10000']) {
-      await open('', async (page) => {
-        await page.addInitScript(() => {
-          globalThis.shift = 0;
-          new PerformanceObserver((list) => { for (const entry of list.getEntries()) globalThis.shift += entry.value; }).observe({ type: 'layout-shift', buffered: true });
-        });
-        for (const address of name === 'bundled' ? addresses : ['', '?q=code', '?os=windows&license=open']) {
-          await page.goto(site(name).url + address);
-          await answered(page);
-          await page.waitForTimeout(150);
-          const shift = await page.evaluate(() => globalThis.shift);
-          assert.ok(shift <= 0.05, `${name} ${address} at ${viewport.width} px: layout shift ${shift}`);
-        }
-      }, { name, viewport });
+for (const font of fonts) {
+  test(`pages hold still while they load, in ${font}`, async () => {
+    const addresses = [...pageTypes('bundled'), '?q=code', '?q=open+source+windows', '?os=windows&arch=aarch64&license=open'];
+    for (const viewport of [{ width: 1280, height: 900 }, { width: 360, height: 740 }]) {
+      for (const name of ['bundled', 'made-10000']) {
+        await open('', async (page) => {
+          await page.addInitScript(() => {
+            globalThis.shift = 0;
+            globalThis.moved = [];
+            const nameOf = ({ node }) => (node?.outerHTML ?? node?.parentElement?.outerHTML ?? '').slice(0, 60);
+            new PerformanceObserver((list) => {
+              for (const entry of list.getEntries()) {
+                globalThis.shift += entry.value;
+                globalThis.moved.push(...entry.sources.map(nameOf));
+              }
+            }).observe({ type: 'layout-shift', buffered: true });
+          });
+          for (const address of name === 'bundled' ? addresses : ['', '?q=code', '?q=gemini', '?os=windows&license=open']) {
+            await page.goto(site(name).url + address);
+            await answered(page);
+            await page.waitForTimeout(150);
+            const { shift, moved } = await page.evaluate(() => ({ shift: globalThis.shift, moved: globalThis.moved }));
+            assert.ok(shift <= 0.02, `${name} ${address} at ${viewport.width} px: layout shift ${shift} of ${moved.join(', ')}`);
+          }
+        }, { name, font, viewport });
+      }
     }
-  }
-});
+  });
+}
 
 for (const [size, viewport] of Object.entries({ desktop: { width: 1280, height: 900 }, phone: { width: 390, height: 844 } })) {
   for (const colorScheme of ['light', 'dark']) {

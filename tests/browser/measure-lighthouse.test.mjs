@@ -6,6 +6,7 @@ import { launch } from 'chrome-launcher';
 import lighthouse from 'lighthouse';
 import { FLAGS, chromium } from './lib/chromium.mjs';
 import { fixed, timed } from './lib/budget.mjs';
+import { environment } from './lib/fonts.mjs';
 import { serve } from './lib/server.mjs';
 
 const PAGES = { home: '', 'a filtered link': '?q=code&os=linux', 'an agent': 'agents/AGENT/', 'the matrix': 'matrix/' };
@@ -15,7 +16,7 @@ for (const name of TREES) {
   for (const [title, page] of Object.entries(PAGES)) {
     test(`Lighthouse, ${name}: ${title}`, { timeout: 180_000 }, async (context) => {
       const server = await serve(name);
-      const browser = await launch({ chromePath: chromium(), chromeFlags: ['--headless', ...FLAGS], logLevel: 'silent' });
+      const browser = await launch({ chromePath: chromium(), chromeFlags: ['--headless', ...FLAGS], envVars: environment(), logLevel: 'silent' });
       try {
         const agent = name === 'bundled' ? 'goose' : 'amber-lantern-00000';
         const run = async () => {

@@ -7,6 +7,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { chromium as playwright } from 'playwright-core';
 import { FLAGS, chromium } from './lib/chromium.mjs';
+import { environment } from './lib/fonts.mjs';
 import { program, project } from './lib/paths.mjs';
 import { serve } from './lib/server.mjs';
 import { build } from './lib/trees.mjs';
@@ -133,7 +134,7 @@ fs.mkdirSync(images, { recursive: true });
 if (process.env.SESSION !== 'no') fs.writeFileSync(path.join(images, 'session.svg'), await session());
 await build('bundled');
 const server = await serve('bundled');
-const browser = await playwright.launch({ executablePath: chromium(), args: FLAGS });
+const browser = await playwright.launch({ executablePath: chromium(), args: FLAGS, env: environment() });
 for (const [name, [address, width, height, schemes]] of Object.entries(PICTURES)) {
   for (const colorScheme of schemes) {
     const page = await browser.newPage({ viewport: { width, height }, colorScheme });

@@ -3,19 +3,25 @@ import assert from 'node:assert/strict';
 import { after, before } from 'node:test';
 import { chromium as playwright } from 'playwright-core';
 import { FLAGS, chromium } from './chromium.mjs';
+import { environment } from './fonts.mjs';
 import { serve } from './server.mjs';
 
-let browser;
+const browsers = new Map();
 const servers = new Map();
 
-/// Starts the browser and a server for each tree, for the tests of this file.
+/// The browser with this default font, which is started once.
+const start = (font) => {
+  if (!browsers.has(font)) browsers.set(font, playwright.launch({ executablePath: chromium(), args: FLAGS, env: environment(font) }));
+  return browsers.get(font);
+};
+
+/// Starts a server for each tree, for the tests of this file.
 export const withSites = (...names) => {
   before(async () => {
-    browser = await playwright.launch({ executablePath: chromium(), args: FLAGS });
     for (const name of names) servers.set(name, await serve(name));
   });
   after(async () => {
-    await browser?.close();
+    for (const browser of browsers.values()) await (await browser).close();
     for (const server of servers.values()) await server.close();
   });
 };
@@ -23,10 +29,11 @@ export const withSites = (...names) => {
 export const site = (name = 'bundled') => servers.get(name);
 
 /// Opens a page in a context of its own, gives it to `use`, and then looks at what it has done: no message on the console, no
-/// error, no violation of the policy, no request to another host. `allow` is a pattern of messages that are meant.
-export const open = async (address, use, { name = 'bundled', allow, ...options } = {}) => {
+/// error, no violation of the policy, no request to another host. `allow` is a pattern of messages that are meant; `font` is the
+/// default font.
+export const open = async (address, use, { name = 'bundled', allow, font, ...options } = {}) => {
   const { url } = site(name);
-  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
+  const context = await (await start(font)).newContext({ viewport: { width: 1280, height: 900 }, ...options });
   context.setDefaultTimeout(60_000);
   const wrong = [];
   const note = (text) => { if (!allow?.test(text)) wrong.push(text); };

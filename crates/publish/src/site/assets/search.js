@@ -22,6 +22,8 @@
     })),
   }));
   const values = groups.flatMap((group) => group.values);
+  // No filter leaves more agents than there are: with the width of the first counts, buttons do not wrap anew.
+  for (const { ask } of values) if (ask) ask.lastElementChild.style.minWidth = `${ask.lastElementChild.textContent.length}ch`;
   const columns = [...new Set(groups.map((group) => group.column))];
 
   let data, loading, found = [], near = [], scores, shown = 0, similar = false, asked = 0, work, idle, speak;
