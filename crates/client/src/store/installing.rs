@@ -13,10 +13,9 @@ use super::{Damage, Error, Pin, Receipt, Store, Version, broken, leftovers};
 use crate::install::{self, Installer, Kind, Placed, Progress};
 use crate::resolve::Plan;
 use acp_registry_core::manifest::AgentId;
-use acp_registry_core::sys::fs::{PathError, sync_below, write_new};
+use acp_registry_core::sys::fs::{PathError, rename, sync_below, write_new};
 use acp_registry_core::sys::lock::{self, Lock};
 use acp_registry_core::sys::process::{Environment, Scratch};
-use acp_registry_core::sys::rename::rename;
 
 /// An order to install.
 pub struct Order<'a> {

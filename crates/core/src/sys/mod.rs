@@ -6,7 +6,6 @@
 //! * [`host`]: detects what this machine can run besides native programs
 //! * [`lock`]: locks between processes
 //! * [`owner`]: checks who can change a file
-//! * [`rename`]: renames files that other programs may have open
 //! * [`process`]: starts untrusted programs, and ends them with all their descendants
 //! * [`start`]: runs trusted programs in the user's environment
 //! * [`umask`]: restricts the permissions of new files
@@ -25,7 +24,6 @@ pub mod private;
 mod proc;
 pub mod process;
 pub(crate) mod remove;
-pub mod rename;
 pub mod start;
 pub mod umask;
 pub mod users;

@@ -5,7 +5,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::write::{PathError, make_readable, parent_of};
+use super::error::{PathError, without_path};
+use super::write::{make_readable, parent_of};
 
 /// A new directory next to the one that it will replace.
 ///
@@ -55,17 +56,6 @@ impl Staging {
             let _moved_away = self.directory.keep();
         }
         Ok(())
-    }
-}
-
-/// The operating system's error without the random name of a temporary file or directory, which means nothing to users.
-/// `tempfile` provides the cause only as part of its text.
-#[must_use]
-pub fn without_path(error: io::Error) -> io::Error {
-    let text = error.to_string();
-    match text.rsplit_once(" at path ") {
-        Some((cause, _)) => io::Error::new(error.kind(), cause),
-        None => error,
     }
 }
 

@@ -2,51 +2,10 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use super::staging::without_path;
-use crate::sys::rename::rename;
-
-/// The path is taken by something that this program does not create there, and does not follow or overwrite.
-#[derive(Debug, thiserror::Error)]
-#[error("it is {0}")]
-pub(in crate::sys) struct InTheWay(pub(in crate::sys) &'static str);
-
-/// An I/O error with its path.
-#[derive(Debug, thiserror::Error)]
-#[error("{}: {error}", path.display())]
-pub struct PathError {
-    /// The path.
-    pub path: PathBuf,
-    /// The error of the operating system.
-    #[source]
-    pub error: io::Error,
-}
-
-impl PathError {
-    /// Whether the disk or quota is full.
-    #[must_use]
-    fn is_full(&self) -> bool {
-        matches!(self.error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
-    }
-
-    /// How to fix it, if that does not depend on the purpose of the path.
-    #[must_use]
-    pub fn remedy(&self) -> Option<&'static str> {
-        if self.is_full() {
-            return Some("free space on that disk");
-        }
-        if self.error.kind() == io::ErrorKind::FileTooLarge {
-            return Some("allow larger files, such as with `ulimit -f unlimited`");
-        }
-        self.error.get_ref()?.is::<InTheWay>().then_some("remove it")
-    }
-
-    /// For use with `map_err`.
-    pub fn at(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
-        |error| Self { path: path.to_owned(), error }
-    }
-}
+use super::error::{PathError, without_path};
+use super::rename::rename;
 
 /// Writes a file atomically and durably: readers see either the old or the new content, even after a power failure.
 /// Symbolic links are followed. Devices and FIFOs are written to directly.

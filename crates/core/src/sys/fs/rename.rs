@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use super::fs::PathError;
+use super::error::PathError;
 
 /// Renames a file or directory. On Windows, a file cannot be renamed while a virus scanner reads it, so the operation
 /// is retried for 10 s.

@@ -1,0 +1,56 @@
+//! Errors of files, with their paths.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The path is taken by something that this program does not create there, and does not follow or overwrite.
+#[derive(Debug, thiserror::Error)]
+#[error("it is {0}")]
+pub(in crate::sys) struct InTheWay(pub(in crate::sys) &'static str);
+
+/// An I/O error with its path.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {error}", path.display())]
+pub struct PathError {
+    /// The path.
+    pub path: PathBuf,
+    /// The error of the operating system.
+    #[source]
+    pub error: io::Error,
+}
+
+impl PathError {
+    /// Whether the disk or quota is full.
+    #[must_use]
+    fn is_full(&self) -> bool {
+        matches!(self.error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+    }
+
+    /// How to fix it, if that does not depend on the purpose of the path.
+    #[must_use]
+    pub fn remedy(&self) -> Option<&'static str> {
+        if self.is_full() {
+            return Some("free space on that disk");
+        }
+        if self.error.kind() == io::ErrorKind::FileTooLarge {
+            return Some("allow larger files, such as with `ulimit -f unlimited`");
+        }
+        self.error.get_ref()?.is::<InTheWay>().then_some("remove it")
+    }
+
+    /// For use with `map_err`.
+    pub fn at(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
+        |error| Self { path: path.to_owned(), error }
+    }
+}
+
+/// The operating system's error without the random name of a temporary file or directory, which means nothing to users.
+/// `tempfile` provides the cause only as part of its text.
+#[must_use]
+pub fn without_path(error: io::Error) -> io::Error {
+    let text = error.to_string();
+    match text.rsplit_once(" at path ") {
+        Some((cause, _)) => io::Error::new(error.kind(), cause),
+        None => error,
+    }
+}
