@@ -297,7 +297,6 @@ fn icons_that_attack_or_cheat() {
         (with("<g stroke=\"CURRENTCOLOR red\"/>"), "icon/hardcoded-color"),
         (with("<filter id=\"f\"><feFlood flood-color=\"red\"/></filter>"), "icon/hardcoded-color"),
         (with("<linearGradient id=\"g\"><stop stop-color=\"red\"/></linearGradient>"), "icon/hardcoded-color"),
-        (with("<clipPath id=\"c\"><rect fill=\"white\" width=\"1\" height=\"1\"/></clipPath>"), "icon/hardcoded-color"),
         (with("<mask id=\"m\"><rect fill=\"red\" width=\"1\" height=\"1\"/></mask>"), "icon/hardcoded-color"),
         (root("style=\"background:#fff\""), "icon/hardcoded-color"),
         (with("<image href=\"data:image/png;base64,AA==\"/>"), "icon/external-reference"),
@@ -366,7 +365,7 @@ fn icons_that_are_right_although_others_refuse_them() {
         icon(
             SIZE,
             &format!(
-                "<clipPath id=\"c\"><rect width=\"1\" height=\"1\"/></clipPath><g clip-path=\"url(#c)\">{SHAPE}</g>"
+                "<clipPath id=\"c\"><rect fill=\"white\" width=\"9\" height=\"9\"/></clipPath><g clip-path=\"url(#c)\">{SHAPE}</g>"
             ),
         ),
         icon(SIZE, "<rect fill=\"currentColor\" style=\"width:16px;height:16px\"/>"),

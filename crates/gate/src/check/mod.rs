@@ -19,6 +19,7 @@ pub mod schema;
 mod schema_remedy;
 
 pub use fix::{Fixed, fix};
+pub use icon::draw_icon;
 pub use levels::{Levels, UnknownRule};
 pub use options::Options;
 pub use rule::{Example, Online, Rule};

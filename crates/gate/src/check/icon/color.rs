@@ -1,13 +1,15 @@
 //! Collects the colours that an icon names.
 
+use std::collections::HashSet;
 use std::ops::{Range, RangeInclusive};
 
 use roxmltree::Node;
 
-use super::cascade::{Cascade, Winners};
+use super::cascade::{self, Cascade, Winners};
+use super::css::Declaration;
 use super::elements::{Element, Elements};
 use super::gradient::Gradients;
-use super::{Icon, PAINTS, Piece, value, value_range};
+use super::{Icon, PAINTS, Piece, Styled, value, value_range};
 
 /// A paint that is not one of the allowed keywords.
 pub(in super::super) struct Color {
@@ -59,7 +61,7 @@ pub(in super::super) fn colors(
         if ANIMATIONS.contains(&node.tag_name().name()) {
             continue;
         }
-        let Some(element) = elements.get(node.id()) else { continue };
+        let Some(element) = elements.get(node.id()).filter(|element| !element.is_only_in_clip) else { continue };
         found.extend(built_in_color(icon, node, element, &cascade.winners(node)));
         // HTML parsers ignore the case of attribute names, so an inlined icon would use these too.
         let is_paint = |name: &str| name == "filter" || PAINTS.iter().any(|paint| paint.eq_ignore_ascii_case(name));
@@ -80,6 +82,20 @@ pub(in super::super) fn colors(
             }
         }
     }
+    // Keys of elements that may be painted, and of those in clips only.
+    let (clipped, painted): (Vec<_>, Vec<_>) =
+        icon.elements().partition(|node| elements.get(node.id()).is_some_and(|element| element.is_only_in_clip));
+    let [clipped, painted] =
+        [clipped, painted].map(|nodes| nodes.into_iter().flat_map(cascade::keys).collect::<HashSet<_>>());
+    let clips_only = |styled: &Styled, declaration: &Declaration| {
+        let has =
+            |keys: &HashSet<_>| declaration.selectors.iter().any(|one| keys.contains(&(one.kind, one.name.as_str())));
+        if styled.is_sheet {
+            !declaration.is_unread && has(&clipped) && !has(&painted)
+        } else {
+            elements.get(styled.element).is_some_and(|element| element.is_only_in_clip)
+        }
+    };
     for styled in &icon.styles {
         for declaration in &styled.css.declarations {
             let property = declaration.standard_property();
@@ -88,6 +104,7 @@ pub(in super::super) fn colors(
             // Filters in the icon are checked as elements of their own; CSS filter functions are not allowed.
             let is_reference = is_coloring && matches!(declaration.value[..], [Piece::Url(_)]);
             if !(is_paint || is_coloring)
+                || clips_only(styled, declaration)
                 || is_reference
                 || is_allowed(&declaration.value)
                 || gradients.has(&declaration.value)

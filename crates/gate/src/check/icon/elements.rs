@@ -19,6 +19,8 @@ pub(super) struct Element<'b> {
     /// Whether it is inside a mask, and no `use` can show it outside, since neither it nor an element between it and
     /// the mask has an id.
     pub(super) is_only_in_mask: bool,
+    /// The same for a clip, in which no paint has an effect.
+    pub(super) is_only_in_clip: bool,
 }
 
 impl<'b> Elements<'b> {
@@ -53,6 +55,7 @@ impl<'b> Element<'b> {
             has_mask: name == "mask" || is_in_mask,
             has_text: name == "text" || parent.is_some_and(|parent| parent.has_text),
             is_only_in_mask: is_in_mask && stays_there,
+            is_only_in_clip: name == "clipPath" || id.is_none() && parent.is_some_and(|parent| parent.is_only_in_clip),
         }
     }
 }

@@ -3,6 +3,7 @@
 mod cascade;
 mod color;
 mod css;
+mod draw;
 mod elements;
 mod gradient;
 mod own;
@@ -19,6 +20,8 @@ use roxmltree::{Attribute, Document, Error, Node, ParsingOptions};
 use self::cascade::Cascade;
 pub(super) use self::color::Color;
 use self::css::Declaration;
+pub use self::draw::draw_icon;
+pub(super) use self::draw::is_painted;
 use self::elements::Elements;
 use self::gradient::Gradients;
 pub(super) use self::paint::Shape;
@@ -141,6 +144,7 @@ impl<'a> Icon<'a> {
         }
         let options = ParsingOptions { allow_dtd: false, nodes_limit: NODE_LIMIT, entity_resolver: None };
         let document = Document::parse_with_options(text, options).map_err(|error| describe(text, &error))?;
+        check_declaration(text)?;
         let (styles, shapes, colors, unread) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let mut icon = Self { text, document, styles, shapes, colors, unread };
         icon.styles = icon.read_styles();
@@ -266,6 +270,43 @@ impl<'a> Icon<'a> {
     }
 }
 
+/// Checks what the XML declaration of a well-formed text says about its bytes, which are UTF-8. The parser passes over it.
+fn check_declaration(text: &str) -> Result<(), XmlError> {
+    let start = text.len() - text.trim_start_matches('\u{feff}').len();
+    let Some(end) = text[start..].starts_with("<?xml ").then(|| text.find("?>")).flatten() else { return Ok(()) };
+    let mut rest = &text[start..end];
+    while let Some((name, behind)) = rest.split_once('=') {
+        let behind = behind.trim_start();
+        let quoted = ['"', '\''].into_iter().find_map(|quote| behind.strip_prefix(quote)?.split_once(quote));
+        let Some((value, behind)) = quoted else { break };
+        rest = behind;
+        let is_known = |name: &str| name.eq_ignore_ascii_case(value);
+        // These encode ASCII as UTF-8 does.
+        let is_ascii = |name: &str| value.get(..name.len()).is_some_and(|head| head.eq_ignore_ascii_case(name));
+        let problem = match name.split_ascii_whitespace().last() {
+            Some("encoding")
+                if !["utf-8", "utf8"].into_iter().any(is_known)
+                    && !(text.is_ascii() && ["us-ascii", "iso-8859-", "windows-125"].into_iter().any(is_ascii)) =>
+            {
+                (
+                    "declares the encoding",
+                    ", but the file is UTF-8",
+                    "write encoding=\"UTF-8\", or remove the declaration",
+                )
+            }
+            Some("standalone") if !["yes", "no"].contains(&value) => {
+                ("declares `standalone` as", ", which is neither `yes` nor `no`", "remove `standalone`")
+            }
+            _ => continue,
+        };
+        let (before, after, help) = problem;
+        let message = format!("{before} {}{after}", acp_registry_core::text::quote(value));
+        let end = end - rest.len() - 1;
+        return Err(XmlError { message, help: Some(help), range: end - value.len()..end });
+    }
+    Ok(())
+}
+
 /// Whether all viewers apply this style sheet.
 fn is_plain_sheet(node: Node<'_, '_>) -> bool {
     let is = |attribute: &str, words: [&str; 2]| {
@@ -341,6 +382,34 @@ mod tests {
         assert!(Icon::parse(&many).err().unwrap().message.contains("more than 10000 attributes"));
         let many = format!("<svg><style>{}</style></svg>", ".a{fill:none}".repeat(2_000));
         assert!(Icon::parse(&many).err().unwrap().message.contains("more than 1000 CSS declarations and selectors"));
+    }
+
+    #[test]
+    fn the_declaration_is_that_of_the_bytes() {
+        let icon =
+            |declaration: &str, name: &str| format!("{declaration}<svg xmlns='{SVG}'><title>{name}</title></svg>");
+        for (declaration, name, marked) in [
+            ("<?xml version=\"1.0\" encoding=\"utf-16\"?>", "a", "utf-16"),
+            ("\u{feff}<?xml version='1.0' encoding='UTF-16LE' ?>", "a", "UTF-16LE"),
+            ("<?xml version='1.0' encoding = 'x-unknown'?>", "a", "x-unknown"),
+            ("<?xml version='1.0' encoding=''?>", "a", ""),
+            ("<?xml version='1.0' encoding='iso-8859-1'?>", "é", "iso-8859-1"),
+            ("<?xml version='1.0' standalone='maybe'?>", "a", "maybe"),
+            ("<?xml version='1.0' encoding='UTF-8' standalone='YES'?>", "a", "YES"),
+        ] {
+            let text = icon(declaration, name);
+            let error = Icon::parse(&text).err().expect(declaration);
+            assert_eq!((&text[error.range], error.help.is_some()), (marked, true), "{declaration}");
+        }
+        for (declaration, name) in [
+            ("<?xml version='1.0'?>", "é"),
+            ("<?xml version='1.0' encoding='utf-8' standalone='no'?>", "é"),
+            ("\u{feff}<?xml version='1.0' encoding='UTF8'?>", "é"),
+            ("<?xml version='1.0' encoding='ISO-8859-15' standalone='yes'?>", "a"),
+            ("<?xml-stylesheet encoding='x'?>", "a"),
+        ] {
+            assert!(Icon::parse(&icon(declaration, name)).is_ok(), "{declaration}");
+        }
     }
 
     #[test]

@@ -230,6 +230,26 @@ mod tests {
     }
 
     #[test]
+    fn paints_in_clips_have_no_colour() {
+        let colors = |body: &str| {
+            let text = format!("<svg xmlns='{SVG}'>{body}<path fill='currentColor' d='M0 0h1v1z'/></svg>");
+            Icon::parse(&text).unwrap().colors.len()
+        };
+        for (body, count) in [
+            ("<clipPath id='c' fill='red'><g stroke='red'><path fill='white' d='M0 0h1v1z'/></g></clipPath>", 0),
+            ("<clipPath id='c'><path style='fill:white' d='M0 0h1v1z'/></clipPath>", 0),
+            ("<style>.c{fill:white}</style><clipPath id='c'><path class='c' d='M0 0h1v1z'/></clipPath>", 0),
+            // What can be painted elsewhere.
+            ("<clipPath id='c'><path id='p' fill='white' d='M0 0h1v1z'/></clipPath><use href='#p'/>", 1),
+            ("<style>.c{fill:white}</style><clipPath id='c'><path class='c'/></clipPath><path class='c'/>", 1),
+            ("<style>path{fill:white}</style><clipPath id='c'><path d='M0 0h1v1z'/></clipPath>", 1),
+            ("<style>.c{fill:white}</style>", 1),
+        ] {
+            assert_eq!(colors(body), count, "{body}");
+        }
+    }
+
+    #[test]
     fn a_gradient_of_the_current_color_is_the_current_color() {
         let gradient = |stops: &str, around: &str| {
             let body =

@@ -5,7 +5,6 @@
 
 mod canvas;
 mod font;
-mod icon;
 
 use std::io;
 
@@ -13,6 +12,7 @@ use self::canvas::{Canvas, Colour};
 use self::font::{REGULAR, SEMIBOLD};
 use super::listing::Listing;
 use super::text::agents_that_speak;
+use acp_registry_gate::check::draw_icon;
 
 /// The size that link previews are made for.
 pub(super) const WIDTH: u32 = 1200;
@@ -76,7 +76,7 @@ pub(super) fn site<'a>(count: usize, icons: impl Iterator<Item = &'a [u8]>) -> i
     let about = format!("{} the Agent Client Protocol", agents_that_speak(count));
     canvas.text(&REGULAR, &about, 38.0, (MARGIN, 356.0), SOFT);
     // Icons that cannot be drawn leave no gap.
-    let drawn = icons.filter_map(|icon| icon::draw(icon, 40));
+    let drawn = icons.filter_map(|icon| draw_icon(icon, 40));
     for (x, icon) in (80..1080).step_by(88).zip(drawn) {
         canvas.area([f32::from(x), 470.0, 72.0, 72.0], 14.0, TINT);
         canvas.stamp(&icon, (x + 16, 486));
@@ -87,7 +87,7 @@ pub(super) fn site<'a>(count: usize, icons: impl Iterator<Item = &'a [u8]>) -> i
 /// A tile with an agent's icon, or with the first letter of its name.
 fn tile(canvas: &mut Canvas, icon: Option<&[u8]>, name: &str) {
     canvas.area([MARGIN, 60.0, 104.0, 104.0], 20.0, TINT);
-    if let Some(icon) = icon.and_then(|icon| icon::draw(icon, 64)) {
+    if let Some(icon) = icon.and_then(|icon| draw_icon(icon, 64)) {
         return canvas.stamp(&icon, (100, 80));
     }
     let letter: String = name.chars().take(1).flat_map(char::to_uppercase).collect();
@@ -97,7 +97,7 @@ fn tile(canvas: &mut Canvas, icon: Option<&[u8]>, name: &str) {
 
 /// The mark of the site.
 fn mark(canvas: &mut Canvas, at: (i16, i16), size: u16) {
-    if let Some(mark) = icon::draw(MARK, size) {
+    if let Some(mark) = draw_icon(MARK, size) {
         canvas.stamp(&mark, at);
     }
 }

@@ -1,4 +1,4 @@
-use crate::check::icon::{Icon, Shape};
+use crate::check::icon::{Icon, Shape, is_painted};
 use crate::check::reporter::Reporter;
 use crate::check::rule::{Check, Example, Rule};
 use crate::finding::Level;
@@ -7,7 +7,8 @@ pub(crate) static RULE: Rule = Rule {
     name: "icon/invisible",
     level: Level::Warning,
     summary: "icon.svg shows nothing",
-    why: "All its shapes are hidden, transparent, without size, or defined in `<defs>` and never used.",
+    why: "No pixel is painted when it is drawn: its shapes are hidden, transparent, too small, outside of the `viewBox`, \
+          covered by a clip or a mask, or defined in `<defs>` and never used.",
     fix: "Draw at least one visible shape.",
     fails: Example::Icon(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"16\" height=\"16\">\n  <path fill=\"none\" d=\"M2 2h12v12H2z\"/>\n</svg>\n",
@@ -20,7 +21,10 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(icon: &Icon<'_>, report: &mut Reporter<'_>) {
-    if !icon.shapes.iter().any(Shape::is_visible) {
-        report.range(icon.tag(icon.root()), "the icon shows nothing").help("draw at least one shape that is painted");
+    // An icon that cannot be drawn in a bounded time is judged by its shapes.
+    if !icon.shapes.iter().any(Shape::is_visible) || is_painted(icon) == Some(false) {
+        report
+            .range(icon.tag(icon.root()), "the icon shows nothing")
+            .help("draw at least one shape that is painted inside the `viewBox`");
     }
 }
