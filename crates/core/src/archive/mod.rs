@@ -39,5 +39,6 @@ pub use error::{Error, Excess, Reason};
 use format::HEAD_LENGTH;
 pub use format::{Compression, Format, Lookalike, Misnamed};
 pub use limits::Limits;
+pub use name::{is_device, path_problem};
 pub use program::{Fit, Glibc, Machine, Mismatch, Program};
 pub use run::{list, list_stream, unpack};

@@ -27,6 +27,12 @@ pub(super) fn normalise(raw: &[u8]) -> Result<String, Reason> {
     Ok(path)
 }
 
+/// Why no client could create or start a file at this path below a directory; `None` if all systems can.
+#[must_use]
+pub fn path_problem(path: &str) -> Option<Reason> {
+    normalise(path.as_bytes()).err()
+}
+
 /// Normalizes the target of a symbolic link. Where it leads is checked by the tree, which knows all links.
 pub(super) fn normalise_target(raw: &[u8]) -> Result<String, Reason> {
     let text = slashed(raw)?;
@@ -84,7 +90,8 @@ fn check_part(part: &str) -> Result<(), Reason> {
 }
 
 /// Whether Windows treats the name as a device, whatever its extension.
-fn is_device(part: &str) -> bool {
+#[must_use]
+pub fn is_device(part: &str) -> bool {
     let stem = part.split('.').next().unwrap_or(part).trim_end_matches(' ');
     let is = |name: &str| stem.eq_ignore_ascii_case(name);
     if ["CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$"].into_iter().any(is) {

@@ -3,25 +3,26 @@
 /// Variables of the system, of shells, and of programs that load code.
 const NAMES: &[&str] = &[
     "ALL_PROXY", "ANSIBLE_CONFIG", "APPDATA", "BASHOPTS", "BASH_ENV", "BASH_LOADABLES_PATH", "BROWSER", "CDPATH", "CI",
-    "CLASSPATH", "COMSPEC", "CURL_CA_BUNDLE", "CURL_HOME", "EDITOR", "ELECTRON_RUN_AS_NODE", "EMACSLOADPATH", "ENV",
-    "FTP_PROXY", "FZF_DEFAULT_COMMAND", "GCONV_PATH", "GLIBC_TUNABLES", "GOENV", "GOFLAGS", "GOPROXY", "GOTOOLCHAIN",
-    "HGRCPATH", "HOME", "HOMEDRIVE", "HOMEPATH", "HOSTALIASES", "HTTPS_PROXY", "HTTP_PROXY", "IFS", "KRB5_CONFIG",
-    "KUBECONFIG", "LESS", "LESSCLOSE", "LESSKEYIN", "LESSOPEN", "LOCALAPPDATA", "LOCPATH", "LOGNAME", "MAKEFILES",
-    "MAKEFLAGS", "MANPAGER", "NLSPATH", "NO_PROXY", "OLDPWD", "PAGER", "PATH", "PATHEXT", "PHPRC", "PROGRAMDATA",
-    "PROGRAMFILES", "PROMPT_COMMAND", "PS4", "PSMODULEPATH", "PWD", "REQUESTS_CA_BUNDLE", "RES_OPTIONS", "R_ENVIRON",
-    "R_HOME", "R_LIBS", "R_LIBS_SITE", "R_LIBS_USER", "R_PROFILE", "RIPGREP_CONFIG_PATH", "RSYNC_RSH", "SHELL",
-    "SHELLOPTS", "SSLKEYLOGFILE", "SVN_SSH", "SYSTEMDRIVE", "SYSTEMROOT", "TAR_OPTIONS", "TEMP", "TERM", "TMP",
-    "TMPDIR", "USER", "USERNAME", "USERPROFILE", "VIRTUAL_ENV", "VIMINIT", "VISUAL", "WGETRC", "WINDIR", "ZDOTDIR",
+    "CLASSPATH", "COMSPEC", "CURL_CA_BUNDLE", "CURL_HOME", "EDITOR", "EMACSLOADPATH", "ENV", "FTP_PROXY",
+    "FZF_DEFAULT_COMMAND", "GCONV_PATH", "GLIBC_TUNABLES", "GOENV", "GOFLAGS", "GOPROXY", "GOTOOLCHAIN", "HGRCPATH",
+    "HOME", "HOMEDRIVE", "HOMEPATH", "HOSTALIASES", "HTTPS_PROXY", "HTTP_PROXY", "IFS", "KRB5_CONFIG", "KUBECONFIG",
+    "LESS", "LESSCLOSE", "LESSKEYIN", "LESSOPEN", "LOCALAPPDATA", "LOCPATH", "LOGNAME", "MAKEFILES", "MAKEFLAGS",
+    "MANPAGER", "NLSPATH", "NO_PROXY", "OLDPWD", "PAGER", "PATH", "PATHEXT", "PHPRC", "PROGRAMDATA", "PROGRAMFILES",
+    "PROMPT_COMMAND", "PS4", "PSMODULEPATH", "PWD", "REQUESTS_CA_BUNDLE", "RES_OPTIONS", "R_ENVIRON", "R_HOME",
+    "R_LIBS", "R_LIBS_SITE", "R_LIBS_USER", "R_PROFILE", "RIPGREP_CONFIG_PATH", "RSYNC_RSH", "SHELL", "SHELLOPTS",
+    "SSLKEYLOGFILE", "SVN_SSH", "SYSTEMDRIVE", "SYSTEMROOT", "TAR_OPTIONS", "TEMP", "TERM", "TMP", "TMPDIR", "USER",
+    "USERNAME", "USERPROFILE", "VIRTUAL_ENV", "VIMINIT", "VISUAL", "WGETRC", "WINDIR", "ZDOTDIR",
 ];
 
 /// Prefixes of further such variables: of systems, package managers, runtimes and libraries. Prefixes also cover
 /// variables that new versions add, such as `LUA_INIT_5_4`.
 const PREFIXES: &[&str] = &[
     "ACP_REGISTRY_", "ACTIONS_", "BASH_FUNC_", "BUNDLE_", "BUN_", "CAML", "CARGO_", "CONDA_", "CORECLR_", "COREPACK_",
-    "COR_", "DENO_", "DOCKER_", "DOTNET_", "DYLD_", "ELIXIR_", "ERL_", "GCONV_", "GDK_", "GEM_", "GIO_", "GIT_",
-    "GRADLE_", "GST_", "GTK_", "GUILE_", "JAVA_", "JDK_", "JULIA_", "LD_", "LIBGL_", "LUA_", "MALLOC_", "MAVEN_",
-    "MESA_", "MONO_", "NODE_", "NPM_", "OCAML", "OPENSSL_", "PERL", "PHP_", "PIP_", "PYTHON", "QML", "QT_", "RUBY",
-    "RUNNER_", "RUSTC", "RUSTUP_", "SSH_", "SSL_CERT_", "TCL", "TS_NODE_", "UV_", "VK_", "XDG_", "YARN_",
+    "COR_", "DENO_", "DOCKER_", "DOTNET_", "DYLD_", "ELECTRON_", "ELIXIR_", "ERL_", "GCONV_", "GDK_", "GEM_", "GIO_",
+    "GIT_", "GRADLE_", "GST_", "GTK_", "GUILE_", "JAVA_", "JDK_", "JULIA_", "LD_", "LIBGL_", "LUA_", "MALLOC_",
+    "MAVEN_", "MESA_", "MONO_", "NODE_", "NPM_", "OCAML", "OPENSSL_", "PERL", "PHP_", "PIP_", "PYTHON", "QML", "QT_",
+    "RUBY", "RUNNER_", "RUSTC", "RUSTUP_", "SSH_", "SSL_CERT_", "TCL", "TS_NODE_", "UV_", "VK_", "VSCODE_", "XDG_",
+    "YARN_",
 ];
 
 /// Suffixes of variables that name code to load, or options of the runtime that loads it, in any program.
@@ -37,13 +38,41 @@ const SERVICES: &[&str] = &["_API_BASE", "_API_URL", "_BASE_URI", "_BASE_URL", "
 /// Prefixes of variables with the user's accounts at services, which only the user may set.
 const ACCOUNTS: &[&str] = &["AWS_", "AZURE_", "GCLOUD_", "GH_", "GITHUB_", "GOOGLE_"];
 
+/// Suffixes of variables that name a program to start, or where a program has its settings. Users may be asked for them,
+/// but a manifest does not know the machine.
+const PLACES: &[&str] = &[
+    "_BINARY_PATH", "_BIN_PATH", "_CLI_PATH", "_COMMAND_PATH", "_CONFIG_DIR", "_CONFIG_FILE", "_CONFIG_HOME",
+    "_CONFIG_PATH", "_EXE", "_EXECUTABLE", "_EXECUTABLE_PATH", "_EXE_PATH", "_HOME", "_PROGRAM_PATH", "_SETTINGS_PATH",
+];
+
+/// Variables of agents that do the same and have no such suffix.
+const PLACE_NAMES: &[&str] =
+    &["CLAUDE_CODE_SHELL", "CLAUDE_CODE_SHELL_PREFIX", "OPENCODE_CONFIG", "PI_CODING_AGENT_DIR"];
+
+/// Programs whose path variables with this as the last word before `_PATH` contain.
+const TOOLS: &[&str] = &[
+    "AUGGIE", "BASH", "BUN", "CARGO", "CHROME", "CHROMIUM", "CLANGD", "CLAUDE", "CLINE", "CODEX", "COPILOT", "CURL",
+    "CURSOR", "DENO", "DOCKER", "DROID", "EDITOR", "FD", "FFMPEG", "FIREFOX", "FISH", "GEMINI", "GH", "GIT", "GO",
+    "GOOSE", "GOPLS", "JAVA", "KIMI", "NPM", "NPX", "NVIM", "OPENCODE", "PNPM", "PODMAN", "POWERSHELL", "PWSH",
+    "PYTHON", "PYTHON3", "QWEN", "RG", "RIPGREP", "RUBY", "RUSTC", "SH", "SHELL", "SSH", "TMUX", "UV", "UVX", "VIM",
+    "VSCODE", "WGET", "YARN", "ZSH",
+];
+
 const FOREIGN: &str = "belongs to the system or to another program";
 
 /// Why a manifest must not set a variable with this name, worded to follow the name; `None` if it may.
 #[must_use]
 pub fn problem(name: &str) -> Option<&'static str> {
     let upper = name.trim().to_ascii_uppercase();
-    if ACCOUNTS.iter().any(|prefix| upper.starts_with(prefix)) { Some(FOREIGN) } else { problem_for_person(name) }
+    let path = upper.strip_suffix("_PATH").and_then(|program| program.rsplit('_').next());
+    let is_place = PLACES.iter().any(|suffix| upper.ends_with(suffix))
+        || PLACE_NAMES.contains(&upper.as_str())
+        || path.is_some_and(|program| TOOLS.contains(&program));
+    if ACCOUNTS.iter().any(|prefix| upper.starts_with(prefix)) {
+        Some(FOREIGN)
+    } else {
+        problem_for_person(name).or(is_place.then_some("names a program or a directory of the machine"))
+    }
 }
 
 /// Why users must not be asked to set a variable with this name, in the same words. `None` for an agent's own variables
@@ -103,6 +132,26 @@ mod tests {
         }
         for name in
             ["FAST_AGENT_MODEL", "VT_ACP_ENABLED", "DROID_DISABLE_AUTO_UPDATE", "LESSON_API_KEY", "JAVELIN_TOKEN"]
+        {
+            assert_eq!(problem(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn programs_and_directories_of_the_machine_are_named_by_its_user() {
+        for name in [
+            "CODEX_HOME", "kimi_home", "GEMINI_CLI_HOME", "CLAUDE_CONFIG_DIR", "CURSOR_CLI_PATH",
+            "ESBUILD_BINARY_PATH", "PUPPETEER_EXECUTABLE_PATH", "CHROME_PATH", "CLAUDE_CODE_GIT_BASH_PATH", "RG_PATH",
+            "PYTHON3_PATH",
+        ] {
+            assert!(problem(name).is_some(), "{name}");
+        }
+        assert_eq!((problem("CODEX_HOME").is_some(), problem_for_person("CODEX_HOME")), (true, None));
+        for name in ["VSCODE_INSPECTOR_OPTIONS", "ELECTRON_RUN_AS_NODE", "ELECTRON_OVERRIDE_DIST_PATH"] {
+            assert_eq!(problem_for_person(name), Some(FOREIGN), "{name}");
+        }
+        for name in
+            ["EXAMPLE_MODEL_PATH", "EXAMPLE_API_PATH", "EXAMPLE_HOMEPAGE", "EXAMPLE_CONFIG", "EXAMPLE_LOGO_PATH"]
         {
             assert_eq!(problem(name), None, "{name}");
         }

@@ -10,7 +10,8 @@ pub(crate) static RULE: Rule = Rule {
     summary: "a manifest sets a reserved environment variable",
     why: "Variables such as `PATH`, `LD_PRELOAD` or `NODE_OPTIONS` decide which code runs and with whose credentials. \
           A manifest must not be able to load code into other programs, redirect traffic or pose as the client's \
-          environment.",
+          environment. Variables such as `CODEX_HOME` or `CHROME_PATH` name programs and directories of the machine, which \
+          only its user knows.",
     fix: "Use variables of the agent's own, with its name as prefix.",
     fails: Example::Manifest(
         "\"distribution\": { \"npx\": { \"package\": \"example@1.0.0\", \"env\": { \"NODE_OPTIONS\": \"--inspect\" } } }",

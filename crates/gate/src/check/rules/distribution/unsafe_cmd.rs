@@ -1,14 +1,16 @@
 use crate::check::reporter::Reporter;
 use crate::check::rule::{Check, Example, Rule, Subject};
 use crate::finding::Level;
-use acp_registry_core::text::{is_hidden, quote};
+use acp_registry_core::archive;
+use acp_registry_core::text::quote;
 
 pub(crate) static RULE: Rule = Rule {
     name: "distribution/unsafe-cmd",
     level: Level::Error,
     summary: "a command leads out of the unpacked archive",
     why: "The command is joined to the folder that the archive was unpacked into. An absolute path, a drive or `..` \
-          would start another program on the machine, and a pattern could match any file.",
+          would start another program on the machine, and a pattern could match any file. Names that no file can have on \
+          Windows, such as `aux.txt`, cannot be unpacked there.",
     fix: "Write the path of the program inside the archive, starting with `./`.",
     fails: Example::Target("{ \"archive\": \"https://example.com/1.0.0/linux.zip\", \"cmd\": \"../../bin/sh\" }"),
     marks: "\"../../bin/sh\"",
@@ -31,25 +33,21 @@ fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
 }
 
 /// Why a command is unsafe; `None` if it is safe.
-pub(super) fn problem(cmd: &str) -> Option<&'static str> {
-    let mut parts = cmd.split(['/', '\\']);
-    if cmd.trim_matches(['.', '/', '\\', ' ']).is_empty() {
-        Some("names no program")
-    } else if cmd.starts_with(['/', '\\', '~']) {
-        Some("is an absolute path")
-    } else if cmd.contains(':') {
-        Some("names a drive or a stream")
-    } else if parts.any(|part| part.trim_end() == "..") {
-        Some("leads out of the archive")
+pub(super) fn problem(cmd: &str) -> Option<String> {
+    let problem = if cmd.trim_matches(['.', '/', '\\', ' ']).is_empty() {
+        "names no program"
+    } else if cmd.starts_with('~') {
+        "is an absolute path"
     } else if cmd.contains(['*', '?', '[', ']', '{', '}']) {
-        Some("is a pattern, not a path")
-    } else if cmd.contains(['$', '%', '|', '&', ';', '<', '>', '"', '\'', '`', '!']) || cmd.contains(is_hidden) {
-        Some("has characters that a shell would act on")
+        "is a pattern, not a path"
+    } else if cmd.contains(['$', '%', '|', '&', ';', '<', '>', '"', '\'', '`', '!']) {
+        "has characters that a shell would act on"
     } else if cmd.starts_with('-') {
-        Some("could be read as an option")
+        "could be read as an option"
     } else {
-        None
-    }
+        return archive::path_problem(cmd).map(|reason| reason.to_string());
+    };
+    Some(problem.to_owned())
 }
 
 #[cfg(test)]
@@ -60,13 +58,14 @@ mod tests {
     fn whatever_leads_out_is_unsafe() {
         for cmd in [
             "", ".", "./", "/bin/sh", "\\x", "C:\\x", "c:x", "../x", "./a/../../x", "a\\..\\x", "*", "./a?", "~/x",
-            "-x", "$HOME/x", "./a;b", "./a\nb", "./a.exe:stream",
+            "-x", "$HOME/x", "./a;b", "./a\nb", "./a.exe:stream", "./CON", "./bin/nul", "./aux.txt", "COM1",
+            "./com\u{b9}.exe", "./lpt9 .tar.gz", "./agent.", "./agent ", "./bin./agent", "\\\\host\\x", "./.. /x",
         ] {
             assert!(problem(cmd).is_some(), "{cmd:?}");
         }
         for cmd in [
             "./agent", "agent.exe", "./dist-package\\agent.cmd", "./coco-1.0+1.e6-darwin-arm64/cortex",
-            "./My App/agent", "./a..b",
+            "./My App/agent", "./a..b", "./console", "./com10", "./auxiliary.exe",
         ] {
             assert_eq!(problem(cmd), None, "{cmd:?}");
         }

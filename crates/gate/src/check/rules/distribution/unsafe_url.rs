@@ -93,7 +93,8 @@ mod tests {
             "https://localhost/a", "https://x.localhost/a", "https://printer/a", "https://nas.local/a",
             "https://host.example:8443/a", "https://host.example:99999/a", "https://host.example/a b",
             "https://host.example/ä", "https://host.example/a\\b", "https://[bad/a", "https:///a", "nonsense",
-            "https://host.example/a\u{202e}b", "javascript:alert(1)",
+            "https://host.example/a\u{202e}b", "javascript:alert(1)", "https://127.0.0.1.nip.io/a",
+            "https://a.default.svc/a",
         ] {
             assert!(problem(url, &none).is_some(), "{url}");
         }

@@ -1,6 +1,7 @@
 use crate::check::reporter::Reporter;
 use crate::check::rule::{Check, Example, Rule, Subject};
 use crate::finding::Level;
+use acp_registry_core::archive;
 use acp_registry_core::manifest::AgentId;
 use acp_registry_core::text::quote;
 
@@ -17,9 +18,6 @@ pub(crate) static RULE: Rule = Rule {
     check: Check::Manifest(check),
 };
 
-/// Windows device names, which are reserved with every file extension.
-const DEVICES: &[&str] = &["con", "prn", "aux", "nul", "conin", "conout"];
-
 /// Names of files, folders and pages in the published tree, and of folders that are skipped when a registry is loaded.
 const PUBLISHED: &[&str] = &[
     "about", "accessibility", "agent", "agents", "all", "api", "assets", "auth", "badge", "cap", "changes", "compare",
@@ -30,11 +28,7 @@ const PUBLISHED: &[&str] = &[
 
 fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
     let id = subject.agent().id.as_str();
-    let is_port = id
-        .strip_prefix("com")
-        .or_else(|| id.strip_prefix("lpt"))
-        .is_some_and(|number| number.len() == 1 && number.starts_with(|c: char| c.is_ascii_digit()));
-    let what = if DEVICES.contains(&id) || is_port {
+    let what = if archive::is_device(id) {
         "a device name of Windows"
     } else if id.len() > AgentId::LIMIT {
         "longer than 100 bytes, and too long for file names"
