@@ -38,5 +38,5 @@ pub use copies::Copies;
 pub use load::{Error, Loaded, Options, load};
 pub use phrases::{Class, Meaning, PHRASES, is_open_source};
 pub use place::{Place, WrongPlace};
-pub use search::{BY, Hit, Match, Query, SUMMARY, without_addresses};
+pub use search::{BY, Hit, MARKS, Match, Query, SPELLINGS, SUMMARY, without_addresses};
 pub use some::load_some;

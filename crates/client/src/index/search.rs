@@ -18,14 +18,72 @@ pub const BY: usize = 200;
 /// Agents that have only some of the words are results if fewer than this have all.
 const FEW: usize = 5;
 
-/// The text in lower case and without accents.
+/// Marks that do not count: accents above, below and through letters, from the first to the last of each block.
+pub const MARKS: [(char, char); 4] =
+    [('\u{300}', '\u{36F}'), ('\u{1AB0}', '\u{1AFF}'), ('\u{1DC0}', '\u{1DFF}'), ('\u{20D0}', '\u{20FF}')];
+
+/// Characters that have no decomposition, and how they are typed. The catalog publishes both tables for its script.
+pub const SPELLINGS: &[(char, &str)] = &[
+    ('ß', "ss"),
+    ('æ', "ae"),
+    ('œ', "oe"),
+    ('ø', "o"),
+    ('ł', "l"),
+    ('ı', "i"),
+    ('ȷ', "j"),
+    ('đ', "d"),
+    ('ð', "d"),
+    ('þ', "th"),
+    ('ħ', "h"),
+    ('ŋ', "n"),
+    ('ŧ', "t"),
+    ('ĸ', "k"),
+    ('ƀ', "b"),
+    ('ȼ', "c"),
+    ('ɇ', "e"),
+    ('ƒ', "f"),
+    ('ǥ', "g"),
+    ('ɨ', "i"),
+    ('ɍ', "r"),
+    ('ɏ', "y"),
+    ('ƶ', "z"),
+    ('ς', "σ"),
+    ('‘', "'"),
+    ('’', "'"),
+    ('‛', "'"),
+    ('ʻ', "'"),
+    ('ʼ', "'"),
+    ('′', "'"),
+    ('´', "'"),
+    ('‐', "-"),
+    ('‑', "-"),
+    ('‒', "-"),
+    ('–', "-"),
+    ('—', "-"),
+    ('―', "-"),
+    ('−', "-"),
+    ('\u{AD}', ""),
+];
+
+/// The text in lower case and without accents, as it is typed.
 fn fold(text: &str) -> String {
     if text.is_ascii() {
         return text.to_ascii_lowercase();
     }
-    let is_mark = |c: &char| matches!(c, '\u{300}'..='\u{36F}' | '\u{1AB0}'..='\u{1AFF}' | '\u{1DC0}'..='\u{1DFF}' | '\u{20D0}'..='\u{20FF}');
-    let plain = DecomposingNormalizerBorrowed::new_nfkd().normalize(text);
-    plain.chars().filter(|c| !is_mark(c)).collect::<String>().to_lowercase()
+    let is_mark = |c: &char| MARKS.iter().any(|(first, last)| (first..=last).contains(&c));
+    let spelled = |text: &str| -> String {
+        let mut out = String::with_capacity(text.len());
+        for c in text.to_lowercase().chars() {
+            match SPELLINGS.iter().find(|(known, _)| *known == c) {
+                Some((_, typed)) => out.push_str(typed),
+                None => out.push(c),
+            }
+        }
+        out
+    };
+    // A letter with an accent may have none of these characters before it is decomposed, or none afterwards.
+    let plain = DecomposingNormalizerBorrowed::new_nfkd().normalize(&spelled(text)).into_owned();
+    spelled(&plain.chars().filter(|c| !is_mark(c)).collect::<String>())
 }
 
 /// The authors without their mail addresses.
@@ -214,6 +272,16 @@ mod tests {
             assert_eq!((ids(true), ids(false)), (list("ids"), list("partial")), "{}", one["query"]);
             assert!(hits.is_sorted_by_key(|hit| Reverse(hit.matched)), "{}", one["query"]);
         }
+    }
+
+    /// The catalog's script folds the same texts, in a test of the site.
+    #[test]
+    fn texts_are_folded_as_they_are_typed() {
+        let vectors: Value = serde_json::from_str(include_str!("../../../../tests/fixtures/search.json")).unwrap();
+        for (text, folded) in vectors["folds"].as_object().unwrap() {
+            assert_eq!(fold(text), folded.as_str().unwrap(), "{text}");
+        }
+        assert!(SPELLINGS.iter().all(|(c, typed)| !c.is_ascii() && fold(&c.to_string()) == *typed));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The catalog that the search script loads: all agents by column, which compresses well, and the phrases that searches
 //! understand.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::SiteError;
 use super::facets::{self, COLUMN_NAMES, EXAMINED, GROUPS};
 use super::listing::Listing;
-use acp_registry_client::index::{Class, Meaning, PHRASES};
+use acp_registry_client::index::{Class, MARKS, Meaning, PHRASES, SPELLINGS};
 use acp_registry_core::manifest::Platform;
 use acp_registry_core::timestamp::Timestamp;
 
@@ -42,6 +42,8 @@ struct Catalog<'a> {
     added: Option<Column<'a>>,
     updated: Option<Column<'a>>,
     phrases: Value,
+    /// How texts are compared: the marks that do not count, as a class of a regular expression, and spellings.
+    fold: (String, BTreeMap<char, &'static str>),
 }
 
 /// A member of all agents, serialized one by one: all values of a large registry take much memory.
@@ -92,6 +94,10 @@ pub(super) fn text(listings: &[Listing<'_>]) -> Result<String, SiteError> {
         added: days(|listing| json!(listing.added().map_or(0, Timestamp::days))),
         updated: days(|listing| json!(listing.updated().map_or(0, Timestamp::days))),
         phrases: phrases(),
+        fold: (
+            MARKS.iter().map(|(first, last)| format!("{first}-{last}")).collect(),
+            SPELLINGS.iter().copied().collect(),
+        ),
     };
     let mut text = serde_json::to_string(&catalog).map_err(SiteError::Catalog)?;
     text.push('\n');

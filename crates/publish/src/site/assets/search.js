@@ -26,7 +26,7 @@
   for (const { ask } of values) if (ask) ask.lastElementChild.style.minWidth = `${ask.lastElementChild.textContent.length}ch`;
   const columns = [...new Set(groups.map((group) => group.column))];
 
-  let data, loading, found = [], near = [], scores, shown = 0, similar = false, asked = 0, work, idle, speak;
+  let data, fold, loading, found = [], near = [], scores, shown = 0, similar = false, asked = 0, work, idle, speak;
 
   // The results of the initial query are not announced to screen readers.
   const quiet = location.search.length > 1 ? 1 : 0;
@@ -45,14 +45,14 @@
   };
 
   const text = () => box.value.trim();
-  const fold = (words) => words.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
 
   // ---- catalog
 
-  const load = () => loading ||= Promise.all([fetch(form.dataset.catalog), import(new URL(form.dataset.similar, document.baseURI))]).then(async ([answer, { similar }]) => {
+  const load = () => loading ||= Promise.all([fetch(form.dataset.catalog), import(new URL(form.dataset.similar, document.baseURI))]).then(async ([answer, { folder, similar }]) => {
     if (!answer.ok) throw new Error(answer.status);
     const json = await answer.json();
     json.similar = similar;
+    fold = folder(json.fold);
     json.name = json.name.map((name, i) => name || json.id[i].replaceAll('-', ' '));
     json.bits = Object.values(json.bits);
     json.phrases = new Map(Object.entries(json.phrases));

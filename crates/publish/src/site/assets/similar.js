@@ -1,4 +1,11 @@
-// Words of similar spellings, for searches that find little. Loaded with the catalog.
+// How texts are compared, and words of similar spellings for searches that find little. Loaded with the catalog.
+
+// Returns the function that folds texts as the command `search` does, by the tables of the catalog.
+export const folder = ([marks, letters]) => {
+  const mark = new RegExp(`[${marks}]`, 'g'), letter = new RegExp(`[${Object.keys(letters).join('')}]`, 'g');
+  const plain = (text) => text.toLowerCase().replace(letter, (c) => letters[c]);
+  return (text) => plain(plain(text).normalize('NFKD').replace(mark, ''));
+};
 
 // Optimal string alignment distance from `b` to `a` or to a longer prefix of it, computed up to `max`.
 const distance = (a, b, max) => {
