@@ -92,7 +92,7 @@ fn registry(server: &Server) -> Env {
         let owner = percent_encoding::utf8_percent_encode(owner(number), percent_encoding::NON_ALPHANUMERIC);
         let archive = server.url(&format!("/{owner}/{id}/releases/download/v1.0.0/a.zip"));
         let manifest = json!({
-            "id": id, "name": "An agent", "version": "1.0.0", "description": "Made for a test", "license": "MIT", "authors": ["A"],
+            "id": id, "name": id, "version": "1.0.0", "description": "Made for a test", "license": "MIT", "authors": ["A"],
             "distribution": { "binary": { "linux-x86_64": { "archive": archive, "cmd": "./a", "sha256": "0".repeat(64) } } },
         });
         env.write(&format!("r/{id}/agent.json"), manifest.to_string());
@@ -185,7 +185,7 @@ fn a_list_that_is_too_large_is_not_used() {
     for id in ["agent-1", "agent-2"] {
         let archive = format!("http://{host}/o/{id}/releases/download/v1.0.0/a.zip");
         let manifest = json!({
-            "id": id, "name": "An agent", "version": "1.0.0", "description": "Made for a test", "license": "MIT", "authors": ["A"],
+            "id": id, "name": id, "version": "1.0.0", "description": "Made for a test", "license": "MIT", "authors": ["A"],
             "repository": server.url(&format!("/o/{id}")),
             "distribution": { "binary": { "linux-x86_64": { "archive": archive, "cmd": "./a" } } },
         });

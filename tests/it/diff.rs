@@ -10,7 +10,7 @@ fn env() -> Env {
     std::fs::remove_dir_all(env.path("r/b")).unwrap();
     env.write("r/c/agent.json", manifest("c").replace("Made for", "Written for"));
     env.write("r/d/agent.json", manifest("d").replace("1.0.0", "1.1.0"));
-    env.write("r/e/agent.json", manifest("e").replace("An agent", "Agent *E* <img src=x> @all"));
+    env.write("r/e/agent.json", manifest("e").replace("An agent e", "Agent *E* <img src=x> @all"));
     env.write("r/e/icon.svg", ICON);
     assert_eq!(env.run(&["build", "--out", "new", "--no-site"]).code, 0);
     env
@@ -27,7 +27,7 @@ fn two_trees_are_compared_by_agent() {
     let (code, report) = env.json(&["diff", "old/registry.json", "new/"]);
     assert_eq!((code, &report["command"], &report["summary"]["updated"]), (0, &"diff".into(), &2.into()));
     assert_eq!(report["added"][0]["id"], "e");
-    assert_eq!(report["removed"][0], serde_json::json!({ "id": "b", "name": "An agent", "version": "1.0.0" }));
+    assert_eq!(report["removed"][0], serde_json::json!({ "id": "b", "name": "An agent b", "version": "1.0.0" }));
     assert_eq!((&report["updated"][1]["from"], &report["updated"][1]["to"]), (&"1.0.0".into(), &"1.1.0".into()));
     assert_eq!(report["updated"][0]["fields"], serde_json::json!(["/description"]));
     env.write("report.json", env.run(&["validate", "--json"]).stdout);
@@ -42,9 +42,9 @@ fn release_notes_quote_what_strangers_wrote() {
     let env = env();
     let run = env.run(&["diff", "old", "new", "--format", "markdown"]);
     let expected = "### New agents\n\n- **Agent `*E* <img src=x> @all`** (`e`) 1.0.0\n\n\
-                    ### New versions\n\n- **An agent** (`d`) 1.0.0 → 1.1.0\n\n\
-                    ### Changed entries\n\n- **An agent** (`c`): /description\n\n\
-                    ### Withdrawn agents\n\n- **An agent** (`b`) 1.0.0\n";
+                    ### New versions\n\n- **An agent d** (`d`) 1.0.0 → 1.1.0\n\n\
+                    ### Changed entries\n\n- **An agent c** (`c`): /description\n\n\
+                    ### Withdrawn agents\n\n- **An agent b** (`b`) 1.0.0\n";
     assert_eq!((run.code, run.stdout.as_str()), (0, expected));
     assert_eq!(env.run(&["diff", "new", "new", "--format", "markdown"]).stdout, "No agent has changed.\n");
     let many: Vec<String> = (0..5000).map(|number| format!(r#"{{"id":"agent-{number}","name":"{number}"}}"#)).collect();

@@ -19,7 +19,7 @@ pub(crate) fn is_there(program: &str) -> bool {
 
 pub(crate) fn agent(env: &Env, id: &str, version: &str, distribution: &Value) {
     let manifest = json!({
-        "id": id, "name": "An agent", "version": version, "description": "Made for a test", "license": "MIT", "authors": ["A"],
+        "id": id, "name": id, "version": version, "description": "Made for a test", "license": "MIT", "authors": ["A"],
         "distribution": distribution,
     });
     env.write(&format!("r/{id}/agent.json"), serde_json::to_string_pretty(&manifest).unwrap());

@@ -23,7 +23,7 @@ pub(crate) fn manifest(id: &str) -> String {
     format!(
         r#"{{
   "id": "{id}",
-  "name": "An agent",
+  "name": "An agent {id}",
   "version": "1.0.0",
   "description": "Made for a test",
   "license": "MIT", "authors": ["An author"],

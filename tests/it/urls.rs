@@ -8,7 +8,7 @@ use crate::support::{Env, ICON, Run};
 /// A manifest with this distribution, otherwise valid.
 fn manifest(id: &str, distribution: &Value, more: &Value) -> String {
     let mut manifest = json!({
-        "id": id, "name": "An agent", "version": "1.0.0", "description": "Made for a test", "license": "MIT", "authors": ["A"],
+        "id": id, "name": id, "version": "1.0.0", "description": "Made for a test", "license": "MIT", "authors": ["A"],
         "distribution": distribution,
     });
     manifest.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());

@@ -16,6 +16,7 @@ use crate::source::Span;
 pub struct Manifest {
     text: String,
     id: String,
+    name: String,
     agent: OnceLock<Box<Agent>>,
     is_object: bool,
     has_duplicate_keys: bool,
@@ -50,9 +51,10 @@ impl Manifest {
             Ok(value) => value,
             Err(error) => return Err(describe(text, &error)),
         };
-        let id = value.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let [id, name] =
+            ["id", "name"].map(|key| value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned());
         let (agent, places) = (OnceLock::new(), Mutex::new(None));
-        Ok(Self { id, agent, is_object: value.is_object(), has_duplicate_keys: duplicate.get(), places, text })
+        Ok(Self { id, name, agent, is_object: value.is_object(), has_duplicate_keys: duplicate.get(), places, text })
     }
 
     /// The text of the file.
@@ -74,6 +76,12 @@ impl Manifest {
     #[must_use]
     pub fn id(&self) -> &str {
         &self.id
+    }
+
+    /// The agent's display name; empty if there is none.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
     }
 
     /// The typed model. Made on first use; what looks at all agents of a registry makes its own from

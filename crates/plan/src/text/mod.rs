@@ -28,6 +28,12 @@ pub fn is_hidden(c: char) -> bool {
             | '\u{1D173}'..='\u{1D17A}' | '\u{E0000}'..='\u{E0FFF}')
 }
 
+/// Whether a character leaves no mark: a space, a [hidden](is_hidden) one, or one of those that fonts draw empty.
+#[must_use]
+pub fn is_blank(c: char) -> bool {
+    c.is_whitespace() || is_hidden(c) || matches!(c, '\u{2800}' | '\u{FE0E}' | '\u{FE0F}' | '\u{16FE4}' | '\u{1D159}')
+}
+
 /// Whether a text begins with a sequence that CI runners treat as a command anywhere in a log line.
 #[must_use]
 pub fn begins_command(text: &str) -> bool {

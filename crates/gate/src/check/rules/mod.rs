@@ -5,6 +5,7 @@ mod distribution;
 mod github;
 mod handshake;
 mod icon;
+mod looks;
 mod manifest;
 mod npm;
 mod published;
@@ -34,6 +35,7 @@ pub static RULES: &[&Rule] = &[
     &distribution::latest_reference::RULE,
     &distribution::missing_os::RULE,
     &distribution::reserved_env::RULE,
+    &distribution::secret::RULE,
     &distribution::service_address::RULE,
     &distribution::unpinned_package::RULE,
     &distribution::unpublished_command::RULE,
@@ -67,6 +69,7 @@ pub static RULES: &[&Rule] = &[
     &manifest::duplicate_key::RULE,
     &manifest::id_mismatch::RULE,
     &manifest::license::RULE,
+    &manifest::misleading_name::RULE,
     &manifest::missing_authors::RULE,
     &manifest::missing_license::RULE,
     &manifest::missing_license_url::RULE,
@@ -91,6 +94,7 @@ pub static RULES: &[&Rule] = &[
     &registry::config::RULE,
     &registry::git_files::RULE,
     &registry::quarantine::RULE,
+    &registry::similar_name::RULE,
     &registry::stray_entry::RULE,
     &registry::unreadable_file::RULE,
     &url::dead_link::RULE,
@@ -225,9 +229,18 @@ mod tests {
         for rule in RULES {
             let found = run(rule.fails, rule);
             let own: Vec<_> = found.iter().filter(|(finding, _)| finding.rule == rule.name).collect();
-            assert_eq!(own.len(), 1, "{} must report its example once: {found:#?}", rule.name);
-            assert_eq!(own[0].1, rule.marks, "{} must underline the place", rule.name);
-            assert!(own[0].0.level > Level::Allow);
+            let agents: BTreeSet<_> = own.iter().map(|(finding, _)| &finding.agent).collect();
+            assert!(!own.is_empty(), "{} must report its example: {found:#?}", rule.name);
+            assert_eq!(
+                own.len(),
+                agents.len(),
+                "{} must report its example once for each agent: {found:#?}",
+                rule.name
+            );
+            for (finding, underlined) in own {
+                assert_eq!(underlined, rule.marks, "{} must underline the place", rule.name);
+                assert!(finding.level > Level::Allow);
+            }
         }
     }
 

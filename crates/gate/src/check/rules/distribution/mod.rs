@@ -7,6 +7,7 @@ pub(super) mod invalid_exclude_newer;
 pub(super) mod latest_reference;
 pub(super) mod missing_os;
 pub(super) mod reserved_env;
+pub(super) mod secret;
 pub(super) mod service_address;
 pub(super) mod unpinned_package;
 pub(super) mod unpublished_command;

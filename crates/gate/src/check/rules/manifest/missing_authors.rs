@@ -1,6 +1,7 @@
 use crate::check::reporter::Reporter;
 use crate::check::rule::{Check, Example, Rule, Subject};
 use crate::finding::Level;
+use acp_registry_core::text::is_blank;
 
 const ICON: (&str, &str) = (
     "example/icon.svg",
@@ -42,7 +43,7 @@ fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
         report.value("/authors", "the manifest names no authors").help("name at least one person or organisation");
     }
     for (at, author) in authors.iter().enumerate() {
-        if author.as_str().is_some_and(|name| name.trim().is_empty()) {
+        if author.as_str().is_some_and(|name| name.chars().all(is_blank)) {
             report
                 .value(format!("/authors/{at}"), format!("`authors[{at}]` is empty"))
                 .help("write the name of a person or an organisation, or remove the item");
@@ -63,6 +64,7 @@ mod tests {
         for (authors, found) in [
             ("[\"\"]", &["/authors/0"][..]),
             ("[\"A\", \" \", \"\"]", &["/authors/1", "/authors/2"]),
+            ("[\"\u{2800}\u{3000}\"]", &["/authors/0"]),
             ("[]", &["/authors"]),
             ("[\"A\"]", &[]),
         ] {

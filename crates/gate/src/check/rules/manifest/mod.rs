@@ -4,6 +4,7 @@ pub(super) mod duplicate_id;
 pub(super) mod duplicate_key;
 pub(super) mod id_mismatch;
 pub(super) mod license;
+pub(super) mod misleading_name;
 pub(super) mod missing_authors;
 pub(super) mod missing_license;
 pub(super) mod missing_license_url;

@@ -1,0 +1,423 @@
+use percent_encoding::percent_decode_str;
+use serde_json::Value;
+
+use crate::check::reporter::Reporter;
+use crate::check::rule::{Check, Example, Rule, Subject};
+use crate::finding::Level;
+use acp_registry_core::manifest::escape_segment;
+use acp_registry_core::text::quote;
+
+pub(crate) static RULE: Rule = Rule {
+    name: "distribution/secret",
+    level: Level::Error,
+    summary: "a manifest holds a key or a password",
+    why: "A published index is read by everyone: a key in a variable, an argument or an address can be used by all who \
+          read it, and stays in copies after it was removed.",
+    fix: "Remove the key, revoke it where it was issued, and let users set the variable. Placeholders such as \
+          `${EXAMPLE_API_KEY}` or `<your key>` are not reported.",
+    fails: Example::Manifest(
+        "\"distribution\": { \"npx\": { \"package\": \"example@1.0.0\", \"env\": { \"EXAMPLE_API_KEY\": \"5f2c91d07be84a36\" } } }",
+    ),
+    marks: "\"5f2c91d07be84a36\"",
+    passes: Example::Manifest(
+        "\"distribution\": { \"npx\": { \"package\": \"example@1.0.0\", \"env\": { \"EXAMPLE_API_KEY\": \"${EXAMPLE_API_KEY}\" } } }",
+    ),
+    check: Check::Manifest(check),
+};
+
+/// The beginnings of keys that services publish so that programs find leaked ones, with whose they are.
+const FORMS: &[(&str, &str)] = &[
+    ("ABIA", "AWS"),
+    ("ACCA", "AWS"),
+    ("AKIA", "AWS"),
+    ("ASIA", "AWS"),
+    ("AIza", "Google"),
+    ("ATATT3", "Atlassian"),
+    ("AGE-SECRET-KEY-1", "age"),
+    ("GOCSPX-", "Google"),
+    ("PMAK-", "Postman"),
+    ("SG.", "SendGrid"),
+    ("csb_v1_", "CodeSandbox"),
+    ("dapi", "Databricks"),
+    ("dckr_oat_", "Docker"),
+    ("dckr_pat_", "Docker"),
+    ("doo_v1_", "DigitalOcean"),
+    ("dop_v1_", "DigitalOcean"),
+    ("dp.pt.", "Doppler"),
+    ("figd_", "Figma"),
+    ("fw_", "Fireworks"),
+    ("gho_", "GitHub"),
+    ("ghp_", "GitHub"),
+    ("ghr_", "GitHub"),
+    ("ghs_", "GitHub"),
+    ("ghu_", "GitHub"),
+    ("github_pat_", "GitHub"),
+    ("glc_", "Grafana"),
+    ("gldt-", "GitLab"),
+    ("glcbt-", "GitLab"),
+    ("glft-", "GitLab"),
+    ("glpat-", "GitLab"),
+    ("glptt-", "GitLab"),
+    ("glrt-", "GitLab"),
+    ("glsa_", "Grafana"),
+    ("glsoat-", "GitLab"),
+    ("gsk_", "Groq"),
+    ("hf_", "Hugging Face"),
+    ("hvb.", "Vault"),
+    ("hvs.", "Vault"),
+    ("lin_api_", "Linear"),
+    ("lsv2_pt_", "LangSmith"),
+    ("lsv2_sk_", "LangSmith"),
+    ("npm_", "npm"),
+    ("ntn_", "Notion"),
+    ("nvapi-", "NVIDIA"),
+    ("pcsk_", "Pinecone"),
+    ("pplx-", "Perplexity"),
+    ("pypi-AgE", "PyPI"),
+    ("r8_", "Replicate"),
+    ("rk_live_", "Stripe"),
+    ("rk_test_", "Stripe"),
+    ("rpa_", "RunPod"),
+    ("sbp_", "Supabase"),
+    ("shpat_", "Shopify"),
+    ("shpss_", "Shopify"),
+    ("sk-", "a model service"),
+    ("sk_", "a service"),
+    ("sntrys_", "Sentry"),
+    ("sntryu_", "Sentry"),
+    ("tgp_v1_", "Together"),
+    ("tskey-", "Tailscale"),
+    ("vcp_", "Vercel"),
+    ("whsec_", "Stripe"),
+    ("xai-", "xAI"),
+    ("xapp-", "Slack"),
+    ("xoxa-", "Slack"),
+    ("xoxb-", "Slack"),
+    ("xoxe-", "Slack"),
+    ("xoxe.", "Slack"),
+    ("xoxp-", "Slack"),
+    ("xoxr-", "Slack"),
+    ("xoxs-", "Slack"),
+    ("ya29.", "Google"),
+];
+
+/// The least number of letters and digits in a row in a key behind a short prefix: words in names are shorter.
+const RUN: usize = 16;
+
+/// The last words of names under which secrets stand, in upper case.
+const NAMES: &[&str] = &["KEY", "PASSPHRASE", "PASSWD", "PASSWORD", "PWD", "SECRET", "TOKEN"];
+
+/// Words that end like that without a separator.
+const JOINED: &[&str] = &["ACCESSKEY", "APIKEY", "PASSWD", "PASSWORD", "PRIVATEKEY", "SECRET", "SECRETKEY", "TOKEN"];
+
+/// Values that choose where a secret comes from, or whether there is one, in lower case.
+const SWITCHES: &[&str] = &[
+    "ask", "auto", "default", "disabled", "enabled", "env", "false", "keychain", "keyring", "local", "no", "none",
+    "null", "off", "on", "optional", "prompt", "required", "stdin", "true", "unset", "unused", "yes",
+];
+
+/// Parts of values that stand for a secret, in lower case.
+const PLACEHOLDERS: &[&str] = &[
+    "change-me", "change_me", "changeme", "dummy", "example", "fake", "from-env", "insert", "not-needed",
+    "placeholder", "redacted", "replace", "todo", "your",
+];
+
+fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
+    let mut found = Vec::new();
+    look(subject.value(), "", &mut String::new(), &mut found);
+    for (place, message) in found {
+        report.value(place, message).help("remove it, revoke it where it was issued, and let users set it");
+    }
+}
+
+/// Looks through all texts of a value: `name` is that of the member, or the option before an argument.
+fn look(value: &Value, name: &str, place: &mut String, found: &mut Vec<(String, String)>) {
+    let mut step = |segment: &str, name: &str, value: &Value, found: &mut Vec<(String, String)>| {
+        let length = place.len();
+        place.extend(["/", &escape_segment(segment)]);
+        look(value, name, place, found);
+        place.truncate(length);
+    };
+    match value {
+        Value::String(text) => found.extend(secret(name, text).map(|message| (place.clone(), message))),
+        Value::Object(members) => members.iter().for_each(|(key, value)| step(key, key, value, found)),
+        Value::Array(items) => {
+            let mut option = "";
+            for (at, item) in items.iter().enumerate() {
+                let text = item.as_str().unwrap_or_default();
+                step(&at.to_string(), if text.starts_with('-') { "" } else { option }, item, found);
+                option = if text.starts_with('-') { text } else { "" };
+            }
+        }
+        _ => {}
+    }
+}
+
+/// What a text holds that must not be published. `name` is the name that it stands under, if any.
+fn secret(name: &str, text: &str) -> Option<String> {
+    // The shortest secret has as many letters.
+    if text.len() < 4 {
+        return None;
+    }
+    let decoded = text.contains("://").then(|| percent_decode_str(text).decode_utf8_lossy());
+    let text = decoded.as_deref().unwrap_or(text);
+    if let Some(whose) = known(text) {
+        return Some(format!("holds what has the form of {whose}"));
+    }
+    if is_named(name, text) {
+        return Some(format!("the value of {} looks like a secret", quote(name)));
+    }
+    let words = text.split(|c: char| c.is_whitespace() || ['?', '&', '#', ';', ',', '"', '\''].contains(&c));
+    for word in words {
+        if let Some((_, rest)) = word.split_once("://") {
+            let authority = rest.split(['/', '?']).next().unwrap_or_default();
+            let password = authority.rsplit_once('@').and_then(|(user, _)| Some(user.split_once(':')?.1));
+            // User info in the address of an archive is a finding of `distribution/unsafe-url`.
+            if name != "archive" && password.is_some_and(|password| !is_placeholder(password)) {
+                return Some("holds an address with a password".to_owned());
+            }
+        } else if let Some((name, value)) = word.split_once('=').or_else(|| word.split_once(':'))
+            && is_named(name, value)
+        {
+            return Some(format!("the value of {} looks like a secret", quote(name)));
+        }
+    }
+    let behind_scheme = ["bearer ", "basic ", "token "].iter().find_map(|scheme| {
+        let at = text.to_ascii_lowercase().find(scheme)?;
+        text[at + scheme.len()..].split_whitespace().next()
+    });
+    behind_scheme
+        .filter(|value| is_random(value) && !is_placeholder(value))
+        .map(|_| "holds a credential of HTTP".to_owned())
+}
+
+/// Whose key a text holds, by its form.
+fn known(text: &str) -> Option<String> {
+    if text.contains("PRIVATE KEY-----") || text.contains("PRIVATE KEY BLOCK-----") {
+        return Some("a private key".to_owned());
+    }
+    let is_part = |c: char| c.is_ascii_alphanumeric() || ['-', '_', '.'].contains(&c);
+    let words = || text.split(|c: char| !is_part(c)).filter(|word| word.len() > RUN);
+    let form = |word: &str| {
+        // Options begin with hyphens.
+        let word = word.trim_start_matches('-');
+        let is_jwt = word.starts_with("eyJ") && word.split('.').filter(|part| part.len() >= 10).count() >= 2;
+        let prefix =
+            || FORMS.iter().find(|(prefix, _)| word.strip_prefix(prefix).is_some_and(|rest| is_key(prefix, rest)));
+        if is_jwt {
+            Some("a JSON web token".to_owned())
+        } else {
+            prefix().map(|(_, whose)| format!("a key of {whose}"))
+        }
+    };
+    words().find_map(form).or_else(|| webhook(text))
+}
+
+/// Whether the text behind a prefix makes it a key.
+fn is_key(prefix: &str, rest: &str) -> bool {
+    let is_filler = rest.chars().all(|c| "xX*.-_0".contains(c));
+    if ["ABIA", "ACCA", "AKIA", "ASIA"].contains(&prefix) {
+        return rest.len() == RUN && rest.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit());
+    }
+    let least = if prefix.len() > 4 || prefix.starts_with("gh") { 10 } else { RUN };
+    !is_filler && longest_run(rest) >= least
+}
+
+/// The address of a webhook, which is a key.
+fn webhook(text: &str) -> Option<String> {
+    let path = ["hooks.slack.com/services/", "/api/webhooks/", "api.telegram.org/bot"]
+        .iter()
+        .find_map(|address| text.split_once(address).map(|(_, path)| path))?;
+    (longest_run(path) >= RUN && !is_placeholder(path)).then(|| "the address of a webhook".to_owned())
+}
+
+fn longest_run(text: &str) -> usize {
+    text.split(|c: char| !c.is_ascii_alphanumeric()).map(str::len).max().unwrap_or_default()
+}
+
+/// Whether a value is a secret by the name that it stands under.
+fn is_named(name: &str, value: &str) -> bool {
+    let words = words(name);
+    let is_name = |word: &String| NAMES.contains(&word.as_str()) || JOINED.iter().any(|end| word.ends_with(end));
+    let Some(at) = words
+        .iter()
+        .rposition(|word| is_name(word) || word.strip_suffix('S').is_some_and(|one| is_name(&one.to_owned())))
+    else {
+        return false;
+    };
+    if is_placeholder(value) || is_place(value) || at > 0 && words[at - 1] == "PUBLIC" {
+        return false;
+    }
+    let is_last = at + 1 == words.len() && is_name(&words[at]);
+    let has_digit = value.bytes().any(|byte| byte.is_ascii_digit());
+    let has_letter = value.chars().any(char::is_alphabetic);
+    if !is_last {
+        return is_random(value);
+    }
+    if ["KEY", "TOKEN"].iter().any(|end| words[at].ends_with(end)) {
+        // Names of keys and of their stores are words: `ctrl+k`, `keychain`.
+        value.len() >= 8
+            && if has_letter {
+                has_digit && longest_run(value) >= 6 || longest_run(value) >= 20
+            } else {
+                value.len() >= RUN
+            }
+    } else {
+        has_letter || value.len() >= 6
+    }
+}
+
+/// The words of a name, in upper case: separated by other characters, or by a capital.
+fn words(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut was_lower = false;
+    for c in name.chars() {
+        if !c.is_ascii_alphanumeric() || (was_lower && c.is_ascii_uppercase()) {
+            words.push(String::new());
+        }
+        if c.is_ascii_alphanumeric() {
+            words.last_mut().into_iter().for_each(|word| word.push(c.to_ascii_uppercase()));
+        }
+        was_lower = c.is_ascii_lowercase();
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+/// Whether a text has letters and digits without an order.
+fn is_random(text: &str) -> bool {
+    let is_mixed = |part: &str| {
+        part.bytes().any(|byte| byte.is_ascii_digit()) && part.bytes().any(|byte| byte.is_ascii_alphabetic())
+    };
+    text.split(|c: char| !c.is_ascii_alphanumeric()).any(|part| part.len() >= RUN && is_mixed(part))
+}
+
+/// Whether a text stands for a secret that users have, or is a switch or a number.
+fn is_placeholder(text: &str) -> bool {
+    let text = text.trim();
+    let lower = text.to_ascii_lowercase();
+    let is_variable = text.starts_with(['$', '<', '{', '[', '('])
+        || ["${", "$(", "{{", ">"].iter().any(|part| text.contains(part))
+        || text.starts_with('%') && text.ends_with('%');
+    let bare = FORMS.iter().find_map(|(prefix, _)| text.strip_prefix(prefix)).unwrap_or(text);
+    let is_filler = bare.chars().all(|c| "xX*.-_…0".contains(c));
+    text.is_empty()
+        || SWITCHES.contains(&lower.as_str())
+        || is_variable
+        || is_filler
+        || PLACEHOLDERS.iter().any(|part| lower.contains(part))
+}
+
+/// Whether a text is a path or an address, which leads to a secret at most.
+fn is_place(text: &str) -> bool {
+    let is_drive =
+        text.as_bytes().get(1) == Some(&b':') && text.as_bytes().get(2).is_some_and(|byte| b"/\\".contains(byte));
+    text.starts_with(['/', '~', '.']) || text.contains("://") || is_drive
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn places(value: &Value) -> Vec<String> {
+        let mut found = Vec::new();
+        look(value, "", &mut String::new(), &mut found);
+        found.into_iter().map(|(place, _)| place).collect()
+    }
+
+    /// A text that no program takes for a key in this file.
+    fn joined(parts: &[&str]) -> String {
+        parts.concat()
+    }
+
+    #[test]
+    fn keys_are_known_by_their_form_wherever_they_are() {
+        let long = "4f9Kd02mQx7Lr81bTz5Wn3Yv6Hs0Jc2Pa9Ue";
+        for prefix in [
+            "sk-", "sk-ant-api03-", "sk-proj-", "sk_live_", "gh#p_", "gh#o_", "github#_pat_", "gl#pat-", "xo#xb-",
+            "AI#za", "np#m_", "py#pi-AgE", "h#f_", "gs#k_", "xa#i-", "r#8_", "dckr#_pat_", "hv#s.",
+        ] {
+            let key = joined(&[&prefix.replace('#', ""), long]);
+            for text in [
+                key.clone(),
+                format!("--key={key}"),
+                format!("Bearer {key}"),
+                format!("https://h.example/a?x={key}"),
+                format!("https://h.example/{key}/a.zip"),
+                format!("{{\"a\":\"{key}\"}}"),
+            ] {
+                assert_eq!(places(&json!([text])), ["/0"], "{text}");
+            }
+        }
+        for key in [
+            joined(&["AK", "IA", "Q3EGX7WZ5LNPT2VB"]),
+            joined(&["ey", "JhbGciOiJIUzI1NiJ9", ".eyJzdWIiOiIxMjM0NTY3ODkwIn0.", "dozjgNryP4J3jVmNHl0w5N"]),
+            joined(&["-----BEGIN ", "OPENSSH PRIVATE KEY-----"]),
+            joined(&["https://hooks.slack.com/", "services/T02AB3CD4/B05EF6GH7/aB3dE5fG7hI9jK1lM3nO5pQ7"]),
+            "postgres://user:hunter2@h.example/a".to_owned(),
+            "https://h.example/a?api_key=5f2c91d07be8".to_owned(),
+        ] {
+            assert_eq!(places(&json!({ "a": key })), ["/a"], "{key}");
+        }
+    }
+
+    #[test]
+    fn values_under_the_name_of_a_secret_are_found() {
+        for (name, value) in [
+            ("EXAMPLE_API_KEY", "5f2c91d07be84a36"),
+            ("exampleApiKey", "5f2c91d07be8"),
+            ("AUTHTOKEN", "a1b2c3d4e5"),
+            ("MY_SECRET", "swordfish"),
+            ("DB_PASSWORD", "hunter2"),
+            ("DB_PASSWORD", "123456"),
+            ("API_KEYS", "5f2c91d07be84a36,x"),
+            ("TOKEN_2", "5f2c91d07be84a36b"),
+        ] {
+            assert_eq!(places(&json!({ "env": { name: value } })), [format!("/env/{name}")], "{name}={value}");
+            assert_eq!(places(&json!([format!("{name}={value}")])), ["/0"], "{name}={value}");
+        }
+        assert_eq!(places(&json!(["--api-key", "5f2c91d07be8", "--x", "y"])), ["/1"]);
+        assert_eq!(places(&json!(["--header", "X-Api-Key:5f2c91d07be8"])), ["/1"]);
+    }
+
+    #[test]
+    fn switches_numbers_names_and_placeholders_are_no_secrets() {
+        for (name, value) in [
+            ("MAX_TOKENS", "4096"),
+            ("MAX_TOKEN", "4096"),
+            ("TOKEN_LIMIT", "1_000_000"),
+            ("TOKENIZER", "cl100k-base-v2-2024"),
+            ("KEYBOARD", "us-intl-101"),
+            ("API_KEY", ""),
+            ("API_KEY", "${API_KEY}"),
+            ("API_KEY", "$API_KEY"),
+            ("API_KEY", "<your key>"),
+            ("API_KEY", "%API_KEY%"),
+            ("API_KEY", "your-api-key-1234567890"),
+            ("API_KEY", "xxxxxxxxxxxxxxxxxxxx"),
+            ("API_KEY", "ollama"),
+            ("API_KEY", "sk-xxxxxxxxxxxxxxxxxxxxxxxx"),
+            ("API_KEY", "no-key-needed"),
+            ("USE_TOKEN", "true"),
+            ("NO_PASSWORD", "1"),
+            ("PASSWORD", "prompt"),
+            ("KEY_FILE", "/run/secrets/a1b2c3d4e5f6a7b8c9"),
+            ("SSH_KEY", "~/.ssh/id_ed25519"),
+            ("TOKEN", "https://h.example/a1b2c3d4e5f6a7b8"),
+            ("PUBLIC_KEY", "5f2c91d07be84a36b5f2c91d07be84a36b"),
+            ("HOTKEY", "ctrl+shift+p"),
+            ("MONKEY", "a1b2c3d4e5f6a7b8"),
+            ("KEY", "F12"),
+            ("EXAMPLE_MODEL", "gpt-5.1-codex-max-2026"),
+            ("sha256", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
+            ("package", "@scope/sk-learn-tools-for-agents@1.0.0"),
+        ] {
+            assert_eq!(places(&json!({ name: value })), [] as [&str; 0], "{name}={value}");
+            assert_eq!(places(&json!([format!("--{name}={value}")])), [] as [&str; 0], "{name}={value}");
+        }
+        assert_eq!(places(&json!(["--token", "--verbose", "a1b2c3d4e5f6a7b8"])), [] as [&str; 0]);
+        assert_eq!(places(&json!(["https://git@h.example/a", "https://user:${PASSWORD}@h.example"])), [] as [&str; 0]);
+    }
+}

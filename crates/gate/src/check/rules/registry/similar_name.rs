@@ -1,0 +1,204 @@
+use std::collections::{BTreeSet, HashMap};
+
+use crate::check::Options;
+use crate::check::reporter::{About, Reporter};
+use crate::check::rule::{Check, Example, Rule};
+use crate::check::rules::looks::Look;
+use crate::finding::Level;
+use acp_registry_core::manifest::{Agent, Manifest, NpmSpec, PypiSpec};
+use acp_registry_core::net::address;
+use acp_registry_core::registry::Registry;
+use acp_registry_core::text::quote;
+
+pub(crate) static RULE: Rule = Rule {
+    name: "registry/similar-name",
+    level: Level::Error,
+    summary: "two agents have names or ids that look the same",
+    why: "People choose an agent by its name. Case, spaces, hyphens, pictures, words such as `verified`, and letters that \
+          look like others (Unicode's confusables) do not tell two names apart. Agents of one publisher may share a name: \
+          those whose packages are in one npm scope, or whose archives are releases of one GitHub account.",
+    fix: "Rename the agent that came later. If both may have their names, set the rule to `allow` for both, under \
+          `[agents.ID.rules]` in `registry.toml`.",
+    fails: Example::Files(&[
+        ("claude-code/agent.json", CLAUDE),
+        (
+            "claude-code-next/agent.json",
+            "{\n  \"id\": \"claude-code-next\",\n  \"name\": \"Claude Code\",\n  \"version\": \"1.0.0\",\n  \"description\": \"An agent.\",\n  \"distribution\": { \"npx\": { \"package\": \"next@1.0.0\" } }\n}\n",
+        ),
+    ]),
+    marks: "\"Claude Code\"",
+    passes: Example::Manifest("\"name\": \"Example\""),
+    check: Check::Registry(check),
+};
+
+const CLAUDE: &str = "{\n  \"id\": \"claude-code\",\n  \"name\": \"Claude Code\",\n  \"version\": \"1.0.0\",\n  \"description\": \"An agent.\",\n  \
+                      \"distribution\": { \"npx\": { \"package\": \"@anthropic-ai/claude-code@1.0.0\" } }\n}\n";
+
+/// Maximum number of names with one key that are compared, so that the cost grows with the number of agents alone.
+const COMPARED: usize = 16;
+
+type Named<'a> = (&'a str, &'a Manifest);
+
+fn check(registry: &Registry, options: &Options<'_>, report: &mut Reporter<'_>) {
+    let published = |id: &str| !options.config.withdrawn.contains_key(id);
+    let agents: Vec<Named<'_>> = registry
+        .entries
+        .iter()
+        .filter(|entry| published(&entry.id))
+        .filter_map(|entry| Some((entry.id.as_str(), entry.manifest.present()?)))
+        .collect();
+    for (key, what) in [("name", Manifest::name as fn(&Manifest) -> &str), ("id", Manifest::id)] {
+        for (one, other) in pairs(&agents, what) {
+            // Which of them came first is not known here, and a run may look at one of them only.
+            for ((folder, manifest), (_, other)) in [(one, other), (other, one)] {
+                let about =
+                    About { agent: Some(folder), file: "agent.json", text: manifest.text(), manifest: Some(manifest) };
+                let message = match key {
+                    "name" => format!("looks like the name {} of {}", quote(other.name()), quote(other.id())),
+                    _ => format!("looks like the id {}", quote(other.id())),
+                };
+                report.about(about, |report| {
+                    report
+                        .value(format!("/{key}"), format!("{} {message}", quote(what(manifest))))
+                        .help("choose a name that nobody takes for the other, or allow the rule for both agents in `registry.toml`");
+                });
+            }
+        }
+    }
+}
+
+/// The agents of which a text looks like that of another one: each with the first such agent.
+fn pairs<'a>(agents: &[Named<'a>], text: fn(&Manifest) -> &str) -> Vec<(Named<'a>, Named<'a>)> {
+    let mut seen: HashMap<String, Vec<(Look, Named<'a>)>> = HashMap::with_capacity(agents.len());
+    let mut found = Vec::new();
+    for agent in agents {
+        let look = Look::new(text(agent.1));
+        let others = seen.entry(look.key()).or_default();
+        let mut alike = others.iter().filter(|(other, _)| other.is_like(&look)).map(|(_, other)| *other).peekable();
+        let is_new = alike.peek().is_none();
+        // That two agents have the same id is a finding of another rule.
+        let is_taken = |other: &Named<'_>| other.1.id() != agent.1.id() && !have_one_publisher(other.1, agent.1);
+        found.extend(alike.find(is_taken).map(|other| (*agent, other)));
+        if is_new && others.len() < COMPARED {
+            others.push((look, *agent));
+        }
+    }
+    found
+}
+
+/// Whether all that both agents install comes from one account that only its owner can publish to.
+fn have_one_publisher(one: &Manifest, other: &Manifest) -> bool {
+    let accounts = [one, other].map(|manifest| accounts(&Agent::from_json(&manifest.value())));
+    matches!(accounts, [Some(one), Some(other)] if one.len() == 1 && one == other)
+}
+
+/// The accounts that an agent's distributions are published by; `None` if one of them cannot be told.
+fn accounts(agent: &Agent) -> Option<BTreeSet<String>> {
+    let npm = |package: &str| {
+        let NpmSpec { name, .. } = package.parse().ok()?;
+        Some(format!("npm {}", name.split_once('/').map_or(name.as_str(), |(scope, _)| scope)))
+    };
+    let pypi = |package: &str| Some(format!("pypi {}", package.parse::<PypiSpec>().ok()?.name.to_ascii_lowercase()));
+    let github = |archive: &str| {
+        let url = address::parse(archive).ok().filter(|url| url.host_str() == Some("github.com"))?;
+        Some(format!("github {}", url.path_segments()?.next()?.to_ascii_lowercase()))
+    };
+    agent
+        .releases()
+        .flat_map(|release| {
+            let distribution = release.distribution;
+            let npx = distribution.npx.iter().map(|package| npm(&package.package));
+            let uvx = distribution.uvx.iter().map(|package| pypi(&package.package));
+            npx.chain(uvx).chain(distribution.binary.iter().map(|target| github(&target.archive))).collect::<Vec<_>>()
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use acp_registry_core::net::AllowedHosts;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::check::{Levels, Selection};
+    use crate::config::Config;
+
+    /// The places of the findings about these agents: folder and pointer.
+    fn places(agents: &[Value], config: &str) -> Vec<String> {
+        let folder = tempfile::tempdir().unwrap();
+        for agent in agents {
+            let own = folder.path().join(agent["id"].as_str().unwrap());
+            std::fs::create_dir(&own).unwrap();
+            std::fs::write(own.join("agent.json"), agent.to_string()).unwrap();
+        }
+        let registry = Registry::load(folder.path()).unwrap();
+        let config = Config::parse("registry.toml".as_ref(), config).unwrap();
+        let (levels, allowed_hosts) = (Levels::configured(&config).unwrap(), AllowedHosts::default());
+        let options = Options { levels: &levels, allowed_hosts: &allowed_hosts, config: &config, survey: None };
+        let findings = crate::check::check(&registry, &options, &Selection::All).findings;
+        let own = findings.iter().filter(|finding| finding.rule == RULE.name);
+        own.map(|finding| format!("{}{}", finding.agent.as_deref().unwrap(), finding.pointer.as_deref().unwrap()))
+            .collect()
+    }
+
+    fn agent(id: &str, name: &str, distribution: &Value) -> Value {
+        json!({ "id": id, "name": name, "version": "1.0.0", "description": "x", "distribution": distribution })
+    }
+
+    fn npx(package: &str) -> Value {
+        json!({ "npx": { "package": package } })
+    }
+
+    #[test]
+    fn both_agents_are_reported() {
+        let real = agent("claude-code", "Claude Code", &npx("@anthropic-ai/claude-code@1.0.0"));
+        for name in
+            ["Claude Code", "Сlaude Соde", "Claude\u{a0}Code", "𝐂laude Code", "Claude Code ✓ Verified", "claude-code"]
+        {
+            let other = agent("another", name, &npx("another@1.0.0"));
+            assert_eq!(places(&[real.clone(), other], ""), ["another/name", "claude-code/name"], "{name}");
+        }
+        for id in ["c1aude-code", "claude-c0de", "claudecode", "claude-code-verified"] {
+            let other = agent(id, "Another", &npx("another@1.0.0"));
+            let mut both = [format!("{id}/id"), "claude-code/id".to_owned()];
+            both.sort();
+            assert_eq!(places(&[real.clone(), other], ""), both, "{id}");
+        }
+        let withdrawn = "[withdrawn]\nanother = \"gone\"\n";
+        assert_eq!(
+            places(&[real.clone(), agent("another", "Claude Code", &npx("a@1.0.0"))], withdrawn),
+            [] as [&str; 0]
+        );
+        assert_eq!(places(&[real, agent("another", "Claude Coder", &npx("a@1.0.0"))], ""), [] as [&str; 0]);
+    }
+
+    #[test]
+    fn a_publisher_is_known_by_its_accounts_only() {
+        let archive = |owner: &str| json!({ "binary": { "linux-x86_64": { "cmd": "./a", "archive": format!("https://github.com/{owner}/a/releases/download/1.0.0/a.zip") } } });
+        for (one, other, is_one) in [
+            (npx("@s/a@1.0.0"), npx("@s/b@1.0.0"), true),
+            (npx("a@1.0.0"), npx("b@1.0.0"), false),
+            (npx("@s/a@1.0.0"), npx("@t/a@1.0.0"), false),
+            (archive("Own"), archive("own"), true),
+            (archive("own"), archive("other"), false),
+            (
+                json!({ "binary": { "linux-x86_64": { "archive": "https://h.example/a.zip" } } }),
+                json!({ "binary": { "linux-x86_64": { "archive": "https://h.example/a.zip" } } }),
+                false,
+            ),
+            (json!({}), json!({}), false),
+            (json!({ "npx": { "package": "@s/a@1" }, "uvx": { "package": "evil==1" } }), npx("@s/b@1"), false),
+        ] {
+            let found = places(&[agent("first", "Same", &one), agent("second", "Same", &other)], "");
+            assert_eq!(found.is_empty(), is_one, "{one} {other}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn many_agents_with_one_name_cost_no_more_than_others() {
+        let agents: Vec<Value> = (0..60).map(|at| agent(&format!("agent-{at}"), "Same", &npx("@s/a@1.0.0"))).collect();
+        assert_eq!(places(&agents, ""), [] as [&str; 0]);
+        let stranger = [agents, vec![agent("z", "Same", &npx("z@1.0.0"))]].concat();
+        assert_eq!(places(&stranger, ""), ["agent-0/name", "z/name"]);
+    }
+}
