@@ -4,11 +4,13 @@ use std::env;
 use std::path::Path;
 
 use acp_registry::index::Missing;
-use acp_registry::manifest::{Agent, AgentId, env_name};
+use acp_registry::install;
+use acp_registry::manifest::{Agent, AgentId, Distribution, Package, env_name};
 use acp_registry::report::documents::{self, Document, IndexOrigin};
 use acp_registry::session::{self, Named, may_set};
 use acp_registry::settings::{CLIENTS, Client, Launch, PROGRAM, display_name, find};
 use acp_registry::store;
+use acp_registry::sys::fs::temporary;
 use acp_registry::text::quote;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
@@ -163,11 +165,11 @@ fn answer(args: &Args, global: &Global, session: &Session<'_>) -> Result<Answer,
         let launch = Launch { id: id.to_owned(), program: own_path()?, ..launch };
         Ok::<_, Failure>((Form::Run, launch))
     };
-    let of_package = || Launch::of_package(id, &name, &agent.as_ref()?.distribution);
+    let of_package = || of_package(id, &name, agent.as_ref()?.distribution.clone(), session);
     let (form, launch) = match &installed {
         _ if !args.direct => by_run()?,
         Some(version) => (Form::Program, of_program(id, &name, version, session)?),
-        None => of_package().map_or_else(by_run, |launch| Ok((Form::Package, launch)))?,
+        None => of_package().map_or_else(by_run, |launch| Ok((Form::Package, launch?)))?,
     };
     Ok(Answer { launch, form, version, installed, index, is_damaged })
 }
@@ -186,6 +188,33 @@ fn own_path() -> Result<String, Failure> {
         Failure::unable(format!("settings cannot have the path {path}, which is not Unicode"))
             .help(format!("install {PROGRAM} elsewhere"))
     })
+}
+
+/// The agent started by its package runner, which is told a command where it needs one.
+fn of_package(
+    id: &str,
+    name: &str,
+    mut distribution: Distribution,
+    session: &Session<'_>,
+) -> Option<Result<Launch, Failure>> {
+    let launch = Launch::of_package(id, name, &distribution)?;
+    let unnamed = |uvx: &&mut Package| launch.program == "uvx" && uvx.command.is_none();
+    let Some(uvx) = distribution.uvx.as_mut().filter(unnamed).filter(|_| !session.options().is_offline) else {
+        return Some(Ok(launch));
+    };
+    let asked = session
+        .installer(None)
+        .map_err(Failure::from)
+        .and_then(|installer| signals::run(session.ui(), installer.command_for_uvx(uvx, &temporary())));
+    match asked {
+        Err(failure) => return Some(Err(failure)),
+        Ok(Err(error @ install::Error::NoCommand { .. })) => {
+            return Some(Err(Failure::unable(format!("{id}: {error}"))));
+        }
+        Ok(Err(error)) => session.ui().warning(&format!("it is not known whether uvx starts {id}: {error}")),
+        Ok(Ok(command)) => uvx.command = command,
+    }
+    Launch::of_package(id, name, &distribution).map(Ok)
 }
 
 fn of_program(id: &str, name: &str, version: &store::Version, session: &Session<'_>) -> Result<Launch, Failure> {

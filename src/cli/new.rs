@@ -9,7 +9,7 @@ use acp_registry::registry::Registry;
 use acp_registry::report::{self, NewReport};
 use acp_registry::scaffold::{self, Addition, Draft, GithubSpec, Origin, PATIENCE, Scaffolder, Ways};
 use acp_registry::text::quote;
-use acp_registry::verify::{Attempts, Trying};
+use acp_registry::verify::{Attempts, Trying, Verifier};
 
 use super::exit::{Exit, Failure};
 use super::global::{FormatArgs, Global, configured_levels};
@@ -93,8 +93,13 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let options = Options { levels: &levels, allowed_hosts: &allowed, config: &config, survey: None };
     // Checks the id and the directory before any request is sent.
     let addition = Addition::begin(&args.id, &registry, options)?;
-    let draft = ask(args, &config, &allowed, ui)?;
-    let attempts = try_ways(args, &config, &allowed, &draft.agent.distribution, ui)?;
+    let mut draft = ask(args, &config, &allowed, ui)?;
+    let limits = config.archive_limits.limits();
+    let demand = Demand::new(args.level.map(Level::from), None).with_recipes(config.examine.recipes.clone());
+    let settings = Settings { allowed: &allowed, limits, probes: false, use_cache: !args.no_cache, demand: &demand };
+    let verifier = live::verifier(&args.live, settings, ui)?;
+    signals::run(ui, draft.name_command(&verifier.installer, &verifier.handshake.temporary))??;
+    let attempts = try_ways(args, verifier, &draft.agent.distribution, ui)?;
     let added = addition.end(draft, named(args), attempts, !args.dry_run)?;
     let report = NewReport {
         id: &args.id,
@@ -134,8 +139,7 @@ fn ask(args: &Args, config: &Config, allowed: &AllowedHosts, ui: &Ui) -> Result<
 /// Installs the agent in a temporary directory, and finds the arguments that start it.
 fn try_ways(
     args: &Args,
-    config: &Config,
-    allowed: &AllowedHosts,
+    mut verifier: Verifier,
     distribution: &Distribution,
     ui: &Ui,
 ) -> Result<Option<Attempts>, Failure> {
@@ -145,10 +149,6 @@ fn try_ways(
     let Some(ways) = Ways::of(distribution, Platform::host(), named(args).as_deref()) else {
         return Ok(Some(Attempts::impossible()));
     };
-    let limits = config.archive_limits.limits();
-    let demand = Demand::new(args.level.map(Level::from), None).with_recipes(config.examine.recipes.clone());
-    let settings = Settings { allowed, limits, probes: false, use_cache: !args.no_cache, demand: &demand };
-    let mut verifier = live::verifier(&args.live, settings, ui)?;
     if !args.live.has_timeout() {
         verifier.handshake.timeout = PATIENCE;
     }

@@ -127,6 +127,8 @@ mod real_agents;
 mod real_cooldowns;
 #[cfg(feature = "world")]
 mod real_npm;
+#[cfg(feature = "world")]
+mod real_runners;
 mod report;
 mod reports;
 #[cfg(unix)]

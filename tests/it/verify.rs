@@ -33,7 +33,8 @@ case $name in
   two-bins) echo '{"bin":{"a":"a.js","b":"b.js"}}' > "$folder/package.json" ;;
   no-bin) echo '{}' > "$folder/package.json" ;;
   outside) ln -s /bin/sh "$folder/x"; echo '{"bin":"x"}' > "$folder/package.json" ;;
-  script) echo '{"bin":"./cli.js"}' > "$folder/package.json"; echo "console.log(1)" > "$folder/cli.js" ;;
+  script) echo '{"bin":"./cli.js"}' > "$folder/package.json"; echo '#!/usr/bin/env node' > "$folder/cli.js" ;;
+  unmarked) echo '{"bin":"./cli.js"}' > "$folder/package.json"; echo "console.log(1)" > "$folder/cli.js" ;;
   sticky) echo '{"bin":"run.sh"}' > "$folder/package.json"
      printf '#!/bin/sh\nexec "AGENT" "$@"\n' > "$folder/run.sh"; chmod +x "$folder/run.sh"; chattr +i "$folder/run.sh" ;;
   worse|better)
@@ -150,7 +151,7 @@ pub(crate) fn row<'a>(document: &'a Value, id: &str) -> &'a Value {
 #[test]
 fn every_reason_has_its_verdict_and_no_agent_stops_the_others() {
     let verify = Verify::new();
-    verify.npx("good", &["ok"]).npx("script", &["ok"]);
+    verify.npx("good", &["ok"]).npx("script", &["ok"]).npx("unmarked", &["ok"]);
     verify.agent("python", &json!({ "uvx": verify.package("python==1.0.0", &["ok"]) }));
     verify
         .npx("absent", &[])
@@ -193,18 +194,20 @@ fn every_reason_has_its_verdict_and_no_agent_stops_the_others() {
             ("script", "pass", ""),
             ("silent", "fail", "timeout"),
             ("two-bins", "fail", "install_failed"),
+            ("unmarked", "fail", "exited"),
             ("unpinned", "fail", "install_failed"),
             ("variables", "fail", "no_supported_auth_type"),
             ("version", "fail", "protocol_version"),
         ]
     );
     let summary = &document["summary"];
-    assert_eq!((&summary["passed"], &summary["failed"], &summary["errors"]), (&3.into(), &16.into(), &2.into()));
+    assert_eq!((&summary["passed"], &summary["failed"], &summary["errors"]), (&3.into(), &17.into(), &2.into()));
     for (id, part) in [
         ("absent", "npm failed (exit code 1): `ETARGET: No matching version`"),
         ("full", "npm did not write all files: `ENOSPC: no space left on device, write`; free space on the disk of /"),
         ("endless", "npm did not end within 2 s"),
         ("two-bins", "has 2 commands (`a`, `b`), and npx cannot choose"),
+        ("unmarked", "its file does not begin with `#!`, so that npx has a shell read it; the agent ended before it"),
         ("outside", "has the command `outside`, but its file `x` is not there or leads elsewhere"),
         ("unpinned", "not pinned"),
         ("reserved", "`LD_PRELOAD` belongs to the system"),
@@ -213,6 +216,12 @@ fn every_reason_has_its_verdict_and_no_agent_stops_the_others() {
         let message = row(&document, id)["message"].as_str().unwrap();
         assert!(message.contains(part), "{message}");
     }
+    let runners: Vec<_> =
+        document["results"].as_array().unwrap().iter().filter(|row| row["not_startable_by"] == "npx").collect();
+    let runners: Vec<_> = runners.into_iter().map(|row| row["id"].as_str().unwrap()).collect();
+    assert_eq!(runners, ["no-bin", "outside", "two-bins", "unmarked"]);
+    let warning = &row(&document, "unmarked")["handshake"]["warnings"][0];
+    assert_eq!(warning, "its file does not begin with `#!`, so that npx has a shell read it");
     // Unescaped text; the JSON form escapes it.
     assert!(row(&document, "absent")["stderr_tail"].as_str().unwrap().contains("\u{1b}[31m"));
     for name in ["install_seconds", "total_seconds", "start_to_response_seconds"] {

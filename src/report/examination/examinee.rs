@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use acp_registry_core::text::printable;
 use acp_registry_examine::examination::{Examination, Record};
+use acp_registry_gate::check::{Rule, rule_of_reason, rule_of_runner};
 use acp_registry_gate::verify::{Row, State, Verdict};
-use acp_registry_protocol::handshake::Outcome;
+use acp_registry_protocol::handshake::{Outcome, Reason};
 
 /// An agent with the results of its handshake and its examination. Texts are unescaped.
 #[derive(Debug)]
@@ -18,6 +19,8 @@ pub struct Examinee<'a> {
     /// [`Verdict::Skipped`] for an agent in quarantine, which is expected to fail.
     pub(super) verdict: Verdict,
     pub(super) reason: Option<&'a str>,
+    /// The rule about that reason.
+    pub(super) rule: Option<&'static Rule>,
     pub(super) message: Option<String>,
     pub(super) stderr: &'a str,
     /// Duration of the handshake.
@@ -33,7 +36,8 @@ impl<'a> Examinee<'a> {
             name: name.to_owned(),
             file: file.to_owned(),
             verdict: outcome.verdict.into(),
-            reason: outcome.reason.map(acp_registry_protocol::handshake::Reason::as_str),
+            reason: outcome.reason.map(Reason::as_str),
+            rule: outcome.reason.and_then(|reason| rule_of_reason(reason.as_str())),
             message: outcome.message.clone(),
             stderr: &outcome.stderr_tail,
             duration: outcome.timing.total,
@@ -55,6 +59,7 @@ impl<'a> Examinee<'a> {
             file: format!("{prefix}{}/agent.json", row.id),
             verdict: if is_excused { Verdict::Skipped } else { row.verdict() },
             reason: row.reason(),
+            rule: row.not_startable_by().and_then(rule_of_runner).or_else(|| rule_of_reason(row.reason()?)),
             message: message.or_else(|| row.explanation()),
             stderr: row.stderr(),
             duration,

@@ -3,7 +3,7 @@
 
 use acp_registry_core::text::printable;
 use acp_registry_examine::examination::{CHECKS, Check, CheckRecord, Force, Verdict};
-use acp_registry_gate::check::{RULES, rule_of_reason};
+use acp_registry_gate::check::RULES;
 use serde_json::{Value, json};
 
 use super::super::sarif::{artifact, descriptor, digest, log};
@@ -18,7 +18,7 @@ pub fn sarif(examinees: &[Examinee<'_>]) -> String {
     let rules = rules();
     let results = examinees.iter().flat_map(|examinee| {
         let handshake = examinee.fails_handshake().then(|| {
-            let rule = rule_of_reason(examinee.reason.unwrap_or_default()).map_or(UNEXAMINED, |rule| rule.name);
+            let rule = examinee.rule.map_or(UNEXAMINED, |rule| rule.name);
             (rule.to_owned(), "error", examinee.why())
         });
         let checks = examinee.record.iter().flat_map(|record| &record.checks).filter_map(problem);

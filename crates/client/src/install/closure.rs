@@ -43,7 +43,7 @@ impl Installer {
     async fn npm_closure(&self, package: &str, directory: &Path, temporary: &Path) -> Result<Closure, Error> {
         let (name, version) = npm::exact(package)?;
         let program = npm::find(self, "npm")?;
-        write(&directory.join("package.json"), &npm::manifest(&name, &version))?;
+        write(&directory.join("package.json"), &npm::manifest(&name, &version, true))?;
         let flags = [
             "install", "--location=project", "--package-lock-only", "--omit-lockfile-registry-resolved",
             "--ignore-scripts", "--no-audit", "--no-fund", "--no-progress", "--no-update-notifier", "--prefix",

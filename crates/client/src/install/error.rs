@@ -87,6 +87,8 @@ pub enum Error {
         package: String,
         /// What is wrong, as the rest of a sentence.
         problem: String,
+        /// A command that the manifest could name.
+        suggestion: Option<String>,
     },
     /// The archive is not offered for this platform.
     #[error(transparent)]
@@ -269,6 +271,9 @@ impl Error {
             Self::Cutoff { .. } => Some("in the manifest, write the day as YYYY-MM-DD".into()),
             Self::NoLoader { .. } => {
                 Some(Remedy::from("name another distribution, if there is one").then(Action::Distribution(None)))
+            }
+            Self::NoCommand { suggestion, .. } => {
+                Some(format!("in the manifest, set `command` to {}", quote(suggestion.as_deref()?)).into())
             }
             Self::CmdNotFound(error) => {
                 Some(format!("in the manifest, set `cmd` to {}", quote(&error.suggestion()?)).into())

@@ -70,6 +70,7 @@ use std::time::Duration;
 use acp_registry_core::archive::Limits;
 use acp_registry_core::manifest::Platform;
 use acp_registry_core::net::Client;
+use acp_registry_core::sys::fs::PathError;
 use acp_registry_core::sys::process::Environment;
 use acp_registry_core::upstream::Registries;
 use acp_registry_core::upstream::github::Github;
@@ -98,6 +99,8 @@ pub struct Installed {
     pub program: PathBuf,
     /// Its arguments: the agent's file where the program is an interpreter, then those of the manifest.
     pub arguments: Vec<String>,
+    /// Directories with programs that it may look for in `PATH`, as it does when a package runner starts it.
+    pub beside: Vec<PathBuf>,
     /// What may keep it from working.
     pub remarks: Remarks,
 }
@@ -112,6 +115,8 @@ pub struct Remarks {
     pub shortfall: Option<Shortfall>,
     /// Whether packages could be built from source, which runs their code.
     pub may_build: bool,
+    /// Whether the file of the npm package's command has no `#!`, so that a shell reads it, as it does for `npx`.
+    pub is_read_by_shell: bool,
 }
 
 /// An interpreter that starts a program.
@@ -172,6 +177,9 @@ pub struct Installer {
     pub packages: Option<PackageCache>,
     /// Whether uv may build packages from source, which runs code of these packages.
     pub allow_build: bool,
+    /// Whether the manifest vouches for the install scripts of the npm package that it names, where npm (since version
+    /// 12) runs those alone that its user allows. `npx` then runs none.
+    pub vouches: bool,
 }
 
 impl Installer {
@@ -192,6 +200,7 @@ impl Installer {
             launcher: None,
             packages: None,
             allow_build: false,
+            vouches: true,
         }
     }
 
@@ -219,6 +228,8 @@ impl Installer {
         progress: &(dyn Fn(Progress) + Send + Sync),
     ) -> Result<Installed, Error> {
         let placed = self.place(source, &Expected::default(), directory, temporary, progress).await?;
+        let real = |path: &Path| path.canonicalize().map_err(PathError::at(path));
+        let beside = beside(source.kind(), &real(&placed.program)?, &real(directory)?);
         let (program, mut arguments) = match placed.interpreter {
             None => (placed.program, Vec::new()),
             Some(interpreter) => {
@@ -228,7 +239,7 @@ impl Installer {
             }
         };
         arguments.extend_from_slice(source.arguments());
-        Ok(Installed { program, arguments, remarks: placed.remarks })
+        Ok(Installed { program, arguments, beside, remarks: placed.remarks })
     }
 
     /// Like [`Installer::install`], with expected digests and progress.
@@ -261,6 +272,16 @@ impl Installer {
         let cache = self.packages.as_ref().filter(|_| kind == Kind::Uvx)?;
         (!cache.empty_uv()).then(|| Self { packages: None, ..self.clone() })
     }
+}
+
+/// The directories of programs that were installed below a directory with an agent's own: npm's links to them, or those
+/// beside it.
+pub(crate) fn beside(kind: Kind, program: &Path, directory: &Path) -> Vec<PathBuf> {
+    if kind != Kind::Npx {
+        return program.parent().map(Path::to_owned).into_iter().collect();
+    }
+    let above = program.ancestors().skip(1).take_while(|folder| folder.starts_with(directory));
+    above.map(|folder| folder.join("node_modules/.bin")).filter(|folder| folder.is_dir()).collect()
 }
 
 /// One installation.

@@ -15,6 +15,7 @@ use acp_registry_core::archive::Program;
 use acp_registry_core::json::{self, Object};
 use acp_registry_core::manifest::{NpmSpec, Package, Pin};
 use acp_registry_core::sys::fs::{PathError, open_file, read_bounded, resolve_below};
+use acp_registry_core::sys::process::is_executable;
 use acp_registry_core::text::quote;
 use acp_registry_core::upstream::npm::{Bin, commands, file_of_command};
 
@@ -39,8 +40,8 @@ pub(super) async fn install(work: &Work<'_>, wanted: &Package) -> Result<Placed,
     let Some(prefix) = directory.to_str() else { return Err(Error::NotUnicode(directory.to_owned())) };
     let (name, version) = exact(package)?;
     let (npm, node) = (find(installer, "npm")?, find(installer, "node")?);
-    // npm 12 runs only the install scripts that this file allows. The manifest vouches for the package that it names.
-    write(&directory.join("package.json"), &manifest(&name, &version))?;
+    // npm 12 runs only the install scripts that this file allows.
+    write(&directory.join("package.json"), &manifest(&name, &version, installer.vouches))?;
     let spec = [format!("{name}@{version}")];
     let (command, more, specs): (_, &[&str], &[String]) = match &work.expected.packages {
         // Installs exactly the packages of the list.
@@ -76,11 +77,15 @@ pub(super) async fn install(work: &Work<'_>, wanted: &Package) -> Result<Placed,
         Err(Error::Tool(failure)) if failure.lacks_name(&name) => return Err(Error::NoPackage { name, failure }),
         ran => ran.map_err(|error| refused(error, &name, package))?,
     };
-    let no_command = |problem| Error::NoCommand { package: package.to_owned(), problem };
+    let no_command = |problem| Error::NoCommand { package: package.to_owned(), problem, suggestion: None };
     let own = package_json(&name, directory).map_err(no_command)?;
-    let file = command_file(&name, &own, wanted.command.as_deref(), directory).map_err(no_command)?;
-    let flags = match open_file(&file).map(Program::examine) {
-        Ok(Program::Other) => Some(Vec::new()),
+    let (command, commands) = choose(&name, &own, wanted.command.as_deref(), directory)
+        .map_err(|(problem, suggestion)| Error::NoCommand { package: package.to_owned(), problem, suggestion })?;
+    let file = command_file(&name, &command, &commands, directory).map_err(no_command)?;
+    let program = open_file(&file).map(Program::examine);
+    // The shell through which npx starts commands reads such a file itself.
+    let shell = matches!(program, Ok(Program::Other)).then(|| installer.environment.find("sh"));
+    let flags = match program {
         Ok(Program::Script { interpreter }) => flags_of_node(&interpreter),
         _ => None,
     };
@@ -99,9 +104,16 @@ pub(super) async fn install(work: &Work<'_>, wanted: &Package) -> Result<Placed,
         }
         _ => blocked,
     };
-    let mut remarks = Remarks { scripts_not_run, ..Remarks::default() };
-    let interpreter = match flags {
-        Some(flags) => {
+    let mut remarks = Remarks { scripts_not_run, is_read_by_shell: shell.is_some(), ..Remarks::default() };
+    let interpreter = match (flags, shell) {
+        (None, Some(None)) => {
+            let problem = format!("has the command {}, but {NO_INTERPRETER}", quote(&command));
+            return Err(no_command(problem));
+        }
+        (None, Some(Some(program))) => {
+            Some(Interpreter { name: "sh", program, flags: Vec::new(), version: None, wanted: None })
+        }
+        (Some(flags), _) => {
             let range = own.node();
             let environment = installer.environment.clone();
             let choice = spawn_blocking(move || node::choose_node(&environment, node, range.as_deref())).await;
@@ -110,7 +122,7 @@ pub(super) async fn install(work: &Work<'_>, wanted: &Package) -> Result<Placed,
             let node::Choice { program, version, wanted, .. } = choice;
             Some(Interpreter { name: "node", program, flags, version, wanted })
         }
-        None => None,
+        (None, None) => None,
     };
     Ok(Placed { program: file, interpreter, proof: Proof { verified, sha256: None, integrity }, remarks })
 }
@@ -171,11 +183,20 @@ pub(super) fn find(installer: &Installer, program: &'static str) -> Result<PathB
     installer.environment.find(program).ok_or(Error::MissingRuntime { program, remedy: remedy::NODE })
 }
 
-/// The flags for Node.js on the first line of a script; `None` when something else runs the script.
+/// Why a system without a shell does not start a command's file.
+pub(super) const NO_INTERPRETER: &str = "its file does not begin with `#!`, so npx cannot start it with Node.js";
+
+/// The flags for Node.js on the first line of a script that looks for it in `PATH`; `None` where the system starts the
+/// script as its first line says.
 fn flags_of_node(line: &str) -> Option<Vec<String>> {
-    let mut words = line.split_whitespace().skip_while(|word| word.ends_with("/env") || *word == "-S");
-    let program = words.next()?.rsplit('/').next()?;
-    (program == "node").then(|| words.map(ToOwned::to_owned).collect())
+    let argument = line.trim().strip_prefix("/usr/bin/env")?.strip_prefix(char::is_whitespace)?.trim_start();
+    let split = argument.strip_prefix("-S ");
+    let mut words = split.unwrap_or(argument).split_whitespace();
+    let is_node = words.next()? == "node";
+    let flags: Vec<String> = words.map(ToOwned::to_owned).collect();
+    // Linux gives `env` the rest of the line as one word, which only `-S` splits.
+    let is_one_name = cfg!(target_os = "linux") && split.is_none() && !flags.is_empty();
+    (is_node && !is_one_name).then_some(flags)
 }
 
 /// A list of packages as npm gets it, so that it installs no bytes without a digest of the list: a package without one is
@@ -210,19 +231,34 @@ fn are_proven(notes: &[u8]) -> bool {
 
 /// The integrity value of a package in a lock file of npm.
 pub(super) fn integrity_in(list: &[u8], name: &str) -> Option<String> {
-    let [packages] = json::members(list, ["packages"]).ok()?;
-    let packages: Object<'_, PACKAGES> = json::object(packages)?;
-    let path = format!("node_modules/{name}");
-    let (_, package) = packages.members.into_iter().rev().find(|(key, _)| *key == path)?;
-    let [integrity] = json::members_of(Some(package), ["integrity"]);
+    let [integrity] = json::members_of(package_in(list, name), ["integrity"]);
     json::text(integrity).map(Into::into)
 }
 
+/// A package at the top of a lock file of npm.
+fn package_in<'a>(list: &'a [u8], name: &str) -> Option<&'a RawValue> {
+    let [packages] = json::members(list, ["packages"]).ok()?;
+    let packages: Object<'_, PACKAGES> = json::object(packages)?;
+    let path = format!("node_modules/{name}");
+    packages.members.into_iter().rev().find(|(key, _)| *key == path).map(|(_, package)| package)
+}
+
+/// The commands of a package, from npm's own records: those of the package registry, which npx chooses from. npm 6 has
+/// no such records.
+fn noted_bin(name: &str, directory: &Path) -> Option<Box<RawValue>> {
+    let notes = notes(directory)?;
+    let [bin] = json::members_of(package_in(&notes, name), ["bin"]);
+    bin.map(ToOwned::to_owned)
+}
+
 /// The project that npm installs the package for. Where npm asks for permission, only this package may run install
-/// scripts.
-pub(super) fn manifest(name: &str, version: &str) -> String {
-    serde_json::json!({ "name": "agent", "dependencies": { name: version }, "allowScripts": { name: true } })
-        .to_string()
+/// scripts, if it is vouched for.
+pub(super) fn manifest(name: &str, version: &str, is_vouched_for: bool) -> String {
+    let mut project = serde_json::json!({ "name": "agent", "dependencies": { name: version } });
+    if is_vouched_for {
+        project["allowScripts"] = serde_json::json!({ name: true });
+    }
+    project.to_string()
 }
 
 /// npm's own records of what it has installed.
@@ -260,34 +296,60 @@ fn package_json(name: &str, directory: &Path) -> Result<Own, String> {
     Ok(Own { bin: owned(bin), engines: owned(engines) })
 }
 
-/// The file of the wanted command, or else the one that `npx` would start; or what is wrong as the rest of a sentence about
-/// the package.
-fn command_file(name: &str, manifest: &Own, wanted: Option<&str>, directory: &Path) -> Result<PathBuf, String> {
-    let folder = directory.join("node_modules").join(name);
-    let directory = directory.canonicalize().map_err(|error| unreadable(&error))?;
-    let bin = manifest.bin.as_deref();
+/// Commands of a package, and whether npm has made links to them.
+struct Commands {
+    bin: Option<Box<RawValue>>,
+    are_linked: bool,
+}
+
+/// The wanted command, or else the one that `npx` would start, among the commands of a package. The error is what is wrong
+/// as the rest of a sentence about the package, with a command that could be named.
+fn choose(
+    name: &str,
+    own: &Own,
+    wanted: Option<&str>,
+    directory: &Path,
+) -> Result<(String, Commands), (String, Option<String>)> {
+    let noted = noted_bin(name, directory);
+    let all = Commands { are_linked: noted.is_some(), bin: noted.or_else(|| own.bin.clone()) };
     let shown = |names: &[String]| names.iter().take(5).map(|name| quote(name)).collect::<Vec<_>>().join(", ");
-    let command = match (wanted, Bin::of(name, bin)) {
-        (_, Bin::None) => return Err("has no command, so npx has nothing to start".to_owned()),
+    let only = |names: &[String]| names.first().filter(|_| names.len() == 1).cloned();
+    let command = match (wanted, Bin::of(name, all.bin.as_deref())) {
+        (_, Bin::None) => return Err(("has no command, so npx has nothing to start".to_owned(), None)),
         (Some(wanted), _) => {
-            let names = commands(name, bin);
+            let names = commands(name, all.bin.as_deref());
             if !names.iter().any(|name| name == wanted) {
-                return Err(format!("has no command {}, only {}", quote(wanted), shown(&names)));
+                return Err((format!("has no command {}, only {}", quote(wanted), shown(&names)), only(&names)));
             }
             wanted.to_owned()
         }
         (None, Bin::One(command)) => command,
         (None, Bin::Several { names, count }) => {
             let names = shown(&names);
-            return Err(format!(
-                "has {count} commands ({names}), and npx cannot choose; the manifest can, with `command`"
-            ));
+            let problem =
+                format!("has {count} commands ({names}), and npx cannot choose; the manifest can, with `command`");
+            return Err((problem, None));
         }
     };
-    let file = file_of_command(name, bin, &command).unwrap_or_default();
-    resolve_below(&folder.join(&file), &directory).map_err(|_| {
-        format!("has the command {}, but its file {} is not there or leads elsewhere", quote(&command), quote(&file))
-    })
+    Ok((command, all))
+}
+
+/// The file that npx would start for a command: npm's link leads to it. The error is what is wrong as the rest of a
+/// sentence about the package.
+fn command_file(name: &str, command: &str, commands: &Commands, directory: &Path) -> Result<PathBuf, String> {
+    let folder = directory.join("node_modules");
+    let directory = directory.canonicalize().map_err(|error| unreadable(&error))?;
+    let file = file_of_command(name, commands.bin.as_deref(), command).unwrap_or_default();
+    let [link, of_windows] = [command.to_owned(), format!("{command}.cmd")].map(|name| folder.join(".bin").join(name));
+    let has_link = if cfg!(windows) { of_windows.exists() } else { link.symlink_metadata().is_ok() };
+    let problem =
+        |problem: &str| format!("has the command {}, but its file {} {problem}", quote(command), quote(&file));
+    if commands.are_linked && !has_link {
+        return Err(problem("was not there when npm made the links that npx starts"));
+    }
+    let path = if commands.are_linked && cfg!(unix) { link } else { folder.join(name).join(&file) };
+    let path = resolve_below(&path, &directory).map_err(|_| problem("is not there or leads elsewhere"))?;
+    if commands.are_linked && !is_executable(&path) { Err(problem("is not executable")) } else { Ok(path) }
 }
 
 #[cfg(test)]
@@ -298,11 +360,16 @@ mod tests {
     fn scripts_for_node_are_known_by_their_first_line() {
         let flags = |line: &str| flags_of_node(line).map(|flags| flags.join(" "));
         assert_eq!(flags("/usr/bin/env node").as_deref(), Some(""));
-        assert_eq!(flags("/usr/local/bin/node --no-warnings").as_deref(), Some("--no-warnings"));
         assert_eq!(flags("/usr/bin/env -S node --a --b=c").as_deref(), Some("--a --b=c"));
-        for other in ["/bin/sh", "/usr/bin/env -S A=1 node", "/usr/bin/env bun", "", "/usr/bin/env nodejs-x"] {
+        // The system starts these, or says why it does not.
+        for other in [
+            "/bin/sh", "/usr/local/bin/node --no-warnings", "/usr/bin/env -S A=1 node", "/usr/bin/env bun", "",
+            "/usr/bin/env nodejs-x", "/usr/bin/envnode",
+        ] {
             assert_eq!(flags(other), None, "{other}");
         }
+        // Linux looks for a program of that whole name, macOS for `node`.
+        assert_eq!(flags("/usr/bin/env node --a").is_none(), cfg!(target_os = "linux"));
     }
 
     #[test]
@@ -317,7 +384,8 @@ mod tests {
         std::fs::write(package.join("package.json"), text).unwrap();
         let own = package_json("p", folder.path()).unwrap();
         assert_eq!(own.node().as_deref(), Some("2"));
-        let file = command_file("p", &own, None, folder.path()).unwrap();
+        let Ok((command, commands)) = choose("p", &own, None, folder.path()) else { panic!("no command") };
+        let file = command_file("p", &command, &commands, folder.path()).unwrap();
         assert!(file.ends_with("node_modules/p/c.js"), "{}", file.display());
     }
 

@@ -1,15 +1,18 @@
 //! A package of the Python package index.
 
+use std::env::consts::EXE_SUFFIX;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::tool::{Tool, write};
 use super::{
-    Error, Installer, Placed, Progress, Proof, Remarks, Shortfall, TooOld, Verified, Work, cooldown, python, refusal,
-    remedy,
+    Error, Expected, Installer, Placed, Progress, Proof, Remarks, Shortfall, TooOld, Verified, Work, cooldown, python,
+    refusal, remedy,
 };
+use acp_registry_core::manifest::extension::is_command;
 use acp_registry_core::manifest::{Package, Pin, PypiSpec};
 use acp_registry_core::sys::fs::{PathError, read_bounded};
+use acp_registry_core::sys::process::is_executable;
 use acp_registry_core::text::quote;
 use acp_registry_core::upstream::pypi::normalized;
 
@@ -31,55 +34,64 @@ pub(super) async fn install(work: &Work<'_>, wanted: &Package) -> Result<Placed,
     uv.check_proxy()?;
     (work.progress)(Progress::Running("uv"));
     (work.progress)(Progress::Phase("uv", "resolving packages".to_owned()));
-    let (programs, names) = match &work.expected.packages {
+    let tools = directory.join("tools");
+    let own = match &work.expected.packages {
         None => {
             let programs = directory.join("bin");
-            uv.environment.set("UV_TOOL_DIR", directory.join("tools"));
+            uv.environment.set("UV_TOOL_DIR", &tools);
             uv.environment.set("UV_TOOL_BIN_DIR", &programs);
             let install = [&["tool", "install", "--no-progress"], build].concat();
-            if let Err(error) = uv.run(install.iter().chain(&["--", &spec])).await {
-                let Some(shortfall) = shortfall(&error) else {
+            let first = uv.run(install.iter().chain(&["--", &spec])).await;
+            let shortfall = first.as_ref().err().and_then(shortfall);
+            let ran = match (&shortfall, first) {
+                (Some(shortfall), Err(error)) => {
+                    if let Some(chosen) = python::chosen(&uv) {
+                        let (wanted, chosen) = (quote(&shortfall.wanted), quote(&chosen));
+                        let phase = format!("the package accepts Python {wanted}, not {chosen} (UV_PYTHON)");
+                        (work.progress)(Progress::Phase("uv", phase));
+                    }
+                    // Like uvx: with a Python of this machine that the package accepts, or one that uv fetches.
+                    match uv.run(install.iter().chain(&["--python", &shortfall.wanted, "--", &spec])).await {
+                        Err(again) if !lacks_commands(&again) => {
+                            let said = again.stderr().to_owned();
+                            return Err(python::explain(refused_again(again, error, package), &said, &uv).await);
+                        }
+                        again => again,
+                    }
+                }
+                (_, first) => first,
+            };
+            match ran {
+                Ok(_) => list(&programs)?,
+                // uvx also starts the commands of dependencies, for which `uv tool install` makes no links.
+                Err(error) if lacks_commands(&error) => {
+                    let python = shortfall.as_ref().map(|shortfall| shortfall.wanted.as_str());
+                    // uv makes no environment over what it has left there.
+                    let _ = fs::remove_dir_all(&tools);
+                    install_into(&tools, python, &[build, &["--", &spec]].concat(), &uv).await?;
+                    Vec::new()
+                }
+                Err(error) => {
                     let error = held(error, wanted, directory, &uv, installer).await;
                     return Err(python::none(absent(error, package, directory, &uv, installer).await, &uv).await);
-                };
-                if let Some(chosen) = python::chosen(&uv) {
-                    let (wanted, chosen) = (quote(&shortfall.wanted), quote(&chosen));
-                    let phase = format!("the package accepts Python {wanted}, not {chosen} (UV_PYTHON)");
-                    (work.progress)(Progress::Phase("uv", phase));
-                }
-                // Like uvx: with a Python of this machine that the package accepts, or one that uv fetches.
-                let again = uv.run(install.iter().chain(&["--python", &shortfall.wanted, "--", &spec])).await;
-                if let Err(again) = again {
-                    let said = again.stderr().to_owned();
-                    return Err(python::explain(refused_again(again, error, package), &said, &uv).await);
                 }
             }
-            let names = list(&programs)?;
-            (programs, names)
         }
         // Installs exactly the packages of the list.
         Some(packages) => {
             write(&directory.join("packages.txt"), packages)?;
-            let place = directory.join("tools");
-            let place = place.to_string_lossy();
-            let mut make = vec!["venv", "--no-progress"];
-            make.extend(work.expected.python.iter().flat_map(|python| ["--python", python]));
-            make.extend(["--", &place]);
-            if let Err(error) = uv.run(make).await {
-                return Err(python::none(error, &uv).await);
-            }
-            let flags = ["pip", "install", "--no-progress", "--require-hashes", "--python", &place];
-            let ran = uv.run([&flags[..], build, &["--requirements", "packages.txt"]].concat()).await;
+            let python = work.expected.python.as_deref();
+            let listed = ["--require-hashes", "--requirements", "packages.txt"];
+            let ran = install_into(&tools, python, &[build, &listed].concat(), &uv).await;
             if let Err(error) = ran {
                 return Err(refused(held(error, wanted, directory, &uv, installer).await, package));
             }
-            let programs = directory.join("tools").join(if cfg!(windows) { "Scripts" } else { "bin" });
-            let names = commands(directory, &name)?;
-            (programs, names)
+            commands(directory, &name)?
         }
     };
-    let problem = |problem| Error::NoCommand { package: package.to_owned(), problem };
-    let program = programs.join(choose(&name, wanted.command.as_deref(), names).map_err(problem)?);
+    let places = [directory.join("bin"), programs_in(&tools.join(normalized(&name))), programs_in(&tools)];
+    let no_command = |(problem, suggestion)| Error::NoCommand { package: package.to_owned(), problem, suggestion };
+    let program = choose(&name, wanted.command.as_deref(), &own, &places).map_err(no_command)?;
     let verified = match work.expected.packages {
         Some(_) => Verified::Lock,
         None if is_secure(installer) => Verified::Pypi,
@@ -101,6 +113,55 @@ fn is_secure(installer: &Installer) -> bool {
         && cooldown::of_file("allow-insecure-host", installer).is_none()
 }
 
+impl Installer {
+    /// The command that `uvx` has to be told to start a package, which has none of its own name; `None` if it needs none. uv
+    /// fetches the package into a directory below `temporary`, without its dependencies.
+    ///
+    /// # Errors
+    /// [`Error`]; it is [`Error::NoCommand`] if the package has several other commands.
+    pub async fn command_for_uvx(&self, package: &Package, temporary: &Path) -> Result<Option<String>, Error> {
+        let (spec, name) = (exact(&package.package)?, parse(&package.package)?.name);
+        let (program, cache) = (find(self)?, self.open_cache());
+        let environment = self.uv_environment(package, cache.as_ref())?;
+        let directory = tempfile::tempdir_in(temporary).map_err(PathError::at(temporary))?;
+        let (expected, directory) = (Expected::default(), directory.path());
+        let work = Work { installer: self, expected: &expected, directory, temporary, progress: &|_| () };
+        let uv = Tool::new(&work, "uv", program, environment, self.registries.of_python());
+        let flags = ["pip", "install", "--no-progress", "--no-deps", "--target", "files"];
+        let ran = uv.run([&flags[..], build_flags(self), &["--", &spec]].concat()).await;
+        ran.map_err(|error| refused(error, &package.package))?;
+        let place = directory.join("files/bin");
+        let own = if place.is_dir() { list(&place)? } else { Vec::new() };
+        match choose(&name, package.command.as_deref(), &own, &[place]) {
+            Ok(_) => Ok(None),
+            // A dependency may have the command.
+            Err(_) if own.is_empty() => Ok(None),
+            Err((_, Some(only))) if is_command(&only) => Ok(Some(only)),
+            Err((problem, suggestion)) => {
+                Err(Error::NoCommand { package: package.package.clone(), problem, suggestion })
+            }
+        }
+    }
+}
+
+/// Makes an environment at a place, and installs into it what the arguments name.
+async fn install_into(place: &Path, python: Option<&str>, what: &[&str], uv: &Tool<'_>) -> Result<(), Error> {
+    let place = place.to_string_lossy();
+    let mut make = vec!["venv", "--no-progress"];
+    make.extend(python.iter().flat_map(|python| ["--python", python]));
+    make.extend(["--", &place]);
+    if let Err(error) = uv.run(make).await {
+        return Err(python::none(error, uv).await);
+    }
+    uv.run([&["pip", "install", "--no-progress", "--python", &place], what].concat()).await?;
+    Ok(())
+}
+
+/// Where the programs of an environment are.
+fn programs_in(environment: &Path) -> PathBuf {
+    environment.join(if cfg!(windows) { "Scripts" } else { "bin" })
+}
+
 /// The flags that keep uv from building packages, which runs their code, unless that is allowed.
 pub(super) fn build_flags(installer: &Installer) -> &'static [&'static str] {
     if installer.allow_build { &[] } else { &["--no-build"] }
@@ -118,16 +179,14 @@ pub(super) fn refused(error: Error, package: &str) -> Error {
         None if refusal::is_of_build(error.stderr()) => {
             Error::NeedsBuild { package: package.to_owned(), built: refusal::needs_build(error.stderr()) }
         }
-        // Otherwise it names the package only: the reason is on stdout.
-        None if error.stderr().lines().any(|line| line.starts_with("error: Failed to install entrypoints for ")) => {
-            Error::NoCommand { package: package.to_owned(), problem: NO_COMMAND.to_owned() }
-        }
         None => error,
     }
 }
 
-/// What is wrong with a package without commands, as the rest of a sentence.
-const NO_COMMAND: &str = "has no command, so that uvx has nothing to start";
+/// Whether uv has refused a package that has no commands of its own.
+fn lacks_commands(error: &Error) -> bool {
+    error.stderr().lines().any(|line| line.starts_with("error: Failed to install entrypoints for "))
+}
 
 /// What the failure of a second attempt means, with a Python that the package accepts; if there is no such Python, the
 /// first failure is reported.
@@ -241,30 +300,38 @@ fn list(folder: &Path) -> Result<Vec<String>, Error> {
     Ok(names)
 }
 
-/// The wanted command; if none is named, the choice of `uvx`: the program named like the package, or else the only one.
-fn choose(package: &str, wanted: Option<&str>, mut programs: Vec<String>) -> Result<String, String> {
-    let plain = |name: &str| name.trim_end_matches(".exe").to_ascii_lowercase().replace(['_', '.'], "-");
-    let shown = |names: &[String]| names.iter().take(5).map(|name| quote(name)).collect::<Vec<_>>().join(", ");
-    if let Some(wanted) = wanted.filter(|_| !programs.is_empty()) {
-        return match programs.iter().position(|name| name.trim_end_matches(".exe") == wanted) {
-            Some(at) => Ok(programs.swap_remove(at)),
-            None => Err(format!("has no command {}, only {}", quote(wanted), shown(&programs))),
-        };
+/// The program that `uvx` would start, in the first of these directories that has it: the one of exactly the wanted name, or
+/// else of the name of the package as it is written. `own` are the package's own commands. The error is what is wrong as the
+/// rest of a sentence about the package, with a command that could be named.
+fn choose(
+    package: &str,
+    wanted: Option<&str>,
+    own: &[String],
+    places: &[PathBuf],
+) -> Result<PathBuf, (String, Option<String>)> {
+    let command = wanted.unwrap_or(package);
+    let file = format!("{command}{EXE_SUFFIX}");
+    if let Some(program) = places.iter().map(|place| place.join(&file)).find(|program| is_named(program, &file)) {
+        return Ok(program);
     }
-    if let Some(at) = programs.iter().position(|name| name.trim_end_matches(".exe") == package) {
-        return Ok(programs.swap_remove(at));
-    }
-    if let Some(at) = programs.iter().position(|name| plain(name) == plain(package)) {
-        return Ok(programs.swap_remove(at));
-    }
-    match programs.len() {
-        0 => Err(NO_COMMAND.to_owned()),
-        1 => Ok(programs.swap_remove(0)),
-        number => Err(format!(
-            "has {number} commands ({}), none of its own name, and uvx cannot choose; the manifest can, with `command`",
-            shown(&programs)
-        )),
-    }
+    let names: Vec<&str> = own.iter().map(|name| name.strip_suffix(EXE_SUFFIX).unwrap_or(name)).collect();
+    let shown = names.iter().take(5).map(|name| quote(name)).collect::<Vec<_>>().join(", ");
+    let problem = match (names.as_slice(), wanted) {
+        ([], _) => "has no command, so that uvx has nothing to start".to_owned(),
+        (_, Some(_)) => format!("has no command {}, only {shown}", quote(command)),
+        ([_], None) => format!("has no command {}, which uvx would start, only {shown}", quote(command)),
+        (_, None) => {
+            let others = format!("only {shown}; the manifest can name one, with `command`");
+            format!("has no command {}, which uvx would start, {others}", quote(command))
+        }
+    };
+    Err((problem, names.first().filter(|_| names.len() == 1).map(|&name| name.to_owned())))
+}
+
+/// Whether a program is there under exactly this name, which file systems that ignore case do not tell.
+fn is_named(program: &Path, name: &str) -> bool {
+    let Some(folder) = program.parent().filter(|_| is_executable(program)) else { return false };
+    list(folder).is_ok_and(|names| names.iter().any(|known| known == name))
 }
 
 #[cfg(test)]
@@ -296,21 +363,36 @@ mod tests {
         assert_eq!(commands(folder.path(), "p").unwrap(), [] as [&str; 0]);
     }
 
+    #[cfg(unix)]
     #[test]
     fn a_program_is_chosen_as_uvx_does() {
-        let choose =
-            |package: &str, programs: &[&str]| choose(package, None, programs.iter().map(|&p| p.to_owned()).collect());
-        assert_eq!(choose("tool", &["other", "tool"]).as_deref(), Ok("tool"));
-        assert_eq!(choose("tool", &["tool.exe", "x"]).as_deref(), Ok("tool.exe"));
-        assert_eq!(choose("my_tool", &["my-tool", "x"]).as_deref(), Ok("my-tool"));
-        assert_eq!(choose("tool", &["other"]).as_deref(), Ok("other"));
-        assert!(choose("tool", &[]).unwrap_err().contains("nothing to start"));
-        assert!(choose("tool", &["a", "b"]).unwrap_err().contains("2 commands (`a`, `b`)"));
-        let wanted = |wanted: &str, programs: &[&str]| {
-            super::choose("tool", Some(wanted), programs.iter().map(|&p| p.to_owned()).collect())
-        };
-        assert_eq!(wanted("b", &["a", "b.exe", "tool"]).as_deref(), Ok("b.exe"));
-        assert_eq!(wanted("c", &["a", "tool"]).unwrap_err(), "has no command `c`, only `a`, `tool`");
-        assert!(wanted("c", &[]).unwrap_err().contains("nothing to start"));
+        use std::os::unix::fs::PermissionsExt as _;
+
+        let folder = tempfile::tempdir().unwrap();
+        let [own, all] = ["bin", "tools/bin"].map(|name| folder.path().join(name));
+        for (place, name) in [(&own, "tool"), (&own, "my-tool"), (&all, "tool"), (&all, "of-dependency")] {
+            fs::create_dir_all(place).unwrap();
+            fs::write(place.join(name), "").unwrap();
+            fs::set_permissions(place.join(name), fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        let places = [own.clone(), folder.path().join("nothing"), all.clone()];
+        let names = ["my-tool".to_owned(), "tool".to_owned()];
+        let choose = |package: &str, wanted: Option<&str>| choose(package, wanted, &names, &places);
+        assert_eq!(choose("tool", None), Ok(own.join("tool")));
+        assert_eq!(choose("of-dependency", None), Ok(all.join("of-dependency")));
+        assert_eq!(choose("other", Some("my-tool")), Ok(own.join("my-tool")));
+        // Neither another spelling nor the only command is started.
+        for package in ["my_tool", "My-Tool", "my.tool", "other"] {
+            let problem = format!(
+                "has no command `{package}`, which uvx would start, only `my-tool`, `tool`; the manifest can name one, with \
+                 `command`"
+            );
+            assert_eq!(choose(package, None), Err((problem, None)), "{package}");
+        }
+        assert_eq!(choose("tool", Some("x")), Err(("has no command `x`, only `my-tool`, `tool`".to_owned(), None)));
+        let problem = "has no command `other`, which uvx would start, only `my-tool`".to_owned();
+        assert_eq!(super::choose("other", None, &names[..1], &places), Err((problem, Some("my-tool".to_owned()))));
+        let nothing = super::choose("tool", None, &[], &[]);
+        assert_eq!(nothing, Err(("has no command, so that uvx has nothing to start".to_owned(), None)));
     }
 }

@@ -161,6 +161,7 @@ impl Session {
             launcher: self.options.launcher.clone(),
             packages: cache.map(PackageCache::at),
             allow_build: self.options.allow_build,
+            vouches: true,
             timeout: self.options.install_timeout.unwrap_or(new.timeout),
             ..new
         })

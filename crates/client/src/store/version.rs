@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::places::{IN_USE, RECEIPT};
 use super::{Error, Receipt};
-use crate::install::{Expected, Kind, Verified};
+use crate::install::{Expected, Kind, Verified, beside};
 use crate::resolve::{Offer, Origin};
 use acp_registry_core::json;
 use acp_registry_core::manifest::{BinaryTarget, Distribution, Package, Platform};
@@ -132,13 +132,9 @@ impl Version {
         Ok(Launch { program: path, args, env, beside })
     }
 
-    /// The directories of programs that were installed with the agent: npm's links to them, or those beside the agent's own.
+    /// The directories of programs that were installed with the agent.
     fn beside(&self, program: &Path) -> Vec<PathBuf> {
-        if self.receipt.kind() != Some(Kind::Npx) {
-            return program.parent().map(Path::to_owned).into_iter().collect();
-        }
-        let above = program.ancestors().skip(1).take_while(|folder| folder.starts_with(&self.directory));
-        above.map(|folder| folder.join("node_modules/.bin")).filter(|folder| folder.is_dir()).collect()
+        beside(self.receipt.kind().unwrap_or(Kind::Binary), program, &self.directory)
     }
 
     /// The version as an offer, from which a plan can be made; `None` for a kind that this program does not know.

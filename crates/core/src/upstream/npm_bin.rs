@@ -88,6 +88,7 @@ fn files_of_commands<'a>(name: &'a str, bin: Option<&'a RawValue>) -> Vec<(Cow<'
     let mut places = BTreeMap::new();
     let mut members: Vec<(Cow<'_, str>, &RawValue)> = Vec::new();
     for (name, path) in object.members {
+        let name = last_part(name);
         let at = *places.entry(name.clone()).or_insert(members.len());
         match members.get_mut(at) {
             Some(known) => known.1 = path,
@@ -96,6 +97,15 @@ fn files_of_commands<'a>(name: &'a str, bin: Option<&'a RawValue>) -> Vec<(Cow<'
     }
     let named = members.into_iter().filter_map(|(name, path)| Some((name, json::text(Some(path))?)));
     named.filter(|(name, path)| is_short(name) && is_short(path)).collect()
+}
+
+/// The name of a command, as npm makes links: `@scope/tool` is `tool`. Without a name, it is empty.
+fn last_part(name: Cow<'_, str>) -> Cow<'_, str> {
+    match name.rsplit(['/', '\\', ':']).find(|part| !part.is_empty()).unwrap_or_default() {
+        "." | ".." => Cow::Borrowed(""),
+        part if part.len() == name.len() => name,
+        part => Cow::Owned(part.to_owned()),
+    }
 }
 
 fn is_short(text: &str) -> bool {
@@ -124,6 +134,9 @@ mod tests {
                 json!({ "x": "a.js", "y": "b.js" }),
                 Bin::Several { names: vec!["x".into(), "y".into()], count: 2 },
             ),
+            ("@s/tool", json!({ "@s/tool": "a.js", "other": "b.js" }), one("tool")),
+            ("tool", json!({ "a\\b:tool/": "a.js", "other": "b.js" }), one("tool")),
+            ("tool", json!({ "..": "a.js", "/": "b.js" }), Bin::None),
             ("tool", json!({ "x": 7 }), Bin::None),
             ("tool", json!({}), Bin::None),
             ("tool", json!(null), Bin::None),

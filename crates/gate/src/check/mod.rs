@@ -23,7 +23,7 @@ pub use icon::draw_icon;
 pub use levels::{Levels, UnknownRule};
 pub use options::Options;
 pub use rule::{Example, Online, Rule};
-pub use rules::{RULES, find, rule_of_reason};
+pub use rules::{RULES, find, rule_of_reason, rule_of_runner};
 pub use run::{AgentStatus, Checked, Status, check};
 
 pub use crate::select::Selection;

@@ -1,15 +1,17 @@
 //! Creates drafts from npm and PyPI packages.
 
-use super::origin::{Found, LATEST, Scaffolder, newest};
+use std::path::Path;
+
+use super::origin::{Draft, Found, LATEST, Scaffolder, newest};
 use super::{Error, words};
 use crate::bump::Offers;
+use acp_registry_client::install::{self, Installer};
 use acp_registry_core::manifest::extension::is_command;
 use acp_registry_core::manifest::{
     Channel, Distribution, NpmSpec, Package, Pin, PypiSpec, Version, pypi_version_matches,
 };
 use acp_registry_core::text::quote;
 use acp_registry_core::upstream::npm::Bin;
-use acp_registry_core::upstream::pypi::normalized;
 
 /// Maximum number of names in a message.
 const SHOWN: usize = 5;
@@ -132,13 +134,38 @@ impl Scaffolder<'_> {
         };
         let extras = if spec.extras.is_empty() { String::new() } else { format!("[{}]", spec.extras.join(",")) };
         self.refuse_path()?;
-        // The index does not list a package's commands.
-        let command = self.command.filter(|command| normalized(command) != normalized(name));
+        let command = self.command.filter(|command| command != name);
         notes.extend(command.map(extended));
         let command = command.map(ToOwned::to_owned);
         let uvx = Some(Package { package: format!("{name}{extras}=={text}"), command, ..Package::default() });
         let distribution = Distribution { uvx, ..Distribution::default() };
         Ok(Found { version: version.in_full(), distribution, about, notes })
+    }
+}
+
+impl Draft {
+    /// Names the command of a Python package that uvx does not start by the name of the package. The index does not list
+    /// commands: uv fetches the package below `temporary`.
+    ///
+    /// # Errors
+    /// Returns [`Error::Unfit`] if the package has several other commands.
+    pub async fn name_command(&mut self, installer: &Installer, temporary: &Path) -> Result<(), Error> {
+        let uvx = self.agent.distribution.uvx.as_mut();
+        let Some(uvx) = uvx.filter(|uvx| uvx.command.is_none()) else { return Ok(()) };
+        match installer.command_for_uvx(uvx, temporary).await {
+            Ok(command) => {
+                self.notes.extend(command.as_deref().map(extended));
+                uvx.command = command;
+            }
+            Err(error @ install::Error::NoCommand { .. }) => {
+                return Err(Error::unfit_with(error.to_string(), "name one with `--cmd`"));
+            }
+            Err(error) => self.notes.push(format!(
+                "see that {} has a command of exactly that name, for uvx starts no other without `command`: {error}",
+                quote(&uvx.package)
+            )),
+        }
+        Ok(())
     }
 }
 

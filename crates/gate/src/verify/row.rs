@@ -29,6 +29,8 @@ pub struct Row {
     pub install: Duration,
     /// The install scripts that npm did not run.
     pub scripts_not_run: ScriptsNotRun,
+    /// Whether the package runner of its kind, `npx` or `uvx`, does not start the agent.
+    pub is_not_startable: bool,
     /// Why temporary files could not be removed.
     pub left: Option<PathError>,
     /// The result of the task.
@@ -218,6 +220,12 @@ impl Row {
         matches!(&self.state, State::Checked { outcome, .. } if outcome.is_flaky)
     }
 
+    /// The package runner that does not start the agent.
+    #[must_use]
+    pub fn not_startable_by(&self) -> Option<Kind> {
+        self.kind.filter(|_| self.is_not_startable)
+    }
+
     /// The kind of distribution, or `-`.
     #[must_use]
     pub fn distribution(&self) -> &'static str {
@@ -244,6 +252,9 @@ impl Row {
             if !self.scripts_not_run.is_empty() {
                 row.insert("scripts_not_run".to_owned(), json!(self.scripts_not_run.packages));
                 row.insert("scripts_ignored_by".to_owned(), json!(self.scripts_not_run.ignored_by));
+            }
+            if let Some(kind) = self.not_startable_by() {
+                row.insert("not_startable_by".to_owned(), kind.as_str().into());
             }
             for (name, value) in found {
                 row.entry(name).or_insert(value);

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use super::sources::{Origin, Sources};
 use super::stop::Stop;
 use super::{Networks, Row, State, Task, Turns, Verdict, Work};
-use acp_registry_client::install::{Installed, Installer, Progress, ScriptsNotRun, Source};
+use acp_registry_client::install::{Installed, Installer, Progress, Remarks, ScriptsNotRun, Source};
 use acp_registry_core::remedy::Remedy;
 use acp_registry_core::sys::fs::PathError;
 use acp_registry_core::sys::lock::mark_used;
@@ -20,6 +20,7 @@ use acp_registry_core::sys::process::{
     Environment, INSTALLED, Isolation, Launch, Namespace, NamespaceError, Network, Scratch, hide_from_agents,
     make_readable,
 };
+use acp_registry_core::text::quote;
 use acp_registry_examine::examination::{Demand, Examination};
 use acp_registry_protocol::handshake::{Options, Outcome, check, set_variables};
 
@@ -68,6 +69,7 @@ pub enum Event {
 struct Done {
     install: Duration,
     scripts_not_run: ScriptsNotRun,
+    is_not_startable: bool,
     left: Option<PathError>,
     source_down: Option<Origin>,
 }
@@ -117,6 +119,7 @@ impl Verifier {
                     if let Some(row) = rows.get_mut(number) {
                         (row.install, row.left, row.state) = (done.install, done.left, state);
                         row.scripts_not_run = done.scripts_not_run;
+                        row.is_not_startable = done.is_not_startable;
                         row.source_down = done.source_down;
                         finished(row);
                     }
@@ -147,7 +150,8 @@ impl Verifier {
                     let examination = examination.map(Box::new);
                     State::Checked { outcome: Box::new(outcome), examination, at: SystemTime::now() }
                 }
-                Err(Stop { verdict, reason, message, remedy, stderr, .. }) => {
+                Err(Stop { verdict, reason, message, remedy, stderr, is_not_startable, .. }) => {
+                    done.is_not_startable = is_not_startable;
                     State::NotStarted { verdict, reason, message, remedy, stderr }
                 }
             },
@@ -255,6 +259,9 @@ impl Verifier {
         if let Some(shortfall) = &ready.installed.remarks.shortfall {
             outcome.blame_runtime(&shortfall.to_string());
         }
+        if let Some(why) = why_not_started(&ready.installed.remarks, source) {
+            done.is_not_startable = outcome.blame_start(&why);
+        }
         if !self.demand.is_any() {
             return Ok((outcome, None));
         }
@@ -284,6 +291,7 @@ impl Verifier {
         let started = Instant::now();
         let installed = self.installer.install_with_progress(source, &directory, place.path(), progress).await;
         let installed = installed.map_err(|error| Stop::install(&error, source, self.words))?;
+        environment.append_to_path(installed.beside.iter().cloned());
         drop(turn);
         let readable = self.readable(source.kind(), &directory, &installed.program);
         if self.isolation != Isolation::Environment && self.installer.launcher.is_some() {
@@ -334,6 +342,16 @@ impl Verifier {
     }
 }
 
+/// Why `npx` would not start an agent that does not answer here either, if its package may be the cause.
+fn why_not_started(remarks: &Remarks, source: &Source) -> Option<String> {
+    if remarks.is_read_by_shell {
+        return Some("its file does not begin with `#!`, so that npx has a shell read it".to_owned());
+    }
+    let ScriptsNotRun { packages, ignored_by: None, .. } = &remarks.scripts_not_run else { return None };
+    let own = packages.iter().find(|package| package.as_str() == source.name())?;
+    Some(format!("npx runs the install script of {} only with the user's permission, since npm 12", quote(own)))
+}
+
 /// The description of a step of the installation; `None` for steps that are not shown.
 fn phase(step: Progress) -> Option<String> {
     match step {
@@ -355,6 +373,7 @@ fn unfinished(task: &Task) -> Row {
         held: task.held.clone(),
         install: Duration::ZERO,
         scripts_not_run: ScriptsNotRun::default(),
+        is_not_startable: false,
         left: None,
         state: State::NotStarted {
             verdict: Verdict::Error,

@@ -86,6 +86,8 @@ impl Verifier {
             launcher,
             packages,
             allow_build: options.allow_build,
+            // npx asks for permission.
+            vouches: false,
         };
         let (sources, turns) = (Sources::default(), Turns::default());
         let StartOptions { isolation, demand, networks, words, .. } = options;

@@ -13,12 +13,22 @@ pub(super) struct Stop {
     pub(super) remedy: Option<String>,
     pub(super) stderr: String,
     pub(super) is_source_down: bool,
+    /// Whether the package runner of the distribution would not start it either.
+    pub(super) is_not_startable: bool,
 }
 
 impl Stop {
     pub(super) fn error(reason: &'static str, message: &dyn std::fmt::Display) -> Self {
         let (message, stderr) = (message.to_string(), String::new());
-        Self { verdict: Verdict::Error, reason, message, remedy: None, stderr, is_source_down: false }
+        Self {
+            verdict: Verdict::Error,
+            reason,
+            message,
+            remedy: None,
+            stderr,
+            is_source_down: false,
+            is_not_startable: false,
+        }
     }
 
     pub(super) fn install(error: &install::Error, source: &Source, words: fn(&Remedy) -> String) -> Self {
@@ -30,6 +40,7 @@ impl Stop {
             remedy: error.remedy().as_ref().map(words),
             stderr: error.stderr().to_owned(),
             is_source_down: error.is_of_source(source.name()),
+            is_not_startable: matches!(error, install::Error::NoCommand { .. }),
         }
     }
 }

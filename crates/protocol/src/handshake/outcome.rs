@@ -112,15 +112,31 @@ impl Outcome {
     /// Attributes a missing answer to the runtime. `shortfall` names the installed and the required version, worded to
     /// follow "the agent", without control characters.
     pub fn blame_runtime(&mut self, shortfall: &str) {
-        let no_answer =
-            [Reason::AgentError, Reason::Exited, Reason::InvalidResponse, Reason::SpawnFailed, Reason::Timeout];
-        if self.reason.is_none_or(|reason| !no_answer.contains(&reason)) {
+        if !self.lacks_answer() {
             return;
         }
         let said = self.message.take().map_or_else(String::new, |message| format!("; without that, {message}"));
         self.verdict = Reason::RuntimeTooOld.verdict();
         self.reason = Some(Reason::RuntimeTooOld);
         self.message = Some(format!("the agent {shortfall}{said}"));
+    }
+
+    /// Adds to a missing answer, and to the warnings, why package runners do not start the agent. Returns whether the answer
+    /// is missing. `why` has no control characters.
+    pub fn blame_start(&mut self, why: &str) -> bool {
+        if !self.lacks_answer() {
+            return false;
+        }
+        let said = self.message.take().map_or_else(String::new, |message| format!("; {message}"));
+        self.handshake.warnings.push(why.to_owned());
+        self.message = Some(format!("{why}{said}"));
+        true
+    }
+
+    fn lacks_answer(&self) -> bool {
+        let no_answer =
+            [Reason::AgentError, Reason::Exited, Reason::InvalidResponse, Reason::SpawnFailed, Reason::Timeout];
+        self.reason.is_some_and(|reason| no_answer.contains(&reason))
     }
 
     /// Turns a pass into a failure of the examination, with this printable message.

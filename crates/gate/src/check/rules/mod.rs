@@ -13,7 +13,7 @@ mod pypi;
 mod registry;
 mod url;
 
-pub use self::handshake::rule_of_reason;
+pub use self::handshake::{rule_of_reason, rule_of_runner};
 
 use super::Rule;
 
@@ -51,6 +51,8 @@ pub static RULES: &[&Rule] = &[
     &handshake::missing_runtime::RULE,
     &handshake::no_answer::RULE,
     &handshake::no_supported_auth::RULE,
+    &handshake::not_startable_by_npx::RULE,
+    &handshake::not_startable_by_uvx::RULE,
     &handshake::protocol_version::RULE,
     &handshake::untidy::RULE,
     &icon::active_content::RULE,

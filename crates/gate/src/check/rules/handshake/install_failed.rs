@@ -37,7 +37,7 @@ pub(super) const REASONS: &[&str] =
     &["install_failed", "package_not_found", "digest_mismatch", "unsafe_archive", "cmd_not_found"];
 
 fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
-    for row in rows(subject, survey) {
+    for row in rows(subject, survey).iter().filter(|row| !row.is_not_startable) {
         if row.reason().is_some_and(|reason| REASONS.contains(&reason)) && !is_told_already(subject, survey, row) {
             let remedy = own_remedy(row, |id| {
                 Remedy::from(Action::Verify(id.to_owned())).then(" shows the whole output of the installation")

@@ -6,6 +6,8 @@ pub(super) mod missing_method;
 pub(super) mod missing_runtime;
 pub(super) mod no_answer;
 pub(super) mod no_supported_auth;
+pub(super) mod not_startable_by_npx;
+pub(super) mod not_startable_by_uvx;
 pub(super) mod protocol_version;
 pub(super) mod untidy;
 
@@ -21,6 +23,16 @@ use acp_registry_protocol::handshake::{Handshake, Outcome, Reason, Timing, Verdi
 
 /// Maximum number of stderr lines in a finding.
 const LINES: usize = 5;
+
+/// The rule about agents that the package runner of a kind does not start.
+#[must_use]
+pub fn rule_of_runner(kind: Kind) -> Option<&'static Rule> {
+    match kind {
+        Kind::Npx => Some(&not_startable_by_npx::RULE),
+        Kind::Uvx => Some(&not_startable_by_uvx::RULE),
+        Kind::Binary => None,
+    }
+}
 
 /// The rule that reports a reason of `verify`; `None` if the reason is no problem of an agent.
 #[must_use]
@@ -74,10 +86,23 @@ fn report(
     remedy: impl Fn(&str) -> Remedy,
     report: &mut Reporter<'_>,
 ) {
-    for row in rows(subject, survey) {
+    for row in rows(subject, survey).iter().filter(|row| !row.is_not_startable) {
         if row.reason().is_some_and(|reason| reasons.contains(&reason)) {
             report_row(subject, row, own_remedy(row, &remedy), report);
         }
+    }
+}
+
+/// Reports the results of agents that the package runner of a kind does not start. `remedy` is the help where none is known.
+fn report_not_startable(
+    subject: &Subject<'_>,
+    survey: &Survey,
+    kind: Kind,
+    remedy: &'static str,
+    report: &mut Reporter<'_>,
+) {
+    for row in rows(subject, survey).iter().filter(|row| row.not_startable_by() == Some(kind)) {
+        report_row(subject, row, own_remedy(row, |_| remedy.into()), report);
     }
 }
 
@@ -128,6 +153,14 @@ fn passed(survey: &mut Survey) {
     started(survey, None, Handshake::default());
 }
 
+/// For examples: adds the result of an agent that the package runner of a kind does not start.
+fn not_startable(survey: &mut Survey, kind: Kind, message: &str, remedy: Option<&str>) {
+    not_started(survey, "install_failed", message, remedy);
+    for row in survey.agents.values_mut().flatten() {
+        (row.kind, row.is_not_startable) = (Some(kind), true);
+    }
+}
+
 /// For examples: adds the result of an agent that was not started.
 fn not_started(survey: &mut Survey, reason: &'static str, message: &str, remedy: Option<&str>) {
     let (verdict, message, stderr) = (verify::Verdict::Error, message.to_owned(), String::new());
@@ -143,6 +176,7 @@ fn put(survey: &mut Survey, state: State) {
         held: None,
         install: std::time::Duration::ZERO,
         scripts_not_run: acp_registry_client::install::ScriptsNotRun::default(),
+        is_not_startable: false,
         left: None,
         state,
         basis: None,
