@@ -159,10 +159,9 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let mut results = looked?;
     let mut notes = Notes::new();
     if args.verify {
-        let limits = config.archive_limits.limits();
         let demand = Demand::new(args.level.map(Level::from), None).with_recipes(config.examine.recipes.clone());
         let use_cache = !args.no_cache;
-        let settings = Settings { allowed: &allowed, limits, probes: true, use_cache, demand: &demand };
+        let settings = Settings { allowed: &allowed, config: &config, probes: true, use_cache, demand: &demand };
         let mut starts = session.starts(&results, &demand);
         let tasks = std::mem::take(&mut starts.tasks);
         let rows = live::run(&args.live, settings, tasks.into(), &|_| (), ui)?.rows;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use acp_registry::archive::Limits;
+use acp_registry::config::Config;
 use acp_registry::examination::Demand;
 use acp_registry::net::{AllowedHosts, Client};
 use acp_registry::report;
@@ -84,7 +84,7 @@ impl LiveArgs {
 #[derive(Clone, Copy)]
 pub(super) struct Settings<'a> {
     pub(super) allowed: &'a AllowedHosts,
-    pub(super) limits: Limits,
+    pub(super) config: &'a Config,
     /// Whether messages are sent after `initialize`.
     pub(super) probes: bool,
     pub(super) use_cache: bool,
@@ -149,7 +149,7 @@ pub(super) fn steps(total: usize, ui: &Ui) -> impl Fn(&Row) {
 
 /// Creates a verifier from the flags.
 pub(super) fn verifier(args: &LiveArgs, settings: Settings<'_>, ui: &Ui) -> Result<Verifier, Failure> {
-    let Settings { allowed, limits, probes, use_cache, demand } = settings;
+    let Settings { allowed, config, probes, use_cache, demand } = settings;
     let mut network = network::settings(allowed)?;
     if use_cache {
         network.cache = network::cache(ui);
@@ -169,10 +169,11 @@ pub(super) fn verifier(args: &LiveArgs, settings: Settings<'_>, ui: &Ui) -> Resu
         networks: networks(args.sandbox, args.network, demand)?,
         timeout: args.timeout,
         install_timeout: args.install_timeout,
-        limits,
+        limits: config.archive_limits.limits(),
         probes,
         demand: demand.clone(),
         allow_build: args.allow_build,
+        builders: config.builders(),
         words: report::remedy,
     };
     Ok(Verifier::new(machine, options))

@@ -94,9 +94,9 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     // Checks the id and the directory before any request is sent.
     let addition = Addition::begin(&args.id, &registry, options)?;
     let mut draft = ask(args, &config, &allowed, ui)?;
-    let limits = config.archive_limits.limits();
     let demand = Demand::new(args.level.map(Level::from), None).with_recipes(config.examine.recipes.clone());
-    let settings = Settings { allowed: &allowed, limits, probes: false, use_cache: !args.no_cache, demand: &demand };
+    let settings =
+        Settings { allowed: &allowed, config: &config, probes: false, use_cache: !args.no_cache, demand: &demand };
     let verifier = live::verifier(&args.live, settings, ui)?;
     signals::run(ui, draft.name_command(&verifier.installer, &verifier.handshake.temporary))??;
     let attempts = try_ways(args, verifier, &draft.agent.distribution, ui)?;

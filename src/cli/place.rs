@@ -5,6 +5,7 @@ use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use acp_registry::config::Config;
 use acp_registry::index::{self, Index, Loaded, Place, WrongPlace};
 use acp_registry::install::{Kind, host_environment};
 use acp_registry::manifest::{AgentId, Platform};
@@ -183,6 +184,10 @@ impl<'a> Session<'a> {
         options.allowed_hosts = allowed;
         options.keeps_packages = !packages.no_cache;
         options.allow_build = packages.allow_build;
+        if let Place::Path(registry) = &options.index {
+            // A configuration that cannot be read allows nothing.
+            options.builders = Config::read(&registry.join("registry.toml")).unwrap_or_default().builders();
+        }
         options.install_timeout = packages.install_timeout;
         options.launcher = live::launcher();
         // Install scripts, and agents that are started to check them, run as the user.

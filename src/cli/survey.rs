@@ -94,7 +94,7 @@ pub(super) fn run(
             return Ok(Some(survey));
         };
         let (use_cache, demand) = (!args.no_cache, &Demand::default());
-        let settings = Settings { allowed, limits, probes: true, use_cache, demand };
+        let settings = Settings { allowed, config, probes: true, use_cache, demand };
         let finished = live::steps(tasks.len(), ui);
         let verified = live::run(&args.live, settings, tasks.into(), &finished, ui)?;
         let withdrawn = survey::not_started(registry, selection, config);

@@ -133,7 +133,7 @@ pub(super) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     }
     let settings = Settings {
         allowed: &allowed,
-        limits: config.archive_limits.limits(),
+        config: &config,
         probes: !args.no_probe,
         use_cache: !args.no_cache,
         demand: &demand,

@@ -94,6 +94,16 @@ fn packages_are_built_only_when_that_is_allowed_and_then_for_later_versions_too(
     assert_eq!((text(&row, "verdict"), text(&row, "reason")), ("error", "install_failed"), "{row}");
     let (_, row) = scene.row(&folders, &["q", "--allow-build"]);
     assert_eq!(text(&row, "verdict"), "pass", "{row}");
+    // The maintainer's permission holds for the gate, and for those who install from the registry's folder.
+    scene.0.env.write("r/registry.toml", "[uv.q]\nallow-build = true\n");
+    let (_, row) = scene.row(&folders, &["q"]);
+    assert_eq!(text(&row, "verdict"), "pass", "{row}");
+    let run = scene.run(&folders, &["install", "q", "--index", "r", "--root", "own"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    scene.0.env.write("r/registry.toml", "[uv.p]\nallow-build = true\n");
+    let run = scene.run(&folders, &["install", "q", "--index", "r", "--root", "other"]);
+    assert_eq!(run.code, 3, "{}", run.stderr);
+    fs::remove_file(scene.path("r/registry.toml")).unwrap();
     let run = scene.run(&folders, &["install", "q", "--allow-build"]);
     assert_eq!(run.code, 0, "{}", run.stderr);
     // The next version of the agent needs no new permission; another agent would.

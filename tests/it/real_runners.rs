@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Write as _;
+use std::os::unix::fs::symlink;
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::thread;
@@ -441,4 +442,34 @@ fn uvx_starts_what_passes() {
         shapes.iter().map(|shape| shape.name).filter(|name| verified[*name]["not_startable_by"] == "uvx").collect();
     let without = ["other", "other-absent", "dash", "underscore", "dot", "case", "several-others", "nothing"];
     assert_eq!(told, without);
+}
+
+#[test]
+fn uv_finds_the_python_of_a_version_manager() {
+    const TEST: &str = "uv_finds_the_python_of_a_version_manager";
+    if !is_there("uv") || !is_there("python3") {
+        return missing(TEST, "uv or Python is not installed");
+    }
+    let (env, server) = (Env::empty(), python_registry());
+    let told = Command::new("python3").args(["-c", "import sys; print(sys.executable)"]).output().unwrap().stdout;
+    let (python, bin) = (String::from_utf8(told).unwrap(), env.path("home/.pyenv/versions/3.0.0/bin"));
+    for folder in [env.path("bin"), bin.clone()] {
+        fs::create_dir_all(folder).unwrap();
+    }
+    symlink(python.trim(), bin.join("python3")).unwrap();
+    let path = std::env::var_os("PATH").unwrap();
+    let uv = std::env::split_paths(&path).map(|folder| folder.join("uv")).find(|uv| uv.is_file()).unwrap();
+    symlink(uv, env.path("bin/uv")).unwrap();
+    agent(&env, "plain", "1.0.0", &json!({ "uvx": { "package": "plain==1.0.0" } }));
+    let install = |root: &str, pyenv: &str| {
+        let mut command = env.command(&["install", "plain", "--index", "r", "--root", root]);
+        scrub(&mut command);
+        command.env("PATH", env.path("bin")).env("ACP_REGISTRY_PATH", "").env("HOME", env.path("home"));
+        command.env("UV_DEFAULT_INDEX", server.url("/simple")).env("UV_PYTHON_DOWNLOADS", "never");
+        Run::of(command.env("PYENV_ROOT", env.path(pyenv)))
+    };
+    let run = install("without", "home/none");
+    assert!(run.code == 3 && run.stderr.contains("Python"), "{}", run.stderr);
+    let run = install("with", "home/.pyenv");
+    assert_eq!(run.code, 0, "{}", run.stderr);
 }

@@ -1,5 +1,7 @@
 //! What npm and uv see of the host, and what they are told besides.
 
+use std::path::Path;
+
 use super::cache::Open;
 use super::{Error, Installer, cooldown};
 use acp_registry_core::manifest::{Package, extension};
@@ -45,6 +47,11 @@ impl Installer {
     /// file, counts for more than the manifest's.
     pub(super) fn uv_environment(&self, package: &Package, cache: Option<&Open>) -> Result<Environment, Error> {
         let mut environment = self.environment_with(&self.uv);
+        // uv looks for a Python in `PATH`, where those of version managers come last.
+        let python = if cfg!(windows) { "python" } else { "python3" };
+        let pythons = environment.find_all(python).filter_map(|python| python.parent().map(Path::to_owned));
+        let pythons = pythons.collect::<Vec<_>>();
+        environment.append_to_path(pythons);
         if environment.get("UV_NATIVE_TLS").is_none() && environment.get("UV_SYSTEM_CERTS").is_none() {
             environment.set("UV_SYSTEM_CERTS", "1");
         }

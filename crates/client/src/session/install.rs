@@ -76,6 +76,7 @@ impl Session {
             return Err(Error::OtherPlatform { id: plan.id.to_string(), kind: plan.kind().as_str() });
         }
         let mut installer = self.installer(plan.platform)?;
+        installer.allow_build |= self.options.builders.contains(plan.id.as_str());
         // A permission that was given once holds for the agent's later versions.
         installer.allow_build |= self.store.versions(&plan.id)?.iter().any(|version| version.receipt.may_build);
         let again = request.again || self.may_run_scripts_now(plan, &installer).await?;

@@ -1,3 +1,4 @@
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -67,6 +68,8 @@ pub struct Options {
     pub keeps_packages: bool,
     /// Whether uv may build Python packages from source, which runs their code: by default, it may not.
     pub allow_build: bool,
+    /// The ids of agents for which it may, whatever `allow_build` says.
+    pub builders: BTreeSet<String>,
     /// How long the installation of an agent may take: by default, 30 minutes.
     pub install_timeout: Option<Duration>,
     /// The `acp-registry` executable. On Linux, it sets memory and file limits for package managers, and for agents that are
@@ -90,6 +93,7 @@ impl Options {
             allowed_hosts: AllowedHosts::default(),
             keeps_packages: true,
             allow_build: false,
+            builders: BTreeSet::new(),
             install_timeout: None,
             launcher: None,
         }

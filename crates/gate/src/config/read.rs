@@ -39,6 +39,8 @@ pub struct Config {
     pub examine: ExamineConfig,
     /// Feeds that list newer versions, by agent id.
     pub bump: BTreeMap<String, BumpSource>,
+    /// How uv installs agents, by id.
+    pub uv: BTreeMap<String, UvConfig>,
     /// Reasons for withdrawing agents, by id. Withdrawn agents are not published; their folders may be missing.
     pub withdrawn: BTreeMap<String, String>,
     /// Settings of the catalog site.
@@ -87,6 +89,14 @@ pub struct ExamineConfig {
     /// How single agents reach the scripted model, by id.
     #[serde(flatten)]
     pub recipes: BTreeMap<String, Recipe>,
+}
+
+/// How uv installs an agent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct UvConfig {
+    /// Whether uv may build the agent's packages from source, which runs their code.
+    pub allow_build: bool,
 }
 
 /// Settings for one agent.
@@ -167,6 +177,12 @@ impl Config {
             *address = address.trim_end_matches('/').to_owned();
         }
         Ok(config)
+    }
+
+    /// The ids of the agents whose packages uv may build from source.
+    #[must_use]
+    pub fn builders(&self) -> BTreeSet<String> {
+        self.uv.iter().filter(|(_, uv)| uv.allow_build).map(|(id, _)| id.clone()).collect()
     }
 
     /// The published views: those of the configuration, or `registry.json` alone if there are none.
@@ -276,6 +292,8 @@ mod tests {
             ("bump.x.preview = { url = \"https://h\", version = \"/v\", archive = \"/a\" }", "must name the platform"),
             ("bump.x.beta = {}", "unknown field"),
             ("archive-limits.size = 1", "unknown field"),
+            ("uv.x.allow-build = [\"a\"]", "expected a boolean"),
+            ("uv.x.build = true", "unknown field"),
             ("examine.require = \"model\"", "unknown variant"),
             ("examine.level = \"protocol\"", "expected struct Recipe"),
             ("[examine.agent]\nvariables = {}", "unknown field `variables`"),
@@ -299,6 +317,7 @@ mod tests {
             ("[archive-limits]", "/properties/archive-limits"),
             ("[agents.x]", "/properties/agents/additionalProperties"),
             ("[examine.x]", "/definitions/recipe"),
+            ("[uv.x]", "/properties/uv/additionalProperties"),
             ("[bump.x]", "/properties/bump/additionalProperties"),
             ("[bump.x.stable]", "/definitions/feed"),
             ("[site]", "/properties/site"),

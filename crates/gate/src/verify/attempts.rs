@@ -107,7 +107,7 @@ impl Verifier {
         place: &Scratch,
         tried: &mut Vec<Attempt>,
     ) -> Result<(), Stop> {
-        let ready = self.set_up(source, place, &|_| ()).await?;
+        let ready = self.set_up(id, source, place, &|_| ()).await?;
         trying(Trying::Starting);
         let namespace = self.namespace().await.map_err(|error| Stop::error("spawn_failed", &error))?;
         let of_handshake = &namespace.clone().filter(|_| self.networks.handshake == Network::None);

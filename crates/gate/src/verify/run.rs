@@ -1,5 +1,6 @@
 //! Runs the tasks.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::iter;
 use std::path::PathBuf;
@@ -29,6 +30,8 @@ use acp_registry_protocol::handshake::{Options, Outcome, check, set_variables};
 pub struct Verifier {
     /// Installs agents.
     pub installer: Installer,
+    /// The ids of agents for which uv may build packages from source.
+    pub builders: BTreeSet<String>,
     /// The environment variables of agents.
     pub environment: Environment,
     /// Isolates agents, but not package managers. The directory of [`Isolation::OwnUser`] is set for each agent.
@@ -228,7 +231,7 @@ impl Verifier {
                 progress(Event::Phase(number, phase));
             }
         };
-        let ready = self.set_up(source, place, &told).await;
+        let ready = self.set_up(id, source, place, &told).await;
         done.install = ready.as_ref().map_or_else(|_| started.elapsed(), |ready| ready.took);
         let ready = ready?;
         done.scripts_not_run.clone_from(&ready.installed.remarks.scripts_not_run);
@@ -275,6 +278,7 @@ impl Verifier {
     /// Installs an agent in its directory.
     pub(super) async fn set_up(
         &self,
+        id: &str,
         source: &Source,
         place: &Scratch,
         progress: &(dyn Fn(Progress) + Send + Sync),
@@ -289,7 +293,9 @@ impl Verifier {
         fs::create_dir(&directory).map_err(PathError::at(&directory))?;
         let turn = self.turns.beside_others().await;
         let started = Instant::now();
-        let installed = self.installer.install_with_progress(source, &directory, place.path(), progress).await;
+        let mut installer = self.installer.clone();
+        installer.allow_build |= self.builders.contains(id);
+        let installed = installer.install_with_progress(source, &directory, place.path(), progress).await;
         let installed = installed.map_err(|error| Stop::install(&error, source, self.words))?;
         environment.append_to_path(installed.beside.iter().cloned());
         drop(turn);

@@ -1,5 +1,6 @@
 //! Creates a [`Verifier`] from the machine's settings and the request.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -58,6 +59,8 @@ pub struct StartOptions {
     pub networks: Networks,
     /// Whether uv may build packages from source, which runs code of these packages.
     pub allow_build: bool,
+    /// The ids of agents for which it may, whatever `allow_build` says.
+    pub builders: BTreeSet<String>,
     /// Returns the text of remedies in results, such as `Remedy::to_string`.
     pub words: fn(&Remedy) -> String,
 }
@@ -90,8 +93,22 @@ impl Verifier {
             vouches: false,
         };
         let (sources, turns) = (Sources::default(), Turns::default());
-        let StartOptions { isolation, demand, networks, words, .. } = options;
-        Self { installer, environment, isolation, home, handshake, demand, networks, keep: None, words, sources, turns }
+        let StartOptions { isolation, demand, networks, builders, words, .. } = options;
+        let keep = None;
+        Self {
+            installer,
+            builders,
+            environment,
+            isolation,
+            home,
+            handshake,
+            demand,
+            networks,
+            keep,
+            words,
+            sources,
+            turns,
+        }
     }
 }
 

@@ -40,7 +40,7 @@ const HOMEBREW: &[&str] = if cfg!(target_os = "macos") {
 /// The environment of a host for package managers and agents, from the variables of a person: those that hold no
 /// secrets, with a longer `PATH`. At its end, it has the directories `first`, a Node.js of a version manager if there is no
 /// other one, and the usual directories of the system and of the person, each only if no other user can change it. Further
-/// Node.js programs of version managers are found by
+/// programs of Node.js and Python that version managers have are found by
 /// [`Environment::find_all`](acp_registry_core::sys::process::Environment::find_all).
 #[must_use]
 pub fn host_environment(variables: &[(OsString, OsString)], first: impl IntoIterator<Item = PathBuf>) -> Environment {
@@ -60,7 +60,8 @@ pub fn host_environment(variables: &[(OsString, OsString)], first: impl IntoIter
     if environment.find("node").is_none() {
         environment.append_to_path(nodes.others.iter().find(|directory| safe(directory)).cloned());
     }
-    environment.also_search(nodes.default.into_iter().chain(nodes.others).filter(safe));
+    environment
+        .also_search(nodes.default.into_iter().chain(nodes.others).chain(managers::pythons(&places)).filter(safe));
     environment
 }
 

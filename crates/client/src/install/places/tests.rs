@@ -223,3 +223,34 @@ fn a_path_of_one_shell_and_a_shim_are_replaced_by_the_version_that_they_start() 
     assert_eq!(kept(".volta/bin/node", Some("18.0.0")), ".volta/tools/image/node/18.0.0/bin/node");
     assert_eq!(kept("own/node", Some("22.0.0")), "own/node");
 }
+
+#[test]
+fn pythons_of_every_manager_are_found_the_newest_first() {
+    let home = Home::new();
+    for directory in [
+        ".pyenv/versions/3.11.9/bin",
+        ".pyenv/versions/own-name/bin",
+        ".local/share/uv/python/cpython-3.13.1-linux-x86_64-gnu/bin",
+        ".local/share/mise/installs/python/3.12.2/bin",
+        ".asdf/installs/python/3.12.10/bin",
+        "miniconda3/bin",
+        "miniconda3/envs/work/bin",
+    ] {
+        home.write(&format!("{directory}/python3"), "#!/bin/sh\nexit 99\n");
+        fs::set_permissions(home.path(directory).join("python3"), fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let found = home.environment(&[]).find_all("python3").collect::<Vec<_>>();
+    let expected = [
+        ".local/share/uv/python/cpython-3.13.1-linux-x86_64-gnu/bin",
+        ".asdf/installs/python/3.12.10/bin",
+        ".local/share/mise/installs/python/3.12.2/bin",
+        ".pyenv/versions/3.11.9/bin",
+        "miniconda3/bin",
+        "miniconda3/envs/work/bin",
+    ];
+    assert_eq!(found, expected.map(|name| home.path(name).join("python3")));
+    fs::set_permissions(home.path(".asdf/installs/python/3.12.10"), fs::Permissions::from_mode(0o777)).unwrap();
+    assert_eq!(home.environment(&[("PYENV_ROOT", "~/none")]).find_all("python3").count(), 4);
+    // Agents get no more of them than the variables of the person name.
+    assert_eq!(home.environment(&[]).get("PATH"), Some(home.path("empty").as_os_str()));
+}
