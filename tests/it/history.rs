@@ -58,9 +58,7 @@ fn commits_tell_what_came_changed_and_went() {
         !c.contains("<dt>Added</dt>") && !c.contains("id=\"versions\"") && !env.path("out/agents/c/feed.atom").exists()
     );
     let changes = env.read("out/changes/index.html");
-    assert!(
-        changes.contains("Withdrawn</span> <span><bdi>An agent</bdi>") && changes.contains("datetime=\"2026-01-04\"")
-    );
+    assert!(changes.contains("Withdrawn</span> <span><bdi>An agent") && changes.contains("datetime=\"2026-01-04\""));
     // The published history is equal.
     let again = History::parse(env.read("out/history.json").as_bytes()).unwrap();
     assert_eq!(again, History::of_registry(&env.path("r")));

@@ -6,7 +6,7 @@ use crate::support::{Env, ICON, manifest};
 
 /// A registry with texts that try to break out of every format.
 fn hostile() -> Env {
-    let text = manifest("a").replace("An agent", "x\\u001b[31m|@all `c` <b> %0A::error::y\\n\\u202e").replace(
+    let text = manifest("a").replace("An agent a", "x\\u001b[31m|@all `c` <b> %0A::error::y\\n\\u202e").replace(
         "\"license\": \"MIT\"",
         "\"license\": \"::warning::|<!-- @everyone [a](https://h.example) ##[error]e\"",
     );

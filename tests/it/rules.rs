@@ -365,7 +365,7 @@ fn icons_that_are_right_although_others_refuse_them() {
         icon(
             SIZE,
             &format!(
-                "<clipPath id=\"c\"><rect fill=\"white\" width=\"9\" height=\"9\"/></clipPath><g clip-path=\"url(#c)\">{SHAPE}</g>"
+                "<clipPath id=\"c\"><rect width=\"8\" height=\"8\"/></clipPath><g clip-path=\"url(#c)\">{SHAPE}</g>"
             ),
         ),
         icon(SIZE, "<rect fill=\"currentColor\" style=\"width:16px;height:16px\"/>"),
@@ -381,6 +381,7 @@ fn icons_that_are_right_although_others_refuse_them() {
                 "<style>.f{{flood-color:currentColor}}</style><filter id=\"f\"><feFlood class=\"f\"/></filter>{SHAPE}"
             ),
         ),
+        icon(SIZE, &format!("<clipPath id=\"c\"><rect fill=\"white\" width=\"1\" height=\"1\"/></clipPath>{SHAPE}")),
         format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{}", icon(SIZE, SHAPE)),
     ] {
         assert_eq!(of_icon(&text), [] as [&str; 0], "{text}");

@@ -41,13 +41,15 @@ const ACCOUNTS: &[&str] = &["AWS_", "AZURE_", "GCLOUD_", "GH_", "GITHUB_", "GOOG
 /// Suffixes of variables that name a program to start, or where a program has its settings. Users may be asked for them,
 /// but a manifest does not know the machine.
 const PLACES: &[&str] = &[
-    "_BINARY_PATH", "_BIN_PATH", "_CLI_PATH", "_COMMAND_PATH", "_CONFIG_DIR", "_CONFIG_FILE", "_CONFIG_HOME",
-    "_CONFIG_PATH", "_EXE", "_EXECUTABLE", "_EXECUTABLE_PATH", "_EXE_PATH", "_HOME", "_PROGRAM_PATH", "_SETTINGS_PATH",
+    "_BINARY_PATH", "_BIN_PATH", "_CLI_PATH", "_COMMAND_PATH", "_EXE", "_EXECUTABLE", "_EXECUTABLE_PATH", "_EXE_PATH",
+    "_HOME", "_PROGRAM_PATH",
 ];
 
 /// Variables of agents that do the same and have no such suffix.
-const PLACE_NAMES: &[&str] =
-    &["CLAUDE_CODE_SHELL", "CLAUDE_CODE_SHELL_PREFIX", "OPENCODE_CONFIG", "PI_CODING_AGENT_DIR"];
+const PLACE_NAMES: &[&str] = &[
+    "CLAUDE_CODE_SHELL", "CLAUDE_CODE_SHELL_PREFIX", "CLAUDE_CONFIG_DIR", "OPENCODE_CONFIG", "OPENCODE_CONFIG_DIR",
+    "PI_CODING_AGENT_DIR",
+];
 
 /// Programs whose path variables with this as the last word before `_PATH` contain.
 const TOOLS: &[&str] = &[
@@ -150,9 +152,10 @@ mod tests {
         for name in ["VSCODE_INSPECTOR_OPTIONS", "ELECTRON_RUN_AS_NODE", "ELECTRON_OVERRIDE_DIST_PATH"] {
             assert_eq!(problem_for_person(name), Some(FOREIGN), "{name}");
         }
-        for name in
-            ["EXAMPLE_MODEL_PATH", "EXAMPLE_API_PATH", "EXAMPLE_HOMEPAGE", "EXAMPLE_CONFIG", "EXAMPLE_LOGO_PATH"]
-        {
+        for name in [
+            "EXAMPLE_MODEL_PATH", "EXAMPLE_API_PATH", "EXAMPLE_HOMEPAGE", "EXAMPLE_CONFIG", "EXAMPLE_CONFIG_DIR",
+            "EXAMPLE_LOGO_PATH",
+        ] {
             assert_eq!(problem(name), None, "{name}");
         }
     }

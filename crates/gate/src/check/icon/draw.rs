@@ -23,14 +23,17 @@ const COUNT: usize = 500;
 const ALSO: [&str; 9] =
     ["defs", "use", "symbol", "clipPath", "mask", "linearGradient", "radialGradient", "stop", "style"];
 
-/// The properties of CSS that are drawn. The renderer passes over others, such as `width`.
-const STYLED: [&str; 16] = [
+/// The CSS properties with which an icon is drawn. Browsers read others, such as `width`, that the library does not.
+const PROPERTIES: [&str; 15] = [
     "clip-rule", "color", "display", "fill", "fill-opacity", "fill-rule", "opacity", "stop-color", "stop-opacity",
-    "stroke", "stroke-linecap", "stroke-linejoin", "stroke-miterlimit", "stroke-opacity", "stroke-width", "visibility",
+    "stroke", "stroke-linecap", "stroke-linejoin", "stroke-opacity", "stroke-width", "visibility",
 ];
 
 /// How many elements may be drawn again by clips and masks.
 const CLIPPED: usize = 1_000;
+
+/// How many references may be drawn: each can have others below it, and is copied before anything is known of it.
+const USES: usize = 8;
 
 /// The size at which that is learned, in pixels.
 const SMALL: u16 = 32;
@@ -45,11 +48,7 @@ pub fn draw_icon(svg: &[u8], size: u16) -> Option<Pixmap> {
     if !is_plain || document.descendants().nth(COUNT).is_some() {
         return None;
     }
-    let tree = tree(&document)?;
-    let [near, far] = reach(&tree);
-    let drawn = tree.root().abs_stroke_bounding_box();
-    let is_near = drawn.left() >= near && drawn.top() >= near && drawn.right() <= far && drawn.bottom() <= far;
-    if is_near { pixels(&tree, size) } else { None }
+    pixels(&tree(&document)?, size)
 }
 
 /// Whether an icon paints a pixel; `None` if it has parts that are not drawn.
@@ -60,21 +59,11 @@ pub(in super::super) fn is_painted(icon: &Icon<'_>) -> Option<bool> {
     if !is_bounded(icon) {
         return None;
     }
-    // Browsers ignore the case of the keyword.
-    let (keyword, lower) = ("currentColor", icon.text.to_ascii_lowercase());
-    let mut text = icon.text.to_owned();
-    for (at, _) in lower.match_indices("currentcolor") {
-        text.replace_range(at..at + keyword.len(), keyword);
-    }
-    let tree = tree(&Document::parse(&text).ok()?)?;
-    let [near, far] = reach(&tree);
+    let tree = tree(&icon.document)?;
     let drawn = tree.root().abs_stroke_bounding_box();
     let (width, height) = (tree.size().width(), tree.size().height());
     if drawn.right() < 0.0 || drawn.bottom() < 0.0 || drawn.left() > width || drawn.top() > height {
         return Some(false);
-    }
-    if drawn.left() < near || drawn.top() < near || drawn.right() > far || drawn.bottom() > far {
-        return None;
     }
     Some(pixels(&tree, SMALL)?.pixels().iter().any(|pixel| pixel.alpha() > 0))
 }
@@ -85,15 +74,15 @@ fn tree(document: &Document<'_>) -> Option<Tree> {
     Tree::from_xmltree(document, &Options { image_href_resolver, ..Options::default() }).ok()
 }
 
-/// How far shapes may be drawn outside of an icon, so that no number overflows.
-fn reach(tree: &Tree) -> [f32; 2] {
-    let length = tree.size().width().max(tree.size().height());
-    [-length, 2.0 * length]
-}
-
+/// Draws what lies so near to the icon that no number overflows; `None` if something is farther away.
 fn pixels(tree: &Tree, size: u16) -> Option<Pixmap> {
     let (width, height) = (tree.size().width(), tree.size().height());
-    let scale = f32::from(size) / width.max(height);
+    let (drawn, length) = (tree.root().abs_stroke_bounding_box(), width.max(height));
+    let is_near = |near: f32, far: f32| near >= -length && far <= 2.0 * length;
+    if !is_near(drawn.left(), drawn.right()) || !is_near(drawn.top(), drawn.bottom()) {
+        return None;
+    }
+    let scale = f32::from(size) / length;
     let middle = |length: f32| (f32::from(size) - length * scale) / 2.0;
     let transform = Transform::from_row(scale, 0.0, 0.0, scale, middle(width), middle(height));
     let mut pixels = Pixmap::new(size.into(), size.into())?;
@@ -118,8 +107,8 @@ fn is_bounded(icon: &Icon<'_>) -> bool {
             node.ancestors().take(COUNT).any(|node| ["clipPath", "mask"].contains(&node.tag_name().name()));
         let has_clip = node.has_attribute("clip-path") || node.has_attribute("mask");
         let is_costly = |attribute: Attribute<'_, '_>| {
-            let is_name =
-                ["id", "class", "style", "fill", "stroke", "clip-path", "mask", "href"].contains(&attribute.name());
+            let is_name = ["id", "class", "style", "fill", "stroke", "clip-path", "mask", "href", "viewBox"]
+                .contains(&attribute.name());
             ["stroke-dasharray", "filter"].contains(&attribute.name())
                 || !is_name && has_large_number(attribute.value())
         };
@@ -133,9 +122,16 @@ fn is_bounded(icon: &Icon<'_>) -> bool {
         }
     }
     let is_cheap = |declaration: &Declaration| {
-        STYLED.contains(&declaration.standard_property()) && !has_large_number(&declaration.text)
+        PROPERTIES.contains(&declaration.standard_property())
+            && !has_large_number(&declaration.text)
+            && declaration.text.matches('(').count() == declaration.text.matches("url(").count()
     };
+    // The library reads this keyword in one spelling only.
+    let is_spelled =
+        icon.text.to_ascii_lowercase().matches("currentcolor").count() == icon.text.matches("currentColor").count();
     (uses == 0 || clips == 0)
+        && uses <= USES
+        && is_spelled
         && clips * clipped <= CLIPPED
         && icon.shapes.len() <= COUNT
         && icon.styles.iter().flat_map(|styled| &styled.css.declarations).all(is_cheap)
@@ -324,8 +320,20 @@ mod tests {
             (clip(""), Some(false)),
             (mask("black"), Some(false)),
             // Not drawn, because it could take long.
+            (
+                format!(
+                    "<g display=\"none\">{}</g><path d=\"M20 20h9v9z\"/>",
+                    (1..12)
+                        .map(|at| format!("<g id=\"a{at}\">{0}{0}</g>", format_args!("<use href=\"#a{}\"/>", at + 1)))
+                        .collect::<String>()
+                ),
+                None,
+            ),
             ("<filter id=\"f\"/><path filter=\"url(#f)\" d=\"M2 2h12v12H2z\"/>".to_owned(), None),
             ("<text>a</text>".to_owned(), None),
+            // Not drawn, because browsers understand more.
+            ("<rect fill=\"currentColor\" style=\"width:16px;height:16px\"/>".to_owned(), None),
+            ("<path fill=\"none\" stroke=\"currentcolor\" d=\"M2 8h12\"/>".to_owned(), None),
             (
                 format!(
                     "<clipPath id=\"c\">{}</clipPath>{}",
@@ -338,6 +346,16 @@ mod tests {
             let text = icon(&inner);
             assert_eq!(is_painted(&Icon::parse(&text).ok().unwrap()), painted, "{inner:.200}");
         }
+    }
+
+    #[test]
+    fn an_icon_in_a_huge_view_box_is_too_small() {
+        for size in ["99999", "1000000", "1e30", "3e38"] {
+            let text = icon("<path d=\"M0 0h16v16H0z\"/>").replace("0 0 16 16", &format!("0 0 {size} {size}"));
+            assert_ne!(is_painted(&Icon::parse(&text).ok().unwrap()), Some(true), "{size}");
+        }
+        let text = icon("<path d=\"M0 0h16v16H0z\"/>").replace("0 0 16 16", "0 0 1e30 1e30");
+        assert_eq!(is_painted(&Icon::parse(&text).ok().unwrap()), Some(false));
     }
 
     #[test]

@@ -9,6 +9,7 @@ pub(super) struct Elements<'b>(Vec<Option<Element<'b>>>);
 
 /// Facts about one element, without its paints.
 #[derive(Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(super) struct Element<'b> {
     name: &'b str,
     pub(super) id: Option<&'b str>,

@@ -273,7 +273,9 @@ impl<'a> Icon<'a> {
 /// Checks what the XML declaration of a well-formed text says about its bytes, which are UTF-8. The parser passes over it.
 fn check_declaration(text: &str) -> Result<(), XmlError> {
     let start = text.len() - text.trim_start_matches('\u{feff}').len();
-    let Some(end) = text[start..].starts_with("<?xml ").then(|| text.find("?>")).flatten() else { return Ok(()) };
+    let is_declared =
+        text[start..].strip_prefix("<?xml").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_whitespace()));
+    let Some(end) = is_declared.then(|| text.find("?>")).flatten() else { return Ok(()) };
     let mut rest = &text[start..end];
     while let Some((name, behind)) = rest.split_once('=') {
         let behind = behind.trim_start();
@@ -285,8 +287,8 @@ fn check_declaration(text: &str) -> Result<(), XmlError> {
         let is_ascii = |name: &str| value.get(..name.len()).is_some_and(|head| head.eq_ignore_ascii_case(name));
         let problem = match name.split_ascii_whitespace().last() {
             Some("encoding")
-                if !["utf-8", "utf8"].into_iter().any(is_known)
-                    && !(text.is_ascii() && ["us-ascii", "iso-8859-", "windows-125"].into_iter().any(is_ascii)) =>
+                if !(["utf-8", "utf8"].into_iter().any(is_known)
+                    || text.is_ascii() && ["us-ascii", "iso-8859-", "windows-125"].into_iter().any(is_ascii)) =>
             {
                 (
                     "declares the encoding",
@@ -394,6 +396,7 @@ mod tests {
             ("<?xml version='1.0' encoding = 'x-unknown'?>", "a", "x-unknown"),
             ("<?xml version='1.0' encoding=''?>", "a", ""),
             ("<?xml version='1.0' encoding='iso-8859-1'?>", "é", "iso-8859-1"),
+            ("<?xml version='1.0'\n\tencoding='utf-16'\n?>", "a", "utf-16"),
             ("<?xml version='1.0' standalone='maybe'?>", "a", "maybe"),
             ("<?xml version='1.0' encoding='UTF-8' standalone='YES'?>", "a", "YES"),
         ] {

@@ -42,8 +42,11 @@ impl Look {
     /// Whether two texts can be taken for each other.
     pub(super) fn is_like(&self, other: &Self) -> bool {
         let is_like = |(one, other): (char, char)| match (one, other) {
-            ('1', 'I' | 'L' | 'i' | 'l') | ('I' | 'L' | 'i' | 'l', '1') => true,
-            ('I', 'i' | 'l') | ('i' | 'l', 'I') | ('L', 'l') | ('l', 'L') => true,
+            ('1', 'I' | 'L' | 'i' | 'l')
+            | ('I', '1' | 'i' | 'l')
+            | ('L', '1' | 'l')
+            | ('i', '1' | 'I')
+            | ('l', '1' | 'I' | 'L') => true,
             _ => one == other,
         };
         !self.0.is_empty()

@@ -104,11 +104,17 @@ const FORMS: &[(&str, &str)] = &[
 /// The least number of letters and digits in a row in a key behind a short prefix: words in names are shorter.
 const RUN: usize = 16;
 
+/// The least number of bytes in a secret.
+const SHORTEST: usize = 4;
+
 /// The last words of names under which secrets stand, in upper case.
 const NAMES: &[&str] = &["KEY", "PASSPHRASE", "PASSWD", "PASSWORD", "PWD", "SECRET", "TOKEN"];
 
 /// Words that end like that without a separator.
 const JOINED: &[&str] = &["ACCESSKEY", "APIKEY", "PASSWD", "PASSWORD", "PRIVATEKEY", "SECRET", "SECRETKEY", "TOKEN"];
+
+/// Words before `KEY` in the names of keys that everyone may read, in upper case.
+const PUBLIC: &[&str] = &["ANON", "PUBLIC", "PUBLISHABLE", "SITE"];
 
 /// Values that choose where a secret comes from, or whether there is one, in lower case.
 const SWITCHES: &[&str] = &[
@@ -155,8 +161,7 @@ fn look(value: &Value, name: &str, place: &mut String, found: &mut Vec<(String, 
 
 /// What a text holds that must not be published. `name` is the name that it stands under, if any.
 fn secret(name: &str, text: &str) -> Option<String> {
-    // The shortest secret has as many letters.
-    if text.len() < 4 {
+    if text.len() < SHORTEST {
         return None;
     }
     let decoded = text.contains("://").then(|| percent_decode_str(text).decode_utf8_lossy());
@@ -169,11 +174,14 @@ fn secret(name: &str, text: &str) -> Option<String> {
     }
     let words = text.split(|c: char| c.is_whitespace() || ['?', '&', '#', ';', ',', '"', '\''].contains(&c));
     for word in words {
-        if let Some((_, rest)) = word.split_once("://") {
+        if let Some((head, rest)) = word.split_once("://") {
             let authority = rest.split(['/', '?']).next().unwrap_or_default();
-            let password = authority.rsplit_once('@').and_then(|(user, _)| Some(user.split_once(':')?.1));
-            // User info in the address of an archive is a finding of `distribution/unsafe-url`.
-            if name != "archive" && password.is_some_and(|password| !is_placeholder(password)) {
+            let Some((user, _)) = authority.rsplit_once('@') else { continue };
+            // The user of a DSN only says which project takes reports.
+            let label = head.rsplit_once('=').map_or(name, |(label, _)| label);
+            let is_dsn = self::words(label).last().is_some_and(|word| word == "DSN");
+            let is_password = |password: &str| password.len() >= SHORTEST && !is_placeholder(password);
+            if user.split_once(':').map_or(!is_dsn && is_random(user), |(_, password)| is_password(password)) {
                 return Some("holds an address with a password".to_owned());
             }
         } else if let Some((name, value)) = word.split_once('=').or_else(|| word.split_once(':'))
@@ -245,7 +253,9 @@ fn is_named(name: &str, value: &str) -> bool {
     else {
         return false;
     };
-    if is_placeholder(value) || is_place(value) || at > 0 && words[at - 1] == "PUBLIC" {
+    let is_public = at > 0 && PUBLIC.contains(&words[at - 1].as_str())
+        || ["pk_", "phc_"].iter().any(|prefix| value.starts_with(prefix));
+    if is_public || is_placeholder(value) || is_place(value) {
         return false;
     }
     let is_last = at + 1 == words.len() && is_name(&words[at]);
@@ -256,12 +266,7 @@ fn is_named(name: &str, value: &str) -> bool {
     }
     if ["KEY", "TOKEN"].iter().any(|end| words[at].ends_with(end)) {
         // Names of keys and of their stores are words: `ctrl+k`, `keychain`.
-        value.len() >= 8
-            && if has_letter {
-                has_digit && longest_run(value) >= 6 || longest_run(value) >= 20
-            } else {
-                value.len() >= RUN
-            }
+        if has_letter { longest_run(value) >= if has_digit { 6 } else { 12 } } else { value.len() >= RUN }
     } else {
         has_letter || value.len() >= 6
     }
@@ -358,6 +363,7 @@ mod tests {
             joined(&["https://hooks.slack.com/", "services/T02AB3CD4/B05EF6GH7/aB3dE5fG7hI9jK1lM3nO5pQ7"]),
             "postgres://user:hunter2@h.example/a".to_owned(),
             "https://h.example/a?api_key=5f2c91d07be8".to_owned(),
+            "https://5f2c91d07be84a36b@h.example/a".to_owned(),
         ] {
             assert_eq!(places(&json!({ "a": key })), ["/a"], "{key}");
         }
@@ -374,6 +380,8 @@ mod tests {
             ("DB_PASSWORD", "123456"),
             ("API_KEYS", "5f2c91d07be84a36,x"),
             ("TOKEN_2", "5f2c91d07be84a36b"),
+            ("MY_TOKEN", "abc123"),
+            ("MY_TOKEN", "swordfishswordfish"),
         ] {
             assert_eq!(places(&json!({ "env": { name: value } })), [format!("/env/{name}")], "{name}={value}");
             assert_eq!(places(&json!([format!("{name}={value}")])), ["/0"], "{name}={value}");
@@ -407,6 +415,9 @@ mod tests {
             ("SSH_KEY", "~/.ssh/id_ed25519"),
             ("TOKEN", "https://h.example/a1b2c3d4e5f6a7b8"),
             ("PUBLIC_KEY", "5f2c91d07be84a36b5f2c91d07be84a36b"),
+            ("SUPABASE_ANON_KEY", "5f2c91d07be84a36b5f2c91d07be84a36b"),
+            ("POSTHOG_KEY", "phc_5f2c91d07be84a36b5f2c91d07be84a36b"),
+            ("SENTRY_DSN", "https://5f2c91d07be84a36b5f2c91d07be84a36b@h.example/1"),
             ("HOTKEY", "ctrl+shift+p"),
             ("MONKEY", "a1b2c3d4e5f6a7b8"),
             ("KEY", "F12"),

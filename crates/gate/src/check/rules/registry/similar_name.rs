@@ -15,7 +15,7 @@ pub(crate) static RULE: Rule = Rule {
     level: Level::Error,
     summary: "two agents have names or ids that look the same",
     why: "People choose an agent by its name. Case, spaces, hyphens, pictures, words such as `verified`, and letters that \
-          look like others (Unicode's confusables) do not tell two names apart. Agents of one publisher may share a name: \
+          look like others (Unicode's confusables) do not tell two names apart. Agents of one publisher may have the same name: \
           those whose packages are in one npm scope, or whose archives are releases of one GitHub account.",
     fix: "Rename the agent that came later. If both may have their names, set the rule to `allow` for both, under \
           `[agents.ID.rules]` in `registry.toml`.",
@@ -77,7 +77,8 @@ fn pairs<'a>(agents: &[Named<'a>], text: fn(&Manifest) -> &str) -> Vec<(Named<'a
         let mut alike = others.iter().filter(|(other, _)| other.is_like(&look)).map(|(_, other)| *other).peekable();
         let is_new = alike.peek().is_none();
         // That two agents have the same id is a finding of another rule.
-        let is_taken = |other: &Named<'_>| other.1.id() != agent.1.id() && !have_one_publisher(other.1, agent.1);
+        let may_share = |other: &Manifest| text(other) == text(agent.1) && have_one_publisher(other, agent.1);
+        let is_taken = |other: &Named<'_>| other.1.id() != agent.1.id() && !may_share(other.1);
         found.extend(alike.find(is_taken).map(|other| (*agent, other)));
         if is_new && others.len() < COMPARED {
             others.push((look, *agent));
