@@ -87,7 +87,10 @@ fn releases_on_github_become_an_agent() {
         (RELEASES, body(&json!([young, other, older, newest]))),
         ("/o/agent/releases/download/v1.2/agent-linux-x64.tar.gz", ok(here.clone())),
         ("/o/agent/releases/download/v1.2/agent-linux-arm64.tar.gz", ok(there.clone())),
-        ("/o/agent/releases/download/v1.2/agent-darwin-x64.tar.gz", ok(gz(&tar(&[("a", b"x"), ("b", b"x")])))),
+        (
+            "/o/agent/releases/download/v1.2/agent-darwin-x64.tar.gz",
+            ok(gz(&tar(&[("a", b"#!/bin/sh\n"), ("b", b"#!/bin/sh\n")]))),
+        ),
         ("/o/agent/releases/download/v1.2/agent-macos-arm64.tar.gz", ok(there.clone())),
         ("/o/agent/releases/download/v1.2/agent-windows-x64.tar.gz", ok(exe.clone())),
     ]);

@@ -40,7 +40,8 @@ pub(super) async fn install(work: &Work<'_>, target: &BinaryTarget) -> Result<Pl
     };
     for (by, wanted) in &wanted {
         if found != **wanted {
-            return Err(Error::DigestMismatch { found, by: *by, wanted: wanted.clone() });
+            let lookalike = archive::lookalike(&file);
+            return Err(Error::DigestMismatch { found, lookalike, by: *by, wanted: wanted.clone() });
         }
     }
     if !wanted.is_empty() && !is_kept {
@@ -135,7 +136,7 @@ fn unpack_program(
         Some(content) => content,
         None => archive::Program::examine(File::open(&program).map_err(PathError::at(&program))?),
     };
-    content.fits(platform).map_err(|mismatch| Error::Unfit { cmd: cmd.to_owned(), mismatch })?;
+    content.fits(cmd, platform).map_err(|mismatch| Error::Unfit { cmd: cmd.to_owned(), mismatch })?;
     // A program for another platform runs on another machine, which may have its loader.
     if Platform::host() == Some(platform)
         && let archive::Program::Elf { interpreter: Some(loader), .. } = &content

@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use super::failure::{ToolFailure, longer, slow};
 use super::{HeldBack, NotForPlatform, Reason, Shortfall, Verified, remedy};
-use acp_registry_core::archive::{self, CmdNotFound, Mismatch, Misnamed};
+use acp_registry_core::archive::{self, CmdNotFound, Lookalike, Mismatch, Misnamed};
 use acp_registry_core::digest::Sha256;
 use acp_registry_core::manifest::SpecError;
 use acp_registry_core::net::{FetchError, Problem};
@@ -119,10 +119,12 @@ pub enum Error {
     #[error("the archive was not fetched within {} s", .0.as_secs_f64())]
     Slow(Duration),
     /// The archive is not the one that the manifest means.
-    #[error("the archive has the SHA-256 {found}, but {} says {}", by.speaker(), quote(wanted))]
+    #[error("the archive {}has the SHA-256 {found}, but {} says {}", instead(*lookalike), by.speaker(), quote(wanted))]
     DigestMismatch {
         /// The digest of what came.
         found: Sha256,
+        /// What that seems to be, if it is no archive.
+        lookalike: Option<Lookalike>,
         /// Who says otherwise.
         by: Verified,
         /// What that one says.
@@ -333,6 +335,11 @@ impl TooOld {
 }
 
 /// The message that uv finds no Python.
+/// What an archive is instead, before another statement about it.
+fn instead(lookalike: Option<Lookalike>) -> String {
+    lookalike.map_or_else(String::new, |lookalike| format!("is {lookalike}: it "))
+}
+
 fn no_python(chosen: Option<&str>, found: &[String]) -> String {
     let of = chosen.map(|chosen| format!(" for {UV_PYTHON}={chosen}")).unwrap_or_default();
     let there = if found.is_empty() { "there is none".to_owned() } else { format!("there is {}", found.join(", ")) };

@@ -84,9 +84,9 @@ pub(super) async fn install(work: &Work<'_>, wanted: &Package) -> Result<Placed,
     let file = command_file(&name, &command, &commands, directory).map_err(no_command)?;
     let program = open_file(&file).map(Program::examine);
     // The shell through which npx starts commands reads such a file itself.
-    let shell = matches!(program, Ok(Program::Other)).then(|| installer.environment.find("sh"));
+    let shell = matches!(program, Ok(Program::Other(_))).then(|| installer.environment.find("sh"));
     let flags = match program {
-        Ok(Program::Script { interpreter }) => flags_of_node(&interpreter),
+        Ok(Program::Script { interpreter, .. }) => flags_of_node(&interpreter),
         _ => None,
     };
     let notes = notes(directory);

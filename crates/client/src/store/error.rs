@@ -134,6 +134,10 @@ impl Error {
     #[must_use]
     pub fn remedy(&self) -> Option<Remedy> {
         match self {
+            Self::Install { error: install::Error::DigestMismatch { lookalike: Some(_), .. }, .. } => Some(
+                "open the address of the archive in a browser: this network may want a sign-in, or the file is gone"
+                    .into(),
+            ),
             Self::Install { error: install::Error::DigestMismatch { .. }, .. } => {
                 Some("tell the agent's publisher that its archive is not the one that was published".into())
             }

@@ -43,7 +43,7 @@ pub enum Lookalike {
     Json,
     #[error("a pointer of Git LFS in place of the file")]
     GitLfs,
-    #[error("a text")]
+    #[error("a text without `#!` at its beginning")]
     Text,
     #[error("a single file compressed by {0}, with no tar inside")]
     Compressed(Compression),

@@ -41,4 +41,4 @@ pub use format::{Compression, Format, Lookalike, Misnamed};
 pub use limits::Limits;
 pub use name::{is_device, path_problem};
 pub use program::{Fit, Glibc, Machine, Mismatch, Program};
-pub use run::{list, list_stream, unpack};
+pub use run::{list, list_stream, lookalike, unpack};

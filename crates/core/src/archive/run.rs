@@ -51,13 +51,21 @@ pub fn unpack<R: Read + Seek>(file: R, cmd: &str, limits: &Limits, into: &Path) 
     run(file, cmd, limits, Unpack::into(into)?)
 }
 
+/// What a file is if it is no archive and no program, as far as it can be read.
+pub fn lookalike<R: Read + Seek>(mut file: R) -> Option<Lookalike> {
+    let mut head = [0; HEAD_LENGTH];
+    file.seek(SeekFrom::Start(0)).ok()?;
+    let length = fill(&mut file, &mut head).ok()?;
+    let lookalike = Format::detect(&head[..length]).err()?;
+    Some(if lookalike == Lookalike::Unknown { by_tail(&mut file) } else { lookalike })
+}
+
 fn run<R: Read + Seek, S: Sink>(mut file: R, cmd: &str, limits: &Limits, sink: S) -> Result<Listing, Error> {
     let mut head = [0; HEAD_LENGTH];
     file.seek(SeekFrom::Start(0)).map_err(Error::Read)?;
     let length = fill(&mut file, &mut head).map_err(Error::Read)?;
-    let format = Format::detect(&head[..length]).map_err(|lookalike| {
-        Error::NotAnArchive(if lookalike == Lookalike::Unknown { by_tail(&mut file) } else { lookalike })
-    })?;
+    let format =
+        Format::detect(&head[..length]).map_err(|found| Error::NotAnArchive(lookalike(&mut file).unwrap_or(found)))?;
     file.seek(SeekFrom::Start(0)).map_err(Error::Read)?;
     let meter = Meter::new(limits);
     let mut walk = Walk::new(&meter, cmd_path(cmd), sink);

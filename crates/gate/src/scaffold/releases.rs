@@ -205,7 +205,7 @@ fn program_of(
         format!("./{}", entry.path)
     };
     let listing = archive::list(file, &cmd, limits).map_err(unread)?;
-    match listing.program.map(|program| program.fits(platform)) {
+    match listing.program.map(|program| program.fits(&cmd, platform)) {
         Some(Err(mismatch)) => Err(LeftOut::of(format!("{} in {}", quote(&cmd), quote(asset)), format!(" {mismatch}"))),
         _ => Ok(cmd),
     }

@@ -56,7 +56,7 @@ impl Wanted<'_> {
         client: &Client,
         progress: &(dyn Fn(Event) + Sync),
     ) -> Result<Archive, FetchError> {
-        let disk = |error: &io::Error| self.failed(Problem::Disk(error.to_string()));
+        let disk = |error: &io::Error| self.failed(Problem::disk(error));
         if let Some(digest) = self.digest
             && let Some(path) = client.cached_file(self.url, digest)
             && let Some(archive) = self.inspect_cached(&path, digest).await

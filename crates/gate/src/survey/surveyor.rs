@@ -139,7 +139,7 @@ impl Surveyor<'_> {
         let fetched: Vec<(String, Result<Archive, FetchError>)> = fetched.buffer_unordered(at_once).collect().await;
         for (text, archive) in fetched {
             match archive {
-                Err(error) if matches!(error.problem, Problem::Disk(_)) => survey.troubles.push(error),
+                Err(error) if matches!(error.problem, Problem::Disk { .. }) => survey.troubles.push(error),
                 archive => {
                     survey.archives.insert(text, archive);
                 }

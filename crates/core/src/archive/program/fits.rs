@@ -1,6 +1,7 @@
 use std::collections::BTreeSet;
 
 use super::{Machine, Program};
+use crate::archive::Lookalike;
 use crate::manifest::Platform;
 
 /// The result for a program that is not known to be wrong for a platform.
@@ -37,20 +38,33 @@ pub enum Mismatch {
     /// It cannot run on any platform.
     #[error("is {0}")]
     Unusable(&'static str),
+    /// The platform starts no such file.
+    #[error("is {0}, not a program")]
+    NotAProgram(Lookalike),
+    /// It is a script that Unix does not start.
+    #[error("ends its first line with a carriage return, which is taken for a part of the interpreter's name")]
+    CarriageReturn,
 }
 
 impl Program {
-    /// Checks whether the program is for a platform.
+    /// Checks whether the program, which is started under this name, is for a platform.
     ///
     /// # Errors
     /// Returns [`Mismatch`] if it is not.
-    pub fn fits(&self, platform: Platform) -> Result<Fit, Mismatch> {
+    pub fn fits(&self, name: &str, platform: Platform) -> Result<Fit, Mismatch> {
+        let is_windows = platform.os() == "windows";
         let (found, machines) = match self {
             Self::Elf { machine, system, .. } => (*system, std::slice::from_ref(machine)),
             Self::MachO { machines } => ("darwin", machines.as_slice()),
             Self::Pe { machine } => ("windows", std::slice::from_ref(machine)),
             Self::Unusable(what) => return Err(Mismatch::Unusable(what)),
-            Self::Script { .. } | Self::Other => return Ok(Fit::NotJudged),
+            Self::Script { has_return: true, .. } if !is_windows => return Err(Mismatch::CarriageReturn),
+            Self::Script { .. } => return Ok(Fit::NotJudged),
+            // Windows starts scripts by their endings, which only they have.
+            Self::Other(Lookalike::Text | Lookalike::Unknown) if is_windows && !is_named_as_program(name) => {
+                return Ok(Fit::NotJudged);
+            }
+            Self::Other(lookalike) => return Err(Mismatch::NotAProgram(*lookalike)),
         };
         let wanted = platform.os();
         if found != wanted {
@@ -70,6 +84,12 @@ impl Program {
         };
         Err(Mismatch::Machine { found: machines.to_vec(), wanted, emulated: machines.iter().any(is_emulated) })
     }
+}
+
+/// Whether Windows starts a file of this name only if it is a program.
+fn is_named_as_program(name: &str) -> bool {
+    let ending = name.rsplit_once('.').map(|(_, ending)| ending);
+    ending.is_some_and(|ending| ["com", "exe"].iter().any(|known| ending.eq_ignore_ascii_case(known)))
 }
 
 fn machine_of(platform: Platform) -> Machine {

@@ -7,26 +7,30 @@ use object::{Endianness, LittleEndian as LE, ReadRef as _, elf as elf_types};
 
 use super::source::{Part, Source};
 use super::{Machine, Program, elf};
+use crate::archive::format::HEAD_LENGTH;
 use crate::archive::from_tar::fill;
+use crate::archive::{Format, Lookalike};
 
-/// Maximum length of a script's first line, in bytes.
-const FIRST_LINE: usize = 256;
+/// Maximum length of a script's first line that is read, in bytes.
+const FIRST_LINE: usize = 254;
 
 /// Maximum number of slices in a universal binary. Java class files, with the same magic number, have a higher value
 /// there.
 const SLICES: usize = 44;
 
 pub(super) fn examine(mut file: impl Read + Seek) -> Program {
-    let mut head = [0; FIRST_LINE];
+    let mut head = [0; HEAD_LENGTH];
     let read = file.seek(SeekFrom::Start(0)).and_then(|_| fill(&mut file, &mut head));
-    let Ok(length) = read else { return Program::Other };
+    let Ok(length) = read else { return Program::Other(Lookalike::Unknown) };
     let head = &head[..length];
     let source = Source::new(file);
     let file = Part(&source);
     match head {
         [b'#', b'!', line @ ..] => {
-            let end = line.iter().position(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(line.len());
-            Program::Script { interpreter: String::from_utf8_lossy(&line[..end]).trim().to_owned() }
+            let line = &line[..line.len().min(FIRST_LINE)];
+            let line = line.split(|byte| *byte == b'\n').next().unwrap_or_default();
+            let (line, has_return) = line.strip_suffix(b"\r").map_or((line, false), |line| (line, true));
+            Program::Script { interpreter: String::from_utf8_lossy(line).trim().to_owned(), has_return }
         }
         [0x7f, b'E', b'L', b'F', 1, ..] => elf::examine::<elf_types::FileHeader32<Endianness>, _>(file),
         [0x7f, b'E', b'L', b'F', ..] => elf::examine::<elf_types::FileHeader64<Endianness>, _>(file),
@@ -39,7 +43,15 @@ pub(super) fn examine(mut file: impl Read + Seek) -> Program {
         [0xca, 0xfe, 0xba, 0xbe, ..] => universal(MachOFatFile32::parse(file)),
         [0xca, 0xfe, 0xba, 0xbf, ..] => universal(MachOFatFile64::parse(file)),
         [b'M', b'Z', ..] => portable(file),
-        _ => Program::Other,
+        _ => other(head),
+    }
+}
+
+/// What is no program of any system.
+fn other(head: &[u8]) -> Program {
+    match Format::detect(head) {
+        Ok(_) => Program::Unusable("an archive"),
+        Err(lookalike) => Program::Other(lookalike),
     }
 }
 
@@ -63,7 +75,7 @@ fn universal<Fat: FatArch>(file: object::Result<MachOFatFile<'_, Fat>>) -> Progr
         Ok(file) if (1..=SLICES).contains(&file.arches().len()) => {
             Program::MachO { machines: file.arches().iter().map(|slice| cpu(slice.cputype())).collect() }
         }
-        Ok(_) => Program::Other,
+        Ok(_) => Program::Other(Lookalike::Unknown),
         Err(_) => Program::Unusable("a universal Mach-O file with a broken header"),
     }
 }

@@ -9,6 +9,7 @@ mod source;
 use std::fmt;
 use std::io::{Read, Seek};
 
+use super::Lookalike;
 pub(super) use examiner::Examiner;
 pub use fits::{Fit, Mismatch};
 
@@ -41,11 +42,13 @@ pub enum Program {
     Script {
         /// The rest of the first line.
         interpreter: String,
+        /// Whether that line ends in a carriage return, which Unix takes for a part of the interpreter's name.
+        has_return: bool,
     },
     /// An executable format that cannot be started: a library, an object file, or a broken header.
     Unusable(&'static str),
-    /// Anything else, such as a `.cmd` or `.js` file.
-    Other,
+    /// Anything else, such as a `.cmd` file, and what it seems to be.
+    Other(Lookalike),
 }
 
 /// A machine architecture.

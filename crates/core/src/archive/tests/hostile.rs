@@ -145,7 +145,7 @@ proptest! {
         bytes.extend(tail);
         let program = Program::examine(Cursor::new(bytes));
         for platform in crate::manifest::Platform::ALL {
-            let _ = program.fits(platform);
+            let _ = program.fits("agent", platform);
         }
     }
 }

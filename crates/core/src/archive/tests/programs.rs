@@ -13,7 +13,7 @@ const EXECUTE: u32 = 2;
 
 fn fits(bytes: &[u8]) -> Vec<Platform> {
     let program = Program::examine(Cursor::new(bytes));
-    Platform::ALL.into_iter().filter(|&platform| program.fits(platform) == Ok(Fit::Fits)).collect()
+    Platform::ALL.into_iter().filter(|&platform| program.fits("agent", platform) == Ok(Fit::Fits)).collect()
 }
 
 #[test]
@@ -33,7 +33,7 @@ fn every_header_fits_its_platforms_only() {
 
 #[test]
 fn the_wrong_system_and_the_wrong_machine_are_told_apart() {
-    let mismatch = |bytes: &[u8], platform| Program::examine(Cursor::new(bytes)).fits(platform).unwrap_err();
+    let mismatch = |bytes: &[u8], platform| Program::examine(Cursor::new(bytes)).fits("agent", platform).unwrap_err();
     assert_eq!(mismatch(&elf(ELF_X86_64, 0), DarwinX8664), Mismatch::System { found: "linux", wanted: "darwin" });
     assert_eq!(mismatch(&elf(ELF_X86_64, 9), LinuxX8664).to_string(), "is a program for freebsd, not for linux");
     assert_eq!(
@@ -69,18 +69,38 @@ fn what_cannot_be_started_fits_nowhere() {
     ] {
         let program = Program::examine(Cursor::new(bytes));
         assert!(matches!(program, Program::Unusable(_)), "{bytes:?}: {program:?}");
-        assert!(program.fits(LinuxX8664).is_err());
+        assert!(program.fits("agent", LinuxX8664).is_err());
     }
 }
 
 #[test]
-fn scripts_are_not_judged() {
+fn scripts_are_judged_by_what_the_system_starts() {
     assert_eq!(
         Program::examine(Cursor::new("#! /usr/bin/env node\r\nx")),
-        Program::Script { interpreter: "/usr/bin/env node".to_owned() }
+        Program::Script { interpreter: "/usr/bin/env node".to_owned(), has_return: true }
     );
-    for text in ["#!/bin/sh\n", "@echo off\r\n", "console.log(1)", "", "\u{ca}\u{fe}"] {
-        assert_eq!(Program::examine(Cursor::new(text)).fits(WindowsX8664), Ok(Fit::NotJudged));
+    for (text, name, is_unix, is_windows) in [
+        ("#!/bin/sh\n", "a", true, true),
+        ("#!/bin/sh", "a", true, true),
+        ("#!/bin/sh\r\n", "a", false, true),
+        ("@echo off\r\n", "a.cmd", false, true),
+        ("@echo off\r\n", "a.exe", false, false),
+        ("console.log(1)", "a.js", false, true),
+        ("\u{ca}\u{fe}", "a", false, true),
+        ("\u{feff}#!/bin/sh\n", "a", false, true),
+        ("", "a.cmd", false, false),
+        ("<!DOCTYPE html>", "a.cmd", false, false),
+        ("<?xml version='1.0'?>", "a", false, false),
+        ("{\"a\": 1}", "a", false, false),
+        ("version https://git-lfs.github.com/spec/v1\n", "a.bat", false, false),
+        ("PK\u{3}\u{4}", "a.exe", false, false),
+        ("PK\u{5}\u{6}", "a", false, false),
+    ] {
+        let program = Program::examine(Cursor::new(text));
+        for (platform, fits) in [(LinuxX8664, is_unix), (DarwinAarch64, is_unix), (WindowsX8664, is_windows)] {
+            let found = program.fits(name, platform);
+            assert_eq!(found == Ok(Fit::NotJudged), fits, "{text:?} {name} {platform}: {found:?}");
+        }
     }
     assert_eq!(
         Program::examine(Cursor::new(b"\xca\xfe\xba\xbe\0\0\0\x34")),
@@ -93,7 +113,7 @@ fn scripts_are_not_judged() {
 fn a_real_program_is_known_with_what_it_needs() {
     let check = |program: Program| {
         let platform: Platform = format!("linux-{}", std::env::consts::ARCH).parse().unwrap();
-        assert_eq!(program.fits(platform), Ok(Fit::Fits));
+        assert_eq!(program.fits("agent", platform), Ok(Fit::Fits));
         let Program::Elf { interpreter, glibc, .. } = program else { panic!("{program:?}") };
         if cfg!(target_env = "gnu") {
             assert!(interpreter.unwrap().contains("ld-linux"));

@@ -4,7 +4,7 @@ use crate::check::rule::{Check, Example, Online, Rule, Subject};
 use crate::finding::Level;
 use crate::survey::Inspection;
 use crate::survey::Survey;
-use acp_registry_core::archive::{Machine, Program};
+use acp_registry_core::archive::{Machine, Mismatch, Program};
 use acp_registry_core::manifest::Platform;
 use acp_registry_core::text::quote;
 
@@ -12,8 +12,9 @@ pub(crate) static RULE: Rule = Rule {
     name: "archive/wrong-platform",
     level: Level::Error,
     summary: "the program is for another platform",
-    why: "It does not start. The archives of two platforms were swapped, or built on the wrong machine.",
-    fix: "Name the archive that was built for this platform.",
+    why: "It does not start. The archives of two platforms were swapped, or built on the wrong machine, or the file is no \
+          program: a pointer of Git LFS, a page, a text without `#!`.",
+    fix: "Name the archive that was built for this platform, and that has the program itself.",
     fails: Example::Online(&Online {
         manifest: TARGET,
         world: "The program agent was built for aarch64.",
@@ -46,10 +47,17 @@ fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
         let (Some(program), Ok(platform)) = (&inspection.program, target.platform.parse::<Platform>()) else {
             continue;
         };
-        if let Err(mismatch) = program.fits(platform) {
+        if let Err(mismatch) = program.fits(&target.cmd, platform) {
+            let help = match mismatch {
+                Mismatch::System { .. } | Mismatch::Machine { .. } => {
+                    format!("name the archive that was built for {platform}")
+                }
+                Mismatch::CarriageReturn => "write the script with line feeds only".to_owned(),
+                _ => "put the program itself into the archive".to_owned(),
+            };
             report
                 .value(release.target_pointer(target, "cmd"), format!("{} {mismatch}", quote(&target.cmd)))
-                .help(format!("name the archive that was built for {platform}"));
+                .help(help);
         }
     }
 }
