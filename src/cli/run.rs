@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::io::IsTerminal as _;
 
+use acp_registry::doctor;
 use acp_registry::install::Kind;
 use acp_registry::manifest::Platform;
 use acp_registry::report::documents::{Document, Which};
@@ -16,7 +17,7 @@ use super::exit::{Exit, Failure};
 use super::global::{FormatArgs, Global};
 use super::install::{explain, install_one};
 use super::launch;
-use super::place::{PlaceArgs, Session, kind};
+use super::place::{PlaceArgs, Session, environment, kind};
 use super::progress::Installs;
 use super::repair;
 use super::resolve::plan;
@@ -143,8 +144,13 @@ fn start(args: &Args, version: &Version, mark: Option<std::fs::File>, session: &
         Ok(Ended::Code(code)) => Ok(Exit::Of(u8::try_from(code).unwrap_or(1))),
         Ok(Ended::Never(never)) => match never {},
         Err(error) => {
-            let program = quote(&launch.program.display().to_string());
-            Err(Failure::unable(format!("{} cannot be started: {program}: {error}", quote(id))))
+            let obstacle = doctor::obstacle(version, &environment());
+            let (message, remedy) = obstacle.map_or_else(
+                || (format!("{}: {error}", quote(&launch.program.display().to_string())), None),
+                |(message, remedy)| (format!("{message} ({error})"), Some(remedy)),
+            );
+            let failure = Failure::unable(format!("{} cannot be started: {message}", quote(id)));
+            Err(failure.remedy(remedy.as_ref()))
         }
     }
 }

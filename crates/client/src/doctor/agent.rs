@@ -5,8 +5,9 @@ use crate::install::{Verified, remedy};
 use crate::store::{Damage, Error, Found, Store, StoredInterpreter, Version, of_foreign};
 use acp_registry_core::manifest::AgentId;
 use acp_registry_core::remedy::{Action, Remedy};
+use acp_registry_core::sys::Obstacle;
 use acp_registry_core::sys::fs::PathError;
-use acp_registry_core::sys::process::{Environment, is_executable};
+use acp_registry_core::sys::process::Environment;
 use acp_registry_core::text::{printable, quote};
 
 /// How many damaged files are named.
@@ -135,14 +136,30 @@ fn program(version: &Version, help: &Remedy) -> Option<Problem> {
             Some(("program", format!("its program {shown} has {size} bytes, and was installed with {wanted}"), help))
         }
         // An interpreter only reads it.
-        Ok(_) if receipt.interpreter.is_none() && !is_executable(&path) => {
-            let shown_path = path.display().to_string();
-            let chmod = format!("`chmod +x '{}'` makes it so; or ", printable(&shown_path));
-            let help = Remedy::from(chmod).then(help);
-            Some(("program", format!("its program {shown} is not executable"), help))
+        Ok(_) => {
+            let obstacle = Obstacle::find(&path).filter(|_| receipt.interpreter.is_none())?;
+            let help = match &obstacle {
+                Obstacle::NotExecutable => {
+                    let chmod = format!("`chmod +x '{}'` makes it so; or ", printable(&path.display().to_string()));
+                    Remedy::from(chmod).then(help)
+                }
+                Obstacle::NoExec => {
+                    Remedy::from("name a directory on another file system").then(Action::Root { or_variable: true })
+                }
+                Obstacle::NoInterpreter(_) => Remedy::from("if its directory was moved, ").then(help),
+            };
+            Some(("program", format!("its program {shown} {}", printable(&obstacle.to_string())), help))
         }
-        Ok(_) => None,
     }
+}
+
+/// Why a version that is there cannot be started, and what helps; `None` if no reason is known.
+#[must_use]
+pub fn obstacle(version: &Version, environment: &Environment) -> Option<(String, Remedy)> {
+    let help = repair(version.receipt.id.as_str());
+    let found = program(version, &help).or_else(|| interpreter(version, environment, &help));
+    let (_, message, help) = found.or_else(|| damages(version, &help))?;
+    Some((message, help))
 }
 
 /// What may keep the version that is started from working, although it is what was installed.

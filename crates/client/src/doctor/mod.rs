@@ -16,7 +16,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-pub use agent::installed;
+pub use agent::{installed, obstacle};
 pub use live::{explain, speak, start};
 
 use crate::install::Kind;

@@ -318,6 +318,11 @@ impl Client {
     }
 }
 
+/// Whether an answer has the whole document: also one that a proxy has changed (203), as those of companies do.
+pub(super) fn is_whole(status: StatusCode) -> bool {
+    [StatusCode::OK, StatusCode::NON_AUTHORITATIVE_INFORMATION].contains(&status)
+}
+
 /// A client for a library that sends its own requests to this host, which a person has configured: it connects to any host,
 /// follows no redirects, and does not decode bodies. Proxies and certificates are those of [`Client`].
 ///

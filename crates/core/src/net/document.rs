@@ -7,7 +7,7 @@ use reqwest::StatusCode;
 use reqwest::header::{self, HeaderMap};
 use url::Url;
 
-use super::client::{Client, Reply, Request, headers};
+use super::client::{Client, Reply, Request, headers, is_whole};
 use super::error::{FetchError, Problem};
 use super::memo::Understood;
 
@@ -102,7 +102,7 @@ impl Client {
         let mut attempt = 1;
         loop {
             let reply = self.send(request).await?;
-            if reply.response.status() != StatusCode::OK {
+            if !is_whole(reply.response.status()) {
                 return Ok(Err(reply));
             }
             match read(reply, limit).await {

@@ -1,11 +1,13 @@
 //! Why something was not fetched.
 
 use std::error::Error;
+use std::io;
 use std::time::Duration;
 
 use url::Url;
 
 use crate::remedy::{Action, Remedy};
+use crate::sys::fs::{SPACE, is_full};
 
 /// Why something was not fetched, and at which address.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -96,6 +98,9 @@ pub enum Problem {
         /// How many should have come.
         announced: u64,
     },
+    /// A second answer does not begin as the first one did.
+    #[error("has changed while it was fetched")]
+    Changed,
     /// One redirect led to another.
     #[error("redirects more than 10 times")]
     TooManyRedirects,
@@ -103,8 +108,13 @@ pub enum Problem {
     #[error("answers {0} without an address to go to")]
     BadRedirect(u16),
     /// The answer could not be kept on disk.
-    #[error("cannot be stored: {0}")]
-    Disk(String),
+    #[error("cannot be stored: {message}")]
+    Disk {
+        /// The error of the system.
+        message: String,
+        /// Whether the disk or the quota is full.
+        is_full: bool,
+    },
     /// The system cannot do TLS.
     #[error("cannot be fetched: there is no HTTP client: {0}")]
     Setup(String),
@@ -114,6 +124,12 @@ pub enum Problem {
 }
 
 impl Problem {
+    /// What came could not be written.
+    #[must_use]
+    pub fn disk(error: &io::Error) -> Self {
+        Self::Disk { message: error.to_string(), is_full: is_full(error) }
+    }
+
     /// What to do about it, where that does not depend on the request.
     #[must_use]
     pub fn remedy(&self) -> Option<Remedy> {
@@ -122,7 +138,8 @@ impl Problem {
             Self::NoSuchHost => Some(remedy::HOST),
             Self::NoResolver(_) => Some(remedy::NETWORK),
             Self::Proxy { .. } => Some(remedy::PROXY),
-            Self::Broken(_) => Some(remedy::AGAIN),
+            Self::Broken(_) | Self::Incomplete { .. } | Self::Changed => Some(remedy::AGAIN),
+            Self::Disk { is_full: true, .. } => Some(SPACE),
             Self::Variable(_) => Some(remedy::VARIABLE),
             Self::Untrusted(_) => Some(remedy::AUTHORITY),
             Self::Setup(_) => Some(remedy::AUTHORITIES),
@@ -142,6 +159,7 @@ impl Problem {
             | Self::Timeout
             | Self::TooSlow
             | Self::RateLimited { .. }
+            | Self::Changed
             | Self::Incomplete { .. } => true,
             Self::Status(status) => matches!(status, 408 | 425 | 429 | 500..=599),
             _ => false,
@@ -197,7 +215,7 @@ impl Problem {
                 return if is_of_authority(error) { Self::Untrusted(message) } else { Self::Tls(message) };
             }
             // An error of the system hides the one that it was made from.
-            next = match cause.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref) {
+            next = match cause.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
                 Some(inner) => Some(inner),
                 None => cause.source(),
             };

@@ -3,6 +3,9 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+/// What to do about a full disk.
+pub const SPACE: &str = "free space on that disk";
+
 /// The path is taken by something that this program does not create there, and does not follow or overwrite.
 #[derive(Debug, thiserror::Error)]
 #[error("it is {0}")]
@@ -20,17 +23,11 @@ pub struct PathError {
 }
 
 impl PathError {
-    /// Whether the disk or quota is full.
-    #[must_use]
-    fn is_full(&self) -> bool {
-        matches!(self.error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
-    }
-
     /// How to fix it, if that does not depend on the purpose of the path.
     #[must_use]
     pub fn remedy(&self) -> Option<&'static str> {
-        if self.is_full() {
-            return Some("free space on that disk");
+        if is_full(&self.error) {
+            return Some(SPACE);
         }
         if self.error.kind() == io::ErrorKind::FileTooLarge {
             return Some("allow larger files, such as with `ulimit -f unlimited`");
@@ -42,6 +39,12 @@ impl PathError {
     pub fn at(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
         |error| Self { path: path.to_owned(), error }
     }
+}
+
+/// Whether the disk or the quota is full.
+#[must_use]
+pub fn is_full(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
 
 /// The operating system's error without the random name of a temporary file or directory, which means nothing to users.

@@ -9,7 +9,7 @@ mod temporary;
 mod write;
 
 pub(super) use error::InTheWay;
-pub use error::{PathError, without_path};
+pub use error::{PathError, SPACE, is_full, without_path};
 pub(crate) use read::open_no_follow;
 pub use read::{ReadError, linked_folder, open_bounded, open_file, read_at, read_bounded, resolve_below, write_all_at};
 pub use rename::rename;

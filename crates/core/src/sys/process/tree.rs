@@ -1,5 +1,6 @@
 //! A running program with its descendants.
 
+use std::borrow::Cow;
 use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::process::Stdio;
@@ -12,6 +13,9 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::begin::Begin;
 use super::platform::{Identity, OwnUser};
+use crate::sys::Obstacle;
+use crate::text::printable;
+
 use super::{Exit, Home, How, Isolation, Launch, Sandbox};
 
 /// How long to wait for the program to end after its stdin is closed, and again after it is asked to end.
@@ -28,7 +32,7 @@ const BEGINNING: Duration = Duration::from_secs(30);
 #[error("cannot start {}: {hint} ({error})", crate::text::quote(program))]
 pub struct SpawnError {
     program: String,
-    hint: &'static str,
+    hint: Cow<'static, str>,
     #[source]
     error: io::Error,
 }
@@ -246,18 +250,18 @@ fn spawn(begin: &Begin, directory: &Path) -> io::Result<Box<dyn ChildWrapper>> {
 }
 
 /// The probable cause if a program could not be started.
-fn hint(trouble: &Trouble, launch: &Launch, sandbox: &Sandbox) -> &'static str {
+fn hint(trouble: &Trouble, launch: &Launch, sandbox: &Sandbox) -> Cow<'static, str> {
     /// "Exec format error" on all Unix systems.
     const NO_PROGRAM: i32 = 8;
     let directory = launch.directory(sandbox);
     if !directory.is_dir() {
-        return "the directory that it is to work in is not there";
+        return "the directory that it is to work in is not there".into();
     }
     let error = match trouble {
         Trouble::Spawn(error) if error.kind() == ErrorKind::NotFound => match &launch.isolation {
-            Isolation::Bwrap { .. } => return "`bwrap` is not installed",
+            Isolation::Bwrap { .. } => return "`bwrap` is not installed".into(),
             _ if cfg!(target_os = "linux") && launch.launcher.as_ref().is_some_and(|launcher| !launcher.exists()) => {
-                return "acp-registry itself is not where it was any more";
+                return "acp-registry itself is not where it was any more".into();
             }
             _ => error,
         },
@@ -265,17 +269,25 @@ fn hint(trouble: &Trouble, launch: &Launch, sandbox: &Sandbox) -> &'static str {
     };
     let program = Path::new(&launch.program);
     let has_path = program.components().count() > 1;
-    match error.kind() {
-        ErrorKind::NotFound if has_path && directory.join(program).exists() => {
-            "the file is there, but not the interpreter that its first line names, or not the loader that it needs"
+    let obstacle = || Obstacle::find(&directory.join(program)).filter(|_| has_path);
+    let hint = match error.kind() {
+        ErrorKind::PermissionDenied if directory.join(program).is_dir() => "it is a directory",
+        ErrorKind::PermissionDenied | ErrorKind::NotFound if has_path && directory.join(program).exists() => {
+            return match obstacle() {
+                Some(Obstacle::NotExecutable) => "it is not executable; `chmod +x` makes it so".into(),
+                Some(obstacle) => format!("it {}", printable(&obstacle.to_string())).into(),
+                None if error.kind() == ErrorKind::NotFound => {
+                    "the file is there, but not the loader that it needs".into()
+                }
+                None => "the system refuses".into(),
+            };
         }
         ErrorKind::NotFound if has_path => "there is no such file",
         ErrorKind::NotFound => "there is no such program in PATH",
-        ErrorKind::PermissionDenied if directory.join(program).is_dir() => "it is a directory",
-        ErrorKind::PermissionDenied => "it is not executable; `chmod +x` makes it so",
         _ if cfg!(unix) && error.raw_os_error() == Some(NO_PROGRAM) => {
             "it is made for another system or processor, or is a script without a `#!` line"
         }
         _ => "the system refuses",
-    }
+    };
+    hint.into()
 }
