@@ -11,7 +11,7 @@ use acp_registry_client::doctor::{Check, Examined, Status};
 pub fn doctor(checks: &[Check], agents: &[Examined], look: Look) -> String {
     let mut out = String::new();
     let all = checks.iter().chain(agents.iter().flat_map(|agent| &agent.checks));
-    let width = all.map(|check| check.name.len()).max().unwrap_or_default();
+    let width = all.map(|check| check.name.len()).max().unwrap_or_default().max(9);
     for check in checks {
         line(&mut out, check, width, look);
     }

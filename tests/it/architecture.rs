@@ -37,7 +37,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
             "upstream",
         ],
     ),
-    ("client", "index", &["digest", "entries", "manifest", "net", "registry", "remedy", "sys", "text"]),
+    ("client", "index", &["archive", "digest", "entries", "manifest", "net", "registry", "remedy", "sys", "text"]),
     ("client", "resolve", &["manifest", "sys"]),
     ("client", "store", &["digest", "install", "json", "manifest", "remedy", "resolve", "sys", "text", "timestamp"]),
     (

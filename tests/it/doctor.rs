@@ -369,6 +369,14 @@ fn a_failed_handshake_is_explained_with_the_agents_own_words() {
     let doctor = Doctor::with(people, tag);
     let (code, document) = doctor.json(&["a"]);
     assert_eq!((code, &document["agents"][0]["handshake"]["reason"]), (1, &json!("spawn_failed")));
+    let gone = "needs /no/such/interpreter, which its first line names, and which is not there";
+    let message = document["agents"][0]["checks"][1]["message"].as_str().unwrap();
+    assert!(message.contains(gone), "{message}");
+    let run = doctor.people.run(&["run", "a"]);
+    assert_eq!(run.code, 3, "{}", run.stderr);
+    assert!(run.stderr.contains(gone), "{}", run.stderr);
+    let help = "help: if its directory was moved, `acp-registry doctor --fix a` repairs it\n";
+    assert!(run.stderr.contains(help), "{}", run.stderr);
 }
 
 #[test]

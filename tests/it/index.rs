@@ -31,8 +31,15 @@ fn an_index_is_read_leniently_and_from_anywhere() {
         let info = people.run(&["info", "good", "--index", place]);
         assert!(info.stdout.contains("id           good") && !info.stdout.contains('\u{1b}'), "{}", info.stdout);
     }
-    for (place, part) in [("nothing.json", "there is no such file"), ("r", "holds neither"), ("Cargo.toml", "no such")]
-    {
+    people.env.write("page.json", "<!DOCTYPE html>\n<title>Sign in</title>");
+    people.env.write("empty.json", "");
+    for (place, part) in [
+        ("nothing.json", "there is no such file"),
+        ("r", "holds neither"),
+        ("Cargo.toml", "no such"),
+        ("page.json", "is not a registry index: it is an HTML page, as servers send in place of an error\nhelp: "),
+        ("empty.json", "is not a registry index: it is an empty file\nhelp: "),
+    ] {
         let run = people.run(&["list", "--index", place]);
         assert_eq!(run.code, 3, "{place}");
         assert!(run.stderr.contains(part), "{}", run.stderr);

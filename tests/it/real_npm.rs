@@ -127,6 +127,20 @@ fn the_install_script_of_an_agent_runs_under_every_npm() {
         let expected = if version == "12" { json!(["deep@1.0.0"]) } else { json!([]) };
         assert_eq!(document["scripts_not_run"], expected, "npm {version}: {}", run.stderr);
         assert_eq!(document["scripts_ignored_by"], Value::Null);
+        // Settings for the person's own projects do no harm.
+        let settings = "global=true\ndry-run=true\nomit[]=optional\nomit[]=peer\nbin-links=false\npackage-lock=false\n\
+                        package-lock-only=true\ninstall-strategy=linked\njson=true\nsave=false\naudit=true\n";
+        env.write("npmrc", settings);
+        for more in [&[][..], &["--lock", "npm.lock"]] {
+            let mut command = people(&env, &[&["install", "--json", "--no-cache", "stubbed"], more].concat());
+            command
+                .env("PATH", &path)
+                .env("ACP_REGISTRY_NPM", server.url("/"))
+                .env("ACP_REGISTRY_ROOT", env.path("own"));
+            let run = Run::of(command.env("npm_config_userconfig", env.path("npmrc")));
+            let document: Value = serde_json::from_str(&run.stdout).unwrap();
+            assert_eq!((run.code, &document["answers"]), (0, &json!(true)), "npm {version}: {document} {}", run.stderr);
+        }
         env.write("npmrc", "ignore-scripts=true\n");
         let mut command = people(&env, &["install", "--json", "--no-cache", "stubbed"]);
         command.env("PATH", path).env("ACP_REGISTRY_NPM", server.url("/")).env("ACP_REGISTRY_ROOT", env.path("other"));

@@ -5,9 +5,9 @@ use crate::install::{Verified, remedy};
 use crate::store::{Damage, Error, Found, Store, StoredInterpreter, Version, of_foreign};
 use acp_registry_core::manifest::AgentId;
 use acp_registry_core::remedy::{Action, Remedy};
-use acp_registry_core::sys::Obstacle;
+
 use acp_registry_core::sys::fs::PathError;
-use acp_registry_core::sys::process::Environment;
+use acp_registry_core::sys::process::{Environment, Obstacle};
 use acp_registry_core::text::{printable, quote};
 
 /// How many damaged files are named.
@@ -135,9 +135,9 @@ fn program(version: &Version, help: &Remedy) -> Option<Problem> {
             let (size, wanted) = (file.len(), receipt.program_size);
             Some(("program", format!("its program {shown} has {size} bytes, and was installed with {wanted}"), help))
         }
-        // An interpreter only reads it.
+        // An interpreter only reads it. That a script's own interpreter is gone is found by starting it.
         Ok(_) => {
-            let obstacle = Obstacle::find(&path).filter(|_| receipt.interpreter.is_none())?;
+            let obstacle = obstacle_of(version).filter(|obstacle| !matches!(obstacle, Obstacle::NoInterpreter(_)))?;
             let help = match &obstacle {
                 Obstacle::NotExecutable => {
                     let chmod = format!("`chmod +x '{}'` makes it so; or ", printable(&path.display().to_string()));
@@ -146,9 +146,9 @@ fn program(version: &Version, help: &Remedy) -> Option<Problem> {
                 Obstacle::NoExec => {
                     Remedy::from("name a directory on another file system").then(Action::Root { or_variable: true })
                 }
-                Obstacle::NoInterpreter(_) => Remedy::from("if its directory was moved, ").then(help),
+                Obstacle::NoInterpreter(_) => help,
             };
-            Some(("program", format!("its program {shown} {}", printable(&obstacle.to_string())), help))
+            Some(("program", format!("its program {shown} {obstacle}"), help))
         }
     }
 }
@@ -158,8 +158,16 @@ fn program(version: &Version, help: &Remedy) -> Option<Problem> {
 pub fn obstacle(version: &Version, environment: &Environment) -> Option<(String, Remedy)> {
     let help = repair(version.receipt.id.as_str());
     let found = program(version, &help).or_else(|| interpreter(version, environment, &help));
-    let (_, message, help) = found.or_else(|| damages(version, &help))?;
-    Some((message, help))
+    let found = found.or_else(|| damages(version, &help)).map(|(_, message, help)| (message, help));
+    let gone = || {
+        let text = format!("its program {} {}", quote(&version.receipt.program), obstacle_of(version)?);
+        Some((printable(&text).into_owned(), Remedy::from("if its directory was moved, ").then(help.clone())))
+    };
+    found.or_else(gone)
+}
+
+fn obstacle_of(version: &Version) -> Option<Obstacle> {
+    Obstacle::find(&version.program()).filter(|_| version.receipt.interpreter.is_none())
 }
 
 /// What may keep the version that is started from working, although it is what was installed.

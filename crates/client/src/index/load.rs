@@ -1,5 +1,6 @@
 //! Loads the index of a place.
 
+use std::io::Cursor;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -8,6 +9,7 @@ use url::Url;
 
 use super::copies::{Copies, Copy};
 use super::place::Place;
+use acp_registry_core::archive::{self, Lookalike};
 use acp_registry_core::net::{Client, FetchError, Problem, shown};
 use acp_registry_core::registry::{LoadError, Registry};
 use acp_registry_core::remedy::{Action, Remedy};
@@ -187,8 +189,14 @@ async fn fetch(
 }
 
 fn of_bytes(bytes: Vec<u8>, place: &str) -> Result<Index, Error> {
+    // Whoever answers in place of the host, such as a network that wants a sign-in, sends a page.
+    let page =
+        archive::lookalike(Cursor::new(&bytes)).filter(|found| ![Lookalike::Json, Lookalike::Text].contains(found));
     let text = String::from_utf8(bytes).map_err(|error| FormError::of(&error));
-    text.and_then(Index::parse).map_err(|error| Error::Form { place: place.to_owned(), error })
+    text.and_then(Index::parse).map_err(|error| {
+        let error = page.map_or(error, |page| FormError::of(&format!("it is {page}")));
+        Error::Form { place: place.to_owned(), error }
+    })
 }
 
 fn from_path(path: &Path) -> Result<Index, Error> {

@@ -45,15 +45,16 @@ impl Installer {
         let program = npm::find(self, "npm")?;
         write(&directory.join("package.json"), &npm::manifest(&name, &version, true))?;
         let flags = [
-            "install", "--location=project", "--package-lock-only", "--omit-lockfile-registry-resolved",
-            "--ignore-scripts", "--no-audit", "--no-fund", "--no-progress", "--no-update-notifier", "--prefix",
+            "--package-lock=true", "--package-lock-only", "--omit-lockfile-registry-resolved", "--ignore-scripts",
+            "--no-progress", "--prefix",
         ];
         let cache = self.open_cache();
         let environment = self.npm_environment(cache.as_ref());
         let expected = Expected::default();
         let work = Work { installer: self, expected: &expected, directory, temporary, progress: &|_| () };
         let npm = Tool::new(&work, "npm", program, environment, self.registries.of_npm(&name));
-        npm.run(flags.into_iter().map(OsStr::new).chain([directory.as_os_str()])).await?;
+        npm.run(["install"].into_iter().chain(npm::OWN).chain(flags).map(OsStr::new).chain([directory.as_os_str()]))
+            .await?;
         let packages = read(&directory.join("package-lock.json"))?;
         Ok(Closure { integrity: npm::integrity_in(packages.as_bytes(), &name), packages })
     }

@@ -108,8 +108,8 @@ async fn newest_of_npm(name: &str, version: &str, npm: &Tool<'_>, directory: &Pa
         let _ = std::fs::remove_dir_all(&place);
         std::fs::create_dir(&place).ok()?;
         write(&place.join("package.json"), &npm::manifest(name, wanted, true)).ok()?;
-        let flags = ["--package-lock-only", "--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier"];
-        npm.run(["install"].iter().chain(&flags).chain(&["--location=project", "--prefix", path])).await.ok()?;
+        let flags = ["--package-lock=true", "--package-lock-only", "--ignore-scripts", "--prefix", path];
+        npm.run(["install"].iter().chain(&npm::OWN).chain(&flags)).await.ok()?;
         let list: Value = serde_json::from_slice(&std::fs::read(place.join("package-lock.json")).ok()?).ok()?;
         let found = list["packages"][format!("node_modules/{name}")]["version"].as_str()?.to_owned();
         semver::Version::parse(&found).is_ok().then_some(found)

@@ -25,12 +25,17 @@ const PACKAGE_FILE_LIMIT: u64 = 8 << 20;
 /// How many packages of a lock file are read.
 const PACKAGES: usize = 100_000;
 
-/// The flags for npm. This log level, which overrides the person's configuration, makes npm name the scripts that it
-/// has not run, and each answer, from which the progress is read.
-const FLAGS: &[&str] = &[
-    "--location=project", "--loglevel=http", "--no-audit", "--no-fund", "--no-progress", "--no-update-notifier",
-    "--prefix",
+/// Flags against settings of the person that would put packages elsewhere, or leave some out: such settings are for the
+/// projects of that person. What decides where packages come from, which versions are allowed and whether scripts run
+/// stays as it is configured.
+pub(super) const OWN: [&str; 11] = [
+    "--location=project", "--global=false", "--dry-run=false", "--bin-links=true", "--install-strategy=hoisted",
+    "--include=optional", "--include=peer", "--json=false", "--no-audit", "--no-fund", "--no-update-notifier",
 ];
+
+/// Further flags for an installation. This log level, which overrides the person's configuration, makes npm name the
+/// scripts that it has not run, and each answer, from which the progress is read.
+const FLAGS: [&str; 4] = ["--package-lock-only=false", "--loglevel=http", "--no-progress", "--prefix"];
 
 /// Installs a package with npm.
 pub(super) async fn install(work: &Work<'_>, wanted: &Package) -> Result<Placed, Error> {
@@ -49,12 +54,12 @@ pub(super) async fn install(work: &Work<'_>, wanted: &Package) -> Result<Placed,
             let path = directory.join("package-lock.json");
             let list = enforced(packages).map_err(|error| PathError::at(&path)(error.into()))?;
             write(&path, &list)?;
-            ("ci", &["--omit-lockfile-registry-resolved"], &[])
+            ("ci", &["--package-lock=true", "--omit-lockfile-registry-resolved"], &[])
         }
         None => ("install", &["--no-save", "--no-package-lock"], &spec),
     };
     let mut arguments = vec![command.to_owned()];
-    arguments.extend(more.iter().chain(FLAGS).map(|flag| (*flag).to_owned()));
+    arguments.extend(more.iter().chain(&OWN).chain(&FLAGS).map(|flag| (*flag).to_owned()));
     arguments.extend([prefix.to_owned(), "--".to_owned()]);
     arguments.extend_from_slice(specs);
     let cache = installer.open_cache();

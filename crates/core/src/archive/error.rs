@@ -116,7 +116,7 @@ pub enum Reason {
     HardlinkToNothing { target: String },
     #[error("is a {0}")]
     SpecialFile(&'static str),
-    #[error("is a sparse file")]
+    #[error("is a sparse file, which not every program unpacks; pack it without `--sparse`")]
     Sparse,
     #[error("is of the unknown type {}", quote(&char::from(*.0).to_string()))]
     UnknownType(u8),

@@ -25,6 +25,7 @@ struct Extensions {
     name: Option<Vec<u8>>,
     link: Option<Vec<u8>>,
     size: Option<Vec<u8>>,
+    sparse_name: Option<Vec<u8>>,
     is_sparse: bool,
     any: bool,
 }
@@ -112,7 +113,8 @@ fn walk_entry<R: Read, S: Sink>(
         return refuse(Reason::HeadersDisagree("it has two sizes".to_owned()));
     }
     if extensions.is_sparse {
-        return refuse(Reason::Sparse);
+        let name = extensions.sparse_name.as_deref().unwrap_or(&name);
+        return Err(Error::refused(name, Reason::Sparse));
     }
     let content = match header.entry_type() {
         // In old formats, directories are regular files with a trailing slash.
@@ -167,6 +169,8 @@ fn read_pax<R: Read, S: Sink>(
             b"path" => Some(&mut into.name),
             b"linkpath" => Some(&mut into.link),
             b"size" => Some(&mut into.size),
+            // Instead of `path`, which is then the name of a file with the parts.
+            b"GNU.sparse.name" => Some(&mut into.sparse_name),
             _ => None,
         };
         if place.is_some_and(|place| place.replace(value.to_owned()).is_some()) {

@@ -31,11 +31,12 @@ pub(super) fn cause(lines: &[&str]) -> Option<String> {
     let lines: Vec<&str> = lines.iter().filter_map(|line| inner(line)).collect();
     let code = lines.first()?.strip_prefix("code ").unwrap_or_default().trim();
     // The output of a failed script follows its command.
-    if let Some(at) = lines.iter().rposition(|line| line.starts_with("command sh ") || line.starts_with("command cmd "))
-        && let Some(said) = said::cause(&lines[at + 1..])
-    {
+    let script = lines.iter().rposition(|line| line.starts_with("command sh ") || line.starts_with("command cmd "));
+    let behind = script.map_or(&[][..], |at| &lines[at + 1..]);
+    let end = behind.iter().position(|line| line.starts_with("A complete log")).unwrap_or(behind.len());
+    if let Some(said) = said::cause(&behind[..end]) {
         // A script that runs npm itself, to install a package for the platform, rarely says why that failed.
-        let nested: Vec<&str> = lines[at + 1..].iter().copied().skip_while(|line| inner(line).is_none()).collect();
+        let nested: Vec<&str> = behind.iter().copied().skip_while(|line| inner(line).is_none()).collect();
         let end = nested.iter().position(|line| line.contains("A complete log")).unwrap_or(nested.len());
         let nested = cause(&nested[..end]).filter(|nested| !said.contains(nested.as_str()));
         return Some(nested.map_or_else(|| said.clone(), |nested| format!("{said} ({nested})")));
@@ -56,6 +57,8 @@ pub(super) fn cause(lines: &[&str]) -> Option<String> {
             break;
         }
     }
+    // A script that has said nothing is known by its command.
+    told.extend(script.map(|at| lines[at]));
     let is_number = code.bytes().all(|b| b.is_ascii_digit());
     let told = told.join("; ");
     match (told.is_empty(), is_number) {

@@ -5,7 +5,6 @@
 //! * [`git`]: runs git to read changes and history, and to update branches of a remote
 //! * [`host`]: detects what this machine can run besides native programs
 //! * [`lock`]: locks between processes
-//! * [`Obstacle`]: why the system does not start a program
 //! * [`owner`]: checks who can change a file
 //! * [`process`]: starts untrusted programs, and ends them with all their descendants
 //! * [`start`]: runs trusted programs in the user's environment
@@ -19,7 +18,6 @@ pub mod git;
 pub(crate) mod held;
 pub mod host;
 pub mod lock;
-mod obstacle;
 pub mod owner;
 pub mod private;
 #[cfg(target_os = "linux")]
@@ -30,5 +28,3 @@ pub mod start;
 pub mod umask;
 pub mod users;
 pub mod walk;
-
-pub use obstacle::Obstacle;

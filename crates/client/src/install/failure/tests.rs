@@ -23,6 +23,9 @@ fn a_package_manager_is_quoted_where_it_explains_itself() {
     let slow = ToolFailure { exit: None, ..failure("npm", script) };
     assert_eq!(slow.to_string(), "npm did not end within 300 s: `node is too old`");
     assert_eq!(slow.remedy(), Some(Action::InstallTimeout { id: None, minutes: 10 }.into()));
+    let silent = "npm error code 3\nnpm error path /a\nnpm error command failed\nnpm error command sh -c exit 3\n\
+                  npm error A complete log of this: /b\n";
+    assert_eq!(failure("npm", silent).to_string(), "npm failed (exit code 1): `command sh -c exit 3`");
     let ended = "npm error process terminated\nnpm error signal SIGTERM\n";
     let ended = ToolFailure { exit: None, limit: Duration::from_secs(1), ..failure("npm", ended) };
     assert_eq!(ended.to_string(), "npm did not end within 1 s");
@@ -189,10 +192,6 @@ fn a_package_that_is_not_there_is_the_fault_of_the_manifest() {
     ] {
         assert_eq!(failure(program, &read(name)).lacks_source(package), is_down, "{name} {package}");
     }
-    let no_command = Error::Tool(Box::new(failure("uv", &read("uv-no-command.txt"))));
-    let no_command = crate::install::uv::refused(no_command, "six==1.16.0");
-    let told = no_command.to_string();
-    assert!(told.starts_with("the package `six==1.16.0` has no command") && no_command.is_of_manifest(), "{told}");
     // A script of a package cannot claim it.
     let forged = failure("npm", "npm error code 1\nnpm error command sh -c x\nnpm error code E404\n");
     assert!(!forged.lacks_package());

@@ -116,6 +116,9 @@ fn special_files_and_unknown_types_are_refused() {
     }
     let sparse = Tar::default().pax(&[("GNU.sparse.major", "1")]).file("x", "x").bytes();
     assert_eq!(refused(&sparse), of("x", Reason::Sparse));
+    let named = [("GNU.sparse.major", "1"), ("GNU.sparse.name", "bin/agent")];
+    let sparse = Tar::default().pax(&named).file("bin/GNUSparseFile.0/agent", "x").bytes();
+    assert_eq!(refused(&sparse), of("bin/agent", Reason::Sparse));
     for (mode, reason) in [
         (0o010_644_u32, Reason::SpecialFile("FIFO")),
         (0o020_644, Reason::SpecialFile("device")),

@@ -32,6 +32,7 @@ mod launch;
 #[cfg(target_os = "linux")]
 mod launcher;
 mod namespace;
+mod obstacle;
 #[cfg(target_os = "linux")]
 mod own_user;
 mod place;
@@ -58,6 +59,7 @@ pub use launcher::{LAUNCH, launch};
 #[cfg(target_os = "linux")]
 pub use namespace::{JOIN, KEEP, join, keep};
 pub use namespace::{Namespace, NamespaceError};
+pub use obstacle::Obstacle;
 pub use place::Place;
 pub use platform::{Orphans, adopt_orphans, end_launches_below, hide_from_agents, make_readable};
 pub use sandbox::{Home, Sandbox};

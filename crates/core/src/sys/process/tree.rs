@@ -13,10 +13,9 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::begin::Begin;
 use super::platform::{Identity, OwnUser};
-use crate::sys::Obstacle;
 use crate::text::printable;
 
-use super::{Exit, Home, How, Isolation, Launch, Sandbox};
+use super::{Exit, Home, How, Isolation, Launch, Obstacle, Sandbox};
 
 /// How long to wait for the program to end after its stdin is closed, and again after it is asked to end.
 const GRACE: Duration = Duration::from_secs(2);

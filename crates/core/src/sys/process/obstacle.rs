@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
-use super::process::is_executable;
+use super::is_executable;
 
 /// What keeps the system from starting a file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
