@@ -20,6 +20,9 @@ use crate::support::{Env, Run, missing, scrub};
 const REQUEST: &[u8] =
     b"{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":1,\"clientCapabilities\":{}}}\n";
 
+/// The versions of npm.
+const VERSIONS: [&str; 3] = ["10", "11", "12"];
+
 /// How many runners are started at once.
 const AT_ONCE: usize = 4;
 
@@ -110,7 +113,6 @@ type NpmShape = (&'static str, Value, Vec<(&'static str, String)>, Option<bool>)
 /// Writes the file of the command after npm has made its links.
 const LATE: &str = "require('fs').copyFileSync('agent.js', 'late.js')";
 
-#[expect(clippy::too_many_lines, reason = "a list")]
 fn npm_shapes(node: &str, absent: &str) -> Vec<NpmShape> {
     let own = |line: &str| format!("{line}\n{}", script());
     let agent = || own("#!/usr/bin/env node");
@@ -251,7 +253,6 @@ fn npx_of_every_npm_starts_what_passes() {
         ]);
         command.current_dir(env.path("")).status().unwrap().success()
     };
-    const VERSIONS: [&str; 3] = ["10", "11", "12"];
     let fetched = thread::scope(|scope| {
         VERSIONS.map(|version| scope.spawn(move || fetch(version))).map(|thread| thread.join().unwrap())
     });

@@ -293,9 +293,9 @@ impl Verifier {
         fs::create_dir(&directory).map_err(PathError::at(&directory))?;
         let turn = self.turns.beside_others().await;
         let started = Instant::now();
-        let mut installer = self.installer.clone();
-        installer.allow_build |= self.builders.contains(id);
-        let installed = installer.install_with_progress(source, &directory, place.path(), progress).await;
+        let mut setup = self.installer.clone();
+        setup.allow_build |= self.builders.contains(id);
+        let installed = setup.install_with_progress(source, &directory, place.path(), progress).await;
         let installed = installed.map_err(|error| Stop::install(&error, source, self.words))?;
         environment.append_to_path(installed.beside.iter().cloned());
         drop(turn);
