@@ -165,7 +165,7 @@ fn answer(args: &Args, global: &Global, session: &Session<'_>) -> Result<Answer,
         let launch = Launch { id: id.to_owned(), program: own_path()?, ..launch };
         Ok::<_, Failure>((Form::Run, launch))
     };
-    let of_package = || of_package(id, &name, agent.as_ref()?.distribution.clone(), session);
+    let of_package = || start_package(id, &name, agent.as_ref()?.distribution.clone(), session);
     let (form, launch) = match &installed {
         _ if !args.direct => by_run()?,
         Some(version) => (Form::Program, of_program(id, &name, version, session)?),
@@ -191,7 +191,7 @@ fn own_path() -> Result<String, Failure> {
 }
 
 /// The agent started by its package runner, which is told a command where it needs one.
-fn of_package(
+fn start_package(
     id: &str,
     name: &str,
     mut distribution: Distribution,

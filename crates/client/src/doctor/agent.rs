@@ -137,7 +137,7 @@ fn program(version: &Version, help: &Remedy) -> Option<Problem> {
         }
         // An interpreter only reads it. That a script's own interpreter is gone is found by starting it.
         Ok(_) => {
-            let obstacle = obstacle_of(version).filter(|obstacle| !matches!(obstacle, Obstacle::NoInterpreter(_)))?;
+            let obstacle = find_obstacle(version).filter(|obstacle| !matches!(obstacle, Obstacle::NoInterpreter(_)))?;
             let help = match &obstacle {
                 Obstacle::NotExecutable => {
                     let chmod = format!("`chmod +x '{}'` makes it so; or ", printable(&path.display().to_string()));
@@ -160,13 +160,13 @@ pub fn obstacle(version: &Version, environment: &Environment) -> Option<(String,
     let found = program(version, &help).or_else(|| interpreter(version, environment, &help));
     let found = found.or_else(|| damages(version, &help)).map(|(_, message, help)| (message, help));
     let gone = || {
-        let text = format!("its program {} {}", quote(&version.receipt.program), obstacle_of(version)?);
+        let text = format!("its program {} {}", quote(&version.receipt.program), find_obstacle(version)?);
         Some((printable(&text).into_owned(), Remedy::from("if its directory was moved, ").then(help.clone())))
     };
     found.or_else(gone)
 }
 
-fn obstacle_of(version: &Version) -> Option<Obstacle> {
+fn find_obstacle(version: &Version) -> Option<Obstacle> {
     Obstacle::find(&version.program()).filter(|_| version.receipt.interpreter.is_none())
 }
 

@@ -67,7 +67,7 @@ struct Setting {
 }
 
 /// What npm's failure means if it refers to a cooldown, and the registry has the version.
-pub(super) async fn of_npm(
+pub(super) async fn explain_npm(
     failure: &ToolFailure,
     (name, version): (&str, &str),
     npm: &Tool<'_>,
@@ -169,7 +169,7 @@ fn npm_setting(listed: &str) -> Setting {
 }
 
 /// What uv's failure means if it would install the package without a cooldown.
-pub(super) async fn of_uv(
+pub(super) async fn explain_uv(
     failure: &ToolFailure,
     wanted: &Package,
     uv: &Tool<'_>,
@@ -247,12 +247,12 @@ fn uv_setting(key: &str, held: &str, wanted: &Package, installer: &Installer) ->
         if let Some(value) = of(CUTOFF) {
             return Some(setting(format!("the variable {}", quote(&format!("{CUTOFF}={value}"))), value));
         }
-        if let (Some(day), None) = (&wanted.exclude_newer, of_file(key, installer)) {
+        if let (Some(day), None) = (&wanted.exclude_newer, read_uv_setting(key, installer)) {
             let text = format!("{} of its manifest", quote(&format!("exclude_newer: {day}")));
             return Some(Setting { text, value: day.clone(), is_of_manifest: true });
         }
     }
-    let value = of_file(key, installer)?;
+    let value = read_uv_setting(key, installer)?;
     let value = value.get(held).cloned().unwrap_or(value);
     let value = value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned);
     let place = printable(of("UV_CONFIG_FILE")?).into_owned();
@@ -260,7 +260,7 @@ fn uv_setting(key: &str, held: &str, wanted: &Package, installer: &Installer) ->
 }
 
 /// A value in the configuration file of uv.
-pub(super) fn of_file(key: &str, installer: &Installer) -> Option<toml::Value> {
+pub(super) fn read_uv_setting(key: &str, installer: &Installer) -> Option<toml::Value> {
     let (_, path) = installer.uv.iter().find(|(name, _)| name == "UV_CONFIG_FILE")?;
     let path = Path::new(path).canonicalize().ok()?;
     let text = String::from_utf8(read_bounded(&path, &path, FILE_LIMIT).ok()?).ok()?;

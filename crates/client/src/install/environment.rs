@@ -57,7 +57,7 @@ impl Installer {
         }
         if let Some(day) = &package.exclude_newer
             && self.uv.iter().all(|(name, _)| name != CUTOFF)
-            && cooldown::of_file("exclude-newer", self).is_none()
+            && cooldown::read_uv_setting("exclude-newer", self).is_none()
         {
             let end = extension::end_of_day(day);
             environment.set(CUTOFF, end.ok_or_else(|| Error::Cutoff { day: day.clone() })?);

@@ -69,7 +69,7 @@ pub(super) async fn install(work: &Work<'_>, wanted: &Package) -> Result<Placed,
     (work.progress)(Progress::Running("npm"));
     let ran = match npm.run(arguments).await {
         Err(Error::Tool(failure)) if failure.held_by_npm().is_some() => {
-            let held = cooldown::of_npm(&failure, (&name, &version), &npm, directory).await;
+            let held = cooldown::explain_npm(&failure, (&name, &version), &npm, directory).await;
             return Err(match held {
                 Some(held) => Error::HeldBack(Box::new(held)),
                 None if failure.lacks_version(&name, &version) => absent(failure, name, version, &npm).await,

@@ -117,7 +117,7 @@ impl<'a> Tool<'a> {
     /// The proxies that it uses. npm's own settings override the variables of the system.
     fn proxies(&self) -> Proxies {
         let get = |name: &str| Some(self.environment.get(name)?.to_str()?.to_owned());
-        let own = if self.name == "npm" { Proxies::of_npm(&get) } else { None };
+        let own = if self.name == "npm" { Proxies::for_npm(&get) } else { None };
         own.unwrap_or_else(|| self.work.installer.client.proxies().clone())
     }
 

@@ -110,7 +110,7 @@ fn is_secure(installer: &Installer) -> bool {
     let asked = installer.registries.of_python();
     asked.is_none_or(|asked| asked.address.starts_with("https://"))
         && !installer.uv.iter().any(is_plain)
-        && cooldown::of_file("allow-insecure-host", installer).is_none()
+        && cooldown::read_uv_setting("allow-insecure-host", installer).is_none()
 }
 
 impl Installer {
@@ -236,7 +236,7 @@ pub(super) async fn newest(
 /// The failure of uv as that of a cooldown, if it is one.
 async fn held(error: Error, wanted: &Package, directory: &Path, uv: &Tool<'_>, installer: &Installer) -> Error {
     let Error::Tool(failure) = &error else { return error };
-    let held = cooldown::of_uv(failure, wanted, uv, directory, installer).await;
+    let held = cooldown::explain_uv(failure, wanted, uv, directory, installer).await;
     held.map_or(error, |held| Error::HeldBack(Box::new(held)))
 }
 

@@ -341,13 +341,13 @@ fn builder(settings: &Settings, is_raw: bool, tls: &rustls::ClientConfig) -> req
         .connect_timeout(settings.connect_timeout)
         .read_timeout(settings.idle_timeout)
         .redirect(redirect::Policy::none())
-        .proxy(proxy_of(settings.proxies.clone()))
+        .proxy(make_proxy(settings.proxies.clone()))
         .gzip(!is_raw)
         .tls_backend_preconfigured(tls.clone())
 }
 
 /// The same choice as for messages. Requests whose variable names no proxy are not sent.
-fn proxy_of(proxies: Proxies) -> reqwest::Proxy {
+fn make_proxy(proxies: Proxies) -> reqwest::Proxy {
     reqwest::Proxy::custom(move |url| Some(proxies.choose(url).ok()??.url))
 }
 

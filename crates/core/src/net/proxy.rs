@@ -57,7 +57,7 @@ impl Proxies {
 
     /// The proxies of npm; `None` if it has no settings of its own for them.
     #[must_use]
-    pub fn of_npm(variable: &dyn Fn(&str) -> Option<String>) -> Option<Self> {
+    pub fn for_npm(variable: &dyn Fn(&str) -> Option<String>) -> Option<Self> {
         OF_NPM.iter().any(|(_, own)| variable(own).is_some()).then(|| Self::read(&OF_NPM, variable))
     }
 
@@ -142,7 +142,7 @@ impl Proxies {
     fn is_exempt(&self, url: &Url) -> bool {
         let Some(host) = url.host_str() else { return false };
         let hosts: Vec<&str> =
-            self.exempt.iter().filter_map(|item| of_port(item, url.port_or_known_default())).collect();
+            self.exempt.iter().filter_map(|item| host_for_port(item, url.port_or_known_default())).collect();
         // Hyper compares IP addresses with no pattern.
         if hosts.contains(&"*") {
             return true;
@@ -154,7 +154,7 @@ impl Proxies {
 }
 
 /// The host of an item of `NO_PROXY`, without brackets and the dot at its end; `None` if it is for another port.
-fn of_port(item: &str, port: Option<u16>) -> Option<&str> {
+fn host_for_port(item: &str, port: Option<u16>) -> Option<&str> {
     let (host, of) = match item.rsplit_once(':') {
         // The colons of an IPv6 address without brackets separate no port.
         Some((host, of)) if !host.contains(':') || host.ends_with(']') => (host, of.parse().ok()),
@@ -403,9 +403,9 @@ mod tests {
         let set = [("npm_config_proxy", "http://npm.example"), ("HTTPS_PROXY", "http://other.example")];
         let find = |name: &str| set.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
         let url = Url::parse("https://h.example/").unwrap();
-        let proxy = Proxies::of_npm(&find).unwrap().choose(&url).unwrap().unwrap();
+        let proxy = Proxies::for_npm(&find).unwrap().choose(&url).unwrap().unwrap();
         assert_eq!(proxy.to_string(), "http://npm.example (npm_config_proxy)");
-        assert!(Proxies::of_npm(&|name| find(name).filter(|_| !name.starts_with("npm"))).is_none());
+        assert!(Proxies::for_npm(&|name| find(name).filter(|_| !name.starts_with("npm"))).is_none());
     }
 
     #[test]
