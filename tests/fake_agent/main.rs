@@ -1,6 +1,6 @@
 //! An agent for tests: `fake-agent CASE [ARGUMENT…]`. Each case of [`agent::run`] is one behavior; `played EXCHANGE`
 //! follows the protocol except for what an exchange shows, `sessions BREAKS EXCHANGE` also has sessions, `drafts BREAKS
-//! EXCHANGE` also implements proposals, `flood WAY` fills the memory of its examiner, `turns BREAKS EXCHANGE` carries out turns with a model, and `network …` tries to
+//! EXCHANGE` also implements proposals, `fill WAY` fills the memory of its examiner, `turns BREAKS EXCHANGE` carries out turns with a model, and `network …` tries to
 //! reach the host.
 #![allow(
     clippy::disallowed_methods,
@@ -12,7 +12,7 @@
 
 mod agent;
 mod drafts;
-mod flood;
+mod fill;
 mod mcp;
 #[cfg(target_os = "linux")]
 mod network;
@@ -27,7 +27,7 @@ fn main() {
     let argument = |at: usize| arguments.get(at).map_or("", String::as_str);
     match argument(0) {
         "played" => played::run(argument(1)),
-        "flood" => flood::run(argument(1)),
+        "fill" => fill::run(argument(1)),
         "drafts" => drafts::run(argument(1), argument(2)),
         "recipe" => sessions::run_with_recipe(argument(1)),
         "sessions" => sessions::run(argument(1), argument(2)),

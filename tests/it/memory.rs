@@ -133,7 +133,7 @@ fn no_agent_takes_much_memory_of_its_examiner() {
     for way in ways {
         let env = Env::empty();
         let program = fake_agent();
-        let agent = [program.to_str().unwrap(), "flood", way];
+        let agent = [program.to_str().unwrap(), "fill", way];
         let flags = ["probe", "--level", "sessions", "--timeout", "120s", "--json", "--"];
         let command = env.command(&[&flags[..], &agent].concat());
         let (code, peak) = measured("memory::no_agent_takes_much_memory_of_its_examiner", &command);

@@ -13,6 +13,9 @@ const BADGES: [&str; 10] = [
     "verified",
 ];
 
+/// The letters of these words as they look.
+static BADGE_LETTERS: LazyLock<[String; BADGES.len()]> = LazyLock::new(|| BADGES.map(letters));
+
 /// Check marks, and signs that services put beside the names of examined accounts.
 const MARKS: &[char] =
     &['√', '☑', '✅', '✓', '✔', '⚜', '🎖', '🏅', '🏆', '🔰', '🗸', '🗹', '🛡', '🥇', '\u{1F196}', '\u{1F197}'];
@@ -28,7 +31,7 @@ impl Look {
     pub(super) fn new(text: &str) -> Self {
         let plain = decomposed(text);
         let words: Vec<String> = words(&plain).map(letters).filter(|word| !word.is_empty()).collect();
-        let is_badge = |word: &&String| BADGES.iter().any(|badge| letters(badge) == **word);
+        let is_badge = |word: &&String| BADGE_LETTERS.contains(word);
         let named: String = words.iter().filter(|word| !is_badge(word)).map(String::as_str).collect();
         let look = if named.is_empty() { words.concat() } else { named };
         Self(look.replace("vv", "w"))
@@ -41,6 +44,10 @@ impl Look {
 
     /// Whether two texts can be taken for each other.
     pub(super) fn is_like(&self, other: &Self) -> bool {
+        self.is_like_letters(&other.0)
+    }
+
+    fn is_like_letters(&self, other: &str) -> bool {
         let is_like = |(one, other): (char, char)| match (one, other) {
             ('1', 'I' | 'L' | 'i' | 'l')
             | ('I', '1' | 'i' | 'l')
@@ -50,8 +57,8 @@ impl Look {
             _ => one == other,
         };
         !self.0.is_empty()
-            && self.0.chars().count() == other.0.chars().count()
-            && self.0.chars().zip(other.0.chars()).all(is_like)
+            && self.0.chars().count() == other.chars().count()
+            && self.0.chars().zip(other.chars()).all(is_like)
     }
 }
 
@@ -60,7 +67,7 @@ pub(super) fn badge(text: &str) -> Option<&str> {
     let marks = || text.char_indices().find(|(_, c)| MARKS.contains(c)).map(|(at, c)| &text[at..at + c.len_utf8()]);
     let is_badge = |word: &&str| {
         let look = Look(letters(&decomposed(word)));
-        BADGES.iter().any(|badge| Look(letters(badge)).is_like(&look))
+        BADGE_LETTERS.iter().any(|badge| look.is_like_letters(badge))
     };
     words(text).find(is_badge).or_else(marks)
 }

@@ -110,6 +110,9 @@ const SHORTEST: usize = 4;
 /// The last words of names under which secrets stand, in upper case.
 const NAMES: &[&str] = &["KEY", "PASSPHRASE", "PASSWD", "PASSWORD", "PWD", "SECRET", "TOKEN"];
 
+/// Each of these names, and of those that end like them, has one of these parts.
+const PARTS: [&str; 5] = ["key", "pass", "pwd", "secret", "token"];
+
 /// Words that end like that without a separator.
 const JOINED: &[&str] = &["ACCESSKEY", "APIKEY", "PASSWD", "PASSWORD", "PRIVATEKEY", "SECRET", "SECRETKEY", "TOKEN"];
 
@@ -172,6 +175,10 @@ fn secret(name: &str, text: &str) -> Option<String> {
     if is_named(name, text) {
         return Some(format!("the value of {} looks like a secret", quote(name)));
     }
+    // Most texts end here.
+    if !text.contains([':', '=', ' ']) {
+        return None;
+    }
     let words = text.split(|c: char| c.is_whitespace() || ['?', '&', '#', ';', ',', '"', '\''].contains(&c));
     for word in words {
         if let Some((head, rest)) = word.split_once("://") {
@@ -190,8 +197,9 @@ fn secret(name: &str, text: &str) -> Option<String> {
             return Some(format!("the value of {} looks like a secret", quote(name)));
         }
     }
+    let lower = text.to_ascii_lowercase();
     let behind_scheme = ["bearer ", "basic ", "token "].iter().find_map(|scheme| {
-        let at = text.to_ascii_lowercase().find(scheme)?;
+        let at = lower.find(scheme)?;
         text[at + scheme.len()..].split_whitespace().next()
     });
     behind_scheme
@@ -201,6 +209,9 @@ fn secret(name: &str, text: &str) -> Option<String> {
 
 /// Whose key a text holds, by its form.
 fn known(text: &str) -> Option<String> {
+    if text.len() <= RUN {
+        return None;
+    }
     if text.contains("PRIVATE KEY-----") || text.contains("PRIVATE KEY BLOCK-----") {
         return Some("a private key".to_owned());
     }
@@ -245,6 +256,10 @@ fn longest_run(text: &str) -> usize {
 
 /// Whether a value is a secret by the name that it stands under.
 fn is_named(name: &str, value: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    if !PARTS.iter().any(|part| lower.contains(part)) {
+        return false;
+    }
     let words = words(name);
     let is_name = |word: &String| NAMES.contains(&word.as_str()) || JOINED.iter().any(|end| word.ends_with(end));
     let Some(at) = words

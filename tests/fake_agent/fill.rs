@@ -20,7 +20,7 @@ pub(super) fn run(way: &str) {
         let Some(id) = message.get("id") else { continue };
         let answer = match message["method"].as_str() {
             Some("initialize") => {
-                flood(way);
+                fill(way);
                 json!({ "result": good() })
             }
             Some("session/new") => json!({ "result": { "sessionId": "s" } }),
@@ -35,7 +35,7 @@ fn tell(line: &str) {
     stdout.write_all(line.as_bytes()).and_then(|()| stdout.write_all(b"\n")).and_then(|()| stdout.flush()).unwrap();
 }
 
-fn flood(way: &str) {
+fn fill(way: &str) {
     let repeated = |before: &str, piece: &str, behind: &str, size: usize| {
         format!("{before}{}{behind}", piece.repeat(size / piece.len()))
     };
