@@ -189,7 +189,7 @@ async fn fetch(
 }
 
 fn of_bytes(bytes: Vec<u8>, place: &str) -> Result<Index, Error> {
-    // Whoever answers in place of the host, such as a network that wants a sign-in, sends a page.
+    // Networks that want a sign-in answer in place of the host, with a page.
     let page =
         archive::lookalike(Cursor::new(&bytes)).filter(|found| ![Lookalike::Json, Lookalike::Text].contains(found));
     let text = String::from_utf8(bytes).map_err(|error| FormError::of(&error));

@@ -234,7 +234,7 @@ fn pythons_of_every_manager_are_found_the_newest_first() {
         ".local/share/mise/installs/python/3.12.2/bin",
         ".asdf/installs/python/3.12.10/bin",
         "miniconda3/bin",
-        "miniconda3/envs/work/bin",
+        "miniconda3/envs/own/bin",
     ] {
         home.write(&format!("{directory}/python3"), "#!/bin/sh\nexit 99\n");
         fs::set_permissions(home.path(directory).join("python3"), fs::Permissions::from_mode(0o755)).unwrap();
@@ -246,7 +246,7 @@ fn pythons_of_every_manager_are_found_the_newest_first() {
         ".local/share/mise/installs/python/3.12.2/bin",
         ".pyenv/versions/3.11.9/bin",
         "miniconda3/bin",
-        "miniconda3/envs/work/bin",
+        "miniconda3/envs/own/bin",
     ];
     assert_eq!(found, expected.map(|name| home.path(name).join("python3")));
     fs::set_permissions(home.path(".asdf/installs/python/3.12.10"), fs::Permissions::from_mode(0o777)).unwrap();

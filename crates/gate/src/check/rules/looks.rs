@@ -7,7 +7,7 @@ use icu_normalizer::DecomposingNormalizerBorrowed;
 use unicode_script::Script;
 use unicode_security::skeleton;
 
-/// Words with which a name claims that somebody has examined it, in lower case.
+/// Words with which a name claims that it was examined, in lower case.
 const BADGES: [&str; 10] = [
     "approved", "authentic", "authorised", "authorized", "certified", "endorsed", "genuine", "official", "trusted",
     "verified",

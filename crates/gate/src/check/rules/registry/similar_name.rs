@@ -58,9 +58,9 @@ fn check(registry: &Registry, options: &Options<'_>, report: &mut Reporter<'_>) 
                     _ => format!("looks like the id {}", quote(other.id())),
                 };
                 report.about(about, |report| {
-                    report
-                        .value(format!("/{key}"), format!("{} {message}", quote(what(manifest))))
-                        .help("choose a name that nobody takes for the other, or allow the rule for both agents in `registry.toml`");
+                    report.value(format!("/{key}"), format!("{} {message}", quote(what(manifest)))).help(
+                        "choose a name that looks different, or allow the rule for both agents in `registry.toml`",
+                    );
                 });
             }
         }
