@@ -25,10 +25,8 @@ pub(crate) static RULE: Rule = Rule {
     }),
     marks: "\"example-cli==1.0.0\"",
     passes: Example::Online(&Online {
-        manifest: Example::Manifest(
-            "\"distribution\": { \"uvx\": { \"package\": \"example-cli==1.0.0\", \"command\": \"example\" } }",
-        ),
-        world: "The package example-cli has the command `example`, and no other.",
+        manifest: Example::Manifest("\"distribution\": { \"uvx\": { \"package\": \"example-cli==1.0.0\" } }"),
+        world: "The package example-cli has the command `example-cli`.",
         answers: passed,
     }),
     check: Check::Online(check),
