@@ -175,8 +175,10 @@ fn secret(name: &str, text: &str) -> Option<String> {
     if is_named(name, text) {
         return Some(format!("the value of {} looks like a secret", quote(name)));
     }
-    // Most texts end here.
-    if !text.contains([':', '=', ' ']) {
+    // Most texts end here: words, and addresses without a user, a port or a query.
+    let is_scheme = |head: &str| head.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'+');
+    let rest = text.split_once("://").filter(|(head, _)| is_scheme(head)).map_or(text, |(_, rest)| rest);
+    if !rest.bytes().any(|byte| [b':', b'=', b' ', b'@'].contains(&byte)) {
         return None;
     }
     let words = text.split(|c: char| c.is_whitespace() || ['?', '&', '#', ';', ',', '"', '\''].contains(&c));
@@ -197,6 +199,9 @@ fn secret(name: &str, text: &str) -> Option<String> {
             return Some(format!("the value of {} looks like a secret", quote(name)));
         }
     }
+    if !text.contains(' ') {
+        return None;
+    }
     let lower = text.to_ascii_lowercase();
     let behind_scheme = ["bearer ", "basic ", "token "].iter().find_map(|scheme| {
         let at = lower.find(scheme)?;
@@ -212,7 +217,8 @@ fn known(text: &str) -> Option<String> {
     if text.len() <= RUN {
         return None;
     }
-    if text.contains("PRIVATE KEY-----") || text.contains("PRIVATE KEY BLOCK-----") {
+    let is_end = |rest: &str| rest.starts_with("-----") || rest.starts_with(" BLOCK-----");
+    if text.split("PRIVATE KEY").skip(1).any(is_end) {
         return Some("a private key".to_owned());
     }
     let is_part = |c: char| c.is_ascii_alphanumeric() || ['-', '_', '.'].contains(&c);
@@ -221,8 +227,11 @@ fn known(text: &str) -> Option<String> {
         // Options begin with hyphens.
         let word = word.trim_start_matches('-');
         let is_jwt = word.starts_with("eyJ") && word.split('.').filter(|part| part.len() >= 10).count() >= 2;
-        let prefix =
-            || FORMS.iter().find(|(prefix, _)| word.strip_prefix(prefix).is_some_and(|rest| is_key(prefix, rest)));
+        let begins = |prefix: &str| prefix.bytes().next() == word.bytes().next();
+        let prefix = || {
+            let mut forms = FORMS.iter().filter(|(prefix, _)| begins(prefix));
+            forms.find(|(prefix, _)| word.strip_prefix(prefix).is_some_and(|rest| is_key(prefix, rest)))
+        };
         if is_jwt {
             Some("a JSON web token".to_owned())
         } else {
@@ -256,8 +265,9 @@ fn longest_run(text: &str) -> usize {
 
 /// Whether a value is a secret by the name that it stands under.
 fn is_named(name: &str, value: &str) -> bool {
-    let lower = name.to_ascii_lowercase();
-    if !PARTS.iter().any(|part| lower.contains(part)) {
+    let contains =
+        |part: &str| name.as_bytes().windows(part.len()).any(|window| window.eq_ignore_ascii_case(part.as_bytes()));
+    if !PARTS.iter().any(|part| contains(part)) {
         return false;
     }
     let words = words(name);
