@@ -364,7 +364,7 @@ mod tests {
 
     #[test]
     fn keys_are_known_by_their_form_wherever_they_are() {
-        let long = "4f9Kd02mQx7Lr81bTz5Wn3Yv6Hs0Jc2Pa9Ue";
+        let long = "4f9Kd02mQx7Lr81bTz5Wn3Yv6Hs0Jc2Pa9Kx4";
         for prefix in [
             "sk-", "sk-ant-api03-", "sk-proj-", "sk_live_", "gh#p_", "gh#o_", "github#_pat_", "gl#pat-", "xo#xb-",
             "AI#za", "np#m_", "py#pi-AgE", "h#f_", "gs#k_", "xa#i-", "r#8_", "dckr#_pat_", "hv#s.",
