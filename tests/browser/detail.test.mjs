@@ -37,6 +37,7 @@ test('every snippet is copied as it is shown, and that is announced', () => open
 }, CLIPBOARD));
 
 test('a button keeps its size when it says that it has copied', () => open('agents/goose/', async (page) => {
+  await keepMessages(page);
   const button = page.locator('.copy').first();
   const before = await button.boundingBox();
   await button.click();
