@@ -1,7 +1,7 @@
 //! Installs an agent and starts it: `cargo run --example use-agents -- INDEX AGENT [ALLOWED-HOST]...`
 #![allow(clippy::print_stdout, reason = "an example shows what it has found")]
 use acp_registry_client::session::{Named, Options, Request, Session};
-use acp_registry_core::net::AllowedHosts;
+use acp_registry_http::AllowedHosts;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 
 const INITIALIZE: &[u8] =

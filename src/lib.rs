@@ -1,7 +1,7 @@
 //! The library behind `acp-registry`, to validate, publish and use registries of Agent Client Protocol agents.
 //!
 //! The library prints nothing. Temporary files are where the system wants them (`TMPDIR`); no other variable is read implicitly.
-//! Programs pass the environment's proxies to the HTTP client with [`net::Proxies::new`]; [`session`] does so by itself.
+//! Programs pass the environment's proxies to the HTTP client with [`http::Proxies::new`]; [`session`] does so by itself.
 //! The command line in `main.rs` and `cli/` is one of its users.
 //!
 //! # Crates
@@ -13,12 +13,15 @@
 //!
 //! | crate | what it is for | its modules |
 //! |---|---|---|
-//! | `crates/plan` | manifests, indexes and plans, without a machine | [`manifest`], [`index`], [`resolve`], [`report::documents`], [`digest`], [`json`], [`remedy`], [`source`], [`text`], [`timestamp`] |
+//! | `crates/plan` | manifests, indexes and plans, without a machine | [`manifest`], [`index`], [`resolve`], [`report::documents`], [`entries`], [`sums`], [`digest`], [`json`], [`remedy`], [`source`], [`text`], [`timestamp`] |
 //! | `crates/wasm` | `crates/plan` as WebAssembly, for browsers and Electron | none for Rust |
-//! | `crates/core` | services that all other crates share | [`archive`], [`cause`], [`entries`], [`net`], [`registry`], [`sums`], [`sys`], [`upstream`] |
+//! | `crates/host` | the machine: processes and their isolation, files, locks, runtimes, git | [`host`], [`cause`] |
+//! | `crates/archive` | list, check and unpack hostile archives | [`archive`] |
+//! | `crates/http` | the HTTP client: addresses, redirects, proxies, cache | [`http`] |
+//! | `crates/sources` | npm, the Python package index and GitHub | [`sources`] |
 //! | `crates/protocol` | speak the protocol with an agent | [`handshake`] |
 //! | `crates/examine` | check how well agents follow the protocol | [`examination`], [`mcp`], [`model`] |
-//! | `crates/client` | find, install and start agents | [`session`], [`index`] (copies, search), [`resolve`] (examines this machine), [`install`], [`store`], [`lockfile`], [`update`], [`doctor`], [`login`], [`settings`] |
+//! | `crates/client` | find, install and start agents | [`session`], [`index`] (copies, search), [`resolve`] (examines this machine), [`install`], [`store`], [`lockfile`], [`update`], [`doctor`], [`login`], [`settings`], [`registry`] |
 //! | `crates/gate` | maintain a registry | [`config`], [`select`], [`survey`], [`check`], [`finding`], [`edit`], [`verify`], [`bump`], [`scaffold`], [`propose`] |
 //! | `crates/publish` | build and publish what readers see | [`build`], [`tree`], [`history`], [`diff`], [`site`], [`server`], [`upload`] |
 //! | `crates/crc-fast` | takes the place of a dependency with large tables, see `docs/decisions/binary-size.md` | none |
@@ -72,7 +75,7 @@
 //! | [`config`] | LOAD: reads `registry.toml` |
 //! | [`select`] | SELECT: chooses the registry and the agents that a run processes |
 //! | [`edit`] | EDIT: changes a file of a registry, unless another program changed it in the meantime |
-//! | [`upstream`] | clients of npm, the Python package index and GitHub: metadata of packages, releases and repositories, and their addresses, from the configuration of npm and of uv |
+//! | [`sources`] | clients of npm, the Python package index and GitHub: metadata of packages, releases and repositories, and their addresses, from the configuration of npm and of uv |
 //! | [`survey`] | GATHER: requests data about the packages and URLs in manifests, each once; also holds the results of started agents |
 //! | [`check`] | CHECK: the rules, one per file, and their runner; turns a loaded registry and an optional survey into findings |
 //! | [`handshake`] | HANDSHAKE: starts an agent, sends `initialize`, judges the answer and ends the agent; turns a command into an outcome |
@@ -103,10 +106,10 @@
 //! | [`upload`] | PUBLISH: sends a built tree to a directory or a bucket; files are sent before those that refer to them |
 //! | [`server`] | serves a tree from memory over HTTP on this machine |
 //! | [`archive`] | lists, checks and unpacks downloaded archives; detects their platform |
-//! | [`entries`] | the digests by which one agent is found in a published tree without the index |
-//! | [`net`] | the HTTP client: allowed addresses, rate limits, retries, credentials and cache |
+//! | [`entries`], [`sums`] | the digests by which one agent is found in a published tree without the index; `SHA256SUMS` |
+//! | [`http`] | the HTTP client: allowed addresses, rate limits, retries, credentials and cache |
 //! | [`cause`] | finds the line in a program's output that says why it failed |
-//! | [`sys`] | the operating system: what this machine can run (Rosetta, glibc), files, runs `git` and package managers, untrusted programs and their network namespaces |
+//! | [`host`] | the operating system: what this machine can run (Rosetta, glibc), files, runs `git` and package managers, untrusted programs and their network namespaces |
 //! | [`digest`], [`json`], [`source`], [`text`], [`timestamp`] | shared utilities: SHA-256, JSON output, positions in a text, escaping of untrusted text, timestamps |
 //!
 //! # Files
@@ -117,7 +120,7 @@
 //! | `quarantine.json` | [`registry::Registry::load`] | agents that stay published but are not started or updated |
 //! | `registry.toml` | [`config::Config::read`] | rule levels, the site, published views and withdrawn agents |
 //! | `history.json` | [`history::History::parse`], [`site`] (published) | when agents were added, changed and removed |
-//! | `~/.cache/acp-registry` | [`net::Cache`] | cached HTTP responses |
+//! | `~/.cache/acp-registry` | [`http::Cache`] | cached HTTP responses |
 //! | `~/.cache/acp-registry/npm`, `uv` | [`install::PackageCache`] | the caches of npm and uv |
 //! | `~/.cache/acp-registry/indexes` | [`index::Copies`] | the last copy of each index, and of entries |
 //! | `~/.local/share/acp-registry` | [`store`] | installed agents |
@@ -135,13 +138,18 @@
 
 pub mod report;
 
-pub use acp_registry_client::{doctor, index, install, lockfile, login, resolve, session, settings, store, update};
-pub use acp_registry_core::{archive, cause, entries, net, registry, sums, sys, upstream};
+pub use acp_registry_archive as archive;
+pub use acp_registry_client::{
+    doctor, index, install, lockfile, login, registry, resolve, session, settings, store, update,
+};
 pub use acp_registry_examine::{examination, mcp, model};
 pub use acp_registry_gate::{bump, check, config, edit, finding, propose, scaffold, select, survey, verify};
-pub use acp_registry_plan::{digest, json, manifest, remedy, source, text, timestamp};
+pub use acp_registry_host::{self as host, cause};
+pub use acp_registry_http as http;
+pub use acp_registry_plan::{digest, entries, json, manifest, remedy, source, sums, text, timestamp};
 pub use acp_registry_protocol::handshake;
 pub use acp_registry_publish::{build, diff, history, server, site, tree, upload};
+pub use acp_registry_sources as sources;
 
 /// Compiles and runs the examples of the library's documentation.
 #[cfg(doctest)]

@@ -8,7 +8,7 @@ fn main() -> ExitCode {
     // Handled first, since this process becomes an agent: starting one should cost as little as possible.
     #[cfg(target_os = "linux")]
     {
-        use acp_registry::sys::process::{JOIN, KEEP, LAUNCH, join, keep, launch};
+        use acp_registry::host::process::{JOIN, KEEP, LAUNCH, join, keep, launch};
 
         let mut arguments = std::env::args_os().skip(1);
         match arguments.next().as_ref().and_then(|word| word.to_str()) {

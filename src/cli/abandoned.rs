@@ -1,7 +1,7 @@
 //! Removes the temporary directories of killed runs.
 
-use acp_registry::sys::fs::temporary;
-use acp_registry::sys::process::remove_abandoned;
+use acp_registry::host::fs::temporary;
+use acp_registry::host::process::remove_abandoned;
 
 use super::ui::Ui;
 

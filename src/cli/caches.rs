@@ -3,13 +3,13 @@
 use std::fs;
 use std::path::PathBuf;
 
+use acp_registry::host::fs::PathError;
+use acp_registry::host::walk::files_below;
+use acp_registry::http::Cache;
 use acp_registry::index::Copies;
 use acp_registry::install::PackageCache;
-use acp_registry::net::Cache;
 use acp_registry::report::bytes;
 use acp_registry::report::documents::Cached;
-use acp_registry::sys::fs::PathError;
-use acp_registry::sys::walk::files_below;
 
 use super::network;
 

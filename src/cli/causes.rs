@@ -4,19 +4,19 @@ use acp_registry::bump::TroublesError;
 use acp_registry::check::UnknownRule;
 use acp_registry::config::ConfigError;
 use acp_registry::handshake::{ReservedVariable, SetupError};
+use acp_registry::host::fs::{ANOTHER_TEMPORARY, PathError, ReadError};
+use acp_registry::host::git;
+use acp_registry::host::process::{IsolationError, NamespaceError};
+use acp_registry::http::{FetchError, Problem};
 use acp_registry::index::{self, Missing};
 use acp_registry::install;
 use acp_registry::lockfile;
-use acp_registry::net::{FetchError, Problem};
 use acp_registry::registry::LoadError;
 use acp_registry::remedy::Action;
 use acp_registry::resolve;
 use acp_registry::scaffold;
 use acp_registry::session;
 use acp_registry::store;
-use acp_registry::sys::fs::{ANOTHER_TEMPORARY, PathError, ReadError};
-use acp_registry::sys::git;
-use acp_registry::sys::process::{IsolationError, NamespaceError};
 use acp_registry::text::quote;
 use acp_registry::verify::{MergeError, SnapshotError};
 
@@ -367,7 +367,7 @@ mod tests {
     }
 
     fn of_places() -> Vec<Failure> {
-        use acp_registry::sys::fs::ReadError::NotFound;
+        use acp_registry::host::fs::ReadError::NotFound;
         let revision = git::Error::Revision { revision: text(), message: text() };
         vec![
             index::Error::Read { place: text(), error: NotFound }.into(),

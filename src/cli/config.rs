@@ -3,6 +3,7 @@
 use std::env;
 use std::path::Path;
 
+use acp_registry::host::fs::temporary;
 use acp_registry::index::Missing;
 use acp_registry::install;
 use acp_registry::manifest::{Agent, AgentId, Distribution, Package, env_name};
@@ -10,7 +11,6 @@ use acp_registry::report::documents::{self, Document, IndexOrigin};
 use acp_registry::session::{self, Named, may_set};
 use acp_registry::settings::{CLIENTS, Client, Launch, PROGRAM, display_name, find};
 use acp_registry::store;
-use acp_registry::sys::fs::temporary;
 use acp_registry::text::quote;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 

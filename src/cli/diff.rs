@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use acp_registry::diff::{Agents, compare};
+use acp_registry::host::fs::{ReadError, read_bounded};
+use acp_registry::http::{AllowedHosts, Client};
 use acp_registry::index::{INDEX_LIMIT, Place};
-use acp_registry::net::{AllowedHosts, Client};
 use acp_registry::report::{diff, diff_human, diff_markdown};
-use acp_registry::sys::fs::{ReadError, read_bounded};
 use clap::ValueEnum;
 
 use super::exit::{Exit, Failure};

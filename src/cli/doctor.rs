@@ -6,16 +6,16 @@ use std::time::Duration;
 
 use acp_registry::doctor::{self, Check, Examined, Status};
 use acp_registry::handshake::Options;
+use acp_registry::host::fs::temporary;
+use acp_registry::host::process::{self, Orphans};
+use acp_registry::http::{Authorities, Problem, Proxies};
 use acp_registry::index::Loaded;
 use acp_registry::manifest::AgentId;
-use acp_registry::net::{Authorities, Problem, Proxies};
 use acp_registry::remedy::Remedy;
 use acp_registry::report::documents::{self, Document};
 use acp_registry::report::{self, plural};
 use acp_registry::session::Named;
 use acp_registry::store::Version;
-use acp_registry::sys::fs::temporary;
-use acp_registry::sys::process::{self, Orphans};
 use acp_registry::text::printable;
 
 use super::candidates;

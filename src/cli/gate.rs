@@ -1,9 +1,9 @@
 //! Converts errors of work on a registry into failures, with the flags and commands that may fix them.
 
 use acp_registry::bump::SessionError;
+use acp_registry::host::git;
 use acp_registry::propose::TargetError;
 use acp_registry::select::Error;
-use acp_registry::sys::git;
 use acp_registry::text::quote;
 use acp_registry::verify::{self, ShardFilesError};
 

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use acp_registry::check::Levels;
 use acp_registry::config::{Config, ConfigError};
-use acp_registry::net::AllowedHosts;
+use acp_registry::host::fs::{PathError, ReadError};
+use acp_registry::http::AllowedHosts;
 use acp_registry::registry::LoadError;
-use acp_registry::sys::fs::{PathError, ReadError};
 use clap::{Args, ValueEnum};
 
 use super::code::Code;

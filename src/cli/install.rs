@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use acp_registry::host::process::Orphans;
 use acp_registry::index::Index;
 use acp_registry::install::Kind;
 use acp_registry::install::remedy::newer;
@@ -14,7 +15,6 @@ use acp_registry::report::documents::{Document, IndexOrigin, Install, Launch};
 use acp_registry::resolve::Plan;
 use acp_registry::session::{Event, Named, Request};
 use acp_registry::store::{Done, Pin, StoredInterpreter};
-use acp_registry::sys::process::Orphans;
 use acp_registry::text::{printable, quote};
 use futures_util::stream::{self, StreamExt as _};
 

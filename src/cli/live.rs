@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use acp_registry::config::Config;
 use acp_registry::examination::Demand;
-use acp_registry::net::{AllowedHosts, Client};
+use acp_registry::host::fs::temporary;
+use acp_registry::host::process::{self, Environment, Isolation, Network, Orphans};
+use acp_registry::http::{AllowedHosts, Client};
 use acp_registry::report;
-use acp_registry::sys::fs::temporary;
-use acp_registry::sys::process::{self, Environment, Isolation, Network, Orphans};
 use acp_registry::verify::{Job, Machine, Networks, Row, StartOptions, Task, Verified, Verifier, usual_jobs};
 
 use super::abandoned;

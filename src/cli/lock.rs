@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use acp_registry::host::fs::{check_writable, temporary};
 use acp_registry::index::Index;
 use acp_registry::install::{Kind, Source};
 use acp_registry::lockfile::{LockFile, Locker};
 use acp_registry::resolve::{Plan, Wanted, resolve};
 use acp_registry::session::{Named, Request};
-use acp_registry::sys::fs::{check_writable, temporary};
 use acp_registry::text::quote;
 
 use super::code::Code;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use acp_registry::sys::fs::{PathError, write_atomic};
+use acp_registry::host::fs::{PathError, write_atomic};
 use clap::Command;
 use clap_mangen::Man;
 

@@ -197,7 +197,7 @@ enum Command {
 
 /// Runs the program with the arguments of the process.
 pub(crate) fn main() -> ExitCode {
-    acp_registry::sys::umask::tighten();
+    acp_registry::host::umask::tighten();
     #[cfg(unix)]
     signals::survive_file_limit();
     let arguments = early::behind_the_command(std::env::args_os().collect(), &command());

@@ -3,16 +3,16 @@
 use std::env;
 use std::path::PathBuf;
 
-use acp_registry::install::PackageCache;
-use acp_registry::net::{
+use acp_registry::host::owner;
+use acp_registry::http::{
     self, AllowedHosts, Authorities, Cache, Client, Credentials, Problem, Proxies, Settings, remedy,
 };
-use acp_registry::sys::owner;
-pub(super) use acp_registry::upstream::Needs;
-use acp_registry::upstream::Sources;
-use acp_registry::upstream::github::Github;
-use acp_registry::upstream::npm::Registry;
-use acp_registry::upstream::{Surroundings, UnknownBase, ask_package_manager, npm_registry, python_index};
+use acp_registry::install::PackageCache;
+pub(super) use acp_registry::sources::Needs;
+use acp_registry::sources::Sources;
+use acp_registry::sources::github::Github;
+use acp_registry::sources::npm::Registry;
+use acp_registry::sources::{Surroundings, UnknownBase, ask_package_manager, npm_registry, python_index};
 use etcetera::BaseStrategy as _;
 
 use super::exit::Failure;
@@ -47,7 +47,7 @@ pub(super) fn connect(
     let npm = sources.npm.iter().flat_map(Registry::bases);
     let pypi = sources.pypi.iter().map(|index| &index.base);
     for base in npm.chain(pypi).chain([&sources.github.api]) {
-        ui.detail(&format!("source: {}", net::shown(base)));
+        ui.detail(&format!("source: {}", http::shown(base)));
         settings.proxies.choose(base)?;
         settings.sources.add(base);
     }

@@ -3,8 +3,8 @@
 use acp_registry::check::Options;
 use acp_registry::config::Config;
 use acp_registry::examination::{Demand, Level};
+use acp_registry::http::AllowedHosts;
 use acp_registry::manifest::{Distribution, NpmSpec, Platform, PypiSpec};
-use acp_registry::net::AllowedHosts;
 use acp_registry::registry::Registry;
 use acp_registry::report::{self, NewReport};
 use acp_registry::scaffold::{self, Addition, Draft, GithubSpec, Origin, PATIENCE, Scaffolder, Ways};

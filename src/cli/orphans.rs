@@ -1,6 +1,6 @@
 //! Processes that detach from the tree of an agent.
 
-use acp_registry::sys::process::{self, Orphans};
+use acp_registry::host::process::{self, Orphans};
 
 use super::ui::Ui;
 

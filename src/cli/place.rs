@@ -6,15 +6,15 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use acp_registry::config::Config;
+use acp_registry::host::fs::PathError;
+use acp_registry::host::process::{Environment, hide_from_agents};
+use acp_registry::http::AllowedHosts;
 use acp_registry::index::{self, Index, Loaded, Place, WrongPlace};
 use acp_registry::install::{Kind, host_environment};
 use acp_registry::manifest::{AgentId, Platform};
-use acp_registry::net::AllowedHosts;
 use acp_registry::resolve::{self, Host};
 use acp_registry::session::{self, Event};
 use acp_registry::store::{Agent, Store};
-use acp_registry::sys::fs::PathError;
-use acp_registry::sys::process::{Environment, hide_from_agents};
 use acp_registry::text::{is_mistyped, quote, suggestions};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use etcetera::BaseStrategy as _;

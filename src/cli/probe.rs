@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use acp_registry::examination::Examination;
 use acp_registry::handshake::{Options, Outcome, Reason, Verdict, check};
+use acp_registry::host::fs::temporary;
+use acp_registry::host::process::{self, Environment, Isolation, Launch, Namespace, Network, Orphans};
 use acp_registry::report::documents::{Document, Probe};
 use acp_registry::report::{self, Examinee};
-use acp_registry::sys::fs::temporary;
-use acp_registry::sys::process::{self, Environment, Isolation, Launch, Namespace, Network, Orphans};
 use acp_registry::text::printable;
 use clap::ValueEnum;
 

@@ -1,11 +1,11 @@
 //! Pull requests of `bump`.
 
 use acp_registry::bump::Bumped;
-use acp_registry::net::Client;
+use acp_registry::http::Client;
 use acp_registry::propose::{self, Notes, Proposal, Proposer, Slug, Target};
 use acp_registry::registry::Registry;
 use acp_registry::report;
-use acp_registry::upstream::github::Github;
+use acp_registry::sources::github::Github;
 
 use super::exit::Failure;
 use super::signals;

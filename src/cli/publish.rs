@@ -6,12 +6,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use acp_registry::net::AllowedHosts;
+use acp_registry::host::command;
+use acp_registry::host::fs::read_bounded;
+use acp_registry::host::git::Repository;
+use acp_registry::http::AllowedHosts;
 use acp_registry::registry::Registry;
 use acp_registry::report::{published, published_human};
-use acp_registry::sys::command;
-use acp_registry::sys::fs::read_bounded;
-use acp_registry::sys::git::Repository;
 use acp_registry::text::printable;
 use acp_registry::upload::{self, Bucket, Event, Gzip, Options, Revision, Target, Tree, Turns};
 use clap::Subcommand;

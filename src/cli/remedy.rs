@@ -4,9 +4,9 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use acp_registry::config::ConfigError;
+use acp_registry::host::fs::PathError;
 use acp_registry::registry::LoadError;
 use acp_registry::report;
-use acp_registry::sys::fs::PathError;
 use acp_registry::text::{nearest, quote};
 use acp_registry::tree::{BuildError, TreeError};
 use acp_registry::upload;
@@ -172,7 +172,7 @@ mod tests {
     use std::path::PathBuf;
 
     use acp_registry::build;
-    use acp_registry::sys::fs::ReadError;
+    use acp_registry::host::fs::ReadError;
     use acp_registry::tree::PublishedError;
 
     use super::*;

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use acp_registry::host::fs::{ReadError, read_bounded};
 use acp_registry::report::{Format, INPUT_LIMIT, Input, InputError, Look, Report, verified_markdown};
-use acp_registry::sys::fs::{ReadError, read_bounded};
 use acp_registry::text::prose;
 use clap::ValueEnum;
 

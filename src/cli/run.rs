@@ -4,12 +4,12 @@ use std::ffi::OsString;
 use std::io::IsTerminal as _;
 
 use acp_registry::doctor;
+use acp_registry::host::start::{Ended, Program, replace_with};
 use acp_registry::install::Kind;
 use acp_registry::manifest::Platform;
 use acp_registry::report::documents::{Document, Which};
 use acp_registry::session::{Named, Request};
 use acp_registry::store::{Start, Version};
-use acp_registry::sys::start::{Ended, Program, replace_with};
 use acp_registry::text::{printable, quote};
 
 use super::candidates;

@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use acp_registry::doctor;
 use acp_registry::handshake::{AuthMethod, Conversation, Handshake, OpenError, Options, Outcome, Probe, Reason, Way};
+use acp_registry::host::fs::temporary;
+use acp_registry::host::process::{self, Environment, Home, Isolation};
+use acp_registry::host::start::{Program, attend};
 use acp_registry::login::{Attempt, in_terminal};
 use acp_registry::store::{Launch, Version};
-use acp_registry::sys::fs::temporary;
-use acp_registry::sys::process::{self, Environment, Home, Isolation};
-use acp_registry::sys::start::{Program, attend};
 use acp_registry::text::{printable, quote, suggestions};
 
 use super::exit::Failure;

@@ -3,7 +3,7 @@
 use acp_registry::check::Selection;
 use acp_registry::config::Config;
 use acp_registry::examination::Demand;
-use acp_registry::net::AllowedHosts;
+use acp_registry::http::AllowedHosts;
 use acp_registry::registry::Registry;
 use acp_registry::select;
 use acp_registry::survey::{self, Scope, Survey, Surveyor};

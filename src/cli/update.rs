@@ -3,18 +3,18 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
+use acp_registry::host::process::Orphans;
+use acp_registry::http::Client;
 use acp_registry::index::{Index, Missing};
 use acp_registry::manifest::AgentId;
-use acp_registry::net::Client;
 use acp_registry::report::documents::{self, Document, Held, IndexOrigin, Launch, Pinned, Updates};
 use acp_registry::resolve::{Offer, Plan};
 use acp_registry::session::{self, Named, Request};
+use acp_registry::sources::Sources;
 use acp_registry::store::{Agent, Version};
-use acp_registry::sys::process::Orphans;
 use acp_registry::text::quote;
 use acp_registry::timestamp::Timestamp;
 use acp_registry::update::{Status, compare, published};
-use acp_registry::upstream::Sources;
 
 use super::answer;
 use super::candidates;

@@ -7,10 +7,10 @@ use std::time::Instant;
 use acp_registry::check::{Checked, Levels, Options, check, fix};
 use acp_registry::config::LevelSetting;
 use acp_registry::finding::Level;
+use acp_registry::host::fs::{check_writable, temporary, write_atomic};
 use acp_registry::report::{Format, Look, Report, plural};
 use acp_registry::select::{self, Agents, Selection};
 use acp_registry::survey::Survey;
-use acp_registry::sys::fs::{check_writable, temporary, write_atomic};
 use clap::ArgMatches;
 
 use super::candidates;

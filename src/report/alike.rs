@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use acp_registry_core::text::printable;
+use acp_registry_plan::text::printable;
 
 /// The largest group whose messages are all shown.
 const SINGLE: usize = 3;

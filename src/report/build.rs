@@ -9,10 +9,10 @@ use serde::Serialize;
 use super::documents::{self, Document};
 use super::json::Found;
 use super::{Look, Report, plural};
-use acp_registry_core::registry::Registry;
-use acp_registry_core::text::printable;
+use acp_registry_client::registry::Registry;
 use acp_registry_gate::check::Checked;
 use acp_registry_gate::finding::{Finding, Level};
+use acp_registry_plan::text::printable;
 use acp_registry_publish::tree::{Built, BuiltAgent, Difference, Outcome, Reason};
 
 /// The rule for folders without a manifest.

@@ -6,12 +6,12 @@ use super::alike::alike;
 use super::layout::Look;
 use super::plural;
 use super::verify::why;
-use acp_registry_core::manifest::Channel;
-use acp_registry_core::text::{cell, code_span, printable, prose};
-use acp_registry_core::timestamp::Timestamp;
 use acp_registry_gate::bump::{Bumped, Finished, HeldReason, Outcome, Trouble, Troubles};
 use acp_registry_gate::propose::{Done, Proposal};
 use acp_registry_gate::verify::Nothing;
+use acp_registry_plan::manifest::Channel;
+use acp_registry_plan::text::{cell, code_span, printable, prose};
+use acp_registry_plan::timestamp::Timestamp;
 
 /// Indentation of continuation lines, in columns.
 const INDENT: usize = 10;

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::documents::Document;
 use super::layout::Look;
 use super::plural;
-use acp_registry_core::text::{code_span, printable, prose};
+use acp_registry_plan::text::{code_span, printable, prose};
 use acp_registry_publish::diff::{Changes, Listed, Updated};
 
 /// The longest release notes, in bytes. GitHub's limit is 125,000 characters.

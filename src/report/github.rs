@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use super::Report;
 use super::remedy::remedy;
-use acp_registry_core::text::printable;
 use acp_registry_gate::finding::Level;
+use acp_registry_plan::text::printable;
 
 pub(super) fn render(report: &Report<'_>) -> String {
     let mut out = String::new();

@@ -7,10 +7,10 @@ use super::equal::{equal, key};
 use super::layout::Look;
 use super::remedy::remedy;
 use super::{Report, plural};
-use acp_registry_core::source::Span;
-use acp_registry_core::text::{begins_command, is_hidden, printable};
 use acp_registry_gate::check::Status;
 use acp_registry_gate::finding::{Finding, Level};
+use acp_registry_plan::source::Span;
+use acp_registry_plan::text::{begins_command, is_hidden, printable};
 
 /// The longest part of a source line that is shown, in columns.
 const WIDTH: usize = 120;

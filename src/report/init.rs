@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use super::documents::Document;
 use super::layout::Look;
-use acp_registry_core::text::printable;
 use acp_registry_gate::scaffold::{GithubSpec, Layout, LayoutTodo};
+use acp_registry_plan::text::printable;
 
 /// The result of `init`.
 #[derive(Debug)]

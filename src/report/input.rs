@@ -11,12 +11,12 @@ use serde_json::Value;
 use super::examination::comment;
 use super::outcome::{cut, stderr};
 use super::plural;
-use acp_registry_core::json;
-use acp_registry_core::source::Span;
-use acp_registry_core::text::{cell, printable, prose, quote};
 use acp_registry_examine::examination::Record;
 use acp_registry_gate::check::{AgentStatus, Checked, Status, find};
 use acp_registry_gate::finding::{Finding, Level};
+use acp_registry_plan::json;
+use acp_registry_plan::source::Span;
+use acp_registry_plan::text::{cell, printable, prose, quote};
 
 /// The largest document that is accepted, in bytes.
 pub const INPUT_LIMIT: u64 = 64 << 20;

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::layout::Look;
 use super::outcome::{INDENT, cut, stderr};
 use acp_registry_client::login::{Attempt, Needed, Status};
-use acp_registry_core::text::quote;
+use acp_registry_plan::text::quote;
 use acp_registry_protocol::handshake::AuthMethod;
 
 /// Renders an attempt to sign in or out. Texts of the agent are made printable.

@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use super::equal::{equal, key};
 use super::remedy::remedy;
 use super::{Report, plural};
-use acp_registry_core::text::{cell, code_span, prose};
 use acp_registry_gate::check::Status;
 use acp_registry_gate::finding::{Finding, Level};
+use acp_registry_plan::text::{cell, code_span, prose};
 
 /// The longest comment, in bytes. GitHub's limit is 65,536 characters.
 const COMMENT_LIMIT: usize = 60_000;

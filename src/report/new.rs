@@ -7,10 +7,10 @@ use serde_json::Value;
 
 use super::documents::Document;
 use super::layout::Look;
-use acp_registry_core::text::{printable, quote};
 use acp_registry_examine::examination::Examination;
 use acp_registry_gate::scaffold::{Added, FILES, Todo};
 use acp_registry_gate::verify::{Attempt, Attempts};
+use acp_registry_plan::text::{printable, quote};
 use acp_registry_protocol::handshake::{Reason, Verdict};
 
 /// The result of `new`.

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-use acp_registry_core::text::{code_span, prose};
 use acp_registry_examine::examination::Summary;
 use acp_registry_gate::bump::Compared;
 use acp_registry_gate::verify::Row;
+use acp_registry_plan::text::{code_span, prose};
 
 /// Maximum number of changed checks in a pull request.
 const CHANGES: usize = 40;

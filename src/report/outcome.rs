@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 
 use super::examination::{examination, shortcoming};
 use super::layout::Look;
-use acp_registry_core::text::{printable, quote};
 use acp_registry_examine::examination::Examination;
+use acp_registry_plan::text::{printable, quote};
 use acp_registry_protocol::handshake::{AuthMethod, Outcome, TypeSource, Verdict};
 
 /// Column at which values begin.

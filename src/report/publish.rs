@@ -4,8 +4,8 @@ use serde::Serialize;
 
 use super::documents::Document;
 use super::plural;
-use acp_registry_core::text::printable;
-use acp_registry_core::timestamp::Timestamp;
+use acp_registry_plan::text::printable;
+use acp_registry_plan::timestamp::Timestamp;
 use acp_registry_publish::upload::{Action, Published, What};
 
 fn count(actions: &[Action], is: fn(What) -> bool) -> usize {

@@ -1,7 +1,7 @@
 //! Remedies in the words of the command line.
 
-use acp_registry_core::remedy::{Action, Remedy};
-use acp_registry_core::text::quote;
+use acp_registry_plan::remedy::{Action, Remedy};
+use acp_registry_plan::text::quote;
 
 /// Returns the text of a remedy, with the flag or the command for each of its actions.
 #[must_use]

@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 
 use super::Report;
 use super::remedy::remedy;
-use acp_registry_core::digest::Hasher;
 use acp_registry_gate::check::{RULES, Rule};
 use acp_registry_gate::finding::{Finding, Level};
+use acp_registry_plan::digest::Hasher;
 
 pub(super) fn render(report: &Report<'_>) -> String {
     let results = report.checked.findings.iter().map(|finding| result(finding, report.prefix));
@@ -16,7 +16,7 @@ pub(super) fn render(report: &Report<'_>) -> String {
 
 /// The log of a run with these rules and results.
 pub(super) fn log(rules: &[Value], results: &[Value]) -> String {
-    acp_registry_core::json::to_string(&json!({
+    acp_registry_plan::json::to_string(&json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
         "runs": [{

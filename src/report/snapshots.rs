@@ -7,7 +7,7 @@ use super::layout::Look;
 use super::plural;
 use super::publish::{Done, Summary, files, latest_human, sent_human, time};
 use super::table::{Columns, table};
-use acp_registry_core::text::printable;
+use acp_registry_plan::text::printable;
 use acp_registry_publish::upload::{Listed, Pruned, RolledBack};
 
 /// Returns the document of `publish prune --json`.

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::layout::{Look, columns, cut_to};
-use acp_registry_core::text::printable;
+use acp_registry_plan::text::printable;
 
 /// The widest padding of a cell without a terminal, in columns. Longer cells are not cut.
 const WIDEST: usize = 40;

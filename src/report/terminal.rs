@@ -3,7 +3,7 @@
 use pulldown_cmark::{Event, HeadingLevel, Parser, Tag, TagEnd};
 
 use super::layout::Look;
-use acp_registry_core::text::printable;
+use acp_registry_plan::text::printable;
 
 /// Indentation of code blocks.
 const CODE: &str = "    ";

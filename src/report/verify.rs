@@ -11,8 +11,8 @@ use super::layout::Look;
 use super::outcome::{INDENT, cut, found, outcome, stderr};
 use super::plural;
 use super::table::{Columns, table};
-use acp_registry_core::text::{cell, printable, prose, quote};
 use acp_registry_gate::verify::{Nothing, Row, State, Summary, Verdict};
+use acp_registry_plan::text::{cell, printable, prose, quote};
 use serde::Serialize;
 use serde_json::Value;
 

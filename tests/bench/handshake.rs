@@ -12,8 +12,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use acp_registry::handshake::{Options, Outcome, Verdict, check};
+use acp_registry::host::process::{Environment, Isolation, Launch};
 use acp_registry::manifest::Platform;
-use acp_registry::sys::process::{Environment, Isolation, Launch};
 use serde_json::json;
 use tokio::runtime::Runtime;
 use tokio::sync::Semaphore;

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use acp_registry::handshake::{Options, Outcome, check};
-use acp_registry::sys::process::{Environment, Isolation, Launch};
+use acp_registry::host::process::{Environment, Isolation, Launch};
 
 use crate::support::PROGRAM;
 

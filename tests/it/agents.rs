@@ -135,7 +135,7 @@ fn an_agent_finds_the_descriptors_free_that_programs_use_and_keeps_its_mark() {
         let versions = fs::read_dir(agents).unwrap().map(|item| item.unwrap().path());
         let versions: Vec<bool> = versions
             .filter(|path| path.is_dir())
-            .map(|path| acp_registry::sys::lock::is_used(&path.join("in-use")))
+            .map(|path| acp_registry::host::lock::is_used(&path.join("in-use")))
             .collect();
         assert_eq!(versions.len(), 1);
         versions[0]

@@ -76,7 +76,7 @@ fn a_running_package_is_not_installed_again() {
     let directory = PathBuf::from(text(&found, "install_dir"));
     let file = directory.join("files/node_modules/p/package.json");
     fs::remove_file(&file).unwrap();
-    let used = acp_registry::sys::lock::mark_used(&directory.join("in-use")).unwrap();
+    let used = acp_registry::host::lock::mark_used(&directory.join("in-use")).unwrap();
     let refused = run(&["install", "p"]);
     assert!(refused.code == 3 && refused.stderr.contains("`p` is running"), "{}", refused.stderr);
     assert!(directory.join("receipt.json").exists());

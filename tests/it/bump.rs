@@ -8,12 +8,12 @@ use std::time::Duration;
 use acp_registry::bump::{Bumper, ErrorKind, Outcome};
 use acp_registry::check::Levels;
 use acp_registry::config::Config;
+use acp_registry::http::{AllowedHosts, Client, Settings};
 use acp_registry::manifest::Channel;
-use acp_registry::net::{AllowedHosts, Client, Settings};
 use acp_registry::registry::Registry;
-use acp_registry::upstream::Sources;
-use acp_registry::upstream::github::Github;
-use acp_registry::upstream::npm;
+use acp_registry::sources::Sources;
+use acp_registry::sources::github::Github;
+use acp_registry::sources::npm;
 use serde_json::{Value, json};
 
 use crate::server::{Server, not_found, ok, status};

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 const KNOWN: &[(&str, &[&str])] = &[
     ("client/src/index", &["copies", "parts"]),
     ("client/src/install", &["cooldown", "environment", "error", "npm", "python", "tool", "uv"]),
-    ("core/src/archive", &["cmd", "entry", "from_tar", "links", "program", "walk"]),
+    ("archive/src", &["cmd", "entry", "from_tar", "links", "program", "walk"]),
     ("examine/src/examination", &["agent", "cancelled", "check", "plan", "server", "session"]),
     ("examine/src/examination", &["client", "drafts"]),
     ("examine/src/model", &["code", "reply", "tools"]),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use acp_registry::examination::{CHECKS, Check, Examination, Plan, Verdict, examine};
 use acp_registry::handshake::{Options, check};
-use acp_registry::sys::process::Launch;
+use acp_registry::host::process::Launch;
 
 use crate::agent::{launch, left_with, tag};
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use acp_registry::history::{Extent, History};
-use acp_registry::sys::git::{Remote, Repository, changed_paths};
+use acp_registry::host::git::{Remote, Repository, changed_paths};
 
 use crate::support::{Env, ICON, Run, manifest, skipped};
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use acp_registry::handshake::{Probe, Reason, TypeSource, Verdict};
 #[cfg(unix)]
-use acp_registry::sys::process::How;
+use acp_registry::host::process::How;
 use serde_json::{Value, json};
 
 use crate::agent::{check_case, check_with};
@@ -357,7 +357,7 @@ fn an_agent_has_limits_and_a_session_of_its_own() {
 #[test]
 fn a_dropped_check_leaves_nothing() {
     use acp_registry::handshake::{Options, check};
-    use acp_registry::sys::process::{Environment, Isolation, Launch};
+    use acp_registry::host::process::{Environment, Isolation, Launch};
 
     let temporary = tempfile::tempdir().unwrap();
     let tag = crate::agent::tag();

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use acp_registry::examination::{Level, Plan, examine};
 use acp_registry::handshake::{Options, Verdict, check};
-use acp_registry::sys::process::{Isolation, Namespace, Network};
+use acp_registry::host::process::{Isolation, Namespace, Network};
 use rustix::process::{Pid, Signal, geteuid, kill_process};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;

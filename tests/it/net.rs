@@ -4,7 +4,7 @@ use std::io;
 use std::net::TcpListener;
 use std::time::Duration;
 
-use acp_registry::net::{
+use acp_registry::http::{
     AllowedHosts, Cache, Client, Credentials, Document, Downloaded, FetchError, HostLimits, Problem, Secret, Settings,
     Sink,
 };

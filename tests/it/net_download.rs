@@ -6,7 +6,7 @@ use std::net::{Shutdown, TcpStream};
 use std::thread;
 use std::time::Duration;
 
-use acp_registry::net::{Client, Problem, Settings};
+use acp_registry::http::{Client, Problem, Settings};
 
 use crate::net::{Memory, client, download, get, run, settings, url};
 use crate::server::{Asked, Server, ok};

@@ -18,6 +18,7 @@ pub mod index;
 pub mod install;
 pub mod lockfile;
 pub mod login;
+pub mod registry;
 pub mod resolve;
 pub mod session;
 pub mod settings;

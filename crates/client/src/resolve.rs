@@ -4,9 +4,9 @@
 
 pub use acp_registry_plan::resolve::*;
 
-use acp_registry_core::manifest::Platform;
-use acp_registry_core::sys::host::{emulates_x86_64, lacks_glibc};
-use acp_registry_core::sys::process::Environment;
+use acp_registry_host::host::{emulates_x86_64, lacks_glibc};
+use acp_registry_host::process::Environment;
+use acp_registry_plan::manifest::Platform;
 
 /// Examines this machine; programs are looked for in `environment`.
 #[must_use]

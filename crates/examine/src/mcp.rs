@@ -8,8 +8,8 @@ use std::fs::File;
 use std::io::{self, BufRead, Read as _, Write};
 use std::path::{Path, PathBuf};
 
-use acp_registry_core::json::check_at_most;
-use acp_registry_core::sys::fs::read_bounded;
+use acp_registry_host::fs::read_bounded;
+use acp_registry_plan::json::check_at_most;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use acp_registry_core::remedy::Remedy;
-use acp_registry_core::source::{Edit, Span};
+use acp_registry_plan::remedy::Remedy;
+use acp_registry_plan::source::{Edit, Span};
 
 /// The severity of a finding, or of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -9,19 +9,23 @@
 //! | [`resolve`] | RESOLVE: which version, for which platform, from where, by which runtime; turns an id into a plan |
 //! | [`documents`] | the JSON documents that describe an index and a plan |
 //! | [`digest`] | SHA-256 of bytes and files |
+//! | [`entries`] | `entries.json`: how one agent of a published tree is found without the index |
 //! | [`json`] | writes JSON, and parses untrusted JSON within limits |
 //! | [`remedy`] | remedies of errors, which name no flag of a program |
 //! | [`source`] | positions in a text: line and column |
+//! | [`sums`] | `SHA256SUMS` |
 //! | [`text`] | untrusted text: quoting, control characters, suggestions for misspelled names |
 //! | [`timestamp`] | times and dates in files and documents |
 
 pub mod digest;
 pub mod documents;
+pub mod entries;
 pub mod index;
 pub mod json;
 pub mod manifest;
 pub mod remedy;
 pub mod resolve;
 pub mod source;
+pub mod sums;
 pub mod text;
 pub mod timestamp;

@@ -9,9 +9,9 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use acp_registry_client::index::{FormError, Notes, entries};
-use acp_registry_core::json;
-use acp_registry_core::manifest::Version;
-use acp_registry_core::text::quote;
+use acp_registry_plan::json;
+use acp_registry_plan::manifest::Version;
+use acp_registry_plan::text::quote;
 
 /// The agents of an index, by id.
 #[derive(Debug, Clone, Default, PartialEq)]

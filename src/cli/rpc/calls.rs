@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use acp_registry::sys::process::{self, Orphans};
+use acp_registry::host::process::{self, Orphans};
 use serde_json::Value;
 use tokio::sync::watch;
 

@@ -1,7 +1,7 @@
 use serde::Serialize;
 
 use super::{AgentError, IndexOrigin, Launch};
-use acp_registry_core::manifest::AgentId;
+use acp_registry_plan::manifest::AgentId;
 
 /// An agent that was updated, or would be in a dry run.
 #[derive(Debug, Serialize)]

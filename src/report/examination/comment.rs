@@ -1,7 +1,7 @@
 //! The results of an examination in a comment on GitHub. They may come from a machine that runs untrusted agents.
 
-use acp_registry_core::text::{code_span, prose};
 use acp_registry_examine::examination::{CheckRecord, Level, Record, Summary, Verdict};
+use acp_registry_plan::text::{code_span, prose};
 
 use super::super::outcome::cut;
 use super::super::plural;

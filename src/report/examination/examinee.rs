@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::time::Duration;
 
-use acp_registry_core::text::printable;
 use acp_registry_examine::examination::{Examination, Record};
 use acp_registry_gate::check::{Rule, rule_of_reason, rule_of_runner};
 use acp_registry_gate::verify::{Row, State, Verdict};
+use acp_registry_plan::text::printable;
 use acp_registry_protocol::handshake::{Outcome, Reason};
 
 /// An agent with the results of its handshake and its examination. Texts are unescaped.

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use acp_registry_core::text::printable;
 use acp_registry_examine::examination::{Examination, Level, Summary, Verdict};
+use acp_registry_plan::text::printable;
 
 use super::super::layout::Look;
 use super::super::outcome::INDENT;

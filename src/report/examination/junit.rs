@@ -13,9 +13,9 @@
 use std::io;
 use std::time::Duration;
 
-use acp_registry_core::text::printable;
 use acp_registry_examine::examination::{CheckRecord, Level, Verdict as CheckVerdict, find};
 use acp_registry_gate::verify::Verdict;
+use acp_registry_plan::text::printable;
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesText, Event};
 

@@ -1,9 +1,9 @@
 //! SARIF of examinations: violations of requirements are errors, of recommendations and expectations warnings. Checks that
 //! passed or could not run have no result, because readers show every result as a problem.
 
-use acp_registry_core::text::printable;
 use acp_registry_examine::examination::{CHECKS, Check, CheckRecord, Force, Verdict};
 use acp_registry_gate::check::RULES;
+use acp_registry_plan::text::printable;
 use serde_json::{Value, json};
 
 use super::super::sarif::{artifact, descriptor, digest, log};

@@ -5,7 +5,7 @@ use std::path::Path;
 use acp_registry::check::{self, Levels, Options, Selection};
 use acp_registry::config::Config;
 use acp_registry::manifest::Manifest;
-use acp_registry::net::AllowedHosts;
+use acp_registry::http::AllowedHosts;
 use acp_registry::registry::{Entry, Loaded, Registry};
 use acp_registry::report::{Format, Look, Report};
 use acp_registry::tree;

@@ -3,12 +3,12 @@
 use super::{Check, Examined, Status};
 use crate::install::{Verified, remedy};
 use crate::store::{Damage, Error, Found, Store, StoredInterpreter, Version, of_foreign};
-use acp_registry_core::manifest::AgentId;
-use acp_registry_core::remedy::{Action, Remedy};
+use acp_registry_plan::manifest::AgentId;
+use acp_registry_plan::remedy::{Action, Remedy};
 
-use acp_registry_core::sys::fs::PathError;
-use acp_registry_core::sys::process::{Environment, Obstacle};
-use acp_registry_core::text::{printable, quote};
+use acp_registry_host::fs::PathError;
+use acp_registry_host::process::{Environment, Obstacle};
+use acp_registry_plan::text::{printable, quote};
 
 /// How many damaged files are named.
 const NAMED: usize = 3;

@@ -4,10 +4,10 @@ use std::path::Path;
 
 use super::{Check, Examined};
 use crate::store::{StoredInterpreter, Version};
-use acp_registry_core::remedy::{Action, Remedy};
-use acp_registry_core::sys::owner::is_safe_for_programs;
-use acp_registry_core::sys::process::{Environment, Isolation, Launch};
-use acp_registry_core::text::{printable, quote};
+use acp_registry_host::owner::is_safe_for_programs;
+use acp_registry_host::process::{Environment, Isolation, Launch};
+use acp_registry_plan::remedy::{Action, Remedy};
+use acp_registry_plan::text::{printable, quote};
 use acp_registry_protocol::handshake::{Options, Outcome, Probe, Reason, SetupError, check, set_variables};
 
 /// Starts the agent, unless a check has found a reason why it cannot start, and adds the result.

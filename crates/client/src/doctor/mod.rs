@@ -21,8 +21,8 @@ pub use live::{explain, speak, start};
 
 use crate::install::Kind;
 use crate::store::{Store, Version};
-use acp_registry_core::remedy::{Action, Remedy};
-use acp_registry_core::sys::process::Environment;
+use acp_registry_host::process::Environment;
+use acp_registry_plan::remedy::{Action, Remedy};
 use acp_registry_protocol::handshake::{Outcome, Reason};
 
 /// The state of something that was checked.

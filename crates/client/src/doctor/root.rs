@@ -5,9 +5,9 @@ use std::path::Path;
 
 use super::Check;
 use crate::store::{Error, Store, of_foreign};
-use acp_registry_core::remedy::{Action, Remedy};
-use acp_registry_core::sys::fs::{ANOTHER_TEMPORARY, without_path};
-use acp_registry_core::text::printable;
+use acp_registry_host::fs::{ANOTHER_TEMPORARY, without_path};
+use acp_registry_plan::remedy::{Action, Remedy};
+use acp_registry_plan::text::printable;
 
 /// Whether agents can be installed in a store, found out by writing to it: its mode alone does not tell. Other people
 /// must not be able to write there.

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use super::Check;
 use crate::install::remedy;
-use acp_registry_core::sys::command::answer;
-use acp_registry_core::sys::process::Environment;
-use acp_registry_core::text::{printable, quote};
+use acp_registry_host::command::answer;
+use acp_registry_host::process::Environment;
+use acp_registry_plan::text::{printable, quote};
 
 /// How long a runtime may take to print its version.
 const PATIENCE: Duration = Duration::from_secs(10);

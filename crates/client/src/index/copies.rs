@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 use super::parts::{LACK, PART};
-use acp_registry_core::digest::Sha256;
-use acp_registry_core::net::{Validators, shown};
-use acp_registry_core::sys::fs::{PathError, open_bounded, write_atomic_from};
-use acp_registry_core::sys::private::make_private;
+use acp_registry_host::fs::{PathError, open_bounded, write_atomic_from};
+use acp_registry_host::private::make_private;
+use acp_registry_http::{Validators, shown};
+use acp_registry_plan::digest::Sha256;
 use acp_registry_plan::index::INDEX_LIMIT;
 
 /// How long a copy is used without a request when its host sets no time.

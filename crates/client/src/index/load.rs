@@ -9,13 +9,13 @@ use url::Url;
 
 use super::copies::{Copies, Copy};
 use super::place::Place;
-use acp_registry_core::archive::{self, Lookalike};
-use acp_registry_core::net::{Client, FetchError, Problem, shown};
-use acp_registry_core::registry::{LoadError, Registry};
-use acp_registry_core::remedy::{Action, Remedy};
-use acp_registry_core::sys::fs::{ReadError, read_bounded};
+use crate::registry::{LoadError, Registry};
+use acp_registry_archive::{self as archive, Lookalike};
+use acp_registry_host::fs::{ReadError, read_bounded};
+use acp_registry_http::{Client, FetchError, Problem, shown};
 use acp_registry_plan::index::{FormError, INDEX_LIMIT};
 use acp_registry_plan::index::{Index, Origin};
+use acp_registry_plan::remedy::{Action, Remedy};
 
 /// How an index is read.
 #[derive(Debug, Clone, Default)]

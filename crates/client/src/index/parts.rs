@@ -8,9 +8,9 @@ use std::time::{Duration, SystemTime};
 use url::Url;
 
 use super::copies::Copies;
-use acp_registry_core::digest::Sha256;
-use acp_registry_core::entries::ENTRY_LIMIT;
-use acp_registry_core::sys::fs::open_bounded;
+use acp_registry_host::fs::open_bounded;
+use acp_registry_plan::digest::Sha256;
+use acp_registry_plan::entries::ENTRY_LIMIT;
 
 /// How the names of parts end.
 pub(super) const PART: &str = "part";

@@ -5,8 +5,8 @@ use std::str::FromStr;
 
 use url::Url;
 
-use acp_registry_core::registry::DEFAULT_BASE_URL;
-use acp_registry_core::text::{quote, without_secrets};
+use crate::registry::DEFAULT_BASE_URL;
+use acp_registry_plan::text::{quote, without_secrets};
 
 /// Where an index is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,7 +60,7 @@ impl FromStr for Place {
 impl std::fmt::Display for Place {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Url(url) => f.write_str(&acp_registry_core::net::shown(url)),
+            Self::Url(url) => f.write_str(&acp_registry_http::shown(url)),
             Self::Path(path) => path.display().fmt(f),
         }
     }

@@ -6,8 +6,8 @@ use std::cmp::Reverse;
 use icu_normalizer::DecomposingNormalizerBorrowed;
 
 use super::phrases::{Class, LONGEST, Meaning, is_open_source, meaning};
-use acp_registry_core::text::shown;
 use acp_registry_plan::index::Entry;
+use acp_registry_plan::text::shown;
 
 /// The number of words of a query that count.
 const WORDS: usize = 8;

@@ -1,4 +1,4 @@
-//! Loads single agents of an index, if its tree offers their entries one by one; see [`acp_registry_core::entries`].
+//! Loads single agents of an index, if its tree offers their entries one by one; see [`acp_registry_plan::entries`].
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -11,13 +11,13 @@ use url::Url;
 use super::copies::{Copies, Copy, Kept};
 use super::load::{Error, Loaded, Options, load, staleness};
 use super::place::Place;
-use acp_registry_core::digest::Sha256;
-use acp_registry_core::entries::{
+use acp_registry_http::{Client, FetchError, Problem, shown};
+use acp_registry_plan::digest::Sha256;
+use acp_registry_plan::entries::{
     DISCOVERY, DISCOVERY_LIMIT, EMPTY, ENTRY_LIMIT, LIST_LIMIT, View, WrongForm, entry_in, list_in,
 };
-use acp_registry_core::manifest::AgentId;
-use acp_registry_core::net::{Client, FetchError, Problem, shown};
 use acp_registry_plan::index::{Index, Origin};
+use acp_registry_plan::manifest::AgentId;
 
 /// The most requests that run at once.
 const JOBS: usize = 16;

@@ -9,13 +9,13 @@ use tokio::time::timeout;
 use url::Url;
 
 use super::{Error, Installer, NotForPlatform, Placed, Progress, Proof, Remarks, Verified, Work};
-use acp_registry_core::archive::{self, Limits, unpack};
-use acp_registry_core::digest::{Hasher, Sha256};
-use acp_registry_core::manifest::archive::format;
-use acp_registry_core::manifest::{BinaryTarget, Platform};
-use acp_registry_core::net::{Client, Sink};
-use acp_registry_core::sys::fs::{PathError, open_file};
-use acp_registry_core::upstream::github::Github;
+use acp_registry_archive::{self as archive, Limits, unpack};
+use acp_registry_host::fs::{PathError, open_file};
+use acp_registry_http::{Client, Sink};
+use acp_registry_plan::digest::{Hasher, Sha256};
+use acp_registry_plan::manifest::archive::format;
+use acp_registry_plan::manifest::{BinaryTarget, Platform};
+use acp_registry_sources::github::Github;
 
 /// Fetches the archive, compares its digest with those that are known, and unpacks it.
 pub(super) async fn install(work: &Work<'_>, target: &BinaryTarget) -> Result<Placed, Error> {

@@ -3,12 +3,12 @@
 use std::fs;
 use std::path::PathBuf;
 
-use acp_registry_core::sys::fs::{PathError, write_new};
-use acp_registry_core::sys::lock::{Answer, Lock, mark_used};
-use acp_registry_core::sys::owner;
-use acp_registry_core::sys::private::make_private;
-use acp_registry_core::sys::process::Scratch;
-use acp_registry_core::sys::walk::files_below;
+use acp_registry_host::fs::{PathError, write_new};
+use acp_registry_host::lock::{Answer, Lock, mark_used};
+use acp_registry_host::owner;
+use acp_registry_host::private::make_private;
+use acp_registry_host::process::Scratch;
+use acp_registry_host::walk::files_below;
 
 /// The caches of npm and uv below one directory, shared by all installations and by nothing else.
 ///

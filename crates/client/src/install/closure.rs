@@ -5,8 +5,8 @@ use std::path::Path;
 
 use super::tool::{Tool, write};
 use super::{Error, Expected, Installer, Source, Work, npm, uv};
-use acp_registry_core::manifest::Package;
-use acp_registry_core::sys::fs::{PathError, read_bounded};
+use acp_registry_host::fs::{PathError, read_bounded};
+use acp_registry_plan::manifest::Package;
 
 /// The longest list that is read, in bytes; a lock file has many.
 const LIST_LIMIT: u64 = 8 << 20;

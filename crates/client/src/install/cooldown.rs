@@ -8,11 +8,11 @@ use serde_json::Value;
 use super::environment::CUTOFF;
 use super::tool::{Tool, write};
 use super::{Error, Installer, ToolFailure, npm, uv};
-use acp_registry_core::manifest::Package;
-use acp_registry_core::sys::fs::read_bounded;
-use acp_registry_core::text::{printable, quote};
-use acp_registry_core::timestamp::Timestamp;
-use acp_registry_core::upstream::pypi::normalized;
+use acp_registry_host::fs::read_bounded;
+use acp_registry_plan::manifest::Package;
+use acp_registry_plan::text::{printable, quote};
+use acp_registry_plan::timestamp::Timestamp;
+use acp_registry_sources::pypi::normalized;
 
 /// How many older versions npm is asked for, where the newest that is allowed needs a package that is not.
 const OLDER: usize = 3;

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use super::cache::Open;
 use super::{Error, Installer, cooldown};
-use acp_registry_core::manifest::{Package, extension};
-use acp_registry_core::sys::process::Environment;
+use acp_registry_host::process::Environment;
+use acp_registry_plan::manifest::{Package, extension};
 
 /// The variable with the time whose later releases uv does not take.
 pub(super) const CUTOFF: &str = "UV_EXCLUDE_NEWER";
@@ -86,7 +86,7 @@ fn set_all(environment: &mut Environment, variables: &[(String, String)]) {
 mod tests {
     use std::sync::Arc;
 
-    use acp_registry_core::net::{Client, Settings};
+    use acp_registry_http::{Client, Settings};
 
     use super::*;
 

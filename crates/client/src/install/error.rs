@@ -3,14 +3,14 @@ use std::time::Duration;
 
 use super::failure::{ToolFailure, longer, slow};
 use super::{HeldBack, NotForPlatform, Reason, Shortfall, Verified, remedy};
-use acp_registry_core::archive::{self, CmdNotFound, Lookalike, Mismatch, Misnamed};
-use acp_registry_core::digest::Sha256;
-use acp_registry_core::manifest::SpecError;
-use acp_registry_core::net::{FetchError, Problem};
-use acp_registry_core::remedy::{Action, Remedy};
-use acp_registry_core::sys::fs::{ANOTHER_TEMPORARY, PathError};
-use acp_registry_core::sys::process::SpawnError;
-use acp_registry_core::text::quote;
+use acp_registry_archive::{self as archive, CmdNotFound, Lookalike, Mismatch, Misnamed};
+use acp_registry_host::fs::{ANOTHER_TEMPORARY, PathError};
+use acp_registry_host::process::SpawnError;
+use acp_registry_http::{FetchError, Problem};
+use acp_registry_plan::digest::Sha256;
+use acp_registry_plan::manifest::SpecError;
+use acp_registry_plan::remedy::{Action, Remedy};
+use acp_registry_plan::text::quote;
 
 /// The variable with the Python that uv uses.
 pub(super) const UV_PYTHON: &str = "UV_PYTHON";

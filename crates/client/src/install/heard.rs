@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::sync::watch;
 
-use acp_registry_core::sys::process::Tail;
-use acp_registry_core::text::{shown, without_secrets};
+use acp_registry_host::process::Tail;
+use acp_registry_plan::text::{shown, without_secrets};
 
 /// The beginnings of the lines in which npm logs each answer. They show the progress, not failures.
 const NOTE: &[u8] = b"npm http ";

@@ -13,7 +13,7 @@
 //! * [`Placed`], [`Proof`], [`Progress`]: like `Installed`, with the proof of its bytes and its progress, for those who
 //!   keep it
 //!
-//! Package managers run as agents do (see [`acp_registry_core::sys::process`]): without access to the person's home, in
+//! Package managers run as agents do (see [`acp_registry_host::process`]): without access to the person's home, in
 //! a session of their own, and ended with all processes that they have started. They also get the configuration of the
 //! person's own package managers. Install scripts of npm packages run, as with `npx`, since some agents fetch their
 //! program in one; they see the variables of npm.
@@ -24,9 +24,9 @@
 //! use std::sync::Arc;
 //!
 //! use acp_registry_client::install::{Installer, Source};
-//! use acp_registry_core::manifest::Package;
-//! use acp_registry_core::net::{Client, Proxies, Settings};
-//! use acp_registry_core::sys::process::Environment;
+//! use acp_registry_plan::manifest::Package;
+//! use acp_registry_http::{Client, Proxies, Settings};
+//! use acp_registry_host::process::Environment;
 //!
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 //! let proxies = Proxies::new(&|name| std::env::var(name).ok());
@@ -67,13 +67,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use acp_registry_core::archive::Limits;
-use acp_registry_core::manifest::Platform;
-use acp_registry_core::net::Client;
-use acp_registry_core::sys::fs::PathError;
-use acp_registry_core::sys::process::Environment;
-use acp_registry_core::upstream::Registries;
-use acp_registry_core::upstream::github::Github;
+use acp_registry_archive::Limits;
+use acp_registry_host::fs::PathError;
+use acp_registry_host::process::Environment;
+use acp_registry_http::Client;
+use acp_registry_plan::manifest::Platform;
+use acp_registry_sources::Registries;
+use acp_registry_sources::github::Github;
 
 pub use acp_registry_plan::resolve::{Expected, Kind, NotForPlatform, Source};
 pub use binary::github_digest;
@@ -154,9 +154,9 @@ pub struct Placed {
 pub struct Installer {
     /// What package managers may see of the host, as agents do.
     pub environment: Environment,
-    /// Further variables for npm, see [`acp_registry_core::upstream::npm_variables`].
+    /// Further variables for npm, see [`acp_registry_sources::npm_variables`].
     pub npm: Vec<(String, String)>,
-    /// Further variables for uv, see [`acp_registry_core::upstream::uv_variables`].
+    /// Further variables for uv, see [`acp_registry_sources::uv_variables`].
     pub uv: Vec<(String, String)>,
     /// The package registries that are configured, for messages.
     pub registries: Registries,
@@ -171,7 +171,7 @@ pub struct Installer {
     /// How long an installation may take.
     pub timeout: Duration,
     /// The `acp-registry` executable, which sets the limits of package managers; see
-    /// [`Launch::launcher`](acp_registry_core::sys::process::Launch::launcher).
+    /// [`Launch::launcher`](acp_registry_host::process::Launch::launcher).
     pub launcher: Option<PathBuf>,
     /// Where npm and uv keep what they have fetched; with `None`, each installation fetches everything.
     pub packages: Option<PackageCache>,

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use super::npm_range::is_met;
 use super::places::lasting;
-use acp_registry_core::sys::command::answer;
-use acp_registry_core::sys::owner;
-use acp_registry_core::sys::process::Environment;
-use acp_registry_core::text::quote;
+use acp_registry_host::command::answer;
+use acp_registry_host::owner;
+use acp_registry_host::process::Environment;
+use acp_registry_plan::text::quote;
 
 /// How long a runtime may take to print its version.
 const PATIENCE: Duration = Duration::from_secs(10);

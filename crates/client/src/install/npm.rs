@@ -11,13 +11,13 @@ use super::{
     Error, Expected, Installer, Interpreter, Placed, Progress, Proof, Remarks, ScriptsNotRun, TooOld, ToolFailure,
     Verified, Work, cooldown, is_sha512, node, refusal, remedy, scripts,
 };
-use acp_registry_core::archive::Program;
-use acp_registry_core::json::{self, Object};
-use acp_registry_core::manifest::{NpmSpec, Package, Pin};
-use acp_registry_core::sys::fs::{PathError, open_file, read_bounded, resolve_below};
-use acp_registry_core::sys::process::is_executable;
-use acp_registry_core::text::quote;
-use acp_registry_core::upstream::npm::{Bin, commands, file_of_command};
+use acp_registry_archive::Program;
+use acp_registry_host::fs::{PathError, open_file, read_bounded, resolve_below};
+use acp_registry_host::process::is_executable;
+use acp_registry_plan::json::{self, Object};
+use acp_registry_plan::manifest::{NpmSpec, Package, Pin};
+use acp_registry_plan::text::quote;
+use acp_registry_sources::npm::{Bin, commands, file_of_command};
 
 /// The largest `package.json` that is read, in bytes.
 const PACKAGE_FILE_LIMIT: u64 = 8 << 20;

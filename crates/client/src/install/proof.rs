@@ -6,7 +6,7 @@ use std::str::FromStr;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 
-use acp_registry_core::digest::Sha256;
+use acp_registry_plan::digest::Sha256;
 
 /// Where the expected digest comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -3,7 +3,7 @@
 use super::error::UV_PYTHON;
 use super::tool::Tool;
 use super::{Error, TooOld};
-use acp_registry_core::text::{printable, quote};
+use acp_registry_plan::text::{printable, quote};
 
 /// How many versions of Python are named.
 const NAMED: usize = 8;

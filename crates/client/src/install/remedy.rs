@@ -1,7 +1,7 @@
 //! How to get the programs that packages need, as the rest of a sentence.
 
 use super::Shortfall;
-use acp_registry_core::text::quote;
+use acp_registry_plan::text::quote;
 
 pub use acp_registry_plan::resolve::runtimes::{NODE, UV};
 

@@ -1,8 +1,8 @@
 //! Whether two manifests name the same package.
 
 use super::Kind;
-use acp_registry_core::manifest::{NpmSpec, PypiSpec};
-use acp_registry_core::upstream::pypi::normalized;
+use acp_registry_plan::manifest::{NpmSpec, PypiSpec};
+use acp_registry_sources::pypi::normalized;
 
 /// Whether two specifications name the same version of the same package, however they are written.
 #[must_use]

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use acp_registry_core::json::{self, Object};
-use acp_registry_core::remedy::{Action, Remedy};
-use acp_registry_core::text::{printable, quote};
+use acp_registry_plan::json::{self, Object};
+use acp_registry_plan::remedy::{Action, Remedy};
+use acp_registry_plan::text::{printable, quote};
 
 /// What begins the lines in which npm tells of install scripts.
 const MARK: &str = "npm warn install-scripts";

@@ -13,10 +13,10 @@ use url::Url;
 
 use super::heard::{Ear, Words, drain, listen};
 use super::{Error, Progress, ToolFailure, Work};
-use acp_registry_core::net::Proxies;
-use acp_registry_core::sys::fs::{PathError, available};
-use acp_registry_core::sys::process::{Environment, Home, Isolation, Launch, Pipes, Sandbox, Tree};
-use acp_registry_core::upstream::NamedRegistry;
+use acp_registry_host::fs::{PathError, available};
+use acp_registry_host::process::{Environment, Home, Isolation, Launch, Pipes, Sandbox, Tree};
+use acp_registry_http::Proxies;
+use acp_registry_sources::NamedRegistry;
 
 /// How long the last words are waited for after the end.
 const LAST_WORDS: Duration = Duration::from_millis(200);

@@ -9,12 +9,12 @@ use super::{
     Error, Expected, Installer, Placed, Progress, Proof, Remarks, Shortfall, TooOld, Verified, Work, cooldown, python,
     refusal, remedy,
 };
-use acp_registry_core::manifest::extension::is_command;
-use acp_registry_core::manifest::{Package, Pin, PypiSpec};
-use acp_registry_core::sys::fs::{PathError, read_bounded};
-use acp_registry_core::sys::process::is_executable;
-use acp_registry_core::text::quote;
-use acp_registry_core::upstream::pypi::normalized;
+use acp_registry_host::fs::{PathError, read_bounded};
+use acp_registry_host::process::is_executable;
+use acp_registry_plan::manifest::extension::is_command;
+use acp_registry_plan::manifest::{Package, Pin, PypiSpec};
+use acp_registry_plan::text::quote;
+use acp_registry_sources::pypi::normalized;
 
 /// The largest file of entry points that is read, in bytes.
 const ENTRY_POINTS_LIMIT: u64 = 1 << 20;

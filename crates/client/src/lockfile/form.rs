@@ -10,11 +10,11 @@ use super::count::signs;
 use super::packages;
 use crate::install::{Expected, Kind};
 use crate::resolve::{Offer, Origin};
-use acp_registry_core::digest::{InvalidDigest, Sha256};
-use acp_registry_core::manifest::{AgentId, BinaryTarget, Distribution, Package};
-use acp_registry_core::remedy::{Action, Remedy};
-use acp_registry_core::sys::fs::{PathError, ReadError, read_bounded, write_atomic};
-use acp_registry_core::text::quote;
+use acp_registry_host::fs::{PathError, ReadError, read_bounded, write_atomic};
+use acp_registry_plan::digest::{InvalidDigest, Sha256};
+use acp_registry_plan::manifest::{AgentId, BinaryTarget, Distribution, Package};
+use acp_registry_plan::remedy::{Action, Remedy};
+use acp_registry_plan::text::quote;
 
 /// The usual name of the file.
 pub const NAME: &str = "acp-registry.lock";

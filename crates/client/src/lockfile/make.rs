@@ -10,9 +10,9 @@ use super::{LockFile, Locked, LockedArchive, LockedPackage, packages};
 use crate::install::{Error, Installer, Source, Verified, github_digest};
 use crate::resolve::Offer;
 use crate::store::Version;
-use acp_registry_core::digest::Sha256;
-use acp_registry_core::manifest::{BinaryTarget, Package};
-use acp_registry_core::net::{FetchError, Hashing};
+use acp_registry_http::{FetchError, Hashing};
+use acp_registry_plan::digest::Sha256;
+use acp_registry_plan::manifest::{BinaryTarget, Package};
 
 /// Why a digest is missing if no request may be sent.
 const OFFLINE: &str = "finding it needs the network";

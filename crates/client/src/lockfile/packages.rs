@@ -8,10 +8,10 @@ use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use crate::install::is_sha512;
-use acp_registry_core::digest::Sha256;
-use acp_registry_core::json;
-use acp_registry_core::manifest::{NpmSpec, Pin};
-use acp_registry_core::text::quote;
+use acp_registry_plan::digest::Sha256;
+use acp_registry_plan::json;
+use acp_registry_plan::manifest::{NpmSpec, Pin};
+use acp_registry_plan::text::quote;
 
 #[derive(Deserialize)]
 struct Npm {

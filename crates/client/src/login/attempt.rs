@@ -5,8 +5,8 @@ use std::time::Duration;
 use serde::Serialize;
 use url::Url;
 
-use acp_registry_core::remedy::{Action, Remedy};
-use acp_registry_core::text::quote;
+use acp_registry_plan::remedy::{Action, Remedy};
+use acp_registry_plan::text::quote;
 use acp_registry_protocol::handshake::{AuthMethod, Conversation, Probe, Reply, Variable};
 
 /// How long an agent may take to open a session, unless there is less time for everything.

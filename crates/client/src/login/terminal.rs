@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::store::{Launch, Version};
-use acp_registry_core::text::printable;
+use acp_registry_plan::text::printable;
 use acp_registry_protocol::handshake::TerminalWay;
 
 /// The method names a program other than the agent's own.

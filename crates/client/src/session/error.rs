@@ -2,9 +2,9 @@ use std::io;
 
 use crate::index::{EntryError, Missing};
 use crate::{index, resolve, store};
-use acp_registry_core::net::Problem;
-use acp_registry_core::sys::fs::PathError;
-use acp_registry_core::text::quote;
+use acp_registry_host::fs::PathError;
+use acp_registry_http::Problem;
+use acp_registry_plan::text::quote;
 use acp_registry_protocol::handshake::SetupError;
 
 /// Why an agent was not chosen, installed or started.

@@ -3,7 +3,7 @@
 use super::{Error, Named, Session};
 use crate::install::Kind;
 use crate::store::Version;
-use acp_registry_core::manifest;
+use acp_registry_plan::manifest;
 
 impl Session {
     /// The installed version that is named; if no version is named, the current one. `None` for `ID@latest`, which only

@@ -7,8 +7,8 @@ use crate::doctor;
 use crate::install::{Installer, Kind, Progress, Shortfall};
 use crate::resolve::Plan;
 use crate::store::{Done, Order, Pin, Start, StoredInterpreter, Version};
-use acp_registry_core::manifest::Platform;
-use acp_registry_core::sys::fs::temporary;
+use acp_registry_host::fs::temporary;
+use acp_registry_plan::manifest::Platform;
 use acp_registry_protocol::handshake::Options;
 
 /// How long an agent may take to answer: the first start of some is slow.

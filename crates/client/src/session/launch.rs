@@ -11,11 +11,11 @@ use tokio::process::{Child, ChildStdin, ChildStdout};
 use super::{Error, Session};
 use crate::install::host_environment;
 use crate::store::{Launch, Version};
-use acp_registry_core::manifest::env_name;
-use acp_registry_core::sys::owner::is_safe_for_programs;
-use acp_registry_core::sys::process::Environment;
-use acp_registry_core::sys::start::{Program, spawn};
-use acp_registry_core::text::quote;
+use acp_registry_host::owner::is_safe_for_programs;
+use acp_registry_host::process::Environment;
+use acp_registry_host::start::{Program, spawn};
+use acp_registry_plan::manifest::env_name;
+use acp_registry_plan::text::quote;
 
 /// A running agent, which is ended when this is dropped. As long as it runs, its version is not removed.
 #[derive(Debug)]

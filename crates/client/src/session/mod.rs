@@ -29,12 +29,12 @@ use crate::index::{self, Copies, Index, Loaded};
 use crate::install::{Installer, PackageCache, host_environment};
 use crate::resolve::{self, Host};
 use crate::store::Store;
-use acp_registry_core::manifest::Platform;
-use acp_registry_core::net::{Authorities, Client, Problem, Proxies, Settings};
-use acp_registry_core::sys::fs::PathError;
-use acp_registry_core::sys::process::Environment;
-use acp_registry_core::upstream::github::Github;
-use acp_registry_core::upstream::{Registries, Surroundings, ask_package_manager, npm_variables, uv_variables};
+use acp_registry_host::fs::PathError;
+use acp_registry_host::process::Environment;
+use acp_registry_http::{Authorities, Client, Problem, Proxies, Settings};
+use acp_registry_plan::manifest::Platform;
+use acp_registry_sources::github::Github;
+use acp_registry_sources::{Registries, Surroundings, ask_package_manager, npm_variables, uv_variables};
 
 /// An index and a directory of installed agents. Connections and questions to package managers wait until they are needed.
 #[derive(Debug)]

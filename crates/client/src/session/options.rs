@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::index::Place;
-use acp_registry_core::manifest::Platform;
-use acp_registry_core::net::AllowedHosts;
+use acp_registry_http::AllowedHosts;
+use acp_registry_plan::manifest::Platform;
 
 /// Environment variables. Their values may be secrets, and are not shown.
 #[derive(Clone)]

@@ -6,7 +6,7 @@ use crate::install::Kind;
 use crate::resolve::{Offer, Plan, Wanted, pick, resolve};
 use crate::store::Version;
 use crate::update::as_installed;
-use acp_registry_core::manifest::AgentId;
+use acp_registry_plan::manifest::AgentId;
 
 impl Session {
     /// Chooses the version, the kind of distribution and the platform. An agent that is installed keeps its kind, unless one

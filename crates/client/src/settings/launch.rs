@@ -3,8 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::NAME_LIMIT;
-use acp_registry_core::manifest::{Distribution, NpmSpec, Package, PypiSpec, extension};
-use acp_registry_core::text::shown;
+use acp_registry_plan::manifest::{Distribution, NpmSpec, Package, PypiSpec, extension};
+use acp_registry_plan::text::shown;
 
 /// The program that starts any agent of a registry.
 pub const PROGRAM: &str = "acp-registry";
@@ -88,7 +88,7 @@ pub fn display_name(name: &str, id: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use acp_registry_core::manifest::Agent;
+    use acp_registry_plan::manifest::Agent;
     use serde_json::json;
 
     fn of_package(distribution: &Value) -> Option<Launch> {

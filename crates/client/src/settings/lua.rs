@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use acp_registry_core::text::is_hidden;
+use acp_registry_plan::text::is_hidden;
 
 /// A string literal. Every byte is kept; hidden characters are written as decimal bytes.
 #[must_use]

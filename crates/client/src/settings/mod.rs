@@ -3,7 +3,7 @@
 //! * [`CLIENTS`]: the clients, each with one function that writes its settings
 //! * [`Launch`]: what is to be started
 //! * [`elisp`], [`lua`], [`powershell`], [`shell`]: serialisers, one for each language: the result is one literal or
-//!   one command, whatever a manifest holds. JSON is written by [`acp_registry_core::json`].
+//!   one command, whatever a manifest holds. JSON is written by [`acp_registry_plan::json`].
 
 mod client;
 mod launch;

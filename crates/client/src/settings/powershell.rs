@@ -1,6 +1,6 @@
 //! `PowerShell`.
 
-use acp_registry_core::text::is_hidden;
+use acp_registry_plan::text::is_hidden;
 
 /// Characters that end a quoted string besides the straight apostrophe.
 const APOSTROPHES: [char; 4] = ['\u{2018}', '\u{2019}', '\u{201A}', '\u{201B}'];

@@ -1,6 +1,6 @@
 //! The POSIX shell.
 
-use acp_registry_core::text::is_hidden;
+use acp_registry_plan::text::is_hidden;
 
 /// One word of a command; `None` for text with hidden characters, which has no readable form.
 #[must_use]

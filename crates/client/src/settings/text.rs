@@ -7,7 +7,7 @@ use super::{Launch, elisp, lua, powershell, shell};
 /// Settings with which Zed takes an agent from its own registry.
 #[must_use]
 pub fn zed_registry(id: &str) -> String {
-    acp_registry_core::json::to_string(&json!({ "agent_servers": { id: { "type": "registry" } } }))
+    acp_registry_plan::json::to_string(&json!({ "agent_servers": { id: { "type": "registry" } } }))
 }
 
 pub(super) fn zed(launch: &Launch) -> String {
@@ -15,13 +15,13 @@ pub(super) fn zed(launch: &Launch) -> String {
     if let Some(server) = custom.as_object_mut() {
         server.shift_insert(0, "type".to_owned(), json!("custom"));
     }
-    acp_registry_core::json::to_string(&json!({ "agent_servers": { launch.id.as_str(): custom } }))
+    acp_registry_plan::json::to_string(&json!({ "agent_servers": { launch.id.as_str(): custom } }))
 }
 
 /// JSON with the agents as members by their names.
 pub(super) fn named(key: &str, launch: &Launch) -> String {
     let server = Map::from_iter([(launch.name.clone(), launch.json())]);
-    acp_registry_core::json::to_string(&json!({ key: server }))
+    acp_registry_plan::json::to_string(&json!({ key: server }))
 }
 
 pub(super) fn code_companion(launch: &Launch) -> String {

@@ -15,10 +15,10 @@ use serde::{Deserialize, Serialize};
 use super::places::{DIGESTS, FILES};
 use super::{Error, Version};
 use crate::install::Kind;
-use acp_registry_core::digest::Sha256;
-use acp_registry_core::json;
-use acp_registry_core::sys::fs::{PathError, open_file, read_bounded, write_new};
-use acp_registry_core::sys::walk::files_below;
+use acp_registry_host::fs::{PathError, open_file, read_bounded, write_new};
+use acp_registry_host::walk::files_below;
+use acp_registry_plan::digest::Sha256;
+use acp_registry_plan::json;
 
 /// The largest list that is read, in bytes. It names at most a million files.
 const DIGESTS_LIMIT: u64 = 128 << 20;

@@ -1,8 +1,8 @@
 //! How what is offered under the number of an installed version differs from it.
 
 use crate::install::Kind;
-use acp_registry_core::remedy::{Action, Remedy};
-use acp_registry_core::text::quote;
+use acp_registry_plan::remedy::{Action, Remedy};
+use acp_registry_plan::text::quote;
 
 /// How what is offered under the number of an installed version differs from what was installed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use super::places::CURRENT;
 use super::{Error, Store};
-use acp_registry_core::json;
-use acp_registry_core::manifest::AgentId;
-use acp_registry_core::sys::fs::write_durable;
-use acp_registry_core::sys::fs::{PathError, ReadError, read_bounded};
+use acp_registry_host::fs::write_durable;
+use acp_registry_host::fs::{PathError, ReadError, read_bounded};
+use acp_registry_plan::json;
+use acp_registry_plan::manifest::AgentId;
 
 /// The largest such file that is read, in bytes.
 const CURRENT_LIMIT: u64 = 1 << 16;

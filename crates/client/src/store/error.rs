@@ -3,9 +3,9 @@ use std::time::Duration;
 
 use super::change::Change;
 use crate::install;
-use acp_registry_core::remedy::{Action, Remedy};
-use acp_registry_core::sys::fs::PathError;
-use acp_registry_core::text::quote;
+use acp_registry_host::fs::PathError;
+use acp_registry_plan::remedy::{Action, Remedy};
+use acp_registry_plan::text::quote;
 
 /// What to do where other people could change what is started.
 pub(crate) fn of_foreign() -> Remedy {

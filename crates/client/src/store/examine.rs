@@ -6,9 +6,9 @@ use super::current::Current;
 use super::find::names;
 use super::ours::{foreign, is_version};
 use super::{Error, Store, Version, leftovers};
-use acp_registry_core::manifest::AgentId;
-use acp_registry_core::sys::fs::PathError;
-use acp_registry_core::sys::lock;
+use acp_registry_host::fs::PathError;
+use acp_registry_host::lock;
+use acp_registry_plan::manifest::AgentId;
 
 /// A directory that may hold a version.
 #[derive(Debug)]

@@ -8,10 +8,10 @@ use super::current::Current;
 use super::places::CURRENT;
 use super::{Error, Store, Version, leftovers};
 use crate::resolve::Plan;
-use acp_registry_core::manifest::AgentId;
-use acp_registry_core::sys::fs::PathError;
-use acp_registry_core::sys::lock;
-use acp_registry_core::text::quote;
+use acp_registry_host::fs::PathError;
+use acp_registry_host::lock;
+use acp_registry_plan::manifest::AgentId;
+use acp_registry_plan::text::quote;
 
 /// An installed agent.
 #[derive(Debug, Clone, PartialEq, Eq)]

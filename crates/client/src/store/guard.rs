@@ -5,9 +5,9 @@ use std::io::ErrorKind;
 use std::time::{Duration, Instant};
 
 use super::{Error, Store};
-use acp_registry_core::manifest::AgentId;
-use acp_registry_core::sys::fs::PathError;
-use acp_registry_core::sys::lock::{Answer, Lock};
+use acp_registry_host::fs::PathError;
+use acp_registry_host::lock::{Answer, Lock};
+use acp_registry_plan::manifest::AgentId;
 
 /// How often a lock that another process holds is asked for again.
 const INTERVAL: Duration = Duration::from_millis(50);

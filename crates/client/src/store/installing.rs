@@ -12,10 +12,10 @@ use super::unchanged::refuse_other_bytes;
 use super::{Damage, Error, Pin, Receipt, Store, Version, broken, leftovers};
 use crate::install::{self, Installer, Kind, Placed, Progress};
 use crate::resolve::Plan;
-use acp_registry_core::manifest::AgentId;
-use acp_registry_core::sys::fs::{PathError, rename, sync_below, write_new};
-use acp_registry_core::sys::lock::{self, Lock};
-use acp_registry_core::sys::process::{Environment, Scratch};
+use acp_registry_host::fs::{PathError, rename, sync_below, write_new};
+use acp_registry_host::lock::{self, Lock};
+use acp_registry_host::process::{Environment, Scratch};
+use acp_registry_plan::manifest::AgentId;
 
 /// An order to install.
 pub struct Order<'a> {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::install::{Interpreter, Shortfall, better_node, node_version};
-use acp_registry_core::sys::process::Environment;
+use acp_registry_host::process::Environment;
 
 /// An interpreter, as a receipt has it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

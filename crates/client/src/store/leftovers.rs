@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use super::places::{ASIDE, NEW};
 use super::size::size;
 use super::{Error, Version};
-use acp_registry_core::sys::fs::PathError;
-use acp_registry_core::sys::process::{Scratch, end_launches_below};
+use acp_registry_host::fs::PathError;
+use acp_registry_host::process::{Scratch, end_launches_below};
 
 /// What was done about the leftovers of an agent.
 #[derive(Default)]

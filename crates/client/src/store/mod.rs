@@ -23,7 +23,7 @@
 //! use acp_registry_client::install::{Installer, Progress};
 //! use acp_registry_client::resolve::Plan;
 //! use acp_registry_client::store::{Error, Launch, Order, Pin, Start, Store};
-//! use acp_registry_core::sys::process::Environment;
+//! use acp_registry_host::process::Environment;
 //!
 //! /// Installs what a plan names, and puts a sandbox before it.
 //! async fn installed(store: &Store, plan: &Plan, installer: &Installer) -> Result<Option<Launch>, Error> {

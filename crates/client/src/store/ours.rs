@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use super::current::Current;
 use super::places::{CURRENT, DIGESTS, FILES, IN_USE, NEW, RECEIPT};
 use super::{Store, leftovers};
-use acp_registry_core::manifest::AgentId;
-use acp_registry_core::sys::fs::PathError;
+use acp_registry_host::fs::PathError;
+use acp_registry_plan::manifest::AgentId;
 
 impl Store {
     /// Whether the directory of this name belongs to an agent, or to an unfinished installation.

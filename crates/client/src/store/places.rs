@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use acp_registry_core::manifest::AgentId;
-use acp_registry_core::sys::fs::PathError;
+use acp_registry_host::fs::PathError;
+use acp_registry_plan::manifest::AgentId;
 
 pub(super) const RECEIPT: &str = "receipt.json";
 pub(super) const FILES: &str = "files";

@@ -1,7 +1,7 @@
 //! Whether a program is the file that was installed: cheaply by its times, and by its digest where these are others.
 
 use super::{Error, Stamp, Store, Version};
-use acp_registry_core::sys::lock::{Answer, Lock};
+use acp_registry_host::lock::{Answer, Lock};
 
 /// How a program compares with what was installed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 use super::{Stamp, StoredInterpreter};
 use crate::install::{Kind, Placed, ScriptsNotRun, Source, Verified};
 use crate::resolve::{Host, Plan};
-use acp_registry_core::json;
-use acp_registry_core::manifest::{AgentId, Platform, env_name};
-use acp_registry_core::text::quote;
-use acp_registry_core::timestamp::Timestamp;
+use acp_registry_plan::json;
+use acp_registry_plan::manifest::{AgentId, Platform, env_name};
+use acp_registry_plan::text::quote;
+use acp_registry_plan::timestamp::Timestamp;
 
 /// The number of this format. A format that older versions cannot read gets another number.
 const SCHEMA: u32 = 1;
@@ -190,7 +190,7 @@ impl Receipt {
 
     /// Whether this is a receipt of a version, in any spelling of its number.
     pub(super) fn is_of_version(&self, version: &str) -> bool {
-        let parse = acp_registry_core::manifest::Version::parse;
+        let parse = acp_registry_plan::manifest::Version::parse;
         self.version == version || matches!((parse(&self.version), parse(version)), (Some(a), Some(b)) if a == b)
     }
 

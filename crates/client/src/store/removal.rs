@@ -13,10 +13,10 @@ use super::ours::{foreign, is_version};
 use super::places::{CURRENT, IN_USE, RECEIPT};
 use super::size::size;
 use super::{Error, Store, Version};
-use acp_registry_core::manifest::AgentId;
-use acp_registry_core::sys::fs::PathError;
-use acp_registry_core::sys::process::Scratch;
-use acp_registry_core::sys::{lock, users};
+use acp_registry_host::fs::PathError;
+use acp_registry_host::process::Scratch;
+use acp_registry_host::{lock, users};
+use acp_registry_plan::manifest::AgentId;
 
 /// What was removed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -6,8 +6,8 @@ use super::find::names;
 use super::ours::is_version;
 use super::places::{CURRENT, RECEIPT};
 use super::{Error, Store, Version, leftovers};
-use acp_registry_core::manifest::AgentId;
-use acp_registry_core::sys::owner;
+use acp_registry_host::owner;
+use acp_registry_plan::manifest::AgentId;
 
 impl Store {
     /// Refuses a store in which other people can change what is started, unless [`Store::trusts_others`]: its directory,

@@ -23,7 +23,7 @@ impl Store {
 
     /// The receipts of the version and platform of a plan.
     pub(super) fn known(&self, plan: &Plan) -> Result<Vec<Receipt>, Error> {
-        let platform = plan.platform.map(acp_registry_core::manifest::Platform::as_str);
+        let platform = plan.platform.map(acp_registry_plan::manifest::Platform::as_str);
         let versions = self.versions(&plan.id)?.into_iter().map(|version| version.receipt);
         let is_same = |known: &Receipt| known.is_of_version(&plan.version) && known.platform.as_deref() == platform;
         Ok(versions.filter(is_same).collect())

@@ -8,12 +8,12 @@ use super::places::{IN_USE, RECEIPT};
 use super::{Error, Receipt};
 use crate::install::{Expected, Kind, Verified, beside};
 use crate::resolve::{Offer, Origin};
-use acp_registry_core::json;
-use acp_registry_core::manifest::{BinaryTarget, Distribution, Package, Platform};
-use acp_registry_core::sys::fs::write_durable;
-use acp_registry_core::sys::fs::{PathError, ReadError, read_bounded};
-use acp_registry_core::sys::lock;
-use acp_registry_core::sys::process::{Environment, is_executable};
+use acp_registry_host::fs::write_durable;
+use acp_registry_host::fs::{PathError, ReadError, read_bounded};
+use acp_registry_host::lock;
+use acp_registry_host::process::{Environment, is_executable};
+use acp_registry_plan::json;
+use acp_registry_plan::manifest::{BinaryTarget, Distribution, Package, Platform};
 
 /// The largest file about a version that is read, in bytes.
 const FILE_LIMIT: u64 = 16 << 20;

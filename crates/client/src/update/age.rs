@@ -6,9 +6,9 @@ use url::Url;
 
 use crate::install::Source;
 use crate::resolve::Plan;
-use acp_registry_core::manifest::{NpmSpec, Pin, PypiSpec};
-use acp_registry_core::net::Client;
-use acp_registry_core::upstream::Sources;
+use acp_registry_http::Client;
+use acp_registry_plan::manifest::{NpmSpec, Pin, PypiSpec};
+use acp_registry_sources::Sources;
 
 /// When what a plan names was published, as the npm registry, the Python package index, GitHub, or the archive's host says;
 /// `None` when that is not known.

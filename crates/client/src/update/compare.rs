@@ -1,7 +1,7 @@
 use crate::install::Kind;
 use crate::resolve::{Error, Host, Offer, Plan, Wanted, resolve};
 use crate::store::Agent;
-use acp_registry_core::manifest::{Platform, Version};
+use acp_registry_plan::manifest::{Platform, Version};
 
 /// How an installed agent compares with what is offered.
 #[derive(Debug, Clone, PartialEq, Eq)]

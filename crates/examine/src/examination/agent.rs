@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use acp_registry_core::json::weight;
-use acp_registry_core::sys::process::{Exit, Home, Launch};
-use acp_registry_core::text::quote;
+use acp_registry_host::process::{Exit, Home, Launch};
+use acp_registry_plan::json::weight;
+use acp_registry_plan::text::quote;
 use acp_registry_protocol::handshake::{Options, Peer, Silence, StartError, refusal};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use acp_registry_core::text::quote;
+use acp_registry_plan::text::quote;
 
 use super::agent::{Agent, Trouble};
 use super::messages::Answer;

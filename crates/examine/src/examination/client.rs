@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use acp_registry_core::json::weight;
+use acp_registry_plan::json::weight;
 use acp_registry_protocol::handshake::initialize_params;
 use serde_json::{Value, json};
 use tokio::time::Instant;

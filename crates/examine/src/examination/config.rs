@@ -1,6 +1,6 @@
 //! Modes and configuration options of sessions, as checks use them.
 
-use acp_registry_core::text::quote;
+use acp_registry_plan::text::quote;
 use serde_json::{Value, json};
 
 use super::agent::{Agent, Trouble};

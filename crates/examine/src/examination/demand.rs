@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use acp_registry_core::sys::process::Launch;
+use acp_registry_host::process::Launch;
 use acp_registry_protocol::handshake::{Options, Outcome};
 
 use super::engine::examine;

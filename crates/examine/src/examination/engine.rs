@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use acp_registry_core::sys::process::{Isolation, Launch, Network};
+use acp_registry_host::process::{Isolation, Launch, Network};
 use acp_registry_protocol::handshake::{Options, Outcome, Probe};
 use tokio::join;
 use tokio::time::Instant;

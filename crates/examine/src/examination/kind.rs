@@ -1,6 +1,6 @@
 //! Types of JSON values: required members and their types. Unknown members are allowed, and every object may have `_meta`.
 
-use acp_registry_core::text::quote;
+use acp_registry_plan::text::quote;
 use serde_json::Value;
 
 /// Type of a value.

@@ -3,7 +3,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use acp_registry_core::sys::process::Launch;
+use acp_registry_host::process::Launch;
 use acp_registry_protocol::handshake::Options;
 use tokio::time::{Instant, timeout_at};
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use acp_registry_core::text::quote;
+use acp_registry_plan::text::quote;
 use serde_json::{Value, json};
 
 use super::agent::{Agent, Trouble};

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use acp_registry_core::json::check_at_most;
-use acp_registry_core::text::quote;
+use acp_registry_plan::json::check_at_most;
+use acp_registry_plan::text::quote;
 use serde_json::{Map, Value};
 
 use super::shape;

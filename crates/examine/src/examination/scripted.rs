@@ -4,7 +4,7 @@ use std::io;
 use std::net::{Ipv4Addr, TcpListener};
 use std::sync::Arc;
 
-use acp_registry_core::sys::process::Launch;
+use acp_registry_host::process::Launch;
 use acp_registry_protocol::handshake::Options;
 
 use super::plan::{Plan, Recipe};

@@ -1,6 +1,6 @@
 //! Validates messages against the published schema of version 1.
 
-use acp_registry_core::text::quote;
+use acp_registry_plan::text::quote;
 use serde_json::Value;
 
 use super::forms::{INITIALIZE, PARAMS, RESULTS};

@@ -1,6 +1,6 @@
 //! Turns that have not ended: held at a request for permission, and ended by a notification in version 2.
 
-use acp_registry_core::text::quote;
+use acp_registry_plan::text::quote;
 use acp_registry_protocol::handshake::Silence;
 use serde_json::{Value, json};
 use tokio::time::{Duration, Instant};

@@ -1,6 +1,6 @@
 //! A small instance of a JSON schema.
 
-use acp_registry_core::json::weight;
+use acp_registry_plan::json::weight;
 use serde_json::{Map, Value, json};
 
 /// The text of members that a schema requires but nothing determines.

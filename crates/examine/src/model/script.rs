@@ -114,7 +114,7 @@ impl Wanted {
             Self::Shell { .. } => "a tool that runs a command".to_owned(),
             Self::Read { .. } => "a tool that reads a file".to_owned(),
             Self::Write { .. } => "a tool that writes a file".to_owned(),
-            Self::Named { name, .. } => format!("the tool {}", acp_registry_core::text::quote(name)),
+            Self::Named { name, .. } => format!("the tool {}", acp_registry_plan::text::quote(name)),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use acp_registry_core::json::check_at_most;
+use acp_registry_plan::json::check_at_most;
 use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
 use hyper::header::{self, HeaderValue};

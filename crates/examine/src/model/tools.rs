@@ -1,6 +1,6 @@
 //! Chooses among the tools that an agent offers, by their names and schemas, and fills in the arguments.
 
-use acp_registry_core::json::weight;
+use acp_registry_plan::json::weight;
 use serde_json::{Map, Value, json};
 
 use super::code;

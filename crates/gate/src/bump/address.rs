@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use url::Url;
 
-use acp_registry_core::manifest::archive::starts_prerelease;
+use acp_registry_plan::manifest::archive::starts_prerelease;
 
 /// Maximum number of places to consider in one URL. Every subset of them gives a candidate, so their number doubles
 /// with each place.

@@ -2,8 +2,8 @@
 
 use super::{Bumped, ErrorKind, Outcome};
 use crate::edit;
-use acp_registry_core::registry::Registry;
-use acp_registry_core::source::Edit;
+use acp_registry_client::registry::Registry;
+use acp_registry_plan::source::Edit;
 
 impl Bumped {
     /// The edits of the manifest's text; empty without an update.

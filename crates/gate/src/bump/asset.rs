@@ -1,9 +1,9 @@
 //! Finds the file of a new release that corresponds to a file of an old one.
 
 use super::address::names;
-use acp_registry_core::manifest::archive::format;
-use acp_registry_core::manifest::{Platform, platform_of};
-use acp_registry_core::upstream::github::{Asset, Release};
+use acp_registry_plan::manifest::archive::format;
+use acp_registry_plan::manifest::{Platform, platform_of};
+use acp_registry_sources::github::{Asset, Release};
 
 /// The file of a new release that corresponds to one of an old release.
 #[derive(Debug, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! Compares the examinations of the version before an update and the version after it.
 
 use acp_registry_client::install::Kind;
-use acp_registry_core::text::printable;
 use acp_registry_examine::examination::{CheckRecord, Level, Record, Summary, Verdict};
+use acp_registry_plan::text::printable;
 
 /// Maximum length of a message, in Unicode scalar values.
 const MESSAGE: usize = 200;

@@ -3,8 +3,8 @@
 use std::io;
 
 use super::{Bumper, Error, ErrorKind};
-use acp_registry_core::digest::Sha256;
-use acp_registry_core::net::{Hashing, address};
+use acp_registry_http::{Hashing, address};
+use acp_registry_plan::digest::Sha256;
 
 /// Maximum size of an archive, in bytes.
 const ARCHIVE_LIMIT: u64 = 2 << 30;

@@ -1,7 +1,7 @@
 //! Errors of looking for updates.
 
-use acp_registry_core::net::{FetchError, Problem};
-use acp_registry_core::upstream::SourceError;
+use acp_registry_http::{FetchError, Problem};
+use acp_registry_sources::SourceError;
 
 /// Why an agent could not be updated.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -7,9 +7,9 @@ use serde_json::value::RawValue;
 
 use super::offer::{Flaw, LONGEST, Offer, Offers, SourceKind};
 use crate::config::Feed;
-use acp_registry_core::digest::Sha256;
-use acp_registry_core::json::{self, List, Object};
-use acp_registry_core::manifest::Version;
+use acp_registry_plan::digest::Sha256;
+use acp_registry_plan::json::{self, List, Object};
+use acp_registry_plan::manifest::Version;
 
 /// The archive of one version and platform.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,7 +79,7 @@ impl Archives {
                 continue;
             }
             // Names may contain characters that JSON pointers escape.
-            let name = acp_registry_core::manifest::escape_segment(name);
+            let name = acp_registry_plan::manifest::escape_segment(name);
             let of_platform = |pointer: &String| text(&pointer.replace("{platform}", &name)).map(ToOwned::to_owned);
             if let Some(archive) = of_platform(&feed.archive) {
                 let sha256 = feed.sha256.as_ref().and_then(of_platform).and_then(|digest| digest.parse().ok());

@@ -8,10 +8,10 @@ use super::address::candidates;
 use super::asset::{Successor, successor};
 use super::gather::ArchiveSource;
 use super::{Bumper, Error, ErrorKind};
-use acp_registry_core::digest::Sha256;
-use acp_registry_core::manifest::{BinaryTarget, Version};
-use acp_registry_core::net::shown;
-use acp_registry_core::upstream::github;
+use acp_registry_http::shown;
+use acp_registry_plan::digest::Sha256;
+use acp_registry_plan::manifest::{BinaryTarget, Version};
+use acp_registry_sources::github;
 
 /// Maximum number of URLs to try for an archive that is not listed in a release or feed.
 const GUESSES: usize = 8;
@@ -35,7 +35,7 @@ impl Bumper<'_> {
         match source {
             ArchiveSource::Feed(archives) => {
                 let entry = archives.entry(version, &target.platform).ok_or_else(|| missing(target, version))?;
-                acp_registry_core::net::address::parse(&entry.archive).map_err(|error| {
+                acp_registry_http::address::parse(&entry.archive).map_err(|error| {
                     let shown = Url::parse(&entry.archive).map_or_else(|_| "of the feed".to_owned(), |url| shown(&url));
                     ErrorKind::AssetMissing.because(format!("the address {shown} {error}"))
                 })?;
@@ -99,7 +99,7 @@ impl Bumper<'_> {
         guesses.truncate(GUESSES);
         let mut unanswered = None;
         for guess in guesses {
-            let Ok(url) = acp_registry_core::net::address::parse(&guess) else { continue };
+            let Ok(url) = acp_registry_http::address::parse(&guess) else { continue };
             match self.client.probe(&url).await {
                 Ok(_) => return self.with_digest(target, guess, None, reasons).await,
                 Err(error) if error.problem.may_pass() || !error.problem.is_answer() => unanswered = Some(error),

@@ -9,8 +9,8 @@ use super::feed::Archives;
 use super::lists::Lists;
 use super::offer::{Flaw, Offer, Offers, SourceKind, version_of_tag};
 use super::{Bumper, Error, ErrorKind};
-use acp_registry_core::manifest::{BinaryTarget, Channel, Manifest, NpmSpec, PypiSpec, Release, Version};
-use acp_registry_core::upstream::{SourceError, github};
+use acp_registry_plan::manifest::{BinaryTarget, Channel, Manifest, NpmSpec, PypiSpec, Release, Version};
+use acp_registry_sources::{SourceError, github};
 
 /// Maximum size of a feed, in bytes.
 const FEED_LIMIT: u64 = 32 << 20;
@@ -102,8 +102,7 @@ impl Bumper<'_> {
         if let Some(feed) = self.config.feed(&manifest.agent().id, release.channel) {
             let unavailable =
                 |message: String| ErrorKind::SourceUnavailable.because(format!("the feed {}: {message}", feed.url));
-            let url =
-                acp_registry_core::net::address::parse(&feed.url).map_err(|error| unavailable(error.to_string()))?;
+            let url = acp_registry_http::address::parse(&feed.url).map_err(|error| unavailable(error.to_string()))?;
             let document = self.client.document(&url, "*/*", FEED_LIMIT).await?;
             let document = document.ok_or_else(|| not_found(&format!("there is no feed at {}", feed.url)))?;
             let archives = Archives::parse(&document.body, feed, &platforms).map_err(unavailable)?;

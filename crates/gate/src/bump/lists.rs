@@ -10,9 +10,9 @@ use futures_util::stream::{self, StreamExt as _};
 use tokio::sync::OnceCell;
 
 use super::Bumper;
-use acp_registry_core::manifest::Channel;
-use acp_registry_core::registry::Entry;
-use acp_registry_core::upstream::{REPOSITORIES, RepositoryName, github};
+use acp_registry_client::registry::Entry;
+use acp_registry_plan::manifest::Channel;
+use acp_registry_sources::{REPOSITORIES, RepositoryName, github};
 
 /// Number of concurrent requests. GitHub limits the time that it spends on one user.
 const AT_ONCE: usize = 4;

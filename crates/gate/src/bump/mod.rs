@@ -47,8 +47,8 @@ pub use troubles::{Trouble, Troubles, TroublesError};
 
 use crate::check::Levels;
 use crate::config::Config;
-use acp_registry_core::net::{AllowedHosts, Client};
-use acp_registry_core::upstream::Sources;
+use acp_registry_http::{AllowedHosts, Client};
+use acp_registry_sources::Sources;
 
 /// Looks for newer versions of agents.
 #[derive(Clone, Copy)]

@@ -6,7 +6,7 @@ use std::time::Duration;
 use time::OffsetDateTime;
 
 use super::offer::{LONGEST, Offer, Offers};
-use acp_registry_core::manifest::{Channel, Version};
+use acp_registry_plan::manifest::{Channel, Version};
 
 /// The decision for one channel of an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use std::fmt;
 
 use time::OffsetDateTime;
 
-use acp_registry_core::manifest::Version;
+use acp_registry_plan::manifest::Version;
 
 /// Maximum length of a version, in bytes. Versions become part of titles, branch names and URLs.
 pub(super) const LONGEST: usize = 100;

@@ -8,11 +8,11 @@ use super::lists::Lists;
 use super::newest::{Choice, HeldReason, Policy, choose};
 use super::offer::Offers;
 use super::{Bumper, Error, ErrorKind, SourceKind};
-use acp_registry_core::manifest::{
+use acp_registry_plan::manifest::{
     Channel, Manifest, NpmSpec, PackageKind, Pin, PypiSpec, Release, Version, extension,
 };
-use acp_registry_core::source::Edit;
-use acp_registry_core::upstream::{Sources, github};
+use acp_registry_plan::source::Edit;
+use acp_registry_sources::{Sources, github};
 
 /// The result of looking for a newer version of one channel.
 #[derive(Debug)]

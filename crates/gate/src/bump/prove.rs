@@ -6,10 +6,10 @@ use super::{Bumper, Error, ErrorKind, Update};
 use crate::check::{Options, Selection, check};
 use crate::finding::{Finding, Level};
 use crate::survey::{Scope, Surveyor};
-use acp_registry_core::manifest::Manifest;
-use acp_registry_core::net::Problem;
-use acp_registry_core::registry::{Entry, Loaded, Registry};
-use acp_registry_core::source::apply;
+use acp_registry_client::registry::{Entry, Loaded, Registry};
+use acp_registry_http::Problem;
+use acp_registry_plan::manifest::Manifest;
+use acp_registry_plan::source::apply;
 
 /// Maximum number of errors in a message.
 const SHOWN: usize = 3;

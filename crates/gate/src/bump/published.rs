@@ -1,8 +1,8 @@
 //! Converts the data of package registries to offers.
 
 use super::offer::{Flaw, LONGEST, Offer, Offers, SourceKind};
-use acp_registry_core::manifest::{Channel, Version};
-use acp_registry_core::upstream::{npm, pypi};
+use acp_registry_plan::manifest::{Channel, Version};
+use acp_registry_sources::{npm, pypi};
 
 impl Offers {
     /// The offers of an npm package.
@@ -31,7 +31,7 @@ impl Offers {
 
 /// Converts a Python version to the form that manifests use. By PEP 440, `1.0.0-preview.2` is `1.0.0rc2`. Other
 /// prereleases, and development and local versions, have no such form and are left out. So are post-releases, which
-/// count as builds of their version, see [`pypi_version_matches`](acp_registry_core::manifest::pypi_version_matches).
+/// count as builds of their version, see [`pypi_version_matches`](acp_registry_plan::manifest::pypi_version_matches).
 fn of_python(version: &pep440_rs::Version, channel: Channel) -> Option<Version> {
     let numbers: Vec<String> = version.release().iter().map(ToString::to_string).collect();
     let numbers = numbers.join(".");

@@ -4,8 +4,8 @@ use futures_util::stream::{self, StreamExt as _};
 
 use super::lists::Lists;
 use super::{Bumper, Error, ErrorKind, Outcome};
-use acp_registry_core::manifest::Channel;
-use acp_registry_core::registry::{Entry, Loaded, Registry};
+use acp_registry_client::registry::{Entry, Loaded, Registry};
+use acp_registry_plan::manifest::Channel;
 
 /// Maximum number of concurrent agents. Most wait for their host; limits per host apply in addition.
 const AT_ONCE: usize = 128;

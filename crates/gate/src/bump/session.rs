@@ -7,10 +7,10 @@ use time::OffsetDateTime;
 
 use super::{Bumped, Bumper, Troubles, TroublesError, apply};
 use crate::survey::needs;
-use acp_registry_core::manifest::Channel;
-use acp_registry_core::registry::{Entry, Loaded, Registry};
-use acp_registry_core::sys::fs::{PathError, check_writable, write_atomic};
-use acp_registry_core::upstream::Needs;
+use acp_registry_client::registry::{Entry, Loaded, Registry};
+use acp_registry_host::fs::{PathError, check_writable, write_atomic};
+use acp_registry_plan::manifest::Channel;
+use acp_registry_sources::Needs;
 
 /// The request of a run.
 #[derive(Debug, Clone, Default)]

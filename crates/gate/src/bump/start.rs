@@ -7,10 +7,10 @@ use super::prove::alone;
 use super::{Bumped, ErrorKind, Outcome, Session, Update};
 use crate::verify::{Row, Selection, Snapshot, Task, Verdict, plan};
 use acp_registry_client::install::Reason;
-use acp_registry_core::manifest::{Manifest, Platform};
-use acp_registry_core::registry::{Entry, Loaded};
-use acp_registry_core::source::apply;
+use acp_registry_client::registry::{Entry, Loaded};
 use acp_registry_examine::examination::{Demand, Record};
+use acp_registry_plan::manifest::{Manifest, Platform};
+use acp_registry_plan::source::apply;
 
 /// The tasks that start newer versions, and what is known of earlier ones.
 #[derive(Debug)]

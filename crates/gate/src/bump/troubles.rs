@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 
 use super::{Bumped, ErrorKind};
-use acp_registry_core::manifest::Channel;
-use acp_registry_core::sys::fs::{ReadError, read_bounded};
+use acp_registry_host::fs::{ReadError, read_bounded};
+use acp_registry_plan::manifest::Channel;
 
 /// Maximum size of a state file, in bytes.
 const STATE_LIMIT: u64 = 16 << 20;
@@ -73,7 +73,7 @@ impl Troubles {
         match bytes {
             Err(ReadError::NotFound) => Ok(Self::default()),
             Err(error) => Err(TroublesError::Read { path: shown(), error }),
-            Ok(bytes) => acp_registry_core::json::whole(&bytes)
+            Ok(bytes) => acp_registry_plan::json::whole(&bytes)
                 .map_err(|error| TroublesError::Form { path: shown(), message: error.to_string() }),
         }
     }
@@ -82,7 +82,7 @@ impl Troubles {
     #[must_use]
     pub(super) fn to_text(&self) -> String {
         let value = serde_json::to_value(self).unwrap_or_default();
-        acp_registry_core::json::to_string(&value)
+        acp_registry_plan::json::to_string(&value)
     }
 
     /// Adds the results of a run. Agents without an error are removed. If no source answered for any agent, the cause

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use super::{Checked, Status};
 use crate::edit::{self, EditError};
 use crate::finding::Level;
-use acp_registry_core::registry::Registry;
-use acp_registry_core::source::Edit;
+use acp_registry_client::registry::Registry;
+use acp_registry_plan::source::Edit;
 
 /// The result of [`fix`].
 #[derive(Debug, Default)]

@@ -6,7 +6,7 @@ use super::Rule;
 use super::rules::{RULES, find};
 use crate::config::{Config, LevelSetting};
 use crate::finding::Level;
-use acp_registry_core::text::nearest;
+use acp_registry_plan::text::nearest;
 
 /// The level of every rule: its default, unless overridden by configuration or flags.
 #[derive(Debug, Clone, Default)]
@@ -37,7 +37,7 @@ impl UnknownRule {
     /// Creates the error with a suggestion.
     #[must_use]
     pub fn new(name: &str) -> Self {
-        Self { name: acp_registry_core::text::printable(name).into_owned(), suggestion: suggest(name) }
+        Self { name: acp_registry_plan::text::printable(name).into_owned(), suggestion: suggest(name) }
     }
 }
 

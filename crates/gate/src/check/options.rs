@@ -3,7 +3,7 @@
 use super::Levels;
 use crate::config::Config;
 use crate::survey::Survey;
-use acp_registry_core::net::AllowedHosts;
+use acp_registry_http::AllowedHosts;
 
 /// Options of [`check`](super::check()).
 #[derive(Debug)]

@@ -5,10 +5,10 @@ use std::ops::Range;
 
 use super::{Levels, Rule};
 use crate::finding::{Finding, Level};
-use acp_registry_core::manifest::Manifest;
-use acp_registry_core::remedy::Remedy;
-use acp_registry_core::source::{Edit, Span};
-use acp_registry_core::text::printable;
+use acp_registry_plan::manifest::Manifest;
+use acp_registry_plan::remedy::Remedy;
+use acp_registry_plan::source::{Edit, Span};
+use acp_registry_plan::text::printable;
 
 /// Maximum number of findings of one rule for one file, so that a hostile file cannot fill a report.
 const FINDING_LIMIT: usize = 50;

@@ -7,8 +7,8 @@ use super::icon::{Icon, IconFile};
 use super::reporter::Reporter;
 use crate::finding::Level;
 use crate::survey::Survey;
-use acp_registry_core::manifest::{Agent, BinaryTarget, Manifest, Package, PackageKind, Release};
-use acp_registry_core::registry::{Loaded, Registry};
+use acp_registry_client::registry::{Loaded, Registry};
+use acp_registry_plan::manifest::{Agent, BinaryTarget, Manifest, Package, PackageKind, Release};
 
 /// A rule: name, default level, documentation, examples and check function.
 #[derive(Debug)]

@@ -11,9 +11,9 @@ use super::{Options, RULES, Rule};
 use crate::finding::{Finding, Level};
 use crate::select::Selection;
 use crate::survey::note_of;
-use acp_registry_core::manifest::{Manifest, SyntaxError};
-use acp_registry_core::registry::{Entry, Loaded, Registry};
-use acp_registry_core::text::quote;
+use acp_registry_client::registry::{Entry, Loaded, Registry};
+use acp_registry_plan::manifest::{Manifest, SyntaxError};
+use acp_registry_plan::text::quote;
 
 /// Whether an agent is checked. Withdrawn agents are not published, so they are checked only if selected explicitly.
 fn is_checked(id: &str, selection: &Selection, options: &Options<'_>) -> bool {

@@ -7,8 +7,8 @@ use jsonschema::{Draft, Registry, Validator};
 use serde_json::Value;
 
 use super::schema_remedy;
-use acp_registry_core::manifest::{Platform, platform_of};
-use acp_registry_core::text::{nearest, quote};
+use acp_registry_plan::manifest::{Platform, platform_of};
+use acp_registry_plan::text::{nearest, quote};
 
 /// Prefix of the ids of the embedded schemas, on a reserved domain that never resolves. The build replaces it with the
 /// registry's base URL.
@@ -100,7 +100,7 @@ fn describe(error: &jsonschema::ValidationError<'_>) -> Vec<Violation> {
         vec![Violation { pointer, is_key, keyword: keyword.clone(), message, help }]
     };
     let name = name_of;
-    let member = |key: &str| format!("{place}/{}", acp_registry_core::manifest::escape_segment(key));
+    let member = |key: &str| format!("{place}/{}", acp_registry_plan::manifest::escape_segment(key));
     match error.kind() {
         Kind::AdditionalProperties { unexpected } => unexpected
             .iter()

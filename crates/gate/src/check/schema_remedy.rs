@@ -1,6 +1,6 @@
 //! What to write where a value breaks the schema of manifests.
 
-use acp_registry_core::text::quote;
+use acp_registry_plan::text::quote;
 use jsonschema::JsonType;
 use jsonschema::error::{TypeKind, ValidationError, ValidationErrorKind as Kind};
 use serde_json::Value;

@@ -46,7 +46,7 @@ impl BumpSource {
     /// Returns the problem, and what to write instead, as a message.
     pub(super) fn check(&self, id: &str) -> Result<(), String> {
         for feed in self.stable.iter().chain(&self.preview) {
-            acp_registry_core::net::address::parse(&feed.url)
+            acp_registry_http::address::parse(&feed.url)
                 .map_err(|error| format!("the feed {:?} of the agent {id:?} {error}", feed.url))?;
             let pointers = [
                 feed.records.as_ref(),

@@ -12,11 +12,11 @@ use super::bump::{BumpSource, Feed};
 use super::schemas::Schemas;
 use super::site::SiteConfig;
 use super::view::View;
-use acp_registry_core::archive::Limits;
-use acp_registry_core::manifest::Channel;
-use acp_registry_core::net;
-use acp_registry_core::sys::fs::{ReadError, read_bounded};
+use acp_registry_archive::Limits;
 use acp_registry_examine::examination::{Level, Recipe};
+use acp_registry_host::fs::{ReadError, read_bounded};
+use acp_registry_http as http;
+use acp_registry_plan::manifest::Channel;
 
 /// Maximum size of a configuration file, in bytes.
 const CONFIG_LIMIT: u64 = 1 << 20;
@@ -240,7 +240,7 @@ impl Config {
 /// # Errors
 /// Returns what is wrong with the address, as a message.
 pub fn check_base_url(address: &str) -> Result<(), String> {
-    let parsed = net::address::parse(address).map_err(|error| format!("the base URL {address:?} {error}"))?;
+    let parsed = http::address::parse(address).map_err(|error| format!("the base URL {address:?} {error}"))?;
     let is_plain = address.bytes().all(|b| b.is_ascii_graphic() && !b"\"'<>\\^`{|}".contains(&b));
     if !is_plain || parsed.query().is_some() || parsed.fragment().is_some() {
         return Err(format!("the base URL {address:?} must have no query, no fragment and no special characters"));

@@ -5,8 +5,8 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::Value;
 
-use acp_registry_core::registry::MANIFEST_LIMIT;
-use acp_registry_core::sys::fs::{ReadError, read_bounded};
+use acp_registry_client::registry::MANIFEST_LIMIT;
+use acp_registry_host::fs::{ReadError, read_bounded};
 
 /// Schema files of a registry, published byte for byte. Manifests are still checked against the built-in schema.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]

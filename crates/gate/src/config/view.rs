@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use acp_registry_core::manifest::Channel;
+use acp_registry_plan::manifest::Channel;
 
 /// File names of the published tree that are not available to views.
 const TAKEN: &[&str] = &["agent.schema.json", "registry.schema.json", "history.json", "entries.json"];
@@ -27,7 +27,7 @@ pub struct View {
     #[serde(default = "default_channel", deserialize_with = "channel")]
     pub channel: Channel,
     /// Whether packages keep members that the public format does not have, see
-    /// [`extension`](acp_registry_core::manifest::extension).
+    /// [`extension`](acp_registry_plan::manifest::extension).
     #[serde(default)]
     pub package_extensions: bool,
     /// Ids of agents to leave out.

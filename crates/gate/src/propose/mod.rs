@@ -12,11 +12,11 @@ mod target;
 mod text;
 
 use crate::bump::Update;
-use acp_registry_core::manifest::Channel;
-use acp_registry_core::net::Client;
-use acp_registry_core::remedy::Remedy;
-use acp_registry_core::sys::git::{self, Branch, Identity, Remote};
-use acp_registry_core::upstream::github::Github;
+use acp_registry_host::git::{self, Branch, Identity, Remote};
+use acp_registry_http::Client;
+use acp_registry_plan::manifest::Channel;
+use acp_registry_plan::remedy::Remedy;
+use acp_registry_sources::github::Github;
 
 pub use pulls::Slug;
 use pulls::{Pull, Pulls};
@@ -111,7 +111,7 @@ pub enum Error {
     Git(#[from] git::Error),
     /// A GitHub request failed.
     #[error(transparent)]
-    Github(#[from] acp_registry_core::upstream::SourceError),
+    Github(#[from] acp_registry_sources::SourceError),
     /// The repository does not exist, or the token has no access to it.
     #[error("GitHub has no repository {0}, or does not show it to this token")]
     NoRepository(Slug),

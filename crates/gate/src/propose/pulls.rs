@@ -7,11 +7,11 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use url::Url;
 
-use acp_registry_core::json::List;
+use acp_registry_plan::json::List;
 
-use acp_registry_core::net::{ChangeKind, Client, FetchError};
-use acp_registry_core::upstream::SourceError;
-use acp_registry_core::upstream::github::Github;
+use acp_registry_http::{ChangeKind, Client, FetchError};
+use acp_registry_sources::SourceError;
+use acp_registry_sources::github::Github;
 
 /// Number of pull requests per page, and maximum number of pages.
 const PER_PAGE: usize = 100;
@@ -145,7 +145,7 @@ impl Pulls<'_> {
             Ok(Page { length: list.items.len(), own })
         });
         let malformed = |message| SourceError::Malformed {
-            url: acp_registry_core::net::shown(url),
+            url: acp_registry_http::shown(url),
             expected: "a list of pull requests",
             message,
         };

@@ -5,13 +5,13 @@ use std::path::Path;
 
 use super::{Error, Proposal, Proposer, Slug, Wanted};
 use crate::bump::{Bumped, Outcome};
-use acp_registry_core::manifest::Channel;
-use acp_registry_core::net::Client;
-use acp_registry_core::registry::Registry;
-use acp_registry_core::source::apply;
-use acp_registry_core::sys::git::{self, Remote};
-use acp_registry_core::text::quote;
-use acp_registry_core::upstream::github::Github;
+use acp_registry_client::registry::Registry;
+use acp_registry_host::git::{self, Remote};
+use acp_registry_http::Client;
+use acp_registry_plan::manifest::Channel;
+use acp_registry_plan::source::apply;
+use acp_registry_plan::text::quote;
+use acp_registry_sources::github::Github;
 use url::Url;
 
 /// Further information for reviewers, by agent and channel: Markdown without untrusted text.

@@ -1,8 +1,8 @@
 //! The texts of commits and pull requests.
 
 use super::Wanted;
-use acp_registry_core::manifest::Channel;
-use acp_registry_core::text::{cell, code_span, printable, prose};
+use acp_registry_plan::manifest::Channel;
+use acp_registry_plan::text::{cell, code_span, printable, prose};
 
 /// Maximum length of a value, in bytes, since GitHub rejects texts longer than 65,536 characters.
 const VALUE: usize = 500;

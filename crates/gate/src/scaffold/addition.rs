@@ -4,8 +4,8 @@ use super::todo::{of_start, put_right, similar};
 use super::{Draft, Error, Proposal, Todo, check_id, place, propose};
 use crate::check::Options;
 use crate::verify::Attempts;
-use acp_registry_core::manifest::Distribution;
-use acp_registry_core::registry::Registry;
+use acp_registry_client::registry::Registry;
+use acp_registry_plan::manifest::Distribution;
 
 /// An agent to add to a registry.
 #[derive(Debug)]

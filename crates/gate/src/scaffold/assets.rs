@@ -1,8 +1,8 @@
 //! Chooses the files of a release for each platform.
 
-use acp_registry_core::manifest::archive::{Format, format};
-use acp_registry_core::manifest::{Platform, platform_of};
-use acp_registry_core::upstream::github::{Asset, Release};
+use acp_registry_plan::manifest::archive::{Format, format};
+use acp_registry_plan::manifest::{Platform, platform_of};
+use acp_registry_sources::github::{Asset, Release};
 
 /// Words that mark special builds.
 const SPECIAL: [&str; 8] = ["baseline", "debug", "dbg", "symbols", "profile", "lite", "minimal", "nightly"];

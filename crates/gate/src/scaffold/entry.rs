@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 use super::{Draft, Error, manifest, starter_icon};
 use crate::check::{Options, Selection, check};
 use crate::finding::{Finding, Level};
-use acp_registry_core::manifest::{AgentId, Manifest};
-use acp_registry_core::registry::{Entry, Loaded, Registry};
-use acp_registry_core::sys::fs::{PathError, Staging};
+use acp_registry_client::registry::{Entry, Loaded, Registry};
+use acp_registry_host::fs::{PathError, Staging};
+use acp_registry_plan::manifest::{AgentId, Manifest};
 
 /// The members that are left out if the source's value breaks a rule.
 const OPTIONAL: [&str; 5] = ["repository", "website", "authors", "license", "license_url"];

@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use acp_registry_core::digest::Sha256;
-use acp_registry_core::remedy::Remedy;
-use acp_registry_core::sys::fs::PathError;
-use acp_registry_core::upstream::SourceError;
+use acp_registry_host::fs::PathError;
+use acp_registry_plan::digest::Sha256;
+use acp_registry_plan::remedy::Remedy;
+use acp_registry_sources::SourceError;
 
 /// Why an agent could not be added.
 #[derive(Debug, thiserror::Error)]

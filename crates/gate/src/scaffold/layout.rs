@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use super::GithubSpec;
-use acp_registry_core::sys::fs::PathError;
+use acp_registry_host::fs::PathError;
 
 /// All files with their texts. The workflows are those that this project uses itself.
 const FILES: [(&str, &str); 16] = [

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use super::{GithubSpec, Layout, pages_address};
-use acp_registry_core::sys::fs::read_bounded;
+use acp_registry_host::fs::read_bounded;
 
 /// Maximum size of a file to examine, in bytes.
 const FILE_LIMIT: u64 = 1 << 20;

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use acp_registry_core::manifest::{Agent, BinaryTarget, Package, extension};
+use acp_registry_plan::manifest::{Agent, BinaryTarget, Package, extension};
 
 /// The manifest of an agent, with members in the usual order. Empty members are left out.
 pub(super) fn to_json(agent: &Agent) -> Value {

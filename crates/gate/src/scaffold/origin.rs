@@ -7,11 +7,11 @@ use time::OffsetDateTime;
 
 use super::{Error, words};
 use crate::bump::{Choice, Offers, Policy, choose};
-use acp_registry_core::archive::Limits;
-use acp_registry_core::manifest::{Agent, Channel, Distribution, NpmSpec, PypiSpec, Version};
-use acp_registry_core::net::Client;
-use acp_registry_core::upstream::About;
-use acp_registry_core::upstream::Sources;
+use acp_registry_archive::Limits;
+use acp_registry_http::Client;
+use acp_registry_plan::manifest::{Agent, Channel, Distribution, NpmSpec, PypiSpec, Version};
+use acp_registry_sources::About;
+use acp_registry_sources::Sources;
 
 /// Maximum length of a description, in characters.
 const DESCRIPTION: usize = 200;

@@ -6,12 +6,12 @@ use super::origin::{Draft, Found, LATEST, Scaffolder, newest};
 use super::{Error, words};
 use crate::bump::Offers;
 use acp_registry_client::install::{self, Installer};
-use acp_registry_core::manifest::extension::is_command;
-use acp_registry_core::manifest::{
+use acp_registry_plan::manifest::extension::is_command;
+use acp_registry_plan::manifest::{
     Channel, Distribution, NpmSpec, Package, Pin, PypiSpec, Version, pypi_version_matches,
 };
-use acp_registry_core::text::quote;
-use acp_registry_core::upstream::npm::Bin;
+use acp_registry_plan::text::quote;
+use acp_registry_sources::npm::Bin;
 
 /// Maximum number of names in a message.
 const SHOWN: usize = 5;
@@ -129,7 +129,7 @@ impl Scaffolder<'_> {
             Ok(about) => about,
             Err(error) => {
                 notes.push(format!("nothing is known of {} but its versions: {error}", quote(name)));
-                acp_registry_core::upstream::About::default()
+                acp_registry_sources::About::default()
             }
         };
         let extras = if spec.extras.is_empty() { String::new() } else { format!("[{}]", spec.extras.join(",")) };

@@ -1,7 +1,7 @@
 //! Finds the program in an archive.
 
-use acp_registry_core::archive::{Entry, Kind};
-use acp_registry_core::manifest::Platform;
+use acp_registry_archive::{Entry, Kind};
+use acp_registry_plan::manifest::Platform;
 
 /// Files without an extension that are not programs.
 const TEXTS: [&str; 8] = ["license", "licence", "copying", "readme", "notice", "changelog", "authors", "version"];

@@ -10,13 +10,13 @@ use super::assets::{self, Chosen};
 use super::origin::{Found, GithubSpec, Scaffolder};
 use super::{Error, program};
 use crate::bump::version_of_tag;
-use acp_registry_core::archive::{self, Format, Limits};
-use acp_registry_core::manifest::{BinaryTarget, Distribution, Platform, Version};
-use acp_registry_core::net::{FetchError, Hashing, Problem, address};
-use acp_registry_core::remedy::{Action, Remedy};
-use acp_registry_core::sys::fs::temporary;
-use acp_registry_core::text::quote;
-use acp_registry_core::upstream::github::{Release, ReleaseId};
+use acp_registry_archive::{self as archive, Format, Limits};
+use acp_registry_host::fs::temporary;
+use acp_registry_http::{FetchError, Hashing, Problem, address};
+use acp_registry_plan::manifest::{BinaryTarget, Distribution, Platform, Version};
+use acp_registry_plan::remedy::{Action, Remedy};
+use acp_registry_plan::text::quote;
+use acp_registry_sources::github::{Release, ReleaseId};
 
 /// Maximum number of names in a message.
 const SHOWN: usize = 8;

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use crate::finding::Finding;
 use crate::verify::{Attempt, Attempts};
-use acp_registry_core::manifest::{Agent, Distribution, NpmSpec, PypiSpec};
-use acp_registry_core::registry::Registry;
-use acp_registry_core::text::nearest;
+use acp_registry_client::registry::Registry;
 use acp_registry_examine::examination;
+use acp_registry_plan::manifest::{Agent, Distribution, NpmSpec, PypiSpec};
+use acp_registry_plan::text::nearest;
 use acp_registry_protocol::handshake::Verdict;
 
 /// A step that a person must do.

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use crate::verify::{Attempts, Trying, Verifier};
 use acp_registry_client::install::{Kind, Source};
-use acp_registry_core::manifest::{Distribution, Platform};
-use acp_registry_core::sys::process::IsolationError;
+use acp_registry_host::process::IsolationError;
+use acp_registry_plan::manifest::{Distribution, Platform};
 
 /// The lists of arguments to try, in this order.
 const WAYS: [&[&str]; 4] = [&[], &["--acp"], &["acp"], &["--experimental-acp"]];

@@ -2,8 +2,8 @@
 
 use spdx::{Expression, ParseMode};
 
-use acp_registry_core::net::address;
-use acp_registry_core::text::is_hidden;
+use acp_registry_http::address;
+use acp_registry_plan::text::is_hidden;
 
 /// Maximum length of a text to process, in characters; the rest is ignored.
 const LOOKED_AT: usize = 4096;

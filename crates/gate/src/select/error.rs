@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use acp_registry_core::registry::{LoadError, Registry};
-use acp_registry_core::sys::git;
-use acp_registry_core::text::{quote, suggestions};
+use acp_registry_client::registry::{LoadError, Registry};
+use acp_registry_host::git;
+use acp_registry_plan::text::{quote, suggestions};
 
 /// Why a registry or its agents could not be selected.
 #[derive(Debug, thiserror::Error)]

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use super::Error;
 use crate::config::Config;
-use acp_registry_core::manifest::{AgentId, SyntaxError};
-use acp_registry_core::registry::{Loaded, Registry};
-use acp_registry_core::source::Span;
+use acp_registry_client::registry::{Loaded, Registry};
+use acp_registry_plan::manifest::{AgentId, SyntaxError};
+use acp_registry_plan::source::Span;
 
 /// Loads a registry. A directory without agents is an error, so that CI does not pass with a wrong path, unless it has
 /// a `registry.toml`, as a newly created registry does.

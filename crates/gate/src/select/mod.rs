@@ -12,8 +12,8 @@ pub use error::Error;
 pub(crate) use load::knows_quarantine;
 pub use load::{are_all_withdrawn, load, load_active, quarantine_problem};
 
-use acp_registry_core::registry::Registry;
-use acp_registry_core::sys::git;
+use acp_registry_client::registry::Registry;
+use acp_registry_host::git;
 
 /// The agents that a caller requests.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -10,10 +10,10 @@ use tokio::task::{JoinHandle, spawn_blocking};
 use url::Url;
 
 use super::Event;
-use acp_registry_core::archive::{self, CmdNotFound, Format, Limits, Listing, Program};
-use acp_registry_core::digest::{Hasher, Sha256};
-use acp_registry_core::net::{Answer, Client, FetchError, Problem, Sink, shown};
-use acp_registry_core::sys::fs::{open_file, read_at, temporary, write_all_at};
+use acp_registry_archive::{self as archive, CmdNotFound, Format, Limits, Listing, Program};
+use acp_registry_host::fs::{open_file, read_at, temporary, write_all_at};
+use acp_registry_http::{Answer, Client, FetchError, Problem, Sink, shown};
+use acp_registry_plan::digest::{Hasher, Sha256};
 
 /// A downloaded archive.
 #[derive(Debug)]

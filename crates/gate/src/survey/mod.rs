@@ -21,10 +21,10 @@ pub(crate) use wanted::note_of;
 pub use wanted::{needs, not_started, tasks};
 
 use crate::verify::Row;
-use acp_registry_core::digest::Sha256;
-use acp_registry_core::net::{Answer, FetchError};
-use acp_registry_core::upstream::github::{Release, ReleaseId};
-use acp_registry_core::upstream::{SourceError, npm, pypi};
+use acp_registry_http::{Answer, FetchError};
+use acp_registry_plan::digest::Sha256;
+use acp_registry_sources::github::{Release, ReleaseId};
+use acp_registry_sources::{SourceError, npm, pypi};
 
 /// The answer of a source; `None` if it does not have the item.
 pub type Found<T> = Result<Option<Arc<T>>, SourceError>;

@@ -10,11 +10,11 @@ use url::Url;
 use super::Survey;
 use super::archives::{Archive, Wanted};
 use super::targets::Targets;
-use acp_registry_core::archive::Limits;
-use acp_registry_core::manifest::Agent;
-use acp_registry_core::net::{Client, FetchError, Problem};
-use acp_registry_core::upstream::Sources;
-use acp_registry_core::upstream::github::ReleaseId;
+use acp_registry_archive::Limits;
+use acp_registry_http::{Client, FetchError, Problem};
+use acp_registry_plan::manifest::Agent;
+use acp_registry_sources::Sources;
+use acp_registry_sources::github::ReleaseId;
 
 /// Maximum number of concurrent requests, over all hosts.
 const OPEN_QUESTIONS: usize = 256;

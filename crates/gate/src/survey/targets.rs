@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use url::Url;
 
-use acp_registry_core::manifest::{Agent, NpmSpec, Platform, PypiSpec};
-use acp_registry_core::net::address;
+use acp_registry_http::address;
+use acp_registry_plan::manifest::{Agent, NpmSpec, Platform, PypiSpec};
 
 /// Everything that agents name, without duplicates.
 #[derive(Debug, Default)]

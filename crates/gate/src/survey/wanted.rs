@@ -4,10 +4,10 @@ use super::{Scope, Survey, Surveyor};
 use crate::config::Config;
 use crate::select::{Selection, knows_quarantine};
 use crate::verify::{self, Row, Task};
-use acp_registry_core::manifest::{Agent, Distribution, Platform};
-use acp_registry_core::registry::{Entry, Registry};
-use acp_registry_core::text::quote;
-use acp_registry_core::upstream::Needs;
+use acp_registry_client::registry::{Entry, Registry};
+use acp_registry_plan::manifest::{Agent, Distribution, Platform};
+use acp_registry_plan::text::quote;
+use acp_registry_sources::Needs;
 
 /// Maximum number of agents that a note names.
 const NOTED: usize = 10;

@@ -8,9 +8,9 @@ use tokio::task::spawn_blocking;
 use super::Verifier;
 use super::stop::Stop;
 use acp_registry_client::install::Source;
-use acp_registry_core::sys::lock::mark_used;
-use acp_registry_core::sys::process::{Network, Scratch};
 use acp_registry_examine::examination::Examination;
+use acp_registry_host::lock::mark_used;
+use acp_registry_host::process::{Network, Scratch};
 use acp_registry_protocol::handshake::{Outcome, Verdict};
 
 /// Progress of [`Verifier::attempt`].

@@ -1,7 +1,7 @@
 //! Computes what a verdict is based on, so that it can be reused while that stays the same.
 
 use acp_registry_client::install::Source;
-use acp_registry_core::digest::Sha256;
+use acp_registry_plan::digest::Sha256;
 
 /// Version of the checks. Increase it when a change to this program can change a verdict.
 const CHECKS: u32 = 2;
@@ -18,7 +18,7 @@ pub(super) fn basis(source: &Source) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use acp_registry_core::manifest::Package;
+    use acp_registry_plan::manifest::Package;
 
     #[test]
     fn every_member_counts() {

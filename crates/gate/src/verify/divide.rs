@@ -8,7 +8,7 @@ use serde_json::Value;
 use time::Date;
 
 use super::{Snapshot, Task, Work};
-use acp_registry_core::timestamp::{Timestamp, today};
+use acp_registry_plan::timestamp::{Timestamp, today};
 
 /// Maximum duration of a task. An agent can forge the durations that its machine writes; this bounds its effect on the
 /// others.
@@ -81,7 +81,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use acp_registry_client::install::{Kind, Source};
-    use acp_registry_core::manifest::{Channel, Package};
+    use acp_registry_plan::manifest::{Channel, Package};
     use proptest::prelude::*;
     use serde_json::json;
 

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use crate::select;
-use acp_registry_core::sys::fs::{PathError, ReadError};
-use acp_registry_core::text::quote;
+use acp_registry_host::fs::{PathError, ReadError};
+use acp_registry_plan::text::quote;
 
 /// Why a verification could not be prepared.
 #[derive(Debug, thiserror::Error)]

@@ -4,9 +4,9 @@ use std::time::SystemTime;
 
 use serde_json::{Map, Value, json};
 
-use acp_registry_core::manifest::Platform;
-use acp_registry_core::timestamp::Timestamp;
 use acp_registry_examine::examination::{Demand, Examination, Level, Record};
+use acp_registry_plan::manifest::Platform;
+use acp_registry_plan::timestamp::Timestamp;
 
 /// Maximum length of a message in a snapshot, in Unicode scalar values.
 const MESSAGE: usize = 500;

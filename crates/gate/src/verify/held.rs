@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use time::{Date, Duration};
 
 use super::Verdict;
-use acp_registry_core::registry::Hold;
+use acp_registry_client::registry::Hold;
 
 /// Number of days for which [`Advice::Extend`] extends a quarantine.
 const DAYS: i64 = 30;

@@ -12,9 +12,9 @@ use super::{
     plan,
 };
 use crate::select::Agents;
-use acp_registry_core::registry::Registry;
-use acp_registry_core::sys::fs::{PathError, ReadError};
-use acp_registry_core::sys::process::IsolationError;
+use acp_registry_client::registry::Registry;
+use acp_registry_host::fs::{PathError, ReadError};
+use acp_registry_host::process::IsolationError;
 
 /// Tasks with the files for their results.
 #[derive(Debug, Default)]

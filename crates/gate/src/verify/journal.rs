@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use super::SnapshotError;
 use super::snapshot::{SNAPSHOT_LIMIT, Snapshot};
-use acp_registry_core::json;
-use acp_registry_core::sys::fs::read_bounded;
+use acp_registry_host::fs::read_bounded;
+use acp_registry_plan::json;
 
 /// The path of the journal of a snapshot file.
 pub(super) fn journal(path: &Path) -> PathBuf {

@@ -11,10 +11,10 @@ use super::examined;
 use super::snapshot::{self, SCHEMA, Snapshot};
 use super::{Selection, Shard, Task, Work, plan};
 use acp_registry_client::install::Kind;
-use acp_registry_core::json::check_share;
-use acp_registry_core::registry::Registry;
-use acp_registry_core::text::{printable, quote};
-use acp_registry_core::timestamp::Timestamp;
+use acp_registry_client::registry::Registry;
+use acp_registry_plan::json::check_share;
+use acp_registry_plan::text::{printable, quote};
+use acp_registry_plan::timestamp::Timestamp;
 
 /// Maximum size of a row, in bytes of JSON.
 const ROW_LIMIT: usize = 1 << 20;

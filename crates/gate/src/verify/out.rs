@@ -11,8 +11,8 @@ use std::time::Instant;
 
 use super::journal::journal;
 use super::{Error, Row, Snapshot, SnapshotError, State};
-use acp_registry_core::registry::Registry;
-use acp_registry_core::sys::fs::{PathError, ReadError, check_writable, write_atomic};
+use acp_registry_client::registry::Registry;
+use acp_registry_host::fs::{PathError, ReadError, check_writable, write_atomic};
 
 /// The whole file is written again when this many times the duration of its last writing has passed.
 const REST: u32 = 20;

@@ -9,10 +9,10 @@ use super::basis::basis;
 use super::divide::divide;
 use super::{Held, Snapshot, Task, WhenHeld, Work};
 use acp_registry_client::install::{Kind, Reason};
-use acp_registry_core::manifest::{Channel, Platform, Release};
-use acp_registry_core::registry::{Entry, Loaded, Registry};
-use acp_registry_core::text::quote;
+use acp_registry_client::registry::{Entry, Loaded, Registry};
 use acp_registry_examine::examination::Demand;
+use acp_registry_plan::manifest::{Channel, Platform, Release};
+use acp_registry_plan::text::quote;
 
 /// Selects tasks.
 #[derive(Debug, Clone, Default)]

@@ -8,10 +8,10 @@ use super::snapshot::FILE;
 use super::{Error, Selection, Shard, Snapshot, WhenHeld};
 use crate::select::Agents;
 use acp_registry_client::install::Kind;
-use acp_registry_core::manifest::Platform;
-use acp_registry_core::registry::{Entry, Registry};
-use acp_registry_core::timestamp::today;
+use acp_registry_client::registry::{Entry, Registry};
 use acp_registry_examine::examination::Demand;
+use acp_registry_plan::manifest::Platform;
+use acp_registry_plan::timestamp::today;
 
 /// Default maximum age of rows to reuse, since agents and their services change.
 const MAX_AGE: Duration = Duration::from_hours(7 * 24);

@@ -7,9 +7,9 @@ use serde_json::{Map, Value, json};
 
 use super::{Held, Origin, Verdict};
 use acp_registry_client::install::{Kind, ScriptsNotRun};
-use acp_registry_core::manifest::Channel;
-use acp_registry_core::sys::fs::PathError;
 use acp_registry_examine::examination::{Examination, Record};
+use acp_registry_host::fs::PathError;
+use acp_registry_plan::manifest::Channel;
 use acp_registry_protocol::handshake::{self, Handshake, Outcome};
 
 /// The result of one distribution of one release of an agent.

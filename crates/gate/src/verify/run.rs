@@ -14,15 +14,15 @@ use super::sources::{Origin, Sources};
 use super::stop::Stop;
 use super::{Networks, Row, State, Task, Turns, Verdict, Work};
 use acp_registry_client::install::{Installed, Installer, Progress, Remarks, ScriptsNotRun, Source};
-use acp_registry_core::remedy::Remedy;
-use acp_registry_core::sys::fs::PathError;
-use acp_registry_core::sys::lock::mark_used;
-use acp_registry_core::sys::process::{
+use acp_registry_examine::examination::{Demand, Examination};
+use acp_registry_host::fs::PathError;
+use acp_registry_host::lock::mark_used;
+use acp_registry_host::process::{
     Environment, INSTALLED, Isolation, Launch, Namespace, NamespaceError, Network, Scratch, hide_from_agents,
     make_readable,
 };
-use acp_registry_core::text::quote;
-use acp_registry_examine::examination::{Demand, Examination};
+use acp_registry_plan::remedy::Remedy;
+use acp_registry_plan::text::quote;
 use acp_registry_protocol::handshake::{Options, Outcome, check, set_variables};
 
 /// Installs and checks agents.

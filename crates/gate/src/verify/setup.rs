@@ -6,15 +6,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Networks, Sources, Turns, Verifier};
+use acp_registry_archive::Limits;
 use acp_registry_client::install::{Installer, PackageCache};
-use acp_registry_core::archive::Limits;
-use acp_registry_core::manifest::Platform;
-use acp_registry_core::net::Client;
-use acp_registry_core::remedy::Remedy;
-use acp_registry_core::sys::process::{Environment, Isolation};
-use acp_registry_core::upstream::{Registries, Surroundings, npm_variables, uv_variables};
 use acp_registry_examine::examination::Demand;
+use acp_registry_host::process::{Environment, Isolation};
+use acp_registry_http::Client;
+use acp_registry_plan::manifest::Platform;
+use acp_registry_plan::remedy::Remedy;
 use acp_registry_protocol::handshake::Options;
+use acp_registry_sources::{Registries, Surroundings, npm_variables, uv_variables};
 
 /// Default timeout of an installation.
 const INSTALL_TIMEOUT: Duration = Duration::from_mins(5);

@@ -7,8 +7,8 @@ use std::str::FromStr;
 use super::{
     MergeError, Merged, SNAPSHOT_LIMIT, Selection, Shard, ShardError, ShardSnapshot, Snapshot, SnapshotError, merge,
 };
-use acp_registry_core::registry::Registry;
-use acp_registry_core::sys::fs::{PathError, ReadError, check_writable, read_bounded, write_atomic};
+use acp_registry_client::registry::Registry;
+use acp_registry_host::fs::{PathError, ReadError, check_writable, read_bounded, write_atomic};
 
 /// Maximum number of missing shards in a message.
 const SHOWN: usize = 5;

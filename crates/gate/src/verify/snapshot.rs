@@ -10,12 +10,12 @@ use super::examined::{self, Examined};
 use super::steady::make_steady;
 use super::{Answer, FormError, Row, SnapshotError, State, Task, Unanswered, Verdict};
 use acp_registry_client::install::Kind;
-use acp_registry_core::json;
-use acp_registry_core::manifest::Channel;
-use acp_registry_core::registry::{Loaded, Registry};
-use acp_registry_core::sys::fs::{ReadError, read_bounded};
-use acp_registry_core::timestamp::Timestamp;
+use acp_registry_client::registry::{Loaded, Registry};
 use acp_registry_examine::examination::Demand;
+use acp_registry_host::fs::{ReadError, read_bounded};
+use acp_registry_plan::json;
+use acp_registry_plan::manifest::Channel;
+use acp_registry_plan::timestamp::Timestamp;
 
 /// The JSON Schema of the file.
 pub const SCHEMA: &str = include_str!("../../../../schemas/capabilities.schema.json");

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use url::Url;
 
 use acp_registry_client::install::{Kind, Source};
-use acp_registry_core::text::quote;
+use acp_registry_plan::text::quote;
 
 /// The source of a distribution.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -71,7 +71,7 @@ impl Sources {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use acp_registry_core::manifest::BinaryTarget;
+    use acp_registry_plan::manifest::BinaryTarget;
 
     fn archive(address: &str) -> Source {
         let (platform, archive) = ("linux-x86_64".to_owned(), address.to_owned());

@@ -2,8 +2,8 @@
 
 use super::Verdict;
 use acp_registry_client::install::{self, Source};
-use acp_registry_core::remedy::Remedy;
-use acp_registry_core::sys::fs::PathError;
+use acp_registry_host::fs::PathError;
+use acp_registry_plan::remedy::Remedy;
 
 /// Why an agent was not started.
 pub(super) struct Stop {

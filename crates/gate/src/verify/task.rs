@@ -2,7 +2,7 @@
 
 use super::Held;
 use acp_registry_client::install::{Kind, Source};
-use acp_registry_core::manifest::Channel;
+use acp_registry_plan::manifest::Channel;
 
 /// One distribution of one release of an agent.
 #[derive(Debug, Clone)]

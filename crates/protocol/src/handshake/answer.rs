@@ -11,7 +11,7 @@ use super::features::Features;
 use super::probe::Probes;
 use super::session::Session;
 use super::warnings::kind;
-use acp_registry_core::text::quote;
+use acp_registry_plan::text::quote;
 
 /// The protocol versions that this client supports.
 const VERSIONS: [i64; 2] = [1, 2];

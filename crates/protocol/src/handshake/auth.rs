@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::failure::{Failure, Reason};
 use super::warnings::kind;
-use acp_registry_core::text::quote;
+use acp_registry_plan::text::quote;
 
 /// An authentication method.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -6,7 +6,7 @@ use super::conversation::{Conversation, OpenError};
 use super::failure::Reason;
 use super::options::{Options, SetupError};
 use super::outcome::Outcome;
-use acp_registry_core::sys::process::Launch;
+use acp_registry_host::process::Launch;
 
 /// The time limit for an agent that took `start` to start. A machine that slows the start also slows further answers.
 fn in_proportion(limit: Duration, start: Option<Duration>) -> Duration {

@@ -12,7 +12,7 @@ use super::request;
 use super::spoken::{Listener, Spoken};
 use super::warnings::Unasked;
 use super::wire::{Silence, Wire};
-use acp_registry_core::sys::process::{Pipes, Tail, Tree};
+use acp_registry_host::process::{Pipes, Tail, Tree};
 
 const BOM: &[u8] = "\u{feff}".as_bytes();
 

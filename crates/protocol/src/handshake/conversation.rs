@@ -17,8 +17,8 @@ use super::request;
 use super::silence::explain;
 use super::spoken::Listener;
 use super::warnings::Unasked;
-use acp_registry_core::sys::process::{Launch, Sandbox, Tree};
-use acp_registry_core::text::quote;
+use acp_registry_host::process::{Launch, Sandbox, Tree};
+use acp_registry_plan::text::quote;
 
 /// The id of `initialize`, the first request.
 const ID: u64 = 1;

@@ -1,6 +1,6 @@
 //! Parses lines into JSON-RPC messages.
 
-use acp_registry_core::json::check_at_most;
+use acp_registry_plan::json::check_at_most;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -170,11 +170,11 @@ impl RpcError {
     /// The agent's error message with details from `data`, on one line.
     pub(super) fn words(&self) -> String {
         const SHOWN_LIMIT: usize = 2000;
-        let plain = |text: &str| text.lines().map(acp_registry_core::cause::plain).collect::<Vec<_>>().join(" ");
-        let mut text = acp_registry_core::text::shown(&plain(&self.message), SHOWN_LIMIT);
+        let plain = |text: &str| text.lines().map(acp_registry_host::cause::plain).collect::<Vec<_>>().join(" ");
+        let mut text = acp_registry_plan::text::shown(&plain(&self.message), SHOWN_LIMIT);
         let details = ["details", "message", "error", "reason"].iter().find_map(|name| self.data.get(name)?.as_str());
         if let Some(more) = details.or_else(|| self.data.as_str()).filter(|more| !text.contains(more)) {
-            text = acp_registry_core::text::shown(&format!("{text}: {}", plain(more)), SHOWN_LIMIT);
+            text = acp_registry_plan::text::shown(&format!("{text}: {}", plain(more)), SHOWN_LIMIT);
         }
         text
     }
@@ -182,10 +182,10 @@ impl RpcError {
     /// The error in one line.
     pub(super) fn describe(&self) -> String {
         let code = self.code.map_or_else(|| "without a code".to_owned(), |code| code.to_string());
-        let mut text = format!("error {code}: {}", acp_registry_core::text::quote(&self.message));
+        let mut text = format!("error {code}: {}", acp_registry_plan::text::quote(&self.message));
         // Many agents write "Internal error", and the actual error in `data`.
         if !self.data.is_null() {
-            text.push_str(&format!(" ({})", acp_registry_core::text::quote(&self.data.to_string())));
+            text.push_str(&format!(" ({})", acp_registry_plan::text::quote(&self.data.to_string())));
         }
         text
     }

@@ -17,7 +17,7 @@
 //!
 //! ```no_run
 //! use acp_registry_protocol::handshake::{Options, check};
-//! use acp_registry_core::sys::process::{Environment, Isolation, Launch};
+//! use acp_registry_host::process::{Environment, Isolation, Launch};
 //!
 //! # async fn example() -> Result<(), acp_registry_protocol::handshake::SetupError> {
 //! let launch = Launch {

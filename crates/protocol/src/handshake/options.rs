@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use acp_registry_core::sys::fs::PathError;
-use acp_registry_core::sys::process::Home;
+use acp_registry_host::fs::PathError;
+use acp_registry_host::process::Home;
 
 /// Options of a check.
 #[derive(Debug, Clone)]

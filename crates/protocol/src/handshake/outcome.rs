@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::answer::Handshake;
 use super::failure::{Failure, Reason, Verdict};
 use super::probe::Probe;
-use acp_registry_core::sys::process::{Exit, How};
+use acp_registry_host::process::{Exit, How};
 
 /// Durations of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

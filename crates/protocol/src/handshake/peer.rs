@@ -11,7 +11,7 @@ use tokio::time::{Instant, timeout_at};
 use super::lines::Lines;
 use super::options::{Options, SetupError};
 use super::wire::{Silence, Wire};
-use acp_registry_core::sys::process::{Exit, Launch, Sandbox, SpawnError, Tree};
+use acp_registry_host::process::{Exit, Launch, Sandbox, SpawnError, Tree};
 
 /// Maximum length of a line, in bytes. An agent may repeat a long request in its answer.
 const LINE: usize = 4 << 20;

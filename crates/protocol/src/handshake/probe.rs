@@ -4,7 +4,7 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use super::message::RpcError;
-use acp_registry_core::text::quote;
+use acp_registry_plan::text::quote;
 
 /// The first request after `initialize`.
 pub(super) const NEW: &str = "session/new";

@@ -16,8 +16,8 @@ use super::request;
 use super::session::Session;
 use super::silence::explain;
 use super::wire::Silence;
-use acp_registry_core::sys::process::Tree;
-use acp_registry_core::text::quote;
+use acp_registry_host::process::Tree;
+use acp_registry_plan::text::quote;
 
 /// Time limit for all requests of an agent that keeps answering, as a multiple of the limit for one.
 const WHOLE: u32 = 6;

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use acp_registry_core::text::shown;
+use acp_registry_plan::text::shown;
 
 /// Maximum number of modes and of options to keep.
 const ITEMS: usize = 64;

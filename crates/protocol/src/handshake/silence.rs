@@ -7,8 +7,8 @@ use super::failure::{Failure, Reason};
 use super::lines::{LINE, MESSAGES, Overflow, TOTAL};
 use super::message;
 use super::wire::Silence;
-use acp_registry_core::cause;
-use acp_registry_core::text::quote;
+use acp_registry_host::cause;
+use acp_registry_plan::text::quote;
 
 /// Why a request with this id and method was not answered.
 pub(super) async fn explain(

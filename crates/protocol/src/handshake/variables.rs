@@ -1,8 +1,8 @@
 //! Adds environment variables from manifests or users to an agent's environment.
 
-use acp_registry_core::manifest::env_name;
-use acp_registry_core::sys::process::Environment;
-use acp_registry_core::text::quote;
+use acp_registry_host::process::Environment;
+use acp_registry_plan::manifest::env_name;
+use acp_registry_plan::text::quote;
 
 /// A variable that must not be set.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

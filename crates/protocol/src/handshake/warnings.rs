@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use acp_registry_core::text::quote;
+use acp_registry_plan::text::quote;
 
 /// Maximum number of method names to count.
 const NAMES: usize = 32;

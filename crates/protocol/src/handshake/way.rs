@@ -6,8 +6,8 @@ use url::Url;
 
 use super::auth::{AuthMethod, TypeSource};
 use super::warnings::kind;
-use acp_registry_core::manifest::env_name;
-use acp_registry_core::text::quote;
+use acp_registry_plan::manifest::env_name;
+use acp_registry_plan::text::quote;
 
 /// Maximum number of arguments or variables of a method.
 const ITEMS: usize = 64;

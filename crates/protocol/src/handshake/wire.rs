@@ -12,7 +12,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 use super::lines::{Lines, Overflow};
 use super::spoken::{Listener, Spoken};
-use acp_registry_core::sys::process::{Exit, Pipes, Tail, Tree};
+use acp_registry_host::process::{Exit, Pipes, Tail, Tree};
 
 /// Size of a read buffer, in bytes.
 const CHUNK: usize = 64 << 10;

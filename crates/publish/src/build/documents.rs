@@ -3,8 +3,8 @@
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
-use acp_registry_core::sys::fs::read_bounded;
 use acp_registry_gate::verify::Snapshot;
+use acp_registry_host::fs::read_bounded;
 
 use super::{Document, DocumentError, Earlier, Error, Site};
 use crate::diff;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::site::SiteError;
 use crate::tree::{BuildError, PublishedError, RenderError};
 use acp_registry_client::index::FormError;
-use acp_registry_core::remedy::Remedy;
+use acp_registry_plan::remedy::Remedy;
 
 /// Why a registry cannot be built.
 #[derive(Debug, thiserror::Error)]

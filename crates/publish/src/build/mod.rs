@@ -11,7 +11,7 @@ mod place;
 
 use std::path::Path;
 
-use acp_registry_core::registry::{DEFAULT_BASE_URL, Registry};
+use acp_registry_client::registry::{DEFAULT_BASE_URL, Registry};
 use acp_registry_gate::check::{self, Checked, Selection, check};
 
 pub use error::{Document, DocumentError, Error};
@@ -20,7 +20,7 @@ pub use place::{Place, PlaceError};
 use self::documents::Documents;
 use crate::site::{self, Catalog, Known};
 use crate::tree::{self, Built, INDEX, Published, Tree};
-use acp_registry_core::timestamp::Timestamp;
+use acp_registry_plan::timestamp::Timestamp;
 
 /// What to build, and how.
 pub struct Request<'a> {
@@ -131,9 +131,9 @@ mod tests {
 
     use super::*;
     use crate::tree::Directory;
-    use acp_registry_core::net::AllowedHosts;
     use acp_registry_gate::check::Levels;
     use acp_registry_gate::config::Config;
+    use acp_registry_http::AllowedHosts;
 
     const ICON: &str = r#"<svg xmlns="http://www.w3.org/2000/svg" width="16" height="16" viewBox="0 0 16 16"><path fill="currentColor" d="M0 0h16v16H0z"/></svg>"#;
 

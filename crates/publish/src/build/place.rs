@@ -4,8 +4,8 @@ use std::io;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use acp_registry_core::net::{Client, Problem, Settings};
-use acp_registry_core::remedy::Remedy;
+use acp_registry_http::{Client, Problem, Settings};
+use acp_registry_plan::remedy::Remedy;
 use tokio::runtime::Runtime;
 use url::Url;
 

@@ -3,8 +3,8 @@
 use super::file::INCOMPLETE;
 use super::{Event, Extent, History, Kind};
 use crate::diff::{Changes, Listed};
-use acp_registry_core::manifest::AgentId;
-use acp_registry_core::timestamp::Timestamp;
+use acp_registry_plan::manifest::AgentId;
+use acp_registry_plan::timestamp::Timestamp;
 
 impl History {
     /// Appends the `changes` since an earlier tree was published to the history of that tree.

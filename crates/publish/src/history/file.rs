@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::{Event, Extent, History, Kind};
-use acp_registry_core::json::{self, List, Object};
-use acp_registry_core::manifest::AgentId;
+use acp_registry_plan::json::{self, List, Object};
+use acp_registry_plan::manifest::AgentId;
 
 /// The maximum number of events in a file; older ones are left out.
 const EVENTS: usize = 100_000;
@@ -113,11 +113,11 @@ fn event(part: &RawValue) -> Result<Event, String> {
     let needed = |key: &str| text(key).ok_or_else(|| format!("has no text `{key}`"));
     let time = needed("time")?;
     let time = time.parse().map_err(|_| {
-        format!("has the time {}, which is not of the form 2026-01-31T23:59:59Z", acp_registry_core::text::quote(&time))
+        format!("has the time {}, which is not of the form 2026-01-31T23:59:59Z", acp_registry_plan::text::quote(&time))
     })?;
     let id = needed("id")?;
     if !AgentId::is_valid(&id) {
-        return Err(format!("has the id {}, which is not a valid agent id", acp_registry_core::text::quote(&id)));
+        return Err(format!("has the id {}, which is not a valid agent id", acp_registry_plan::text::quote(&id)));
     }
     let kind = match needed("event")?.as_str() {
         "added" => Kind::Added,
@@ -126,7 +126,7 @@ fn event(part: &RawValue) -> Result<Event, String> {
         other => {
             return Err(format!(
                 "is {}, which is not one of `added`, `updated` and `withdrawn`",
-                acp_registry_core::text::quote(other)
+                acp_registry_plan::text::quote(other)
             ));
         }
     };
@@ -135,7 +135,7 @@ fn event(part: &RawValue) -> Result<Event, String> {
 
 #[cfg(test)]
 mod tests {
-    use acp_registry_core::timestamp::Timestamp;
+    use acp_registry_plan::timestamp::Timestamp;
 
     use super::*;
 

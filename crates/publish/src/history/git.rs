@@ -6,9 +6,9 @@ use std::path::Path;
 use serde::Deserialize;
 
 use super::{Event, Extent, History, Kind};
-use acp_registry_core::manifest::AgentId;
-use acp_registry_core::sys::git::{self, Change, Cut, Log};
-use acp_registry_core::timestamp::Timestamp;
+use acp_registry_host::git::{self, Change, Cut, Log};
+use acp_registry_plan::manifest::AgentId;
+use acp_registry_plan::timestamp::Timestamp;
 
 /// The largest manifest that is read, in bytes.
 const MANIFEST_LIMIT: u64 = 1 << 20;
@@ -120,7 +120,7 @@ fn follow(log: &Log, heads: &HashMap<String, Head>) -> History {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use acp_registry_core::sys::git::Commit;
+    use acp_registry_host::git::Commit;
 
     fn heads(names: &[(&str, &str)]) -> HashMap<String, Head> {
         let head = |version: &str| Head { name: "N".to_owned(), version: version.to_owned() };

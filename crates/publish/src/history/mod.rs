@@ -14,7 +14,7 @@ mod git;
 
 use std::collections::BTreeMap;
 
-use acp_registry_core::timestamp::Timestamp;
+use acp_registry_plan::timestamp::Timestamp;
 
 pub use file::HistoryError;
 

@@ -1,7 +1,7 @@
 //! Style, scripts and icon of the site. File names contain a digest of the content, so that browsers can cache them
 //! for ever.
 
-use acp_registry_core::digest::Sha256;
+use acp_registry_plan::digest::Sha256;
 
 /// A style sheet: a file for each part of the pages, in cascade layers. A rule of a later layer wins over one of an
 /// earlier layer, whatever their selectors; `!important` reverses that.

@@ -1,6 +1,6 @@
 //! How long caches may keep the files of a published tree.
 
-use acp_registry_core::entries::DISCOVERY;
+use acp_registry_plan::entries::DISCOVERY;
 
 /// `Cache-Control` of files whose names contain a digest of their content.
 pub(crate) const FIXED: &str = "public, max-age=31536000, immutable";

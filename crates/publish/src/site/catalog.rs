@@ -10,8 +10,8 @@ use super::SiteError;
 use super::facets::{self, COLUMN_NAMES, EXAMINED, GROUPS};
 use super::listing::Listing;
 use acp_registry_client::index::{Class, MARKS, Meaning, PHRASES, SPELLINGS};
-use acp_registry_core::manifest::Platform;
-use acp_registry_core::timestamp::Timestamp;
+use acp_registry_plan::manifest::Platform;
+use acp_registry_plan::timestamp::Timestamp;
 
 /// Phrases about sign-in, which an index does not tell: phrase, bits in the column of sign-in.
 const SIGN_IN: [(&str, u32); 6] = [

@@ -14,8 +14,8 @@ use super::pages::{Frame, Site};
 use super::text::{json_in_html, short, shown};
 use super::trust::Trust;
 use super::{File, SiteError, badge, markdown, page};
-use acp_registry_core::manifest::Distribution;
 use acp_registry_gate::config::AgentFile;
+use acp_registry_plan::manifest::Distribution;
 
 #[derive(Template)]
 #[template(path = "agent.html")]
@@ -81,7 +81,7 @@ pub(super) fn files(site: &Site, listing: &Listing<'_>) -> Result<Vec<File>, Sit
     };
     let mut files = vec![page(&path, &detail)?];
     if wanted.contains(&AgentFile::Json) {
-        files.push((format!("{path}agent.json"), acp_registry_core::json::to_string(&listing.entry()).into_bytes()));
+        files.push((format!("{path}agent.json"), acp_registry_plan::json::to_string(&listing.entry()).into_bytes()));
     }
     if wanted.contains(&AgentFile::Markdown) {
         let text = markdown::page(&site.base_url, listing, distribution, &setups, &facts);

@@ -6,7 +6,7 @@ use super::commonmark::{Rendered, render};
 use super::guides::{COMMANDS, GUIDES, Guide, REFERENCE};
 use super::pages::{Frame, Site};
 use super::{File, SiteError, page};
-use acp_registry_core::registry::DEFAULT_BASE_URL;
+use acp_registry_client::registry::DEFAULT_BASE_URL;
 
 /// The page of a command.
 struct CommandPage {

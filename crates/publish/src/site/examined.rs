@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use acp_registry_core::timestamp::Timestamp;
 use acp_registry_examine::examination::{CheckRecord, Level, Summary, Verdict, find};
 use acp_registry_gate::verify::Examined;
+use acp_registry_plan::timestamp::Timestamp;
 
 use super::text::shown;
 

@@ -2,9 +2,9 @@
 
 use super::capabilities::{Opening, State};
 use acp_registry_client::index::is_open_source;
-use acp_registry_core::manifest::{Agent, Platform};
 use acp_registry_examine::examination::Level;
 use acp_registry_gate::verify::{Answer, Examined, Unanswered};
+use acp_registry_plan::manifest::{Agent, Platform};
 
 /// The number of columns.
 pub(super) const COLUMNS: usize = 8;

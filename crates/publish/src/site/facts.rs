@@ -6,9 +6,9 @@ use super::facets::{self, capabilities};
 use super::install::start;
 use super::listing::{Listing, authors};
 use super::text::{link, shown};
-use acp_registry_core::manifest::{Agent, BinaryTarget};
-use acp_registry_core::timestamp::Timestamp;
 use acp_registry_gate::verify::Answer;
+use acp_registry_plan::manifest::{Agent, BinaryTarget};
+use acp_registry_plan::timestamp::Timestamp;
 
 /// Limit of the shown length of a description, in Unicode scalar values.
 const DESCRIPTION: usize = 600;

@@ -2,7 +2,7 @@
 
 use super::listing::Listing;
 use acp_registry_client::settings::{CLIENTS, Client, Launch, SETTINGS_LIMIT, powershell, shell, zed_registry};
-use acp_registry_core::manifest::Distribution;
+use acp_registry_plan::manifest::Distribution;
 
 /// Instructions for one client.
 pub(super) struct Setup {

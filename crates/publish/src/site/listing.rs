@@ -10,10 +10,10 @@ use super::text::shown;
 use crate::history::{Event, Kind};
 use acp_registry_client::index::{BY, SUMMARY, without_addresses};
 use acp_registry_client::settings::display_name;
-use acp_registry_core::manifest::{Agent, AgentId};
-use acp_registry_core::timestamp::Timestamp;
 use acp_registry_examine::examination::Level;
 use acp_registry_gate::verify::{Answer, Examined, Snapshot, Unanswered};
+use acp_registry_plan::manifest::{Agent, AgentId};
+use acp_registry_plan::timestamp::Timestamp;
 
 /// Limits of the shown length of members, in Unicode scalar values, and of the number of authors.
 const LICENSE: usize = 80;

@@ -6,7 +6,7 @@ use super::facts::{Facts, target};
 use super::install::{Needs, Setup};
 use super::listing::Listing;
 use super::text::{markdown as text, shown};
-use acp_registry_core::manifest::Distribution;
+use acp_registry_plan::manifest::Distribution;
 
 /// Renders the page. Markup in manifests is escaped.
 pub(super) fn page(

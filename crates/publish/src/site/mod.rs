@@ -56,8 +56,8 @@ use pages::{Frame, Home, NotFound, Question, ShownGroup, ShownValue, Site};
 
 use crate::history::History;
 use crate::tree::{Render, RenderError};
-use acp_registry_core::timestamp::Timestamp;
 use acp_registry_gate::config::{Previews, SiteConfig};
+use acp_registry_plan::timestamp::Timestamp;
 
 /// The home page shows all agents up to this number.
 const ALL: usize = 60;

@@ -1,6 +1,6 @@
 //! Escapes and formats text from manifests for pages.
 
-pub(super) use acp_registry_core::text::shown;
+pub(super) use acp_registry_plan::text::shown;
 
 /// The number of agents, as the start of a sentence.
 pub(super) fn agents_that_speak(count: usize) -> String {
@@ -39,7 +39,7 @@ pub(super) fn markdown(text: &str) -> String {
 
 /// Serializes a value for a `<script>` data block: escapes characters that could end the block or start a comment.
 pub(super) fn json_in_html(value: &serde_json::Value) -> String {
-    acp_registry_core::json::to_string(value)
+    acp_registry_plan::json::to_string(value)
         .trim_end()
         .replace('<', "\\u003c")
         .replace('>', "\\u003e")

@@ -2,7 +2,7 @@
 
 use super::capabilities::Opening;
 use super::listing::Listing;
-use acp_registry_core::manifest::Distribution;
+use acp_registry_plan::manifest::Distribution;
 
 /// The facts of one agent.
 pub(super) struct Trust {

@@ -9,12 +9,12 @@ use super::index::{Index, index, rendered};
 use super::part::{Part, Render, RenderError};
 use super::previous::{Kept, Published, PublishedError};
 use super::sources::{Chosen, Source, choose};
-use acp_registry_core::digest::Sha256;
-use acp_registry_core::registry::{DEFAULT_BASE_URL, Registry};
-use acp_registry_core::remedy::Remedy;
-use acp_registry_core::text::quote;
+use acp_registry_client::registry::{DEFAULT_BASE_URL, Registry};
 use acp_registry_gate::check::{self, Checked, schema};
 use acp_registry_gate::config::{Schemas, View};
+use acp_registry_plan::digest::Sha256;
+use acp_registry_plan::remedy::Remedy;
+use acp_registry_plan::text::quote;
 
 /// How a tree is built.
 pub struct Options<'a> {

@@ -1,9 +1,9 @@
-//! The entries of agents as files of their own, and the digests that lead to them; see [`acp_registry_core::entries`].
+//! The entries of agents as files of their own, and the digests that lead to them; see [`acp_registry_plan::entries`].
 
 use std::collections::BTreeMap;
 
-use acp_registry_core::digest::Sha256;
-use acp_registry_core::entries::{
+use acp_registry_plan::digest::Sha256;
+use acp_registry_plan::entries::{
     DISCOVERY, Discovery, DiscoveryView, EMPTY, GROUPS, LIST_PATH, LISTS, SCHEMA_VERSION, slots,
 };
 
@@ -76,7 +76,7 @@ fn line(value: &impl serde::Serialize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use acp_registry_core::entries::{LIST_LIMIT, View, entry_in, list_in};
+    use acp_registry_plan::entries::{LIST_LIMIT, View, entry_in, list_in};
 
     /// The entry that a reader of the files is led to.
     fn find(files: &BTreeMap<String, Vec<u8>>, view: &str, id: &str) -> Option<(String, Sha256)> {
@@ -105,7 +105,7 @@ mod tests {
         assert_eq!(find(&files, "registry.json", "other"), None);
         assert_eq!(find(&files, "few.json", "a").unwrap().0, "entries/few/a.json");
         assert_eq!((find(&files, "few.json", "agent-1"), find(&files, "other.json", "a")), (None, None));
-        assert!(files.keys().all(|name| acp_registry_core::sums::is_name(name)));
+        assert!(files.keys().all(|name| acp_registry_plan::sums::is_name(name)));
     }
 
     #[test]

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use acp_registry_core::manifest::{Channel, Manifest, PackageKind, Version, extension};
 use acp_registry_gate::config::View;
+use acp_registry_plan::manifest::{Channel, Manifest, PackageKind, Version, extension};
 
 /// The `icon` member of an entry.
 #[derive(Debug, Clone, Copy)]

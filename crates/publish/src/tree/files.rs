@@ -8,11 +8,11 @@ use std::sync::{Arc, OnceLock};
 use rayon::prelude::*;
 
 use super::part::{Listed, Part, Render, RenderError};
-use acp_registry_core::digest::Sha256;
-use acp_registry_core::registry::Registry;
-use acp_registry_core::sums::{self, SUMS, SUMS_LIMIT};
-use acp_registry_core::sys::fs::{PathError, ReadError, Staging, read_bounded};
-use acp_registry_core::text::printable;
+use acp_registry_client::registry::Registry;
+use acp_registry_host::fs::{PathError, ReadError, Staging, read_bounded};
+use acp_registry_plan::digest::Sha256;
+use acp_registry_plan::sums::{self, SUMS, SUMS_LIMIT};
+use acp_registry_plan::text::printable;
 
 /// File name of the main index.
 pub const INDEX: &str = "registry.json";

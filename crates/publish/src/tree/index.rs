@@ -100,7 +100,7 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use acp_registry_core::registry::Registry;
+    use acp_registry_client::registry::Registry;
 
     #[test]
     fn entries_are_rendered_as_they_are_in_the_index() {

@@ -1,4 +1,4 @@
-//! The text of an index, entry by entry: the bytes that `acp_registry_core::json` would write.
+//! The text of an index, entry by entry: the bytes that `acp_registry_plan::json` would write.
 
 use std::ops::Range;
 
@@ -39,7 +39,7 @@ impl IndexText {
 /// Serializes a value, with all lines but the first indented. JSON strings contain no raw line ends, so this only
 /// changes whitespace.
 pub(super) fn indented<T: serde::Serialize>(value: &T, indentation: &str) -> String {
-    acp_registry_core::json::to_string(value).trim_end().replace('\n', &format!("\n{indentation}"))
+    acp_registry_plan::json::to_string(value).trim_end().replace('\n', &format!("\n{indentation}"))
 }
 
 #[cfg(test)]
@@ -56,7 +56,7 @@ mod tests {
             let entries: Vec<String> = agents.as_array().unwrap().iter().map(|agent| indented(agent, "    ")).collect();
             let places: Vec<_> = entries.iter().map(|entry| index.entry(entry)).collect();
             let text = index.end(&extra);
-            assert_eq!(text, acp_registry_core::json::to_string(&whole));
+            assert_eq!(text, acp_registry_plan::json::to_string(&whole));
             assert!(places.into_iter().map(|place| &text[place]).eq(&entries));
         }
     }

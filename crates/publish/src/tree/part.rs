@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
-use acp_registry_core::digest::Sha256;
+use acp_registry_plan::digest::Sha256;
 
 /// How many bytes of rendered files are kept in memory. The files beyond are rendered again when they are written.
 const KEPT: usize = 32 << 20;

@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use acp_registry_core::json;
-use acp_registry_core::manifest::Manifest;
-use acp_registry_core::registry::{Entry, ICON_LIMIT, Loaded, Registry};
-use acp_registry_core::remedy::{Action, Remedy};
-use acp_registry_core::sys::fs::{ReadError, read_bounded};
+use acp_registry_client::registry::{Entry, ICON_LIMIT, Loaded, Registry};
 use acp_registry_gate::check::{Options, Selection, check};
 use acp_registry_gate::config::View;
 use acp_registry_gate::finding::Level;
+use acp_registry_host::fs::{ReadError, read_bounded};
+use acp_registry_plan::json;
+use acp_registry_plan::manifest::Manifest;
+use acp_registry_plan::remedy::{Action, Remedy};
 
 /// The largest index that is read, in bytes.
 const INDEX_LIMIT: u64 = 64 << 20;

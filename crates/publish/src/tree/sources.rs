@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::build::{BuildError, BuiltAgent, Outcome, Reason};
 use super::previous::{Earlier, Found, Kept, Published, PublishedError};
-use acp_registry_core::manifest::AgentId;
-use acp_registry_core::registry::{Entry, Registry};
-use acp_registry_core::text::printable;
+use acp_registry_client::registry::{Entry, Registry};
 use acp_registry_gate::check::{self, Checked};
 use acp_registry_gate::config::View;
 use acp_registry_gate::finding::{Finding, Level};
+use acp_registry_plan::manifest::AgentId;
+use acp_registry_plan::text::printable;
 
 /// The rule for missing icons. An earlier icon replaces a missing one.
 const MISSING_ICON: &str = "icon/missing";

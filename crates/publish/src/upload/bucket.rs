@@ -16,10 +16,10 @@ use super::Error;
 use super::headers::Headers;
 use super::refusal::store_error;
 use super::responses::{Bounded, Connector};
-use acp_registry_core::net::{self, AllowedHosts};
-use acp_registry_core::remedy::{Action, Remedy};
-use acp_registry_core::sums::is_name;
-use acp_registry_core::text::quote;
+use acp_registry_http::{self as http, AllowedHosts};
+use acp_registry_plan::remedy::{Action, Remedy};
+use acp_registry_plan::sums::is_name;
+use acp_registry_plan::text::quote;
 
 /// How long to wait while the store sends no data. It sends none during an upload, and connections can be slow.
 const IDLE: Duration = Duration::from_mins(5);
@@ -44,7 +44,7 @@ pub struct Bucket {
     /// The session token of temporary credentials.
     pub token: Option<String>,
     /// Network settings. An endpoint without https must be on this machine or among the allowed hosts.
-    pub net: net::Settings,
+    pub net: http::Settings,
 }
 
 /// A bucket as a target.
@@ -66,11 +66,11 @@ impl Store {
     pub(super) fn open(bucket: Bucket) -> Result<Self, Error> {
         let (name, prefix) = parse(&bucket.address)?;
         let endpoint = bucket.endpoint.map(|endpoint| check(endpoint, &bucket.net.allowed)).transpose()?;
-        let settings = net::Settings { idle_timeout: IDLE, ..bucket.net };
+        let settings = http::Settings { idle_timeout: IDLE, ..bucket.net };
         let own = format!("https://s3.{}.amazonaws.com", bucket.region);
         let endpoint = endpoint.map_or(own, |endpoint| endpoint.as_str().trim_end_matches('/').to_owned());
         let host = Url::parse(&endpoint).map_err(|error| refused(&error))?;
-        let client = net::plain_client(&settings, &host).map_err(|error| refused(&error))?;
+        let client = http::plain_client(&settings, &host).map_err(|error| refused(&error))?;
         let backoff = BackoffConfig { max_backoff: Duration::from_secs(5), ..BackoffConfig::default() };
         let retry = RetryConfig { max_retries: 5, backoff, ..RetryConfig::default() };
         let mut builder = AmazonS3Builder::new()
@@ -207,7 +207,7 @@ fn check(endpoint: Url, allowed: &AllowedHosts) -> Result<Url, Error> {
         return Ok(endpoint);
     }
     let why = if is_fine { "has more than a host and a path" } else { "is refused: it does not begin with https://" };
-    let shown = net::shown(&endpoint);
+    let shown = http::shown(&endpoint);
     let message = format!("the endpoint {shown} {why}");
     let remedy = if is_fine {
         "set AWS_ENDPOINT_URL to an address without a name, a password and a query".into()

@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 
 use super::CONTENT;
-use acp_registry_core::entries::DISCOVERY;
-use acp_registry_core::sums::{SIGNATURE, SUMS};
+use acp_registry_plan::entries::DISCOVERY;
+use acp_registry_plan::sums::{SIGNATURE, SUMS};
 
 /// Where the content with a digest is stored.
 pub(super) fn path(digest: &str) -> String {

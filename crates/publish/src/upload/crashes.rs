@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use super::memory::Memory;
 use super::*;
-use acp_registry_core::digest::Sha256;
-use acp_registry_core::sums::{self, SIGNATURE, SUMS};
+use acp_registry_plan::digest::Sha256;
+use acp_registry_plan::sums::{self, SIGNATURE, SUMS};
 
 const TURNS: Turns = Turns { wait: Duration::ZERO, lease: Duration::from_mins(1) };
 

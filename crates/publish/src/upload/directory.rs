@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 use time::OffsetDateTime;
 
 use super::{CONTENT, Error, Event, LATEST, Notice, Turns};
-use acp_registry_core::sys::fs::{PathError, ReadError, linked_folder, read_bounded, sync_below, write_atomic_from};
-use acp_registry_core::sys::lock::{Answer, Lock};
-use acp_registry_core::text::printable;
+use acp_registry_host::fs::{PathError, ReadError, linked_folder, read_bounded, sync_below, write_atomic_from};
+use acp_registry_host::lock::{Answer, Lock};
+use acp_registry_plan::text::printable;
 
 /// Where files are written before they are renamed into place.
 const MAKING: &str = ".acp-registry/making";

@@ -1,7 +1,7 @@
 //! Errors of publishing and pruning.
 
-use acp_registry_core::remedy::Remedy;
-use acp_registry_core::sys::fs::{PathError, ReadError};
+use acp_registry_host::fs::{PathError, ReadError};
+use acp_registry_plan::remedy::Remedy;
 
 /// Why a tree cannot be published, or snapshots cannot be pruned.
 #[derive(Debug, thiserror::Error)]

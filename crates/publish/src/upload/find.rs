@@ -6,8 +6,8 @@ use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 
 use super::state::State;
 use super::{Error, Event, Notice, Target, content, snapshot, tree};
-use acp_registry_core::digest::Sha256;
-use acp_registry_core::sums::{self, SIGNATURE, SUMS, is_name};
+use acp_registry_plan::digest::Sha256;
+use acp_registry_plan::sums::{self, SIGNATURE, SUMS, is_name};
 
 /// How many lists of digests are read at once, to bound memory: each may have 128 MiB.
 const LISTS: usize = 3;

@@ -4,7 +4,7 @@ use super::tree::digest_of;
 use super::{Gzip, content, encoding};
 use crate::site::caching::{FIXED, caching};
 use crate::site::{CONTENTS, media_type};
-use acp_registry_core::sums::SIGNATURE;
+use acp_registry_plan::sums::SIGNATURE;
 
 /// A digest of the headers of all kinds of files of `latest/`. It changes when a version of this program sends others.
 pub(super) fn rules() -> String {

@@ -9,8 +9,8 @@ use super::order::wave;
 use super::send::{Planned, Sender};
 use super::state::{File, State};
 use super::{Action, Error, LATEST, What, now, seconds, tree};
-use acp_registry_core::entries::DISCOVERY;
-use acp_registry_core::sums::{SIGNATURE, SUMS};
+use acp_registry_plan::entries::DISCOVERY;
+use acp_registry_plan::sums::{SIGNATURE, SUMS};
 
 /// How often the state is saved while files are sent. Files sent since the last save are compared again after an
 /// interruption.

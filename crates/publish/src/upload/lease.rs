@@ -14,7 +14,7 @@ use super::bucket::Store;
 use super::headers::Headers;
 use super::refusal::store_error;
 use super::{Error, Event, Notice, Turns, now, seconds};
-use acp_registry_core::text::printable;
+use acp_registry_plan::text::printable;
 
 const LEASE: &str = ".acp-registry/lease.json";
 

@@ -6,7 +6,7 @@ use super::find::names;
 use super::prune::refuse_unpublished;
 use super::state::State;
 use super::{Error, Target, snapshot};
-use acp_registry_core::sums::SUMS;
+use acp_registry_plan::sums::SUMS;
 
 /// How many snapshots are looked up at once.
 const LOOKUPS: usize = 16;

@@ -1,6 +1,6 @@
 //! Lists the objects in a bucket page by page, within limits.
 
-use acp_registry_core::remedy::{Action, Remedy};
+use acp_registry_plan::remedy::{Action, Remedy};
 use std::collections::HashSet;
 use std::time::Duration;
 

@@ -179,7 +179,7 @@ const CONTENT: &str = "content";
 
 /// The current time in seconds since 1970.
 fn now() -> i64 {
-    acp_registry_core::timestamp::Timestamp::now().unix()
+    acp_registry_plan::timestamp::Timestamp::now().unix()
 }
 
 fn seconds(duration: Duration) -> i64 {

@@ -3,8 +3,8 @@
 //! New files can be sent at any time, because no published file refers to them yet: they come first. Existing files
 //! follow; a file is sent after the files that it refers to, and the entry points of readers come last.
 
-use acp_registry_core::entries::DISCOVERY;
-use acp_registry_core::sums::{SIGNATURE, SUMS};
+use acp_registry_plan::entries::DISCOVERY;
+use acp_registry_plan::sums::{SIGNATURE, SUMS};
 
 /// The number of waves. A wave starts after the one before it has been sent completely.
 pub(super) const WAVES: usize = 9;

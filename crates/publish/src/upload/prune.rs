@@ -9,8 +9,8 @@ use super::order::{LAST, WAVES, wave};
 use super::snapshot::DAY;
 use super::state::{STATE, Snapshot, State};
 use super::{Error, Event, LATEST, Notice, Target, Turns, content, now, seconds, stored, tree};
-use acp_registry_core::sums::SUMS;
-use acp_registry_core::text::printable;
+use acp_registry_plan::sums::SUMS;
+use acp_registry_plan::text::printable;
 
 /// The result of [`prune()`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

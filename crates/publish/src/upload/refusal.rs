@@ -1,7 +1,7 @@
 //! What an error answer of a store means, with its remedy.
 
-use acp_registry_core::remedy::{Action, Remedy};
-use acp_registry_core::text::{printable, quote};
+use acp_registry_plan::remedy::{Action, Remedy};
+use acp_registry_plan::text::{printable, quote};
 use object_store::path::Error as PathError;
 
 use super::Error;

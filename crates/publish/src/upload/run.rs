@@ -11,8 +11,8 @@ use super::{
     Action, Error, Event, Gzip, Notice, Options, Published, Revision, Target, Tree, content, latest, now, snapshot,
     stored, takeover, tree,
 };
-use acp_registry_core::remedy::{self, Remedy};
-use acp_registry_core::sums::{SIGNATURE, SIGNATURE_LIMIT, SUMS};
+use acp_registry_plan::remedy::{self, Remedy};
+use acp_registry_plan::sums::{SIGNATURE, SIGNATURE_LIMIT, SUMS};
 
 /// Publishes a tree: its snapshot first, then `latest/`. Then removes files of `latest/` that have been stale for
 /// longer than the grace period.

@@ -10,7 +10,7 @@ use super::headers::Headers;
 use super::order::WAVES;
 use super::source::Source;
 use super::{Action, Error, Event, LATEST, Notice, Target, What};
-use acp_registry_core::sums::{SIGNATURE, SUMS};
+use acp_registry_plan::sums::{SIGNATURE, SUMS};
 
 /// A file to be sent, unless the target already has it.
 pub(super) struct Planned {

@@ -3,8 +3,8 @@
 use std::str::FromStr;
 
 use super::{Error, Target};
-use acp_registry_core::sums::SUMS;
-use acp_registry_core::timestamp::{Timestamp, date};
+use acp_registry_plan::sums::SUMS;
+use acp_registry_plan::timestamp::{Timestamp, date};
 
 /// The maximum length of a revision in characters.
 const REVISION_LIMIT: usize = 64;

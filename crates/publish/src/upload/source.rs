@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::tree::{FILE_LIMIT, INDEX, digest_of, is_index};
 use super::{Error, Target, Tree, content};
-use acp_registry_core::sums::{self, SIGNATURE, SIGNATURE_LIMIT, SUMS};
+use acp_registry_plan::sums::{self, SIGNATURE, SIGNATURE_LIMIT, SUMS};
 
 /// The files of a tree.
 #[derive(Debug, Clone, Copy)]

@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use super::headers::{self, Headers};
 use super::{Error, Gzip, LATEST, Target, content, snapshot, tree};
-use acp_registry_core::json;
-use acp_registry_core::sums::{self, SUMS, is_name};
-use acp_registry_core::text::{printable, quote};
+use acp_registry_plan::json;
+use acp_registry_plan::sums::{self, SUMS, is_name};
+use acp_registry_plan::text::{printable, quote};
 
 /// Where the state is stored.
 pub(super) const STATE: &str = ".acp-registry/state.json";

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 
 use super::{CONTENT, Error, Target};
-use acp_registry_core::sums::is_digest;
+use acp_registry_plan::sums::is_digest;
 
 /// The digests of all stored contents, with the times of [`Target::list_dated`]. Other files below the folder are not listed:
 /// they were not published.

@@ -11,10 +11,10 @@ use super::state::{File, State};
 use super::tree::is_index;
 use super::{Error, Event, LATEST, Notice, Target};
 use acp_registry_client::index::{INDEX_LIMIT, entries};
-use acp_registry_core::entries::DISCOVERY;
-use acp_registry_core::json;
-use acp_registry_core::sums::{self, is_name};
-use acp_registry_core::text::printable;
+use acp_registry_plan::entries::DISCOVERY;
+use acp_registry_plan::json;
+use acp_registry_plan::sums::{self, is_name};
+use acp_registry_plan::text::printable;
 
 /// The index that identifies a folder as a registry.
 const INDEX: &str = "registry.json";

@@ -7,9 +7,9 @@ use super::directory::Directory;
 use super::headers::Headers;
 use super::lease::Lease;
 use super::{Error, LATEST, Notice, Tree, Turns};
-use acp_registry_core::remedy::{Action, Remedy};
-use acp_registry_core::sums::{SUMS, SUMS_LIMIT};
-use acp_registry_core::sys::lock::Lock;
+use acp_registry_host::lock::Lock;
+use acp_registry_plan::remedy::{Action, Remedy};
+use acp_registry_plan::sums::{SUMS, SUMS_LIMIT};
 
 /// The destination of published trees.
 #[derive(Debug)]

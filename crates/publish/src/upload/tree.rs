@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use rayon::prelude::*;
 
 use super::Error;
-use acp_registry_core::digest::Sha256;
-use acp_registry_core::json;
-use acp_registry_core::sums::{self, SUMS, SUMS_LIMIT};
-use acp_registry_core::sys::fs::{ReadError, linked_folder, read_bounded};
+use acp_registry_host::fs::{ReadError, linked_folder, read_bounded};
+use acp_registry_plan::digest::Sha256;
+use acp_registry_plan::json;
+use acp_registry_plan::sums::{self, SUMS, SUMS_LIMIT};
 
 /// The largest file that is published, in bytes.
 pub(super) const FILE_LIMIT: u64 = 256 << 20;

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use url::Url;
 
-use acp_registry_core::cause;
-use acp_registry_core::net::remedy;
-use acp_registry_core::remedy::{Action, Remedy};
-use acp_registry_core::sys::process::Exit;
-use acp_registry_core::text::quote;
-use acp_registry_core::upstream::NamedRegistry;
+use acp_registry_host::cause;
+use acp_registry_host::process::Exit;
+use acp_registry_http::remedy;
+use acp_registry_plan::remedy::{Action, Remedy};
+use acp_registry_plan::text::quote;
+use acp_registry_sources::NamedRegistry;
 
 /// npm's codes for a registry that was not reached, or for an answer from something between.
 const CODES: [&str; 13] = [
@@ -81,7 +81,7 @@ impl ToolFailure {
         let found = rest.split(' ').next().unwrap_or_default();
         // The name includes the extras of the manifest, which an index does not list as packages.
         let found = found.split_once("==").map(|(found, _)| found.split('[').next().unwrap_or_default());
-        found == Some(acp_registry_core::upstream::pypi::normalized(name).as_str()) && !self.is_refused()
+        found == Some(acp_registry_sources::pypi::normalized(name).as_str()) && !self.is_refused()
     }
 
     /// The packages of which npm has found no version, and whether it says that this is so with a date before its cutoff: it
@@ -115,7 +115,7 @@ impl ToolFailure {
             let is_said = |line: &str| line.contains(&package) && said.iter().any(|said| line.contains(said));
             return self.code() == Some("E404") && self.own_lines().any(is_said);
         }
-        let name = acp_registry_core::upstream::pypi::normalized(name);
+        let name = acp_registry_sources::pypi::normalized(name);
         let sentence = format!("Because {name} was not found in the package registry");
         unfolded(&self.stderr).contains(&sentence) && !self.is_refused()
     }
@@ -147,7 +147,7 @@ impl ToolFailure {
             return self.code().is_some_and(is_down) && self.own_lines().any(|line| is_asked(line, &path));
         }
         let name = package.split(['=', '[', '@', '<', '>', ' ']).next().unwrap_or_default();
-        let path = format!("/{}", acp_registry_core::upstream::pypi::normalized(name));
+        let path = format!("/{}", acp_registry_sources::pypi::normalized(name));
         self.unfetched().is_some_and(|line| is_asked(line, &path))
     }
 

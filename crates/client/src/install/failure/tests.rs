@@ -3,7 +3,7 @@ use std::path::Path;
 
 use super::*;
 use crate::install::{Error, Reason};
-use acp_registry_core::sys::process::How;
+use acp_registry_host::process::How;
 
 /// The remedy of a failure, as text.
 fn words(failure: &ToolFailure) -> Option<String> {

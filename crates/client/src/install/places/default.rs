@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::Places;
 use super::versions::Versions;
-use acp_registry_core::sys::fs::read_bounded;
+use acp_registry_host::fs::read_bounded;
 
 /// The largest setting that is read, in bytes.
 const LIMIT: u64 = 1 << 18;

@@ -12,8 +12,8 @@ use std::env::split_paths;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use acp_registry_core::sys::owner::is_safe_for_programs;
-use acp_registry_core::sys::process::Environment;
+use acp_registry_host::owner::is_safe_for_programs;
+use acp_registry_host::process::Environment;
 
 /// The variable that names other directories instead of the usual ones.
 const VARIABLE: &str = "ACP_REGISTRY_PATH";
@@ -41,7 +41,7 @@ const HOMEBREW: &[&str] = if cfg!(target_os = "macos") {
 /// secrets, with a longer `PATH`. At its end, it has the directories `first`, a Node.js of a version manager if there is no
 /// other one, and the usual directories of the system and of the person, each only if no other user can change it. Further
 /// programs of Node.js and Python that version managers have are found by
-/// [`Environment::find_all`](acp_registry_core::sys::process::Environment::find_all).
+/// [`Environment::find_all`](acp_registry_host::process::Environment::find_all).
 #[must_use]
 pub fn host_environment(variables: &[(OsString, OsString)], first: impl IntoIterator<Item = PathBuf>) -> Environment {
     let mut environment = Environment::from_host(variables.iter().cloned());

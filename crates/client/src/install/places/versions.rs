@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use semver::Version;
 
-use acp_registry_core::sys::process::is_executable;
+use acp_registry_host::process::is_executable;
 
 /// How many entries of a directory are read.
 const ENTRIES: usize = 1000;

@@ -6,7 +6,7 @@
 use std::ops::Range;
 use std::rc::Rc;
 
-use acp_registry_core::text::quote;
+use acp_registry_plan::text::quote;
 
 use super::token::{Token, tokens};
 use super::value::{Piece, pieces};

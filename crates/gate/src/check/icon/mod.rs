@@ -27,7 +27,7 @@ use self::gradient::Gradients;
 pub(super) use self::paint::Shape;
 use self::paint::Sheets;
 pub(super) use self::value::{Piece, urls, value};
-use acp_registry_core::registry::Loaded;
+use acp_registry_client::registry::Loaded;
 
 /// The SVG namespace.
 pub(super) const SVG: &str = "http://www.w3.org/2000/svg";
@@ -229,7 +229,7 @@ impl<'a> Icon<'a> {
                 || cascade::PROPERTIES.iter().chain(PAINTS).any(|css| name.eq_ignore_ascii_case(css));
             if value.contains('\\') && is_css && attribute.namespace().is_none() && !name.eq_ignore_ascii_case("style")
             {
-                let message = format!("{} has an escape", acp_registry_core::text::quote(name));
+                let message = format!("{} has an escape", acp_registry_plan::text::quote(name));
                 let help = Some("write the character itself");
                 unread.push(XmlError { message, help, range: value_range(&attribute) });
             }
@@ -302,7 +302,7 @@ fn check_declaration(text: &str) -> Result<(), XmlError> {
             _ => continue,
         };
         let (before, after, help) = problem;
-        let message = format!("{before} {}{after}", acp_registry_core::text::quote(value));
+        let message = format!("{before} {}{after}", acp_registry_plan::text::quote(value));
         let end = end - rest.len() - 1;
         return Err(XmlError { message, help: Some(help), range: end - value.len()..end });
     }
@@ -327,7 +327,7 @@ fn describe(text: &str, error: &Error) -> XmlError {
     let mut message = error.to_string();
     let position = error.pos();
     message = message.replace(&format!(" at {position}"), "");
-    let place = acp_registry_core::source::Span {
+    let place = acp_registry_plan::source::Span {
         line: position.row as usize,
         column: position.col as usize,
         end_line: position.row as usize,
@@ -462,7 +462,7 @@ mod tests {
         fn no_text_makes_the_parser_panic(text in "(<svg|<g |fill='|\"|style=|red|/>|>|</|&|;|<style>|\\{|\\}|:|url\\(|<use href='#a'|id='a'){0,30}") {
             match Icon::parse(&text) {
                 Ok(icon) => prop_assert!(icon.shapes.len() <= text.len()),
-                Err(error) => drop(acp_registry_core::source::Span::of(&text, error.range)),
+                Err(error) => drop(acp_registry_plan::source::Span::of(&text, error.range)),
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use acp_registry_core::text::is_hidden;
+use acp_registry_plan::text::is_hidden;
 use icu_normalizer::DecomposingNormalizerBorrowed;
 use unicode_script::Script;
 use unicode_security::skeleton;

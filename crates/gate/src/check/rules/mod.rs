@@ -123,8 +123,8 @@ mod tests {
     use crate::config::{Config, LevelSetting};
     use crate::finding::{Finding, Level};
     use crate::survey::Survey;
-    use acp_registry_core::net::AllowedHosts;
-    use acp_registry_core::registry::Registry;
+    use acp_registry_client::registry::Registry;
+    use acp_registry_http::AllowedHosts;
 
     const ICON: &str = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"16\" height=\"16\">\n  \
                         <path fill=\"currentColor\" d=\"M2 2h12v12H2z\"/>\n</svg>\n";

@@ -2,10 +2,10 @@
 
 use crate::check::rule::Subject;
 use crate::survey::Survey;
-use acp_registry_core::manifest::{NpmSpec, Package, PackageKind, Pin, PypiSpec, Release};
-use acp_registry_core::upstream::SourceError;
-use acp_registry_core::upstream::npm::{Packument, Published};
-use acp_registry_core::upstream::pypi::Project;
+use acp_registry_plan::manifest::{NpmSpec, Package, PackageKind, Pin, PypiSpec, Release};
+use acp_registry_sources::SourceError;
+use acp_registry_sources::npm::{Packument, Published};
+use acp_registry_sources::pypi::Project;
 
 /// A package with the registry's answer.
 pub(super) struct Named<'a, S, T> {
@@ -71,7 +71,7 @@ pub(super) fn newest(versions: &[String]) -> String {
     let shown = versions
         .iter()
         .take(SHOWN)
-        .map(|version| acp_registry_core::text::quote(version))
+        .map(|version| acp_registry_plan::text::quote(version))
         .collect::<Vec<_>>()
         .join(", ");
     match versions.len().saturating_sub(SHOWN) {

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use acp_registry_core::text::quote;
+use acp_registry_plan::text::quote;
 use serde_json::Value;
 
 use crate::examination::agent::{Agent, Trouble};

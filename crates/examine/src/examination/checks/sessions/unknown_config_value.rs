@@ -1,4 +1,4 @@
-use acp_registry_core::text::quote;
+use acp_registry_plan::text::quote;
 use serde_json::{Value, json};
 
 use crate::examination::agent::{Agent, Trouble, refused};

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use acp_registry_core::text::quote;
+use acp_registry_plan::text::quote;
 
 use crate::examination::agent::{Agent, Trouble};
 use crate::examination::check::{Check, Force, Run, Setup};

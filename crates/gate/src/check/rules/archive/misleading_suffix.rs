@@ -4,7 +4,7 @@ use crate::check::rule::{Check, Example, Online, Rule, Subject};
 use crate::finding::Level;
 use crate::survey::Inspection;
 use crate::survey::Survey;
-use acp_registry_core::archive::Format;
+use acp_registry_archive::Format;
 
 pub(crate) static RULE: Rule = Rule {
     name: "archive/misleading-suffix",

@@ -12,10 +12,10 @@ pub(super) mod wrong_platform;
 
 use crate::check::rule::{Example, Subject};
 use crate::survey::{Archive, Inspection, Survey};
-use acp_registry_core::archive::{Compression, Error, Format};
-use acp_registry_core::digest::Sha256;
-use acp_registry_core::manifest::{BinaryTarget, Release};
-use acp_registry_core::net::Answer;
+use acp_registry_archive::{Compression, Error, Format};
+use acp_registry_http::Answer;
+use acp_registry_plan::digest::Sha256;
+use acp_registry_plan::manifest::{BinaryTarget, Release};
 
 /// The targets whose archive was downloaded.
 fn fetched<'a>(

@@ -4,8 +4,8 @@ use crate::check::rule::{Check, Example, Online, Rule, Subject};
 use crate::finding::Level;
 use crate::survey::Inspection;
 use crate::survey::Survey;
-use acp_registry_core::archive::{Glibc, Machine, Program};
-use acp_registry_core::text::quote;
+use acp_registry_archive::{Glibc, Machine, Program};
+use acp_registry_plan::text::quote;
 
 pub(crate) static RULE: Rule = Rule {
     name: "archive/needs-libc",

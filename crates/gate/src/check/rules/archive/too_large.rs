@@ -3,8 +3,8 @@ use crate::check::reporter::Reporter;
 use crate::check::rule::{Check, Example, Online, Rule, Subject};
 use crate::finding::Level;
 use crate::survey::Survey;
-use acp_registry_core::archive::{Error, Excess};
-use acp_registry_core::net::Problem;
+use acp_registry_archive::{Error, Excess};
+use acp_registry_http::Problem;
 
 pub(crate) static RULE: Rule = Rule {
     name: "archive/too-large",

@@ -3,7 +3,7 @@ use crate::check::reporter::Reporter;
 use crate::check::rule::{Check, Example, Online, Rule, Subject};
 use crate::finding::Level;
 use crate::survey::Survey;
-use acp_registry_core::archive::{Error, Reason};
+use acp_registry_archive::{Error, Reason};
 
 pub(crate) static RULE: Rule = Rule {
     name: "archive/unsafe-entry",

@@ -4,9 +4,9 @@ use crate::check::rule::{Check, Example, Online, Rule, Subject};
 use crate::finding::Level;
 use crate::survey::Inspection;
 use crate::survey::Survey;
-use acp_registry_core::archive::{Machine, Mismatch, Program};
-use acp_registry_core::manifest::Platform;
-use acp_registry_core::text::quote;
+use acp_registry_archive::{Machine, Mismatch, Program};
+use acp_registry_plan::manifest::Platform;
+use acp_registry_plan::text::quote;
 
 pub(crate) static RULE: Rule = Rule {
     name: "archive/wrong-platform",

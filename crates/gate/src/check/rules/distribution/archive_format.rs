@@ -1,7 +1,7 @@
 use crate::check::reporter::Reporter;
 use crate::check::rule::{Check, Example, Rule, Subject};
 use crate::finding::Level;
-use acp_registry_core::manifest::archive;
+use acp_registry_plan::manifest::archive;
 
 pub(crate) static RULE: Rule = Rule {
     name: "distribution/archive-format",

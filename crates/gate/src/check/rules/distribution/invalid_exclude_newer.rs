@@ -1,9 +1,9 @@
 use crate::check::reporter::Reporter;
 use crate::check::rule::{Check, Example, Rule, Subject};
 use crate::finding::Level;
-use acp_registry_core::manifest::extension;
-use acp_registry_core::text::quote;
-use acp_registry_core::timestamp::date;
+use acp_registry_plan::manifest::extension;
+use acp_registry_plan::text::quote;
+use acp_registry_plan::timestamp::date;
 
 pub(crate) static RULE: Rule = Rule {
     name: "distribution/invalid-exclude-newer",

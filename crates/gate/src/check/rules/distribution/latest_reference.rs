@@ -2,8 +2,8 @@ use super::{help, pin, pinned};
 use crate::check::reporter::Reporter;
 use crate::check::rule::{Check, Example, Rule, Subject};
 use crate::finding::Level;
-use acp_registry_core::manifest::{Pin, archive};
-use acp_registry_core::text::quote;
+use acp_registry_plan::manifest::{Pin, archive};
+use acp_registry_plan::text::quote;
 
 pub(crate) static RULE: Rule = Rule {
     name: "distribution/latest-reference",

@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use crate::check::reporter::Reporter;
 use crate::check::rule::{Check, Example, Rule, Subject};
 use crate::finding::Level;
-use acp_registry_core::manifest::{Platform, platform_of};
+use acp_registry_plan::manifest::{Platform, platform_of};
 
 pub(crate) static RULE: Rule = Rule {
     name: "distribution/missing-os",

@@ -17,8 +17,8 @@ pub(super) mod unsafe_url;
 pub(super) mod version_mismatch;
 pub(super) mod version_unverifiable;
 
-use acp_registry_core::manifest::{NpmSpec, Package, PackageKind, Pin, PypiSpec, SpecError};
-use acp_registry_core::text::quote;
+use acp_registry_plan::manifest::{NpmSpec, Package, PackageKind, Pin, PypiSpec, SpecError};
+use acp_registry_plan::text::quote;
 
 /// The version constraint of a package, in the syntax of its ecosystem.
 fn pin(kind: PackageKind, package: &Package) -> Result<Pin, SpecError> {

@@ -4,8 +4,8 @@ use serde_json::Value;
 use crate::check::reporter::Reporter;
 use crate::check::rule::{Check, Example, Rule, Subject};
 use crate::finding::Level;
-use acp_registry_core::manifest::escape_segment;
-use acp_registry_core::text::quote;
+use acp_registry_plan::manifest::escape_segment;
+use acp_registry_plan::text::quote;
 
 pub(crate) static RULE: Rule = Rule {
     name: "distribution/secret",

@@ -1,8 +1,8 @@
 use crate::check::reporter::Reporter;
 use crate::check::rule::{Check, Example, Rule, Subject};
 use crate::finding::Level;
-use acp_registry_core::archive;
-use acp_registry_core::text::quote;
+use acp_registry_archive::path_problem;
+use acp_registry_plan::text::quote;
 
 pub(crate) static RULE: Rule = Rule {
     name: "distribution/unsafe-cmd",
@@ -45,7 +45,7 @@ pub(super) fn problem(cmd: &str) -> Option<String> {
     } else if cmd.starts_with('-') {
         "could be read as an option"
     } else {
-        return archive::path_problem(cmd).map(|reason| reason.to_string());
+        return path_problem(cmd).map(|reason| reason.to_string());
     };
     Some(problem.to_owned())
 }

@@ -2,7 +2,7 @@ use super::pin;
 use crate::check::reporter::Reporter;
 use crate::check::rule::{Check, Example, Rule, Subject};
 use crate::finding::Level;
-use acp_registry_core::text::quote;
+use acp_registry_plan::text::quote;
 
 pub(crate) static RULE: Rule = Rule {
     name: "distribution/unsafe-package-spec",

@@ -5,9 +5,9 @@ use url::Host;
 use crate::check::reporter::Reporter;
 use crate::check::rule::{Check, Example, Rule, Subject};
 use crate::finding::Level;
-use acp_registry_core::net::address::{self, AddressError};
-use acp_registry_core::net::{AllowedHosts, addr, name};
-use acp_registry_core::text::{is_hidden, quote};
+use acp_registry_http::address::{self, AddressError};
+use acp_registry_http::{AllowedHosts, addr, name};
+use acp_registry_plan::text::{is_hidden, quote};
 
 pub(crate) static RULE: Rule = Rule {
     name: "distribution/unsafe-url",

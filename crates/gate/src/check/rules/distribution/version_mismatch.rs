@@ -2,9 +2,9 @@ use super::{pin, pinned};
 use crate::check::reporter::Reporter;
 use crate::check::rule::{Check, Example, Rule, Subject};
 use crate::finding::Level;
-use acp_registry_core::manifest::archive::{UrlVersion, compare_version};
-use acp_registry_core::manifest::{PackageKind, Pin, Version, pypi_version_matches};
-use acp_registry_core::text::quote;
+use acp_registry_plan::manifest::archive::{UrlVersion, compare_version};
+use acp_registry_plan::manifest::{PackageKind, Pin, Version, pypi_version_matches};
+use acp_registry_plan::text::quote;
 
 pub(crate) static RULE: Rule = Rule {
     name: "distribution/version-mismatch",

@@ -1,8 +1,8 @@
 use crate::check::reporter::Reporter;
 use crate::check::rule::{Check, Example, Rule, Subject};
 use crate::finding::Level;
-use acp_registry_core::manifest::Version;
-use acp_registry_core::manifest::archive::{UrlVersion, compare_version, moving_reference};
+use acp_registry_plan::manifest::Version;
+use acp_registry_plan::manifest::archive::{UrlVersion, compare_version, moving_reference};
 
 pub(crate) static RULE: Rule = Rule {
     name: "distribution/version-unverifiable",

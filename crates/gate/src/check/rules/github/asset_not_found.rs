@@ -4,9 +4,9 @@ use crate::check::reporter::Reporter;
 use crate::check::rule::{Check, Example, Online, Rule, Subject};
 use crate::finding::Level;
 use crate::survey::Survey;
-use acp_registry_core::manifest::platform_of;
-use acp_registry_core::text::{nearest, quote};
-use acp_registry_core::upstream::github::{Asset, Release, ReleaseId};
+use acp_registry_plan::manifest::platform_of;
+use acp_registry_plan::text::{nearest, quote};
+use acp_registry_sources::github::{Asset, Release, ReleaseId};
 
 pub(crate) static RULE: Rule = Rule {
     name: "github/asset-not-found",

@@ -5,7 +5,7 @@ use crate::finding::Level;
 use crate::survey::Survey;
 use crate::verify::Row;
 use acp_registry_client::install::Kind;
-use acp_registry_core::remedy::{Action, Remedy};
+use acp_registry_plan::remedy::{Action, Remedy};
 
 pub(crate) static RULE: Rule = Rule {
     name: "handshake/install-failed",

@@ -3,7 +3,7 @@ use crate::check::reporter::Reporter;
 use crate::check::rule::{Check, Example, Online, Rule, Subject};
 use crate::finding::Level;
 use crate::survey::Survey;
-use acp_registry_core::remedy::{Action, Remedy};
+use acp_registry_plan::remedy::{Action, Remedy};
 use acp_registry_protocol::handshake::{Handshake, Reason};
 
 pub(crate) static RULE: Rule = Rule {

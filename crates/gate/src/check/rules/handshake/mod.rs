@@ -16,9 +16,9 @@ use crate::check::rule::{Example, Rule, Subject};
 use crate::survey::Survey;
 use crate::verify::{self, Row, State};
 use acp_registry_client::install::Kind;
-use acp_registry_core::manifest::{BinaryTarget, Channel, PackageKind, Platform, Release};
-use acp_registry_core::remedy::Remedy;
-use acp_registry_core::text::quote;
+use acp_registry_plan::manifest::{BinaryTarget, Channel, PackageKind, Platform, Release};
+use acp_registry_plan::remedy::Remedy;
+use acp_registry_plan::text::quote;
 use acp_registry_protocol::handshake::{Handshake, Outcome, Reason, Timing, Verdict};
 
 /// Maximum number of stderr lines in a finding.

@@ -4,7 +4,7 @@ use crate::check::rule::{Check, Example, Online, Rule, Subject};
 use crate::finding::Level;
 use crate::survey::Survey;
 use crate::verify::State;
-use acp_registry_core::remedy::{Action, Remedy};
+use acp_registry_plan::remedy::{Action, Remedy};
 use acp_registry_protocol::handshake::Handshake;
 
 pub(crate) static RULE: Rule = Rule {

@@ -2,7 +2,7 @@ use crate::check::icon::IconFile;
 use crate::check::reporter::Reporter;
 use crate::check::rule::{Check, Example, Rule};
 use crate::finding::Level;
-use acp_registry_core::registry::Loaded;
+use acp_registry_client::registry::Loaded;
 
 pub(crate) static RULE: Rule = Rule {
     name: "icon/missing",

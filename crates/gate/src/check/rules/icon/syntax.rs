@@ -2,9 +2,9 @@ use crate::check::icon::{IconFile, SVG, XmlError};
 use crate::check::reporter::Reporter;
 use crate::check::rule::{Check, Example, Rule};
 use crate::finding::Level;
-use acp_registry_core::registry::{ICON_LIMIT, Loaded};
-use acp_registry_core::sys::fs::ReadError;
-use acp_registry_core::text::quote;
+use acp_registry_client::registry::{ICON_LIMIT, Loaded};
+use acp_registry_host::fs::ReadError;
+use acp_registry_plan::text::quote;
 
 pub(crate) static RULE: Rule = Rule {
     name: "icon/syntax",

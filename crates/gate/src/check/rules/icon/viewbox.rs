@@ -4,7 +4,7 @@ use crate::check::icon::{Icon, value_range};
 use crate::check::reporter::Reporter;
 use crate::check::rule::{Check, Example, Rule};
 use crate::finding::Level;
-use acp_registry_core::text::quote;
+use acp_registry_plan::text::quote;
 
 pub(crate) static RULE: Rule = Rule {
     name: "icon/viewbox",

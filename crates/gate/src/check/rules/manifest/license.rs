@@ -3,7 +3,7 @@ use spdx::{Expression, ParseMode};
 use crate::check::reporter::Reporter;
 use crate::check::rule::{Check, Example, Rule, Subject};
 use crate::finding::Level;
-use acp_registry_core::text::quote;
+use acp_registry_plan::text::quote;
 
 pub(crate) static RULE: Rule = Rule {
     name: "manifest/license",
@@ -54,7 +54,7 @@ fn nearest(license: &str) -> Option<&'static str> {
             spdx::imprecise_license_id(license).filter(|(_, length)| *length == license.len()).map(|(id, _)| id.name)
         })
         .or_else(|| by_words(license))
-        .or_else(|| acp_registry_core::text::nearest(&dashed, listed()))
+        .or_else(|| acp_registry_plan::text::nearest(&dashed, listed()))
 }
 
 /// Finds the identifier for a licence's name, such as `MIT License` or `Apache License, Version 2.0`.

@@ -5,7 +5,7 @@ use crate::check::reporter::Reporter;
 use crate::check::rule::{Check, Example, Rule, Subject};
 use crate::check::rules::looks::{badge, look_alike};
 use crate::finding::Level;
-use acp_registry_core::text::{is_blank, is_hidden, quote};
+use acp_registry_plan::text::{is_blank, is_hidden, quote};
 
 pub(crate) static RULE: Rule = Rule {
     name: "manifest/misleading-name",
@@ -83,8 +83,8 @@ fn is_one_script(word: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use acp_registry_core::net::AllowedHosts;
-    use acp_registry_core::registry::Registry;
+    use acp_registry_client::registry::Registry;
+    use acp_registry_http::AllowedHosts;
 
     use crate::check::{Levels, Options, Selection, check};
     use crate::config::Config;

@@ -1,7 +1,7 @@
 use crate::check::reporter::Reporter;
 use crate::check::rule::{Check, Example, Rule, Subject};
 use crate::finding::Level;
-use acp_registry_core::text::is_blank;
+use acp_registry_plan::text::is_blank;
 
 const ICON: (&str, &str) = (
     "example/icon.svg",
@@ -53,8 +53,8 @@ fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
 
 #[cfg(test)]
 mod tests {
-    use acp_registry_core::net::AllowedHosts;
-    use acp_registry_core::registry::Registry;
+    use acp_registry_client::registry::Registry;
+    use acp_registry_http::AllowedHosts;
 
     use crate::check::{Levels, Options, Selection, check};
     use crate::config::Config;

@@ -1,9 +1,9 @@
 use crate::check::reporter::Reporter;
 use crate::check::rule::{Check, Example, Rule, Subject};
 use crate::finding::Level;
-use acp_registry_core::archive;
-use acp_registry_core::manifest::AgentId;
-use acp_registry_core::text::quote;
+use acp_registry_archive::is_device;
+use acp_registry_plan::manifest::AgentId;
+use acp_registry_plan::text::quote;
 
 pub(crate) static RULE: Rule = Rule {
     name: "manifest/reserved-id",
@@ -28,7 +28,7 @@ const PUBLISHED: &[&str] = &[
 
 fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
     let id = subject.agent().id.as_str();
-    let what = if archive::is_device(id) {
+    let what = if is_device(id) {
         "a device name of Windows"
     } else if id.len() > AgentId::LIMIT {
         "longer than 100 bytes, and too long for file names"

@@ -1,9 +1,9 @@
 use crate::check::reporter::Reporter;
 use crate::check::rule::{Check, Example, Rule};
 use crate::finding::Level;
-use acp_registry_core::manifest::Manifest;
-use acp_registry_core::registry::{Loaded, MANIFEST_LIMIT};
-use acp_registry_core::sys::fs::ReadError;
+use acp_registry_client::registry::{Loaded, MANIFEST_LIMIT};
+use acp_registry_host::fs::ReadError;
+use acp_registry_plan::manifest::Manifest;
 
 pub(crate) static RULE: Rule = Rule {
     name: "manifest/syntax",

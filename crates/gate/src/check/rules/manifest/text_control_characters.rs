@@ -1,8 +1,8 @@
 use crate::check::reporter::Reporter;
 use crate::check::rule::{Check, Example, Rule, Subject};
 use crate::finding::Level;
-use acp_registry_core::manifest::escape_segment;
-use acp_registry_core::text::is_hidden;
+use acp_registry_plan::manifest::escape_segment;
+use acp_registry_plan::text::is_hidden;
 
 pub(crate) static RULE: Rule = Rule {
     name: "manifest/text-control-characters",

@@ -2,8 +2,8 @@ use crate::check::reporter::Reporter;
 use crate::check::rule::{Check, Example, Rule, Subject};
 use crate::check::schema::known_members;
 use crate::finding::Level;
-use acp_registry_core::manifest::escape_segment;
-use acp_registry_core::text::{nearest, quote};
+use acp_registry_plan::manifest::escape_segment;
+use acp_registry_plan::text::{nearest, quote};
 
 pub(crate) static RULE: Rule = Rule {
     name: "manifest/unknown-field",

@@ -4,8 +4,8 @@ use crate::check::rule::{Check, Example, Online, Rule, Subject};
 use crate::check::rules::published;
 use crate::finding::Level;
 use crate::survey::Survey;
-use acp_registry_core::manifest::extension;
-use acp_registry_core::text::quote;
+use acp_registry_plan::manifest::extension;
+use acp_registry_plan::text::quote;
 
 /// Maximum number of commands in a message.
 const SHOWN: usize = 5;

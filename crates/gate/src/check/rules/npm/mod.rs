@@ -9,7 +9,7 @@ pub(super) mod version_not_found;
 use std::sync::Arc;
 
 use crate::survey::Survey;
-use acp_registry_core::upstream::npm::Packument;
+use acp_registry_sources::npm::Packument;
 
 /// For examples: adds the npm package `example` with one version, whose entry has these members.
 fn example(survey: &mut Survey, version: &str, members: &str) {

@@ -8,10 +8,10 @@ use crate::check::rule::{Check, Example, Online, Rule, Subject};
 use crate::check::rules::published;
 use crate::finding::Level;
 use crate::survey::Survey;
-use acp_registry_core::manifest::{Pin, extension};
-use acp_registry_core::text::quote;
-use acp_registry_core::timestamp::date;
-use acp_registry_core::upstream::pypi::{File, Project};
+use acp_registry_plan::manifest::{Pin, extension};
+use acp_registry_plan::text::quote;
+use acp_registry_plan::timestamp::date;
+use acp_registry_sources::pypi::{File, Project};
 
 pub(crate) static RULE: Rule = Rule {
     name: "pypi/excluded-version",

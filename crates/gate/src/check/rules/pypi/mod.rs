@@ -8,7 +8,7 @@ pub(super) mod yanked;
 use std::sync::Arc;
 
 use crate::survey::Survey;
-use acp_registry_core::upstream::pypi::{File, Project};
+use acp_registry_sources::pypi::{File, Project};
 
 /// For examples: adds the Python project `example` with one file.
 fn example(survey: &mut Survey, name: &str, has_hash: bool, yanked: Option<&str>) {

@@ -4,8 +4,8 @@ use crate::check::rule::{Check, Example, Online, Rule, Subject};
 use crate::check::rules::published;
 use crate::finding::Level;
 use crate::survey::Survey;
-use acp_registry_core::manifest::Pin;
-use acp_registry_core::text::quote;
+use acp_registry_plan::manifest::Pin;
+use acp_registry_plan::text::quote;
 
 pub(crate) static RULE: Rule = Rule {
     name: "pypi/yanked",

@@ -3,9 +3,9 @@ use crate::check::reporter::{About, Draft, Reporter};
 use crate::check::rule::{Check, Example, Rule};
 use crate::config::{Schemas, View};
 use crate::finding::Level;
-use acp_registry_core::manifest::AgentId;
-use acp_registry_core::registry::Registry;
-use acp_registry_core::text::{is_mistyped, nearest, quote};
+use acp_registry_client::registry::Registry;
+use acp_registry_plan::manifest::AgentId;
+use acp_registry_plan::text::{is_mistyped, nearest, quote};
 
 pub(crate) static RULE: Rule = Rule {
     name: "registry/config",

@@ -2,8 +2,8 @@ use crate::check::Options;
 use crate::check::reporter::{About, Reporter};
 use crate::check::rule::{Check, Example, Rule};
 use crate::finding::Level;
-use acp_registry_core::registry::Registry;
-use acp_registry_core::text::quote;
+use acp_registry_client::registry::Registry;
+use acp_registry_plan::text::quote;
 
 pub(crate) static RULE: Rule = Rule {
     name: "registry/git-files",

@@ -4,10 +4,10 @@ use crate::check::Options;
 use crate::check::reporter::{About, Reporter};
 use crate::check::rule::{Check, Example, Rule};
 use crate::finding::Level;
-use acp_registry_core::manifest::{SyntaxError, escape_segment};
-use acp_registry_core::registry::{Loaded, Quarantine, Registry};
-use acp_registry_core::text::{nearest, quote};
-use acp_registry_core::timestamp::date;
+use acp_registry_client::registry::{Loaded, Quarantine, Registry};
+use acp_registry_plan::manifest::{SyntaxError, escape_segment};
+use acp_registry_plan::text::{nearest, quote};
+use acp_registry_plan::timestamp::date;
 
 pub(crate) static RULE: Rule = Rule {
     name: "registry/quarantine",
@@ -131,8 +131,8 @@ mod tests {
     use crate::check::{Levels, Options, Selection, check, schema};
     use crate::config::Config;
     use crate::finding::Level;
-    use acp_registry_core::net::AllowedHosts;
-    use acp_registry_core::registry::Registry;
+    use acp_registry_client::registry::Registry;
+    use acp_registry_http::AllowedHosts;
 
     /// Returns the errors, then the warnings, each with the text that it underlines.
     fn findings(entry: &str) -> Vec<(Level, String, String)> {

@@ -5,10 +5,10 @@ use crate::check::reporter::{About, Reporter};
 use crate::check::rule::{Check, Example, Rule};
 use crate::check::rules::looks::Look;
 use crate::finding::Level;
-use acp_registry_core::manifest::{Agent, Manifest, NpmSpec, PypiSpec};
-use acp_registry_core::net::address;
-use acp_registry_core::registry::Registry;
-use acp_registry_core::text::quote;
+use acp_registry_client::registry::Registry;
+use acp_registry_http::address;
+use acp_registry_plan::manifest::{Agent, Manifest, NpmSpec, PypiSpec};
+use acp_registry_plan::text::quote;
 
 pub(crate) static RULE: Rule = Rule {
     name: "registry/similar-name",
@@ -117,7 +117,7 @@ fn accounts(agent: &Agent) -> Option<BTreeSet<String>> {
 
 #[cfg(test)]
 mod tests {
-    use acp_registry_core::net::AllowedHosts;
+    use acp_registry_http::AllowedHosts;
     use serde_json::{Value, json};
 
     use super::*;

@@ -2,8 +2,8 @@ use crate::check::Options;
 use crate::check::reporter::{About, Reporter};
 use crate::check::rule::{Check, Example, Rule};
 use crate::finding::Level;
-use acp_registry_core::registry::{Loaded, Registry};
-use acp_registry_core::sys::fs::ReadError;
+use acp_registry_client::registry::{Loaded, Registry};
+use acp_registry_host::fs::ReadError;
 
 pub(crate) static RULE: Rule = Rule {
     name: "registry/unreadable-file",

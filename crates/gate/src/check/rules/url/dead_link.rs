@@ -3,7 +3,7 @@ use crate::check::reporter::Reporter;
 use crate::check::rule::{Check, Example, Online, Rule, Subject};
 use crate::finding::Level;
 use crate::survey::Survey;
-use acp_registry_core::net::{Answer, FetchError, Problem};
+use acp_registry_http::{Answer, FetchError, Problem};
 
 pub(crate) static RULE: Rule = Rule {
     name: "url/dead-link",

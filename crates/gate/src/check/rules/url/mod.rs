@@ -8,9 +8,9 @@ pub(super) mod unreachable;
 
 use crate::check::rule::Subject;
 use crate::survey::Survey;
-use acp_registry_core::net::{Answer, FetchError, Problem, remedy};
-use acp_registry_core::remedy::Remedy;
-use acp_registry_core::text::quote;
+use acp_registry_http::{Answer, FetchError, Problem, remedy};
+use acp_registry_plan::remedy::Remedy;
+use acp_registry_plan::text::quote;
 
 /// The result of requesting an archive.
 type Asked<'a> = Result<&'a Answer, &'a FetchError>;

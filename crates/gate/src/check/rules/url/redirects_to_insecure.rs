@@ -3,8 +3,8 @@ use crate::check::reporter::Reporter;
 use crate::check::rule::{Check, Example, Online, Rule, Subject};
 use crate::finding::Level;
 use crate::survey::Survey;
-use acp_registry_core::net::{Answer, FetchError, Problem};
-use acp_registry_core::text::quote;
+use acp_registry_http::{Answer, FetchError, Problem};
+use acp_registry_plan::text::quote;
 
 pub(crate) static RULE: Rule = Rule {
     name: "url/redirects-to-insecure",

@@ -4,9 +4,9 @@ use crate::check::rule::{Check, Example, Online, Rule, Subject};
 use crate::check::rules::published;
 use crate::finding::Level;
 use crate::survey::Survey;
-use acp_registry_core::net::{Answer, FetchError, Problem};
-use acp_registry_core::text::quote;
-use acp_registry_core::upstream::SourceError;
+use acp_registry_http::{Answer, FetchError, Problem};
+use acp_registry_plan::text::quote;
+use acp_registry_sources::SourceError;
 
 pub(crate) static RULE: Rule = Rule {
     name: "url/server-error",

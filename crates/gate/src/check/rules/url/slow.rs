@@ -5,8 +5,8 @@ use crate::check::reporter::Reporter;
 use crate::check::rule::{Check, Example, Online, Rule, Subject};
 use crate::finding::Level;
 use crate::survey::Survey;
-use acp_registry_core::net::Answer;
-use acp_registry_core::text::quote;
+use acp_registry_http::Answer;
+use acp_registry_plan::text::quote;
 
 pub(crate) static RULE: Rule = Rule {
     name: "url/slow",

@@ -3,7 +3,7 @@ use crate::check::reporter::Reporter;
 use crate::check::rule::{Check, Example, Online, Rule, Subject};
 use crate::finding::Level;
 use crate::survey::Survey;
-use acp_registry_core::net::{FetchError, Problem};
+use acp_registry_http::{FetchError, Problem};
 
 pub(crate) static RULE: Rule = Rule {
     name: "url/unreachable",
@@ -26,10 +26,9 @@ pub(crate) static RULE: Rule = Rule {
         manifest: Example::Target("{ \"archive\": \"https://example.com/1.0.0/linux.zip\", \"cmd\": \"./agent\" }"),
         world: "https://example.com/1.0.0/linux.zip answers 200",
         answers: |survey| {
-            survey.links.insert(
-                "https://example.com/1.0.0/linux.zip".to_owned(),
-                Ok(acp_registry_core::net::Answer::default()),
-            );
+            survey
+                .links
+                .insert("https://example.com/1.0.0/linux.zip".to_owned(), Ok(acp_registry_http::Answer::default()));
         },
     }),
     check: Check::Online(check),

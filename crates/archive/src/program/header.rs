@@ -1,0 +1,112 @@
+use std::io::{Read, Seek, SeekFrom};
+
+use object::macho;
+use object::pe;
+use object::read::macho::{FatArch, MachHeader, MachOFatFile, MachOFatFile32, MachOFatFile64};
+use object::{Endianness, LittleEndian as LE, ReadRef as _, elf as elf_types};
+
+use super::source::{Part, Source};
+use super::{Machine, Program, elf};
+use crate::format::HEAD_LENGTH;
+use crate::from_tar::fill;
+use crate::{Format, Lookalike};
+
+/// Maximum length of a script's first line that is read, in bytes.
+const FIRST_LINE: usize = 254;
+
+/// Maximum number of slices in a universal binary. Java class files, with the same magic number, have a higher value
+/// there.
+const SLICES: usize = 44;
+
+pub(super) fn examine(mut file: impl Read + Seek) -> Program {
+    let mut head = [0; HEAD_LENGTH];
+    let read = file.seek(SeekFrom::Start(0)).and_then(|_| fill(&mut file, &mut head));
+    let Ok(length) = read else { return Program::Other(Lookalike::Unknown) };
+    let head = &head[..length];
+    let source = Source::new(file);
+    let file = Part(&source);
+    match head {
+        [b'#', b'!', line @ ..] => {
+            let line = &line[..line.len().min(FIRST_LINE)];
+            let line = line.split(|byte| *byte == b'\n').next().unwrap_or_default();
+            let (line, has_return) = line.strip_suffix(b"\r").map_or((line, false), |line| (line, true));
+            Program::Script { interpreter: String::from_utf8_lossy(line).trim().to_owned(), has_return }
+        }
+        [0x7f, b'E', b'L', b'F', 1, ..] => elf::examine::<elf_types::FileHeader32<Endianness>, _>(file),
+        [0x7f, b'E', b'L', b'F', ..] => elf::examine::<elf_types::FileHeader64<Endianness>, _>(file),
+        [0xfe, 0xed, 0xfa, 0xce, ..] | [0xce, 0xfa, 0xed, 0xfe, ..] => {
+            mach_o::<macho::MachHeader32<Endianness>, _>(file)
+        }
+        [0xfe, 0xed, 0xfa, 0xcf, ..] | [0xcf, 0xfa, 0xed, 0xfe, ..] => {
+            mach_o::<macho::MachHeader64<Endianness>, _>(file)
+        }
+        [0xca, 0xfe, 0xba, 0xbe, ..] => universal(MachOFatFile32::parse(file)),
+        [0xca, 0xfe, 0xba, 0xbf, ..] => universal(MachOFatFile64::parse(file)),
+        [b'M', b'Z', ..] => portable(file),
+        _ => other(head),
+    }
+}
+
+/// What is no program of any system.
+fn other(head: &[u8]) -> Program {
+    match Format::detect(head) {
+        Ok(_) => Program::Unusable("an archive"),
+        Err(lookalike) => Program::Other(lookalike),
+    }
+}
+
+fn mach_o<Mach, R>(file: Part<'_, R>) -> Program
+where
+    Mach: MachHeader<Endian = Endianness>,
+    R: Read + Seek,
+{
+    let header = Mach::parse(file, 0).and_then(|header| Ok((header, header.endian()?)));
+    match header {
+        Ok((header, endian)) if header.filetype(endian) == macho::MH_EXECUTE => {
+            Program::MachO { machines: vec![cpu(header.cputype(endian))] }
+        }
+        Ok(_) => Program::Unusable("a Mach-O file that is not a program"),
+        Err(_) => Program::Unusable("a Mach-O file with a broken header"),
+    }
+}
+
+fn universal<Fat: FatArch>(file: object::Result<MachOFatFile<'_, Fat>>) -> Program {
+    match file {
+        Ok(file) if (1..=SLICES).contains(&file.arches().len()) => {
+            Program::MachO { machines: file.arches().iter().map(|slice| cpu(slice.cputype())).collect() }
+        }
+        Ok(_) => Program::Other(Lookalike::Unknown),
+        Err(_) => Program::Unusable("a universal Mach-O file with a broken header"),
+    }
+}
+
+fn cpu(cpu: macho::CpuType) -> Machine {
+    match cpu {
+        macho::CPU_TYPE_ARM64 => Machine::Aarch64,
+        macho::CPU_TYPE_X86_64 => Machine::X8664,
+        macho::CPU_TYPE_X86 => Machine::X86,
+        other => Machine::Other(format!("CPU type {}", other.0)),
+    }
+}
+
+fn portable<R: Read + Seek>(file: Part<'_, R>) -> Program {
+    let header = pe::ImageDosHeader::parse(file).ok().and_then(|dos| {
+        let at = u64::from(dos.nt_headers_offset());
+        let magic = file.read_at::<object::U32<LE>>(at).ok()?;
+        let header = file.read_at::<pe::ImageFileHeader>(at.checked_add(4)?).ok()?;
+        (magic.get(LE) == pe::IMAGE_NT_SIGNATURE).then_some(header)
+    });
+    let Some(header) = header else { return Program::Unusable("a Windows file with a broken header") };
+    if header.characteristics.get(LE).0 & pe::IMAGE_FILE_DLL.0 != 0 {
+        return Program::Unusable("a Windows library");
+    }
+    let machine = match header.machine.get(LE) {
+        pe::IMAGE_FILE_MACHINE_AMD64 => Machine::X8664,
+        pe::IMAGE_FILE_MACHINE_ARM64 | pe::IMAGE_FILE_MACHINE_ARM64EC | pe::IMAGE_FILE_MACHINE_ARM64X => {
+            Machine::Aarch64
+        }
+        pe::IMAGE_FILE_MACHINE_I386 => Machine::X86,
+        other => Machine::Other(format!("machine {other:?}")),
+    };
+    Program::Pe { machine }
+}

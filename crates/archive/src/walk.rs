@@ -1,0 +1,219 @@
+//! Processes entries of all formats, for listing and for unpacking.
+
+use std::io::{self, Read};
+use std::mem;
+use std::rc::Rc;
+
+use super::limits::NAMES;
+use super::links::{Inserted, Tree};
+use super::meter::Meter;
+use super::program::Examiner;
+use super::{Entry, Error, Excess, Format, Kind, Listing, Reason, name};
+use acp_registry_plan::text::quote;
+
+const BUFFER: usize = 128 * 1024;
+
+/// An entry as read from an archive.
+pub(super) struct Member<'a> {
+    pub(super) name: &'a [u8],
+    pub(super) content: Content<'a>,
+    /// Size in bytes as stated in the archive, if it is.
+    pub(super) size: Option<u64>,
+    pub(super) executable: bool,
+}
+
+#[derive(Clone, Copy)]
+pub(super) enum Content<'a> {
+    File,
+    Directory,
+    Symlink(&'a [u8]),
+    Hardlink(&'a [u8]),
+}
+
+/// Receives the entries. Every path is safe, all its parents are real directories, and no path occurs twice.
+pub(super) trait Sink {
+    fn directory(&mut self, path: &str) -> Result<(), Error>;
+    /// Starts a file. Its content follows with [`Sink::write`] until another method is called.
+    fn file(&mut self, path: &str, executable: bool) -> Result<(), Error>;
+    fn write(&mut self, chunk: &[u8]) -> Result<(), Error>;
+    /// Called once at the end, after all links were checked.
+    fn links(&mut self, entries: &[Entry]) -> Result<(), Error>;
+}
+
+/// Discards everything, for listings.
+impl Sink for () {
+    fn directory(&mut self, _path: &str) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn file(&mut self, _path: &str, _executable: bool) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn write(&mut self, _chunk: &[u8]) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn links(&mut self, _entries: &[Entry]) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
+pub(super) struct Walk<S> {
+    meter: Rc<Meter>,
+    sink: S,
+    /// The path of the file to examine.
+    wanted: Option<String>,
+    examiner: Option<Examiner>,
+    entries: Vec<Entry>,
+    tree: Tree,
+    members: u64,
+    names: u64,
+    buffer: Vec<u8>,
+    /// Path of the current or last entry.
+    at: String,
+}
+
+impl<S: Sink> Walk<S> {
+    pub(super) fn new(meter: &Rc<Meter>, wanted: Option<String>, sink: S) -> Self {
+        Self {
+            meter: Rc::clone(meter),
+            sink,
+            wanted,
+            examiner: None,
+            entries: Vec::new(),
+            tree: Tree::new(),
+            members: 0,
+            names: 0,
+            buffer: vec![0; BUFFER],
+            at: String::new(),
+        }
+    }
+
+    /// Processes the next entry, and reads its content to the end.
+    pub(super) fn member(&mut self, member: &Member<'_>, content: &mut dyn Read) -> Result<(), Error> {
+        let refuse = |reason| Error::refused(member.name, reason);
+        self.count()?;
+        let path = name::normalise(member.name).map_err(refuse)?;
+        if path.is_empty() {
+            // The root directory, which `tar -c .` includes.
+            return if matches!(member.content, Content::Directory) { Ok(()) } else { Err(refuse(Reason::Empty)) };
+        }
+        let kind = Self::kind(&member.content).map_err(refuse)?;
+        self.count_names(&path, &kind)?;
+        if self.tree.insert(&path, &kind, self.entries.len()).map_err(refuse)? == Inserted::Again {
+            return Ok(());
+        }
+        self.check_count(self.tree.len() as u64)?;
+        self.at.clone_from(&path);
+        let mut entry = Entry { path, kind, size: 0, executable: member.executable };
+        match &entry.kind {
+            Kind::Directory => self.sink.directory(&entry.path)?,
+            Kind::File => entry.size = self.file(&entry, member.size, content)?,
+            Kind::Symlink { .. } => {}
+            Kind::Hardlink { target } => {
+                let Some(file) = self.tree.file(target).and_then(|index| self.entries.get(index)) else {
+                    return Err(refuse(Reason::HardlinkToNothing { target: target.clone() }));
+                };
+                (entry.size, entry.executable) = (file.size, file.executable);
+            }
+        }
+        self.entries.push(entry);
+        Ok(())
+    }
+
+    /// Counts a header in the archive that is not an entry of its own.
+    pub(super) fn count(&mut self) -> Result<(), Error> {
+        self.members += 1;
+        self.check_count(self.members)
+    }
+
+    /// Ends the walk: checks all links and has them created.
+    pub(super) fn finish(mut self, format: Format) -> Result<Listing, Error> {
+        for entry in &self.entries {
+            if let Kind::Symlink { target } = &entry.kind {
+                self.tree
+                    .check_link(entry, target, &self.entries)
+                    .map_err(|reason| Error::refused(entry.path.as_bytes(), reason))?;
+            }
+        }
+        self.sink.links(&self.entries)?;
+        let program = self.examiner.map(Examiner::finish);
+        Ok(Listing { format, entries: self.entries, program })
+    }
+
+    fn kind(content: &Content<'_>) -> Result<Kind, Reason> {
+        Ok(match content {
+            Content::File => Kind::File,
+            Content::Directory => Kind::Directory,
+            Content::Symlink(target) => Kind::Symlink { target: name::normalise_target(target)? },
+            Content::Hardlink(target) => Kind::Hardlink {
+                target: name::normalise(target).map_err(|reason| match reason {
+                    Reason::Absolute | Reason::Drive | Reason::Parent | Reason::Unc => {
+                        Reason::LinkLeaves { target: String::from_utf8_lossy(target).into_owned() }
+                    }
+                    reason => reason,
+                })?,
+            },
+        })
+    }
+
+    /// Reads the content of a file and passes it on. Returns its size in bytes.
+    fn file(&mut self, entry: &Entry, stated: Option<u64>, content: &mut dyn Read) -> Result<u64, Error> {
+        self.meter.check_claim(stated.unwrap_or_default()).map_err(Error::TooLarge)?;
+        self.sink.file(&entry.path, entry.executable)?;
+        let mut examiner = (self.wanted.as_ref() == Some(&entry.path)).then(Examiner::default);
+        let mut buffer = mem::take(&mut self.buffer);
+        let mut size = 0;
+        loop {
+            let count = match content.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(count) => count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(self.explain(&error)),
+            };
+            size += count as u64;
+            self.sink.write(&buffer[..count])?;
+            if let Some(examiner) = &mut examiner {
+                examiner.write(&buffer[..count])?;
+            }
+        }
+        self.buffer = buffer;
+        self.examiner = examiner.or(self.examiner.take());
+        match stated {
+            Some(stated) if size < stated && self.meter.has_ended() => Err(Error::Truncated { at: quote(&self.at) }),
+            Some(stated) if size != stated => {
+                Err(self.corrupt_at(entry.path.as_bytes(), &format!("holds {size} bytes instead of {stated}")))
+            }
+            _ => Ok(size),
+        }
+    }
+
+    fn check_count(&self, count: u64) -> Result<(), Error> {
+        let limit = self.meter.limits().entries;
+        if count > limit { Err(Error::TooLarge(Excess::Entries { limit })) } else { Ok(()) }
+    }
+
+    fn count_names(&mut self, path: &str, kind: &Kind) -> Result<(), Error> {
+        let target = match kind {
+            Kind::Symlink { target } | Kind::Hardlink { target } => target.len(),
+            Kind::File | Kind::Directory => 0,
+        };
+        self.names += (path.len() + target) as u64;
+        if self.names > NAMES { Err(Error::TooLarge(Excess::Names { limit: NAMES })) } else { Ok(()) }
+    }
+
+    /// Converts an I/O error to an error about the current entry.
+    pub(super) fn explain(&self, error: &io::Error) -> Error {
+        self.meter.explain(error, &self.at)
+    }
+
+    /// Like [`Walk::explain`], for an entry with this name.
+    pub(super) fn explain_at(&self, error: &io::Error, name: &[u8]) -> Error {
+        self.meter.explain(error, &String::from_utf8_lossy(name))
+    }
+
+    pub(super) fn corrupt_at(&self, name: &[u8], message: &str) -> Error {
+        self.meter.explain(&io::Error::other(message.to_owned()), &String::from_utf8_lossy(name))
+    }
+}

@@ -1,0 +1,262 @@
+//! Loads a directory as a [`Registry`].
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use rayon::prelude::*;
+
+use super::{Quarantine, git_files};
+use acp_registry_host::fs::{PathError, ReadError, read_bounded, resolve_below};
+use acp_registry_plan::manifest::{Manifest, SyntaxError};
+
+/// URL of the public registry, which is the default base URL.
+pub const DEFAULT_BASE_URL: &str = "https://cdn.agentclientprotocol.com/registry/v1/latest";
+
+/// Maximum size of a manifest, in bytes.
+pub const MANIFEST_LIMIT: u64 = 1 << 20;
+
+/// Maximum size of an icon, in bytes.
+pub const ICON_LIMIT: u64 = 1 << 20;
+
+/// Folders of a registry checkout that contain no agent, besides those whose names begin with a dot.
+const SKIPPED: &[&str] = &["__pycache__", "dist"];
+
+/// A registry directory, read into memory.
+#[derive(Debug)]
+pub struct Registry {
+    /// The directory.
+    pub root: PathBuf,
+    /// The agents, sorted by folder name in byte order.
+    pub entries: Vec<Entry>,
+    /// Folders that contain no agent.
+    pub strays: Vec<Stray>,
+    /// The quarantine list.
+    pub quarantine: Loaded<Quarantine>,
+    /// Entries, relative to the directory, that make git treat a folder as a repository.
+    pub git_files: Vec<String>,
+}
+
+/// One agent's folder.
+#[derive(Debug)]
+pub struct Entry {
+    /// Name of the folder, which is the agent's id.
+    pub id: String,
+    /// `agent.json`; never [`Loaded::Missing`].
+    pub manifest: Loaded<Manifest>,
+    /// `icon.svg`.
+    pub icon: Loaded<String>,
+}
+
+/// A file of a registry, or the reason why it was not loaded.
+#[derive(Debug)]
+pub enum Loaded<T> {
+    /// The file does not exist.
+    Missing,
+    /// The file could not be read.
+    Unreadable(ReadError),
+    /// The file is not UTF-8.
+    NotUtf8 {
+        /// The text, with U+FFFD in place of invalid bytes.
+        text: String,
+        /// Offset in `text` of the first replacement.
+        offset: usize,
+    },
+    /// The file could not be parsed.
+    Broken(SyntaxError),
+    /// The file.
+    Present(T),
+}
+
+impl<T> Loaded<T> {
+    /// The file, if it could be read and parsed.
+    pub fn present(&self) -> Option<&T> {
+        match self {
+            Self::Present(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    fn and_then<U>(self, parse: impl FnOnce(T) -> Loaded<U>) -> Loaded<U> {
+        match self {
+            Self::Present(value) => parse(value),
+            Self::Missing => Loaded::Missing,
+            Self::Unreadable(error) => Loaded::Unreadable(error),
+            Self::NotUtf8 { text, offset } => Loaded::NotUtf8 { text, offset },
+            Self::Broken(error) => Loaded::Broken(error),
+        }
+    }
+}
+
+/// A folder that looks like an agent's but is not loaded as one.
+#[derive(Debug)]
+pub struct Stray {
+    /// Name of the folder.
+    pub name: String,
+    /// A file in it whose name resembles `agent.json`.
+    pub misnamed: Option<String>,
+}
+
+/// Why a directory is not a registry.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// The directory cannot be listed.
+    #[error("cannot read the registry directory {0}")]
+    Directory(#[source] PathError),
+}
+
+enum Found {
+    Entry(Entry),
+    Stray(Stray),
+}
+
+impl Registry {
+    /// Reads a registry directory: every `<id>/agent.json` with its icon, and `quarantine.json`.
+    ///
+    /// # Errors
+    /// Returns an error only if the directory itself cannot be listed. Errors of single entries are kept with the
+    /// entry.
+    pub fn load(directory: &Path) -> Result<Self, LoadError> {
+        let failed = |error| LoadError::Directory(PathError { path: directory.to_owned(), error });
+        let root = directory.canonicalize().map_err(failed)?;
+        let (mut names, mut git_files) = (Vec::new(), Vec::new());
+        for item in fs::read_dir(&root).map_err(failed)? {
+            let item = item.map_err(failed)?;
+            let kind = item.file_type().map_err(failed)?;
+            let name = item.file_name();
+            let is_skipped = name.to_str().is_some_and(Self::passes_over);
+            if !is_skipped && (kind.is_dir() || (kind.is_symlink() && root.join(&name).is_dir())) {
+                names.push((name, kind.is_symlink()));
+            } else if let Some(name) = name.to_str().filter(|name| git_files::is_name(name)) {
+                git_files.push(name.to_owned());
+            }
+        }
+        names.sort_unstable();
+        let found: Vec<(Found, Vec<&str>)> = names
+            .into_par_iter()
+            .map(|(name, is_link)| {
+                let folder = root.join(&name);
+                let found = load_folder(&root, &folder, name.to_string_lossy().into_owned(), is_link);
+                (found, git_files::in_folder(&folder))
+            })
+            .collect();
+        let mut registry = Self {
+            root,
+            entries: Vec::with_capacity(found.len()),
+            strays: Vec::new(),
+            quarantine: Loaded::Missing,
+            git_files,
+        };
+        for (item, inside) in found {
+            let folder = match &item {
+                Found::Entry(entry) => &entry.id,
+                Found::Stray(stray) => &stray.name,
+            };
+            registry.git_files.extend(inside.into_iter().map(|name| format!("{folder}/{name}")));
+            match item {
+                Found::Entry(entry) => registry.entries.push(entry),
+                // An agent may have this name.
+                Found::Stray(stray) if git_files::is_name(&stray.name) => registry.git_files.push(stray.name),
+                Found::Stray(stray) => registry.strays.push(stray),
+            }
+        }
+        registry.git_files.sort_unstable();
+        registry.quarantine = load_quarantine(&registry.root);
+        Ok(registry)
+    }
+
+    /// A registry with one agent, which need not exist on disk, to check a single entry.
+    #[must_use]
+    pub fn of_one(root: &Path, entry: Entry) -> Self {
+        Self {
+            root: root.to_owned(),
+            entries: vec![entry],
+            strays: Vec::new(),
+            quarantine: Loaded::Missing,
+            git_files: Vec::new(),
+        }
+    }
+
+    /// Whether a folder with this name is skipped when a registry is loaded.
+    #[must_use]
+    pub fn passes_over(name: &str) -> bool {
+        name.starts_with('.') || SKIPPED.contains(&name)
+    }
+
+    /// The entry of an agent.
+    #[must_use]
+    pub fn entry(&self, id: &str) -> Option<&Entry> {
+        self.entries.iter().find(|entry| entry.id == id)
+    }
+
+    /// The text of a file of the registry, by its path relative to the directory, if it was read.
+    #[must_use]
+    pub fn text(&self, file: &str) -> Option<&str> {
+        fn text<'a, T>(loaded: &'a Loaded<T>, of: impl FnOnce(&'a T) -> &'a str) -> Option<&'a str> {
+            match loaded {
+                Loaded::Present(value) => Some(of(value)),
+                Loaded::Broken(SyntaxError { text, .. }) | Loaded::NotUtf8 { text, .. } => Some(text),
+                Loaded::Missing | Loaded::Unreadable(_) => None,
+            }
+        }
+        if file == "quarantine.json" {
+            return text(&self.quarantine, |quarantine| quarantine.document.text());
+        }
+        let (id, name) = file.split_once('/')?;
+        let at = self.entries.binary_search_by(|entry| entry.id.as_str().cmp(id)).ok()?;
+        match name {
+            "agent.json" => text(&self.entries[at].manifest, Manifest::text),
+            "icon.svg" => text(&self.entries[at].icon, String::as_str),
+            _ => None,
+        }
+    }
+}
+
+fn load_folder(root: &Path, folder: &Path, id: String, is_link: bool) -> Found {
+    if is_link && resolve_below(folder, root).is_err() {
+        let [manifest, icon] = [ReadError::Outside, ReadError::Outside];
+        return Found::Entry(Entry { id, manifest: Loaded::Unreadable(manifest), icon: Loaded::Unreadable(icon) });
+    }
+    let manifest = load_text(&folder.join("agent.json"), root, MANIFEST_LIMIT).and_then(parse);
+    if matches!(manifest, Loaded::Missing) {
+        return Found::Stray(Stray { name: id, misnamed: misnamed_manifest(folder) });
+    }
+    Found::Entry(Entry { id, manifest, icon: load_text(&folder.join("icon.svg"), root, ICON_LIMIT) })
+}
+
+fn load_text(path: &Path, root: &Path, limit: u64) -> Loaded<String> {
+    match read_bounded(path, root, limit) {
+        Err(ReadError::NotFound) => Loaded::Missing,
+        Err(error) => Loaded::Unreadable(error),
+        Ok(bytes) => match String::from_utf8(bytes) {
+            Ok(mut text) => {
+                // A registry has many files, and a read leaves room for more.
+                text.shrink_to_fit();
+                Loaded::Present(text)
+            }
+            Err(error) => {
+                let offset = error.utf8_error().valid_up_to();
+                Loaded::NotUtf8 { text: String::from_utf8_lossy(error.as_bytes()).into_owned(), offset }
+            }
+        },
+    }
+}
+
+fn parse(text: String) -> Loaded<Manifest> {
+    Manifest::parse(text).map_or_else(Loaded::Broken, Loaded::Present)
+}
+
+fn misnamed_manifest(folder: &Path) -> Option<String> {
+    let mut names: Vec<String> = fs::read_dir(folder)
+        .ok()?
+        .flatten()
+        .take(1000)
+        .filter_map(|item| item.file_name().into_string().ok())
+        .collect();
+    names.sort_unstable();
+    names.into_iter().find(|name| strsim::levenshtein(&name.to_lowercase(), "agent.json") <= 2)
+}
+
+fn load_quarantine(root: &Path) -> Loaded<Quarantine> {
+    let text = load_text(&root.join("quarantine.json"), root, MANIFEST_LIMIT);
+    text.and_then(parse).and_then(|document| Loaded::Present(Quarantine::of(document)))
+}

@@ -1,0 +1,59 @@
+//! Errors of files, with their paths.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What to do about a full disk.
+pub const SPACE: &str = "free space on that disk";
+
+/// The path is taken by something that this program does not create there, and does not follow or overwrite.
+#[derive(Debug, thiserror::Error)]
+#[error("it is {0}")]
+pub(crate) struct InTheWay(pub(crate) &'static str);
+
+/// An I/O error with its path.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {error}", path.display())]
+pub struct PathError {
+    /// The path.
+    pub path: PathBuf,
+    /// The error of the operating system.
+    #[source]
+    pub error: io::Error,
+}
+
+impl PathError {
+    /// How to fix it, if that does not depend on the purpose of the path.
+    #[must_use]
+    pub fn remedy(&self) -> Option<&'static str> {
+        if is_full(&self.error) {
+            return Some(SPACE);
+        }
+        if self.error.kind() == io::ErrorKind::FileTooLarge {
+            return Some("allow larger files, such as with `ulimit -f unlimited`");
+        }
+        self.error.get_ref()?.is::<InTheWay>().then_some("remove it")
+    }
+
+    /// For use with `map_err`.
+    pub fn at(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
+        |error| Self { path: path.to_owned(), error }
+    }
+}
+
+/// Whether the disk or the quota is full.
+#[must_use]
+pub fn is_full(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+}
+
+/// The operating system's error without the random name of a temporary file or directory, which means nothing to users.
+/// `tempfile` provides the cause only as part of its text.
+#[must_use]
+pub fn without_path(error: io::Error) -> io::Error {
+    let text = error.to_string();
+    match text.rsplit_once(" at path ") {
+        Some((cause, _)) => io::Error::new(error.kind(), cause),
+        None => error,
+    }
+}

@@ -1,0 +1,32 @@
+//! Wraps the operating system. Other modules call these modules, which do not call others.
+//!
+//! * [`cause`]: finds the line that explains a failure in a program's output
+//! * [`command`]: runs package managers, and programs that the user has named
+//! * [`fs`]: reads untrusted files, and replaces files and directories atomically
+//! * [`git`]: runs git to read changes and history, and to update branches of a remote
+//! * [`host`]: detects what this machine can run besides native programs
+//! * [`lock`]: locks between processes
+//! * [`owner`]: checks who can change a file
+//! * [`process`]: starts untrusted programs, and ends them with all their descendants
+//! * [`start`]: runs trusted programs in the user's environment
+//! * [`umask`]: restricts the permissions of new files
+//! * [`users`]: finds the processes that use a directory
+
+pub mod cause;
+pub mod command;
+pub mod fs;
+pub mod git;
+#[cfg(unix)]
+pub(crate) mod held;
+pub mod host;
+pub mod lock;
+pub mod owner;
+pub mod private;
+#[cfg(target_os = "linux")]
+mod proc;
+pub mod process;
+pub(crate) mod remove;
+pub mod start;
+pub mod umask;
+pub mod users;
+pub mod walk;

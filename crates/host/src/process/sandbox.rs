@@ -1,0 +1,243 @@
+//! The directories of one launch.
+
+#[cfg(target_os = "linux")]
+use std::fs;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::Scratch;
+#[cfg(target_os = "linux")]
+use super::place::let_in;
+use crate::fs::{PathError, write_new};
+use crate::lock::mark_used;
+use crate::private::make_private;
+
+/// The environment variable that identifies the processes of a launch. Its value is the unique path of the sandbox.
+pub(super) const MARKER: &str = "ACP_REGISTRY_SANDBOX";
+
+/// The FIFO for the launcher's report, which is removed when the program starts.
+pub(super) const REPORT: &str = "start";
+
+/// All entries of a sandbox; each sandbox has the first.
+pub(super) const PARTS: [&str; 5] = ["work", "home", "tmp", "run", REPORT];
+
+/// The home and temporary directories of one launch: empty at first, and removed at the end.
+///
+/// Dropping it removes them too, as far as possible.
+#[derive(Debug)]
+pub struct Sandbox {
+    directory: Scratch,
+    home: Home,
+    /// Marks the sandbox as in use while it is open.
+    _mark: Option<File>,
+}
+
+/// The home directory of a launch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Home {
+    /// A home of its own, empty at first. All processes are found and ended, even in other sessions.
+    Empty,
+    /// The user's home, for a program that works on the user's behalf. Its files are kept, and processes that it starts
+    /// in other sessions, such as a browser, keep running. No limits are set.
+    Persons,
+}
+
+impl Sandbox {
+    /// Creates the directories below `parent`, private to their owner.
+    ///
+    /// # Errors
+    /// Returns [`PathError`] if `parent` cannot be written to.
+    pub fn below(parent: &Path, home: Home) -> Result<Self, PathError> {
+        let directory = Scratch::below(parent)?;
+        let mark = mark_used(directory.path());
+        let sandbox = Self { directory, home, _mark: mark };
+        if home == Home::Persons {
+            make_private(&sandbox.work()).map_err(PathError::at(sandbox.path()))?;
+            return Ok(sandbox);
+        }
+        for path in [sandbox.work(), sandbox.temporary(), sandbox.runtime()]
+            .into_iter()
+            .chain(sandbox.homes().into_iter().map(|(_, path)| path))
+        {
+            make_private(&path).map_err(PathError::at(&path))?;
+        }
+        Ok(sandbox)
+    }
+
+    /// The directory that contains all others.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// An empty working directory.
+    #[must_use]
+    pub fn work(&self) -> PathBuf {
+        self.path().join("work")
+    }
+
+    fn temporary(&self) -> PathBuf {
+        self.path().join("tmp")
+    }
+
+    fn runtime(&self) -> PathBuf {
+        self.path().join("run")
+    }
+
+    /// The home directories, with their environment variables on each system.
+    fn homes(&self) -> Vec<(&'static str, PathBuf)> {
+        let home = self.path().join("home");
+        let mut homes = vec![
+            ("HOME", home.clone()),
+            ("XDG_CONFIG_HOME", home.join(".config")),
+            ("XDG_CACHE_HOME", home.join(".cache")),
+            ("XDG_DATA_HOME", home.join(".local/share")),
+            ("XDG_STATE_HOME", home.join(".local/state")),
+        ];
+        if cfg!(windows) {
+            homes.push(("APPDATA", home.join("AppData/Roaming")));
+            homes.push(("LOCALAPPDATA", home.join("AppData/Local")));
+            homes.push(("USERPROFILE", home));
+        }
+        homes
+    }
+
+    /// The home of the program.
+    #[must_use]
+    pub fn home(&self) -> Home {
+        self.home
+    }
+
+    /// The environment variables that point to these directories and identify the processes; empty for
+    /// [`Home::Persons`].
+    #[must_use]
+    pub fn variables(&self) -> Vec<(&'static str, PathBuf)> {
+        if self.home == Home::Persons {
+            return Vec::new();
+        }
+        let mut variables = self.homes();
+        variables.extend(["TMPDIR", "TMP", "TEMP"].map(|name| (name, self.temporary())));
+        variables.push(("XDG_RUNTIME_DIR", self.runtime()));
+        variables.push((MARKER, self.path().to_owned()));
+        variables
+    }
+
+    /// Creates a file in an empty home, before the program starts.
+    ///
+    /// # Errors
+    /// Returns [`PathError`] if the path is absolute or contains `..`, if the home is the user's, or if the file cannot
+    /// be created.
+    pub fn add_to_home(&self, path: &str, text: &str) -> Result<(), PathError> {
+        let home = self.path().join("home");
+        let file = home.join(path);
+        let is_below = Path::new(path).components().all(|part| matches!(part, std::path::Component::Normal(_)));
+        if !is_below || path.is_empty() || self.home == Home::Persons {
+            let error = io::Error::new(io::ErrorKind::InvalidInput, "the path does not lead below the private home");
+            return Err(PathError::at(&file)(error));
+        }
+        if let Some(parent) = file.parent() {
+            make_private(parent).map_err(PathError::at(parent))?;
+        }
+        write_new(&file, text.as_bytes())
+    }
+
+    /// Makes a user the owner of all directories and files. No other user can enter them, and this one cannot create files next
+    /// to them.
+    #[cfg(target_os = "linux")]
+    pub(super) fn give_to(&self, user: u32) -> io::Result<()> {
+        let mut waiting = vec![self.path().to_owned()];
+        while let Some(directory) = waiting.pop() {
+            for item in fs::read_dir(&directory)? {
+                let item = item?;
+                // No program has run here yet, so all entries were created by this program.
+                std::os::unix::fs::lchown(item.path(), Some(user), Some(user))?;
+                if item.file_type()?.is_dir() {
+                    waiting.push(item.path());
+                }
+            }
+        }
+        let_in(self.path(), user)
+    }
+
+    /// Removes everything.
+    ///
+    /// # Errors
+    /// Returns [`PathError`] if something could not be removed.
+    pub fn remove(self) -> Result<(), PathError> {
+        self.directory.remove()
+    }
+
+    /// Keeps everything, for inspection.
+    pub fn keep(self) {
+        // With this file, `remove_abandoned` does not consider the sandbox as abandoned.
+        let _ = write_new(&self.path().join("kept"), b"");
+        self.directory.keep();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn every_variable_leads_below_the_sandbox_and_exists() {
+        let parent = tempfile::tempdir().unwrap();
+        let sandbox = Sandbox::below(parent.path(), Home::Empty).unwrap();
+        for (name, path) in sandbox.variables() {
+            assert!(path.starts_with(sandbox.path()) && path.is_dir(), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_persons_home_is_left_alone() {
+        let parent = tempfile::tempdir().unwrap();
+        let sandbox = Sandbox::below(parent.path(), Home::Persons).unwrap();
+        assert_eq!((sandbox.variables(), sandbox.work().is_dir()), (Vec::new(), true));
+        assert_eq!(fs::read_dir(sandbox.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn nothing_is_left_not_even_what_was_locked() {
+        let parent = tempfile::tempdir().unwrap();
+        let sandbox = Sandbox::below(parent.path(), Home::Empty).unwrap();
+        let locked = sandbox.work().join("a/b");
+        fs::create_dir_all(&locked).unwrap();
+        fs::write(locked.join("file"), "x").unwrap();
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            fs::set_permissions(&locked, fs::Permissions::from_mode(0o000)).unwrap();
+            std::os::unix::fs::symlink("/", sandbox.work().join("link")).unwrap();
+        }
+        sandbox.remove().unwrap();
+        assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 0);
+
+        drop(Sandbox::below(parent.path(), Home::Empty).unwrap());
+        assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn files_are_created_only_in_an_empty_home() {
+        let parent = tempfile::tempdir().unwrap();
+        let sandbox = Sandbox::below(parent.path(), Home::Empty).unwrap();
+        for path in ["/etc/x", "../x", "a/../../x", ""] {
+            let error = sandbox.add_to_home(path, "").unwrap_err().to_string();
+            assert!(error.ends_with("does not lead below the private home"), "{path}: {error}");
+        }
+        sandbox.add_to_home(".config/a/b.json", "{}").unwrap();
+        assert_eq!(fs::read_to_string(sandbox.path().join("home/.config/a/b.json")).unwrap(), "{}");
+        let persons = Sandbox::below(parent.path(), Home::Persons).unwrap();
+        assert!(persons.add_to_home("a", "").is_err());
+    }
+
+    #[test]
+    fn a_parent_that_is_not_there_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let missing = folder.path().join("missing");
+        let error = Sandbox::below(&missing, Home::Empty).unwrap_err();
+        assert!(error.to_string().starts_with(&format!("{}: ", missing.display())), "{error}");
+    }
+}

@@ -1,0 +1,143 @@
+//! The certificate authorities that the environment names, as OpenSSL, curl and uv read them: instead of the system's.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustls::RootCertStore;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject as _;
+
+use super::Problem;
+use acp_registry_host::fs::read_bounded;
+use acp_registry_plan::text::quote;
+
+/// The variable that names a file of certificates.
+const FILE: &str = "SSL_CERT_FILE";
+
+/// The variable that names directories of such files.
+const DIRECTORIES: &str = "SSL_CERT_DIR";
+
+/// The largest file that is read, in bytes.
+const LIMIT: u64 = 16 << 20;
+
+/// How many files of a directory are read.
+const FILES: usize = 10_000;
+
+/// Certificate authorities.
+#[derive(Debug, Clone)]
+pub struct Authorities(pub(super) Arc<RootCertStore>);
+
+impl Authorities {
+    /// The variables that name certificate authorities.
+    pub const VARIABLES: [&str; 2] = [FILE, DIRECTORIES];
+
+    /// The authorities that these variables name; `None` where they name none, so that those of the system are trusted.
+    ///
+    /// # Errors
+    /// [`Problem::Variable`] when there are none where a variable names them.
+    pub fn named(variable: &dyn Fn(&str) -> Option<String>) -> Result<Option<Self>, Problem> {
+        Ok(roots(variable)?.map(|roots| Self(roots.into())))
+    }
+
+    /// How many they are.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.0.len()
+    }
+}
+
+fn roots(variable: &dyn Fn(&str) -> Option<String>) -> Result<Option<RootCertStore>, Problem> {
+    let set = |name: &str| variable(name).filter(|value| !value.is_empty());
+    let (file, directories) = (set(FILE), set(DIRECTORIES));
+    if file.is_none() && directories.is_none() {
+        return Ok(None);
+    }
+    let mut roots = RootCertStore::empty();
+    if let Some(file) = &file {
+        let path = Path::new(file);
+        add(path, &mut roots).map_err(|problem| refused(FILE, path, &problem))?;
+        if roots.is_empty() {
+            return Err(refused(FILE, path, "has no certificate in the PEM format"));
+        }
+    }
+    if let Some(directories) = &directories {
+        let named = || std::env::split_paths(directories).filter(|path| !path.as_os_str().is_empty());
+        if roots.is_empty() && !named().any(|directory| directory.is_dir()) {
+            return Err(refused(DIRECTORIES, Path::new(directories), "is not a directory"));
+        }
+        for directory in named() {
+            // Like OpenSSL: systems name directories that may not exist, and files besides certificates are usual.
+            let items = directory.read_dir().into_iter().flatten().take(FILES);
+            let paths: Vec<PathBuf> = items.filter_map(|item| Some(item.ok()?.path())).collect();
+            for path in paths {
+                let _ = add(&path, &mut roots);
+            }
+        }
+        if roots.is_empty() {
+            return Err(refused(DIRECTORIES, Path::new(directories), "has no certificate in the PEM format"));
+        }
+    }
+    Ok(Some(roots))
+}
+
+/// Adds the certificates of a file. Those that cannot be parsed are left out, as among the system's.
+fn add(path: &Path, roots: &mut RootCertStore) -> Result<(), String> {
+    let cannot = |problem: String| format!("cannot be read: {problem}");
+    let real = path.canonicalize().map_err(|error| cannot(error.to_string()))?;
+    let root = real.parent().unwrap_or(&real);
+    let bytes = read_bounded(&real, root, LIMIT).map_err(|error| cannot(error.to_string()))?;
+    for certificate in CertificateDer::pem_slice_iter(&bytes).flatten() {
+        let known = roots.len();
+        // Systems have the same certificates in a file and in a directory.
+        if roots.add(certificate).is_ok() && roots.roots[..known].contains(&roots.roots[known]) {
+            roots.roots.pop();
+        }
+    }
+    Ok(())
+}
+
+fn refused(name: &str, path: &Path, problem: &str) -> Problem {
+    let shown = quote(&path.display().to_string());
+    Problem::Variable(format!("the environment variable {name} is {shown}, which {problem}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn count(pairs: &[(&str, &Path)]) -> Result<Option<usize>, String> {
+        let get =
+            |name: &str| pairs.iter().find(|(known, _)| *known == name).map(|(_, path)| path.display().to_string());
+        let named = Authorities::named(&get).map_err(|problem| problem.to_string())?;
+        Ok(named.map(|authorities| authorities.count()))
+    }
+
+    #[test]
+    fn what_cannot_be_used_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        fs::write(path("text"), "no certificate").unwrap();
+        let broken = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
+        fs::write(path("broken"), broken).unwrap();
+        fs::create_dir(path("empty")).unwrap();
+        fs::create_dir(path("other")).unwrap();
+        fs::write(path("other/README"), broken).unwrap();
+        for (name, file, problem) in [
+            (FILE, "missing", "which cannot be read: "),
+            (FILE, "empty", "which cannot be read: "),
+            (FILE, "text", "which has no certificate in the PEM format"),
+            (FILE, "broken", "which has no certificate in the PEM format"),
+            (DIRECTORIES, "missing", "which is not a directory"),
+            (DIRECTORIES, "other", "which has no certificate in the PEM format"),
+        ] {
+            let message = count(&[(name, &path(file))]).unwrap_err();
+            let begin =
+                format!("the environment variable {name} is {}, {problem}", quote(&path(file).display().to_string()));
+            assert!(message.starts_with(&begin), "{message}");
+        }
+        assert_eq!(count(&[]), Ok(None));
+        assert_eq!(count(&[(FILE, Path::new("")), (DIRECTORIES, Path::new(""))]), Ok(None));
+    }
+}

@@ -1,0 +1,202 @@
+//! Answers that are kept for later runs.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Seek as _, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use reqwest::header::{self, HeaderMap};
+use serde::{Deserialize, Serialize};
+use url::Url;
+
+use super::validators::Validators;
+use acp_registry_host::fs::{PathError, open_file, write_atomic_from};
+use acp_registry_host::private::make_private;
+use acp_registry_plan::digest::Sha256;
+
+/// The largest document that is kept, in bytes.
+const DOCUMENT_LIMIT: u64 = 64 << 20;
+
+/// A directory of answers. Damaged entries are fetched again; failures to write are ignored.
+///
+/// Documents are used only after their host has confirmed that they have not changed. Files with a known digest never
+/// change, and are found by address and digest.
+#[derive(Debug, Clone)]
+pub struct Cache {
+    directory: PathBuf,
+}
+
+/// A document, and how its host names this version of it.
+#[derive(Debug)]
+pub(super) struct Stored {
+    pub(super) validators: Validators,
+    pub(super) media_type: String,
+    pub(super) body: Vec<u8>,
+}
+
+/// The first line of a stored document.
+#[derive(Debug, Serialize, Deserialize)]
+struct Head {
+    #[serde(flatten)]
+    validators: Validators,
+    media_type: String,
+    sha256: String,
+}
+
+impl Cache {
+    /// The folders of a cache in this directory.
+    #[must_use]
+    pub fn folders(directory: &Path) -> [PathBuf; 2] {
+        ["documents", "files"].map(|part| directory.join(part))
+    }
+
+    /// Opens or creates a cache, readable for its owner only, and deletes the least recently used entries until at most
+    /// `limit` bytes are left.
+    ///
+    /// # Errors
+    /// [`PathError`] when the directory cannot be made.
+    pub fn open(directory: &Path, limit: u64) -> Result<Self, PathError> {
+        for folder in Self::folders(directory) {
+            make_private(&folder).map_err(PathError::at(directory))?;
+        }
+        let cache = Self { directory: directory.to_owned() };
+        cache.prune(limit);
+        Ok(cache)
+    }
+
+    pub(super) fn load(&self, key: &str) -> Option<Stored> {
+        let path = self.document_path(key);
+        let mut bytes = Vec::new();
+        open_file(&path).ok()?.take(DOCUMENT_LIMIT + (1 << 16)).read_to_end(&mut bytes).ok()?;
+        let end = bytes.iter().position(|&b| b == b'\n')?;
+        let head: Head = serde_json::from_slice(&bytes[..end]).ok()?;
+        let body = bytes.split_off(end + 1);
+        if Sha256::of(&body).to_string() != head.sha256 {
+            return None;
+        }
+        touch(&path);
+        Some(Stored { validators: head.validators, media_type: head.media_type, body })
+    }
+
+    pub(super) fn store(&self, key: &str, media_type: &str, body: &[u8], headers: &HeaderMap) {
+        let validators = Validators::of(headers);
+        let control = headers.get(header::CACHE_CONTROL).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let may_not = control.to_ascii_lowercase().contains("no-store");
+        if may_not || validators == Validators::default() || body.len() as u64 > DOCUMENT_LIMIT {
+            return;
+        }
+        let head = Head { validators, media_type: media_type.to_owned(), sha256: Sha256::of(body).to_string() };
+        if let Ok(mut bytes) = serde_json::to_vec(&head) {
+            bytes.push(b'\n');
+            bytes.extend_from_slice(body);
+            // A cache that cannot be written only costs time.
+            let path = self.document_path(key);
+            let _ = write_atomic_from(&self.directory.join("documents"), &path, &bytes);
+        }
+    }
+
+    /// A file that was fetched from this address and had this SHA-256. The caller must hash it again before using it.
+    #[must_use]
+    pub fn file(&self, url: &Url, sha256: Sha256) -> Option<PathBuf> {
+        let path = self.file_path(url, sha256);
+        path.is_file().then(|| touch(&path)).map(|()| path)
+    }
+
+    /// Keeps a copy of a file that was fetched from this address and has this SHA-256.
+    ///
+    /// # Errors
+    /// The error of the operating system; the cache has not changed then.
+    pub fn keep(&self, url: &Url, sha256: Sha256, mut file: &File) -> io::Result<()> {
+        let mut part = tempfile::Builder::new().prefix(".tmp-").tempfile_in(self.directory.join("files"))?;
+        file.seek(SeekFrom::Start(0))?;
+        io::copy(&mut file, &mut part)?;
+        part.persist(self.file_path(url, sha256)).map_err(|error| error.error)?;
+        Ok(())
+    }
+
+    fn document_path(&self, key: &str) -> PathBuf {
+        self.directory.join("documents").join(Sha256::of(key).to_string())
+    }
+
+    fn file_path(&self, url: &Url, sha256: Sha256) -> PathBuf {
+        self.directory.join("files").join(Sha256::of(format!("{url}\n{sha256}")).to_string())
+    }
+
+    /// Deletes the least recently used entries. What cannot be deleted is tried again in the next run.
+    fn prune(&self, limit: u64) {
+        let folders = Self::folders(&self.directory).map(fs::read_dir);
+        let items = folders.into_iter().flatten().flatten().flatten();
+        let mut files: Vec<(SystemTime, u64, PathBuf)> = items
+            .filter_map(|item| {
+                let metadata = item.metadata().ok()?;
+                Some((metadata.modified().ok()?, metadata.len(), item.path()))
+            })
+            .collect();
+        files.sort_by_key(|(modified, ..)| std::cmp::Reverse(*modified));
+        let mut total = 0;
+        for (_, length, path) in files {
+            total += length;
+            if total > limit {
+                let _ = fs::remove_file(path);
+            }
+        }
+    }
+}
+
+fn touch(path: &Path) {
+    // This only affects the order of deletion.
+    let _ = open_file(path).and_then(|file| file.set_modified(SystemTime::now()));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn store(cache: &Cache, key: &str, headers: &HeaderMap) {
+        cache.store(key, "text/plain", b"body", headers);
+    }
+
+    fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
+        pairs.iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap())).collect()
+    }
+
+    #[test]
+    fn what_is_damaged_or_may_not_be_kept_is_not_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::open(folder.path(), 1 << 20).unwrap();
+        let etag = headers(&[("etag", "\"1\"")]);
+        store(&cache, "good", &etag);
+        let stored = cache.load("good").unwrap();
+        assert_eq!(
+            (stored.validators.etag.as_str(), stored.media_type.as_str(), stored.body.as_slice()),
+            ("\"1\"", "text/plain", &b"body"[..])
+        );
+        store(&cache, "plain", &headers(&[]));
+        store(&cache, "secret", &headers(&[("etag", "\"1\""), ("cache-control", "private, no-store")]));
+        store(&cache, "torn", &etag);
+        let path = cache.document_path("torn");
+        fs::write(&path, fs::read_to_string(&path).unwrap().replace("body", "bod")).unwrap();
+        for key in ["plain", "secret", "torn", "never"] {
+            assert!(cache.load(key).is_none(), "{key}");
+        }
+    }
+
+    #[test]
+    fn the_least_recently_used_goes_first() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::open(folder.path(), 1 << 20).unwrap();
+        let url = Url::parse("https://h.example/a").unwrap();
+        let source = folder.path().join("source");
+        fs::write(&source, [0; 100]).unwrap();
+        let [old, new] = ["old", "new"].map(Sha256::of);
+        for (digest, age) in [(old, 200), (new, 100)] {
+            cache.keep(&url, digest, &File::open(&source).unwrap()).unwrap();
+            let file = File::open(cache.file_path(&url, digest)).unwrap();
+            file.set_modified(SystemTime::now() - std::time::Duration::from_secs(age)).unwrap();
+        }
+        Cache::open(folder.path(), 150).unwrap();
+        assert!(cache.file(&url, old).is_none());
+        assert!(cache.file(&url, new).is_some());
+        assert!(cache.file(&Url::parse("https://h.example/b").unwrap(), new).is_none());
+    }
+}

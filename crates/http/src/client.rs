@@ -1,0 +1,411 @@
+//! The HTTP client of the program: redirects, retries and limits for each host.
+
+use std::fs::File;
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use reqwest::header::{self, HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Method, Response, StatusCode, redirect};
+use rustls_platform_verifier::BuilderVerifierExt;
+use tokio::sync::OwnedSemaphorePermit;
+use url::{Host as UrlHost, Url};
+
+use super::error::{FetchError, NO_HOST, Problem, shown};
+use super::host::Hosts;
+use super::memo::Memo;
+use super::proxy::Proxies;
+use super::resolve::{Guard, Open, Resolver};
+use super::settings::Settings;
+use super::{addr, name, retry};
+use acp_registry_plan::digest::Sha256;
+
+/// How many redirects are followed.
+const HOP_LIMIT: usize = 10;
+
+/// Fetches from public hosts by https, and from hosts that a person has allowed by name.
+///
+/// Every address is checked when the connection is made. Redirects are followed here, not by the library, and checked
+/// in the same way. Must be used inside a tokio runtime.
+#[derive(Debug)]
+pub struct Client {
+    /// For documents, which may come compressed.
+    decoding: Pair,
+    /// For downloads, whose bytes are not decoded.
+    raw: Pair,
+    hosts: Hosts,
+    answers: AtomicU64,
+    answers_by_name: AtomicU64,
+    pub(super) settings: Settings,
+    pub(super) memo: Memo,
+}
+
+/// Two clients that connect to different hosts.
+#[derive(Debug)]
+struct Pair {
+    /// For all other hosts: connects to public addresses only.
+    guarded: reqwest::Client,
+    /// For allowed hosts.
+    open: reqwest::Client,
+}
+
+/// A request.
+#[derive(Debug, Clone)]
+pub(super) struct Request<'a> {
+    pub(super) method: Method,
+    pub(super) url: &'a Url,
+    pub(super) headers: HeaderMap,
+    pub(super) timeout: Duration,
+    /// Whether the body is left undecoded.
+    pub(super) is_raw: bool,
+    /// Whether this goes to a source that a person has configured, not to an address in a manifest.
+    pub(super) is_to_source: bool,
+    /// Whether the secret of the address is sent as to a source: the person has named the address.
+    pub(super) sends_secret: bool,
+    /// The body, as JSON. A request with a body changes something. It is not repeated, since its answer may have been
+    /// lost after the change, and does not follow redirects.
+    pub(super) body: Option<String>,
+}
+
+impl<'a> Request<'a> {
+    /// A request for the content of an address that a manifest or a person names.
+    pub(super) fn get(url: &'a Url, headers: HeaderMap, timeout: Duration) -> Self {
+        Self {
+            method: Method::GET,
+            url,
+            headers,
+            timeout,
+            is_raw: false,
+            is_to_source: false,
+            sends_secret: false,
+            body: None,
+        }
+    }
+}
+
+/// An answer whose body has not been read yet. The request counts as running for the limits of its host until this is
+/// dropped.
+#[derive(Debug)]
+pub(super) struct Reply {
+    pub(super) response: Response,
+    /// The addresses that redirected here.
+    pub(super) hops: Vec<String>,
+    /// The address that answered, after redirects.
+    pub(super) url: Url,
+    /// From sending the last request to its headers.
+    pub(super) elapsed: Duration,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Reply {
+    pub(super) fn fail(&self, problem: Problem) -> FetchError {
+        FetchError { url: shown(&self.url), hops: self.hops.clone(), problem }
+    }
+}
+
+impl Client {
+    /// Makes a client.
+    ///
+    /// # Errors
+    /// [`Problem::Setup`] when the system offers no certificate authorities.
+    pub fn new(settings: Settings) -> Result<Self, Problem> {
+        let tls = tls(&settings)?;
+        let base = |is_raw| builder(&settings, is_raw, &tls);
+        let resolver = Arc::new(Resolver::new(&settings.proxies));
+        let exempt = settings.proxies.urls().filter_map(|url| Some(url.host_str()?.to_owned())).collect();
+        let guard = Arc::new(Guard { resolver: resolver.clone(), exempt });
+        let open = Arc::new(Open { resolver });
+        let build = |builder: reqwest::ClientBuilder| builder.build().map_err(|e| Problem::Setup(e.to_string()));
+        let pair = |is_raw| {
+            let guarded = build(base(is_raw).dns_resolver(guard.clone()))?;
+            Ok(Pair { guarded, open: build(base(is_raw).dns_resolver(open.clone()))? })
+        };
+        Ok(Self {
+            decoding: pair(false)?,
+            raw: pair(true)?,
+            hosts: Hosts::new(settings.host_limits),
+            answers: AtomicU64::new(0),
+            answers_by_name: AtomicU64::new(0),
+            memo: Memo::default(),
+            settings,
+        })
+    }
+
+    /// The proxies of its requests.
+    #[must_use]
+    pub fn proxies(&self) -> &Proxies {
+        &self.settings.proxies
+    }
+
+    /// How many requests have been answered, with any status.
+    #[must_use]
+    pub fn answers(&self) -> u64 {
+        self.answers.load(Ordering::Relaxed)
+    }
+
+    /// How many of them came from hosts that are known by a public name.
+    #[must_use]
+    pub fn answers_by_name(&self) -> u64 {
+        self.answers_by_name.load(Ordering::Relaxed)
+    }
+
+    fn count(&self, url: &Url) {
+        self.answers.fetch_add(1, Ordering::Relaxed);
+        if matches!(url.host(), Some(UrlHost::Domain(name)) if !name::is_private(name)) {
+            self.answers_by_name.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether this client may send requests to an address. The addresses of a host name are checked later.
+    #[must_use]
+    pub fn may_ask(&self, url: &Url) -> bool {
+        self.client_for(url, true, false).is_ok()
+    }
+
+    /// Whether requests to this address of a source have a secret.
+    #[must_use]
+    pub fn has_secret(&self, url: &Url) -> bool {
+        self.settings.credentials.header(url).is_some()
+    }
+
+    /// A file of an earlier run, by its address and SHA-256; the caller hashes it again before using it.
+    #[must_use]
+    pub fn cached_file(&self, url: &Url, sha256: Sha256) -> Option<PathBuf> {
+        self.settings.cache.as_ref()?.file(url, sha256)
+    }
+
+    /// Keeps a file for a later run. One that cannot be kept is fetched again.
+    pub fn keep_file(&self, url: &Url, sha256: Sha256, file: &File) {
+        if let Some(cache) = &self.settings.cache
+            && let Err(error) = cache.keep(url, sha256, file)
+        {
+            tracing::debug!("{} is not kept: {error}", shown(url));
+        }
+    }
+
+    /// Sends a request and follows redirects; every other status is returned.
+    pub(super) async fn send(&self, request: &Request<'_>) -> Result<Reply, FetchError> {
+        let mut at = request.url.clone();
+        let mut hops = Vec::new();
+        loop {
+            let fail =
+                |problem: Problem, hops: &[String]| FetchError { url: shown(&at), hops: hops.to_owned(), problem };
+            let (response, elapsed, permit) =
+                self.attempt(request, &at, hops.is_empty()).await.map_err(|problem| fail(problem, &hops))?;
+            let status = response.status();
+            if request.body.is_some() || !matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308) {
+                return Ok(Reply { response, hops, url: at, elapsed, _permit: permit });
+            }
+            let target = response.headers().get(header::LOCATION);
+            let target = target.and_then(|target| std::str::from_utf8(target.as_bytes()).ok());
+            let Some(target) = target.and_then(|target| at.join(target).ok()) else {
+                return Err(fail(Problem::BadRedirect(status.as_u16()), &hops));
+            };
+            if hops.len() == HOP_LIMIT {
+                let url = shown(request.url);
+                return Err(FetchError { url, hops: Vec::new(), problem: Problem::TooManyRedirects });
+            }
+            hops.push(shown(&at));
+            at = target;
+        }
+    }
+
+    /// Sends a request to one address, and repeats it after problems that may pass.
+    async fn attempt(
+        &self,
+        request: &Request<'_>,
+        url: &Url,
+        is_first_hop: bool,
+    ) -> Result<(Response, Duration, OwnedSemaphorePermit), Problem> {
+        let client = self.client_for(url, request.is_raw, request.is_to_source)?;
+        let proxy = self.settings.proxies.choose(url)?;
+        let host = self.hosts.of(url);
+        let mut attempt = 1;
+        loop {
+            let is_last = attempt >= self.settings.attempts || request.body.is_some();
+            let permit = host.enter().await?;
+            let mut builder = client
+                .request(request.method.clone(), bare(url))
+                .timeout(request.timeout)
+                .headers(request.headers.clone());
+            if (request.is_to_source || request.sends_secret)
+                && is_first_hop
+                && let Some(secret) = self.settings.credentials.header(url)
+            {
+                builder = builder.header(header::AUTHORIZATION, secret.clone());
+            }
+            if let Some(body) = &request.body {
+                builder = builder.header(header::CONTENT_TYPE, "application/json").body(body.clone());
+            }
+            let sent = Instant::now();
+            let wait = match builder.send().await {
+                Ok(response) => {
+                    let elapsed = sent.elapsed();
+                    let of_proxy = proxy.as_ref().and_then(|proxy| proxy.answered(response.status().as_u16(), url));
+                    tracing::debug!(
+                        "{} {} answers {} after {elapsed:?}",
+                        request.method,
+                        shown(url),
+                        response.status()
+                    );
+                    if of_proxy.is_none() {
+                        self.count(url);
+                    }
+                    let status = response.status();
+                    host.answered(status != StatusCode::TOO_MANY_REQUESTS);
+                    let pause = retry::wanted_pause(status, response.headers());
+                    let can_wait = pause.is_none_or(|pause| host.asks_for(pause));
+                    let is_limit = pause.is_some() && status == StatusCode::FORBIDDEN;
+                    if !is_limit && !retry::is_transient(status) && of_proxy.is_none() {
+                        return Ok((response, elapsed, permit));
+                    }
+                    if let Some(pause) = pause.filter(|_| !can_wait || is_last) {
+                        return Err(Problem::RateLimited { wait: pause.wait() });
+                    }
+                    if is_last || of_proxy.is_some() {
+                        return of_proxy.map_or(Ok((response, elapsed, permit)), Err);
+                    }
+                    // The queue of a host that has named a time holds back all its requests.
+                    pause.map_or_else(|| retry::backoff(self.settings.backoff, attempt), |_| Duration::ZERO)
+                }
+                Err(error) => {
+                    let problem = Problem::of(&error);
+                    let is_late = problem == Problem::Timeout;
+                    let problem = proxy.as_ref().map_or(problem.clone(), |proxy| proxy.explain(problem));
+                    tracing::debug!("{} {} {problem}", request.method, shown(url));
+                    // Timeouts are not retried.
+                    if is_last || !problem.may_pass() || is_late {
+                        if error.is_connect() {
+                            host.went_down(&problem);
+                        }
+                        return Err(problem);
+                    }
+                    retry::backoff(self.settings.backoff, attempt)
+                }
+            };
+            drop(permit);
+            tokio::time::sleep(wait).await;
+            attempt += 1;
+        }
+    }
+
+    fn client_for(&self, url: &Url, is_raw: bool, is_to_source: bool) -> Result<&reqwest::Client, Problem> {
+        let pair = if is_raw { &self.raw } else { &self.decoding };
+        let is_allowed = self.settings.allowed.allows(url) || (is_to_source && self.settings.sources.allows(url));
+        if is_allowed && ["https", "http"].contains(&url.scheme()) {
+            return Ok(&pair.open);
+        }
+        if url.scheme() != "https" {
+            return Err(Problem::Refused("it does not begin with https://"));
+        }
+        // An IP address is not resolved, so that it is checked here.
+        let literal = match url.host() {
+            Some(UrlHost::Ipv4(address)) => Some(IpAddr::V4(address)),
+            Some(UrlHost::Ipv6(address)) => Some(IpAddr::V6(address)),
+            // Behind a proxy, names are not resolved either.
+            Some(UrlHost::Domain(name)) if name::is_private(name) => {
+                return Err(Problem::Refused("it is a host of a private network"));
+            }
+            Some(UrlHost::Domain(_)) => None,
+            None => return Err(Problem::Refused(NO_HOST)),
+        };
+        if literal.is_some_and(|address| !addr::is_public(address)) {
+            return Err(Problem::Refused("it is an address of a private network"));
+        }
+        Ok(&pair.guarded)
+    }
+}
+
+/// Whether an answer has the whole document: also one that a proxy has changed (203), as those of companies do.
+pub(super) fn is_whole(status: StatusCode) -> bool {
+    [StatusCode::OK, StatusCode::NON_AUTHORITATIVE_INFORMATION].contains(&status)
+}
+
+/// A client for a library that sends its own requests to this host, which a person has configured: it connects to any host,
+/// follows no redirects, and does not decode bodies. Proxies and certificates are those of [`Client`].
+///
+/// # Errors
+/// [`Problem::Setup`] when the system offers no root certificates, [`Problem::Variable`] when a variable names no proxy.
+pub fn plain_client(settings: &Settings, host: &Url) -> Result<reqwest::Client, Problem> {
+    settings.proxies.choose(host)?;
+    let open = Arc::new(Open { resolver: Arc::new(Resolver::new(&settings.proxies)) });
+    let builder = builder(settings, true, &tls(settings)?).dns_resolver(open);
+    builder.build().map_err(|error| Problem::Setup(error.to_string()))
+}
+
+fn builder(settings: &Settings, is_raw: bool, tls: &rustls::ClientConfig) -> reqwest::ClientBuilder {
+    reqwest::Client::builder()
+        .user_agent(concat!(env!("CARGO_PKG_NAME"), "/", env!("CARGO_PKG_VERSION")))
+        .connect_timeout(settings.connect_timeout)
+        .read_timeout(settings.idle_timeout)
+        .redirect(redirect::Policy::none())
+        .proxy(make_proxy(settings.proxies.clone()))
+        .gzip(!is_raw)
+        .tls_backend_preconfigured(tls.clone())
+}
+
+/// The same choice as for messages. Requests whose variable names no proxy are not sent.
+fn make_proxy(proxies: Proxies) -> reqwest::Proxy {
+    reqwest::Proxy::custom(move |url| Some(proxies.choose(url).ok()??.url))
+}
+
+/// TLS with the certificate authorities of the system, or with those that the environment names. Reading them is slow, so that all clients share them.
+fn tls(settings: &Settings) -> Result<rustls::ClientConfig, Problem> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let setup = |error: rustls::Error| Problem::Setup(error.to_string());
+    let config = rustls::ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+    let config = config.map_err(setup)?;
+    let config = match &settings.authorities {
+        Some(authorities) => config.with_root_certificates(authorities.0.clone()),
+        None => config.with_platform_verifier().map_err(setup)?,
+    };
+    let mut config = config.with_no_client_auth();
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    Ok(config)
+}
+
+/// The address without user info, which would be sent as a secret: secrets come from
+/// [`Credentials`](super::Credentials) only.
+fn bare(url: &Url) -> Url {
+    let mut url = url.clone();
+    // Both fail only for addresses that cannot have user info.
+    let _ = url.set_username("");
+    let _ = url.set_password(None);
+    url
+}
+
+/// Headers from pairs that this program has written itself.
+pub(super) fn headers(pairs: &[(HeaderName, &str)]) -> HeaderMap {
+    let pairs = pairs.iter().filter_map(|(name, value)| Some((name.clone(), HeaderValue::from_str(value).ok()?)));
+    pairs.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn block_on<T>(future: impl Future<Output = T>) -> T {
+        tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
+    }
+
+    fn problem(url: &str) -> Problem {
+        let client = Client::new(Settings::default()).unwrap();
+        block_on(client.get(&Url::parse(url).unwrap(), 1)).unwrap_err().problem
+    }
+
+    #[test]
+    fn private_addresses_are_refused_before_anything_is_sent() {
+        for url in
+            ["http://example.com/", "https://127.0.0.1/", "https://[::1]/", "https://10.0.0.1/", "ftp://example.com/"]
+        {
+            assert!(matches!(problem(url), Problem::Refused(_)), "{url}");
+        }
+    }
+
+    #[test]
+    fn a_name_of_a_private_address_is_refused_at_the_connection() {
+        assert_eq!(problem("https://localhost/"), Problem::Refused("it is a host of a private network"));
+    }
+}

@@ -1,0 +1,119 @@
+//! Sources of published agents: data of package registries and GitHub about packages and releases.
+//!
+//! * [`Surroundings`], [`npm_registry`], [`python_index`]: the locations of the package registries, from the package
+//!   managers' own configuration
+//! * [`npm_variables`], [`uv_variables`]: the same configuration, for a package manager that runs in another home
+//! * [`npm`], [`pypi`], [`github`]: one source each, with its requests and responses
+//! * [`Sources`]: all of these
+//! * [`Registries`]: which of them are configured, and where, for messages
+//! * [`About`]: what a publisher states about a package or a repository
+
+mod about;
+mod config_file;
+mod configured;
+mod for_install;
+pub mod github;
+mod github_lists;
+pub mod npm;
+mod npm_bin;
+mod npm_config;
+pub mod pypi;
+mod pypi_file;
+mod pypi_html;
+mod python_config;
+mod sources;
+mod surroundings;
+
+pub use about::About;
+pub use configured::{NamedRegistry, Registries};
+pub use for_install::{npm_variables, uv_variables};
+pub use github_lists::{REPOSITORIES, RepositoryName};
+pub use npm_config::npm_registry;
+pub use python_config::python_index;
+pub use sources::{Needs, Sources};
+pub use surroundings::{Surroundings, UnknownBase, ask_package_manager};
+
+use std::any::Any;
+use std::sync::Arc;
+
+use serde_json::value::RawValue;
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+use url::Url;
+
+use acp_registry_http::{Client, Document, FetchError, shown};
+use acp_registry_plan::json;
+use acp_registry_plan::remedy::Remedy;
+
+/// Maximum length of a name, URL or range, in bytes; longer ones count as missing. Longer reasons are cut.
+const LONGEST: usize = 4096;
+
+/// Why a source did not provide data.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SourceError {
+    /// The request failed or was refused.
+    #[error(transparent)]
+    Fetch(#[from] FetchError),
+    /// The response is not valid.
+    #[error("{url} did not answer with {expected}: {message}")]
+    Malformed {
+        /// The URL.
+        url: String,
+        /// The expected response.
+        expected: &'static str,
+        /// What is wrong with it.
+        message: String,
+    },
+}
+
+impl SourceError {
+    /// How to fix it if this GitHub or a package registry did not respond, or not as expected.
+    #[must_use]
+    pub fn remedy(&self, github: &github::Github) -> Option<Remedy> {
+        let Self::Fetch(fetch) = self else { return None };
+        github.remedy(fetch).map(Remedy::from).or_else(|| fetch.remedy())
+    }
+
+    #[expect(clippy::needless_pass_by_value, reason = "errors are handed over")]
+    fn malformed(url: &Url, expected: &'static str, message: impl ToString) -> Self {
+        Self::Malformed { url: shown(url), expected, message: message.to_string() }
+    }
+}
+
+/// Sends a request to a source and parses the response with `read`. `expected` is the expected response, for messages.
+async fn ask<T: Any + Send + Sync>(
+    client: &Client,
+    url: &Url,
+    accept: &str,
+    limit: u64,
+    expected: &'static str,
+    read: impl FnOnce(Document) -> Result<T, String>,
+) -> Result<Option<Arc<T>>, SourceError> {
+    let answer = client.understand(url, accept, limit, read).await?.transpose();
+    answer.map_err(|message| SourceError::malformed(url, expected, message))
+}
+
+/// A short text, such as a name or a URL.
+fn word(part: Option<&RawValue>) -> Option<String> {
+    json::text(part).filter(|text| text.len() <= LONGEST).map(Into::into)
+}
+
+/// A text for people, which is cut if it is too long.
+fn sentence(part: Option<&RawValue>) -> Option<String> {
+    let text = json::text(part)?;
+    Some(text[..text.floor_char_boundary(LONGEST)].to_owned())
+}
+
+/// A time in the format of RFC 3339.
+fn time(part: Option<&RawValue>) -> Option<OffsetDateTime> {
+    OffsetDateTime::parse(&json::text(part)?, &Rfc3339).ok()
+}
+
+/// A segment of a URL's path, with all characters encoded that do not belong to a name.
+fn segment(text: &str) -> String {
+    let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"-_.~@+".contains(&b);
+    let encoded: String =
+        text.bytes().map(|b| if is_plain(b) { char::from(b).to_string() } else { format!("%{b:02X}") }).collect();
+    // A dot segment would lead to the parent, encoded or not.
+    if encoded.bytes().all(|b| b == b'.') { encoded.replace('.', "%252E") } else { encoded }
+}

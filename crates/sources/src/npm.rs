@@ -1,0 +1,336 @@
+//! An npm registry.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::de::Error as _;
+use serde_json::value::RawValue;
+use time::OffsetDateTime;
+use url::Url;
+
+use super::npm_bin::NAMED;
+pub use super::npm_bin::{Bin, commands, file_of_command};
+use super::{About, SourceError, segment, sentence, word};
+use acp_registry_http::Client;
+use acp_registry_plan::json::{self, Object};
+
+/// Prefers the abbreviated form, which omits what installers do not need. Old mirrors provide only the full form.
+const ACCEPT: &str = "application/vnd.npm.install-v1+json; q=1.0, application/json; q=0.8, */*; q=0.1";
+
+const ACCEPT_FULL: &str = "application/json";
+
+/// The expected response, for messages.
+const EXPECTED: &str = "a package's versions";
+
+/// Maximum size of a response, in bytes: some packages have thousands of versions.
+const ANSWER_LIMIT: u64 = 64 << 20;
+
+/// Maximum number of versions of a package.
+const VERSIONS: usize = 100_000;
+
+/// Maximum number of tags.
+const TAGS: usize = 10_000;
+
+/// The source of npm packages.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Registry {
+    /// The registry of packages whose scope has none of its own; its path ends with a slash.
+    pub default: Url,
+    /// The registries of scopes, by `@scope`.
+    pub scopes: BTreeMap<String, Url>,
+}
+
+/// The packument of a package: what a registry knows about it.
+#[derive(Debug)]
+pub struct Packument {
+    /// Versions by tag. `npx` uses `latest` by default.
+    pub tags: BTreeMap<String, String>,
+    versions: BTreeMap<String, Version>,
+}
+
+/// A packument with the publisher's description of each version.
+#[derive(Debug)]
+pub struct Described {
+    /// The packument.
+    pub packument: Packument,
+    about: BTreeMap<String, About>,
+}
+
+#[derive(Debug)]
+struct Version {
+    published: Published,
+    /// When it was published; unknown in the abbreviated form.
+    time: Option<OffsetDateTime>,
+}
+
+/// One published version of a package.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Published {
+    /// Why it should no longer be used, if it is deprecated.
+    pub deprecated: Option<String>,
+    /// Subresource integrity of the tarball, with which npm verifies downloads.
+    pub integrity: Option<String>,
+    /// URL of the tarball.
+    pub tarball: Option<String>,
+    /// The command that `npx` starts.
+    pub bin: Bin,
+    /// The first commands that `npx` does not start, if it starts one.
+    pub others: Vec<String>,
+    /// The range of supported Node.js versions.
+    pub node: Option<String>,
+}
+
+impl Registry {
+    /// The registry of a package.
+    #[must_use]
+    pub fn base(&self, name: &str) -> &Url {
+        name.split_once('/').and_then(|(scope, _)| self.scopes.get(scope)).unwrap_or(&self.default)
+    }
+
+    /// All registries that may receive requests.
+    pub fn bases(&self) -> impl Iterator<Item = &Url> {
+        std::iter::once(&self.default).chain(self.scopes.values())
+    }
+
+    /// Fetches a package; `None` if it does not exist.
+    ///
+    /// # Errors
+    /// Returns [`SourceError`] if the request fails or the response is not valid.
+    pub async fn packument(&self, client: &Client, name: &str) -> Result<Option<Arc<Packument>>, SourceError> {
+        let url = self.url(name)?;
+        super::ask(client, &url, ACCEPT, ANSWER_LIMIT, EXPECTED, |document| Packument::parse(&document.body, name))
+            .await
+    }
+
+    /// Fetches the full form, which includes the time of each version and may be many times larger.
+    ///
+    /// # Errors
+    /// Returns the same errors as [`Self::packument`].
+    pub async fn packument_in_full(&self, client: &Client, name: &str) -> Result<Option<Arc<Packument>>, SourceError> {
+        let url = self.url(name)?;
+        super::ask(client, &url, ACCEPT_FULL, ANSWER_LIMIT, EXPECTED, |document| Packument::parse(&document.body, name))
+            .await
+    }
+
+    /// Fetches the full form with the publisher's descriptions.
+    ///
+    /// # Errors
+    /// Returns the same errors as [`Self::packument`].
+    pub async fn described(&self, client: &Client, name: &str) -> Result<Option<Arc<Described>>, SourceError> {
+        let url = self.url(name)?;
+        super::ask(client, &url, ACCEPT_FULL, ANSWER_LIMIT, EXPECTED, |document| Described::parse(&document.body, name))
+            .await
+    }
+
+    fn url(&self, name: &str) -> Result<Url, SourceError> {
+        let base = self.base(name);
+        // The slash after a scope is part of the name.
+        let path = name.split('/').map(segment).collect::<Vec<_>>().join("%2F");
+        Url::parse(&format!("{base}{path}")).map_err(|error| SourceError::malformed(base, EXPECTED, error))
+    }
+}
+
+struct Form<'a> {
+    tags: Option<&'a RawValue>,
+    times: Option<&'a RawValue>,
+    versions: Object<'a, VERSIONS>,
+}
+
+impl<'a> Form<'a> {
+    fn parse(bytes: &'a [u8]) -> Result<Self, String> {
+        let read = || {
+            let [tags, times, versions] = json::members(bytes, ["dist-tags", "time", "versions"])?;
+            let versions = versions.ok_or_else(|| serde_json::Error::missing_field("versions"))?;
+            Ok(Self { tags, times, versions: serde_json::from_str(versions.get())? })
+        };
+        let form: Self = read().map_err(|error: serde_json::Error| error.to_string())?;
+        if form.versions.is_longer {
+            return Err(format!("it has more than {VERSIONS} versions, and no more are read"));
+        }
+        Ok(form)
+    }
+
+    /// Parses everything except the publisher's descriptions. `name` is the name of the package.
+    fn read(&self, name: &str) -> Packument {
+        let tags: Object<'_, TAGS> = json::object(self.tags).unwrap_or_default();
+        let tags = tags.members.into_iter().filter_map(|(tag, version)| Some((tag.into_owned(), word(Some(version))?)));
+        // A withdrawn version still has its time.
+        let times: Object<'_, { 2 * VERSIONS }> = json::object(self.times).unwrap_or_default();
+        let times = times.members.into_iter().filter_map(|(version, time)| Some((version, super::time(Some(time))?)));
+        let times: BTreeMap<Cow<'_, str>, OffsetDateTime> = times.collect();
+        let versions = self.versions.members.iter().map(|(version, facts)| {
+            let time = times.get(version).copied();
+            (version.clone().into_owned(), Version { published: Published::read(facts, name), time })
+        });
+        Packument { tags: tags.collect(), versions: versions.collect() }
+    }
+}
+
+impl Packument {
+    /// Parses a packument, abbreviated or full. `name` is the name of the package.
+    ///
+    /// # Errors
+    /// Returns an error if it is not JSON, has no versions, or has too many.
+    pub fn parse(bytes: &[u8], name: &str) -> Result<Self, String> {
+        Ok(Form::parse(bytes)?.read(name))
+    }
+
+    /// The names of all versions, the newest first.
+    #[must_use]
+    pub fn versions(&self) -> Vec<&str> {
+        let mut versions: Vec<(Option<semver::Version>, &str)> =
+            self.versions.keys().map(|text| (semver::Version::parse(text).ok(), text.as_str())).collect();
+        versions.sort_by(|a, b| b.cmp(a));
+        versions.into_iter().map(|(_, text)| text).collect()
+    }
+
+    /// All versions with their data, in no particular order.
+    pub fn all(&self) -> impl Iterator<Item = (&str, &Published)> {
+        self.versions.iter().map(|(text, version)| (text.as_str(), &version.published))
+    }
+
+    /// When a version was published, if known.
+    #[must_use]
+    pub fn published(&self, version: &str) -> Option<OffsetDateTime> {
+        self.versions.get(version)?.time
+    }
+
+    /// A version, if it was published.
+    #[must_use]
+    pub fn version(&self, version: &str) -> Option<&Published> {
+        self.versions.get(version).map(|version| &version.published)
+    }
+}
+
+impl Described {
+    fn parse(bytes: &[u8], name: &str) -> Result<Self, String> {
+        let form = Form::parse(bytes)?;
+        let versions = form.versions.members.iter();
+        let about = versions.map(|(version, facts)| (version.clone().into_owned(), About::of_npm(facts)));
+        Ok(Self { packument: form.read(name), about: about.collect() })
+    }
+
+    /// The publisher's description of a version.
+    #[must_use]
+    pub fn about(&self, version: &str) -> About {
+        self.about.get(version).cloned().unwrap_or_default()
+    }
+}
+
+impl Published {
+    /// Parses the entry of a version of the package `name`. A member with another type counts as missing.
+    fn read(facts: &RawValue, name: &str) -> Self {
+        let [deprecated, dist, bin, engines] = json::members_of(Some(facts), ["deprecated", "dist", "bin", "engines"]);
+        let [shasum, integrity, tarball] = json::members_of(dist, ["shasum", "integrity", "tarball"]);
+        let [node] = json::members_of(engines, ["node"]);
+        let deprecated = match json::flag(deprecated) {
+            Some(true) => Some(String::new()),
+            _ => sentence(deprecated).filter(|reason| !reason.is_empty()),
+        };
+        let own = Bin::of(name, bin);
+        Self {
+            deprecated,
+            integrity: word(integrity).or_else(|| word(shasum)),
+            tarball: word(tarball),
+            others: match &own {
+                Bin::One(named) => {
+                    let others = commands(name, bin).into_iter().filter(|name| name != named);
+                    others.take(NAMED).collect()
+                }
+                Bin::None | Bin::Several { .. } => Vec::new(),
+            },
+            bin: own,
+            node: word(node),
+        }
+    }
+}
+
+impl Published {
+    /// The names of its commands; if there are many, the first ones.
+    pub fn commands(&self) -> impl Iterator<Item = &str> {
+        let (own, several): (Option<&String>, &[String]) = match &self.bin {
+            Bin::One(own) => (Some(own), &[]),
+            Bin::None => (None, &[]),
+            Bin::Several { names, .. } => (None, names),
+        };
+        own.into_iter().chain(several).chain(&self.others).map(String::as_str)
+    }
+
+    /// Whether it has this command; `None` if it has too many to know all of them.
+    #[must_use]
+    pub fn has_command(&self, name: &str) -> Option<bool> {
+        if self.commands().any(|known| known == name) {
+            return Some(true);
+        }
+        let is_cut = match &self.bin {
+            Bin::One(_) => self.others.len() >= NAMED,
+            Bin::None => false,
+            Bin::Several { names, count } => *count > names.len(),
+        };
+        (!is_cut).then_some(false)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    #[test]
+    fn a_command_is_known_unless_there_are_too_many() {
+        let has = |bin: Value, command: &str| {
+            let facts = RawValue::from_string(json!({ "bin": bin }).to_string()).unwrap();
+            Published::read(&facts, "tool").has_command(command)
+        };
+        let many: serde_json::Map<String, Value> =
+            (0..40).map(|n| (format!("c{n}"), json!(format!("{n}.js")))).collect();
+        let mut more = many.clone();
+        more.insert("tool".to_owned(), json!("t.js"));
+        for (bin, command, expected) in [
+            (json!({ "tool": "a.js", "x": "b.js" }), "x", Some(true)),
+            (json!({ "tool": "a.js", "x": "b.js" }), "y", Some(false)),
+            (json!({ "x": "a.js", "y": "b.js" }), "y", Some(true)),
+            (json!({ "x": "a.js", "y": "b.js" }), "tool", Some(false)),
+            (json!({}), "tool", Some(false)),
+            (json!(many), "c1", Some(true)),
+            (json!(many), "z", None),
+            (json!(more), "z", None),
+        ] {
+            assert_eq!(has(bin.clone(), command), expected, "{bin} {command}");
+        }
+    }
+
+    #[test]
+    fn of_equal_members_the_last_one_counts() {
+        let packument = r#"{ "versions": {}, "versions": {
+            "1.0.0": { "bin": "a.js", "bin": { "x": "a.js" }, "dist": { "integrity": "a", "integrity": "b" }, "bin": { "y": "b.js" } },
+            "1.0.0": { "bin": { "z": "c.js" }, "engines": {}, "engines": { "node": ">=1", "node": ">=2" } }
+        } }"#;
+        let packument = Packument::parse(packument.as_bytes(), "tool").unwrap();
+        let version = packument.version("1.0.0").unwrap();
+        assert_eq!((&version.bin, version.node.as_deref()), (&Bin::One("z".to_owned()), Some(">=2")));
+    }
+
+    #[test]
+    fn a_version_is_read_whatever_its_members_are() {
+        let packument = json!({ "dist-tags": { "latest": "1.10.0" }, "versions": {
+            "1.9.0": { "deprecated": "use 2", "bin": "x", "dist": { "integrity": "sha512-x", "tarball": "t" }, "engines": { "node": ">=20" } },
+            "1.10.0": { "deprecated": "", "dist": 7, "engines": "x" },
+            "odd": 7,
+        } });
+        let packument = Packument::parse(packument.to_string().as_bytes(), "p").unwrap();
+        assert_eq!(packument.versions(), ["1.10.0", "1.9.0", "odd"]);
+        let old = packument.version("1.9.0").unwrap();
+        assert_eq!((old.has_command("p"), old.has_command("x")), (Some(true), Some(false)));
+        assert_eq!(old.deprecated.as_deref(), Some("use 2"));
+        assert_eq!(old.integrity.as_deref(), Some("sha512-x"));
+        assert_eq!(old.node.as_deref(), Some(">=20"));
+        let new = packument.version("1.10.0").unwrap().clone();
+        assert_eq!((new.deprecated, new.integrity, new.bin), (None, None, Bin::None));
+        assert!(packument.version("odd").is_some() && packument.version("2").is_none());
+        for odd in ["", "[]", "{}", "<html>", "{\"versions\":[]}", "{\"versions\":{\"1\":"] {
+            assert!(Packument::parse(odd.as_bytes(), "p").is_err(), "{odd}");
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! Finds the npm registry that `npx` would use, and its secrets.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use url::Url;
+
+use super::config_file::{Setting, expanded, settings};
+use super::npm::Registry;
+use super::surroundings::{Surroundings, UnknownBase, base, read};
+use acp_registry_http::{Credentials, Secret};
+
+/// The variable that overrides npm's configuration.
+pub(super) const OVERRIDE: &str = "ACP_REGISTRY_NPM";
+
+/// Finds the npm registry, in this order: `ACP_REGISTRY_NPM`, `npm_config_registry`, the user's and the system's
+/// `.npmrc`, npm itself. Secrets are added to `credentials`.
+///
+/// A `.npmrc` in the working directory is not read: in a checkout of a registry, it may come from any contributor.
+///
+/// # Errors
+/// Returns [`UnknownBase`] if nothing is configured and npm is not installed, or if the configured value is not a URL.
+pub fn npm_registry(surroundings: &Surroundings<'_>, credentials: &mut Credentials) -> Result<Registry, UnknownBase> {
+    let settings = person_settings(surroundings);
+    let is_overridden = surroundings.set(OVERRIDE).is_some();
+    let named = configured(surroundings, &settings);
+    let named = named.or_else(|| {
+        let text = (surroundings.run)("npm", &["config", "get", "registry"])?;
+        Some((text, "the answer of `npm config get registry`".to_owned()))
+    });
+    let (text, place) =
+        named.ok_or(UnknownBase::Unset { what: "npm registry", program: "Node.js with npm", variable: OVERRIDE })?;
+    let default = base(&text, &place, credentials)?;
+    let mut own = BTreeMap::new();
+    for (scope, address, place) in scopes(&settings).filter(|_| !is_overridden) {
+        own.insert(scope, base(&address, &place, credentials)?);
+    }
+    let registry = Registry { default, scopes: own };
+    add_secrets(&settings, &registry, credentials);
+    Ok(registry)
+}
+
+/// The settings of the user's and the system's `.npmrc`. The first setting of a key takes precedence.
+pub(super) fn person_settings(surroundings: &Surroundings<'_>) -> Vec<Setting> {
+    files(surroundings)
+        .iter()
+        .filter_map(|path| read(path))
+        .flat_map(|text| settings(&text))
+        .filter(|setting| setting.section.is_empty())
+        .map(|setting| Setting { value: expanded(&setting.value, surroundings.variable), ..setting })
+        .collect()
+}
+
+/// The URL configured for packages without a scope, including secrets, and where it is set.
+pub(super) fn configured(surroundings: &Surroundings<'_>, settings: &[Setting]) -> Option<(String, String)> {
+    let variables = [OVERRIDE, "npm_config_registry", "NPM_CONFIG_REGISTRY"];
+    let named = variables.into_iter().find_map(|name| Some((surroundings.set(name)?, name.to_owned())));
+    let of_file = || settings.iter().find(|setting| setting.key == "registry");
+    named.or_else(|| Some((of_file()?.value.clone(), "`registry` in .npmrc".to_owned())))
+}
+
+/// The URLs configured for scopes, each with its `@scope`, and where they are set.
+pub(super) fn scopes(settings: &[Setting]) -> impl Iterator<Item = (String, String, String)> {
+    let mut scopes: BTreeMap<&str, &Setting> = BTreeMap::new();
+    for setting in settings {
+        if let Some(scope) = setting.key.strip_suffix(":registry").filter(|scope| scope.starts_with('@')) {
+            scopes.entry(scope).or_insert(setting);
+        }
+    }
+    let place = |setting: &Setting| format!("`{}` in .npmrc", setting.key);
+    scopes.into_iter().map(move |(scope, setting)| (scope.to_owned(), setting.value.clone(), place(setting)))
+}
+
+/// The user's file, then the system's. The first one with a setting takes precedence.
+fn files(surroundings: &Surroundings<'_>) -> Vec<PathBuf> {
+    named_files(surroundings).into_iter().map(|(_, path)| path).collect()
+}
+
+/// Like `files`, with the variables that pass the paths to npm.
+pub(super) fn named_files(surroundings: &Surroundings<'_>) -> Vec<(&'static str, PathBuf)> {
+    let named = |names: [&str; 2]| names.into_iter().find_map(|name| surroundings.set(name)).map(PathBuf::from);
+    let user = named(["npm_config_userconfig", "NPM_CONFIG_USERCONFIG"]);
+    let user = user.or_else(|| Some(surroundings.home()?.join(".npmrc")));
+    let global = named(["npm_config_globalconfig", "NPM_CONFIG_GLOBALCONFIG"]);
+    let global = global.or_else(|| {
+        let prefix =
+            named(["npm_config_prefix", "NPM_CONFIG_PREFIX"]).or_else(|| surroundings.set("PREFIX").map(Into::into));
+        Some(prefix.or_else(|| prefix_of_node(surroundings))?.join("etc/npmrc"))
+    });
+    let user = user.map(|path| ("npm_config_userconfig", path));
+    let global = global.map(|path| ("npm_config_globalconfig", path));
+    user.into_iter().chain(global).collect()
+}
+
+/// npm's global prefix: the parent of the directory that contains `node`.
+fn prefix_of_node(surroundings: &Surroundings<'_>) -> Option<PathBuf> {
+    let path = surroundings.set("PATH")?;
+    let folder = std::env::split_paths(&path).find(|folder| folder.join("node").is_file())?;
+    folder.parent().map(Path::to_owned)
+}
+
+/// Adds the secrets, which have keys such as `//host/path/:_authToken`.
+fn add_secrets(settings: &[Setting], registry: &Registry, credentials: &mut Credentials) {
+    let of_key = |key: &str| settings.iter().find(|setting| setting.key == key).map(|setting| setting.value.as_str());
+    for setting in settings {
+        let Some((place, name)) = setting.key.rsplit_once(':') else { continue };
+        if !place.starts_with("//") || of_key(&setting.key) != Some(&setting.value) {
+            continue;
+        }
+        let secret = match name {
+            "_authToken" => Secret::Bearer(setting.value.clone()),
+            "_auth" => Secret::Encoded(setting.value.clone()),
+            "username" => {
+                let Some(password) = of_key(&format!("{place}:_password")) else { continue };
+                let Ok(password) = BASE64_STANDARD.decode(password) else { continue };
+                Secret::Basic(setting.value.clone(), String::from_utf8_lossy(&password).into_owned())
+            }
+            _ => continue,
+        };
+        // The keys have no scheme. If a registry with this host is configured, its scheme is used.
+        let bases = std::iter::once(&registry.default).chain(registry.scopes.values());
+        let Ok(mut url) = Url::parse(&format!("https:{place}")) else { continue };
+        let is_plain = bases.clone().any(|base| {
+            base.scheme() == "http"
+                && Url::parse(&format!("http:{place}")).is_ok_and(|url| url.origin() == base.origin())
+        });
+        if is_plain {
+            let Ok(plain) = Url::parse(&format!("http:{place}")) else { continue };
+            url = plain;
+        }
+        credentials.add(&url, &secret);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    fn found(
+        files: &[(&str, &str)],
+        variables: &[(&str, &str)],
+        npm: Option<&str>,
+    ) -> (Result<Registry, UnknownBase>, Credentials) {
+        let home = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            fs::create_dir_all(home.path().join(name).parent().unwrap()).unwrap();
+            fs::write(home.path().join(name), text).unwrap();
+        }
+        let variable = |name: &str| match name {
+            "HOME" | "PREFIX" => Some(home.path().to_str().unwrap().to_owned()),
+            _ => variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned()),
+        };
+        let run = |program: &str, arguments: &[&str]| {
+            assert_eq!((program, arguments), ("npm", &["config", "get", "registry"][..]));
+            npm.map(ToOwned::to_owned)
+        };
+        let mut credentials = Credentials::default();
+        let registry = npm_registry(&Surroundings { variable: &variable, run: &run }, &mut credentials);
+        (registry, credentials)
+    }
+
+    fn default(files: &[(&str, &str)], variables: &[(&str, &str)], npm: Option<&str>) -> String {
+        found(files, variables, npm).0.unwrap().default.to_string()
+    }
+
+    #[test]
+    fn the_first_place_that_knows_wins() {
+        let user = (".npmrc", "registry=https://user.example/npm\n");
+        let global = ("etc/npmrc", "registry=https://global.example\n");
+        let variable = ("npm_config_registry", "https://variable.example");
+        let all = [user, global];
+        assert_eq!(
+            default(&all, &[variable, ("ACP_REGISTRY_NPM", "http://own.example/x")], None),
+            "http://own.example/x/"
+        );
+        assert_eq!(default(&all, &[variable], None), "https://variable.example/");
+        assert_eq!(default(&all, &[("npm_config_registry", " ")], None), "https://user.example/npm/");
+        assert_eq!(default(&[global], &[], None), "https://global.example/");
+        assert_eq!(default(&[], &[], Some("https://npm.example/\n")), "https://npm.example/");
+        assert_eq!(
+            default(&[(".npmrc", "[x]\nregistry=https://section.example")], &[], Some("https://npm.example/")),
+            "https://npm.example/"
+        );
+    }
+
+    #[test]
+    fn nothing_known_names_the_remedy() {
+        let remedy = found(&[], &[], None).0.unwrap_err().remedy();
+        assert!(remedy.contains("ACP_REGISTRY_NPM") && remedy.contains("install"), "{remedy}");
+        for text in ["ftp://h.example", "nonsense", "https://"] {
+            let error = found(&[], &[("ACP_REGISTRY_NPM", text)], None).0.unwrap_err().to_string();
+            assert!(error.starts_with("ACP_REGISTRY_NPM is not"), "{error}");
+        }
+    }
+
+    #[test]
+    fn scopes_have_registries_of_their_own() {
+        let (registry, _) =
+            found(&[(".npmrc", "@me:registry=https://me.example/\nregistry=https://all.example")], &[], None);
+        let registry = registry.unwrap();
+        assert_eq!(registry.base("@me/x").as_str(), "https://me.example/");
+        assert_eq!(registry.base("@you/x").as_str(), "https://all.example/");
+        assert_eq!(registry.base("me").as_str(), "https://all.example/");
+    }
+
+    #[test]
+    fn secrets_are_bound_to_their_registry() {
+        let text = "registry=http://a.example:8080/npm/\n//a.example:8080/npm/:_authToken=${TOKEN}\n\
+                    //b.example/:username=u\n//b.example/:_password=cA==\n//c.example/:_auth=eDp5\n_authToken=global\n";
+        let (_, credentials) = found(&[(".npmrc", text)], &[("TOKEN", "t")], None);
+        let header =
+            |url: &str| credentials.header(&Url::parse(url).unwrap()).map(|header| header.to_str().unwrap().to_owned());
+        assert_eq!(header("http://a.example:8080/npm/x").as_deref(), Some("Bearer t"));
+        assert_eq!(header("https://b.example/x").as_deref(), Some("Basic dTpw"));
+        assert_eq!(header("https://c.example/x").as_deref(), Some("Basic eDp5"));
+        for other in
+            ["http://a.example:8080/", "https://a.example:8080/npm/", "http://b.example/", "https://d.example/"]
+        {
+            assert_eq!(header(other), None, "{other}");
+        }
+    }
+}

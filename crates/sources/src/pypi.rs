@@ -1,0 +1,305 @@
+//! A Python package index: the simple API, as JSON (PEP 691) and as HTML (PEP 503).
+
+use std::collections::BTreeMap;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use pep440_rs::Version;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use time::OffsetDateTime;
+use url::Url;
+
+use super::pypi_file::{FILES, too_many};
+use super::{About, SourceError, pypi_html, segment, sentence, word};
+use acp_registry_http::Client;
+use acp_registry_plan::json::{self, List, Object};
+
+pub use super::pypi_file::File;
+
+/// Prefers JSON. Many mirrors respond with HTML regardless.
+const ACCEPT: &str = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html; q=0.2, \
+                      text/html; q=0.1, */*; q=0.01";
+
+/// The expected response, for messages.
+const EXPECTED: &str = "a project's files";
+
+/// Maximum size of a response, in bytes.
+const ANSWER_LIMIT: u64 = 32 << 20;
+
+/// Maximum length of the name of a file, in bytes.
+const NAME: usize = 512;
+
+/// The source of Python packages.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Index {
+    /// Base URL of the simple API; its path ends with a slash.
+    pub base: Url,
+}
+
+/// What an index knows about a project.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Project {
+    releases: BTreeMap<Version, Release>,
+}
+
+/// One version of a project, with all its files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Release {
+    /// Why it should no longer be used, if all its files were yanked.
+    pub yanked: Option<String>,
+    /// Whether every file has a digest.
+    pub has_hashes: bool,
+    /// The supported versions of Python, if all its files agree.
+    pub requires_python: Option<String>,
+    /// When its first file was uploaded, if known.
+    pub first: Option<OffsetDateTime>,
+    /// When its last file was uploaded, if known.
+    pub published: Option<OffsetDateTime>,
+}
+
+impl Index {
+    /// Fetches a project; `None` if it does not exist.
+    ///
+    /// # Errors
+    /// Returns [`SourceError`] if the request fails or the response is not valid.
+    pub async fn project(&self, client: &Client, name: &str) -> Result<Option<Arc<Project>>, SourceError> {
+        let url = format!("{}{}/", self.base, segment(&normalized(name)));
+        let url = Url::parse(&url).map_err(|error| SourceError::malformed(&self.base, EXPECTED, error))?;
+        super::ask(client, &url, ACCEPT, ANSWER_LIMIT, EXPECTED, |document| {
+            let is_json = document.media_type.ends_with("json");
+            if is_json { Project::from_json(&document.body) } else { Project::from_html(&document.body) }
+        })
+        .await
+    }
+
+    /// Fetches the publisher's description of a version. There is no standard API for it: indexes at `simple/` have an
+    /// older API next to it; for others, nothing is known.
+    ///
+    /// # Errors
+    /// Returns [`SourceError`] if the request fails.
+    pub async fn about(&self, client: &Client, name: &str, version: &str) -> Result<About, SourceError> {
+        #[derive(Default, Deserialize)]
+        #[serde(default, bound(deserialize = "'de: 'a"))]
+        struct Form<'a> {
+            info: Option<&'a RawValue>,
+        }
+        let Some(root) = self.base.as_str().strip_suffix("simple/") else { return Ok(About::default()) };
+        let name = segment(&normalized(name));
+        // Some mirrors provide only the newest version.
+        for path in [format!("{name}/{}", segment(version)), name] {
+            let url = Url::parse(&format!("{root}pypi/{path}/json"))
+                .map_err(|error| SourceError::malformed(&self.base, EXPECTED, error))?;
+            let about = super::ask(client, &url, "application/json", ANSWER_LIMIT, EXPECTED, |document| {
+                // A mirror may serve something else at this URL.
+                let form: Form<'_> = serde_json::from_slice(&document.body).unwrap_or_default();
+                Ok(form.info.map(About::of_pypi).unwrap_or_default())
+            });
+            let Some(about) = about.await? else { continue };
+            return Ok(About::clone(&about));
+        }
+        Ok(About::default())
+    }
+}
+
+/// A name, normalized by PEP 503.
+#[must_use]
+pub fn normalized(name: &str) -> String {
+    let parts: Vec<&str> = name.split(['-', '_', '.']).filter(|part| !part.is_empty()).collect();
+    parts.join("-").to_ascii_lowercase()
+}
+
+impl Project {
+    /// Parses the JSON form.
+    ///
+    /// # Errors
+    /// Returns what is missing.
+    pub fn from_json(bytes: &[u8]) -> Result<Self, String> {
+        #[derive(Deserialize)]
+        struct Form<'a> {
+            #[serde(borrow)]
+            files: List<'a, FILES>,
+        }
+        let Form { files } = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+        if files.is_longer {
+            return Err(too_many());
+        }
+        Ok(Self::of_files(files.items.into_iter().filter_map(File::read)))
+    }
+
+    /// Parses the HTML form: each link is a file.
+    ///
+    /// # Errors
+    /// Returns an error if it is not a page of an index.
+    fn from_html(bytes: &[u8]) -> Result<Self, String> {
+        Ok(Self::of_files(pypi_html::files(bytes)?))
+    }
+
+    /// Groups the files by version.
+    #[must_use]
+    pub fn of_files(files: impl IntoIterator<Item = File>) -> Self {
+        let mut versions: BTreeMap<Version, Vec<File>> = BTreeMap::new();
+        for file in files {
+            if let Some(version) = version_of(&file.name) {
+                versions.entry(version).or_default().push(file);
+            }
+        }
+        Self { releases: versions.into_iter().map(|(version, files)| (version, Release::of(files))).collect() }
+    }
+
+    /// All versions, the newest first.
+    #[must_use]
+    pub fn versions(&self) -> Vec<String> {
+        self.all().map(|(version, _)| version.to_string()).collect()
+    }
+
+    /// All versions with their data, the newest first.
+    pub fn all(&self) -> impl Iterator<Item = (&Version, &Release)> {
+        self.releases.iter().rev()
+    }
+
+    /// A version, if it has files. Versions are compared by PEP 440.
+    #[must_use]
+    pub fn release(&self, version: &str) -> Option<&Release> {
+        self.releases.get(&Version::from_str(version).ok()?)
+    }
+}
+
+impl File {
+    /// Parses a file of the JSON form. A member with another type counts as missing.
+    fn read(file: &RawValue) -> Option<Self> {
+        #[derive(Default, Deserialize)]
+        #[serde(default, rename_all = "kebab-case", bound(deserialize = "'de: 'a"))]
+        struct Form<'a> {
+            filename: Option<&'a RawValue>,
+            hashes: Option<&'a RawValue>,
+            yanked: Option<&'a RawValue>,
+            requires_python: Option<&'a RawValue>,
+            upload_time: Option<&'a RawValue>,
+        }
+        let form: Form<'_> = json::object(Some(file))?;
+        let hashes: Object<'_, 1> = json::object(form.hashes).unwrap_or_default();
+        Some(Self {
+            name: word(form.filename)?,
+            has_hash: !hashes.members.is_empty(),
+            yanked: match json::flag(form.yanked) {
+                Some(true) => Some(String::new()),
+                _ => sentence(form.yanked),
+            },
+            requires_python: word(form.requires_python),
+            uploaded: super::time(form.upload_time),
+        })
+    }
+}
+
+impl Release {
+    fn of(files: Vec<File>) -> Self {
+        let agree = files.windows(2).all(|pair| pair[0].requires_python == pair[1].requires_python);
+        let first = files.iter().filter_map(|file| file.uploaded).min();
+        let published = files.iter().filter_map(|file| file.uploaded).max();
+        let has_hashes = files.iter().all(|file| file.has_hash);
+        let reasons: Option<Vec<String>> = files.iter().map(|file| file.yanked.clone()).collect();
+        let requires_python = files.into_iter().next().and_then(|file| file.requires_python).filter(|_| agree);
+        let reason = |reasons: Vec<String>| reasons.into_iter().find(|reason| !reason.is_empty()).unwrap_or_default();
+        Self { yanked: reasons.map(reason), has_hashes, requires_python, first, published }
+    }
+}
+
+/// The version in the name of a wheel or a source distribution.
+fn version_of(file: &str) -> Option<Version> {
+    if file.len() > NAME {
+        return None;
+    }
+    if let Some(stem) = file.strip_suffix(".whl") {
+        return Version::from_str(stem.split('-').nth(1)?).ok();
+    }
+    let stem = [".tar.gz", ".zip", ".tar.bz2", ".tgz", ".tar.xz"].into_iter().find_map(|end| file.strip_suffix(end))?;
+    // Names and versions may contain hyphens: they are separated by the first hyphen that is followed by a version.
+    stem.match_indices('-').find_map(|(at, _)| Version::from_str(&stem[at + 1..]).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn names_are_normalised() {
+        for (name, expected) in [("My.Pack__age", "my-pack-age"), ("a-_.b", "a-b"), ("a", "a")] {
+            assert_eq!(normalized(name), expected);
+        }
+    }
+
+    #[test]
+    fn file_names_tell_versions() {
+        for (file, version) in [
+            ("my_pack-1.0-py3-none-any.whl", Some("1.0")),
+            ("my-pack-1.0rc1.tar.gz", Some("1.0rc1")),
+            ("my-2-pack-1.0.zip", Some("1.0")),
+            ("pack-1.0.exe", None),
+            ("pack.whl", None),
+            ("", None),
+        ] {
+            assert_eq!(version_of(file), version.map(|v| Version::from_str(v).unwrap()), "{file}");
+        }
+    }
+
+    fn project() -> [Project; 2] {
+        let json = json!({ "files": [
+            { "filename": "p-1.0-py3-none-any.whl", "hashes": { "sha256": "x" }, "requires-python": ">=3.10", "yanked": false },
+            { "filename": "p-1.0.tar.gz", "hashes": { "sha256": "x" }, "requires-python": ">=3.10", "yanked": "oops" },
+            { "filename": "p-1.1.tar.gz", "hashes": {}, "yanked": "broken" },
+            { "filename": "p-1.10.tar.gz", "hashes": { "sha256": "x" }, "yanked": true },
+            7,
+        ] });
+        let html = r#"<!DOCTYPE html><html><body><h1>Links</h1>
+            <a href="../p-1.0-py3-none-any.whl#sha256=x" data-requires-python="&gt;=3.10">p-1.0-py3-none-any.whl</a><br/>
+            <A HREF="p-1.0.tar.gz#sha256=x" data-yanked="oops" data-requires-python=">=3.10"> p-1.0.tar.gz </A>
+            <a href=p-1.1.tar.gz data-yanked=broken>p-1.1.tar.gz</a>
+            <a href="p-1.10.tar.gz#sha256=x" data-yanked>p-1.10.tar.gz</a>"#;
+        [Project::from_json(json.to_string().as_bytes()).unwrap(), Project::from_html(html.as_bytes()).unwrap()]
+    }
+
+    #[test]
+    fn both_forms_say_the_same() {
+        let [json, html] = project();
+        assert_eq!(json, html);
+        assert_eq!(json.versions(), ["1.10", "1.1", "1.0"]);
+        let release = json.release("1.0.0").unwrap();
+        assert_eq!(
+            *release,
+            Release {
+                yanked: None,
+                has_hashes: true,
+                requires_python: Some(">=3.10".into()),
+                first: None,
+                published: None
+            }
+        );
+        let release = json.release("1.1").unwrap();
+        assert_eq!(
+            *release,
+            Release {
+                yanked: Some("broken".into()),
+                has_hashes: false,
+                requires_python: None,
+                first: None,
+                published: None
+            }
+        );
+        assert_eq!(json.release("1.10").unwrap().yanked.as_deref(), Some(""));
+        assert_eq!(json.release("2"), None);
+        assert_eq!(json.release("nonsense"), None);
+    }
+
+    #[test]
+    fn what_is_no_index_is_told_from_an_empty_one() {
+        assert_eq!(Project::from_html(b"<html><body></body>").unwrap(), Project::default());
+        for odd in ["", "gone", "{\"files\":[]}"] {
+            assert!(Project::from_html(odd.as_bytes()).is_err(), "{odd}");
+        }
+        for odd in ["", "{}", "[]", "{\"files\":{}}"] {
+            assert!(Project::from_json(odd.as_bytes()).is_err(), "{odd}");
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! The configuration of this machine's package managers.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use url::Url;
+
+use acp_registry_host::command;
+use acp_registry_host::fs::read_bounded;
+use acp_registry_http::Credentials;
+
+/// Maximum size of a configuration file, in bytes.
+const FILE_LIMIT: u64 = 1 << 20;
+
+/// Time limit for a package manager to print its configuration.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The environment of the program, as far as the caller exposes it.
+pub struct Surroundings<'a> {
+    /// The value of an environment variable.
+    pub variable: &'a (dyn Fn(&str) -> Option<String> + Sync),
+    /// Runs a package manager with arguments and empty stdin, and returns its stdout; `None` if it does not exist or
+    /// fails.
+    pub run: &'a (dyn Fn(&str, &[&str]) -> Option<String> + Sync),
+}
+
+/// The URL of a package registry is unknown.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum UnknownBase {
+    /// Neither a setting nor a package manager provides it.
+    #[error("no {what} is known: neither {program} nor {variable} names one")]
+    Unset {
+        /// The registry.
+        what: &'static str,
+        /// The program that could provide it.
+        program: &'static str,
+        /// The variable that sets it.
+        variable: &'static str,
+    },
+    /// The setting is not a valid URL.
+    #[error("{place} is not the address of a package registry")]
+    Invalid {
+        /// Where it is set.
+        place: String,
+    },
+}
+
+impl UnknownBase {
+    /// How to fix it.
+    #[must_use]
+    pub fn remedy(&self) -> String {
+        match self {
+            Self::Unset { program, variable, .. } => format!("install {program}, or set {variable} to its address"),
+            Self::Invalid { .. } => "correct that address".to_owned(),
+        }
+    }
+}
+
+/// Runs a package manager, for [`Surroundings::run`], in an empty directory: package managers read configuration files
+/// in their working directory, and other users may write to the system's temporary directory. `path` replaces its `PATH`.
+#[must_use]
+pub fn ask_package_manager(path: Option<&OsStr>, program: &str, arguments: &[&str]) -> Option<String> {
+    let directory = tempfile::tempdir().ok()?;
+    // Prevents npm from searching parent directories.
+    fs::write(directory.path().join("package.json"), "{}").ok()?;
+    command::answer(program, arguments, directory.path(), PATIENCE, path).ok()
+}
+
+impl Surroundings<'_> {
+    /// The value of a variable, unless it is empty.
+    pub(super) fn set(&self, name: &str) -> Option<String> {
+        (self.variable)(name).filter(|value| !value.trim().is_empty())
+    }
+
+    pub(super) fn home(&self) -> Option<PathBuf> {
+        self.set("HOME").or_else(|| self.set("USERPROFILE")).map(PathBuf::from)
+    }
+
+    /// The user's configuration directory.
+    pub(super) fn config_home(&self) -> Option<PathBuf> {
+        let named = self.set("XDG_CONFIG_HOME").or_else(|| self.set("APPDATA")).map(PathBuf::from);
+        named.or_else(|| Some(self.home()?.join(".config")))
+    }
+}
+
+/// The text of a configuration file, if it exists.
+pub(super) fn read(path: &Path) -> Option<String> {
+    let real = path.canonicalize().ok()?;
+    let bytes = read_bounded(&real, Path::new("/"), FILE_LIMIT).ok()?;
+    String::from_utf8(bytes).ok()
+}
+
+/// Parses a base URL, and moves its secrets to the credentials.
+pub(super) fn base(text: &str, place: &str, credentials: &mut Credentials) -> Result<Url, UnknownBase> {
+    let invalid = || UnknownBase::Invalid { place: place.to_owned() };
+    let mut url = Url::parse(text.trim()).map_err(|_| invalid())?;
+    if !["https", "http"].contains(&url.scheme()) || url.host_str().is_none() {
+        return Err(invalid());
+    }
+    url.set_query(None);
+    url.set_fragment(None);
+    let path = format!("{}/", url.path().trim_end_matches('/'));
+    url.set_path(&path);
+    credentials.add_user_info(&url);
+    // Both fail only for URLs that cannot have user info.
+    let _ = url.set_username("");
+    let _ = url.set_password(None);
+    Ok(url)
+}
