@@ -1,6 +1,22 @@
-//! The `acp-registry` program. The command line is in `cli/`, everything else in the library.
+//! The `acp-registry` program: what is not here is in the library.
+//!
+//! | folder | what it has |
+//! |---|---|
+//! | `commands` | a file or folder for each command: its flags, one call of the library, its text |
+//! | `flags` | flags that several commands share, and what they become |
+//! | `documents` | the JSON documents that commands print |
+//! | `formats` | findings and outcomes as SARIF, JUnit, Markdown, workflow commands and text |
+//! | `failure` | exit codes, error codes, and remedies in the words of the command line |
+//! | `terminal` | output, tables, progress, prompts, help and completion |
+//!
+//! Only this program uses clap, reads variables of the environment and prints.
 
-mod cli;
+mod commands;
+mod documents;
+mod failure;
+mod flags;
+mod formats;
+mod terminal;
 
 use std::process::ExitCode;
 
@@ -19,7 +35,7 @@ fn main() -> ExitCode {
         }
     }
     if std::env::args_os().nth(1).is_some_and(|word| word == acp_registry::mcp::MCP) {
-        return cli::serve_mcp();
+        return commands::mcp::serve_mcp();
     }
-    cli::main()
+    commands::main()
 }

@@ -125,7 +125,7 @@ fn every_variable_that_is_named_is_read() {
     documents.extend(all(&["docs"], &[".md"]).into_iter().filter(|(name, _)| !name.contains("/decisions/")));
     documents.push(("README.md".to_owned(), text("README.md")));
     // The manual pages have a list of their own.
-    let manual = "src/cli/roff.rs";
+    let manual = "src/terminal/help/roff.rs";
     documents.push((manual.to_owned(), text(manual)));
     let code = all(&["src", "crates"], &[".rs"]).into_iter().filter(|(name, _)| !name.ends_with(manual));
     let code: String = code.map(|(_, text)| text).collect();

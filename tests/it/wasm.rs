@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
+use acp_registry::documents::{Document, IndexOrigin, Resolve};
 use acp_registry::index::{Index, Missing};
 use acp_registry::manifest::Platform;
 use acp_registry::remedy::Remedy;
-use acp_registry::report::documents::{Document, IndexOrigin, Resolve, planned};
 use acp_registry::resolve::{Host, Kind, Named, Offer, Wanted, resolve};
 use acp_registry::store::Store;
 use serde_json::{Value, json};
@@ -124,7 +124,7 @@ fn planned_here(index: &Index, request: &Value, store: &Store) -> Result<Value, 
         Wanted { version: named.version, kind, platform: Some(platform), ..Wanted::new(named.id.parse().unwrap()) };
     let plan = resolve(&Offer::of_agent(&agent, index.sha256()), &wanted, &host)
         .map_err(|error| (error.to_string(), error.remedy().as_ref().map(Remedy::to_string)))?;
-    let members = Resolve { launch: planned(&plan, store), index: IndexOrigin::of(index) };
+    let members = Resolve { launch: store.document(&plan), index: IndexOrigin::of(index) };
     Ok(without_machine(serde_json::from_str(&Document::new("resolve", members).to_text()).unwrap()))
 }
 

@@ -44,6 +44,7 @@
 mod broken;
 mod change;
 mod current;
+mod document;
 mod error;
 mod examine;
 mod find;

@@ -1,0 +1,227 @@
+//! `acp-registry bump`
+
+pub(crate) mod document;
+pub(crate) mod notes;
+pub(crate) mod propose;
+pub(crate) mod text;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use acp_registry::bump::{Bumper, Outcome, Passed, Request, Session};
+use acp_registry::examination::{Demand, Level};
+use acp_registry::manifest::Channel;
+use acp_registry::propose::Notes;
+use acp_registry::select::{are_all_withdrawn, load_active};
+use acp_registry::text::printable;
+use acp_registry::verify::Nothing;
+use clap::ValueEnum;
+use time::OffsetDateTime;
+
+use self::notes::{examination_notes, handshake_notes};
+use self::propose::ProposeArgs;
+use self::text::BumpReport;
+use crate::commands::verifier::{self, LiveArgs, Settings};
+use crate::failure::{Exit, Failure};
+use crate::flags::global::{Global, configured_levels};
+use crate::flags::level::LevelName;
+use crate::flags::{candidates, duration, network};
+use crate::terminal::progress::Count;
+use crate::terminal::signals;
+use crate::terminal::ui::Ui;
+
+/// Environment variables that may hold a GitHub token.
+const TOKENS: [&str; 4] = ["GITHUB_TOKEN", "GH_TOKEN", "GITHUB_ENTERPRISE_TOKEN", "GH_ENTERPRISE_TOKEN"];
+
+#[derive(Debug, clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
+pub(crate) struct Args {
+    /// Agents to look at [default: all that are not in quarantine]
+    #[arg(value_name = "ID", add = candidates::checked_out())]
+    ids: Vec<String>,
+
+    /// Write the newer versions into the manifests
+    #[arg(long)]
+    apply: bool,
+
+    /// Only show newer versions, which is the default
+    #[arg(long, conflicts_with_all = ["apply", "pull_requests"])]
+    dry_run: bool,
+
+    /// Look at this channel only (repeatable)
+    ///
+    /// The default is both.
+    #[arg(long, value_name = "CHANNEL")]
+    channel: Vec<ChannelName>,
+
+    /// Skip versions younger than this, such as 3d or 12h
+    #[arg(long, value_name = "DURATION", default_value = "0", value_parser = duration::parse)]
+    min_age: Duration,
+
+    /// Install and start newer versions, and take those that pass
+    #[arg(long)]
+    verify: bool,
+
+    /// With --verify, examine the versions before and after up to this level
+    ///
+    /// An update that fails a check that the version before passed is not straightforward.
+    #[arg(long, value_name = "LEVEL", requires = "verify")]
+    level: Option<LevelName>,
+
+    /// Record in this file how long agents have had trouble
+    #[arg(long, value_name = "FILE")]
+    state: Option<PathBuf>,
+
+    /// Propose agents for quarantine after this long
+    #[arg(long, value_name = "DURATION", requires = "state", value_parser = duration::parse)]
+    quarantine_after: Option<Duration>,
+
+    /// Ask for everything again, and keep nothing
+    #[arg(long)]
+    no_cache: bool,
+
+    /// Form of the result
+    #[arg(long, value_name = "FORMAT", default_value = "human")]
+    format: Format,
+
+    /// Short for `--format json`
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    propose: ProposeArgs,
+
+    #[command(flatten)]
+    live: LiveArgs,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Human,
+    Json,
+    Markdown,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ChannelName {
+    Stable,
+    Preview,
+}
+
+impl Args {
+    pub(crate) fn is_json(&self) -> bool {
+        self.json || self.format == Format::Json
+    }
+
+    fn request(&self) -> Request {
+        let channel = |name: &ChannelName| match name {
+            ChannelName::Stable => Channel::Stable,
+            ChannelName::Preview => Channel::Preview,
+        };
+        Request {
+            ids: self.ids.clone(),
+            channels: self.channel.iter().map(channel).collect(),
+            state: self.state.clone(),
+            quarantine_after: self.quarantine_after,
+            apply: self.apply,
+        }
+    }
+}
+
+pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
+    let config = global.config()?;
+    let levels = configured_levels(&config)?;
+    let allowed = global.allowed_hosts()?;
+    if args.live.is_set() && !args.verify {
+        return Err(Failure::usage("flags for installing and starting agents need --verify"));
+    }
+    if args.verify && !args.live.has_sandbox() {
+        refuse_token()?;
+    }
+    let registry = load_active(&global.registry_dir(), &config, &args.ids)?;
+    let request = args.request();
+    let session = Session::begin(&registry, &request)?;
+    let now = OffsetDateTime::now_utc();
+    let (client, sources, _) = network::connect(&allowed, session.needs(), !args.no_cache, ui)?;
+    let bumper = Bumper {
+        client: &client,
+        sources: &sources,
+        config: &config,
+        levels: &levels,
+        allowed_hosts: &allowed,
+        min_age: args.min_age,
+        now,
+    };
+    let progress = Count::agents(ui);
+    progress.plan(session.count());
+    let done = |id: &str| {
+        progress.step();
+        ui.detail(&format!("{}: looked at", printable(id)));
+    };
+    let looked = signals::run_and_forget(session.look(&bumper, &done));
+    progress.clear();
+    let mut results = looked?;
+    let mut notes = Notes::new();
+    if args.verify {
+        let demand = Demand::new(args.level.map(Level::from), None).with_recipes(config.examine.recipes.clone());
+        let use_cache = !args.no_cache;
+        let settings = Settings { allowed: &allowed, config: &config, probes: true, use_cache, demand: &demand };
+        let mut starts = session.starts(&results, &demand);
+        let tasks = std::mem::take(&mut starts.tasks);
+        let rows = verifier::run(&args.live, settings, tasks.into(), &|_| (), ui)?.rows;
+        for Passed { row, before, compared } in starts.judge(&mut results, rows) {
+            let examined = compared.as_ref().map(examination_notes).unwrap_or_default();
+            let text = handshake_notes(&row, before.as_ref()) + &examined;
+            notes.entry((row.id, row.channel)).or_default().push_str(&text);
+        }
+    }
+    let finished = session.end(results, now)?;
+    let proposals = if args.propose.pull_requests {
+        propose::run(&args.propose, &registry, &finished.bumped, &notes, &client, &sources.github)?
+    } else {
+        Vec::new()
+    };
+
+    let nothing = registry
+        .entries
+        .is_empty()
+        .then(|| if are_all_withdrawn(&registry, &config) { Nothing::Withdrawn } else { Nothing::NoAgents });
+    let report = BumpReport::new(&finished, &proposals, nothing.as_ref());
+    let results = &finished.bumped;
+    let is_unable = |count: usize, errors: usize| count > 0 && count == errors;
+    let errors = results.iter().filter(|one| one.result.is_err()).count();
+    let not_proposed = proposals.iter().filter(|proposal| proposal.result.is_err()).count();
+    let has_update = results.iter().any(|one| matches!(one.result, Ok(Outcome::Update(_))));
+    let failure = if is_unable(results.len(), errors) {
+        Some(Failure::unable("no agent could be looked at"))
+    } else if is_unable(proposals.len(), not_proposed) {
+        Some(Failure::unable("no update could be proposed"))
+    } else {
+        None
+    };
+    ui.result(&if args.is_json() {
+        report.document().failed(failure.as_ref().map(Failure::document)).to_text()
+    } else if args.format == Format::Markdown {
+        report.markdown()
+    } else {
+        report.human(ui.look())
+    })?;
+    ui.detail(&format!("answers from the network: {}", client.answers()));
+    Ok(if let Some(failure) = failure {
+        ui.error(&failure.to_string());
+        Exit::Unable
+    } else if has_update && !args.apply && !args.propose.pull_requests {
+        Exit::Findings
+    } else {
+        Exit::Success
+    })
+}
+
+/// Refuses to start agents while a token is set. Without a sandbox, an agent may be able to read the environment of other
+/// processes, and the token may allow writing to the registry.
+fn refuse_token() -> Result<(), Failure> {
+    let is_set = |name: &str| std::env::var_os(name).is_some_and(|token| !token.is_empty());
+    let Some(name) = TOKENS.into_iter().find(|name| is_set(name)) else { return Ok(()) };
+    let failure = Failure::usage(format!("--verify starts agents, and {name} is set, which they could read"));
+    Err(failure.help("hide it from them with --sandbox bwrap, or unset it"))
+}

@@ -1,0 +1,260 @@
+//! The result of `bump`, for people and for the summary of a workflow job.
+
+use acp_registry::bump::{Bumped, Finished, HeldReason, Outcome, Trouble, Troubles};
+use acp_registry::manifest::Channel;
+use acp_registry::propose::{Done, Proposal};
+use acp_registry::text::{cell, code_span, printable, prose};
+use acp_registry::timestamp::Timestamp;
+use acp_registry::verify::Nothing;
+use time::OffsetDateTime;
+
+use crate::commands::verify::text::why;
+use crate::terminal::alike::alike;
+use crate::terminal::layout::Look;
+use crate::terminal::plural;
+
+/// Indentation of continuation lines, in columns.
+const INDENT: usize = 10;
+
+/// The results of `bump` for all agents.
+#[derive(Debug)]
+pub(crate) struct BumpReport<'a> {
+    /// One result per channel and agent.
+    pub(crate) bumped: &'a [Bumped],
+    /// Folders that were skipped because their agents are in quarantine.
+    pub(crate) quarantined: &'a [String],
+    /// The results of pull requests.
+    pub(crate) proposals: &'a [Proposal],
+    /// How long agents have been failing, if that is recorded.
+    pub(crate) troubles: Option<&'a Troubles>,
+    /// Agents that should be put into quarantine, each with a reason.
+    pub(crate) to_hold: &'a [(String, String)],
+    /// Agents in quarantine that can be updated again.
+    pub(crate) to_release: &'a [String],
+    /// Whether updates were written into the manifests.
+    pub(crate) is_applied: bool,
+    /// Why no agent was checked; `None` if any was.
+    pub(crate) nothing: Option<&'a Nothing>,
+}
+
+impl<'a> BumpReport<'a> {
+    /// Creates the report of a run and of its pull requests.
+    #[must_use]
+    pub(crate) fn new(finished: &'a Finished, proposals: &'a [Proposal], nothing: Option<&'a Nothing>) -> Self {
+        Self {
+            bumped: &finished.bumped,
+            quarantined: &finished.quarantined,
+            proposals,
+            troubles: finished.troubles.as_ref(),
+            to_hold: &finished.to_hold,
+            to_release: &finished.to_release,
+            is_applied: finished.is_applied,
+            nothing,
+        }
+    }
+}
+
+impl BumpReport<'_> {
+    /// The remarks about sources.
+    pub(crate) fn notes(&self) -> impl Iterator<Item = (&Bumped, &String)> {
+        self.bumped.iter().flat_map(|one| one.notes.iter().map(move |note| (one, note)))
+    }
+
+    pub(crate) fn trouble(&self, id: &str, channel: Channel) -> Option<&Trouble> {
+        self.troubles?.of(id, channel)
+    }
+
+    /// The proposed changes to the quarantine, in words.
+    fn quarantine(&self) -> Vec<(&'static str, &str, String)> {
+        let hold =
+            self.to_hold.iter().map(|(id, reason)| ("hold", id.as_str(), format!("put it into quarantine: {reason}")));
+        let text = "take it out of quarantine: it can be brought up to date again";
+        let release = self.to_release.iter().map(|id| ("release", id.as_str(), text.to_owned()));
+        hold.chain(release).collect()
+    }
+
+    /// How long an agent has been failing, in words.
+    fn duration(&self, id: &str, channel: Channel) -> String {
+        match self.trouble(id, channel) {
+            Some(trouble) if trouble.runs > 1 => format!(" (since {}, in {} runs)", trouble.since.date(), trouble.runs),
+            _ => String::new(),
+        }
+    }
+
+    /// The result of a pull request, in words.
+    fn proposal(one: &Proposal) -> String {
+        let address = one.address.as_deref().unwrap_or_default();
+        match &one.result {
+            Ok(Done::Declined) => "not opened, since a person has closed the request for this version".to_owned(),
+            Ok(Done::LeftAlone) => format!("left alone, since a person has worked on it {address}"),
+            Ok(done) => format!("{} {address}", done.as_str()),
+            Err(error) => format!("failed: {error}"),
+        }
+    }
+
+    /// Agents whose channels all have the newest version.
+    pub(crate) fn up_to_date(&self) -> Vec<&str> {
+        let agents = self.bumped.chunk_by(|a, b| a.id == b.id);
+        let is_current = |of: &&[Bumped]| of.iter().all(|one| matches!(one.result, Ok(Outcome::UpToDate)));
+        agents.filter(is_current).map(|of| of[0].id.as_str()).collect()
+    }
+
+    fn count(&self, is: fn(&Result<Outcome, acp_registry::bump::Error>) -> bool) -> usize {
+        self.bumped.iter().filter(|one| is(&one.result)).count()
+    }
+
+    fn summary(&self) -> String {
+        if let Some(nothing) = self.nothing {
+            return format!("no agents to look at: {}", why(nothing));
+        }
+        let updates = self.count(|result| matches!(result, Ok(Outcome::Update(_))));
+        let errors = self.count(Result::is_err);
+        let held = self.count(|result| matches!(result, Ok(Outcome::Held { .. })));
+        let verb = if self.is_applied { "written" } else { "found" };
+        let mut text = format!(
+            "{} {verb}, {} up to date, {held} held back, {}",
+            plural(updates, "update"),
+            self.up_to_date().len(),
+            plural(errors, "error")
+        );
+        let unlisted = self.count(|result| matches!(result, Ok(Outcome::Unlisted)));
+        if unlisted > 0 {
+            text.push_str(&format!(", {unlisted} without a list of versions"));
+        }
+        if !self.quarantined.is_empty() {
+            text.push_str(&format!(", {} in quarantine", self.quarantined.len()));
+        }
+        text
+    }
+
+    /// A line for each agent with a result to report, then the summary.
+    #[must_use]
+    pub(crate) fn human(&self, look: Look) -> String {
+        let mut out = String::new();
+        let failed: Vec<&Bumped> = self.bumped.iter().filter(|one| one.result.is_err()).collect();
+        let messages: Vec<(&str, String)> = failed
+            .iter()
+            .filter_map(|one| Some((one.id.as_str(), line(&one.result)?.1 + &self.duration(&one.id, one.channel))))
+            .collect();
+        let alike = alike(&messages);
+        for one in self.bumped {
+            let Bumped { id, channel, result, .. } = one;
+            let shown = alike.iter().find(|shown| std::ptr::eq(failed[shown.at], one));
+            if result.is_err() && shown.is_none() {
+                continue;
+            }
+            let Some((word, text)) = line(result) else { continue };
+            let text = format!("{text}{}", self.duration(id, *channel));
+            out.push_str(&format!("{word:<7} {}{}: {}\n", printable(id), of_channel(*channel), printable(&text)));
+            if let Some(others) = shown.and_then(|shown| shown.others.as_deref()) {
+                out.push_str(&format!("          {others}\n"));
+            }
+            if let Ok(Outcome::Update(update)) = result {
+                for change in &update.changes {
+                    let value =
+                        |value: &Option<String>| printable(value.as_deref().unwrap_or("(nothing)")).into_owned();
+                    out.push_str(&format!(
+                        "          {}: {} → {}\n",
+                        printable(&change.pointer),
+                        value(&change.from),
+                        value(&change.to)
+                    ));
+                }
+                for reason in &update.reasons {
+                    out.push_str(&format!("          look at it: {}\n", printable(reason)));
+                }
+            }
+        }
+        for (one, note) in self.notes() {
+            let channel = of_channel(one.channel);
+            out.push_str(&format!("{:<7} {}{channel}: {}\n", "note", printable(&one.id), printable(note)));
+        }
+        for (word, id, text) in self.quarantine() {
+            out.push_str(&format!("{word:<7} {}: {}\n", printable(id), printable(&text)));
+        }
+        for one in self.proposals {
+            let text = Self::proposal(one);
+            out.push_str(&format!(
+                "request {}{}: {}\n",
+                printable(&one.id),
+                of_channel(one.channel),
+                printable(text.trim_end())
+            ));
+        }
+        if !out.is_empty() {
+            out.push('\n');
+        }
+        out.push_str(&self.summary());
+        out.lines().map(|line| look.wrap(line, INDENT)).collect()
+    }
+
+    /// A Markdown table for GitHub.
+    #[must_use]
+    pub(crate) fn markdown(&self) -> String {
+        let mut out = format!("### Newer versions\n\n{}.\n", self.summary());
+        let rows = self.bumped.iter().filter_map(|one| {
+            let (word, text) = line(&one.result)?;
+            let reasons = match &one.result {
+                Ok(Outcome::Update(update)) if !update.is_straightforward() => {
+                    format!(" Look at it: {}", update.reasons.join("; "))
+                }
+                _ => String::new(),
+            };
+            let text = cell(&prose(&format!("{text}{}{reasons}", self.duration(&one.id, one.channel))));
+            Some(format!("| {} | {} | {word} | {text} |\n", cell(&code_span(&one.id)), one.channel.as_str()))
+        });
+        let mut rows: String = rows.collect();
+        for (one, note) in self.notes() {
+            rows.push_str(&format!(
+                "| {} | {} | note | {} |\n",
+                cell(&code_span(&one.id)),
+                one.channel.as_str(),
+                cell(&prose(note))
+            ));
+        }
+        for (word, id, text) in self.quarantine() {
+            rows.push_str(&format!("| {} | | {word} | {} |\n", cell(&code_span(id)), cell(&prose(&text))));
+        }
+        for one in self.proposals {
+            let (id, text) = (cell(&code_span(&one.id)), cell(&prose(&Self::proposal(one))));
+            rows.push_str(&format!("| {id} | {} | pull request | {text} |\n", one.channel.as_str()));
+        }
+        if !rows.is_empty() {
+            out.push_str(&format!("\n| agent | channel | | |\n|---|---|---|---|\n{rows}"));
+        }
+        out
+    }
+}
+
+fn line(result: &Result<Outcome, acp_registry::bump::Error>) -> Option<(&'static str, String)> {
+    Some(match result {
+        Ok(Outcome::UpToDate) => return None,
+        Ok(Outcome::Update(update)) => {
+            let sources: Vec<&str> = update.sources.iter().map(|source| source.as_str()).collect();
+            ("update", format!("{} → {} ({})", update.from, update.to, sources.join(", ")))
+        }
+        Ok(Outcome::Held { version, reason, message }) => {
+            let why = match reason {
+                HeldReason::MinAge { until } => format!("is too young until {}", date(*until)),
+                HeldReason::UnknownAge => "has no known age".to_owned(),
+                HeldReason::Incomplete => "cannot be had everywhere yet".to_owned(),
+            };
+            ("held", format!("{version} {why}: {message}"))
+        }
+        Ok(Outcome::Unlisted) => {
+            ("unknown", "no source lists its versions; `[bump]` in registry.toml can name one".to_owned())
+        }
+        Err(error) => ("error", format!("{}: {}", error.kind.words(), error.message)),
+    })
+}
+
+pub(crate) fn date(time: OffsetDateTime) -> String {
+    Timestamp::from_unix(time.unix_timestamp()).map(|time| time.to_string()).unwrap_or_default()
+}
+
+fn of_channel(channel: Channel) -> &'static str {
+    match channel {
+        Channel::Stable => "",
+        Channel::Preview => " (preview)",
+    }
+}

@@ -1,0 +1,286 @@
+//! `acp-registry config`
+
+use std::env;
+use std::path::Path;
+
+use acp_registry::host::fs::temporary;
+use acp_registry::index::Missing;
+use acp_registry::manifest::{Agent, AgentId, Distribution, Package, env_name};
+use acp_registry::session::{self, Named, may_set};
+use acp_registry::settings::{CLIENTS, Client, Launch, PROGRAM, display_name, find};
+use acp_registry::text::quote;
+use acp_registry::{install, store};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+
+use crate::commands::resolve::in_version;
+use crate::documents::{self, Document, IndexOrigin};
+use crate::failure::{Exit, Failure};
+use crate::flags::candidates;
+use crate::flags::global::{FormatArgs, Global};
+use crate::flags::network::environment;
+use crate::flags::place::{PlaceArgs, Session};
+use crate::terminal::signals;
+use crate::terminal::ui::Ui;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The client
+    #[arg(value_name = "CLIENT", value_parser = client())]
+    client: &'static Client,
+
+    /// The agent
+    ///
+    /// One with a version is always started in that version.
+    #[arg(value_name = "ID[@VERSION]", add = candidates::offered())]
+    agent: Named,
+
+    /// Name the agent's own program
+    ///
+    /// The settings then start it, or its package runner, instead of `acp-registry run ID`: no update changes what is
+    /// started.
+    #[arg(long)]
+    direct: bool,
+
+    /// Name `acp-registry run ID` [default]
+    #[arg(long, hide = true, conflicts_with = "direct")]
+    run: bool,
+
+    #[command(flatten)]
+    place: PlaceArgs,
+
+    #[command(flatten)]
+    pub(crate) format: FormatArgs,
+}
+
+fn client() -> impl TypedValueParser<Value = &'static Client> {
+    let ids = CLIENTS.iter().map(|client| PossibleValue::new(client.id).help(client.about));
+    PossibleValuesParser::new(ids).try_map(|id| find(&id).ok_or("is not a client"))
+}
+
+/// The help if settings cannot name the program itself.
+const INDIRECT: &str = "leave out --direct";
+
+/// What the printed settings start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// The program of the installed version.
+    Program,
+    /// A package, through its runner, such as `npx`.
+    Package,
+    /// `acp-registry run`.
+    Run,
+}
+
+/// The contents of the settings, and the version they are for.
+struct Answer {
+    launch: Launch,
+    form: Form,
+    version: Option<String>,
+    installed: Option<store::Version>,
+    /// The index, if one could be read.
+    index: Option<IndexOrigin>,
+    /// Whether the version is installed but damaged.
+    is_damaged: bool,
+}
+
+pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
+    let session = Session::new(&args.place, global.allowed_hosts()?, ui)?;
+    let mut answer = answer(args, global, &session)?;
+    answer.launch.env.retain(|(name, value)| {
+        let is_free = may_set(name, value);
+        if !is_free {
+            let problem = env_name::problem(name).unwrap_or("has a value that cannot be used");
+            ui.warning(&format!("the variable {} is left out: it {problem}", quote(name)));
+        }
+        is_free
+    });
+    let settings = args.client.settings(&answer.launch).map_err(|error| {
+        let help = (answer.form != Form::Run).then_some(INDIRECT);
+        let message = format!("there are no settings of {} for {}: {error}", args.agent.id, args.client.title);
+        Failure::unable(message).help_if(help)
+    })?;
+    let names_version = answer.form == Form::Program || (answer.form == Form::Run && args.agent.version.is_some());
+    if let (true, Some(version)) = (names_version, &answer.installed) {
+        let kept =
+            signals::run(ui, session.store.keep_for(version, args.client.id, &|holder| session.waiting(holder)))?;
+        if let Err(error) = kept {
+            ui.warning(&format!("`gc` will remove the program once {} is updated: {error}", args.agent.id));
+        }
+    }
+    if args.format.is_json() {
+        ui.result(&document(args, &answer, &settings))?;
+    } else {
+        ui.result(&settings)?;
+    }
+    for note in notes(args, &answer) {
+        ui.note(&note);
+    }
+    Ok(Exit::Success)
+}
+
+fn answer(args: &Args, global: &Global, session: &Session<'_>) -> Result<Answer, Failure> {
+    let (named, id) = (&args.agent, args.agent.id.as_str());
+    let mut installed = if AgentId::is_valid(id) { session.find_version(named, None)? } else { None };
+    let index = signals::run(session.ui(), session.index_of(&[id]))?;
+    if named.is_latest
+        && let Ok(index) = &index
+        && let Some(agent) = index.agent(id)?
+    {
+        installed = session.find_version(&Named::exact(id, &agent.version), None)?;
+    }
+    let (installed, is_damaged) = match installed {
+        Some(version) if !version.is_whole() => (None, true),
+        installed => (installed, false),
+    };
+    let (agent, index) = match index {
+        Ok(index) => {
+            let agent = match index.agent(id)? {
+                None if installed.is_none() => return Err(session::Error::from(Missing::of(id, &index)).into()),
+                // The requested version must exist.
+                Some(agent) if named.version.is_some() && installed.is_none() => {
+                    let offer = in_version(named, &index, session)?;
+                    Some(Agent { version: offer.version, distribution: offer.distribution, ..agent })
+                }
+                agent => agent,
+            };
+            (agent, Some(IndexOrigin::of(&index)))
+        }
+        // An installed version starts without the index; only the display name of the agent is unknown.
+        Err(failure) if installed.is_some() => {
+            session.ui().warning(&format!("{id} goes by its id, for its name is not known: {failure}"));
+            (None, None)
+        }
+        Err(failure) => return Err(failure),
+    };
+    let name = display_name(agent.as_ref().map_or("", |agent| &agent.name), id);
+    let version = match (&installed, &agent) {
+        (Some(version), _) => Some(version.receipt.version.clone()),
+        (None, Some(agent)) => Some(agent.version.clone()),
+        (None, None) => None,
+    };
+    let by_run = || {
+        let flags = [global.network_flags(), args.place.flags()?].concat();
+        let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+        let launch = Launch::of_run(&named.to_string(), &name, &flags);
+        let launch = Launch { id: id.to_owned(), program: own_path()?, ..launch };
+        Ok::<_, Failure>((Form::Run, launch))
+    };
+    let of_package = || start_package(id, &name, agent.as_ref()?.distribution.clone(), session);
+    let (form, launch) = match &installed {
+        _ if !args.direct => by_run()?,
+        Some(version) => (Form::Program, of_program(id, &name, version, session)?),
+        None => of_package().map_or_else(by_run, |launch| Ok((Form::Package, launch?)))?,
+    };
+    Ok(Answer { launch, form, version, installed, index, is_damaged })
+}
+
+/// The path of this program. If the name in `PATH` leads to this program, that path is used, since the target of a link
+/// may contain a version.
+fn own_path() -> Result<String, Failure> {
+    let real =
+        env::current_exe().map_err(|error| Failure::unable(format!("the path of {PROGRAM} is unknown: {error}")))?;
+    let canonical = |path: &Path| path.canonicalize().ok();
+    let named = environment().find(PROGRAM).and_then(|path| std::path::absolute(path).ok());
+    let path =
+        named.filter(|path| canonical(path).is_some_and(|found| Some(found) == canonical(&real))).unwrap_or(real);
+    path.to_str().map(ToOwned::to_owned).ok_or_else(|| {
+        let path = quote(&path.to_string_lossy());
+        Failure::unable(format!("settings cannot have the path {path}, which is not Unicode"))
+            .help(format!("install {PROGRAM} elsewhere"))
+    })
+}
+
+/// The agent started by its package runner, which is told a command where it needs one.
+fn start_package(
+    id: &str,
+    name: &str,
+    mut distribution: Distribution,
+    session: &Session<'_>,
+) -> Option<Result<Launch, Failure>> {
+    let launch = Launch::of_package(id, name, &distribution)?;
+    let unnamed = |uvx: &&mut Package| launch.program == "uvx" && uvx.command.is_none();
+    let Some(uvx) = distribution.uvx.as_mut().filter(unnamed).filter(|_| !session.options().is_offline) else {
+        return Some(Ok(launch));
+    };
+    let asked = session
+        .installer(None)
+        .map_err(Failure::from)
+        .and_then(|installer| signals::run(session.ui(), installer.command_for_uvx(uvx, &temporary())));
+    match asked {
+        Err(failure) => return Some(Err(failure)),
+        Ok(Err(error @ install::Error::NoCommand { .. })) => {
+            return Some(Err(Failure::unable(format!("{id}: {error}"))));
+        }
+        Ok(Err(error)) => session.ui().warning(&format!("it is not known whether uvx starts {id}: {error}")),
+        Ok(Ok(command)) => uvx.command = command,
+    }
+    Launch::of_package(id, name, &distribution).map(Ok)
+}
+
+fn of_program(id: &str, name: &str, version: &store::Version, session: &Session<'_>) -> Result<Launch, Failure> {
+    let launch = session.launch(version)?;
+    let path = launch.program.to_str().ok_or_else(|| {
+        let path = quote(&launch.program.to_string_lossy());
+        Failure::unable(format!("settings cannot have the path {path}, which is not Unicode")).help(INDIRECT)
+    })?;
+    let program = path.to_owned();
+    Ok(Launch { id: id.to_owned(), name: name.to_owned(), program, args: launch.args, env: launch.env })
+}
+
+/// The notes to print with the settings.
+fn notes(args: &Args, answer: &Answer) -> Vec<String> {
+    let (id, client) = (&args.agent.to_string(), args.client);
+    let mut notes = Vec::new();
+    let lack = if answer.is_damaged { "damaged" } else { "not installed" };
+    notes.extend(client.file().map(|file| format!("for {}, this belongs in {file}", client.title)));
+    notes.extend((!client.note.is_empty() && answer.form != Form::Program).then(|| client.note.to_owned()));
+    let has_path = Path::new(&answer.launch.program).is_absolute();
+    notes.extend((!client.path_note.is_empty() && !has_path).then(|| client.path_note.to_owned()));
+    match answer.form {
+        Form::Program => notes.push(format!(
+            "this starts {} {} whatever is installed later; without --direct, the current version is started",
+            args.agent.id,
+            answer.version.as_deref().unwrap_or_default()
+        )),
+        Form::Package => notes.push(format!(
+            "{id} is {lack}: {} fetches and starts it; `acp-registry install {id}` comes first for a program that \
+             needs no network",
+            answer.launch.program
+        )),
+        Form::Run if args.direct => {
+            notes.push(format!(
+                "--direct was not followed: {id} is {lack}, and is not a package; `{PROGRAM} install {}` comes first",
+                args.agent
+            ));
+        }
+        Form::Run if answer.installed.is_none() => {
+            notes.push(format!("{id} is {lack}: the first start installs it, or `{PROGRAM} install {id}` does now"));
+        }
+        Form::Run => {}
+    }
+    notes
+}
+
+fn document(args: &Args, answer: &Answer, settings: &str) -> String {
+    let Launch { name, program, args: arguments, env, .. } = &answer.launch;
+    let members = documents::Config {
+        client: args.client.id,
+        id: &args.agent.id,
+        name,
+        version: answer.version.as_deref(),
+        installed: answer.installed.is_some(),
+        language: args.client.language,
+        file: args.client.file(),
+        settings,
+        starts: match answer.form {
+            Form::Program => "program",
+            Form::Package => "package",
+            Form::Run => "run",
+        },
+        program,
+        args: arguments,
+        env: env.iter().map(|(name, value)| (name.clone(), value.as_str().into())).collect(),
+        index: answer.index.clone(),
+    };
+    Document::new("config", members).to_text()
+}

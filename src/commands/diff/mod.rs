@@ -1,0 +1,114 @@
+//! `acp-registry diff`
+
+pub(crate) mod text;
+
+use std::path::Path;
+
+use acp_registry::diff::{Agents, compare};
+use acp_registry::host::fs::{ReadError, read_bounded};
+use acp_registry::http::{AllowedHosts, Client};
+use acp_registry::index::{INDEX_LIMIT, Place};
+use clap::ValueEnum;
+
+use self::text::{diff, diff_human, diff_markdown};
+use crate::failure::{Exit, Failure};
+use crate::flags::global::Global;
+use crate::flags::network::settings;
+use crate::terminal::signals;
+use crate::terminal::ui::Ui;
+
+/// The file name of the index in a published tree.
+const INDEX: &str = "registry.json";
+
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "The exit code is 0, whether anything has changed or not; `summary` in JSON tells which.\nEntries that have no id are passed over, and named on stderr."
+)]
+pub(crate) struct Args {
+    /// The older tree or registry.json: a path or an address
+    #[arg(value_name = "OLD")]
+    old: Place,
+
+    /// The newer one
+    #[arg(value_name = "NEW")]
+    new: Place,
+
+    /// Form of the result; markdown is for release notes
+    #[arg(long, value_name = "FORMAT", default_value = "human")]
+    format: Format,
+
+    /// Short for `--format json`
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Human,
+    Json,
+    Markdown,
+}
+
+impl Args {
+    pub(crate) fn is_json(&self) -> bool {
+        self.json || self.format == Format::Json
+    }
+}
+
+pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
+    let allowed = global.allowed_hosts()?;
+    let (old, new) = (read(&args.old, &allowed, ui)?, read(&args.new, &allowed, ui)?);
+    let read = [(&args.old, &old), (&args.new, &new)].into_iter();
+    let notes: Vec<String> =
+        read.flat_map(|(place, index)| index.notes.iter().map(move |note| format!("{place}: {note}"))).collect();
+    for note in &notes {
+        ui.warning(note);
+    }
+    let changes = compare(&old, &new);
+    ui.result(&if args.is_json() {
+        diff(&changes, &notes).to_text()
+    } else if args.format == Format::Markdown {
+        diff_markdown(&changes)
+    } else {
+        diff_human(&changes, ui.look())
+    })?;
+    Ok(Exit::Success)
+}
+
+/// The help if a place has no index.
+const EXPECTED: &str = "name a published tree, which `acp-registry build` makes, or the file of an index";
+
+/// Reads the index at a place, which is an index or a published tree.
+fn read(place: &Place, allowed: &AllowedHosts, ui: &Ui) -> Result<Agents, Failure> {
+    let bytes = match place {
+        Place::Path(path) => from_path(path)?,
+        Place::Url(url) => {
+            let mut url = url.clone();
+            if !Path::new(url.path()).extension().is_some_and(|ending| ending.eq_ignore_ascii_case("json")) {
+                let path = format!("{}/{INDEX}", url.path().trim_end_matches('/'));
+                url.set_path(&path);
+            }
+            let client = settings(allowed).and_then(Client::new)?;
+            let fetched = signals::run(ui, client.get(&url, INDEX_LIMIT))??;
+            fetched.ok_or_else(|| Failure::unable(format!("{place}: there is no such file")).help(EXPECTED))?
+        }
+    };
+    Agents::parse(&bytes).map_err(|error| Failure::unable(format!("{place} {error}")).help(EXPECTED))
+}
+
+fn from_path(path: &Path) -> Result<Vec<u8>, Failure> {
+    let is_tree = path.is_dir();
+    let file = if is_tree { path.join(INDEX) } else { path.to_owned() };
+    let read = || {
+        let real = file.canonicalize()?;
+        read_bounded(&real, &real, INDEX_LIMIT)
+    };
+    read().map_err(|error| {
+        let place = path.display();
+        let message = match error {
+            ReadError::NotFound if is_tree => format!("{place}: there is no {INDEX} in this folder"),
+            other => format!("{place}: {other}"),
+        };
+        Failure::unable(message).help(EXPECTED)
+    })
+}

@@ -1,0 +1,163 @@
+//! The changes between two indexes: as JSON, for people, and as release notes.
+
+use acp_registry::diff::{Changes, Listed, Updated};
+use acp_registry::text::{code_span, printable, prose};
+use serde::Serialize;
+
+use crate::documents::Document;
+use crate::terminal::layout::Look;
+use crate::terminal::plural;
+
+/// The longest release notes, in bytes. GitHub's limit is 125,000 characters.
+const NOTES_LIMIT: usize = 100_000;
+
+/// The most fields that a line lists.
+const FIELDS: usize = 8;
+
+/// Returns the document of `diff --json`.
+#[must_use]
+pub(crate) fn diff<'a>(changes: &'a Changes, notes: &'a [String]) -> Document<'static, Members<'a>> {
+    let listed = |agents: &'a [Listed]| agents.iter().map(Plain::of).collect();
+    let updated = |one: &'a Updated| Changed {
+        id: &one.agent.id,
+        name: &one.agent.name,
+        from: &one.from,
+        to: &one.agent.version,
+        fields: &one.fields,
+    };
+    let members = Members {
+        added: listed(&changes.added),
+        removed: listed(&changes.removed),
+        updated: changes.updated.iter().map(updated).collect(),
+        notes,
+        summary: Counts { added: changes.added.len(), removed: changes.removed.len(), updated: changes.updated.len() },
+    };
+    Document::new("diff", members)
+}
+
+/// Members of `diff`.
+#[derive(Debug, Serialize)]
+pub(crate) struct Members<'a> {
+    added: Vec<Plain<'a>>,
+    removed: Vec<Plain<'a>>,
+    updated: Vec<Changed<'a>>,
+    notes: &'a [String],
+    summary: Counts,
+}
+
+/// An added or removed agent.
+#[derive(Debug, Serialize)]
+struct Plain<'a> {
+    id: &'a str,
+    name: &'a str,
+    version: &'a str,
+}
+
+impl<'a> Plain<'a> {
+    fn of(one: &'a Listed) -> Self {
+        Self { id: &one.id, name: &one.name, version: &one.version }
+    }
+}
+
+/// A changed agent.
+#[derive(Debug, Serialize)]
+struct Changed<'a> {
+    id: &'a str,
+    name: &'a str,
+    from: &'a str,
+    to: &'a str,
+    fields: &'a [String],
+}
+
+/// How many agents were added, removed and changed.
+#[derive(Debug, Serialize)]
+struct Counts {
+    added: usize,
+    removed: usize,
+    updated: usize,
+}
+
+/// A line for each change, then the summary.
+#[must_use]
+pub(crate) fn diff_human(changes: &Changes, look: Look) -> String {
+    let mut out = String::new();
+    let plain =
+        |sign: &str, one: &Listed| format!("{sign} {} {}\n", printable(&one.id), printable(version(&one.version)));
+    out.extend(changes.added.iter().map(|one| plain("+", one)));
+    out.extend(changes.removed.iter().map(|one| plain("-", one)));
+    for one in &changes.updated {
+        let id = printable(&one.agent.id);
+        let to = printable(version(&one.agent.version));
+        let fields = printable(&fields(one)).into_owned();
+        out.push_str(&if one.is_new_version() {
+            let older = if one.is_older_version() { ", older" } else { "" };
+            format!("~ {id} {} → {to}{older} ({fields})\n", printable(version(&one.from)))
+        } else {
+            format!("~ {id} {to} ({fields})\n")
+        });
+    }
+    if changes.is_empty() {
+        return "no agent has changed\n".to_owned();
+    }
+    let [added, removed, updated] = [changes.added.len(), changes.removed.len(), changes.updated.len()];
+    out.push_str(&format!("{} added, {updated} updated, {removed} removed\n", plural(added, "agent")));
+    out.lines().map(|line| look.wrap(line, 4)).collect()
+}
+
+/// Release notes in Markdown, for users of the agents.
+#[must_use]
+pub(crate) fn diff_markdown(changes: &Changes) -> String {
+    if changes.is_empty() {
+        return "No agent has changed.\n".to_owned();
+    }
+    let name = |one: &Listed| {
+        let (name, id) = (prose(&one.name), code_span(&one.id));
+        if one.name == one.id || name.is_empty() { format!("**{id}**") } else { format!("**{name}** ({id})") }
+    };
+    let plain = |one: &Listed| format!("- {} {}\n", name(one), prose(version(&one.version)));
+    let (releases, edits): (Vec<_>, Vec<_>) = changes.updated.iter().partition(|one| one.is_new_version());
+    let (older, newer): (Vec<&Updated>, Vec<&Updated>) = releases.into_iter().partition(|one| one.is_older_version());
+    let release = |one: &&Updated| {
+        let (from, to) = (version(&one.from), version(&one.agent.version));
+        format!("- {} {} → {}\n", name(&one.agent), prose(from), prose(to))
+    };
+    let edit = |one: &&Updated| format!("- {}: {}\n", name(&one.agent), prose(&fields(one)));
+    let mut out = String::new();
+    let mut left_out = 0;
+    for (title, lines) in [
+        ("New agents", changes.added.iter().map(plain).collect::<Vec<_>>()),
+        ("New versions", newer.iter().map(release).collect()),
+        ("Back to older versions", older.iter().map(release).collect()),
+        ("Changed entries", edits.iter().map(edit).collect()),
+        ("Withdrawn agents", changes.removed.iter().map(plain).collect()),
+    ] {
+        if lines.is_empty() {
+            continue;
+        }
+        out.push_str(&format!("{}### {title}\n\n", if out.is_empty() { "" } else { "\n" }));
+        for line in lines {
+            if out.len() + line.len() > NOTES_LIMIT {
+                left_out += 1;
+            } else {
+                out.push_str(&line);
+            }
+        }
+    }
+    if left_out > 0 {
+        out.push_str(&format!("\n{} more did not fit.\n", plural(left_out, "change")));
+    }
+    out
+}
+
+/// The version, or a placeholder if the entry has none.
+fn version(text: &str) -> &str {
+    if text.is_empty() { "(no version)" } else { text }
+}
+
+fn fields(one: &Updated) -> String {
+    let mut text = one.fields.iter().take(FIELDS).cloned().collect::<Vec<_>>().join(", ");
+    if one.fields.len() > FIELDS {
+        text.push_str(&format!(", and {} more", one.fields.len() - FIELDS));
+    }
+    text
+}

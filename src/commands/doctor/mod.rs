@@ -1,0 +1,261 @@
+//! `acp-registry doctor`
+
+pub(crate) mod repair;
+pub(crate) mod text;
+
+use std::collections::BTreeMap;
+use std::env;
+use std::time::Duration;
+
+use acp_registry::doctor::{self, Check, Examined, Status};
+use acp_registry::handshake::Options;
+use acp_registry::host::fs::temporary;
+use acp_registry::host::process::{self, Orphans};
+use acp_registry::http::{Authorities, Problem, Proxies};
+use acp_registry::index::Loaded;
+use acp_registry::manifest::AgentId;
+use acp_registry::remedy::Remedy;
+use acp_registry::session::Named;
+use acp_registry::store::Version;
+use acp_registry::text::printable;
+
+use self::repair::Need;
+use crate::commands::leftovers;
+use crate::commands::resolve::launch;
+use crate::documents::{self, Document};
+use crate::failure::{Exit, Failure, remedy};
+use crate::flags::global::{FormatArgs, Global};
+use crate::flags::network::{self, environment};
+use crate::flags::place::{PlaceArgs, Session};
+use crate::flags::{candidates, duration, isolation, versions};
+use crate::terminal::progress::Installs;
+use crate::terminal::ui::Ui;
+use crate::terminal::{plural, signals};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Installed agents to check and to start
+    ///
+    /// Without ids, all are checked, and none is started.
+    #[arg(value_name = "ID", add = candidates::installed())]
+    pub(crate) agents: Vec<Named>,
+
+    /// Repair what can be repaired
+    ///
+    /// Damaged agents, and named ones that do not answer, are installed again in their version, and a Node.js or Python that
+    /// has moved is found again.
+    #[arg(long)]
+    pub(crate) fix: bool,
+
+    /// Time limit for the answer to `initialize` [default: 60s]
+    #[arg(long, value_name = "DURATION", value_parser = duration::limit)]
+    pub(crate) timeout: Option<Duration>,
+
+    #[command(flatten)]
+    pub(crate) place: PlaceArgs,
+
+    #[command(flatten)]
+    pub(crate) format: FormatArgs,
+}
+
+pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
+    // A fresh copy of the index would hide that its host is out of reach.
+    let session = Session::new(&args.place.with_refresh(true), global.allowed_hosts()?, ui)?;
+    let named = versions::started(&args.agents, &session)?;
+    let mut ids = session.installed(&named)?;
+    let environment = environment();
+    let mut checks = doctor::surroundings(&session.store, &environment, &temporary());
+    checks.extend(Proxies::new(&network::variable).named().map(|(name, host)| proxy(name, host)));
+    checks.extend(authorities());
+    checks.push(signals::run(ui, index(&session))?);
+    ids.sort_unstable();
+    ids.dedup();
+    let mut failed = if args.fix { fix(&ids, &session)? } else { BTreeMap::new() };
+    let mut agents = Vec::new();
+    for id in &ids {
+        ui.detail(&format!("looking at {id}"));
+        let examined = doctor::installed(&session.store, id, &environment)?;
+        if let Some(version) = examined.startable.as_ref().filter(|_| !named.is_empty()) {
+            session.store.refuse_foreign(Some(version))?;
+        }
+        agents.push(examined);
+    }
+    if !doctor::can_start(&checks) {
+        for agent in &mut agents {
+            agent.startable = None;
+        }
+    }
+    if !named.is_empty() {
+        converse(args, &mut agents, ui)?;
+    }
+    if args.fix && !named.is_empty() {
+        failed.extend(reinstall(args, &mut agents, &session)?);
+    }
+    let errors: Vec<_> = failed.iter().map(|(id, failure)| failure.of_agent(id)).collect();
+    for agent in &mut agents {
+        let refusal = || repair::refusal(agent, &session).filter(|_| agent.status == Status::Error);
+        if let Some(failure) = failed.remove(&agent.id).or_else(refusal) {
+            agent.repair_has_failed(failure.advice().map(Remedy::from).as_ref());
+        }
+    }
+    let found = checks.iter_mut().chain(agents.iter_mut().flat_map(|agent| &mut agent.checks));
+    for check in found {
+        check.help = check.help.as_ref().map(remedy::in_words);
+    }
+    if args.format.is_json() {
+        ui.document(&Document::new("doctor", documents::Doctor { checks: &checks, agents: &agents, errors }))?;
+    } else {
+        ui.result(&text::doctor(&checks, &agents, ui.look()))?;
+    }
+    Ok(if is_well(&checks, &agents) { Exit::Success } else { Exit::Findings })
+}
+
+/// The agents that could not be repaired, and why.
+type Failed = BTreeMap<String, Failure>;
+
+/// Repairs the agents that need it. Failures are reported and returned; the agents are then checked like all others.
+fn fix(ids: &[AgentId], session: &Session<'_>) -> Result<Failed, Failure> {
+    signals::run_with_threads(session.ui(), 1, async {
+        let (bars, mut failed) = (Installs::new(session.ui()), Failed::new());
+        for id in ids {
+            let repaired = match session.store.agent(id) {
+                Ok(Some(agent)) => repair_if_needed(&agent.current, session, &bars).await,
+                _ => repair::restore(id, session, &bars)
+                    .await
+                    .map(|version| version.map(|version| format!("repaired {id}: {version} is started from now on"))),
+            };
+            match repaired {
+                Ok(Some(done)) => session.ui().note(&done),
+                Ok(None) => {}
+                Err(failure) => {
+                    not_repaired(id, &failure, session);
+                    failed.insert(id.to_string(), failure);
+                }
+            }
+        }
+        failed
+    })
+}
+
+async fn repair_if_needed(
+    version: &Version,
+    session: &Session<'_>,
+    bars: &Installs,
+) -> Result<Option<String>, Failure> {
+    let Some(need) = Need::of(version) else { return Ok(None) };
+    repair::repair(version, need, session, bars).await?;
+    Ok(Some(format!("repaired {}: {}", version.receipt.id, need.why())))
+}
+
+fn not_repaired(id: &str, failure: &Failure, session: &Session<'_>) {
+    session.ui().warning_of(&format!("{id} was not repaired"), failure);
+}
+
+/// Reinstalls packages that do not answer although no damage was found, and starts them once more.
+fn reinstall(args: &Args, agents: &mut [Examined], session: &Session<'_>) -> Result<Failed, Failure> {
+    let mut failed = Failed::new();
+    for agent in agents.iter_mut().filter(|agent| agent.may_miss_files()) {
+        let Some(version) = agent.startable.clone() else { continue };
+        let done = signals::run_with_threads(session.ui(), 1, async {
+            let bars = Installs::new(session.ui());
+            repair::repair(&version, Need::Start, session, &bars).await
+        })?;
+        if let Err(failure) = done {
+            not_repaired(&agent.id, &failure, session);
+            failed.insert(agent.id.clone(), failure);
+            continue;
+        }
+        *agent = doctor::installed(&session.store, &version.receipt.id, &environment())?;
+        converse(args, std::slice::from_mut(agent), session.ui())?;
+        if agent.status < Status::Error {
+            session.ui().note(&format!("repaired {}: {}", agent.id, Need::Start.why()));
+        }
+    }
+    Ok(failed)
+}
+
+/// Checks the proxy that an environment variable names for https or http.
+fn proxy(name: &str, host: Result<String, Problem>) -> Check {
+    let (status, message, help) = match host {
+        Ok(host) => (Status::Ok, format!("{name} names a proxy on {}", printable(&host)), None),
+        Err(problem) => (Status::Error, problem.to_string(), problem.remedy()),
+    };
+    Check { name: "proxy", status, message, help }
+}
+
+/// Checks the certificate authorities that environment variables name.
+fn authorities() -> Option<Check> {
+    let names = Authorities::VARIABLES.into_iter().filter(|name| env::var_os(name).is_some_and(|it| !it.is_empty()));
+    let names = names.collect::<Vec<_>>().join(" and ");
+    let count = Authorities::named(&network::variable).map(|named| named.map(|named| named.count()));
+    let (status, message, help) = match count {
+        Ok(None) => return None,
+        Ok(Some(1)) => (Status::Ok, format!("1 certificate authority of {names} is trusted"), None),
+        Ok(Some(count)) => (Status::Ok, format!("{count} certificate authorities of {names} are trusted"), None),
+        Err(problem) => (Status::Error, printable(&problem.to_string()).into_owned(), problem.remedy()),
+    };
+    Some(Check { name: "certificates", status, message, help })
+}
+
+/// Checks whether the index can be read, from where other commands read it.
+async fn index(session: &Session<'_>) -> Check {
+    let (place, is_offline) = (&session.options().index, session.options().is_offline);
+    let another = "check the network, or name another index with --index or ACP_REGISTRY_INDEX";
+    let (status, message, help) = match session.examine_index().await {
+        Ok(Loaded { warning: Some(warning), .. }) => (Status::Warning, warning, Some(another.to_owned())),
+        Ok(Loaded { index, .. }) => {
+            let count = plural(index.entries().count(), "agent");
+            let age = launch::age(&index).filter(|_| is_offline).map_or_else(String::new, |age| {
+                format!("; nothing was sent, because of --offline, and this index is {age}")
+            });
+            match index.notes.len() {
+                0 => (Status::Ok, format!("{count}, {place}{age}"), None),
+                left_out => {
+                    let message = format!("{count}, {place}{age}; {} cannot be used", plural(left_out, "part"));
+                    (Status::Warning, message, Some("`acp-registry list` says which and why".to_owned()))
+                }
+            }
+        }
+        Err(failure) if is_offline => {
+            let message = format!("nothing was sent, because of --offline: {failure}");
+            (Status::Warning, message, failure.advice())
+        }
+        Err(failure) => (Status::Error, failure.to_string(), failure.advice().or_else(|| Some(another.to_owned()))),
+    };
+    Check { name: "index", status, message: printable(&message).into_owned(), help: help.map(Remedy::from) }
+}
+
+/// Performs the handshake with every agent, one after the other.
+fn converse(args: &Args, agents: &mut [Examined], ui: &Ui) -> Result<(), Failure> {
+    let environment = environment();
+    let mut options = Options::new(temporary());
+    options.timeout = args.timeout.unwrap_or(options.timeout);
+    // Begins before the first child and ends after the last one, to kill processes that detached from their tree.
+    let orphans = leftovers::adopt(ui);
+    process::hide_from_agents();
+    let (launcher, is_many) = (isolation::launcher(), agents.len() > 1);
+    let done = signals::run(ui, async {
+        for agent in agents.iter_mut() {
+            ui.detail(&format!("starting {}, which has {} s to answer", agent.id, options.timeout.as_secs_f64()));
+            doctor::start(agent, &environment, launcher.as_deref(), &options).await?;
+            if is_many && ui.is_watched() {
+                ui.step(&format!("{}: {}", agent.id, agent.status.as_str()));
+            }
+        }
+        Ok::<_, Failure>(())
+    });
+    let hidden = orphans.map_or(0, Orphans::end);
+    done??;
+    if hidden > 0 {
+        ui.warning(&format!("agents had hidden processes, which were ended as well: {hidden}"));
+    }
+    for error in agents.iter().filter_map(|agent| agent.handshake.as_ref()?.left.as_ref()) {
+        ui.warning(&format!("a temporary directory could not be removed; remove it by hand: {error}"));
+    }
+    Ok(())
+}
+
+fn is_well(checks: &[Check], agents: &[Examined]) -> bool {
+    let worst = checks.iter().map(|check| check.status).chain(agents.iter().map(|agent| agent.status)).max();
+    worst != Some(Status::Error)
+}

@@ -1,0 +1,132 @@
+//! `acp-registry explain`
+
+use acp_registry::check::{Example, RULES, Rule, UnknownRule, find};
+use acp_registry::examination::{self, CHECKS, Check, Level};
+use acp_registry::text::{nearest, printable};
+
+use crate::documents::{CheckExplanation, Document, Explanation};
+use crate::failure::code::Code;
+use crate::failure::{Exit, Failure};
+use crate::flags::candidates;
+use crate::flags::global::FormatArgs;
+use crate::terminal::markdown::terminal;
+use crate::terminal::ui::Ui;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Name of the rule or check, such as `icon/size` or `protocol/ids`
+    #[arg(value_name = "RULE", add = candidates::explained())]
+    rule: String,
+
+    #[command(flatten)]
+    pub(crate) format: FormatArgs,
+}
+
+pub(crate) fn run(args: &Args, ui: &Ui) -> Result<Exit, Failure> {
+    let (json, markdown) = match (find(&args.rule), examination::find(&args.rule)) {
+        (Some(rule), _) => (Document::new("explain", Explanation::of(rule)).to_text(), as_markdown(rule)),
+        (None, Some(check)) => {
+            (Document::new("explain", CheckExplanation::of(check)).to_text(), check_as_markdown(check))
+        }
+        (None, None) => return Err(unknown(&args.rule)),
+    };
+    let text = if args.format.is_json() { json } else { terminal(&markdown, ui.look()) };
+    ui.result(&text)?;
+    Ok(Exit::Success)
+}
+
+/// The failure for an unknown name. If it is the name of a group, the help lists the rules of the group.
+fn unknown(name: &str) -> Failure {
+    let group = name.trim_end_matches('*').trim_end_matches('/');
+    let of_level: Vec<&str> =
+        CHECKS.iter().filter(|check| check.level.as_str() == group).map(|check| check.id).collect();
+    if !of_level.is_empty() {
+        let failure = Failure::usage(UnknownRule { name: printable(name).into_owned(), suggestion: None });
+        let help = format!("name a check of the level: {}", of_level.join(", "));
+        return failure.code(Code::UnknownRule).help(help);
+    }
+    if Level::ALL.iter().any(|level| name.split('/').next() == Some(level.as_str()))
+        && let Some(near) = nearest(name, CHECKS.iter().map(|check| check.id))
+    {
+        return Failure::usage(UnknownRule { name: printable(name).into_owned(), suggestion: None })
+            .code(Code::UnknownRule)
+            .suggest(Some(near));
+    }
+    let rules: Vec<&str> = RULES.iter().filter(|rule| rule.group() == group).map(|rule| rule.name).collect();
+    let failure = Failure::from(UnknownRule::new(name));
+    if rules.is_empty() { failure } else { failure.help(format!("name a rule of the group: {}", rules.join(", "))) }
+}
+
+fn as_markdown(rule: &Rule) -> String {
+    format!(
+        "# {}\n\n{} (default level: {})\n\n## Why\n\n{}\n\n## What to do\n\n{}\n\n## Reported\n\n{}\n\n## Correct\n\n{}\n",
+        rule.name,
+        sentence(rule.summary),
+        rule.level,
+        rule.why,
+        rule.fix,
+        example(rule.fails),
+        example(rule.passes),
+    )
+}
+
+fn check_as_markdown(check: &Check) -> String {
+    format!(
+        "# {}\n\nPasses if the agent {} ({}, from the page `{}`)\n\n## Why\n\n{}\n\n## What to do\n\n{}\n\n\
+         ## Does not pass\n\n```text\n{}\n```\n\n## Passes\n\n```text\n{}\n```\n",
+        check.id,
+        check.summary,
+        check.force.as_str(),
+        check.spec,
+        check.why,
+        check.fix,
+        check.fails,
+        check.passes,
+    )
+}
+
+/// Turns a summary into a sentence: capitalized, unless it begins with a file name, which is put in backticks.
+fn sentence(summary: &str) -> String {
+    let (first, rest) = summary.split_once(' ').unwrap_or((summary, ""));
+    if first.contains('.') {
+        return format!("`{first}` {rest}");
+    }
+    let mut characters = summary.chars();
+    characters.next().into_iter().flat_map(char::to_uppercase).chain(characters).collect()
+}
+
+fn example(example: Example) -> String {
+    let parts = example.excerpts().into_iter().map(|(name, text)| {
+        let kind = name.rsplit('.').next().unwrap_or_default();
+        format!("`{name}`\n\n```{kind}\n{text}\n```")
+    });
+    parts.collect::<Vec<_>>().join("\n\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_checks_of_a_level_are_named() {
+        for name in ["turns", "turns/*"] {
+            let help = unknown(name).advice().unwrap();
+            assert!(help.starts_with("name a check of the level: turns/"), "{help}");
+        }
+    }
+
+    #[test]
+    fn the_rules_of_a_group_are_named() {
+        for name in ["icon", "icon/", "icon/*"] {
+            let failure = unknown(name);
+            assert_eq!(failure.to_string(), format!("there is no rule `{name}`"));
+            let help = failure.advice().unwrap();
+            let rules = help.strip_prefix("name a rule of the group: ").unwrap().split(", ");
+            let expected: Vec<&str> =
+                RULES.iter().map(|rule| rule.name).filter(|name| name.starts_with("icon/")).collect();
+            assert_eq!(rules.collect::<Vec<_>>(), expected, "{name}");
+        }
+        assert_eq!(unknown("icon/sise").advice().as_deref(), Some("did you mean `icon/size`?"));
+        assert_eq!(unknown("colour").advice().as_deref(), Some("run `acp-registry rules` to see all rules"));
+    }
+}

@@ -1,0 +1,110 @@
+//! The lock file of `acp-registry install`.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use acp_registry::host::fs::{check_writable, temporary};
+use acp_registry::index::Index;
+use acp_registry::install::{Kind, Source};
+use acp_registry::lockfile::{LockFile, Locker};
+use acp_registry::resolve::{Plan, Wanted, resolve};
+use acp_registry::session::{Named, Request};
+use acp_registry::text::quote;
+
+use crate::commands::resolve::in_version;
+use crate::failure::Failure;
+use crate::failure::code::Code;
+use crate::failure::remedies::unwritable;
+use crate::flags::network::host;
+use crate::flags::place::Session;
+
+/// Plans the installation of the named agents from the lock file, or of all its agents if none is named.
+pub(crate) fn tasks(
+    path: &Path,
+    named: &[Named],
+    kind: Option<Kind>,
+    session: &Session<'_>,
+) -> Result<Vec<Request>, Failure> {
+    let refused = |message| Failure::refused(message).code(Code::LockMismatch);
+    let file = LockFile::read(path)?;
+    let shown = path.display();
+    let all = file.agents.keys().map(|id| Named::any(id));
+    let named: Vec<Named> = if named.is_empty() { all.collect() } else { named.to_vec() };
+    let mut tasks = Vec::new();
+    if let Some(latest) = named.iter().find(|one| one.is_latest) {
+        let message = format!(
+            "{} is the version in the index, and --locked takes that of the lock file",
+            quote(&latest.to_string())
+        );
+        return Err(Failure::usage(message).help(format!("name {} without a version", quote(&latest.id))));
+    }
+    for one in named {
+        let id = quote(&one.id);
+        let Some((known, locked)) = file.agents.get_key_value(one.id.as_str()) else {
+            let help = format!("add it with `acp-registry install {} --lock {shown}`", id.trim_matches('`'));
+            return Err(refused(format!("{id} is not in the lock file {shown}")).help(help));
+        };
+        if let Some(version) = one.version.as_ref().filter(|version| **version != locked.version) {
+            let (version, other) = (quote(version), quote(&locked.version));
+            let failure = refused(format!("the lock file {shown} has {id} {other}, not {version}"));
+            return Err(failure.help(format!("name {id} without a version to install that of the lock file")));
+        }
+        let wanted = Wanted { kind, ..session.wanted(known.clone()) };
+        let plan = resolve(&[locked.offer()], &wanted, &host())?;
+        let is_known = match plan.source {
+            Source::Binary(_) => plan.expected.sha256.is_some(),
+            Source::Npx(_) | Source::Uvx(_) => plan.expected.packages.is_some(),
+        };
+        if !is_known {
+            let kind = plan.kind().as_str();
+            let message = format!("the lock file {shown} has no digests for {id} by {kind}");
+            return Err(refused(message).help(format!("write it again with `--lock {shown}`")));
+        }
+        tasks.push(Request::new(plan));
+    }
+    Ok(tasks)
+}
+
+/// Refuses a lock file that could not be written after the installation.
+pub(crate) fn refuse_unwritable(path: &Path) -> Result<(), Failure> {
+    check_writable(path).map_err(|error| unwritable(error, "--lock"))
+}
+
+/// Records the installed versions in the lock file. Its other entries are kept.
+pub(crate) async fn write(
+    path: &Path,
+    plans: impl Iterator<Item = &Plan>,
+    index: &Index,
+    session: &Session<'_>,
+) -> Result<(), Failure> {
+    let read = || if path.exists() { LockFile::read(path) } else { Ok(LockFile::default()) };
+    let earlier = read()?;
+    let mut entries = BTreeMap::new();
+    let temporary = temporary();
+    let installer = if session.options().is_offline {
+        None
+    } else {
+        Some(session.installer(session.platform().or(host().platform))?)
+    };
+    for plan in plans {
+        let named = Named::exact(&plan.id, &plan.version);
+        let offer = in_version(&named, index, session)?;
+        let versions: Vec<_> =
+            session.store.versions(&plan.id)?.into_iter().filter(|one| one.receipt.version == plan.version).collect();
+        let recorder = Locker {
+            installer: installer.as_ref(),
+            temporary: &temporary,
+            earlier: Some(&earlier),
+            installed: &versions,
+        };
+        let (entry, notes) = recorder.lock(&plan.id, &offer).await;
+        for note in notes {
+            session.ui().warning(&note);
+        }
+        entries.insert(plan.id.clone(), entry);
+    }
+    // Finding the digests may take minutes, in which another process may have added its agents.
+    let mut file = read()?;
+    file.agents.extend(entries);
+    file.write(path).map_err(|error| unwritable(error, "--lock"))
+}

@@ -1,0 +1,240 @@
+//! The command line. Only this layer uses clap, reads the environment and prints.
+//!
+//! One file per command. A command consists of its flags and a function that calls the library and passes the result to
+//! [`Ui`].
+
+pub(crate) mod build;
+pub(crate) mod bump;
+pub(crate) mod completions;
+pub(crate) mod config;
+pub(crate) mod diff;
+pub(crate) mod doctor;
+pub(crate) mod explain;
+pub(crate) mod info;
+pub(crate) mod init;
+pub(crate) mod install;
+pub(crate) mod leftovers;
+pub(crate) mod list;
+pub(crate) mod login;
+pub(crate) mod man;
+pub(crate) mod mcp;
+pub(crate) mod new;
+pub(crate) mod probe;
+pub(crate) mod publish;
+pub(crate) mod report;
+pub(crate) mod resolve;
+pub(crate) mod rpc;
+pub(crate) mod rules;
+pub(crate) mod run;
+pub(crate) mod serve;
+pub(crate) mod uninstall;
+pub(crate) mod update;
+pub(crate) mod validate;
+pub(crate) mod verifier;
+pub(crate) mod verify;
+
+use std::process::ExitCode;
+
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
+
+use crate::flags::global::Global;
+use crate::terminal::ui::Ui;
+#[cfg(unix)]
+use crate::terminal::{arguments as command_line, help, log, signals, usage};
+
+/// Validate, publish and use registries of Agent Client Protocol agents.
+#[derive(Debug, Parser)]
+#[command(name = "acp-registry", version)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    global: Global,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Create a new registry
+    ///
+    /// Writes `registry.toml`, workflows for GitHub, and the pages that contributors read. Files that exist stay as they
+    /// are.
+    Init(init::Args),
+    /// Create an agent's folder from npm, PyPI or GitHub
+    ///
+    /// Asks the source for version, description, licence and addresses, installs the agent in a temporary place, and finds
+    /// out with which arguments it starts.
+    New(new::Args),
+    /// Check manifests and icons, and what they name
+    ///
+    /// Without flags, nothing is sent and nothing is started. `--urls`, `--archives` and `--handshake` check addresses and
+    /// packages, archives, and whether agents start; `--all` is all three.
+    Validate(validate::Args),
+    /// Build the published tree and its catalog site
+    ///
+    /// Writes indexes, icons, schemas, checksums and the site. The directory is replaced as a whole, or stays as it was.
+    Build(build::Args),
+    /// Send a built tree to a directory or a bucket
+    ///
+    /// Files are sent before those that name them, so that readers never miss one.
+    Publish(publish::Args),
+    /// Compare two published trees
+    Diff(diff::Args),
+    /// Install and start agents, and check that they answer
+    ///
+    /// Every distribution that this machine can run is installed, started and spoken to as a client does; the result says
+    /// what each agent can do.
+    Verify(verify::Args),
+    /// Turn JSON of `validate` or `verify` into a comment
+    Report(report::Args),
+    /// Find newer versions of agents
+    ///
+    /// Asks npm, the Python package index and GitHub, and works out the smallest change to each manifest. `--apply` writes
+    /// it, `--pull-requests` proposes it.
+    Bump(bump::Args),
+    /// Show the catalog site of a registry in a browser
+    ///
+    /// The site is built again when a file of the registry changes.
+    Serve(serve::Args),
+    /// Start an agent, and check that it answers
+    ///
+    /// Any command can be checked, before anything is published: `initialize` is sent as a client does, and the result says
+    /// whether people can sign in.
+    Probe(probe::Args),
+    /// List the agents of a registry
+    List(list::Args),
+    /// Find agents by words
+    ///
+    /// The id, the name, the description, authors and the licence are searched. Words for licences, systems and kinds,
+    /// such as `open source`, `windows` and `npm`, select agents. Agents that match only in part come last.
+    Search(list::SearchArgs),
+    /// Show an agent and its installed versions
+    Info(info::Args),
+    /// Show what would be installed and how it starts
+    Resolve(resolve::Args),
+    /// Install agents
+    ///
+    /// Digests are compared with those that the index, GitHub or the package manager state; then the agent is started once to
+    /// see whether it answers.
+    Install(install::Args),
+    /// Start an agent, and install it first if needed
+    ///
+    /// This is what an editor starts: the agent takes the place of this program.
+    Run(run::Args),
+    /// Show the command line of an installed agent
+    Which(run::WhichArgs),
+    /// Install newer versions of installed agents
+    Update(update::Args),
+    /// Remove agents
+    Uninstall(uninstall::Args),
+    /// Remove unused versions
+    ///
+    /// Versions that are current or running stay. The size of the caches is shown, and `--cache` empties them.
+    Gc(uninstall::GcArgs),
+    /// Diagnose runtimes, the index and installed agents
+    ///
+    /// Agents that are named are also started. Nothing is changed without `--fix`.
+    Doctor(doctor::Args),
+    /// Sign in to an installed agent
+    ///
+    /// Uses one of the agent's own methods, and checks whether a session opens then.
+    Login(login::Args),
+    /// Sign out of an installed agent
+    Logout(login::LogoutArgs),
+    /// Serve a program over JSON-RPC
+    ///
+    /// Reads requests from stdin and writes answers to stdout, one message per line, until stdin ends. Programs in any
+    /// language find, install and update agents this way.
+    Rpc(rpc::Args),
+    /// Print the settings that start an agent in an editor
+    Config(config::Args),
+    /// Print a completion script for a shell
+    Completions(completions::Args),
+    /// Write the manual pages
+    #[command(hide = true)]
+    Man(man::Args),
+    /// List the rules of `validate`
+    Rules(rules::Args),
+    /// Explain a rule with examples
+    Explain(explain::Args),
+}
+
+/// Runs the program with the arguments of the process.
+pub(crate) fn main() -> ExitCode {
+    acp_registry::host::umask::tighten();
+    #[cfg(unix)]
+    signals::survive_file_limit();
+    let arguments = command_line::behind_the_command(std::env::args_os().collect(), &command());
+    if let Some(code) = completions::answer(&arguments) {
+        return code;
+    }
+    let program = command().color(command_line::color(&arguments));
+    let parsed = program.clone().try_get_matches_from(&arguments);
+    match parsed.and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, matches))) {
+        Ok((cli, matches)) => run(&cli, &matches),
+        Err(error) => usage::answer(&error, &arguments, &program),
+    }
+}
+
+/// The command line, with the layout of its help.
+pub(crate) fn command() -> clap::Command {
+    help::shape(help::with_aliases(Cli::command(), true))
+}
+
+fn run(cli: &Cli, matches: &ArgMatches) -> ExitCode {
+    let ui = Ui::new(&cli.global.output);
+    log::start(&ui);
+    let name = matches.subcommand_name().unwrap_or_default();
+    let matches = matches.subcommand().map_or(matches, |(_, matches)| matches);
+    let (result, is_json) = match &cli.command {
+        Command::Init(args) => (init::run(args, &ui), args.format.is_json()),
+        Command::New(args) => (new::run(args, &cli.global, &ui), args.format.is_json()),
+        Command::Validate(args) => (validate::run(args, matches, &cli.global, &ui), args.is_json()),
+        Command::Build(args) => (build::run(args, &cli.global, &ui), args.format.is_json()),
+        Command::Publish(args) => (publish::run(args, &cli.global, &ui), args.is_json()),
+        Command::Diff(args) => (diff::run(args, &cli.global, &ui), args.is_json()),
+        Command::Verify(args) => (verify::run(args, &cli.global, &ui), args.is_json()),
+        Command::Report(args) => (report::run(args, &cli.global, &ui), false),
+        Command::Bump(args) => (bump::run(args, &cli.global, &ui), args.is_json()),
+        Command::Serve(args) => (serve::run(args, &cli.global, &ui), false),
+        Command::Probe(args) => (probe::run(args, &cli.global, &ui), args.is_json()),
+        Command::List(args) => (list::run(args, &cli.global, &ui), args.format.is_json()),
+        Command::Search(args) => (list::search(args, &cli.global, &ui), args.format.is_json()),
+        Command::Info(args) => (info::run(args, &cli.global, &ui), args.format.is_json()),
+        Command::Resolve(args) => (resolve::run(args, &cli.global, &ui), args.format.is_json()),
+        Command::Install(args) => (install::run(args, &cli.global, &ui), args.format.is_json()),
+        Command::Run(args) => (run::run(args, &cli.global, &ui), false),
+        Command::Which(args) => (run::which(args, &cli.global, &ui), args.format.is_json()),
+        Command::Update(args) => (update::run(args, &cli.global, &ui), args.format.is_json()),
+        Command::Uninstall(args) => (uninstall::run(args, &cli.global, &ui), args.format.is_json()),
+        Command::Gc(args) => (uninstall::gc(args, &cli.global, &ui), args.format.is_json()),
+        Command::Doctor(args) => (doctor::run(args, &cli.global, &ui), args.format.is_json()),
+        Command::Login(args) => (login::run(args, &cli.global, &ui), args.format.is_json()),
+        Command::Logout(args) => (login::log_out(args, &cli.global, &ui), args.format.is_json()),
+        Command::Rpc(args) => (rpc::run(args, &cli.global, &ui), false),
+        Command::Config(args) => (config::run(args, &cli.global, &ui), args.format.is_json()),
+        Command::Completions(args) => (completions::run(args, &ui), false),
+        Command::Man(args) => (man::run(args, command(), &ui), false),
+        Command::Rules(args) => (rules::run(args, &ui), args.format.is_json()),
+        Command::Explain(args) => (explain::run(args, &ui), args.format.is_json()),
+    };
+    match result {
+        Ok(exit) => exit.into(),
+        Err(failure) => {
+            if is_json {
+                ui.failure_as_json(name, &failure);
+            }
+            ui.failure(&failure);
+            failure.exit.into()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_commands_are_consistent() {
+        command().debug_assert();
+    }
+}

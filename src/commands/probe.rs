@@ -1,0 +1,219 @@
+//! `acp-registry probe`
+
+use std::env;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use acp_registry::examination::Examination;
+use acp_registry::handshake::{Options, Outcome, Reason, Verdict, check};
+use acp_registry::host::fs::temporary;
+use acp_registry::host::process::{self, Environment, Isolation, Launch, Namespace, Network, Orphans};
+use acp_registry::text::printable;
+use clap::ValueEnum;
+
+use crate::documents::{Document, Probe};
+use crate::failure::{Exit, Failure};
+use crate::flags::global::Global;
+use crate::flags::isolation::{self, NetworkKind, SandboxKind};
+use crate::flags::level::LevelArgs;
+use crate::flags::{duration, value};
+use crate::formats::examination::{self, Examinee};
+use crate::formats::outcome;
+use crate::terminal::signals;
+use crate::terminal::ui::Ui;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Time limit for the answer to `initialize` [default: 60s]
+    #[arg(long, value_name = "DURATION", value_parser = duration::limit)]
+    timeout: Option<Duration>,
+
+    /// Set a variable for the agent (repeatable)
+    ///
+    /// Of your environment, it sees PATH and the like only.
+    #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
+    env: Vec<(String, String)>,
+
+    /// The version of the protocol to ask for
+    #[arg(long, value_name = "N", default_value = "1", value_parser = value::number(1..=u16::MAX))]
+    protocol_version: u16,
+
+    /// Send nothing after `initialize`
+    #[arg(long)]
+    no_probe: bool,
+
+    /// Hide the host's files from the agent
+    #[arg(long, value_name = "PROGRAM")]
+    sandbox: Option<SandboxKind>,
+
+    /// The network that the agent reaches [default: shared]
+    ///
+    /// Beyond the level `handshake`, the default is `none`. At that level, `none` needs --sandbox.
+    #[arg(long, value_name = "NETWORK")]
+    network: Option<NetworkKind>,
+
+    /// With --sandbox, let the agent read this (repeatable)
+    #[arg(long, value_name = "PATH", requires = "sandbox")]
+    readable: Vec<PathBuf>,
+
+    #[command(flatten)]
+    level: LevelArgs,
+
+    /// Examine it with the recipe of this agent of the registry
+    ///
+    /// That is `[examine.ID]` in `registry.toml`, which leads the agent to the scripted model.
+    #[arg(long, value_name = "ID")]
+    recipe: Option<String>,
+
+    /// Form of the result
+    ///
+    /// JUnit is for test reports, SARIF for code scanning.
+    #[arg(long, value_name = "FORMAT", default_value = "human")]
+    format: Format,
+
+    /// Short for `--format json`
+    #[arg(long)]
+    json: bool,
+
+    /// The agent: a program with its arguments
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Human,
+    Json,
+    Junit,
+    Sarif,
+}
+
+impl Args {
+    pub(crate) fn is_json(&self) -> bool {
+        self.json || self.format == Format::Json
+    }
+}
+
+pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
+    let mut demand = args.level.demand(None, args.no_probe)?;
+    if let Some(id) = &args.recipe {
+        let recipes = global.config()?.examine.recipes;
+        if !recipes.contains_key(id) {
+            let text = format!("there is no `[examine.{}]` in the registry's `registry.toml`", printable(id));
+            return Err(Failure::usage(text));
+        }
+        demand = demand.with_recipes(recipes);
+    }
+    let networks = isolation::networks(args.sandbox, args.network, &demand)?;
+    let launch = launch(args)?;
+    let name = args.command.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
+    let mut options = Options::new(temporary());
+    options.protocol_version = args.protocol_version;
+    options.timeout = args.timeout.unwrap_or(options.timeout);
+    options.probe = options.probe.filter(|_| !args.no_probe);
+    ui.detail(&format!("starting {name}, which has {} s to answer", options.timeout.as_secs_f64()));
+    // Begins before the first child and ends after the last one, to kill processes that detached from their tree.
+    let orphans = process::adopt_orphans();
+    process::hide_from_agents();
+    let (asked, mut launch) = (&options, launch);
+    let outcome = signals::run(ui, async move {
+        launch.isolation.check(&launch.environment).await?;
+        let namespace = match networks.examination {
+            Network::Shared => None,
+            Network::None => Some(Namespace::create(launch.launcher.as_deref()).await?),
+        };
+        launch.namespace = namespace.clone().filter(|_| networks.handshake == Network::None);
+        let mut outcome = check(&launch, asked).await?;
+        launch.namespace = namespace;
+        let examination = demand.meet(&launch, asked, &mut outcome, args.recipe.as_deref(), None).await;
+        // The namespace ends here: what the agent has left behind is ended and counted below.
+        Ok::<_, Failure>((outcome, examination))
+    });
+    let hidden = orphans.map_or(0, Orphans::end);
+    let (mut outcome, examination) = outcome??;
+    if hidden > 0 {
+        outcome.handshake.warnings.push(format!("had hidden processes, which were ended as well: {hidden}"));
+    }
+    let left = examination.iter().flat_map(|examination| &examination.left);
+    for error in outcome.left.iter().chain(left) {
+        ui.warning(&format!("a temporary directory could not be removed; remove it by hand: {error}"));
+    }
+    let text = render(args, &outcome, examination.as_ref(), &name, ui)?;
+    ui.result(&text)?;
+    if outcome.reason == Some(Reason::SpawnFailed) && args.command.len() == 1 && name.contains(' ') {
+        ui.note("the whole command is one word here: write it without quotes");
+    }
+    Ok(if outcome.verdict == Verdict::Pass { Exit::Success } else { Exit::Findings })
+}
+
+fn render(
+    args: &Args,
+    outcome: &Outcome,
+    examination: Option<&Examination>,
+    name: &str,
+    ui: &Ui,
+) -> Result<String, Failure> {
+    let agent = || {
+        let directory = env::current_dir().unwrap_or_default();
+        let file = examination::file_of_command(args.command.iter().map(Path::new), &directory);
+        Examinee::of_outcome(name, &file, outcome, examination)
+    };
+    Ok(if args.is_json() {
+        Document::new("probe", Probe { outcome, examination }).to_text()
+    } else {
+        match args.format {
+            Format::Junit => examination::junit_by_level(&agent()).map_err(|error| unrendered(&error))?,
+            Format::Sarif => examination::sarif(&[agent()]),
+            Format::Human | Format::Json => outcome::outcome(outcome, examination, name, ui.look()),
+        }
+    })
+}
+
+/// The failure if a document could not be rendered.
+pub(crate) fn unrendered(error: &std::io::Error) -> Failure {
+    Failure::unable(format!("cannot write the result: {error}"))
+}
+
+fn launch(args: &Args) -> Result<Launch, Failure> {
+    let mut environment = Environment::from_host(env::vars_os());
+    // Users may set variables that manifests must not.
+    for (name, value) in &args.env {
+        environment.set(name, value);
+    }
+    let directory = env::current_dir().map_err(|error| Failure::unable(format!("the working directory: {error}")))?;
+    let mut words = args.command.iter().cloned();
+    let program = words.next().ok_or_else(|| Failure::usage("a command is missing"))?;
+    Ok(Launch {
+        readable: if args.sandbox.is_some() { readable(&program, &directory, &args.readable) } else { Vec::new() },
+        program,
+        arguments: words.collect(),
+        directory: Some(directory),
+        environment,
+        isolation: match args.sandbox {
+            // The command is the user's own, and may need files that only the user can read.
+            None => Isolation::Environment,
+            Some(_) => isolation::isolation(args.sandbox, args.network),
+        },
+        launcher: isolation::launcher(),
+        namespace: None,
+    })
+}
+
+/// The paths that a command needs in its sandbox: the working directory, the directory of the program, and the given
+/// paths. The first two are left out if they contain the home directory.
+fn readable(program: &OsString, directory: &Path, named: &[PathBuf]) -> Vec<PathBuf> {
+    let program = directory.join(program);
+    let home = env::home_dir().unwrap_or_default();
+    let usual = [Some(directory), program.parent()].into_iter().flatten();
+    let mut paths: Vec<PathBuf> = usual.filter(|path| !home.starts_with(path)).map(Path::to_owned).collect();
+    paths.extend(named.iter().map(|path| directory.join(path)));
+    paths
+}
+
+fn variable(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').filter(|(name, _)| !name.is_empty()).ok_or_else(|| {
+        value::wrong("is not of the form NAME=VALUE", "write the name, `=` and the value, such as `LANG=C`")
+    })?;
+    Ok((name.to_owned(), value.to_owned()))
+}

@@ -1,0 +1,338 @@
+//! `acp-registry publish`
+
+pub(crate) mod snapshots;
+pub(crate) mod snapshots_text;
+pub(crate) mod text;
+
+use std::env;
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use acp_registry::host::command;
+use acp_registry::host::fs::read_bounded;
+use acp_registry::host::git::Repository;
+use acp_registry::http::AllowedHosts;
+use acp_registry::registry::Registry;
+use acp_registry::text::printable;
+use acp_registry::upload::{self, Bucket, Event, Gzip, Options, Revision, Target, Tree, Turns};
+use clap::Subcommand;
+use url::Url;
+
+use self::snapshots::{ListArgs, PruneArgs, RollbackArgs};
+use self::text::{published, published_human};
+use crate::failure::{Exit, Failure};
+use crate::flags::global::{FormatArgs, Global};
+use crate::flags::network::settings;
+use crate::flags::{duration, value};
+use crate::terminal::progress::Count;
+use crate::terminal::signals;
+use crate::terminal::ui::Ui;
+
+/// The time limit of the signing command.
+const PATIENCE: Duration = Duration::from_mins(5);
+
+/// The largest signature that is accepted, in bytes.
+const SIGNATURE_LIMIT: u64 = 1 << 20;
+
+const VARIABLES: &str = "\
+A bucket is that of any store with the interface of S3, described by the usual variables:
+  AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN  the key
+  AWS_REGION        the region [default: us-east-1; R2: auto]
+  AWS_ENDPOINT_URL  the store, if it is not that of AWS; without https only here or with --allow-host";
+
+#[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true, disable_help_subcommand = true, after_help = VARIABLES)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Option<Command>,
+
+    #[command(flatten)]
+    place: PlaceArgs,
+
+    /// The built tree
+    #[arg(long, value_name = "DIR", default_value = "dist")]
+    from: PathBuf,
+
+    /// What the snapshot is named after
+    ///
+    /// The default is the commit of the registry, else a digest of the tree.
+    #[arg(long, value_name = "TEXT")]
+    revision: Option<Revision>,
+
+    /// How long unused files stay in latest/
+    ///
+    /// Readers of the previous index need them.
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse, default_value = "1h")]
+    grace: Duration,
+
+    /// Sign SHA256SUMS with this command
+    ///
+    /// The command is run without a shell. The path of SHA256SUMS is its last argument; it writes the signature
+    /// beside it, to SHA256SUMS.sig.
+    #[arg(long, value_name = "COMMAND")]
+    sign: Option<String>,
+
+    #[command(flatten)]
+    gzip: GzipArgs,
+
+    /// Compare every file with what is published
+    ///
+    /// Without it, the state of the last run says what is in latest/ and in the snapshot that it is made from.
+    #[arg(long)]
+    recheck: bool,
+
+    /// Change nothing; list what would be sent and removed
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Files that are sent at once
+    #[arg(long, value_name = "N", default_value = "16", value_parser = value::number(1..=256))]
+    jobs: u16,
+}
+
+/// Which files are stored compressed.
+#[derive(Debug, clap::Args)]
+struct GzipArgs {
+    /// Store assets/ compressed in a bucket
+    ///
+    /// For stores without a proxy or CDN that compresses what it sends.
+    #[arg(long = "gzip-assets")]
+    assets: bool,
+
+    /// Store indexes, SHA256SUMS, history.json and the sitemap compressed in a bucket
+    ///
+    /// Readers get them compressed even if they have not asked for it: browsers and acp-registry decode them, curl needs
+    /// --compressed.
+    #[arg(long = "gzip-documents")]
+    documents: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Remove old snapshots
+    ///
+    /// The newest stays, and so does the one that latest/ is made from.
+    Prune(PruneArgs),
+
+    /// List snapshots
+    ///
+    /// The newest comes first.
+    List(ListArgs),
+
+    /// Put an earlier snapshot into latest/
+    ///
+    /// Every file is read and compared with its digest before anything is sent. Readers always find a complete tree. The
+    /// next publication puts its own tree there.
+    Rollback(RollbackArgs),
+}
+
+/// The target, and how long to wait for another publisher.
+#[derive(Debug, clap::Args)]
+pub(crate) struct PlaceArgs {
+    /// Where trees are published
+    #[arg(long, value_name = "DIR|s3://BUCKET[/PREFIX]", required = true)]
+    to: Option<String>,
+
+    /// How long to wait for another publisher
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse, default_value = "2m")]
+    wait: Duration,
+
+    /// When a publisher to a bucket counts as dead
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse, default_value = "1m")]
+    lease: Duration,
+
+    #[command(flatten)]
+    pub(crate) format: FormatArgs,
+}
+
+impl Args {
+    pub(crate) fn is_json(&self) -> bool {
+        match &self.command {
+            Some(Command::Prune(args)) => args.place.format.is_json(),
+            Some(Command::List(args)) => args.format.is_json(),
+            Some(Command::Rollback(args)) => args.place.format.is_json(),
+            None => self.place.format.is_json(),
+        }
+    }
+}
+
+impl PlaceArgs {
+    /// clap enforces `--to`, except before a subcommand, which has a `--to` of its own.
+    pub(crate) fn to(&self) -> &str {
+        self.to.as_deref().unwrap_or_default()
+    }
+
+    pub(crate) fn turns(&self) -> Turns {
+        Turns { wait: self.wait, lease: self.lease }
+    }
+}
+
+/// The target that `--to` names.
+pub(crate) fn target(to: &str, global: &Global) -> Result<Target, Failure> {
+    if to.trim().is_empty() {
+        return Err(Failure::usage("--to names no place").help("name a directory, or a bucket as s3://BUCKET"));
+    }
+    if to.starts_with("s3://") {
+        return Ok(Target::bucket(bucket(to, &global.allowed_hosts()?)?)?);
+    }
+    if to == "-" {
+        let failure = Failure::usage("--to -: a tree is many files, and cannot go to a pipe");
+        return Err(failure.help("name a directory, or ./- for one of that name"));
+    }
+    if let Some(scheme) = scheme(to) {
+        let to = printable(to);
+        let failure = Failure::usage(format!("--to {to}: {scheme} is not known here"));
+        if to.contains("://") && !scheme.eq_ignore_ascii_case("s3") {
+            return Err(failure.help("name a directory, or a bucket as s3://BUCKET"));
+        }
+        return Err(failure.help(format!("a bucket is s3://BUCKET, and a directory of that name ./{to}")));
+    }
+    refuse_registry(Path::new(to), &global.registry_dir())?;
+    Ok(Target::directory(Path::new(to)))
+}
+
+/// Refuses a directory in the registry, since snapshots and `latest/` would appear among the folders of agents.
+fn refuse_registry(to: &Path, registry: &Path) -> Result<(), Failure> {
+    let Ok(root) = registry.canonicalize() else { return Ok(()) };
+    // A path that does not exist yet is resolved through its nearest existing parent.
+    let there = to.ancestors().find_map(|path| {
+        let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+        Some((path.canonicalize().ok()?, to.strip_prefix(path).unwrap_or(to)))
+    });
+    let Some(real) = there.map(|(real, rest)| real.join(rest)) else { return Ok(()) };
+    let Ok(inside) = real.strip_prefix(&root) else { return Ok(()) };
+    let folder = inside.iter().next().map(|name| name.to_string_lossy());
+    if folder.is_some_and(|name| Registry::passes_over(&name)) || !is_registry(&root) {
+        return Ok(());
+    }
+    let to = printable(&to.display().to_string()).into_owned();
+    let message = if inside.as_os_str().is_empty() {
+        format!("{to} is the registry itself, whose folders are agents")
+    } else {
+        format!("{to} is inside the registry and would be taken for an agent")
+    };
+    Err(Failure::usage(message).help("name another directory with --to"))
+}
+
+/// Whether a directory has the files of a registry.
+fn is_registry(root: &Path) -> bool {
+    let has_manifest = |folder: fs::DirEntry| folder.path().join("agent.json").is_file();
+    root.join("registry.toml").is_file() || fs::read_dir(root).into_iter().flatten().flatten().any(has_manifest)
+}
+
+/// The URL scheme of a text, if it has one. A single letter is a Windows drive.
+fn scheme(to: &str) -> Option<&str> {
+    let (scheme, _) = to.split_once(':')?;
+    let is_scheme = scheme.len() > 1
+        && scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+        && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b));
+    is_scheme.then_some(scheme)
+}
+
+pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
+    match &args.command {
+        None => send(args, global, ui),
+        Some(Command::Prune(args)) => snapshots::prune(args, global, ui),
+        Some(Command::List(args)) => snapshots::list(args, global, ui),
+        Some(Command::Rollback(args)) => snapshots::rollback(args, global, ui),
+    }
+}
+
+fn send(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
+    let started = Instant::now();
+    let place = &args.place;
+    let target = target(place.to(), global)?;
+    let tree = Tree::read(&args.from)?;
+    let signed = |sums: &[u8]| sign(args.sign.as_deref().unwrap_or_default(), sums);
+    let options = Options {
+        revision: args.revision.clone().unwrap_or_else(|| revision(&global.registry_dir())),
+        grace: args.grace,
+        sign: args.sign.is_some().then_some(&signed),
+        gzip: Gzip { assets: args.gzip.assets, documents: args.gzip.documents },
+        recheck: args.recheck,
+        jobs: usize::from(args.jobs),
+        turns: place.turns(),
+    };
+    let progress = Count::files(ui);
+    let notice = |event| show(event, &progress, ui);
+    let done = signals::run_and_forget(upload::publish(&tree, &target, &options, args.dry_run, &notice));
+    progress.clear();
+    let done = done??;
+    let to = printable(place.to());
+    ui.result(&if place.format.is_json() {
+        published(&done, &to, args.dry_run, started.elapsed().as_secs_f64()).to_text()
+    } else {
+        published_human(&done, &to, args.dry_run)
+    })?;
+    Ok(Exit::Success)
+}
+
+pub(crate) fn show(event: Event, progress: &Count, ui: &Ui) {
+    match event {
+        Event::Waiting(holder) => ui.note(&format!("waiting for another publisher ({holder})")),
+        Event::Warning(text) => ui.warning(&text),
+        Event::Planned(count) => progress.plan(count),
+        Event::Done => progress.step(),
+    }
+}
+
+/// The bucket, configured from the usual environment variables of S3.
+fn bucket(address: &str, allowed: &AllowedHosts) -> Result<Bucket, Failure> {
+    let variable = |name: &str| env::var(name).ok().filter(|value| !value.trim().is_empty());
+    let first = |names: [&'static str; 2]| names.into_iter().find_map(|name| Some((name, variable(name)?)));
+    let needed = |name: &str| {
+        variable(name).ok_or_else(|| {
+            Failure::unable(format!("{name} is not set: {address} cannot be written without a key"))
+                .help("set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY to a key that may write there")
+        })
+    };
+    let endpoint = first(["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"]);
+    let endpoint = endpoint.map(|(name, value)| {
+        Url::parse(value.trim()).map_err(|error| {
+            Failure::usage(format!("{name} is not an address: {error}"))
+                .help("set it to the https address of the store")
+        })
+    });
+    Ok(Bucket {
+        address: address.to_owned(),
+        endpoint: endpoint.transpose()?,
+        region: first(["AWS_REGION", "AWS_DEFAULT_REGION"])
+            .map_or_else(|| "us-east-1".to_owned(), |(_, region)| region),
+        key_id: needed("AWS_ACCESS_KEY_ID")?,
+        secret: needed("AWS_SECRET_ACCESS_KEY")?,
+        token: variable("AWS_SESSION_TOKEN"),
+        net: settings(allowed)?,
+    })
+}
+
+/// The current commit of the registry, if it is in a git repository.
+fn revision(registry: &Path) -> Revision {
+    let commit = Repository::around(registry).and_then(|repository| repository.head()).ok();
+    let short = commit.and_then(|commit| commit.get(..12).map(ToOwned::to_owned));
+    short.map_or(Revision::Content, Revision::Known)
+}
+
+/// Runs the signing command on the list of digests, in a temporary directory. Returns the signature.
+fn sign(command: &str, sums: &[u8]) -> Result<Vec<u8>, String> {
+    let mut words = command.split_whitespace();
+    let program = words.next().ok_or("--sign names no program")?;
+    let directory = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let root = directory.path().canonicalize().map_err(|error| error.to_string())?;
+    let (list, signature) = (root.join("SHA256SUMS"), root.join("SHA256SUMS.sig"));
+    fs::write(&list, sums).map_err(|error| error.to_string())?;
+    let arguments: Vec<&OsStr> = words.map(OsStr::new).chain([list.as_os_str()]).collect();
+    let here = env::current_dir().map_err(|error| error.to_string())?;
+    command::run(program, &arguments, &here, PATIENCE)?;
+    let is_same = read_bounded(&list, &root, sums.len() as u64).is_ok_and(|signed| signed == sums);
+    if !is_same {
+        return Err(format!("{program} has changed its copy of SHA256SUMS, so that it signed something else"));
+    }
+    let bytes = read_bounded(&signature, &root, SIGNATURE_LIMIT)
+        .map_err(|error| format!("{program} has written no signature to {}: {error}", signature.display()))?;
+    if bytes.is_empty() {
+        return Err(format!("{program} has written an empty signature"));
+    }
+    Ok(bytes)
+}

@@ -1,0 +1,302 @@
+//! Reads the JSON documents of `validate` and `verify`, to render them as reports.
+//!
+//! A document may have been written on a machine that runs untrusted agents. It is therefore parsed strictly, and its
+//! texts are escaped like those of a manifest.
+
+use std::time::Duration;
+
+use acp_registry::check::{AgentStatus, Checked, Status, find};
+use acp_registry::examination::Record;
+use acp_registry::finding::{Finding, Level};
+use acp_registry::json;
+use acp_registry::source::Span;
+use acp_registry::text::{cell, printable, prose, quote};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::formats::examination::comment;
+use crate::terminal::excerpt::{cut, stderr};
+use crate::terminal::plural;
+
+/// The largest document that is accepted, in bytes.
+pub(crate) const INPUT_LIMIT: u64 = 64 << 20;
+
+/// The longest text that is kept, in characters. Longer texts are cut.
+const TEXT_LIMIT: usize = 4_000;
+
+/// The longest report of one document of `verify`, in bytes. One comment may hold several reports.
+const REPORT_LIMIT: usize = 20_000;
+
+/// The contents of a document.
+#[derive(Debug)]
+pub(crate) enum Input {
+    /// A document of `validate`.
+    Validate {
+        /// The findings, and the status of each agent.
+        checked: Checked,
+        /// How long the run took.
+        duration: Duration,
+    },
+    /// The rows of a document of `verify`.
+    Verify(Vec<Verified>),
+    /// A document of either command that holds an error.
+    Failed {
+        /// The command that failed.
+        command: &'static str,
+        /// The error message. Printable.
+        message: String,
+    },
+}
+
+/// Why a document was rejected. Messages are printable.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum InputError {
+    /// The file is not a document of `validate` or `verify`.
+    #[error("it is not a JSON document of `validate` or `verify`: {0}")]
+    Other(String),
+    /// The document has contents that the command never writes.
+    #[error("it was not written by `{command}`: {message}")]
+    Forged {
+        /// The command that the document names.
+        command: &'static str,
+        /// The invalid content.
+        message: String,
+    },
+}
+
+/// A row of `verify`. The texts are unescaped: escape them before showing them.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Verified {
+    id: String,
+    version: String,
+    distribution: Option<String>,
+    verdict: Verdict,
+    reason: Option<String>,
+    message: Option<String>,
+    handshake: Option<Answer>,
+    #[serde(default)]
+    flaky: bool,
+    #[serde(default)]
+    reused: bool,
+    #[serde(default)]
+    stderr_tail: String,
+    #[serde(default)]
+    examination: Value,
+}
+
+/// The part of a row's handshake that the report needs.
+#[derive(Debug, Deserialize)]
+struct Answer {
+    setup_required: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Verdict {
+    Pass,
+    Fail,
+    Error,
+    Skipped,
+}
+
+#[derive(Deserialize)]
+struct Found {
+    rule: String,
+    level: String,
+    agent: Option<String>,
+    file: String,
+    line: Option<usize>,
+    column: Option<usize>,
+    end_line: Option<usize>,
+    end_column: Option<usize>,
+    pointer: Option<String>,
+    message: String,
+    help: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Agent {
+    id: String,
+    status: String,
+}
+
+/// The members of both kinds of document.
+#[derive(Deserialize)]
+#[serde(expecting = "an object with `schema` and `command`")]
+struct Members {
+    schema: u64,
+    command: String,
+    #[serde(default)]
+    findings: Vec<Found>,
+    #[serde(default)]
+    agents: Vec<Agent>,
+    #[serde(default)]
+    notes: Vec<String>,
+    #[serde(default)]
+    results: Vec<Verified>,
+    #[serde(default)]
+    summary: Value,
+    error: Option<Failed>,
+}
+
+#[derive(Deserialize)]
+struct Failed {
+    message: String,
+}
+
+impl Input {
+    /// Parses a document.
+    ///
+    /// # Errors
+    /// Returns [`InputError`] if the text is not a document of `validate` or `verify`, or has contents that they never
+    /// write.
+    pub(crate) fn parse(text: &[u8]) -> Result<Self, InputError> {
+        let other = |error: serde_json::Error| InputError::Other(printable(&error.to_string()).into_owned());
+        // `summary` is kept as a tree of values, which takes more memory than its text.
+        json::check_count(text).map_err(other)?;
+        let members: Members = serde_json::from_slice(text).map_err(other)?;
+        if members.schema != 1 {
+            return Err(InputError::Other("`schema` is not 1".to_owned()));
+        }
+        let command = match members.command.as_str() {
+            "validate" => "validate",
+            "verify" => "verify",
+            other => return Err(InputError::Other(format!("it is one of {}", quote(other)))),
+        };
+        if let Some(error) = members.error {
+            return Ok(Self::Failed { command, message: shown(&error.message) });
+        }
+        if command == "verify" {
+            return Ok(Self::Verify(members.results));
+        }
+        let seconds = members.summary["duration_seconds"].as_f64().unwrap_or_default();
+        let forged = |message| InputError::Forged { command, message };
+        let checked = Checked {
+            findings: members.findings.into_iter().map(finding).collect::<Result<_, _>>().map_err(forged)?,
+            agents: members.agents.into_iter().map(agent).collect::<Result<_, _>>().map_err(forged)?,
+            notes: members.notes.iter().map(|note| shown(note)).collect(),
+        };
+        Ok(Self::Validate { checked, duration: Duration::try_from_secs_f64(seconds).unwrap_or_default() })
+    }
+}
+
+fn shown(text: &str) -> String {
+    let cut: String = text.chars().take(TEXT_LIMIT).collect();
+    printable(&cut).into_owned()
+}
+
+fn finding(found: Found) -> Result<Finding, String> {
+    let rule = find(&found.rule).ok_or_else(|| format!("there is no rule {}", quote(&found.rule)))?;
+    let level = match found.level.as_str() {
+        "error" => Level::Error,
+        "warning" => Level::Warning,
+        other => return Err(format!("{} is not a level", quote(other))),
+    };
+    let is_plain = |part: &str| !matches!(part, "" | "." | "..") && !part.contains(['\\', '\0']);
+    if found.file.len() > TEXT_LIMIT || !found.file.split('/').all(is_plain) {
+        return Err(format!("{} is not a file of a registry", quote(&found.file)));
+    }
+    let place = (found.line, found.column, found.end_line, found.end_column);
+    let span = match place {
+        (Some(line), Some(column), Some(end_line), Some(end_column)) => {
+            Some(Span { line, column, end_line, end_column })
+        }
+        _ => None,
+    };
+    Ok(Finding {
+        rule: rule.name,
+        level,
+        agent: found.agent,
+        file: found.file,
+        span,
+        pointer: found.pointer,
+        message: shown(&found.message),
+        help: found.help.as_deref().map(|help| shown(help).into()),
+        fix: None,
+    })
+}
+
+fn agent(agent: Agent) -> Result<AgentStatus, String> {
+    let known = [Status::Ok, Status::Failed, Status::Skipped];
+    let status = known.into_iter().find(|status| status.as_str() == agent.status);
+    let status = status.ok_or_else(|| format!("{} is not a status", quote(&agent.status)))?;
+    Ok(AgentStatus { id: agent.id, status })
+}
+
+/// Renders rows of `verify` as Markdown for a comment on GitHub.
+#[must_use]
+pub(crate) fn verified_markdown(rows: &[Verified]) -> String {
+    let count = |verdict: Verdict| rows.iter().filter(|row| row.verdict == verdict && !row.reused).count();
+    let reused = rows.iter().filter(|row| row.reused).count();
+    let mut out = format!(
+        "### Agents: {} passed, {} failed, {}, {} skipped, {reused} reused\n\n",
+        count(Verdict::Pass),
+        count(Verdict::Fail),
+        plural(count(Verdict::Error), "error"),
+        count(Verdict::Skipped)
+    );
+    if rows.is_empty() {
+        return out;
+    }
+    out.push_str("| agent | version | dist | verdict | reason |\n|---|---|---|---|---|\n");
+    let mut left_out = 0;
+    let mut push = |text: &str| {
+        if out.len() + text.len() > REPORT_LIMIT { left_out += 1 } else { out.push_str(text) }
+    };
+    for row in rows {
+        let cells = [&row.id, &row.version, row.distribution(), row.verdict.as_str(), row.reason()];
+        push(&format!("| {} |\n", cells.map(|text| cell(&prose(&cut(text)))).join(" | ")));
+    }
+    for row in rows.iter().filter(|row| row.verdict != Verdict::Pass) {
+        let mut details = format!("{}: {}\n", row.verdict.as_str(), cut(&row.name()));
+        if let Some(message) = &row.message {
+            details.push_str(&format!("  {}\n", shown(message)));
+        }
+        if !row.stderr_tail.trim().is_empty() {
+            details.push_str(&stderr(&row.stderr_tail));
+        }
+        // Markdown shows lines indented by four spaces literally.
+        let indented: String = details.lines().map(|line| format!("    {line}\n")).collect();
+        push(&format!("\n{indented}"));
+    }
+    for (name, record) in rows.iter().filter_map(|row| Some((row.name(), Record::read(&row.examination)?))) {
+        push(&comment(&name, &record));
+    }
+    if left_out > 0 {
+        out.push_str(&format!("\n{} did not fit into this comment.\n", plural(left_out, "part")));
+    }
+    out
+}
+
+impl Verified {
+    fn name(&self) -> String {
+        format!("{} {} ({})", self.id, self.version, self.distribution())
+    }
+
+    fn distribution(&self) -> &str {
+        self.distribution.as_deref().unwrap_or("-")
+    }
+
+    fn reason(&self) -> &str {
+        let needs_setup = self.handshake.as_ref().is_some_and(|answer| answer.setup_required.is_some());
+        let other = if needs_setup {
+            "setup_required"
+        } else if self.flaky {
+            "flaky"
+        } else {
+            ""
+        };
+        self.reason.as_deref().unwrap_or(other)
+    }
+}
+
+impl Verdict {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::Fail => "fail",
+            Self::Error => "error",
+            Self::Skipped => "skipped",
+        }
+    }
+}

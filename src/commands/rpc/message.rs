@@ -1,0 +1,167 @@
+//! Turns lines into messages, and describes errors.
+
+use acp_registry::json;
+use serde_json::{Map, Value};
+
+use crate::commands::rpc::lines::{LIMIT, Line};
+use crate::documents::{Error, RpcError};
+use crate::failure::Failure;
+
+/// The line is not JSON.
+const PARSE: i32 = -32700;
+/// The JSON is not a request.
+pub(crate) const INVALID_REQUEST: i32 = -32600;
+/// There is no such method.
+pub(crate) const METHOD_NOT_FOUND: i32 = -32601;
+/// A parameter is missing, unknown or wrong.
+pub(crate) const INVALID_PARAMS: i32 = -32602;
+/// A bug of this program.
+pub(crate) const INTERNAL: i32 = -32603;
+/// The client cancelled the request, or a signal ended it.
+const CANCELLED: i32 = -32800;
+/// The failure of a command: minus its exit code.
+const FAILED: i32 = -32000;
+
+/// The largest exit code of a failure; higher ones are those of signals.
+const LAST_EXIT_CODE: u8 = 4;
+
+/// A message of the client.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Message {
+    Call {
+        id: Value,
+        method: String,
+        params: Map<String, Value>,
+    },
+    /// The request with this id is no longer wanted.
+    Cancel(Value),
+    /// A notification that this program does not know.
+    Ignored,
+}
+
+/// A message that is refused, with its id or null.
+#[derive(Debug)]
+pub(crate) struct Refusal {
+    pub(crate) id: Value,
+    pub(crate) error: Box<RpcError<'static>>,
+}
+
+impl Refusal {
+    pub(crate) fn new(id: &Value, number: i32, message: &str) -> Self {
+        Self::of(id, RpcError::new(number, Failure::usage(message).document()))
+    }
+
+    pub(crate) fn of(id: &Value, error: RpcError<'static>) -> Self {
+        Self { id: id.clone(), error: error.into() }
+    }
+}
+
+/// The error for the failure of a command.
+pub(crate) fn of_command(error: Error) -> RpcError<'static> {
+    let number = if error.exit_code <= LAST_EXIT_CODE { FAILED - i32::from(error.exit_code) } else { CANCELLED };
+    RpcError::new(number, error)
+}
+
+/// Reads a line.
+pub(crate) fn parse(line: Line) -> Result<Message, Refusal> {
+    let refuse = |id: &Value, message: &str| Err(Refusal::new(id, INVALID_REQUEST, message));
+    let Line::Text(text) = line else {
+        return refuse(&Value::Null, &format!("the line is longer than {LIMIT} bytes"));
+    };
+    if text.trim_ascii().is_empty() {
+        return Ok(Message::Ignored);
+    }
+    let mut members = match json::whole(&text) {
+        Ok(Value::Object(members)) => members,
+        Ok(Value::Array(_)) => return refuse(&Value::Null, "batches are not supported; send one request per line"),
+        Ok(_) => return refuse(&Value::Null, "a request is an object"),
+        Err(error) => return Err(Refusal::new(&Value::Null, PARSE, &format!("the line is not JSON: {error}"))),
+    };
+    let id = members.remove("id");
+    // Null would be the id of answers to unreadable requests.
+    let is_id = |id: &Value| id.is_string() || id.is_i64() || id.is_u64();
+    let known = id.clone().filter(is_id).unwrap_or_default();
+    if id.is_some() && known.is_null() {
+        return refuse(&known, "`id` is not a string or an integer of at most 64 bits");
+    }
+    if members.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
+        return refuse(&known, "`jsonrpc` is not \"2.0\"");
+    }
+    let Some(Value::String(method)) = members.remove("method") else {
+        return refuse(&known, "`method` is not a string");
+    };
+    let params = match members.remove("params") {
+        None | Some(Value::Null) => Map::new(),
+        // Some languages write an empty table as a list.
+        Some(Value::Array(items)) if items.is_empty() => Map::new(),
+        Some(Value::Object(params)) => params,
+        Some(_) if id.is_none() => return Ok(Message::Ignored),
+        Some(_) => {
+            return Err(Refusal::new(&known, INVALID_PARAMS, "`params` is not an object: parameters have names"));
+        }
+    };
+    Ok(match (id, method.as_str()) {
+        (Some(id), _) => Message::Call { id, method, params },
+        (None, "$/cancel_request") => params.get("requestId").cloned().map_or(Message::Ignored, Message::Cancel),
+        (None, _) => Message::Ignored,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn of(text: &str) -> Result<Message, (Value, i32)> {
+        let number = |refusal: &Refusal| serde_json::to_value(&refusal.error).unwrap()["code"].as_i64().unwrap();
+        parse(Line::Text(text.as_bytes().to_vec()))
+            .map_err(|refusal| (refusal.id.clone(), i32::try_from(number(&refusal)).unwrap()))
+    }
+
+    #[test]
+    fn what_is_not_a_request_is_refused_with_its_id() {
+        for (text, id, number) in [
+            ("{", json!(null), PARSE),
+            ("\u{1}", json!(null), PARSE),
+            ("{\"id\":1}{\"id\":2}", json!(null), PARSE),
+            ("7", json!(null), INVALID_REQUEST),
+            ("[]", json!(null), INVALID_REQUEST),
+            (r#"[{"jsonrpc":"2.0","id":1,"method":"list"}]"#, json!(null), INVALID_REQUEST),
+            ("{}", json!(null), INVALID_REQUEST),
+            (r#"{"id":1,"method":"list"}"#, json!(1), INVALID_REQUEST),
+            (r#"{"jsonrpc":"1.0","id":"x","method":"list"}"#, json!("x"), INVALID_REQUEST),
+            (r#"{"jsonrpc":"2.0","id":1}"#, json!(1), INVALID_REQUEST),
+            (r#"{"jsonrpc":"2.0","id":1,"method":7}"#, json!(1), INVALID_REQUEST),
+            (r#"{"jsonrpc":"2.0","id":1,"result":{}}"#, json!(1), INVALID_REQUEST),
+            (r#"{"jsonrpc":"2.0","id":null,"method":"list"}"#, json!(null), INVALID_REQUEST),
+            (r#"{"jsonrpc":"2.0","id":1.5,"method":"list"}"#, json!(null), INVALID_REQUEST),
+            (r#"{"jsonrpc":"2.0","id":[1],"method":"list"}"#, json!(null), INVALID_REQUEST),
+            (r#"{"jsonrpc":"2.0","id":1,"method":"list","params":[1]}"#, json!(1), INVALID_PARAMS),
+            (r#"{"jsonrpc":"2.0","id":1,"method":"list","params":"x"}"#, json!(1), INVALID_PARAMS),
+        ] {
+            assert_eq!(of(text), Err((id, number)), "{text}");
+        }
+        let deep = "[".repeat(1 << 19);
+        assert_eq!(of(&deep), Err((Value::Null, PARSE)));
+        assert!(parse(Line::TooLong).is_err());
+        assert!(parse(Line::Text(vec![b'"', 0xff, b'"'])).is_err());
+    }
+
+    #[test]
+    fn requests_and_cancellations_are_read() {
+        let call = |id, params| Message::Call { id, method: "list".to_owned(), params };
+        for (text, expected) in [
+            (r#"{"jsonrpc":"2.0","id":1,"method":"list"}"#, call(json!(1), Map::new())),
+            (r#"{"jsonrpc":"2.0","id":"1","method":"list","params":[]}"#, call(json!("1"), Map::new())),
+            (r#"{"jsonrpc":"2.0","id":-1,"method":"list","params":null}"#, call(json!(-1), Map::new())),
+            (r#"{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":7}}"#, Message::Cancel(json!(7))),
+            (r#"{"jsonrpc":"2.0","method":"$/cancel_request"}"#, Message::Ignored),
+            (r#"{"jsonrpc":"2.0","method":"list"}"#, Message::Ignored),
+            (r#"{"jsonrpc":"2.0","method":"other","params":7}"#, Message::Ignored),
+            (" \r\n", Message::Ignored),
+        ] {
+            assert_eq!(of(text), Ok(expected), "{text}");
+        }
+    }
+}

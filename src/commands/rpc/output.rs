@@ -1,0 +1,141 @@
+//! Writes messages to stdout, on a thread of its own: a client that does not read must not keep the program from ending.
+
+use std::collections::VecDeque;
+use std::io::{self, Write as _};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use acp_registry::json::to_line;
+use serde::Serialize;
+use tokio::sync::watch;
+
+/// The most messages that wait for the client. Calls with more wait with them.
+const MOST: usize = 64;
+
+/// The largest piece that is written at once, in bytes.
+const PIECE: usize = 32 << 10;
+
+/// How long a client may read nothing once the program ends.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The messages that the client has not read.
+pub(crate) struct Output {
+    state: Mutex<State>,
+    changed: Condvar,
+    /// Whether nothing more is written.
+    closed: watch::Sender<bool>,
+}
+
+#[derive(Default)]
+struct State {
+    queue: VecDeque<String>,
+    is_writing: bool,
+    /// The number of pieces that were written.
+    pieces: u64,
+    /// Whether the program ends.
+    is_ending: bool,
+}
+
+impl Output {
+    pub(crate) fn start() -> io::Result<Arc<Self>> {
+        let output =
+            Arc::new(Self { state: Mutex::default(), changed: Condvar::new(), closed: watch::Sender::new(false) });
+        let writer = output.clone();
+        thread::Builder::new().spawn(move || {
+            while let Some(line) = writer.next() {
+                if writer.write(line.as_bytes()).is_err() {
+                    return writer.close();
+                }
+            }
+        })?;
+        Ok(output)
+    }
+
+    /// Sends a message as one line. Waits for a client that does not read; one that has gone gets nothing more.
+    pub(crate) fn send<T: Serialize>(&self, message: &T) {
+        let line = format!("{}\n", to_line(message));
+        let mut state = self.lock();
+        while state.queue.len() >= MOST && !self.is_closed() {
+            state = self.wait(state);
+        }
+        state.queue.push_back(line);
+        self.changed.notify_all();
+    }
+
+    /// Is ready once the client has closed its end.
+    pub(crate) async fn closed(&self) {
+        let _ = self.closed.subscribe().wait_for(|is_closed| *is_closed).await;
+    }
+
+    /// From now on, a client that reads nothing is not waited for.
+    pub(crate) fn end(&self) {
+        self.lock().is_ending = true;
+        self.changed.notify_all();
+    }
+
+    /// Waits until everything is written.
+    pub(crate) fn finish(&self) {
+        let mut state = self.lock();
+        while (state.is_writing || !state.queue.is_empty()) && !self.is_closed() {
+            state = self.wait(state);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_closed(&self) -> bool {
+        *self.closed.borrow()
+    }
+
+    fn close(&self) {
+        // With the lock, so that whoever is about to wait is told.
+        let _state = self.lock();
+        self.closed.send_replace(true);
+        self.changed.notify_all();
+    }
+
+    /// Waits for a change. While the program ends, a client that reads nothing counts as gone.
+    fn wait<'a>(&self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        if !state.is_ending {
+            return self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        let before = state.pieces;
+        let is_same = |state: &mut State| state.pieces == before && !self.is_closed();
+        let (state, time) =
+            self.changed.wait_timeout_while(state, PATIENCE, is_same).unwrap_or_else(PoisonError::into_inner);
+        if time.timed_out() {
+            self.closed.send_replace(true);
+            self.changed.notify_all();
+        }
+        state
+    }
+
+    /// The next line; `None` once nothing more is written.
+    fn next(&self) -> Option<String> {
+        let mut state = self.lock();
+        state.is_writing = false;
+        self.changed.notify_all();
+        loop {
+            if self.is_closed() {
+                return None;
+            }
+            if let Some(line) = state.queue.pop_front() {
+                state.is_writing = true;
+                return Some(line);
+            }
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn write(&self, line: &[u8]) -> io::Result<()> {
+        for piece in line.chunks(PIECE) {
+            io::stdout().write_all(piece)?;
+            self.lock().pieces += 1;
+            self.changed.notify_all();
+        }
+        io::stdout().flush()
+    }
+}

@@ -1,0 +1,55 @@
+//! `acp-registry rules`
+
+use acp_registry::check::RULES;
+use acp_registry::examination::CHECKS;
+use acp_registry::finding::Level;
+
+use crate::documents::{Checks, Document, Rules};
+use crate::failure::{Exit, Failure};
+use crate::flags::global::FormatArgs;
+use crate::terminal::table::{Columns, Last, table};
+use crate::terminal::ui::Ui;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// List the checks of agents that `probe` and `verify` make with `--level`
+    #[arg(long)]
+    examination: bool,
+
+    #[command(flatten)]
+    pub(crate) format: FormatArgs,
+}
+
+pub(crate) fn run(args: &Args, ui: &Ui) -> Result<Exit, Failure> {
+    if args.examination {
+        ui.result(&checks(args, ui))?;
+        return Ok(Exit::Success);
+    }
+    let text = if args.format.is_json() {
+        Document::new("rules", Rules::of(RULES)).to_text()
+    } else {
+        let rows: Vec<[&str; 3]> = RULES.iter().map(|rule| [rule.name, rule.level.as_str(), rule.summary]).collect();
+        let paint = |row: usize, column: usize| {
+            (column == 1).then(|| if RULES[row].level == Level::Error { "31" } else { "33" })
+        };
+        table(
+            &Columns { last: Last::Text, paint: &paint, ..Columns::plain(&["rule", "level", "reports"]) },
+            &rows,
+            ui.look(),
+        )
+    };
+    ui.result(&text)?;
+    Ok(Exit::Success)
+}
+
+fn checks(args: &Args, ui: &Ui) -> String {
+    if args.format.is_json() {
+        return Document::new("rules", Checks::of(&CHECKS)).to_text();
+    }
+    let rows: Vec<[&str; 3]> = CHECKS.iter().map(|check| [check.id, check.force.as_str(), check.summary]).collect();
+    table(
+        &Columns { last: Last::Text, ..Columns::plain(&["check", "force", "passes an agent that"]) },
+        &rows,
+        ui.look(),
+    )
+}

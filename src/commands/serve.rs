@@ -1,0 +1,133 @@
+//! `acp-registry serve`
+
+use std::io::ErrorKind;
+use std::net::Ipv4Addr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+use acp_registry::build::{Error, Request, Site, build};
+use acp_registry::check::Options as CheckOptions;
+use acp_registry::registry::{DEFAULT_BASE_URL, Registry};
+use acp_registry::server::{Preview, fingerprint, router};
+use acp_registry::tree::{self, BuildError};
+use tokio::net::TcpListener;
+
+use crate::commands::build::text::build_errors;
+use crate::failure::{Exit, Failure, remedies};
+use crate::flags::global::{Global, configured_levels};
+use crate::flags::value;
+use crate::terminal::ui::Ui;
+use crate::terminal::{plural, signals};
+
+/// The interval at which the registry is checked for changes.
+const INTERVAL: Duration = Duration::from_secs(1);
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The registry [default: as for --registry-dir]
+    #[arg(value_name = "DIR", conflicts_with = "registry_dir")]
+    directory: Option<PathBuf>,
+
+    /// The port on 127.0.0.1; 0 takes any that is free
+    #[arg(long, value_name = "N", default_value = "8017", value_parser = value::number(0..=u16::MAX))]
+    port: u16,
+
+    /// What agents can do, as `verify --out` wrote it
+    ///
+    /// The default is `capabilities.json` in the registry.
+    #[arg(long, value_name = "FILE")]
+    capabilities: Option<PathBuf>,
+
+    /// When agents came, changed and went
+    ///
+    /// The default is `history.json` in the registry, else its git commits.
+    #[arg(long, value_name = "FILE")]
+    history: Option<PathBuf>,
+}
+
+pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
+    let directory = args.directory.clone().unwrap_or_else(|| global.registry_dir());
+    let preview = Arc::new(Preview::default());
+    let (stop, stopped) = channel::<()>();
+    std::thread::scope(|scope| {
+        // The sender is dropped when the server ends for whatever reason, which ends the watcher, too.
+        let server = async {
+            let _stop = stop;
+            let listener =
+                TcpListener::bind((Ipv4Addr::LOCALHOST, args.port)).await.map_err(|error| busy(args.port, &error))?;
+            let address = listener.local_addr().map_err(Failure::unable)?;
+            let base_url = format!("http://{address}");
+            let mut known = fingerprint(&directory);
+            let count = update(&preview, &directory, &base_url, args, global, ui)?;
+            ui.result(&format!("{} at {base_url}/ (Ctrl-C ends)\n", plural(count, "agent")))?;
+            let (preview_of_watcher, directory) = (Arc::clone(&preview), &directory);
+            scope.spawn(move || {
+                while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(INTERVAL) {
+                    let now = fingerprint(directory);
+                    if now == known {
+                        continue;
+                    }
+                    known = now;
+                    match update(&preview_of_watcher, directory, &base_url, args, global, ui) {
+                        Ok(count) => ui.note(&format!("the registry has changed: {}", plural(count, "agent"))),
+                        Err(failure) => {
+                            ui.warning_of("the site stays as it was", &failure);
+                        }
+                    }
+                }
+            });
+            axum::serve(listener, router(Arc::clone(&preview))).await.map_err(Failure::unable)
+        };
+        match signals::run(ui, server) {
+            // An interruption is the normal way to end the server.
+            Err(Failure { exit: Exit::Interrupted(_), .. }) => Ok(()),
+            done => done?,
+        }
+    })?;
+    Ok(Exit::Success)
+}
+
+fn busy(port: u16, error: &std::io::Error) -> Failure {
+    if error.kind() == ErrorKind::AddrInUse {
+        return Failure::unable(format!("port {port} is in use")).help("name another with --port, or --port 0 for any");
+    }
+    Failure::unable(format!("cannot listen on port {port} of 127.0.0.1: {error}")).help("name another with --port")
+}
+
+/// Builds the tree in memory, and serves it from now on. Returns the number of its agents.
+fn update(
+    preview: &Preview,
+    directory: &Path,
+    base_url: &str,
+    args: &Args,
+    global: &Global,
+    ui: &Ui,
+) -> Result<usize, Failure> {
+    let (config, allowed_hosts) = (global.config_of(directory)?, global.allowed_hosts()?);
+    let levels = configured_levels(&config)?;
+    let registry = Registry::load(directory)?;
+    let check = CheckOptions { levels: &levels, allowed_hosts: &allowed_hosts, config: &config, survey: None };
+    let site = Site {
+        directory,
+        capabilities: args.capabilities.as_deref(),
+        history: args.history.as_deref(),
+        published: Some(config.base_url.as_deref().unwrap_or(DEFAULT_BASE_URL)),
+    };
+    let request =
+        Request { registry: &registry, check: &check, base_url: Some(base_url), earlier: None, site: Some(site) };
+    build(&request, |checked, result| {
+        if let Some(errors) = build_errors(&registry, checked, ui.look_of_notes()) {
+            ui.show(&errors);
+        }
+        let built = result.map_err(|error| {
+            // The preview has no previous tree that agents with errors could be kept from.
+            let Error::Tree(BuildError::Findings { agents }) = &error else { return Failure::from(error) };
+            let place = if agents.is_empty() { "the registry".to_owned() } else { tree::brief_list(agents) };
+            Failure::findings(format!("errors in {place}")).help(remedies::ERRORS)
+        })?;
+        preview.replace(built.tree.contents().map_err(Error::from)?);
+        Ok(built.with(tree::Outcome::is_in_tree).count())
+    })
+}

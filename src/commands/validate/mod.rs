@@ -1,0 +1,229 @@
+//! `acp-registry validate`
+
+pub(crate) mod survey;
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use acp_registry::check::{Checked, Levels, Options, check, fix};
+use acp_registry::config::LevelSetting;
+use acp_registry::finding::Level;
+use acp_registry::host::fs::{check_writable, temporary, write_atomic};
+use acp_registry::select::{self, Agents, Selection};
+use acp_registry::survey::Survey;
+use clap::ArgMatches;
+
+use crate::failure::remedies::unwritable;
+use crate::failure::{Exit, Failure};
+use crate::flags::candidates;
+use crate::flags::global::{Global, configured_levels, prefix};
+use crate::formats::{Format, Report};
+use crate::terminal::layout::Look;
+use crate::terminal::plural;
+use crate::terminal::ui::Ui;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Agents to check [default: all]
+    #[arg(value_name = "ID", add = candidates::checked_out())]
+    ids: Vec<String>,
+
+    /// Check only agents that differ from a git revision
+    #[arg(long, value_name = "REF", conflicts_with = "ids")]
+    changed_since: Option<String>,
+
+    /// Form of the result: human, json, sarif, github or markdown
+    #[arg(long, value_name = "FORMAT", default_value = "human")]
+    format: Format,
+
+    /// Short for `--format json`
+    #[arg(long)]
+    json: bool,
+
+    /// Write the result to a file
+    ///
+    /// With FORMAT=, in another form besides. May be repeated.
+    #[arg(long, value_name = "[FORMAT=]FILE")]
+    output: Vec<String>,
+
+    /// Report a rule as an error (repeatable)
+    ///
+    /// `icon/*` names a group, `warnings` all warnings.
+    #[arg(long, value_name = "RULE", add = candidates::rules())]
+    deny: Vec<String>,
+
+    /// Report a rule as a warning (repeatable)
+    #[arg(long, value_name = "RULE", add = candidates::rules())]
+    warn: Vec<String>,
+
+    /// Switch a rule off (repeatable)
+    #[arg(long, value_name = "RULE", add = candidates::rules())]
+    allow: Vec<String>,
+
+    /// Write digests that `--archives` finds missing
+    #[arg(long)]
+    fix: bool,
+
+    #[command(flatten)]
+    survey: survey::SurveyArgs,
+}
+
+impl Args {
+    fn format(&self) -> Format {
+        if self.json { Format::Json } else { self.format }
+    }
+
+    pub(crate) fn is_json(&self) -> bool {
+        self.format() == Format::Json
+    }
+}
+
+pub(crate) fn run(args: &Args, matches: &ArgMatches, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
+    let started = Instant::now();
+    let outputs = outputs(&args.output)?;
+    for (_, path) in &outputs {
+        check_writable(path).map_err(|error| unwritable(error, "--output"))?;
+    }
+    let config = global.config()?;
+    let allowed_hosts = global.allowed_hosts()?;
+    let mut levels = configured_levels(&config)?;
+    set_levels(&mut levels, matches)?;
+
+    let directory = global.registry_dir();
+    let registry = select::load(&directory)?;
+    let selection = agents(args).select(&registry)?;
+    // Findings about the quarantine list are only reported for the whole registry.
+    if !args.survey.starts_agents()
+        && let (Selection::Agents(_), Some(problem)) = (&selection, select::quarantine_problem(&registry))
+    {
+        ui.warning(&format!("the quarantine list cannot be read: {problem}"));
+    }
+    if registry.entries.is_empty() && registry.strays.is_empty() {
+        ui.note("the registry has no agents yet; `acp-registry new` adds one");
+    }
+    ui.detail(&format!("checking {} in {}", registry.entries.len(), registry.root.display()));
+    let survey = survey::run(&args.survey, &registry, &selection, &config, &allowed_hosts, ui)?;
+    let options = Options { levels: &levels, allowed_hosts: &allowed_hosts, config: &config, survey: survey.as_ref() };
+    let mut unfixed = Vec::new();
+    let mut checked = check(&registry, &options, &selection);
+    if args.fix {
+        let fixed = fix(&registry, &mut checked);
+        if fixed.count == 0 && !args.survey.looks_into_archives() {
+            ui.warning(
+                "--fix has written nothing: it writes digests, which only --archives finds missing; add --archives",
+            );
+        } else {
+            ui.note(&format!("{} fixed", plural(fixed.count, "finding")));
+        }
+        unfixed.extend(fixed.errors.iter().map(Failure::unable));
+    }
+
+    let prefix = prefix(&registry.root);
+    let text = |file: &str| registry.text(file);
+    let duration = started.elapsed();
+    let failures = failures(survey.as_ref(), &checked, unfixed);
+    let failure = failures.first().map(Failure::document);
+    let mut report =
+        Report { checked: &checked, duration, text: &text, prefix: &prefix, look: Look::default(), failure };
+    let mut shown = Some(args.format());
+    let mut unwritten = None;
+    for (format, path) in outputs {
+        if let Err(error) = write_atomic(&path, report.render(format.unwrap_or(args.format())).as_bytes()) {
+            unwritten.get_or_insert(error);
+        } else if format.is_none() {
+            shown = None;
+        }
+    }
+    if let Some(format) = shown {
+        report.look = ui.look();
+        ui.result(&report.render(format))?;
+    }
+    if let Some(error) = unwritten {
+        return Err(unwritable(error, "--output"));
+    }
+    for failure in &failures {
+        ui.error(&failure.to_string());
+    }
+    let exit = if !failures.is_empty() {
+        Exit::Unable
+    } else if checked.count(Level::Error) > 0 {
+        Exit::Findings
+    } else {
+        Exit::Success
+    };
+    // The process is about to exit: freeing a large registry would take a tenth of the run time.
+    std::mem::forget(registry);
+    Ok(exit)
+}
+
+/// What could not be done.
+fn failures(survey: Option<&Survey>, checked: &Checked, unfixed: Vec<Failure>) -> Vec<Failure> {
+    let mut failures = unfixed;
+    let Some(survey) = survey else { return failures };
+    let place = temporary().display().to_string();
+    let troubles = survey.troubles.iter().take(10);
+    failures.extend(troubles.map(|trouble| Failure::unable(format!("{trouble} (temporary files are in {place})"))));
+    if !failures.is_empty() {
+        return failures;
+    }
+    if survey.is_cut_off {
+        failures.push(Failure::unable("no host could be reached: nothing is known of addresses and packages"));
+    } else if survey.lacks_package_managers {
+        failures.push(Failure::unable("nothing could be installed: the package managers are missing"));
+    } else if let Some(problem) = &survey.lacks_quarantine
+        // For the whole registry, this is a finding.
+        && checked.count(Level::Error) == 0
+    {
+        failures.push(Failure::unable(problem));
+    }
+    failures
+}
+
+/// Applies the flags in the order in which they were given: the last one wins.
+fn set_levels(levels: &mut Levels, matches: &ArgMatches) -> Result<(), Failure> {
+    let mut flags = Vec::new();
+    for (name, setting) in [("deny", LevelSetting::Deny), ("warn", LevelSetting::Warn), ("allow", LevelSetting::Allow)]
+    {
+        let rules = matches.get_many::<String>(name).unwrap_or_default();
+        flags.extend(matches.indices_of(name).unwrap_or_default().zip(rules).map(|(at, rule)| (at, setting, rule)));
+    }
+    flags.sort_by_key(|(at, ..)| *at);
+    for (_, setting, rule) in flags {
+        levels.set(rule, setting)?;
+    }
+    Ok(())
+}
+
+/// The agents that the arguments name.
+fn agents(args: &Args) -> Agents {
+    // Shells complete paths: `registry/someagent/` and `someagent/agent.json` mean `someagent`.
+    let name = |text: &String| {
+        let path = text.trim_end_matches('/');
+        let folder = path.strip_suffix("/agent.json").or_else(|| path.strip_suffix("/icon.svg")).unwrap_or(path);
+        folder.rsplit('/').next().unwrap_or_default().to_owned()
+    };
+    let ids: BTreeSet<String> = args.ids.iter().map(name).collect();
+    Agents::new(ids, args.changed_since.clone())
+}
+
+/// Splits `FORMAT=FILE`. A file without a format gets the format of the result.
+fn outputs(texts: &[String]) -> Result<Vec<(Option<Format>, PathBuf)>, Failure> {
+    let outputs = texts.iter().map(|text| match text.split_once('=') {
+        // A path before `=` is part of the file name; a word must be a format.
+        Some((word, file)) if word.bytes().all(|b| b.is_ascii_alphabetic()) => {
+            let format = word.parse().map_err(|error| Failure::usage(format!("--output {word}=…: {error}")))?;
+            Ok((Some(format), PathBuf::from(file)))
+        }
+        _ => Ok((None, PathBuf::from(text))),
+    });
+    let outputs: Vec<(Option<Format>, PathBuf)> = outputs.collect::<Result<_, Failure>>()?;
+    if outputs.iter().any(|(_, path)| path.as_os_str().is_empty()) {
+        return Err(Failure::usage("--output needs the name of a file"));
+    }
+    if outputs.iter().filter(|(format, _)| format.is_none()).count() > 1 {
+        let failure = Failure::usage("--output without FORMAT= can be given once");
+        return Err(failure.help("write --output FORMAT=FILE for further files"));
+    }
+    Ok(outputs)
+}

@@ -1,0 +1,108 @@
+//! The checks of `validate` that need the network or start agents.
+
+use acp_registry::check::Selection;
+use acp_registry::config::Config;
+use acp_registry::examination::Demand;
+use acp_registry::http::AllowedHosts;
+use acp_registry::registry::Registry;
+use acp_registry::select;
+use acp_registry::survey::{self, Scope, Survey, Surveyor};
+
+use crate::commands::verifier::{self, LiveArgs, Settings};
+use crate::commands::verify;
+use crate::failure::Failure;
+use crate::flags::network;
+use crate::terminal::progress::Progress;
+use crate::terminal::signals;
+use crate::terminal::ui::Ui;
+
+#[derive(Debug, clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
+pub(crate) struct SurveyArgs {
+    /// Check addresses, and versions of packages
+    #[arg(long)]
+    urls: bool,
+
+    /// Fetch all archives, and check what is in them
+    #[arg(long)]
+    archives: bool,
+
+    /// Install and start the agents, as `verify` does
+    #[arg(long)]
+    handshake: bool,
+
+    /// Short for `--urls --archives --handshake`
+    #[arg(long)]
+    all: bool,
+
+    /// Fetch everything again, and keep nothing
+    #[arg(long)]
+    no_cache: bool,
+
+    #[command(flatten)]
+    live: LiveArgs,
+}
+
+impl SurveyArgs {
+    /// Whether agents are started.
+    pub(crate) fn starts_agents(&self) -> bool {
+        self.handshake || self.all
+    }
+
+    /// Whether archives are fetched.
+    pub(crate) fn looks_into_archives(&self) -> bool {
+        self.archives || self.all
+    }
+}
+
+/// Gathers data about the selected agents from outside the registry, if a flag requests it.
+pub(crate) fn run(
+    args: &SurveyArgs,
+    registry: &Registry,
+    selection: &Selection,
+    config: &Config,
+    allowed: &AllowedHosts,
+    ui: &Ui,
+) -> Result<Option<Survey>, Failure> {
+    let wants_handshake = args.starts_agents();
+    if args.live.is_set() && !wants_handshake {
+        return Err(Failure::usage(
+            "--jobs, --timeout, --install-timeout, --sandbox, --network and --allow-build need --handshake or --all",
+        ));
+    }
+    let limits = config.archive_limits.limits();
+    let archives = args.looks_into_archives().then_some(limits);
+    let scope = Scope { urls: args.urls || args.all, archives };
+    if scope.is_empty() && !wants_handshake {
+        return Ok(None);
+    }
+    let mut survey = Survey::default();
+    if !scope.is_empty() {
+        let needs = scope.needs(registry, selection);
+        let (client, sources, notes) = network::connect(allowed, needs, !args.no_cache, ui)?;
+        let progress = Progress::new(ui);
+        let show = |event| progress.show(event);
+        let surveyor = Surveyor { client: &client, sources: &sources, scope, progress: &show };
+        survey = signals::run_and_forget(surveyor.survey_selected(registry, selection))?;
+        survey.notes = notes;
+    }
+    if wants_handshake {
+        let Some(tasks) = survey::tasks(registry, selection, config) else {
+            let problem = select::quarantine_problem(registry).unwrap_or_default();
+            let note = format!("no agent was started, for the quarantine list cannot be read: {problem}");
+            survey.notes.push(note.clone());
+            survey.lacks_quarantine = Some(note);
+            return Ok(Some(survey));
+        };
+        let (use_cache, demand) = (!args.no_cache, &Demand::default());
+        let settings = Settings { allowed, config, probes: true, use_cache, demand };
+        let finished = verify::steps(tasks.len(), ui);
+        let verified = verifier::run(&args.live, settings, tasks.into(), &finished, ui)?;
+        let withdrawn = survey::not_started(registry, selection, config);
+        survey.notes.extend(withdrawn.clone());
+        for note in withdrawn.into_iter().chain(survey.take_rows(verified.rows)) {
+            ui.note(&note);
+        }
+    }
+    Ok(Some(survey))
+}

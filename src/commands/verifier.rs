@@ -1,0 +1,166 @@
+//! Installs and starts agents, for `verify`, `validate --handshake`, `new` and `bump`.
+
+use std::env;
+use std::sync::Arc;
+use std::time::Duration;
+
+use acp_registry::config::Config;
+use acp_registry::examination::Demand;
+use acp_registry::host::fs::temporary;
+use acp_registry::host::process::{self, Environment, Orphans};
+use acp_registry::http::{AllowedHosts, Client};
+use acp_registry::verify::{Job, Machine, Row, StartOptions, Task, Verified, Verifier, usual_jobs};
+
+use crate::commands::leftovers;
+use crate::failure::{Failure, remedy};
+use crate::flags::isolation::{NetworkKind, SandboxKind, isolation, launcher, networks};
+use crate::flags::{duration, network, value};
+use crate::terminal::progress::Running;
+use crate::terminal::signals;
+use crate::terminal::ui::Ui;
+
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Installing and starting agents")]
+pub(crate) struct LiveArgs {
+    /// Agents at once [default: the processors, at most 4]
+    #[arg(long, value_name = "N", value_parser = value::number(1..=64))]
+    jobs: Option<u16>,
+
+    /// Time limit for the answer to `initialize` [default: 60s]
+    #[arg(long, value_name = "DURATION", value_parser = duration::limit)]
+    timeout: Option<Duration>,
+
+    /// Time limit for an installation [default: 300s]
+    #[arg(long, value_name = "DURATION", value_parser = duration::limit)]
+    install_timeout: Option<Duration>,
+
+    /// Hide the host's files from the agents
+    ///
+    /// Package managers still see them.
+    #[arg(long, value_name = "PROGRAM")]
+    sandbox: Option<SandboxKind>,
+
+    /// The network that agents reach [default: shared]
+    ///
+    /// Beyond the level `handshake`, the default is `none`. At that level, `none` needs --sandbox.
+    #[arg(long, value_name = "NETWORK")]
+    network: Option<NetworkKind>,
+
+    /// Let uv build Python packages from source
+    ///
+    /// A build runs code of these packages, outside of any sandbox.
+    #[arg(long)]
+    allow_build: bool,
+}
+
+impl LiveArgs {
+    /// Whether any of these flags was given.
+    pub(crate) fn is_set(&self) -> bool {
+        self.jobs.is_some()
+            || self.timeout.is_some()
+            || self.install_timeout.is_some()
+            || self.sandbox.is_some()
+            || self.network.is_some()
+            || self.allow_build
+    }
+
+    /// Whether agents run in a sandbox.
+    pub(crate) fn has_sandbox(&self) -> bool {
+        self.sandbox.is_some()
+    }
+
+    /// Whether a time limit for the answer was given.
+    pub(crate) fn has_timeout(&self) -> bool {
+        self.timeout.is_some()
+    }
+}
+
+/// Settings of a run that do not come from these flags.
+#[derive(Clone, Copy)]
+pub(crate) struct Settings<'a> {
+    pub(crate) allowed: &'a AllowedHosts,
+    pub(crate) config: &'a Config,
+    /// Whether messages are sent after `initialize`.
+    pub(crate) probes: bool,
+    pub(crate) use_cache: bool,
+    /// The level of examination after the handshake.
+    pub(crate) demand: &'a Demand,
+}
+
+/// Runs a job with a progress display. Warns about temporary directories that could not be removed, and about processes
+/// that had left their tree. `finished` is called with each row as soon as it is complete.
+pub(crate) fn run(
+    args: &LiveArgs,
+    settings: Settings<'_>,
+    job: Job,
+    finished: &dyn Fn(&Row),
+    ui: &Ui,
+) -> Result<Verified, Failure> {
+    leftovers::clear(ui);
+    let verifier = verifier(args, settings, ui)?;
+    let progress = Arc::new(Running::new(ui, job.tasks().iter().map(Task::name).collect()));
+    let jobs = args.jobs.map_or_else(usual_jobs, usize::from);
+    ui.detail(&format!("{} to check, {jobs} at once", job.tasks().len()));
+    let shown = progress.clone();
+    let (result, hidden) = beside_agents(ui, jobs, async {
+        Ok(job.run(verifier, jobs, Arc::new(move |event| shown.show(event)), finished).await?)
+    });
+    progress.clear();
+    let result = result?;
+    for error in result.rows.iter().filter_map(|row| row.left.as_ref()) {
+        ui.warning(&format!("a temporary directory could not be removed; remove it by hand: {error}"));
+    }
+    if hidden > 0 {
+        ui.warning(&format!("agents had hidden processes, which were ended as well: {hidden}"));
+    }
+    let left = result.rows.iter().filter_map(Row::examination).flat_map(|examination| &examination.left);
+    for error in left {
+        ui.warning(&format!("a temporary directory could not be removed; remove it by hand: {error}"));
+    }
+    Ok(result)
+}
+
+/// Runs work that starts agents. Also returns how many processes had left their tree; these were killed.
+pub(crate) fn beside_agents<T>(
+    ui: &Ui,
+    jobs: usize,
+    work: impl Future<Output = Result<T, Failure>>,
+) -> (Result<T, Failure>, usize) {
+    // Begins before the first child and ends after the last one, to kill processes that detached from their tree.
+    let orphans = process::adopt_orphans();
+    let done = signals::run_with_threads(ui, jobs, work);
+    let hidden = orphans.map_or(0, Orphans::end);
+    (done.and_then(|done| done), hidden)
+}
+
+/// Creates a verifier from the flags.
+pub(crate) fn verifier(args: &LiveArgs, settings: Settings<'_>, ui: &Ui) -> Result<Verifier, Failure> {
+    let Settings { allowed, config, probes, use_cache, demand } = settings;
+    let mut network = network::settings(allowed)?;
+    if use_cache {
+        network.cache = network::cache(ui);
+    }
+    let variable = |name: &str| env::var(name).ok();
+    let machine = Machine {
+        environment: Environment::from_host(env::vars_os()),
+        temporary: temporary(),
+        home: env::home_dir(),
+        launcher: launcher(),
+        surroundings: network::surroundings(&variable),
+        packages: network::package_cache().filter(|_| use_cache),
+        client: Client::new(network)?,
+    };
+    let options = StartOptions {
+        isolation: isolation(args.sandbox, args.network),
+        networks: networks(args.sandbox, args.network, demand)?,
+        timeout: args.timeout,
+        install_timeout: args.install_timeout,
+        limits: config.archive_limits.limits(),
+        probes,
+        demand: demand.clone(),
+        allow_build: args.allow_build,
+        builders: config.builders(),
+        words: remedy::remedy,
+    };
+    Ok(Verifier::new(machine, options))
+}

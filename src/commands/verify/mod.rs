@@ -1,0 +1,226 @@
+//! `acp-registry verify`
+
+pub(crate) mod merge;
+pub(crate) mod text;
+
+use std::cell::Cell;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime};
+
+use acp_registry::examination::Demand;
+use acp_registry::install::Kind;
+use acp_registry::registry::Registry;
+use acp_registry::select::{Agents, are_all_withdrawn, load_active};
+use acp_registry::verify::{
+    Job, Nothing, Request, Row, Selection, Shard, ShardFile, Verified, lacks_package_managers, merge_files,
+    sources_down,
+};
+use clap::ValueEnum;
+
+use crate::commands::probe::unrendered;
+use crate::commands::verifier::{self, LiveArgs, Settings};
+use crate::failure::remedies::unwritable;
+use crate::failure::{Exit, Failure};
+use crate::flags::global::{Global, prefix};
+use crate::flags::level::LevelArgs;
+use crate::flags::place::kind;
+use crate::flags::{candidates, duration, value};
+use crate::formats::examination::{self, Examinee};
+use crate::terminal::ui::Ui;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Agents to check [default: all that are not in quarantine]
+    #[arg(value_name = "ID", add = candidates::checked_out())]
+    ids: Vec<String>,
+
+    /// Check only agents that differ from a git revision
+    #[arg(long, value_name = "REF", conflicts_with = "ids")]
+    changed_since: Option<String>,
+
+    /// Check only this kind of distribution (repeatable)
+    ///
+    /// The default is every kind that this machine can run.
+    #[arg(long, value_name = "KIND", value_parser = kind())]
+    dist: Vec<Kind>,
+
+    /// Check one of N parts, which take about the same time
+    #[arg(long, value_name = "I/N")]
+    shard: Option<Shard>,
+
+    /// Write what the agents can do to this file
+    ///
+    /// Rows of agents that are not checked stay.
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+
+    /// Merge snapshots of parts into `--out` (repeatable)
+    ///
+    /// No agent is started.
+    #[arg(
+        long, value_name = "I/N=FILE", value_parser = value::shard_file, requires = "out",
+        conflicts_with_all = ["ids", "changed_since", "shard", "reuse", "keep_sandboxes"]
+    )]
+    merge: Vec<ShardFile>,
+
+    /// Take rows of unchanged agents from this snapshot
+    ///
+    /// A row is taken if the agent passed, and its version and distribution are the same.
+    #[arg(long, value_name = "FILE")]
+    reuse: Option<PathBuf>,
+
+    /// How old a reused row may be [default: 7d]
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse, requires = "reuse")]
+    reuse_max_age: Option<Duration>,
+
+    /// Keep what was installed and written, in this directory
+    #[arg(long, value_name = "DIR")]
+    keep_sandboxes: Option<PathBuf>,
+
+    /// Send nothing after `initialize`
+    #[arg(long)]
+    no_probe: bool,
+
+    /// Fetch archives again, and keep none
+    #[arg(long)]
+    no_cache: bool,
+
+    #[command(flatten)]
+    level: LevelArgs,
+
+    /// Form of the result
+    ///
+    /// JUnit is for test reports, SARIF for code scanning.
+    #[arg(long, value_name = "FORMAT", default_value = "human")]
+    format: Format,
+
+    /// Short for `--format json`
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    live: LiveArgs,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Human,
+    Json,
+    Markdown,
+    Junit,
+    Sarif,
+}
+
+impl Args {
+    pub(crate) fn is_json(&self) -> bool {
+        self.json || self.format == Format::Json
+    }
+}
+
+pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
+    let started = Instant::now();
+    let config = global.config()?;
+    let allowed = global.allowed_hosts()?;
+    let examine = &config.examine;
+    let demand = args.level.demand(examine.require, args.no_probe)?.with_recipes(examine.recipes.clone());
+    let registry = load_active(&global.registry_dir(), &config, &args.ids)?;
+    let (request, now) = (request(args, &demand), SystemTime::now());
+    if let (false, Some(out)) = (args.merge.is_empty(), &args.out) {
+        return merge(args, out, &registry, &request.selection(&registry, now)?, ui);
+    }
+    let job = Job::prepare(&registry, &request, now)?;
+    if let Some(error) = job.not_reused() {
+        ui.note(&format!("nothing is reused: {error}"));
+    }
+    let settings = Settings {
+        allowed: &allowed,
+        config: &config,
+        probes: !args.no_probe,
+        use_cache: !args.no_cache,
+        demand: &demand,
+    };
+    let finished = steps(job.tasks().len(), ui);
+    let Verified { rows, unwritten, nothing } = verifier::run(&args.live, settings, job, &finished, ui)?;
+    let nothing = nothing.map(|nothing| match nothing {
+        Nothing::NoAgents if are_all_withdrawn(&registry, &config) => Nothing::Withdrawn,
+        other => other,
+    });
+
+    let duration = started.elapsed();
+    let examinees = || {
+        let prefix = prefix(&registry.root);
+        rows.iter().map(|row| Examinee::of_row(row, &prefix)).collect::<Vec<_>>()
+    };
+    let failures = failures(&rows);
+    ui.result(&if args.is_json() {
+        text::verify_document(&rows, duration).failed(failures.first().map(Failure::document)).to_text()
+    } else {
+        match (args.format, &nothing) {
+            (Format::Junit, _) => examination::junit_by_agent(&examinees()).map_err(|error| unrendered(&error))?,
+            (Format::Sarif, _) => examination::sarif(&examinees()),
+            (_, Some(nothing)) => text::nothing_to_verify(nothing),
+            (Format::Markdown, None) => text::verify_markdown(&rows, duration),
+            (Format::Human | Format::Json, None) => text::verify(&rows, duration, ui.look()),
+        }
+    })?;
+    if let Some(error) = unwritten {
+        return Err(unwritable(error, "--out"));
+    }
+    if !failures.is_empty() {
+        for failure in &failures {
+            ui.error(&failure.to_string());
+        }
+        return Ok(Exit::Unable);
+    }
+    Ok(if rows.iter().any(Row::is_finding) { Exit::Findings } else { Exit::Success })
+}
+
+/// Why agents were not checked, if the cause is this machine or its network.
+fn failures(rows: &[Row]) -> Vec<Failure> {
+    if lacks_package_managers(rows) {
+        return vec![Failure::unable("nothing could be installed: the package managers are missing")];
+    }
+    let down = sources_down(rows);
+    let failures = down.iter().map(|origin| {
+        Failure::unable(format!(
+            "{origin} could not be reached: its agents were not checked; run `verify` again when it answers"
+        ))
+    });
+    failures.collect()
+}
+
+fn request(args: &Args, demand: &Demand) -> Request {
+    Request {
+        agents: Agents::new(args.ids.iter().cloned(), args.changed_since.clone()),
+        kinds: args.dist.clone(),
+        shard: args.shard,
+        reuse: args.reuse.clone(),
+        reuse_max_age: args.reuse_max_age,
+        demand: demand.clone(),
+        out: args.out.clone(),
+        keep: args.keep_sandboxes.clone(),
+    }
+}
+
+/// Merges the snapshots of parts into `out`.
+fn merge(args: &Args, out: &Path, registry: &Registry, selection: &Selection, ui: &Ui) -> Result<Exit, Failure> {
+    let missing = |part: &ShardFile| {
+        ui.warning(&format!("part {} has no file {}", part.shard, part.path.display()));
+    };
+    let merged = merge_files(registry, selection, &args.merge, out, &missing)?;
+    ui.result(&if args.is_json() {
+        merge::merged_document(&merged).to_text()
+    } else {
+        merge::merged(&merged, args.merge.len())
+    })?;
+    Ok(Exit::Success)
+}
+
+/// Prints a line for each finished agent, for use without a progress display.
+pub(crate) fn steps(total: usize, ui: &Ui) -> impl Fn(&Row) {
+    let count = Cell::new(0);
+    move |row| {
+        count.set(count.get() + 1);
+        ui.step(&text::verified_one(row, count.get(), total));
+    }
+}

@@ -1,0 +1,113 @@
+use serde::Serialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::documents::{Error, Event};
+
+/// The `jsonrpc` member of all messages.
+const VERSION: &str = "2.0";
+
+/// Members of `initialize`.
+#[derive(Debug, Serialize)]
+pub(crate) struct Interface {
+    /// The name of this program.
+    pub(crate) name: &'static str,
+    /// Its version.
+    pub(crate) version: &'static str,
+    /// The version of the methods, parameters and results. It changes only with a change that breaks clients.
+    pub(crate) protocol_version: u32,
+    /// The names of all methods.
+    pub(crate) methods: Vec<&'static str>,
+}
+
+/// The answer to a request.
+#[derive(Debug, Serialize)]
+pub(crate) struct Response<'a> {
+    jsonrpc: &'static str,
+    id: &'a Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    result: Option<&'a RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<RpcError<'a>>,
+}
+
+impl<'a> Response<'a> {
+    /// A result: the document of a command.
+    #[must_use]
+    pub(crate) fn done(id: &'a Value, document: &'a RawValue) -> Self {
+        Self { jsonrpc: VERSION, id, result: Some(document), error: None }
+    }
+
+    /// An error. The id is null for a message that has none.
+    #[must_use]
+    pub(crate) fn failed(id: &'a Value, error: RpcError<'a>) -> Self {
+        Self { jsonrpc: VERSION, id, result: None, error: Some(error) }
+    }
+}
+
+/// Why a request failed.
+#[derive(Debug, Serialize)]
+pub(crate) struct RpcError<'a> {
+    code: i32,
+    message: String,
+    data: ErrorData<'a>,
+}
+
+#[derive(Debug, Serialize)]
+struct ErrorData<'a> {
+    code: &'static str,
+    exit_code: u8,
+    help: Option<String>,
+    suggestions: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parameter: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    result: Option<&'a RawValue>,
+}
+
+impl<'a> RpcError<'a> {
+    /// An error with this number of JSON-RPC.
+    #[must_use]
+    pub(crate) fn new(number: i32, error: Error) -> Self {
+        let Error { code, exit_code, message, help, suggestions } = error;
+        let data = ErrorData { code, exit_code, help, suggestions, parameter: None, result: None };
+        Self { code: number, message, data }
+    }
+
+    /// Names the parameter that is wrong.
+    #[must_use]
+    pub(crate) fn of_parameter(mut self, name: String) -> Self {
+        self.data.parameter = Some(name);
+        self
+    }
+
+    /// Adds the document of a command that failed in part.
+    #[must_use]
+    pub(crate) fn with_result(mut self, document: &'a RawValue) -> Self {
+        self.data.result = Some(document);
+        self
+    }
+}
+
+/// A notification about a request that is being worked on.
+#[derive(Debug, Serialize)]
+pub(crate) struct Notification<'a> {
+    jsonrpc: &'static str,
+    method: &'static str,
+    params: Progress<'a>,
+}
+
+#[derive(Debug, Serialize)]
+struct Progress<'a> {
+    #[serde(rename = "requestId")]
+    request_id: &'a Value,
+    event: &'a Event<'a>,
+}
+
+impl<'a> Notification<'a> {
+    /// An event of the request with this id.
+    #[must_use]
+    pub(crate) fn progress(id: &'a Value, event: &'a Event<'a>) -> Self {
+        Self { jsonrpc: VERSION, method: "$/progress", params: Progress { request_id: id, event } }
+    }
+}

@@ -1,0 +1,61 @@
+//! Parsers of flag values, with messages that show the expected form.
+
+use std::ops::RangeInclusive;
+
+use acp_registry::manifest::{NpmSpec, Platform, PypiSpec};
+use acp_registry::propose::Slug;
+use acp_registry::scaffold::GithubSpec;
+use acp_registry::verify::ShardFile;
+use clap_complete::ArgValueCandidates;
+
+/// Formats an error with the expected form, which clap shows as a tip.
+pub(crate) fn wrong(what: impl std::fmt::Display, tip: &str) -> String {
+    format!("{what}\n\n  tip: {tip}")
+}
+
+/// The supported platforms, as candidates of a completion.
+pub(crate) fn platforms() -> ArgValueCandidates {
+    ArgValueCandidates::new(|| Platform::ALL.iter().map(|platform| platform.as_str().into()).collect())
+}
+
+/// Parses a package of the npm registry.
+pub(crate) fn npm(text: &str) -> Result<NpmSpec, String> {
+    let tip = "write the name of a package, `NAME` or `@SCOPE/NAME`, with `@VERSION` behind it for one version";
+    text.parse().map_err(|error| wrong(error, tip))
+}
+
+/// Parses a project of the Python package index.
+pub(crate) fn pypi(text: &str) -> Result<PypiSpec, String> {
+    let tip = "write the name of a package, `NAME`, with `==VERSION` behind it for one version";
+    text.parse().map_err(|error| wrong(error, tip))
+}
+
+/// Parses a repository on GitHub, with an optional tag.
+pub(crate) fn github(text: &str) -> Result<GithubSpec, String> {
+    let tip = "write a repository as `OWNER/REPO`, with `@TAG` behind it for one release";
+    text.parse().map_err(|error| wrong(error, tip))
+}
+
+/// Parses a repository on GitHub without a tag.
+pub(crate) fn repository(text: &str) -> Result<GithubSpec, String> {
+    let spec = github(text).ok().filter(|spec| spec.tag.is_none());
+    spec.ok_or_else(|| wrong("is not the name of a repository", "write a repository as `OWNER/REPO`, without a tag"))
+}
+
+/// Parses a repository on GitHub as a [`Slug`], the form that the GitHub API uses.
+pub(crate) fn slug(text: &str) -> Result<Slug, String> {
+    text.parse().map_err(|error| wrong(error, "write a repository as `OWNER/NAME`"))
+}
+
+/// Parses a part of a snapshot with its file.
+pub(crate) fn shard_file(text: &str) -> Result<ShardFile, String> {
+    text.parse().map_err(|error| wrong(error, "write the part and its file, such as `1/4=one.json`"))
+}
+
+/// Parses an integer in a range.
+pub(crate) fn number(range: RangeInclusive<u16>) -> impl Fn(&str) -> Result<u16, String> + Clone {
+    move |text| {
+        let number = text.parse().ok().filter(|number| range.contains(number));
+        number.ok_or_else(|| format!("write a whole number from {} to {}", range.start(), range.end()))
+    }
+}

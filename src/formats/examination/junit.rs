@@ -1,0 +1,212 @@
+//! JUnit XML, as test reports of CI systems read it.
+//!
+//! | result | test case |
+//! |---|---|
+//! | `pass` | passed |
+//! | `fail` | `failure`, whose type is the force of the requirement |
+//! | `warning` | passed, with the message in `system-out` |
+//! | `not_exercised` | `skipped`, with the reason |
+//!
+//! Warnings are passed cases because the format has no other state that does not fail a pipeline, and readers hide skipped
+//! cases.
+
+use std::io;
+use std::time::Duration;
+
+use acp_registry::examination::{CheckRecord, Level, Verdict as CheckVerdict, find};
+use acp_registry::text::printable;
+use acp_registry::verify::Verdict;
+use quick_xml::Writer;
+use quick_xml::events::{BytesDecl, BytesText, Event};
+
+use crate::formats::examination::examinee::Examinee;
+use crate::terminal::excerpt::stderr;
+
+type Xml = Writer<Vec<u8>>;
+
+/// The test case of the handshake.
+const HANDSHAKE: &str = "handshake/initialize";
+
+/// The results of one agent, with a test suite for each level.
+///
+/// # Errors
+/// Returns [`io::Error`] if the document could not be written to memory.
+pub(crate) fn junit_by_level(examinee: &Examinee<'_>) -> io::Result<String> {
+    let mut suites = vec![Suite { name: Level::Handshake.as_str().to_owned(), cases: vec![handshake(examinee)] }];
+    for check in examinee.record.iter().flat_map(|record| &record.checks) {
+        let level = check.id.split('/').next().unwrap_or_default();
+        if suites.last().is_none_or(|suite| suite.name != level) {
+            suites.push(Suite { name: level.to_owned(), cases: Vec::new() });
+        }
+        suites.last_mut().into_iter().for_each(|suite| suite.cases.push(case(check)));
+    }
+    document(&suites)
+}
+
+/// The results of several agents, with a test suite for each.
+///
+/// # Errors
+/// Returns [`io::Error`] if the document could not be written to memory.
+pub(crate) fn junit_by_agent(examinees: &[Examinee<'_>]) -> io::Result<String> {
+    let suites = examinees.iter().map(|examinee| {
+        let checks = examinee.record.iter().flat_map(|record| &record.checks);
+        let cases = std::iter::once(handshake(examinee)).chain(checks.map(case)).collect();
+        Suite { name: text(&examinee.name), cases }
+    });
+    document(&suites.collect::<Vec<_>>())
+}
+
+/// A test suite. All texts are escaped for XML only when they are written.
+struct Suite {
+    name: String,
+    cases: Vec<Case>,
+}
+
+struct Case {
+    name: String,
+    duration: Duration,
+    end: End,
+}
+
+/// How a test case ended.
+enum End {
+    Passed,
+    Noted(String),
+    Skipped(String),
+    /// The name of the element, the type, the message and the details.
+    Failed(&'static str, String, String, String),
+}
+
+fn handshake(examinee: &Examinee<'_>) -> Case {
+    let end = if examinee.verdict == Verdict::Skipped {
+        End::Skipped(text(&examinee.why()))
+    } else if examinee.fails_handshake() {
+        let element = if examinee.verdict == Verdict::Error { "error" } else { "failure" };
+        let reason = text(examinee.reason.unwrap_or_default());
+        End::Failed(element, reason, text(&examinee.why()), stderr(examinee.stderr))
+    } else {
+        End::Passed
+    };
+    Case { name: HANDSHAKE.to_owned(), duration: examinee.duration, end }
+}
+
+fn case(check: &CheckRecord) -> Case {
+    let message = || text(check.message.as_deref().unwrap_or_default());
+    let end = match check.verdict {
+        CheckVerdict::Pass => End::Passed,
+        CheckVerdict::Warning => End::Noted(format!("warning ({}): {}", check.force.as_str(), message())),
+        CheckVerdict::NotExercised => End::Skipped(message()),
+        CheckVerdict::Fail => {
+            let fix = find(&check.id).map_or("", |check| check.fix);
+            let details = format!("{fix}\nPage of the protocol: {}\n", text(&check.spec));
+            End::Failed("failure", check.force.as_str().to_owned(), message(), details)
+        }
+    };
+    Case { name: text(&check.id), duration: check.duration, end }
+}
+
+/// Untrusted text: escaped, and without characters that XML does not allow.
+fn text(untrusted: &str) -> String {
+    printable(untrusted).replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}")
+}
+
+fn document(suites: &[Suite]) -> io::Result<String> {
+    let mut xml = Xml::new_with_indent(Vec::new(), b' ', 2);
+    xml.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
+    let all = Counts::of(suites.iter().flat_map(|suite| &suite.cases));
+    all.element(&mut xml, "testsuites", env!("CARGO_PKG_NAME"), |xml| {
+        for suite in suites {
+            Counts::of(&suite.cases).element(xml, "testsuite", &suite.name, |xml| {
+                suite.cases.iter().try_for_each(|case| case.write(xml, &suite.name))
+            })?;
+        }
+        Ok(())
+    })?;
+    let mut text = String::from_utf8_lossy(&xml.into_inner()).into_owned();
+    text.push('\n');
+    Ok(text)
+}
+
+/// The counts of a suite, or of all.
+#[derive(Default)]
+struct Counts {
+    tests: usize,
+    failures: usize,
+    errors: usize,
+    skipped: usize,
+    duration: Duration,
+}
+
+impl Counts {
+    fn of<'c>(cases: impl IntoIterator<Item = &'c Case>) -> Self {
+        let mut counts = Self::default();
+        for case in cases {
+            counts.tests += 1;
+            counts.duration += case.duration;
+            match &case.end {
+                End::Failed("error", ..) => counts.errors += 1,
+                End::Failed(..) => counts.failures += 1,
+                End::Skipped(_) => counts.skipped += 1,
+                End::Passed | End::Noted(_) => {}
+            }
+        }
+        counts
+    }
+
+    fn element(
+        &self,
+        xml: &mut Xml,
+        element: &str,
+        name: &str,
+        inside: impl FnOnce(&mut Xml) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let counts = [self.tests, self.failures, self.errors, self.skipped].map(|count| count.to_string());
+        let [tests, failures, errors, skipped] = counts.each_ref().map(String::as_str);
+        let element = xml.create_element(element).with_attributes([
+            ("name", name),
+            ("tests", tests),
+            ("failures", failures),
+            ("errors", errors),
+            ("skipped", skipped),
+            ("time", &seconds(self.duration)),
+        ]);
+        element.write_inner_content(inside).map(drop)
+    }
+}
+
+impl Case {
+    fn write(&self, xml: &mut Xml, class: &str) -> io::Result<()> {
+        let time = seconds(self.duration);
+        let attributes = [("classname", class), ("name", &*self.name), ("time", &*time)];
+        let element = xml.create_element("testcase").with_attributes(attributes);
+        match &self.end {
+            End::Passed => element.write_empty().map(drop),
+            End::Noted(note) => element
+                .write_inner_content(|xml| {
+                    xml.create_element("system-out").write_text_content(BytesText::new(note)).map(drop)
+                })
+                .map(drop),
+            End::Skipped(message) => element
+                .write_inner_content(|xml| {
+                    xml.create_element("skipped").with_attribute(("message", &**message)).write_empty().map(drop)
+                })
+                .map(drop),
+            End::Failed(name, kind, message, details) => element
+                .write_inner_content(|xml| {
+                    let attributes = [("type", &**kind), ("message", &**message)];
+                    let failure = xml.create_element(*name).with_attributes(attributes);
+                    failure.write_text_content(BytesText::new(&text_lines(details))).map(drop)
+                })
+                .map(drop),
+        }
+    }
+}
+
+/// Escapes each line of a text.
+fn text_lines(lines: &str) -> String {
+    lines.lines().map(text).collect::<Vec<_>>().join("\n")
+}
+
+fn seconds(duration: Duration) -> String {
+    format!("{:.3}", duration.as_secs_f64())
+}

@@ -1,0 +1,124 @@
+//! SARIF 2.1.0, the Static Analysis Results Interchange Format (OASIS), for code scanning.
+
+use acp_registry::check::{RULES, Rule};
+use acp_registry::digest::Hasher;
+use acp_registry::finding::{Finding, Level};
+use serde_json::{Value, json};
+
+use crate::failure::remedy::remedy;
+use crate::formats::Report;
+
+pub(crate) fn render(report: &Report<'_>) -> String {
+    let results = report.checked.findings.iter().map(|finding| result(finding, report.prefix));
+    let rules: Vec<Value> = RULES.iter().map(|rule| descriptor(rule)).collect();
+    log(&rules, &results.collect::<Vec<_>>())
+}
+
+/// The log of a run with these rules and results.
+pub(crate) fn log(rules: &[Value], results: &[Value]) -> String {
+    acp_registry::json::to_string(&json!({
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{
+            "tool": {
+                "driver": {
+                    "name": env!("CARGO_PKG_NAME"),
+                    "version": env!("CARGO_PKG_VERSION"),
+                    "rules": rules,
+                },
+            },
+            "columnKind": "unicodeCodePoints",
+            "results": results,
+        }],
+    }))
+}
+
+pub(crate) fn descriptor(rule: &Rule) -> Value {
+    json!({
+        "id": rule.name,
+        "shortDescription": { "text": rule.summary },
+        "fullDescription": { "text": rule.why },
+        "help": { "text": rule.fix, "markdown": rule.fix },
+        "defaultConfiguration": { "enabled": rule.level > Level::Allow, "level": level(rule.level) },
+    })
+}
+
+fn result(finding: &Finding, prefix: &str) -> Value {
+    let mut place = json!({
+        "artifactLocation": artifact(&format!("{prefix}{}", finding.file)),
+    });
+    if let Some(span) = finding.span {
+        place["region"] = json!({
+            "startLine": span.line,
+            "startColumn": span.column,
+            "endLine": span.end_line,
+            "endColumn": span.end_column,
+        });
+    }
+    let text = match finding.help.as_ref().map(remedy) {
+        Some(help) => format!("{}; {help}", finding.message),
+        None => finding.message.clone(),
+    };
+    let mut result = json!({
+        "ruleId": finding.rule,
+        "level": level(finding.level),
+        "message": { "text": text },
+        "locations": [{ "physicalLocation": place }],
+        "partialFingerprints": { "place/v1": fingerprint(finding) },
+    });
+    if let Some(index) = RULES.iter().position(|rule| rule.name == finding.rule) {
+        result["ruleIndex"] = json!(index);
+    }
+    result
+}
+
+fn level(level: Level) -> &'static str {
+    match level {
+        Level::Error => "error",
+        Level::Warning => "warning",
+        Level::Allow => "none",
+    }
+}
+
+/// Identifies a finding across runs, even if lines are added above it.
+fn fingerprint(finding: &Finding) -> String {
+    digest(&[finding.rule, &finding.file, finding.pointer.as_deref().unwrap_or_default(), &finding.message])
+}
+
+/// A digest of these texts that identifies a result.
+pub(crate) fn digest(parts: &[&str]) -> String {
+    let mut hasher = Hasher::default();
+    for part in parts {
+        hasher.update(part);
+        hasher.update([0]);
+    }
+    hasher.finish().first(32)
+}
+
+/// The location of a file of the repository.
+pub(crate) fn artifact(path: &str) -> Value {
+    json!({ "uri": uri(path), "uriBaseId": "%SRCROOT%" })
+}
+
+/// Encodes a relative path as a relative URI reference.
+fn uri(path: &str) -> String {
+    let mut out = String::with_capacity(path.len());
+    for byte in path.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            out.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::uri;
+
+    #[test]
+    fn file_names_become_relative_references() {
+        assert_eq!(uri("a b/ä:\n%.json"), "a%20b/%C3%A4%3A%0A%25.json");
+    }
+}

@@ -1,0 +1,68 @@
+//! A call of a client of `acp-registry rpc`, for which a command runs.
+
+use std::future::pending;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use acp_registry::json::to_line;
+use acp_registry::text::json_for_log;
+use serde::Serialize;
+use tokio::sync::watch;
+
+use crate::documents::{Document, Error, Event};
+use crate::terminal::streams::write_stderr;
+
+/// Receives the result and the events of the command in place of stdout and stderr, and can cancel it.
+pub(crate) struct Call {
+    notify: Box<dyn Fn(&Event<'_>) + Send + Sync>,
+    is_cancelled: watch::Receiver<bool>,
+    answer: Mutex<Option<Answer>>,
+}
+
+/// The document of the command.
+pub(crate) struct Answer {
+    /// As one line of JSON.
+    pub(crate) document: String,
+    /// Its `error` member.
+    pub(crate) error: Option<Error>,
+}
+
+impl Call {
+    pub(crate) fn new(notify: Box<dyn Fn(&Event<'_>) + Send + Sync>, is_cancelled: watch::Receiver<bool>) -> Self {
+        Self { notify, is_cancelled, answer: Mutex::default() }
+    }
+
+    /// Keeps the result of the command.
+    pub(crate) fn answer<T: Serialize>(&self, document: &Document<'_, T>) {
+        let answer = Answer { document: to_line(document), error: document.error().cloned() };
+        *self.answer.lock().unwrap_or_else(PoisonError::into_inner) = Some(answer);
+    }
+
+    /// Takes the result of the command, if it had one.
+    pub(crate) fn take(&self) -> Option<Answer> {
+        self.answer.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Is ready once the client has cancelled the call.
+    pub(crate) async fn cancelled(&self) {
+        if self.is_cancelled.clone().wait_for(|is_cancelled| *is_cancelled).await.is_err() {
+            pending::<()>().await;
+        }
+    }
+}
+
+/// The receiver of a command's events.
+#[derive(Clone)]
+pub(crate) enum Events {
+    /// One line of JSON per event.
+    Stderr,
+    Call(Arc<Call>),
+}
+
+impl Events {
+    pub(crate) fn send(&self, event: &Event<'_>) {
+        match self {
+            Self::Stderr => write_stderr(&format!("{}\n", json_for_log(&to_line(event)))),
+            Self::Call(call) => (call.notify)(event),
+        }
+    }
+}

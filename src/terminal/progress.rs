@@ -1,0 +1,309 @@
+//! Progress of long operations: bars on a terminal, or events for programs.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use acp_registry::survey::Event;
+use acp_registry::text::printable;
+use acp_registry::{install, verify};
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+
+use crate::documents::{self, Stage};
+use crate::terminal::call::Events;
+use crate::terminal::ui::Ui;
+
+/// A message that is cut at the width of the terminal.
+const WORDS: &str = "{spinner} {wide_msg} {elapsed}";
+
+/// The interval at which spinners move.
+const TICK: Duration = Duration::from_millis(200);
+
+/// Displays the progress of a survey. The display is removed when the survey ends.
+pub(crate) struct Progress {
+    bars: MultiProgress,
+    questions: ProgressBar,
+    downloads: Mutex<HashMap<usize, ProgressBar>>,
+    events: Option<(Events, Mutex<Questions>)>,
+}
+
+/// How many requests are planned, and how many are answered.
+#[derive(Default)]
+struct Questions {
+    planned: u64,
+    answered: u64,
+}
+
+impl Progress {
+    pub(crate) fn new(ui: &Ui) -> Self {
+        let bars = ui.bars();
+        let questions = ProgressBar::new(0).with_style(style("{spinner} {pos} of {len} answered {wide_bar}"));
+        let questions = bars.add(questions);
+        let events = ui.events().map(|events| (events, Mutex::default()));
+        Self { bars, questions, downloads: Mutex::default(), events }
+    }
+
+    pub(crate) fn show(&self, event: Event) {
+        if let Some((events, questions)) = &self.events {
+            let mut questions = questions.lock().unwrap_or_else(PoisonError::into_inner);
+            match &event {
+                Event::Planned(count) => questions.planned += *count as u64,
+                Event::Answered => questions.answered += 1,
+                Event::Downloading { .. } | Event::Received { .. } | Event::Downloaded(_) => return,
+            }
+            let Questions { planned, answered } = *questions;
+            return events.send(&documents::Event::Asking { planned, answered });
+        }
+        let mut downloads = self.downloads.lock().unwrap_or_else(PoisonError::into_inner);
+        match event {
+            Event::Planned(count) => lengthen(&self.questions, count),
+            Event::Answered => self.questions.inc(1),
+            Event::Downloading { number, url, length } => {
+                let bar = length.map_or_else(ProgressBar::no_length, ProgressBar::new);
+                let wide = "{bytes:>10} of {total_bytes:10} {bytes_per_sec:>12} {bar:20} {wide_msg}";
+                let narrow = "{bytes:>10} of {total_bytes:10} {wide_msg}";
+                let bar = bar.with_style(style(if Ui::is_narrow() { narrow } else { wide }));
+                let file = url.rsplit('/').next().unwrap_or_default();
+                downloads.insert(number, self.bars.add(bar.with_message(printable(file).into_owned())));
+            }
+            Event::Received { number, bytes } => {
+                if let Some(bar) = downloads.get(&number) {
+                    bar.inc(bytes);
+                }
+            }
+            Event::Downloaded(number) => {
+                if let Some(bar) = downloads.remove(&number) {
+                    bar.finish_and_clear();
+                }
+            }
+        }
+    }
+}
+
+/// Displays which agents are being installed and checked.
+pub(crate) struct Running {
+    bar: ProgressBar,
+    names: Vec<String>,
+    events: Option<Events>,
+    /// The message about each running task.
+    now: Mutex<BTreeMap<usize, String>>,
+}
+
+impl Running {
+    /// Creates the display. `names` are the names of the tasks.
+    pub(crate) fn new(ui: &Ui, names: Vec<String>) -> Self {
+        let bar = ui
+            .bar(ProgressBar::new(names.len() as u64))
+            .with_style(style("{spinner} {pos} of {len} checked {elapsed} {wide_msg}"));
+        if !names.is_empty() {
+            bar.enable_steady_tick(TICK);
+        }
+        Self { bar, names, events: ui.events(), now: Mutex::default() }
+    }
+
+    pub(crate) fn show(&self, event: verify::Event) {
+        let (number, phase, detail) = match event {
+            verify::Event::Installing(number) => (number, "installing", None),
+            verify::Event::Phase(number, detail) => (number, "installing", Some(detail)),
+            verify::Event::Checking(number) => (number, "starting", None),
+            verify::Event::Done(number) => (number, "done", None),
+        };
+        let name = |number: usize| self.names.get(number).map_or("", String::as_str);
+        if let Some(events) = &self.events {
+            return events.send(&documents::Event::Checking { name: name(number), phase, detail: detail.as_deref() });
+        }
+        let mut running = self.now.lock().unwrap_or_else(PoisonError::into_inner);
+        if phase == "done" {
+            running.remove(&number);
+            self.bar.inc(1);
+        } else {
+            let detail = detail.map_or_else(String::new, |detail| format!(" ({detail})"));
+            running.insert(number, format!("{phase} {}{detail}", name(number)));
+        }
+        let words: Vec<&str> = running.values().map(String::as_str).collect();
+        self.bar.set_message(printable(&words.join(", ")).into_owned());
+    }
+
+    /// Removes the display.
+    pub(crate) fn clear(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// Displays the running installations.
+pub(crate) struct Installs {
+    bars: MultiProgress,
+    events: Option<Events>,
+}
+
+/// Displays one installation until it is dropped.
+pub(crate) struct Install {
+    bar: ProgressBar,
+    name: String,
+    download: Option<(Events, Mutex<Download>)>,
+    id: String,
+}
+
+/// The progress of a download, and the part of it that was reported as events.
+#[derive(Default)]
+struct Download {
+    received: u64,
+    total: Option<u64>,
+    told: u64,
+}
+
+impl Installs {
+    pub(crate) fn new(ui: &Ui) -> Self {
+        Self { bars: ui.bars(), events: ui.events() }
+    }
+
+    pub(crate) fn start(&self, id: &str, version: &str) -> Install {
+        let name = &format!("{id} {version}");
+        if let Some(events) = &self.events {
+            events.send(&documents::Event::Installing { id, version: Some(version), stage: Stage::Started });
+        }
+        let bar = self.bars.add(ProgressBar::no_length()).with_style(style(WORDS));
+        let name = printable(name).into_owned();
+        bar.set_message(name.clone());
+        bar.enable_steady_tick(TICK);
+        Install { bar, name, download: self.events.clone().map(|events| (events, Mutex::default())), id: id.to_owned() }
+    }
+}
+
+impl Install {
+    pub(crate) fn show(&self, progress: install::Progress) {
+        if let Some((events, download)) = &self.download {
+            return self.tell(&progress, events, &mut download.lock().unwrap_or_else(PoisonError::into_inner));
+        }
+        match progress {
+            install::Progress::Downloading(length) => {
+                let wide = "{msg} {wide_bar} {bytes:>10} of {total_bytes:10} {bytes_per_sec:>12} {eta:>4} left";
+                let narrow = "{wide_msg} {bytes:>10} of {total_bytes:10}";
+                let unknown = "{spinner} {wide_msg} {bytes:>10} {bytes_per_sec:>12}";
+                self.bar.set_style(style(match length {
+                    None => unknown,
+                    Some(_) if Ui::is_narrow() => narrow,
+                    Some(_) => wide,
+                }));
+                if let Some(length) = length {
+                    self.bar.set_length(length);
+                }
+                self.bar.reset();
+            }
+            install::Progress::Received(count) => self.bar.inc(count),
+            install::Progress::Unpacking => self.say("unpacking"),
+            install::Progress::Running(tool) => self.say(&format!("running {tool}")),
+            install::Progress::Phase(tool, phase) => self.say(&format!("{tool}: {phase}")),
+            _ => {}
+        }
+    }
+
+    /// Sends an event. For a download, events are sent at its start and end, and in between after every MiB or hundredth,
+    /// whichever is larger.
+    fn tell(&self, progress: &install::Progress, events: &Events, download: &mut Download) {
+        let stage = match progress {
+            install::Progress::Downloading(total) => {
+                *download = Download { total: *total, ..Download::default() };
+                Stage::Downloading { received: 0, total: download.total }
+            }
+            install::Progress::Received(count) => {
+                download.received += count;
+                let step = download.total.map_or(1 << 20, |total| (total / 100).max(1 << 20));
+                let is_end = download.total == Some(download.received);
+                if download.received - download.told < step && !is_end {
+                    return;
+                }
+                download.told = download.received;
+                Stage::Downloading { received: download.received, total: download.total }
+            }
+            install::Progress::Unpacking => Stage::Unpacking,
+            install::Progress::Running(tool) => Stage::Running { program: tool, detail: None },
+            install::Progress::Phase(tool, phase) => Stage::Running { program: tool, detail: Some(phase) },
+            _ => return,
+        };
+        events.send(&documents::Event::Installing { id: &self.id, version: None, stage });
+    }
+
+    fn say(&self, what: &str) {
+        self.bar.set_style(style(WORDS));
+        self.bar.set_message(format!("{}: {what}", self.name));
+    }
+}
+
+impl Drop for Install {
+    fn drop(&mut self) {
+        if let Some((events, _)) = &self.download {
+            events.send(&documents::Event::Installing { id: &self.id, version: None, stage: Stage::Ended });
+        }
+        self.bar.finish_and_clear();
+    }
+}
+
+/// Adds to the length of a bar. The bar is shown once its length is above zero.
+fn lengthen(bar: &ProgressBar, count: usize) {
+    if count > 0 {
+        bar.inc_length(count as u64);
+        bar.enable_steady_tick(TICK);
+    }
+}
+
+fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.questions.finish_and_clear();
+    }
+}
+
+/// Displays the progress of work that is counted in items.
+pub(crate) struct Count {
+    bar: ProgressBar,
+    events: Option<Events>,
+    /// Whether the items are files to send; otherwise they are sources to ask.
+    is_sending: bool,
+}
+
+impl Count {
+    /// Displays files being sent.
+    pub(crate) fn files(ui: &Ui) -> Self {
+        Self::new(ui, true, "{spinner} {pos} of {len} files {wide_bar} {elapsed}")
+    }
+
+    /// Displays agents whose sources are being asked.
+    pub(crate) fn agents(ui: &Ui) -> Self {
+        Self::new(ui, false, "{spinner} {pos} of {len} agents {wide_bar} {elapsed}")
+    }
+
+    fn new(ui: &Ui, is_sending: bool, template: &str) -> Self {
+        let bar = ui.bar(ProgressBar::new(0)).with_style(style(template));
+        Self { bar, events: ui.events(), is_sending }
+    }
+
+    pub(crate) fn plan(&self, count: usize) {
+        lengthen(&self.bar, count);
+        self.tell();
+    }
+
+    pub(crate) fn step(&self) {
+        self.bar.inc(1);
+        self.tell();
+    }
+
+    fn tell(&self) {
+        if let Some(events) = &self.events {
+            let (planned, done) = (self.bar.length().unwrap_or_default(), self.bar.position());
+            events.send(&if self.is_sending {
+                documents::Event::Sending { planned, sent: done }
+            } else {
+                documents::Event::Asking { planned, answered: done }
+            });
+        }
+    }
+
+    /// Removes the display.
+    pub(crate) fn clear(&self) {
+        self.bar.finish_and_clear();
+    }
+}

@@ -1,0 +1,142 @@
+//! Runs work until it is complete or a signal interrupts it.
+
+use std::future::pending;
+use std::io;
+use std::sync::Once;
+use std::sync::atomic::Ordering;
+use std::thread;
+use std::time::Duration;
+
+use tokio::runtime::{Builder, Runtime};
+
+use crate::failure::Failure;
+use crate::terminal::streams::WRITES;
+use crate::terminal::ui::Ui;
+
+/// The number of the signal that Ctrl-C sends.
+pub(crate) const INTERRUPT: u8 = 2;
+
+/// How long a write may keep the program from ending after a signal. Whoever should read may have stopped.
+const STALLED: Duration = Duration::from_secs(2);
+
+/// Ends the program after a signal once a write has blocked for too long, from a thread of its own: the one that should
+/// handle the signal may be the one that writes.
+#[expect(clippy::exit, reason = "the thread that would return from `main` is blocked")]
+fn watch() {
+    static WATCH: Once = Once::new();
+    WATCH.call_once(|| {
+        let watch = || {
+            let runtime = Builder::new_current_thread().enable_all().build().ok()?;
+            let signal = runtime.block_on(async { Some(signalled().ok()?.await) })?;
+            loop {
+                let [begun, done] = [0, 1].map(|at| WRITES[at].load(Ordering::SeqCst));
+                thread::sleep(STALLED);
+                if begun > done && done == WRITES[1].load(Ordering::SeqCst) {
+                    std::process::exit(128 + i32::from(signal));
+                }
+            }
+        };
+        // Without the thread, only a blocked write is not interrupted.
+        let _ = thread::Builder::new().spawn(move || -> Option<()> { watch() });
+    });
+}
+
+/// Lets writes fail that exceed the limit of the size of files, instead of ending the program without a word. Programs
+/// that are started have the signal's default again.
+#[cfg(unix)]
+pub(crate) fn survive_file_limit() {
+    use tokio::signal::unix::{SignalKind, signal};
+
+    // From the table of signals of the system: the same on Linux and macOS.
+    const SIGXFSZ: i32 = 25;
+    if let Ok(runtime) = Builder::new_current_thread().enable_io().build() {
+        let _in_runtime = runtime.enter();
+        // The handler stays when this is dropped.
+        let _ = signal(SignalKind::from_raw(SIGXFSZ));
+    }
+}
+
+/// Runs `work` to completion, or drops it on Ctrl-C (SIGINT), SIGTERM or SIGHUP, or when a client cancels the command.
+pub(crate) fn run<T>(ui: &Ui, work: impl Future<Output = T>) -> Result<T, Failure> {
+    run_on(&mut Builder::new_current_thread(), drop, ui.cancelled(), work)
+}
+
+/// Like [`run`], for work that consists of several jobs. If the work is dropped, its jobs have ended when this returns.
+pub(crate) fn run_with_threads<T>(ui: &Ui, jobs: usize, work: impl Future<Output = T>) -> Result<T, Failure> {
+    // All jobs may be busy removing files; one more thread keeps timers running.
+    run_on(Builder::new_multi_thread().worker_threads(jobs + 1), drop, ui.cancelled(), work)
+}
+
+/// Like [`run`], for work that leaves nothing to clean up: blocked threads are not waited for.
+pub(crate) fn run_and_forget<T>(work: impl Future<Output = T>) -> Result<T, Failure> {
+    run_on(&mut Builder::new_multi_thread(), Runtime::shutdown_background, pending(), work)
+}
+
+/// Runs work while a child process uses the terminal. Ctrl-C is left to the child.
+pub(crate) fn run_beside_program<T>(work: impl Future<Output = T>) -> Result<T, Failure> {
+    let runtime = Builder::new_current_thread().enable_all().build().map_err(Failure::unable)?;
+    runtime.block_on(async {
+        let mut work = std::pin::pin!(work);
+        loop {
+            let signals = signalled().map_err(Failure::unable)?;
+            tokio::select! {
+                done = &mut work => return Ok(done),
+                signal = signals => if signal != INTERRUPT {
+                    return Err(Failure::interrupted(signal));
+                },
+            }
+        }
+    })
+}
+
+fn run_on<T>(
+    builder: &mut Builder,
+    end: fn(Runtime),
+    cancelled: impl Future<Output = ()>,
+    work: impl Future<Output = T>,
+) -> Result<T, Failure> {
+    watch();
+    let runtime = builder.enable_all().build().map_err(Failure::unable)?;
+    let done = runtime.block_on(async {
+        let signals = signalled().map_err(Failure::unable)?;
+        tokio::select! {
+            done = work => Ok(done),
+            signal = signals => Err(Failure::interrupted(signal)),
+            () = cancelled => Err(Failure::interrupted(INTERRUPT)),
+        }
+    });
+    end(runtime);
+    done
+}
+
+/// Registers the signal handlers immediately; the future resolves to the number of the first signal.
+#[cfg(unix)]
+fn signalled() -> io::Result<impl Future<Output = u8>> {
+    use tokio::signal::unix::{SignalKind, signal};
+
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut hangup = signal(SignalKind::hangup())?;
+    Ok(async move {
+        tokio::select! {
+            _ = interrupt.recv() => INTERRUPT,
+            _ = terminate.recv() => 15,
+            _ = hangup.recv() => 1,
+        }
+    })
+}
+
+/// The same on Windows: Ctrl-C, Ctrl-Break, and the end of the console.
+#[cfg(windows)]
+fn signalled() -> io::Result<impl Future<Output = u8>> {
+    use tokio::signal::windows::{ctrl_break, ctrl_c, ctrl_close};
+
+    let (mut interrupt, mut stop, mut hangup) = (ctrl_c()?, ctrl_break()?, ctrl_close()?);
+    Ok(async move {
+        tokio::select! {
+            _ = interrupt.recv() => INTERRUPT,
+            _ = stop.recv() => INTERRUPT,
+            _ = hangup.recv() => 1,
+        }
+    })
+}

@@ -1,0 +1,355 @@
+//! All output: results go to stdout, messages to stderr.
+
+use std::borrow::Cow;
+use std::env;
+use std::future::pending;
+use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::sync::Arc;
+
+use acp_registry::text::{json_for_log, printable};
+use clap::{Args, ValueEnum};
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget};
+use serde::Serialize;
+use terminal_size::{Width, terminal_size_of};
+
+use crate::documents::{Document, Event};
+use crate::failure::Failure;
+use crate::terminal::alike::alike;
+use crate::terminal::call::{Call, Events};
+use crate::terminal::layout::Look;
+use crate::terminal::streams::{write_stderr, writing};
+
+/// The heading of the global flags in the help.
+pub(crate) const HEADING: &str = "Global options";
+
+/// The flags of every command that are about its output.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct OutputArgs {
+    /// Print results and errors only
+    #[arg(short, long, global = true, help_heading = HEADING, conflicts_with = "verbose")]
+    pub(crate) quiet: bool,
+
+    /// Print what is being done
+    #[arg(short, long, global = true, help_heading = HEADING)]
+    pub(crate) verbose: bool,
+
+    /// How progress is shown: auto, json or never
+    ///
+    /// `auto` shows bars on a terminal, unless `CI` is set. `json` writes one JSON object per event to stderr, notes and
+    /// errors included.
+    #[arg(
+        long, global = true, help_heading = HEADING, value_name = "FORM", default_value = "auto",
+        hide_default_value = true, hide_possible_values = true
+    )]
+    pub(crate) progress: ProgressChoice,
+
+    /// When to use colours: auto, always or never
+    ///
+    /// `auto` uses them on a terminal, unless `NO_COLOR` or `CI` is set.
+    #[arg(
+        long, global = true, help_heading = HEADING, value_name = "WHEN", default_value = "auto",
+        hide_default_value = true, hide_possible_values = true
+    )]
+    pub(crate) color: ColorChoice,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ColorChoice {
+    /// On a terminal, unless `NO_COLOR` or `CI` is set
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ProgressChoice {
+    /// Bars on a terminal, unless `CI` is set
+    Auto,
+    /// One JSON object per event, notes and errors included
+    Json,
+    /// No progress
+    Never,
+}
+
+/// Writes results and messages, as far as the flags allow.
+pub(crate) struct Ui {
+    quiet: bool,
+    verbose: bool,
+    color: ColorChoice,
+    progress: ProgressChoice,
+    /// The progress display on stderr. Other output is written above it.
+    bars: MultiProgress,
+    /// The call of a client, if the command runs for one. It receives all output.
+    call: Option<Arc<Call>>,
+}
+
+impl Ui {
+    pub(crate) fn new(args: &OutputArgs) -> Self {
+        let (quiet, verbose, progress) = (args.quiet, args.verbose, args.progress);
+        let bars = MultiProgress::with_draw_target(ProgressDrawTarget::hidden());
+        let ui = Self { quiet, verbose, color: args.color, progress, bars, call: None };
+        if ui.may_show_progress() {
+            ui.bars.set_draw_target(ProgressDrawTarget::stderr());
+        }
+        ui
+    }
+
+    /// The output of a command that runs for a client.
+    pub(crate) fn of_call(call: Arc<Call>) -> Self {
+        let bars = MultiProgress::with_draw_target(ProgressDrawTarget::hidden());
+        let (color, progress) = (ColorChoice::Never, ProgressChoice::Json);
+        Self { quiet: false, verbose: false, color, progress, bars, call: Some(call) }
+    }
+
+    /// Whether the command runs beside others, for a client.
+    pub(crate) fn is_call(&self) -> bool {
+        self.call.is_some()
+    }
+
+    /// Is ready once the client has cancelled the command.
+    pub(crate) async fn cancelled(&self) {
+        match &self.call {
+            Some(call) => call.cancelled().await,
+            None => pending().await,
+        }
+    }
+
+    /// Lets the end of the process free a value, which takes time for a large index. For a client, the process goes on.
+    pub(crate) fn leave<T>(&self, value: T) {
+        if !self.is_call() {
+            std::mem::forget(value);
+        }
+    }
+
+    /// Whether the command may use the terminal that stdin is.
+    pub(crate) fn has_terminal(&self) -> bool {
+        !self.is_call() && io::stdin().is_terminal()
+    }
+
+    /// Whether a question can be asked: stdin and stderr are terminals.
+    pub(crate) fn may_ask(&self) -> bool {
+        self.has_terminal() && io::stderr().is_terminal()
+    }
+
+    /// Whether results may have colours.
+    pub(crate) fn color_stdout(&self) -> bool {
+        self.may_color(io::stdout().is_terminal())
+    }
+
+    /// Colours and width of results.
+    pub(crate) fn look(&self) -> Look {
+        let width = terminal_size_of(io::stdout()).map(|(Width(columns), _)| usize::from(columns));
+        Look { color: self.color_stdout(), width }
+    }
+
+    /// Colours and width of messages.
+    pub(crate) fn look_of_notes(&self) -> Look {
+        let width = terminal_size_of(io::stderr()).map(|(Width(columns), _)| usize::from(columns));
+        Look { color: self.color_stderr(), width }
+    }
+
+    /// Whether messages may have colours.
+    pub(crate) fn color_stderr(&self) -> bool {
+        self.may_color(io::stderr().is_terminal())
+    }
+
+    /// Whether progress is displayed.
+    pub(crate) fn may_show_progress(&self) -> bool {
+        let is_wanted = self.progress == ProgressChoice::Auto && !self.quiet && !self.verbose;
+        is_wanted && io::stderr().is_terminal() && env::var_os("CI").is_none()
+    }
+
+    /// Adds a bar to the display until it is cleared.
+    pub(crate) fn bar(&self, bar: ProgressBar) -> ProgressBar {
+        self.bars.add(bar)
+    }
+
+    /// The progress display.
+    pub(crate) fn bars(&self) -> MultiProgress {
+        self.bars.clone()
+    }
+
+    /// Whether the terminal is too narrow for a bar with its numbers.
+    pub(crate) fn is_narrow() -> bool {
+        terminal_size_of(io::stderr()).is_some_and(|(Width(columns), _)| columns < 100)
+    }
+
+    /// Writes to stderr, above the progress display.
+    fn write(&self, text: &str) {
+        self.bars.suspend(|| write_stderr(text));
+    }
+
+    /// Whether messages are shown on a terminal.
+    pub(crate) fn is_watched(&self) -> bool {
+        !self.quiet && !self.sends_events() && io::stderr().is_terminal()
+    }
+
+    /// Whether progress is sent as events, so that stderr has one JSON object per line.
+    pub(crate) fn sends_events(&self) -> bool {
+        self.progress == ProgressChoice::Json
+    }
+
+    /// The receiver of events, if progress is sent as events.
+    pub(crate) fn events(&self) -> Option<Events> {
+        let of_call = self.call.clone().map(Events::Call);
+        of_call.or_else(|| self.sends_events().then_some(Events::Stderr))
+    }
+
+    fn may_color(&self, is_terminal: bool) -> bool {
+        let is_set = |name| env::var_os(name).is_some_and(|value| !value.is_empty());
+        match self.color {
+            ColorChoice::Always => true,
+            ColorChoice::Never => false,
+            ColorChoice::Auto => {
+                is_terminal
+                    && !is_set("NO_COLOR")
+                    && !is_set("CI")
+                    && env::var_os("TERM").is_none_or(|term| term != "dumb")
+            }
+        }
+    }
+
+    /// Writes a document, or hands it to the client.
+    pub(crate) fn document<T: Serialize>(&self, document: &Document<'_, T>) -> Result<(), Failure> {
+        match &self.call {
+            Some(call) => {
+                call.answer(document);
+                Ok(())
+            }
+            None => self.result(&document.to_text()),
+        }
+    }
+
+    /// Writes a result. A client gets documents only.
+    pub(crate) fn result(&self, text: &str) -> Result<(), Failure> {
+        if self.is_call() {
+            return Ok(());
+        }
+        // Results are often printed to the log of a CI job, where some texts would be commands.
+        let text = if text.starts_with('{') { json_for_log(text) } else { Cow::Borrowed(text) };
+        let write = || io::stdout().write_all(text.as_bytes()).and_then(|()| io::stdout().flush());
+        match self.bars.suspend(|| writing(write)) {
+            // The reader closed the pipe.
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+            Err(error) => Err(Failure::unable(format!("cannot write the result: {error}"))),
+            Ok(()) => Ok(()),
+        }
+    }
+
+    /// Writes the JSON document of a failed command.
+    pub(crate) fn failure_as_json(&self, command: &str, failure: &Failure) {
+        let document = Document::of_failure(Some(command), failure.document());
+        // The failure is also written to stderr; an error of this write cannot be reported.
+        let _ = self.document(&document);
+    }
+
+    /// Prints an informational message.
+    pub(crate) fn note(&self, text: &str) {
+        if let Some(events) = self.events() {
+            events.send(&Event::Note { message: text });
+        } else if !self.quiet {
+            self.write(&format!("note: {}\n", clean(text)));
+        }
+    }
+
+    /// Prints the result of one step of a long operation.
+    pub(crate) fn step(&self, text: &str) {
+        if !self.quiet && !self.sends_events() {
+            self.write(&format!("{}\n", clean(text)));
+        }
+    }
+
+    /// Prints what is being done, with `--verbose`.
+    pub(crate) fn detail(&self, text: &str) {
+        if self.verbose && !self.sends_events() {
+            self.write(&format!("{}\n", clean(text)));
+        }
+    }
+
+    /// Prints a warning. The command can still succeed.
+    pub(crate) fn warning(&self, text: &str) {
+        if let Some(events) = self.events() {
+            events.send(&Event::Warning { message: text });
+        } else if !self.quiet {
+            self.write(&format!("{} {}\n", self.head("warning:", "33"), clean(text)));
+        }
+    }
+
+    /// Prints an error without help.
+    pub(crate) fn error(&self, text: &str) {
+        if let Some(events) = self.events() {
+            return events.send(&Event::Error { message: text });
+        }
+        self.write(&format!("{} {}\n", self.head("error:", "31"), clean(text)));
+    }
+
+    /// Prints the failure of the command, with its help.
+    pub(crate) fn failure(&self, failure: &Failure) {
+        if let Some(events) = self.events() {
+            return events.send(&Event::Failed(failure.document()));
+        }
+        self.error(&failure.to_string());
+        self.help(failure);
+    }
+
+    /// Prints a failure that does not stop the command as a warning, with its help. `before` precedes the message, and
+    /// names the agent.
+    pub(crate) fn warning_of(&self, before: &str, failure: &Failure) {
+        let message = if before.is_empty() { failure.to_string() } else { format!("{before}: {}", failure.reason()) };
+        if let Some(events) = self.events() {
+            return events.send(&Event::Failing { message: &message, help: failure.advice() });
+        }
+        self.warning(&message);
+        if !self.quiet {
+            self.help(failure);
+        }
+    }
+
+    fn help(&self, failure: &Failure) {
+        if let Some(advice) = failure.advice() {
+            self.write(&format!("{} {}\n", self.head("help:", "36"), clean(&advice)));
+        }
+    }
+
+    /// Prints the failures of agents, with their help. Similar failures of many agents are printed once.
+    pub(crate) fn failures(&self, failures: &[(&str, &Failure)]) {
+        self.failures_in(failures, |_, failure| failure.to_string());
+    }
+
+    /// Like [`Self::failures`], with the id before each message.
+    pub(crate) fn failures_by_id(&self, failures: &[(&str, &Failure)]) {
+        self.failures_in(failures, |id, failure| format!("{id}: {}", failure.reason()));
+    }
+
+    fn failures_in(&self, failures: &[(&str, &Failure)], message: impl Fn(&str, &Failure) -> String) {
+        if let Some(events) = self.events() {
+            let event = |(id, failure): &(&str, &Failure)| Event::AgentFailed(failure.of_agent(id));
+            return failures.iter().for_each(|failed| events.send(&event(failed)));
+        }
+        let messages: Vec<(&str, String)> = failures.iter().map(|(id, failure)| (*id, message(id, failure))).collect();
+        for shown in alike(&messages) {
+            self.error(&messages[shown.at].1);
+            self.help(failures[shown.at].1);
+            if let Some(others) = shown.others {
+                self.write(&format!("  {others}\n"));
+            }
+        }
+    }
+
+    /// Prints a text, which must be printable.
+    pub(crate) fn show(&self, text: &str) {
+        if let Some(events) = self.events() {
+            return events.send(&Event::Text { message: text });
+        }
+        self.write(text);
+    }
+
+    fn head(&self, word: &str, color: &str) -> String {
+        if self.color_stderr() { format!("\u{1b}[1;{color}m{word}\u{1b}[0m") } else { word.to_owned() }
+    }
+}
+
+/// Escapes control characters, and keeps line breaks. For paths and for messages of the system.
+fn clean(text: &str) -> String {
+    text.lines().map(printable).collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,230 @@
+//! Reports usage errors of the parser: as text, as a JSON document, or as an event.
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use acp_registry::text::{printable, quote};
+use clap::Command;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+use crate::documents::{Document, Event};
+use crate::failure::{Exit, Failure};
+use crate::terminal::call::Events;
+use crate::terminal::{help, streams};
+
+/// Handles the error that clap returns for invalid arguments, `--help` and `--version`.
+pub(crate) fn answer(error: &clap::Error, arguments: &[OsString], program: &Command) -> ExitCode {
+    if !error.use_stderr() {
+        // clap does not escape what it quotes, but these are the caller's own arguments.
+        let _ = error.print();
+        return Exit::Success.into();
+    }
+    // Arguments after `--` belong to another program.
+    let words = arguments.iter().skip(1).filter_map(|argument| argument.to_str()).take_while(|word| *word != "--");
+    let words: Vec<&str> = words.collect();
+    let command = words.iter().find_map(|word| program.find_subcommand(word)).map(Command::get_name);
+    let failure = failure(error, command);
+    if words.contains(&"--json") || has_value(&words, "--format", "json") {
+        streams::write_stdout(&Document::of_failure(command, failure.document()).to_text());
+    }
+    if has_value(&words, "--progress", "json") {
+        Events::Stderr.send(&Event::Failed(failure.document()));
+    } else if let Some(command) = meant(error) {
+        // clap's suggestions for the command names of other package managers would mislead.
+        streams::write_stderr(&format!("error: {failure}\nhelp: the command is `acp-registry {command}`\n"));
+    } else {
+        let _ = error.print();
+    }
+    Exit::Usage.into()
+}
+
+fn has_value(words: &[&str], flag: &str, value: &str) -> bool {
+    words.windows(2).any(|pair| pair == [flag, value])
+        || words.iter().any(|word| word.strip_prefix(flag).and_then(|rest| rest.strip_prefix('=')) == Some(value))
+}
+
+/// The command equivalent to a command name of another package manager, if one was given.
+fn meant(error: &clap::Error) -> Option<&'static str> {
+    match error.get(ContextKind::InvalidSubcommand)? {
+        ContextValue::String(name) => help::other_word(name),
+        _ => None,
+    }
+}
+
+/// Converts the error into a failure, like those of commands.
+fn failure(error: &clap::Error, command: Option<&str>) -> Failure {
+    let of_command = command.map_or_else(String::new, |command| format!(" {command}"));
+    let more = format!("run `acp-registry{of_command} --help`");
+    if let ContextValue::String(name) = error.get(ContextKind::InvalidSubcommand).unwrap_or(&ContextValue::None)
+        && let Some(command) = help::other_word(name)
+    {
+        let failure = Failure::usage(format!("unrecognized subcommand {}", quote(name))).suggest([command]);
+        return failure.help(format!("the command is `acp-registry {command}`"));
+    }
+    if matches!(error.kind(), ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand) {
+        return Failure::usage("no command is named").help(more);
+    }
+    let Said { message, tip } = said(&error.to_string());
+    let suggestions = suggestions(error);
+    let failure = Failure::usage(printable(&message));
+    match tip {
+        // The suggested name replaces the help.
+        _ if !suggestions.is_empty() => failure.suggest(suggestions),
+        Some(tip) => failure.help(printable(&tip)),
+        None => failure.help(more),
+    }
+}
+
+/// Names similar to the wrong one, the most similar first. clap lists them in the opposite order.
+fn suggestions(error: &clap::Error) -> Vec<&str> {
+    let kinds = [ContextKind::SuggestedSubcommand, ContextKind::SuggestedArg, ContextKind::SuggestedValue];
+    let names = kinds.into_iter().filter_map(|kind| error.get(kind)).flat_map(|value| match value {
+        ContextValue::String(name) => std::slice::from_ref(name),
+        ContextValue::Strings(names) => names,
+        _ => &[],
+    });
+    let mut names: Vec<&str> = names.map(String::as_str).collect();
+    names.reverse();
+    names
+}
+
+/// The parts of clap's message.
+struct Said {
+    /// The error, on one line.
+    message: String,
+    /// The tip, if there is one.
+    tip: Option<String>,
+}
+
+/// Splits clap's message, which consists of the error, a list below it, tips, the usage and a pointer to `--help`.
+fn said(text: &str) -> Said {
+    let body = text.strip_prefix("error: ").unwrap_or(text);
+    let is_end = |paragraph: &str| paragraph.starts_with("Usage:") || paragraph.starts_with("For more information");
+    let (mut lines, mut tip) = (Vec::new(), None);
+    for paragraph in body.split("\n\n").take_while(|paragraph| !is_end(paragraph)) {
+        match paragraph.trim_start().strip_prefix("tip: ") {
+            Some(text) => tip = tip.or_else(|| text.lines().next().map(|line| line.trim().to_owned())),
+            None => lines.extend(paragraph.lines().map(str::trim).filter(|line| !line.is_empty())),
+        }
+    }
+    let message = match lines.as_slice() {
+        [head, items @ ..] if head.ends_with(':') => format!("{head} {}", items.join(", ")),
+        lines => lines.join(" "),
+    };
+    Said { message, tip }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn document(line: &str) -> (String, String, Vec<String>) {
+        let program = crate::commands::command();
+        let error = program.clone().try_get_matches_from(line.split(' ')).unwrap_err();
+        let command = line.split(' ').skip(1).find_map(|word| program.find_subcommand(word)).map(Command::get_name);
+        let document = failure(&error, command).document();
+        (document.message, document.help.unwrap_or_default(), document.suggestions)
+    }
+
+    #[test]
+    fn a_mistake_is_reported_in_full() {
+        for (line, message, help, suggestions) in [
+            (
+                "p info",
+                "the following required arguments were not provided: <ID[@VERSION]>",
+                "run `acp-registry info --help`",
+                &[][..],
+            ),
+            (
+                "p publish",
+                "the following required arguments were not provided: --to <DIR|s3://BUCKET[/PREFIX]>",
+                "run `acp-registry publish --help`",
+                &[],
+            ),
+            (
+                "p install a --dist deb",
+                "invalid value 'deb' for '--dist <KIND>' [possible values: npx, uvx, binary]",
+                "run `acp-registry install --help`",
+                &[],
+            ),
+            (
+                "p install a --dist npxx",
+                "invalid value 'npxx' for '--dist <KIND>' [possible values: npx, uvx, binary]",
+                "did you mean `npx`?",
+                &["npx"],
+            ),
+            (
+                "p config vscod a",
+                "invalid value 'vscod' for '<CLIENT>' [possible values: zed, jetbrains, codecompanion, avante, emacs, vscode, cli]",
+                "did you mean `vscode`?",
+                &["vscode"],
+            ),
+            ("p list --jsn", "unexpected argument '--jsn' found", "did you mean `--json`?", &["--json"]),
+            (
+                "p instal",
+                "unrecognized subcommand 'instal'",
+                "did you mean `install`?",
+                &["install", "uninstall", "list", "init"],
+            ),
+            (
+                "p outdated",
+                "unrecognized subcommand `outdated`",
+                "the command is `acp-registry update --dry-run`",
+                &["update --dry-run"],
+            ),
+            ("p remove", "unrecognized subcommand `remove`", "the command is `acp-registry uninstall`", &["uninstall"]),
+            ("p", "no command is named", "run `acp-registry --help`", &[]),
+        ] {
+            let (got, advice, names) = document(line);
+            assert_eq!((got.as_str(), advice.as_str()), (message, help), "{line}");
+            assert_eq!(names, suggestions, "{line}");
+        }
+    }
+
+    /// The message quotes the value as typed, and the help shows the expected form.
+    #[test]
+    fn a_value_that_cannot_be_read_has_its_form_as_help() {
+        for (line, forms) in [
+            ("p new x --npm @", &["`NAME` or `@SCOPE/NAME`", "`@VERSION`"][..]),
+            ("p new x --pypi @", &["`NAME`", "`==VERSION`"]),
+            ("p new x --github @", &["`OWNER/REPO`", "`@TAG`"]),
+            ("p init --program @", &["`OWNER/REPO`", "`@TAG`"]),
+            ("p init --pages @", &["`OWNER/REPO`"]),
+            ("p bump --pull-requests --repository @", &["`OWNER/NAME`"]),
+            ("p verify --out x --merge @", &["`1/4=one.json`"]),
+        ] {
+            for value in ["../x", "https://h.example/x", "x y", "-x", ""] {
+                let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+                let words = words.into_iter().map(|word| if word == "@" { value.to_owned() } else { word });
+                // A value that begins with a hyphen would be read as a flag.
+                let mut words: Vec<String> = words.collect();
+                let (last, flag) = (words.pop().unwrap(), words.pop().unwrap());
+                words.push(format!("{flag}={last}"));
+                let error = crate::commands::command().try_get_matches_from(&words).unwrap_err();
+                let Some(failure) = failure_of_value(&error) else { panic!("{words:?}: {error}") };
+                let (message, help) = (failure.to_string(), failure.advice().unwrap_or_default());
+                assert!(message.contains(&format!("'{value}'")) && message.contains(&flag), "{words:?}: {message}");
+                assert!(!message.contains("OWNER/REPO is wanted"), "{message}");
+                assert!(forms.iter().all(|form| help.contains(form)), "{words:?}: {help}");
+            }
+        }
+        for line in
+            ["p verify --jobs 0", "p verify --jobs x", "p serve --port 65536", "p probe --protocol-version=-1 -- x"]
+        {
+            let (message, ..) = document(line);
+            assert!(message.contains("write a whole number from "), "{line}: {message}");
+        }
+    }
+
+    fn failure_of_value(error: &clap::Error) -> Option<Failure> {
+        [ErrorKind::ValueValidation, ErrorKind::InvalidValue].contains(&error.kind()).then(|| failure(error, None))
+    }
+
+    #[test]
+    fn a_tip_of_the_parser_is_the_help() {
+        let text = "error: unexpected argument '-x' found\n\n  tip: to pass '-x' as a value, use '-- -x'\n\nUsage: p\n\nFor more information, try '--help'.\n";
+        let Said { message, tip } = said(text);
+        assert_eq!(message, "unexpected argument '-x' found");
+        assert_eq!(tip.as_deref(), Some("to pass '-x' as a value, use '-- -x'"));
+    }
+}
