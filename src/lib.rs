@@ -23,7 +23,6 @@
 //! | `crates/client` | find, install and start agents | [`session`], [`index`] (copies, search), [`resolve`] (examines this machine), [`install`], [`store`], [`lockfile`], [`update`], [`doctor`], [`login`], [`settings`], [`registry`] |
 //! | `crates/gate` | maintain a registry | [`config`], [`select`], [`survey`], [`check`], [`finding`], [`edit`], [`verify`], [`bump`], [`scaffold`], [`propose`] |
 //! | `crates/publish` | build and publish what readers see | [`build`], [`tree`], [`history`], [`diff`], [`site`], [`server`], [`upload`] |
-//! | `crates/crc-fast` | takes the place of a dependency with large tables, see `docs/decisions/binary-size.md` | none |
 //!
 //! # Words
 //!

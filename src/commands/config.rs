@@ -6,8 +6,8 @@ use std::path::Path;
 use acp_registry::host::fs::temporary;
 use acp_registry::index::Missing;
 use acp_registry::manifest::{Agent, AgentId, Distribution, Package, env_name};
-use acp_registry::session::{self, Named, may_set};
-use acp_registry::settings::{CLIENTS, Client, Launch, PROGRAM, display_name, find};
+use acp_registry::session::{self, AgentSpec, may_set};
+use acp_registry::settings::{AgentCommand, CLIENTS, EditorClient, PROGRAM, display_name, find};
 use acp_registry::text::quote;
 use acp_registry::{install, store};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -18,7 +18,7 @@ use crate::failure::{Exit, Failure};
 use crate::flags::candidates;
 use crate::flags::global::{FormatArgs, Global};
 use crate::flags::network::environment;
-use crate::flags::place::{PlaceArgs, Session};
+use crate::flags::place::{CommandSession, PlaceArgs};
 use crate::terminal::signals;
 use crate::terminal::ui::Ui;
 
@@ -26,13 +26,13 @@ use crate::terminal::ui::Ui;
 pub(crate) struct Args {
     /// The client
     #[arg(value_name = "CLIENT", value_parser = client())]
-    client: &'static Client,
+    client: &'static EditorClient,
 
     /// The agent
     ///
     /// One with a version is always started in that version.
     #[arg(value_name = "ID[@VERSION]", add = candidates::offered())]
-    agent: Named,
+    agent: AgentSpec,
 
     /// Name the agent's own program
     ///
@@ -52,7 +52,7 @@ pub(crate) struct Args {
     pub(crate) format: FormatArgs,
 }
 
-fn client() -> impl TypedValueParser<Value = &'static Client> {
+fn client() -> impl TypedValueParser<Value = &'static EditorClient> {
     let ids = CLIENTS.iter().map(|client| PossibleValue::new(client.id).help(client.about));
     PossibleValuesParser::new(ids).try_map(|id| find(&id).ok_or("is not a client"))
 }
@@ -62,7 +62,7 @@ const INDIRECT: &str = "leave out --direct";
 
 /// What the printed settings start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Form {
+enum StartForm {
     /// The program of the installed version.
     Program,
     /// A package, through its runner, such as `npx`.
@@ -72,9 +72,9 @@ enum Form {
 }
 
 /// The contents of the settings, and the version they are for.
-struct Answer {
-    launch: Launch,
-    form: Form,
+struct SettingsText {
+    launch: AgentCommand,
+    form: StartForm,
     version: Option<String>,
     installed: Option<store::Version>,
     /// The index, if one could be read.
@@ -84,7 +84,7 @@ struct Answer {
 }
 
 pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
-    let session = Session::new(&args.place, global.allowed_hosts()?, ui)?;
+    let session = CommandSession::new(&args.place, global.allowed_hosts()?, ui)?;
     let mut answer = answer(args, global, &session)?;
     answer.launch.env.retain(|(name, value)| {
         let is_free = may_set(name, value);
@@ -95,11 +95,12 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         is_free
     });
     let settings = args.client.settings(&answer.launch).map_err(|error| {
-        let help = (answer.form != Form::Run).then_some(INDIRECT);
+        let help = (answer.form != StartForm::Run).then_some(INDIRECT);
         let message = format!("there are no settings of {} for {}: {error}", args.agent.id, args.client.title);
         Failure::unable(message).help_if(help)
     })?;
-    let names_version = answer.form == Form::Program || (answer.form == Form::Run && args.agent.version.is_some());
+    let names_version =
+        answer.form == StartForm::Program || (answer.form == StartForm::Run && args.agent.version.is_some());
     if let (true, Some(version)) = (names_version, &answer.installed) {
         let kept =
             signals::run(ui, session.store.keep_for(version, args.client.id, &|holder| session.waiting(holder)))?;
@@ -118,15 +119,15 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     Ok(Exit::Success)
 }
 
-fn answer(args: &Args, global: &Global, session: &Session<'_>) -> Result<Answer, Failure> {
+fn answer(args: &Args, global: &Global, session: &CommandSession<'_>) -> Result<SettingsText, Failure> {
     let (named, id) = (&args.agent, args.agent.id.as_str());
     let mut installed = if AgentId::is_valid(id) { session.find_version(named, None)? } else { None };
-    let index = signals::run(session.ui(), session.index_of(&[id]))?;
+    let index = signals::run(session.ui(), session.load_index(&[id]))?;
     if named.is_latest
         && let Ok(index) = &index
         && let Some(agent) = index.agent(id)?
     {
-        installed = session.find_version(&Named::exact(id, &agent.version), None)?;
+        installed = session.find_version(&AgentSpec::exact(id, &agent.version), None)?;
     }
     let (installed, is_damaged) = match installed {
         Some(version) if !version.is_whole() => (None, true),
@@ -161,17 +162,17 @@ fn answer(args: &Args, global: &Global, session: &Session<'_>) -> Result<Answer,
     let by_run = || {
         let flags = [global.network_flags(), args.place.flags()?].concat();
         let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
-        let launch = Launch::of_run(&named.to_string(), &name, &flags);
-        let launch = Launch { id: id.to_owned(), program: own_path()?, ..launch };
-        Ok::<_, Failure>((Form::Run, launch))
+        let launch = AgentCommand::through_run(&named.to_string(), &name, &flags);
+        let launch = AgentCommand { id: id.to_owned(), program: own_path()?, ..launch };
+        Ok::<_, Failure>((StartForm::Run, launch))
     };
     let of_package = || start_package(id, &name, agent.as_ref()?.distribution.clone(), session);
     let (form, launch) = match &installed {
         _ if !args.direct => by_run()?,
-        Some(version) => (Form::Program, of_program(id, &name, version, session)?),
-        None => of_package().map_or_else(by_run, |launch| Ok((Form::Package, launch?)))?,
+        Some(version) => (StartForm::Program, program_settings(id, &name, version, session)?),
+        None => of_package().map_or_else(by_run, |launch| Ok((StartForm::Package, launch?)))?,
     };
-    Ok(Answer { launch, form, version, installed, index, is_damaged })
+    Ok(SettingsText { launch, form, version, installed, index, is_damaged })
 }
 
 /// The path of this program. If the name in `PATH` leads to this program, that path is used, since the target of a link
@@ -195,9 +196,9 @@ fn start_package(
     id: &str,
     name: &str,
     mut distribution: Distribution,
-    session: &Session<'_>,
-) -> Option<Result<Launch, Failure>> {
-    let launch = Launch::of_package(id, name, &distribution)?;
+    session: &CommandSession<'_>,
+) -> Option<Result<AgentCommand, Failure>> {
+    let launch = AgentCommand::of_package(id, name, &distribution)?;
     let unnamed = |uvx: &&mut Package| launch.program == "uvx" && uvx.command.is_none();
     let Some(uvx) = distribution.uvx.as_mut().filter(unnamed).filter(|_| !session.options().is_offline) else {
         return Some(Ok(launch));
@@ -214,55 +215,60 @@ fn start_package(
         Ok(Err(error)) => session.ui().warning(&format!("it is not known whether uvx starts {id}: {error}")),
         Ok(Ok(command)) => uvx.command = command,
     }
-    Launch::of_package(id, name, &distribution).map(Ok)
+    AgentCommand::of_package(id, name, &distribution).map(Ok)
 }
 
-fn of_program(id: &str, name: &str, version: &store::Version, session: &Session<'_>) -> Result<Launch, Failure> {
+fn program_settings(
+    id: &str,
+    name: &str,
+    version: &store::Version,
+    session: &CommandSession<'_>,
+) -> Result<AgentCommand, Failure> {
     let launch = session.launch(version)?;
     let path = launch.program.to_str().ok_or_else(|| {
         let path = quote(&launch.program.to_string_lossy());
         Failure::unable(format!("settings cannot have the path {path}, which is not Unicode")).help(INDIRECT)
     })?;
     let program = path.to_owned();
-    Ok(Launch { id: id.to_owned(), name: name.to_owned(), program, args: launch.args, env: launch.env })
+    Ok(AgentCommand { id: id.to_owned(), name: name.to_owned(), program, args: launch.args, env: launch.env })
 }
 
 /// The notes to print with the settings.
-fn notes(args: &Args, answer: &Answer) -> Vec<String> {
+fn notes(args: &Args, answer: &SettingsText) -> Vec<String> {
     let (id, client) = (&args.agent.to_string(), args.client);
     let mut notes = Vec::new();
     let lack = if answer.is_damaged { "damaged" } else { "not installed" };
     notes.extend(client.file().map(|file| format!("for {}, this belongs in {file}", client.title)));
-    notes.extend((!client.note.is_empty() && answer.form != Form::Program).then(|| client.note.to_owned()));
+    notes.extend((!client.note.is_empty() && answer.form != StartForm::Program).then(|| client.note.to_owned()));
     let has_path = Path::new(&answer.launch.program).is_absolute();
     notes.extend((!client.path_note.is_empty() && !has_path).then(|| client.path_note.to_owned()));
     match answer.form {
-        Form::Program => notes.push(format!(
+        StartForm::Program => notes.push(format!(
             "this starts {} {} whatever is installed later; without --direct, the current version is started",
             args.agent.id,
             answer.version.as_deref().unwrap_or_default()
         )),
-        Form::Package => notes.push(format!(
+        StartForm::Package => notes.push(format!(
             "{id} is {lack}: {} fetches and starts it; `acp-registry install {id}` comes first for a program that \
              needs no network",
             answer.launch.program
         )),
-        Form::Run if args.direct => {
+        StartForm::Run if args.direct => {
             notes.push(format!(
                 "--direct was not followed: {id} is {lack}, and is not a package; `{PROGRAM} install {}` comes first",
                 args.agent
             ));
         }
-        Form::Run if answer.installed.is_none() => {
+        StartForm::Run if answer.installed.is_none() => {
             notes.push(format!("{id} is {lack}: the first start installs it, or `{PROGRAM} install {id}` does now"));
         }
-        Form::Run => {}
+        StartForm::Run => {}
     }
     notes
 }
 
-fn document(args: &Args, answer: &Answer, settings: &str) -> String {
-    let Launch { name, program, args: arguments, env, .. } = &answer.launch;
+fn document(args: &Args, answer: &SettingsText, settings: &str) -> String {
+    let AgentCommand { name, program, args: arguments, env, .. } = &answer.launch;
     let members = documents::Config {
         client: args.client.id,
         id: &args.agent.id,
@@ -273,9 +279,9 @@ fn document(args: &Args, answer: &Answer, settings: &str) -> String {
         file: args.client.file(),
         settings,
         starts: match answer.form {
-            Form::Program => "program",
-            Form::Package => "package",
-            Form::Run => "run",
+            StartForm::Program => "program",
+            StartForm::Package => "package",
+            StartForm::Run => "run",
         },
         program,
         args: arguments,

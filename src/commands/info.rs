@@ -2,8 +2,8 @@
 
 use acp_registry::index::Missing;
 use acp_registry::manifest::{Agent, BinaryTarget};
-use acp_registry::resolve::{Offer, Origin};
-use acp_registry::session::{self, Named};
+use acp_registry::resolve::{Offer, OfferOrigin};
+use acp_registry::session::{self, AgentSpec};
 use acp_registry::store::{self, Version};
 use acp_registry::text::printable;
 
@@ -12,7 +12,7 @@ use crate::documents::{Document, IndexOrigin, Info, InstalledVersion};
 use crate::failure::{Exit, Failure};
 use crate::flags::candidates;
 use crate::flags::global::{FormatArgs, Global};
-use crate::flags::place::{PlaceArgs, Session};
+use crate::flags::place::{CommandSession, PlaceArgs};
 use crate::terminal::layout::Look;
 use crate::terminal::signals;
 use crate::terminal::ui::Ui;
@@ -24,7 +24,7 @@ const VALUES: usize = 15;
 pub(crate) struct Args {
     /// The agent, and its version if not the current one
     #[arg(value_name = "ID[@VERSION]", add = candidates::offered())]
-    pub(crate) agent: Named,
+    pub(crate) agent: AgentSpec,
 
     #[command(flatten)]
     pub(crate) place: PlaceArgs,
@@ -34,8 +34,8 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
-    let session = Session::new(&args.place, global.allowed_hosts()?, ui)?;
-    let index = signals::run(ui, session.index_of(&[&args.agent.id]))??;
+    let session = CommandSession::new(&args.place, global.allowed_hosts()?, ui)?;
+    let index = signals::run(ui, session.load_index(&[&args.agent.id]))??;
     let id = &args.agent.id;
     let value = index.value(id)?.ok_or_else(|| session::Error::from(Missing::of(id, &index)))?;
     let mut agent = Agent::from_json(&value);
@@ -83,12 +83,12 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
 /// The source of a requested version, for people and for the JSON document.
 fn known_from(offer: &Offer, agent: &Agent) -> &'static str {
     match offer.origin {
-        Origin::Installed => "installed",
-        Origin::Lock => "lock",
-        Origin::Preview => "preview",
-        Origin::Index if offer.version == agent.version => "index",
+        OfferOrigin::Installed => "installed",
+        OfferOrigin::Lock => "lock",
+        OfferOrigin::Preview => "preview",
+        OfferOrigin::Index if offer.version == agent.version => "index",
         // Only the installation shows whether the package registry has the version.
-        Origin::Index => "package",
+        OfferOrigin::Index => "package",
     }
 }
 
@@ -96,7 +96,7 @@ fn text(
     agent: &Agent,
     known: Option<&str>,
     versions: &[Version],
-    current: Option<&store::Agent>,
+    current: Option<&store::StoredAgent>,
     look: Look,
 ) -> String {
     let name = look.paint("1", &printable(&agent.name));

@@ -5,14 +5,16 @@ use std::collections::BTreeMap;
 
 use acp_registry::index::{Entry, Index, Match, Query};
 use acp_registry::manifest::AgentId;
-use acp_registry::store::{Agent, Store};
+use acp_registry::store::{Store, StoredAgent};
 use acp_registry::text::{shown, suggestions};
 
 use crate::commands::resolve::launch;
-use crate::documents::{AgentError, Document, Found, IndexOrigin, InstalledAgent, InstalledList, Listed, kinds};
+use crate::documents::{
+    AgentError, AgentList, Document, IndexOrigin, InstalledAgent, InstalledList, ListedAgent, kinds,
+};
 use crate::failure::{Exit, Failure};
 use crate::flags::global::{FormatArgs, Global};
-use crate::flags::place::{PlaceArgs, Session};
+use crate::flags::place::{CommandSession, PlaceArgs};
 use crate::terminal::table::{Columns, Last, bytes, table};
 use crate::terminal::ui::Ui;
 use crate::terminal::{plural, signals};
@@ -47,7 +49,7 @@ pub(crate) struct SearchArgs {
 }
 
 pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
-    let session = Session::new(&args.place, global.allowed_hosts()?, ui)?;
+    let session = CommandSession::new(&args.place, global.allowed_hosts()?, ui)?;
     let (installed, damaged) = agents(&session.store)?;
     warn(&damaged, ui);
     if args.installed {
@@ -62,7 +64,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
 }
 
 pub(crate) fn search(args: &SearchArgs, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
-    let session = Session::new(&args.place, global.allowed_hosts()?, ui)?;
+    let session = CommandSession::new(&args.place, global.allowed_hosts()?, ui)?;
     let (installed, damaged) = agents(&session.store)?;
     warn(&damaged, ui);
     let index = signals::run(ui, session.index())??;
@@ -91,9 +93,9 @@ pub(crate) fn search(args: &SearchArgs, global: &Global, ui: &Ui) -> Result<Exit
 }
 
 /// The installed agents, and the failures of those that cannot be read.
-type Agents = (BTreeMap<AgentId, Agent>, BTreeMap<AgentId, Failure>);
+type InstalledAgents = (BTreeMap<AgentId, StoredAgent>, BTreeMap<AgentId, Failure>);
 
-pub(crate) fn agents(store: &Store) -> Result<Agents, Failure> {
+pub(crate) fn agents(store: &Store) -> Result<InstalledAgents, Failure> {
     let (mut agents, mut damaged) = (BTreeMap::new(), BTreeMap::new());
     for id in store.ids()? {
         let lost = match store.agent(&id) {
@@ -114,7 +116,7 @@ pub(crate) fn agents(store: &Store) -> Result<Agents, Failure> {
 
 fn warn(damaged: &BTreeMap<AgentId, Failure>, ui: &Ui) {
     for failure in damaged.values() {
-        ui.warning_of("", failure);
+        ui.warn_about("", failure);
     }
 }
 
@@ -122,7 +124,7 @@ fn show(
     command: &str,
     found: &[&Entry],
     index: &Index,
-    installed: &BTreeMap<AgentId, Agent>,
+    installed: &BTreeMap<AgentId, StoredAgent>,
     is_json: bool,
     ui: &Ui,
 ) -> Result<(), Failure> {
@@ -130,10 +132,10 @@ fn show(
         |entry: &Entry| installed.get(entry.id.as_str()).map(|agent| agent.current.receipt.version.as_str());
     let is_pinned = |entry: &Entry| installed.get(entry.id.as_str()).is_some_and(|agent| agent.is_pinned);
     if is_json {
-        let members = Found {
+        let members = AgentList {
             index: IndexOrigin::of(index),
             index_sha256: index.sha256(),
-            agents: found.iter().map(|entry| Listed::of(entry, version_of(entry), is_pinned(entry))).collect(),
+            agents: found.iter().map(|entry| ListedAgent::of(entry, version_of(entry), is_pinned(entry))).collect(),
             notes: &index.notes,
         };
         return ui.document(&Document::new(command, members));
@@ -176,22 +178,22 @@ fn first_sentence(text: &str) -> &str {
 }
 
 fn list_installed(
-    installed: &BTreeMap<AgentId, Agent>,
+    installed: &BTreeMap<AgentId, StoredAgent>,
     damaged: &BTreeMap<AgentId, Failure>,
     index: Option<&Index>,
     is_json: bool,
-    session: &Session<'_>,
+    session: &CommandSession<'_>,
 ) -> Result<Exit, Failure> {
     let ui = session.ui();
     if is_json {
         let mut agents = Vec::new();
-        let mut errors: Vec<AgentError> = damaged.iter().map(|(id, failure)| failure.of_agent(id)).collect();
+        let mut errors: Vec<AgentError> = damaged.iter().map(|(id, failure)| failure.for_agent(id)).collect();
         for agent in installed.values() {
             let launch = match launch::installed(&agent.current, session) {
                 Ok(launch) => launch,
                 Err(failure) => {
-                    ui.warning_of("", &failure);
-                    errors.push(failure.of_agent(&agent.id));
+                    ui.warn_about("", &failure);
+                    errors.push(failure.for_agent(&agent.id));
                     continue;
                 }
             };

@@ -163,7 +163,7 @@ pub(crate) fn main() -> ExitCode {
     acp_registry::host::umask::tighten();
     #[cfg(unix)]
     signals::survive_file_limit();
-    let arguments = command_line::behind_the_command(std::env::args_os().collect(), &command());
+    let arguments = command_line::move_behind_command(std::env::args_os().collect(), &command());
     if let Some(code) = completions::answer(&arguments) {
         return code;
     }

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use acp_registry::examination::Examination;
-use acp_registry::handshake::{Options, Outcome, Reason, Verdict, check};
+use acp_registry::handshake::{FailReason, HandshakeOptions, Outcome, Verdict, check};
 use acp_registry::host::fs::temporary;
-use acp_registry::host::process::{self, Environment, Isolation, Launch, Namespace, Network, Orphans};
+use acp_registry::host::process::{self, Environment, Isolation, LaunchSpec, Namespace, Network, Orphans};
 use acp_registry::text::printable;
 use clap::ValueEnum;
 
-use crate::documents::{Document, Probe};
+use crate::documents::{Document, ProbeDocument};
 use crate::failure::{Exit, Failure};
 use crate::flags::global::Global;
 use crate::flags::isolation::{self, NetworkKind, SandboxKind};
@@ -70,7 +70,7 @@ pub(crate) struct Args {
     ///
     /// JUnit is for test reports, SARIF for code scanning.
     #[arg(long, value_name = "FORMAT", default_value = "human")]
-    format: Format,
+    format: ProbeFormat,
 
     /// Short for `--format json`
     #[arg(long)]
@@ -82,7 +82,7 @@ pub(crate) struct Args {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
+enum ProbeFormat {
     Human,
     Json,
     Junit,
@@ -91,7 +91,7 @@ enum Format {
 
 impl Args {
     pub(crate) fn is_json(&self) -> bool {
-        self.json || self.format == Format::Json
+        self.json || self.format == ProbeFormat::Json
     }
 }
 
@@ -108,7 +108,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let networks = isolation::networks(args.sandbox, args.network, &demand)?;
     let launch = launch(args)?;
     let name = args.command.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
-    let mut options = Options::new(temporary());
+    let mut options = HandshakeOptions::new(temporary());
     options.protocol_version = args.protocol_version;
     options.timeout = args.timeout.unwrap_or(options.timeout);
     options.probe = options.probe.filter(|_| !args.no_probe);
@@ -141,7 +141,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     }
     let text = render(args, &outcome, examination.as_ref(), &name, ui)?;
     ui.result(&text)?;
-    if outcome.reason == Some(Reason::SpawnFailed) && args.command.len() == 1 && name.contains(' ') {
+    if outcome.reason == Some(FailReason::SpawnFailed) && args.command.len() == 1 && name.contains(' ') {
         ui.note("the whole command is one word here: write it without quotes");
     }
     Ok(if outcome.verdict == Verdict::Pass { Exit::Success } else { Exit::Findings })
@@ -157,15 +157,15 @@ fn render(
     let agent = || {
         let directory = env::current_dir().unwrap_or_default();
         let file = examination::file_of_command(args.command.iter().map(Path::new), &directory);
-        Examinee::of_outcome(name, &file, outcome, examination)
+        Examinee::from_outcome(name, &file, outcome, examination)
     };
     Ok(if args.is_json() {
-        Document::new("probe", Probe { outcome, examination }).to_text()
+        Document::new("probe", ProbeDocument { outcome, examination }).to_text()
     } else {
         match args.format {
-            Format::Junit => examination::junit_by_level(&agent()).map_err(|error| unrendered(&error))?,
-            Format::Sarif => examination::sarif(&[agent()]),
-            Format::Human | Format::Json => outcome::outcome(outcome, examination, name, ui.look()),
+            ProbeFormat::Junit => examination::junit_by_level(&agent()).map_err(|error| unrendered(&error))?,
+            ProbeFormat::Sarif => examination::sarif(&[agent()]),
+            ProbeFormat::Human | ProbeFormat::Json => outcome::outcome(outcome, examination, name, ui.look()),
         }
     })
 }
@@ -175,7 +175,7 @@ pub(crate) fn unrendered(error: &std::io::Error) -> Failure {
     Failure::unable(format!("cannot write the result: {error}"))
 }
 
-fn launch(args: &Args) -> Result<Launch, Failure> {
+fn launch(args: &Args) -> Result<LaunchSpec, Failure> {
     let mut environment = Environment::from_host(env::vars_os());
     // Users may set variables that manifests must not.
     for (name, value) in &args.env {
@@ -184,7 +184,7 @@ fn launch(args: &Args) -> Result<Launch, Failure> {
     let directory = env::current_dir().map_err(|error| Failure::unable(format!("the working directory: {error}")))?;
     let mut words = args.command.iter().cloned();
     let program = words.next().ok_or_else(|| Failure::usage("a command is missing"))?;
-    Ok(Launch {
+    Ok(LaunchSpec {
         readable: if args.sandbox.is_some() { readable(&program, &directory, &args.readable) } else { Vec::new() },
         program,
         arguments: words.collect(),

@@ -7,7 +7,7 @@ use acp_registry::doctor;
 use acp_registry::host::start::{Ended, Program, replace_with};
 use acp_registry::install::Kind;
 use acp_registry::manifest::Platform;
-use acp_registry::session::{Named, Request};
+use acp_registry::session::{AgentSpec, InstallRequest};
 use acp_registry::store::{Start, Version};
 use acp_registry::text::{printable, quote};
 
@@ -18,7 +18,7 @@ use crate::documents::{Document, Which};
 use crate::failure::{Exit, Failure};
 use crate::flags::global::{FormatArgs, Global};
 use crate::flags::network::environment;
-use crate::flags::place::{PlaceArgs, Session, kind};
+use crate::flags::place::{CommandSession, PlaceArgs, kind};
 use crate::flags::{candidates, versions};
 use crate::terminal::progress::Installs;
 use crate::terminal::signals;
@@ -30,7 +30,7 @@ pub(crate) struct Args {
     ///
     /// One with a version is started in that version; what `run ID` starts stays as it is.
     #[arg(value_name = "ID[@VERSION]", add = candidates::installed())]
-    agent: Named,
+    agent: AgentSpec,
 
     /// The kind of distribution to install
     #[arg(long, value_name = "KIND", value_parser = kind())]
@@ -48,7 +48,7 @@ pub(crate) struct Args {
 pub(crate) struct WhichArgs {
     /// The agent
     #[arg(value_name = "ID[@VERSION]", add = candidates::installed())]
-    pub(crate) agent: Named,
+    pub(crate) agent: AgentSpec,
 
     #[command(flatten)]
     pub(crate) place: PlaceArgs,
@@ -58,7 +58,7 @@ pub(crate) struct WhichArgs {
 }
 
 pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
-    let session = Session::new(&args.place, global.allowed_hosts()?, ui)?;
+    let session = CommandSession::new(&args.place, global.allowed_hosts()?, ui)?;
     if session.platform().is_some_and(|platform| Some(platform) != Platform::host()) {
         return Err(Failure::usage("an agent for another platform cannot be run here"));
     }
@@ -88,7 +88,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
 }
 
 /// Installs the version to run. A damaged version is reinstalled, even if the index has a newer one.
-fn install(args: &Args, damaged: Option<&Version>, session: &Session<'_>) -> Result<Version, Failure> {
+fn install(args: &Args, damaged: Option<&Version>, session: &CommandSession<'_>) -> Result<Version, Failure> {
     let done = signals::run_with_threads(session.ui(), 1, async {
         // A version that is requested by name does not become the current version.
         let start = if args.agent.has_version() { Start::Earlier } else { Start::This };
@@ -97,7 +97,7 @@ fn install(args: &Args, damaged: Option<&Version>, session: &Session<'_>) -> Res
         let (plan, index) = if let Some(plan) = again {
             (plan, None)
         } else {
-            let index = session.index_of(&[&args.agent.id]).await?;
+            let index = session.load_index(&[&args.agent.id]).await?;
             (plan(&args.agent, args.dist, &index, session)?, Some(index))
         };
         // An installed version is not installed again.
@@ -109,7 +109,7 @@ fn install(args: &Args, damaged: Option<&Version>, session: &Session<'_>) -> Res
             session.ui().note(&format!("installing {} {}", plan.id, plan.version));
         }
         let bars = Installs::new(session.ui());
-        let mut request = Request::new(plan);
+        let mut request = InstallRequest::new(plan);
         request.start = start;
         let mut done = install_one(session, &request, &bars).await;
         if let (Err(failure), Some(index)) = (&mut done, &index) {
@@ -124,7 +124,12 @@ fn install(args: &Args, damaged: Option<&Version>, session: &Session<'_>) -> Res
     Ok(done)
 }
 
-fn start(args: &Args, version: &Version, mark: Option<std::fs::File>, session: &Session<'_>) -> Result<Exit, Failure> {
+fn start(
+    args: &Args,
+    version: &Version,
+    mark: Option<std::fs::File>,
+    session: &CommandSession<'_>,
+) -> Result<Exit, Failure> {
     let id = &args.agent.id;
     // With arguments from the user, the agent may do something else than speak the protocol.
     if args.arguments.is_empty() && std::io::stdin().is_terminal() {
@@ -155,7 +160,7 @@ fn start(args: &Args, version: &Version, mark: Option<std::fs::File>, session: &
 }
 
 pub(crate) fn which(args: &WhichArgs, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
-    let session = Session::new(&args.place, global.allowed_hosts()?, ui)?;
+    let session = CommandSession::new(&args.place, global.allowed_hosts()?, ui)?;
     let (version, is_pinned) = versions::whole(&args.agent, &session)?;
     if args.format.is_json() {
         let members = Which { launch: launch::installed(&version, &session)?, pinned: is_pinned };

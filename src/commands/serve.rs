@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-use acp_registry::build::{Error, Request, Site, build};
-use acp_registry::check::Options as CheckOptions;
+use acp_registry::build::{BuildRequest, Error, Site, build};
+use acp_registry::check::CheckOptions;
 use acp_registry::registry::{DEFAULT_BASE_URL, Registry};
 use acp_registry::server::{Preview, fingerprint, router};
 use acp_registry::tree::{self, BuildError};
@@ -73,7 +73,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
                     match update(&preview_of_watcher, directory, &base_url, args, global, ui) {
                         Ok(count) => ui.note(&format!("the registry has changed: {}", plural(count, "agent"))),
                         Err(failure) => {
-                            ui.warning_of("the site stays as it was", &failure);
+                            ui.warn_about("the site stays as it was", &failure);
                         }
                     }
                 }
@@ -105,7 +105,7 @@ fn update(
     global: &Global,
     ui: &Ui,
 ) -> Result<usize, Failure> {
-    let (config, allowed_hosts) = (global.config_of(directory)?, global.allowed_hosts()?);
+    let (config, allowed_hosts) = (global.config_in(directory)?, global.allowed_hosts()?);
     let levels = configured_levels(&config)?;
     let registry = Registry::load(directory)?;
     let check = CheckOptions { levels: &levels, allowed_hosts: &allowed_hosts, config: &config, survey: None };
@@ -116,7 +116,7 @@ fn update(
         published: Some(config.base_url.as_deref().unwrap_or(DEFAULT_BASE_URL)),
     };
     let request =
-        Request { registry: &registry, check: &check, base_url: Some(base_url), earlier: None, site: Some(site) };
+        BuildRequest { registry: &registry, check: &check, base_url: Some(base_url), earlier: None, site: Some(site) };
     build(&request, |checked, result| {
         if let Some(errors) = build_errors(&registry, checked, ui.look_of_notes()) {
             ui.show(&errors);
@@ -128,6 +128,6 @@ fn update(
             Failure::findings(format!("errors in {place}")).help(remedies::ERRORS)
         })?;
         preview.replace(built.tree.contents().map_err(Error::from)?);
-        Ok(built.with(tree::Outcome::is_in_tree).count())
+        Ok(built.with(tree::AgentOutcome::is_in_tree).count())
     })
 }

@@ -8,23 +8,23 @@ use acp_registry::http::Client;
 use acp_registry::index::{Index, Missing};
 use acp_registry::manifest::AgentId;
 use acp_registry::resolve::{Offer, Plan};
-use acp_registry::session::{self, Named, Request};
+use acp_registry::session::{self, AgentSpec, InstallRequest};
 use acp_registry::sources::Sources;
-use acp_registry::store::{Agent, Version};
+use acp_registry::store::{StoredAgent, Version};
 use acp_registry::text::quote;
 use acp_registry::timestamp::Timestamp;
-use acp_registry::update::{Status, compare, published};
+use acp_registry::update::{UpdateStatus, compare, published};
 
 use crate::commands::doctor::repair::{Need, repair};
 use crate::commands::install::{answer, install_all, install_one};
 use crate::commands::leftovers;
 use crate::commands::list::agents;
 use crate::commands::resolve::launch;
-use crate::documents::{self, Document, Held, IndexOrigin, Launch, Pinned, UpdateReport};
+use crate::documents::{self, Document, HeldUpdate, IndexOrigin, Launch, Pinned, UpdateReport};
 use crate::failure::{Exit, Failure};
 use crate::flags::global::{FormatArgs, Global};
 use crate::flags::network::{Needs, connect, host};
-use crate::flags::place::{PackageArgs, PlaceArgs, Session};
+use crate::flags::place::{CommandSession, PackageArgs, PlaceArgs};
 use crate::flags::{candidates, duration};
 use crate::terminal::progress::Installs;
 use crate::terminal::signals;
@@ -37,7 +37,7 @@ const JOBS: usize = 4;
 pub(crate) struct Args {
     /// Agents [default: all that are installed]
     #[arg(value_name = "ID", add = candidates::installed())]
-    pub(crate) agents: Vec<Named>,
+    pub(crate) agents: Vec<AgentSpec>,
 
     /// Change nothing; exit 1 if there are updates
     #[arg(long)]
@@ -67,9 +67,9 @@ pub(crate) struct Args {
 
 /// The results for all agents.
 #[derive(Default)]
-struct Report {
-    updates: Vec<Update>,
-    held: Vec<Held>,
+struct UpdateResults {
+    updates: Vec<AppliedUpdate>,
+    held: Vec<HeldUpdate>,
     pinned: Vec<Pinned>,
     up_to_date: Vec<AgentId>,
     /// Agents without an update that need a repair.
@@ -83,7 +83,7 @@ struct Report {
     index: Option<IndexOrigin>,
 }
 
-struct Update {
+struct AppliedUpdate {
     id: AgentId,
     from: String,
     plan: Plan,
@@ -98,7 +98,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     }
     let ids: Vec<String> = args.agents.iter().map(|named| named.id.clone()).collect();
     let allowed = global.allowed_hosts()?;
-    let session = Session::with_packages(&args.place, args.packages, allowed.clone(), ui)?;
+    let session = CommandSession::with_packages(&args.place, args.packages, allowed.clone(), ui)?;
     let (mut installed, damaged) = chosen(&ids, &session)?;
     // Begins before the first child and ends after the last one, to kill processes that detached from their tree.
     let orphans = if args.dry_run || args.no_check { None } else { leftovers::adopt(ui) };
@@ -114,10 +114,10 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         if installed.is_empty() && damaged.is_empty() {
             // No agent is left to compare, so that the index is not fetched.
             let index = session.index_at_hand().map(|index| IndexOrigin::of(&index));
-            return Ok(Report { index, ..Report::default() });
+            return Ok(UpdateResults { index, ..UpdateResults::default() });
         }
         let ids: Vec<&str> = installed.iter().map(|agent| &*agent.id).collect();
-        let index = session.entries_of(&ids).await?;
+        let index = session.load_entries(&ids).await?;
         let mut report = sort(&installed, &index, &session);
         report.errors.extend(damaged);
         if let Some(age) = args.min_age {
@@ -141,7 +141,10 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
 }
 
 /// The agents to update, and the failures of those that cannot be read.
-fn chosen(ids: &[String], session: &Session<'_>) -> Result<(Vec<Agent>, BTreeMap<AgentId, Failure>), Failure> {
+fn chosen(
+    ids: &[String],
+    session: &CommandSession<'_>,
+) -> Result<(Vec<StoredAgent>, BTreeMap<AgentId, Failure>), Failure> {
     let (mut installed, mut damaged) = agents(&session.store)?;
     if ids.is_empty() {
         return Ok((installed.into_values().collect(), damaged));
@@ -156,8 +159,8 @@ fn chosen(ids: &[String], session: &Session<'_>) -> Result<(Vec<Agent>, BTreeMap
 }
 
 /// Compares every agent with the index. The failure of one does not stop the others.
-fn sort(installed: &[Agent], index: &Index, session: &Session<'_>) -> Report {
-    let mut report = Report { index: Some(IndexOrigin::of(index)), ..Report::default() };
+fn sort(installed: &[StoredAgent], index: &Index, session: &CommandSession<'_>) -> UpdateResults {
+    let mut report = UpdateResults { index: Some(IndexOrigin::of(index)), ..UpdateResults::default() };
     let host = host();
     for agent in installed {
         let (id, from) = (agent.id.clone(), agent.current.receipt.version.clone());
@@ -182,7 +185,7 @@ fn sort(installed: &[Agent], index: &Index, session: &Session<'_>) -> Report {
                 continue;
             }
         };
-        let offers = Offer::of_agent(&entry, index.sha256());
+        let offers = Offer::from_agent(&entry, index.sha256());
         if agent.is_pinned {
             report.pinned.push(Pinned { id, version: from, available: entry.version.clone() });
             report.repairs.extend(needed(agent));
@@ -190,7 +193,7 @@ fn sort(installed: &[Agent], index: &Index, session: &Session<'_>) -> Report {
         }
         match compare(agent, &offers, session.platform(), &host) {
             Err(error) => report.errors.push((id, error.into())),
-            Ok(Status::UpToDate(plan)) => match session.store.refuse_changed(&plan) {
+            Ok(UpdateStatus::UpToDate(plan)) => match session.store.refuse_changed(&plan) {
                 Err(error) => report.errors.push((id, error.into())),
                 Ok(()) => match needed(agent) {
                     Some(repair) => report.repairs.push(repair),
@@ -201,8 +204,8 @@ fn sort(installed: &[Agent], index: &Index, session: &Session<'_>) -> Report {
                     None => report.up_to_date.push(id),
                 },
             },
-            Ok(Status::Newer(plan) | Status::Other(plan)) => {
-                report.updates.push(Update { id, from, plan: *plan, applied: None });
+            Ok(UpdateStatus::Newer(plan) | UpdateStatus::Other(plan)) => {
+                report.updates.push(AppliedUpdate { id, from, plan: *plan, applied: None });
             }
         }
     }
@@ -210,11 +213,11 @@ fn sort(installed: &[Agent], index: &Index, session: &Session<'_>) -> Report {
 }
 
 /// The version that needs a repair, and which, for an agent that is not updated.
-fn needed(agent: &Agent) -> Option<(Version, Need)> {
+fn needed(agent: &StoredAgent) -> Option<(Version, Need)> {
     Some((agent.current.clone(), Need::at_a_glance(&agent.current)?))
 }
 
-fn needs(report: &Report) -> Needs {
+fn needs(report: &UpdateResults) -> Needs {
     use acp_registry::install::Kind;
 
     let has = |kind| report.updates.iter().any(|update| update.plan.kind() == kind);
@@ -222,7 +225,7 @@ fn needs(report: &Report) -> Needs {
 }
 
 /// Holds back updates that are too young, or whose release date is unknown, as all are without a network.
-async fn hold(report: &mut Report, age: Duration, network: Option<&(Client, Sources)>) {
+async fn hold(report: &mut UpdateResults, age: Duration, network: Option<&(Client, Sources)>) {
     for update in std::mem::take(&mut report.updates) {
         let time = match network {
             Some((client, sources)) => published(&update.plan, client, sources).await,
@@ -234,7 +237,7 @@ async fn hold(report: &mut Report, age: Duration, network: Option<&(Client, Sour
             continue;
         }
         let time = until.and_then(Timestamp::of).map(|time| time.to_string());
-        report.held.push(Held {
+        report.held.push(HeldUpdate {
             id: update.id,
             from: update.from,
             to: update.plan.version,
@@ -245,8 +248,8 @@ async fn hold(report: &mut Report, age: Duration, network: Option<&(Client, Sour
     }
 }
 
-async fn apply(report: &mut Report, is_checked: bool, session: &Session<'_>) {
-    let tasks = report.updates.iter().map(|update| Request::new(update.plan.clone())).collect();
+async fn apply(report: &mut UpdateResults, is_checked: bool, session: &CommandSession<'_>) {
+    let tasks = report.updates.iter().map(|update| InstallRequest::new(update.plan.clone())).collect();
     let outcomes = install_all(session, tasks).await;
     for (update, outcome) in std::mem::take(&mut report.updates).into_iter().zip(outcomes) {
         let mut installed = outcome.done;
@@ -255,8 +258,8 @@ async fn apply(report: &mut Report, is_checked: bool, session: &Session<'_>) {
             installed = asked.and(installed);
         }
         match installed.and_then(|done| launch::installed(&done.version, session)) {
-            Ok(launch) => report.updates.push(Update { applied: Some(launch), ..update }),
-            Err(failure) if failure.is_held() => report.held.push(Held {
+            Ok(launch) => report.updates.push(AppliedUpdate { applied: Some(launch), ..update }),
+            Err(failure) if failure.is_held() => report.held.push(HeldUpdate {
                 id: update.id,
                 from: update.from,
                 to: update.plan.version,
@@ -270,7 +273,7 @@ async fn apply(report: &mut Report, is_checked: bool, session: &Session<'_>) {
     let bars = Installs::new(session.ui());
     for plan in std::mem::take(&mut report.changed) {
         let id = plan.id.clone();
-        match install_one(session, &Request::new(plan), &bars).await {
+        match install_one(session, &InstallRequest::new(plan), &bars).await {
             Ok(_) => report.repaired.push((id, Need::Arguments)),
             Err(failure) => report.errors.push((id, failure)),
         }
@@ -284,7 +287,7 @@ async fn apply(report: &mut Report, is_checked: bool, session: &Session<'_>) {
     }
 }
 
-fn show(report: &Report, args: &Args, ui: &Ui) -> Result<Exit, Failure> {
+fn show(report: &UpdateResults, args: &Args, ui: &Ui) -> Result<Exit, Failure> {
     let failures: Vec<_> = report.errors.iter().map(|(id, failure)| (id.as_str(), failure)).collect();
     ui.failures_by_id(&failures);
     let worst = Failure::worst(report.errors.iter().map(|(_, failure)| failure));
@@ -302,7 +305,7 @@ fn show(report: &Report, args: &Args, ui: &Ui) -> Result<Exit, Failure> {
     })
 }
 
-fn members(report: &Report) -> UpdateReport<'_> {
+fn members(report: &UpdateResults) -> UpdateReport<'_> {
     let updates = report.updates.iter().map(|update| documents::Update {
         id: &update.id,
         from: &update.from,
@@ -320,14 +323,14 @@ fn members(report: &Report) -> UpdateReport<'_> {
         repaired: report.repaired.iter().map(|(id, _)| id.as_str()).collect(),
         up_to_date: &report.up_to_date,
         gone: &report.gone,
-        errors: report.errors.iter().map(|(id, failure)| failure.of_agent(id)).collect(),
+        errors: report.errors.iter().map(|(id, failure)| failure.for_agent(id)).collect(),
         index: report.index.as_ref(),
     }
 }
 
-fn text(report: &Report) -> String {
+fn text(report: &UpdateResults) -> String {
     let mut text = String::new();
-    for Update { id, from, plan, applied } in &report.updates {
+    for AppliedUpdate { id, from, plan, applied } in &report.updates {
         let verb = if applied.is_some() { "updated" } else { "update" };
         text.push_str(&format!("{verb} {id} {from} -> {}\n", plan.version));
     }
@@ -340,7 +343,7 @@ fn text(report: &Report) -> String {
     for plan in &report.changed {
         text.push_str(&format!("would repair {}: {}\n", plan.id, Need::Arguments.why()));
     }
-    for Held { id, from, to, until, message, .. } in &report.held {
+    for HeldUpdate { id, from, to, until, message, .. } in &report.held {
         let why = match (message, until) {
             (Some(message), _) => format!(": {message}"),
             (None, Some(time)) => format!(" (until {time})"),

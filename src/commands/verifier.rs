@@ -15,7 +15,7 @@ use crate::commands::leftovers;
 use crate::failure::{Failure, remedy};
 use crate::flags::isolation::{NetworkKind, SandboxKind, isolation, launcher, networks};
 use crate::flags::{duration, network, value};
-use crate::terminal::progress::Running;
+use crate::terminal::progress::AgentsProgress;
 use crate::terminal::signals;
 use crate::terminal::ui::Ui;
 
@@ -98,11 +98,11 @@ pub(crate) fn run(
 ) -> Result<Verified, Failure> {
     leftovers::clear(ui);
     let verifier = verifier(args, settings, ui)?;
-    let progress = Arc::new(Running::new(ui, job.tasks().iter().map(Task::name).collect()));
+    let progress = Arc::new(AgentsProgress::new(ui, job.tasks().iter().map(Task::name).collect()));
     let jobs = args.jobs.map_or_else(usual_jobs, usize::from);
     ui.detail(&format!("{} to check, {jobs} at once", job.tasks().len()));
     let shown = progress.clone();
-    let (result, hidden) = beside_agents(ui, jobs, async {
+    let (result, hidden) = run_with_agents(ui, jobs, async {
         Ok(job.run(verifier, jobs, Arc::new(move |event| shown.show(event)), finished).await?)
     });
     progress.clear();
@@ -121,7 +121,7 @@ pub(crate) fn run(
 }
 
 /// Runs work that starts agents. Also returns how many processes had left their tree; these were killed.
-pub(crate) fn beside_agents<T>(
+pub(crate) fn run_with_agents<T>(
     ui: &Ui,
     jobs: usize,
     work: impl Future<Output = Result<T, Failure>>,

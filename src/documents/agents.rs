@@ -1,5 +1,5 @@
 use acp_registry::index::Entry;
-use acp_registry::store::{self, Agent};
+use acp_registry::store::{self, StoredAgent};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -19,7 +19,7 @@ pub(crate) struct InstalledAgent<'a> {
 impl<'a> InstalledAgent<'a> {
     /// Combines an installed agent with its entry in the index, if any.
     #[must_use]
-    pub(crate) fn of(launch: Launch, entry: Option<&'a Entry>, agent: &'a Agent) -> Self {
+    pub(crate) fn of(launch: Launch, entry: Option<&'a Entry>, agent: &'a StoredAgent) -> Self {
         let about = entry.map(About::of).unwrap_or_default();
         Self { launch, about, installed_version: &agent.current.receipt.version, pinned: agent.is_pinned }
     }

@@ -38,13 +38,13 @@ pub(crate) struct CheckExplanation {
     check: Brief,
     why: &'static str,
     fix: &'static str,
-    fails: [File; 1],
-    passes: [File; 1],
+    fails: [ExchangeFile; 1],
+    passes: [ExchangeFile; 1],
 }
 
 /// A recorded exchange, as a file.
 #[derive(Debug, Serialize)]
-struct File {
+struct ExchangeFile {
     file: &'static str,
     text: &'static str,
 }
@@ -53,7 +53,7 @@ impl CheckExplanation {
     /// Explains a check.
     #[must_use]
     pub(crate) fn of(check: &Check) -> Self {
-        let exchange = |text| [File { file: "exchange.txt", text }];
+        let exchange = |text| [ExchangeFile { file: "exchange.txt", text }];
         Self {
             check: Brief::of(check),
             why: check.why,

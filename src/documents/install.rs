@@ -36,7 +36,7 @@ impl Install {
 
     /// The result of an installation: the installed agents, and the errors of the others.
     #[must_use]
-    pub(crate) fn done(agents: Vec<Launch>, errors: Vec<AgentError>, index: Option<IndexOrigin>) -> Self {
+    pub(crate) fn installed(agents: Vec<Launch>, errors: Vec<AgentError>, index: Option<IndexOrigin>) -> Self {
         let alone = if let ([agent], []) = (agents.as_slice(), errors.as_slice()) { Some(agent.clone()) } else { None };
         Self { alone, dry_run: None, agents, errors, index }
     }

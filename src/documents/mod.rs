@@ -14,8 +14,10 @@ mod rpc;
 mod rule;
 mod update;
 
-use acp_registry::doctor::{Check, Examined};
-pub(crate) use acp_registry::documents::{About, Document, Error, Found, IndexOrigin, Launch, Listed, Resolve, kinds};
+use acp_registry::doctor::{DiagnosedAgent, Diagnosis};
+pub(crate) use acp_registry::documents::{
+    About, AgentList, Document, Error, IndexOrigin, Launch, ListedAgent, Resolve, kinds,
+};
 use acp_registry::examination::Examination;
 use acp_registry::handshake::{AuthMethod, Outcome};
 use serde::Serialize;
@@ -27,13 +29,13 @@ pub(crate) use self::error::AgentError;
 pub(crate) use self::event::{Event, Stage};
 pub(crate) use self::install::{Install, Which};
 pub(crate) use self::removal::{Cached, Removal};
-pub(crate) use self::rpc::{Interface, Notification, Response, RpcError};
+pub(crate) use self::rpc::{Interface, Notification, Response, RpcErrorDocument};
 pub(crate) use self::rule::{Explanation, Rules};
-pub(crate) use self::update::{Held, Pinned, Update, UpdateReport};
+pub(crate) use self::update::{HeldUpdate, Pinned, Update, UpdateReport};
 
 /// Members of `probe`.
 #[derive(Debug, Serialize)]
-pub(crate) struct Probe<'a> {
+pub(crate) struct ProbeDocument<'a> {
     /// The outcome of the handshake.
     #[serde(flatten)]
     pub(crate) outcome: &'a Outcome,
@@ -46,16 +48,16 @@ pub(crate) struct Probe<'a> {
 #[derive(Debug, Serialize)]
 pub(crate) struct Doctor<'a> {
     /// The checks of this machine.
-    pub(crate) checks: &'a [Check],
+    pub(crate) checks: &'a [Diagnosis],
     /// The agents.
-    pub(crate) agents: &'a [Examined],
+    pub(crate) agents: &'a [DiagnosedAgent],
     /// The agents that could not be repaired, and why.
     pub(crate) errors: Vec<AgentError>,
 }
 
 /// Members of `login` if the caller has to choose a method.
 #[derive(Debug, Serialize)]
-pub(crate) struct Choice<'a> {
+pub(crate) struct MethodChoice<'a> {
     /// The agent.
     pub(crate) id: &'a str,
     /// The methods that the agent offers.

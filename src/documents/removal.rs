@@ -8,7 +8,7 @@ use crate::documents::AgentError;
 
 /// A version that was removed or kept.
 #[derive(Debug, Serialize)]
-pub(crate) struct Row<'a> {
+pub(crate) struct RemovedVersion<'a> {
     id: &'a str,
     version: &'a str,
     size: u64,
@@ -17,7 +17,7 @@ pub(crate) struct Row<'a> {
     clients: Option<&'a BTreeSet<String>>,
 }
 
-impl<'a> Row<'a> {
+impl<'a> RemovedVersion<'a> {
     fn of(one: &'a Removed) -> Self {
         Self { id: &one.id, version: &one.version, size: one.bytes, clients: None }
     }
@@ -42,10 +42,10 @@ pub(crate) struct Cached {
 #[derive(Debug, Serialize)]
 pub(crate) struct Removal<'a> {
     dry_run: bool,
-    removed: Vec<Row<'a>>,
-    running: Vec<Row<'a>>,
-    named: Vec<Row<'a>>,
-    still_named: Vec<Row<'a>>,
+    removed: Vec<RemovedVersion<'a>>,
+    running: Vec<RemovedVersion<'a>>,
+    named: Vec<RemovedVersion<'a>>,
+    still_named: Vec<RemovedVersion<'a>>,
     freed_bytes: u64,
     kept: Vec<Cow<'a, str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -63,10 +63,10 @@ impl<'a> Removal<'a> {
     pub(crate) fn of(freed: &'a Freed, is_dry_run: bool, errors: Vec<AgentError>) -> Self {
         Self {
             dry_run: is_dry_run,
-            removed: freed.removed.iter().map(Row::of).collect(),
-            running: freed.running.iter().map(Row::of).collect(),
-            named: freed.named.iter().map(Row::named).collect(),
-            still_named: freed.still_named.iter().map(Row::named).collect(),
+            removed: freed.removed.iter().map(RemovedVersion::of).collect(),
+            running: freed.running.iter().map(RemovedVersion::of).collect(),
+            named: freed.named.iter().map(RemovedVersion::named).collect(),
+            still_named: freed.still_named.iter().map(RemovedVersion::named).collect(),
             freed_bytes: freed.bytes,
             kept: freed.foreign.iter().map(|path| path.to_string_lossy()).collect(),
             ids: None,

@@ -28,26 +28,26 @@ pub(crate) struct Response<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     result: Option<&'a RawValue>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<RpcError<'a>>,
+    error: Option<RpcErrorDocument<'a>>,
 }
 
 impl<'a> Response<'a> {
     /// A result: the document of a command.
     #[must_use]
-    pub(crate) fn done(id: &'a Value, document: &'a RawValue) -> Self {
+    pub(crate) fn result(id: &'a Value, document: &'a RawValue) -> Self {
         Self { jsonrpc: VERSION, id, result: Some(document), error: None }
     }
 
     /// An error. The id is null for a message that has none.
     #[must_use]
-    pub(crate) fn failed(id: &'a Value, error: RpcError<'a>) -> Self {
+    pub(crate) fn failed(id: &'a Value, error: RpcErrorDocument<'a>) -> Self {
         Self { jsonrpc: VERSION, id, result: None, error: Some(error) }
     }
 }
 
 /// Why a request failed.
 #[derive(Debug, Serialize)]
-pub(crate) struct RpcError<'a> {
+pub(crate) struct RpcErrorDocument<'a> {
     code: i32,
     message: String,
     data: ErrorData<'a>,
@@ -65,7 +65,7 @@ struct ErrorData<'a> {
     result: Option<&'a RawValue>,
 }
 
-impl<'a> RpcError<'a> {
+impl<'a> RpcErrorDocument<'a> {
     /// An error with this number of JSON-RPC.
     #[must_use]
     pub(crate) fn new(number: i32, error: Error) -> Self {
@@ -76,7 +76,7 @@ impl<'a> RpcError<'a> {
 
     /// Names the parameter that is wrong.
     #[must_use]
-    pub(crate) fn of_parameter(mut self, name: String) -> Self {
+    pub(crate) fn with_parameter(mut self, name: String) -> Self {
         self.data.parameter = Some(name);
         self
     }

@@ -36,13 +36,13 @@ pub(crate) struct Explanation {
     rule: Brief,
     why: &'static str,
     fix: &'static str,
-    fails: Vec<File>,
-    passes: Vec<File>,
+    fails: Vec<ExampleFile>,
+    passes: Vec<ExampleFile>,
 }
 
 /// A file of an example.
 #[derive(Debug, Serialize)]
-pub(crate) struct File {
+pub(crate) struct ExampleFile {
     file: &'static str,
     text: String,
 }
@@ -53,7 +53,7 @@ impl Explanation {
     pub(crate) fn of(rule: &check::Rule) -> Self {
         let files = |example: check::Example| {
             let files = example.files().into_iter();
-            files.map(|(name, text)| File { file: name, text }).collect()
+            files.map(|(name, text)| ExampleFile { file: name, text }).collect()
         };
         Self {
             rule: Brief::of(rule),

@@ -22,7 +22,7 @@ pub(crate) struct Update<'a> {
 
 /// An agent whose newer version is too young, or whose release date is unknown. A cooldown of npm or uv has a message.
 #[derive(Debug, Serialize)]
-pub(crate) struct Held {
+pub(crate) struct HeldUpdate {
     /// The agent.
     pub(crate) id: AgentId,
     /// The current version.
@@ -55,7 +55,7 @@ pub(crate) struct UpdateReport<'a> {
     /// Agents with a different version in the index.
     pub(crate) updates: Vec<Update<'a>>,
     /// Agents whose newer version is held back.
-    pub(crate) held: &'a [Held],
+    pub(crate) held: &'a [HeldUpdate],
     /// Pinned agents.
     pub(crate) pinned: &'a [Pinned],
     /// Agents that need a repair, which a dry run does not make.

@@ -20,7 +20,7 @@ use crate::failure::{Failure, remedies};
 
 impl From<LoadError> for Failure {
     fn from(error: LoadError) -> Self {
-        let help = remedies::of_registry(&error);
+        let help = remedies::registry_remedy(&error);
         Self::unable(error).code(Code::InvalidRegistry).help(help)
     }
 }
@@ -126,7 +126,7 @@ impl From<store::Error> for Failure {
     fn from(error: store::Error) -> Self {
         use store::Error;
         let code = match &error {
-            Error::Install { error, .. } => of_install(error),
+            Error::Install { error, .. } => install_code(error),
             Error::Locked { .. } => Code::Locked,
             Error::Damaged { .. } => Code::Damaged,
             Error::Changed { .. } | Error::OtherProgram { .. } => Code::Changed,
@@ -204,7 +204,7 @@ impl From<scaffold::Error> for Failure {
 
 impl From<ConfigError> for Failure {
     fn from(error: ConfigError) -> Self {
-        let help = remedies::of_config(&error);
+        let help = remedies::config_remedy(&error);
         let failure = match error {
             ConfigError::Read { error: ReadError::Io(_), .. } => Self::unable(error),
             _ => Self::usage(error).code(Code::InvalidConfiguration),
@@ -236,7 +236,7 @@ impl From<git::Error> for Failure {
 
 impl From<PathError> for Failure {
     fn from(error: PathError) -> Self {
-        let help = remedies::of_any_path(&error);
+        let help = remedies::file_system_remedy(&error);
         Self::unable(error).help_if(help)
     }
 }
@@ -294,19 +294,19 @@ impl From<ReservedVariable> for Failure {
     }
 }
 
-fn of_install(error: &install::Error) -> Code {
-    use install::Reason;
+fn install_code(error: &install::Error) -> Code {
+    use install::InstallFailure;
 
     match error.reason() {
-        Reason::MissingRuntime => Code::MissingRuntime,
-        Reason::UnsupportedPlatform => Code::UnsupportedPlatform,
-        Reason::DigestMismatch => Code::DigestMismatch,
-        Reason::UnsafeArchive => Code::UnsafeArchive,
-        Reason::CmdNotFound => Code::CmdNotFound,
-        Reason::PackageNotFound => Code::PackageNotFound,
-        Reason::HeldByCooldown => Code::HeldByCooldown,
-        Reason::RuntimeTooOld | Reason::InstallFailed if error.is_of_integrity() => Code::Refused,
-        Reason::RuntimeTooOld | Reason::InstallFailed => Code::InstallFailed,
+        InstallFailure::MissingRuntime => Code::MissingRuntime,
+        InstallFailure::UnsupportedPlatform => Code::UnsupportedPlatform,
+        InstallFailure::DigestMismatch => Code::DigestMismatch,
+        InstallFailure::UnsafeArchive => Code::UnsafeArchive,
+        InstallFailure::CmdNotFound => Code::CmdNotFound,
+        InstallFailure::PackageNotFound => Code::PackageNotFound,
+        InstallFailure::HeldByCooldown => Code::HeldByCooldown,
+        InstallFailure::RuntimeTooOld | InstallFailure::InstallFailed if error.is_of_integrity() => Code::Refused,
+        InstallFailure::RuntimeTooOld | InstallFailure::InstallFailed => Code::InstallFailed,
     }
 }
 
@@ -317,7 +317,7 @@ mod tests {
     use std::time::Duration;
 
     use acp_registry::install::Kind;
-    use acp_registry::store::Change;
+    use acp_registry::store::VersionChange;
 
     use super::*;
 
@@ -351,7 +351,7 @@ mod tests {
             Error::Path(full()),
             Error::Locked { id: text(), holder: text(), waited: Duration::ZERO },
             Error::Damaged { id: text(), path: path(), message },
-            Error::Changed { id, version, change: Change::NoDigest { known: text() } },
+            Error::Changed { id, version, change: VersionChange::NoDigest { known: text() } },
             Error::Foreign { path: path(), problem: text() },
             Error::OtherProgram { id: text(), program: path() },
             Error::Running { id: text(), processes: vec![1] },

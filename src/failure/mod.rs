@@ -2,8 +2,8 @@
 
 pub(crate) mod causes;
 pub(crate) mod code;
-pub(crate) mod gate;
 pub(crate) mod publish;
+pub(crate) mod registry;
 pub(crate) mod remedies;
 pub(crate) mod remedy;
 
@@ -228,7 +228,7 @@ impl Failure {
     }
 
     /// Returns an element of `errors`: the failure with the id of its agent.
-    pub(crate) fn of_agent(&self, id: &str) -> AgentError {
+    pub(crate) fn for_agent(&self, id: &str) -> AgentError {
         AgentError { error: self.document(), id: id.to_owned() }
     }
 

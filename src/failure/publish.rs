@@ -1,6 +1,6 @@
 //! Converts errors of building, serving and publishing into failures with an exit code, an error code and a remedy.
 
-use acp_registry::build::{self, Document, DocumentError, PlaceError};
+use acp_registry::build::{self, DocumentError, PlaceError, SiteDocument};
 use acp_registry::site::SiteError;
 use acp_registry::tree::{BuildError, PublishedError, TreeError};
 use acp_registry::upload;
@@ -26,8 +26,8 @@ impl From<build::Error> for Failure {
 impl From<DocumentError> for Failure {
     fn from(error: DocumentError) -> Self {
         let flag = match error.document {
-            Document::Capabilities => "--capabilities",
-            Document::History => "--history",
+            SiteDocument::Capabilities => "--capabilities",
+            SiteDocument::History => "--history",
         };
         Self::usage(error).help(format!("correct the file, or name another with {flag}"))
     }
@@ -46,7 +46,7 @@ impl From<PlaceError> for Failure {
 
 impl From<BuildError> for Failure {
     fn from(error: BuildError) -> Self {
-        let help = remedies::of_build(&error);
+        let help = remedies::build_remedy(&error);
         let failure = match error {
             BuildError::Findings { .. } | BuildError::NoPrevious { .. } => Self::findings(error),
             BuildError::Empty(_) | BuildError::Withdrawn(_) | BuildError::View { .. } => Self::usage(error),
@@ -72,7 +72,7 @@ impl From<SiteError> for Failure {
 
 impl From<TreeError> for Failure {
     fn from(error: TreeError) -> Self {
-        let help = remedies::of_tree(&error);
+        let help = remedies::tree_remedy(&error);
         let failure = match error {
             TreeError::Path(_) | TreeError::Render(_) => Self::unable(error),
             _ => Self::usage(error),
@@ -83,7 +83,7 @@ impl From<TreeError> for Failure {
 
 impl From<upload::Error> for Failure {
     fn from(error: upload::Error) -> Self {
-        let help = remedies::of_publish(&error);
+        let help = remedies::publish_remedy(&error);
         let failure = if error.is_of_integrity() {
             Self::refused(error)
         } else if error.is_of_usage() {

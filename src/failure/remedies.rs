@@ -38,12 +38,12 @@ pub(crate) const RULES: &str = "run `acp-registry rules` to see all rules";
 
 /// The failure for a file that a flag names and that cannot be written.
 pub(crate) fn unwritable(error: PathError, flag: &str) -> Failure {
-    let help = of_path(&error, "create the directory or make it writable", "file", flag);
+    let help = path_remedy(&error, "create the directory or make it writable", "file", flag);
     Failure::unable(error).help(help)
 }
 
 /// The help if a path cannot be written: the remedy of the error, otherwise `usual`; or another path with `flag`.
-fn of_path(error: &PathError, usual: &str, what: &str, flag: &str) -> String {
+fn path_remedy(error: &PathError, usual: &str, what: &str, flag: &str) -> String {
     // A file cannot be made into a directory by changing its permissions.
     let is_file = what == "directory" && error.path.is_file();
     let usual = if is_file { "remove the file" } else { usual };
@@ -51,7 +51,7 @@ fn of_path(error: &PathError, usual: &str, what: &str, flag: &str) -> String {
 }
 
 /// The help if the registry directory cannot be read.
-pub(crate) fn of_registry(error: &LoadError) -> String {
+pub(crate) fn registry_remedy(error: &LoadError) -> String {
     let LoadError::Directory(PathError { path, error }) = error;
     match error.kind() {
         ErrorKind::NotFound => {
@@ -63,7 +63,7 @@ pub(crate) fn of_registry(error: &LoadError) -> String {
 }
 
 /// The help if a path cannot be used, whatever its purpose.
-pub(crate) fn of_any_path(error: &PathError) -> Option<&'static str> {
+pub(crate) fn file_system_remedy(error: &PathError) -> Option<&'static str> {
     error.remedy().or(match error.error.kind() {
         ErrorKind::NotADirectory | ErrorKind::AlreadyExists => {
             Some("remove the file in its place, or name another path")
@@ -75,7 +75,7 @@ pub(crate) fn of_any_path(error: &PathError) -> Option<&'static str> {
 }
 
 /// The help if a tree cannot be built.
-pub(crate) fn of_build(error: &BuildError) -> String {
+pub(crate) fn build_remedy(error: &BuildError) -> String {
     let known = match error {
         BuildError::Findings { agents } if agents.is_empty() => ERRORS,
         BuildError::Findings { .. } => {
@@ -100,9 +100,9 @@ pub(crate) fn of_build(error: &BuildError) -> String {
 }
 
 /// The help if a tree cannot be written.
-pub(crate) fn of_tree(error: &TreeError) -> String {
+pub(crate) fn tree_remedy(error: &TreeError) -> String {
     let known = match error {
-        TreeError::Path(error) => return of_path(error, "make the directory writable", "directory", "--out"),
+        TreeError::Path(error) => return path_remedy(error, "make the directory writable", "directory", "--out"),
         TreeError::Render(_) => BUG,
         TreeError::Foreign(..) => "name another directory with --out, or empty this one",
         TreeError::NoName(_) | TreeError::InRegistry(_) | TreeError::HoldsRegistry(_) => {
@@ -113,18 +113,18 @@ pub(crate) fn of_tree(error: &TreeError) -> String {
 }
 
 /// The help if a configuration is invalid.
-pub(crate) fn of_config(error: &ConfigError) -> String {
+pub(crate) fn config_remedy(error: &ConfigError) -> String {
     match error {
         ConfigError::Read { .. } => "name a file that can be read with --config".to_owned(),
         ConfigError::Syntax { path, message } => {
-            of_toml(message).unwrap_or_else(|| format!("correct {}", path.display()))
+            toml_remedy(message).unwrap_or_else(|| format!("correct {}", path.display()))
         }
         ConfigError::Invalid { path, .. } => format!("correct {}", path.display()),
     }
 }
 
 /// The help for common mistakes in TOML, found in the parser's message.
-fn of_toml(message: &str) -> Option<String> {
+fn toml_remedy(message: &str) -> Option<String> {
     if let Some((_, rest)) = message.split_once("unknown field `") {
         let (field, known) = rest.split_once('`')?;
         let known = known.split('`').skip(1).step_by(2);
@@ -142,12 +142,14 @@ fn of_toml(message: &str) -> Option<String> {
 }
 
 /// The help if a tree cannot be published.
-pub(crate) fn of_publish(error: &upload::Error) -> String {
+pub(crate) fn publish_remedy(error: &upload::Error) -> String {
     use upload::Error;
     let known = match error {
         Error::NoTree { .. } => "make one with `acp-registry build`, or name one with --from",
         Error::Read { .. } | Error::Digest(_) => "build the tree again with `acp-registry build`",
-        Error::Path(error) => return of_path(error, "make the directory readable and writable", "directory", "--to"),
+        Error::Path(error) => {
+            return path_remedy(error, "make the directory readable and writable", "directory", "--to");
+        }
         Error::Store { remedy: Some(remedy), .. } | Error::Target { remedy, .. } => return remedy::remedy(remedy),
         Error::Store { .. } => "check the network, AWS_ENDPOINT_URL and AWS_REGION, and run it again",
         Error::Link(_) => "remove the link, or name the directory that is meant with --to",

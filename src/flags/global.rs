@@ -85,11 +85,11 @@ impl Global {
     }
 
     pub(crate) fn config(&self) -> Result<Config, Failure> {
-        self.config_of(&self.registry_dir())
+        self.config_in(&self.registry_dir())
     }
 
     /// Reads the configuration of a registry that was not selected by `--registry-dir`.
-    pub(crate) fn config_of(&self, registry: &Path) -> Result<Config, Failure> {
+    pub(crate) fn config_in(&self, registry: &Path) -> Result<Config, Failure> {
         if let Some(path) = &self.config {
             return Ok(Config::read(path)?);
         }

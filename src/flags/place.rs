@@ -9,11 +9,11 @@ use acp_registry::config::Config;
 use acp_registry::host::fs::PathError;
 use acp_registry::host::process::hide_from_agents;
 use acp_registry::http::AllowedHosts;
-use acp_registry::index::{self, Index, Loaded, Place, WrongPlace};
+use acp_registry::index::{self, Index, IndexLocation, Loaded, WrongPlace};
 use acp_registry::install::Kind;
 use acp_registry::manifest::{AgentId, Platform};
-use acp_registry::session::{self, Event};
-use acp_registry::store::{Agent, Store};
+use acp_registry::session::{self, InstallEvent};
+use acp_registry::store::{Store, StoredAgent};
 use acp_registry::text::{is_mistyped, quote, suggestions};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use etcetera::BaseStrategy as _;
@@ -72,7 +72,7 @@ impl PlaceArgs {
     }
 
     /// The place of the index, from the flag or the environment.
-    fn named_index(&self) -> Result<Option<Place>, WrongPlace> {
+    fn named_index(&self) -> Result<Option<IndexLocation>, WrongPlace> {
         let named = self.index.clone().or_else(|| variable("ACP_REGISTRY_INDEX"));
         named.map(|text| text.parse()).transpose()
     }
@@ -92,12 +92,12 @@ impl PlaceArgs {
         };
         let mut flags = Vec::new();
         match self.named_index().map_err(wrong_index)? {
-            Some(Place::Url(url)) if !url.username().is_empty() || url.password().is_some() => {
+            Some(IndexLocation::Url(url)) if !url.username().is_empty() || url.password().is_some() => {
                 let message = "the address of the index has a name or a password, which settings would show";
                 return Err(Failure::usage(message).help("name an address without, or a copy of the index"));
             }
-            Some(Place::Url(url)) => flags.extend(["--index".to_owned(), url.to_string()]),
-            Some(Place::Path(path)) => flags.extend(["--index".to_owned(), absolute(&path)?]),
+            Some(IndexLocation::Url(url)) => flags.extend(["--index".to_owned(), url.to_string()]),
+            Some(IndexLocation::Path(path)) => flags.extend(["--index".to_owned(), absolute(&path)?]),
             None => {}
         }
         if let Some(root) = self.named_root() {
@@ -115,14 +115,14 @@ pub(crate) fn kind() -> impl TypedValueParser<Value = Kind> {
 }
 
 /// The session of a command, and the output for its warnings.
-pub(crate) struct Session<'a> {
+pub(crate) struct CommandSession<'a> {
     inner: session::Session,
     /// Why the given index cannot be used. Installed agents can be used nevertheless.
     wrong_index: Option<WrongPlace>,
     ui: &'a Ui,
 }
 
-impl Deref for Session<'_> {
+impl Deref for CommandSession<'_> {
     type Target = session::Session;
 
     fn deref(&self) -> &Self::Target {
@@ -130,7 +130,7 @@ impl Deref for Session<'_> {
     }
 }
 
-impl DerefMut for Session<'_> {
+impl DerefMut for CommandSession<'_> {
     fn deref_mut(&mut self) -> &mut Self::Target {
         &mut self.inner
     }
@@ -156,7 +156,7 @@ pub(crate) struct PackageArgs {
     install_timeout: Option<Duration>,
 }
 
-impl<'a> Session<'a> {
+impl<'a> CommandSession<'a> {
     pub(crate) fn new(args: &PlaceArgs, allowed: AllowedHosts, ui: &'a Ui) -> Result<Self, Failure> {
         Self::with_packages(args, PackageArgs::default(), allowed, ui)
     }
@@ -168,7 +168,7 @@ impl<'a> Session<'a> {
         allowed: AllowedHosts,
         ui: &'a Ui,
     ) -> Result<Self, Failure> {
-        let mut options = session::Options::new(root(args)?, env::vars_os());
+        let mut options = session::SessionOptions::new(root(args)?, env::vars_os());
         let index = args.named_index();
         options.index = index.as_ref().ok().and_then(Clone::clone).unwrap_or_default();
         options.cache = network::cache_dir();
@@ -180,7 +180,7 @@ impl<'a> Session<'a> {
         options.allowed_hosts = allowed;
         options.keeps_packages = !packages.no_cache;
         options.allow_build = packages.allow_build;
-        if let Place::Path(registry) = &options.index {
+        if let IndexLocation::Path(registry) = &options.index {
             // A configuration that cannot be read allows nothing.
             options.builders = Config::read(&registry.join("registry.toml")).unwrap_or_default().builders();
         }
@@ -206,13 +206,13 @@ impl<'a> Session<'a> {
     }
 
     /// Like [`Self::index`], with these agents. Other agents may be missing, unless one of these is not in the index.
-    pub(crate) async fn index_of(&self, ids: &[&str]) -> Result<Index, Failure> {
-        Ok(self.warned(self.loaded(self.inner.index_of(ids)).await?))
+    pub(crate) async fn load_index(&self, ids: &[&str]) -> Result<Index, Failure> {
+        Ok(self.warned(self.loaded(self.inner.load_index(ids)).await?))
     }
 
-    /// Like [`Self::index_of`], but other agents may be missing in any case.
-    pub(crate) async fn entries_of(&self, ids: &[&str]) -> Result<Index, Failure> {
-        Ok(self.warned(self.loaded(self.inner.entries_of(ids)).await?))
+    /// Like [`Self::load_index`], but other agents may be missing in any case.
+    pub(crate) async fn load_entries(&self, ids: &[&str]) -> Result<Index, Failure> {
+        Ok(self.warned(self.loaded(self.inner.load_entries(ids)).await?))
     }
 
     fn warned(&self, index: Index) -> Index {
@@ -298,7 +298,7 @@ impl<'a> Session<'a> {
     }
 
     /// Returns an installed agent; damaged agents are refused.
-    pub(crate) fn agent(&self, id: &str) -> Result<Agent, Failure> {
+    pub(crate) fn agent(&self, id: &str) -> Result<StoredAgent, Failure> {
         let Some(agent) = self.store.agent(id)? else {
             let lost = if let Ok(id) = id.parse() { self.store.lost(&id)? } else { None };
             return Err(match lost {
@@ -336,8 +336,8 @@ impl<'a> Session<'a> {
     }
 
     /// Reports which process an installation waits for.
-    pub(crate) fn waits(&self, event: &Event<'_>) {
-        if let Event::Waiting(holder) = event {
+    pub(crate) fn waits(&self, event: &InstallEvent<'_>) {
+        if let InstallEvent::Waiting(holder) = event {
             self.waiting(holder);
         }
     }
@@ -359,7 +359,7 @@ impl<'a> Session<'a> {
 /// Returns the cached index. No request is sent, and nothing is printed.
 pub(crate) fn index_at_hand() -> Option<Index> {
     let args = PlaceArgs::default();
-    let mut options = session::Options::new(root(&args).ok()?, env::vars_os());
+    let mut options = session::SessionOptions::new(root(&args).ok()?, env::vars_os());
     options.index = args.named_index().ok()?.unwrap_or_default();
     options.cache = network::cache_dir();
     session::Session::open(options).ok()?.index_at_hand()

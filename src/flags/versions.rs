@@ -1,19 +1,19 @@
 //! Finds the installed version that `ID@VERSION` means.
 
-use acp_registry::session::{Named, is_same};
+use acp_registry::session::{AgentSpec, is_same};
 use acp_registry::store::Version;
 use acp_registry::text::quote;
 
 use crate::failure::Failure;
 use crate::failure::code::Code;
-use crate::flags::place::Session;
+use crate::flags::place::CommandSession;
 
 /// Returns the requested installed version, and whether the agent is pinned to it. The version must exist and be
 /// undamaged.
-pub(crate) fn whole(named: &Named, session: &Session<'_>) -> Result<(Version, bool), Failure> {
+pub(crate) fn whole(named: &AgentSpec, session: &CommandSession<'_>) -> Result<(Version, bool), Failure> {
     let agent = session.agent(&named.id)?;
     let Some(wanted) = wanted(named, session) else { return Ok((agent.current, agent.is_pinned)) };
-    let version = session.find_version(&Named::exact(&named.id, &wanted), None)?;
+    let version = session.find_version(&AgentSpec::exact(&named.id, &wanted), None)?;
     let version = version.ok_or_else(|| missing(&named.id, &wanted, session))?;
     session.refuse_unfit(&version)?;
     let is_pinned = agent.is_pinned && version.folder() == agent.current.folder();
@@ -22,7 +22,7 @@ pub(crate) fn whole(named: &Named, session: &Session<'_>) -> Result<(Version, bo
 
 /// Returns the ids of the agents. If a version is given, it must be the current one, since the command affects the
 /// version that is started.
-pub(crate) fn started(named: &[Named], session: &Session<'_>) -> Result<Vec<String>, Failure> {
+pub(crate) fn started(named: &[AgentSpec], session: &CommandSession<'_>) -> Result<Vec<String>, Failure> {
     for one in named.iter().filter(|one| one.has_version()) {
         let Some(agent) = session.store.agent(&one.id)? else { continue };
         let current = &agent.current.receipt.version;
@@ -37,7 +37,7 @@ pub(crate) fn started(named: &[Named], session: &Session<'_>) -> Result<Vec<Stri
 }
 
 /// Returns the ids of the agents. If a version is given, it must be the only one, since the command removes all versions.
-pub(crate) fn only(named: &[Named], session: &Session<'_>) -> Result<Vec<String>, Failure> {
+pub(crate) fn only(named: &[AgentSpec], session: &CommandSession<'_>) -> Result<Vec<String>, Failure> {
     for one in named {
         let Some(wanted) = wanted(one, session) else { continue };
         let versions = session.store.versions(&one.id)?;
@@ -62,7 +62,7 @@ pub(crate) fn only(named: &[Named], session: &Session<'_>) -> Result<Vec<String>
 }
 
 /// The agent in the version to which it is pinned, with a note about it, unless a version is requested.
-pub(crate) fn kept(named: &Named, session: &Session<'_>) -> Option<Named> {
+pub(crate) fn kept(named: &AgentSpec, session: &CommandSession<'_>) -> Option<AgentSpec> {
     let agent = session.store.agent(&named.id).ok().flatten()?;
     if named.has_version() || !agent.is_pinned {
         return None;
@@ -75,12 +75,12 @@ pub(crate) fn kept(named: &Named, session: &Session<'_>) -> Option<Named> {
 }
 
 /// The requested version. `ID@latest` is the version in the cached entry or index, if there is one.
-fn wanted(named: &Named, session: &Session<'_>) -> Option<String> {
+fn wanted(named: &AgentSpec, session: &CommandSession<'_>) -> Option<String> {
     let of_index = || session.entry_at_hand(&named.id)?.agent(&named.id).ok()?.map(|agent| agent.version);
     if named.is_latest { of_index() } else { named.version.clone() }
 }
 
-fn missing(id: &str, version: &str, session: &Session<'_>) -> Failure {
+fn missing(id: &str, version: &str, session: &CommandSession<'_>) -> Failure {
     let known = session.store.versions(id).unwrap_or_default();
     let known: Vec<String> = known.into_iter().map(|version| version.receipt.version).collect();
     let message =

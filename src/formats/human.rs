@@ -1,6 +1,6 @@
 //! The report for a terminal: source lines with the place underlined.
 
-use acp_registry::check::Status;
+use acp_registry::check::CheckOutcome;
 use acp_registry::finding::{Finding, Level};
 use acp_registry::source::Span;
 use acp_registry::text::{begins_command, is_hidden, printable};
@@ -9,7 +9,7 @@ use unicode_width::UnicodeWidthChar as _;
 
 use crate::failure::remedy::remedy;
 use crate::formats::Report;
-use crate::formats::equal::{equal, key};
+use crate::formats::equal_findings::{equal, key};
 use crate::terminal::layout::Look;
 use crate::terminal::plural;
 
@@ -34,7 +34,7 @@ const LEAD: usize = 40;
 pub(crate) fn render(report: &Report<'_>) -> String {
     let out = findings(report);
     let checked = report.checked;
-    let skipped = checked.count_agents(Status::Skipped);
+    let skipped = checked.count_agents(CheckOutcome::Skipped);
     let summary = format!(
         "{} checked: {}, {}{}",
         plural(checked.agents.len() - skipped, "agent"),
@@ -47,7 +47,7 @@ pub(crate) fn render(report: &Report<'_>) -> String {
 
 /// Renders the findings without the summary line.
 pub(crate) fn findings(report: &Report<'_>) -> String {
-    let page = Page { look: report.look, renderer: renderer(report.look) };
+    let page = FindingsText { look: report.look, renderer: renderer(report.look) };
     let mut out = String::new();
     let equal = equal(&report.checked.findings);
     for finding in &report.checked.findings {
@@ -80,12 +80,12 @@ fn renderer(look: Look) -> Renderer {
 }
 
 /// Renders findings one by one.
-struct Page {
+struct FindingsText {
     look: Look,
     renderer: Renderer,
 }
 
-impl Page {
+impl FindingsText {
     fn finding(&self, finding: &Finding, others: &[&Finding], text: Option<&str>) -> String {
         let level = if finding.level == Level::Error { Title::ERROR } else { Title::WARNING };
         let file = printable(&finding.file);

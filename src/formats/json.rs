@@ -1,6 +1,6 @@
 //! The JSON document of `validate`. Its form is part of the command-line contract.
 
-use acp_registry::check::Status;
+use acp_registry::check::CheckOutcome;
 use acp_registry::finding::{Finding, Level};
 use serde::Serialize;
 
@@ -10,16 +10,16 @@ use crate::formats::Report;
 
 pub(crate) fn render(report: &Report<'_>) -> String {
     let checked = report.checked;
-    let agents = checked.agents.iter().map(|agent| Agent { id: &agent.id, status: agent.status.as_str() });
-    let members = Members {
-        findings: checked.findings.iter().map(Found::of).collect(),
+    let agents = checked.agents.iter().map(|agent| CheckedAgent { id: &agent.id, status: agent.status.as_str() });
+    let members = ValidateDocument {
+        findings: checked.findings.iter().map(FindingDocument::of).collect(),
         agents: agents.collect(),
         notes: &checked.notes,
-        summary: Summary {
+        summary: ValidateSummary {
             agents: checked.agents.len(),
             errors: checked.count(Level::Error),
             warnings: checked.count(Level::Warning),
-            skipped: checked.count_agents(Status::Skipped),
+            skipped: checked.count_agents(CheckOutcome::Skipped),
             duration_seconds: report.duration.as_secs_f64(),
         },
     };
@@ -28,21 +28,21 @@ pub(crate) fn render(report: &Report<'_>) -> String {
 
 /// Members of `validate`.
 #[derive(Debug, Serialize)]
-struct Members<'a> {
-    findings: Vec<Found<'a>>,
-    agents: Vec<Agent<'a>>,
+struct ValidateDocument<'a> {
+    findings: Vec<FindingDocument<'a>>,
+    agents: Vec<CheckedAgent<'a>>,
     notes: &'a [String],
-    summary: Summary,
+    summary: ValidateSummary,
 }
 
 #[derive(Debug, Serialize)]
-struct Agent<'a> {
+struct CheckedAgent<'a> {
     id: &'a str,
     status: &'static str,
 }
 
 #[derive(Debug, Serialize)]
-struct Summary {
+struct ValidateSummary {
     agents: usize,
     errors: usize,
     warnings: usize,
@@ -52,7 +52,7 @@ struct Summary {
 
 /// A finding, as all commands write it.
 #[derive(Debug, Serialize)]
-pub(crate) struct Found<'a> {
+pub(crate) struct FindingDocument<'a> {
     rule: &'static str,
     level: &'static str,
     agent: Option<&'a str>,
@@ -66,7 +66,7 @@ pub(crate) struct Found<'a> {
     help: Option<String>,
 }
 
-impl<'a> Found<'a> {
+impl<'a> FindingDocument<'a> {
     pub(crate) fn of(finding: &'a Finding) -> Self {
         let span = finding.span;
         Self {

@@ -2,13 +2,13 @@
 
 use std::fmt::Write as _;
 
-use acp_registry::check::Status;
+use acp_registry::check::CheckOutcome;
 use acp_registry::finding::{Finding, Level};
 use acp_registry::text::{cell, code_span, prose};
 
 use crate::failure::remedy::remedy;
 use crate::formats::Report;
-use crate::formats::equal::{equal, key};
+use crate::formats::equal_findings::{equal, key};
 use crate::terminal::plural;
 
 /// The longest comment, in bytes. GitHub's limit is 65,536 characters.
@@ -25,7 +25,7 @@ const REST: usize = 100;
 
 pub(crate) fn render(report: &Report<'_>) -> String {
     let checked = report.checked;
-    let skipped = checked.count_agents(Status::Skipped);
+    let skipped = checked.count_agents(CheckOutcome::Skipped);
     let mut out = format!(
         "**{} checked: {}, {}.**\n",
         plural(checked.agents.len() - skipped, "agent"),

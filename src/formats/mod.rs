@@ -9,7 +9,7 @@
 //! | [`junit_by_level`], [`junit_by_agent`] | test reports of examinations | everything that XML or a terminal could misread |
 //! | [`Format::Markdown`] | a comment on a pull request | nothing: text that is not plain prose is put in code spans |
 
-pub(crate) mod equal;
+pub(crate) mod equal_findings;
 pub(crate) mod examination;
 pub(crate) mod github;
 pub(crate) mod human;

@@ -20,7 +20,7 @@ const FLAGS: [(&str, bool); 9] = [
 ];
 
 /// Moves these flags after the name of the command. Whether the command accepts them is left to the parser.
-pub(crate) fn behind_the_command(arguments: Vec<OsString>, program: &Command) -> Vec<OsString> {
+pub(crate) fn move_behind_command(arguments: Vec<OsString>, program: &Command) -> Vec<OsString> {
     let is_command = |word: &str| program.find_subcommand(word).is_some();
     let (mut before, mut moved) = (Vec::new(), Vec::new());
     let mut words = arguments.into_iter();
@@ -103,7 +103,7 @@ mod tests {
             ("p", "p"),
         ] {
             let words = before.split(' ').map(OsString::from).collect();
-            let moved = behind_the_command(words, &program);
+            let moved = move_behind_command(words, &program);
             let moved: Vec<&str> = moved.iter().filter_map(|word| word.to_str()).collect();
             assert_eq!(moved.join(" "), after);
         }

@@ -12,33 +12,33 @@ use crate::documents::{Document, Error, Event};
 use crate::terminal::streams::write_stderr;
 
 /// Receives the result and the events of the command in place of stdout and stderr, and can cancel it.
-pub(crate) struct Call {
+pub(crate) struct RpcCall {
     notify: Box<dyn Fn(&Event<'_>) + Send + Sync>,
     is_cancelled: watch::Receiver<bool>,
-    answer: Mutex<Option<Answer>>,
+    answer: Mutex<Option<CallResult>>,
 }
 
 /// The document of the command.
-pub(crate) struct Answer {
+pub(crate) struct CallResult {
     /// As one line of JSON.
     pub(crate) document: String,
     /// Its `error` member.
     pub(crate) error: Option<Error>,
 }
 
-impl Call {
+impl RpcCall {
     pub(crate) fn new(notify: Box<dyn Fn(&Event<'_>) + Send + Sync>, is_cancelled: watch::Receiver<bool>) -> Self {
         Self { notify, is_cancelled, answer: Mutex::default() }
     }
 
     /// Keeps the result of the command.
     pub(crate) fn answer<T: Serialize>(&self, document: &Document<'_, T>) {
-        let answer = Answer { document: to_line(document), error: document.error().cloned() };
+        let answer = CallResult { document: to_line(document), error: document.error().cloned() };
         *self.answer.lock().unwrap_or_else(PoisonError::into_inner) = Some(answer);
     }
 
     /// Takes the result of the command, if it had one.
-    pub(crate) fn take(&self) -> Option<Answer> {
+    pub(crate) fn take(&self) -> Option<CallResult> {
         self.answer.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
@@ -52,13 +52,13 @@ impl Call {
 
 /// The receiver of a command's events.
 #[derive(Clone)]
-pub(crate) enum Events {
+pub(crate) enum EventSink {
     /// One line of JSON per event.
     Stderr,
-    Call(Arc<Call>),
+    Call(Arc<RpcCall>),
 }
 
-impl Events {
+impl EventSink {
     pub(crate) fn send(&self, event: &Event<'_>) {
         match self {
             Self::Stderr => write_stderr(&format!("{}\n", json_for_log(&to_line(event)))),

@@ -11,7 +11,7 @@ const CODE: &str = "    ";
 /// Renders a Markdown document. Without colours, inline code keeps its backticks.
 #[must_use]
 pub(crate) fn terminal(markdown: &str, look: Look) -> String {
-    let mut page = Page { look, out: String::new(), line: String::new(), lists: Vec::new(), code: None };
+    let mut page = MarkdownText { look, out: String::new(), line: String::new(), lists: Vec::new(), code: None };
     for event in Parser::new(markdown) {
         page.take(event);
     }
@@ -20,7 +20,7 @@ pub(crate) fn terminal(markdown: &str, look: Look) -> String {
 }
 
 /// The state of the renderer.
-struct Page {
+struct MarkdownText {
     look: Look,
     out: String,
     /// The current paragraph, heading or list item.
@@ -31,7 +31,7 @@ struct Page {
     code: Option<String>,
 }
 
-impl Page {
+impl MarkdownText {
     fn take(&mut self, event: Event<'_>) {
         match event {
             Event::Start(Tag::Heading { .. } | Tag::Paragraph) => self.begin(),

@@ -1,7 +1,6 @@
 //! What people see: output, tables, progress, prompts, help and completion.
 
 pub(crate) mod age;
-pub(crate) mod alike;
 pub(crate) mod arguments;
 pub(crate) mod call;
 pub(crate) mod excerpt;
@@ -12,6 +11,7 @@ pub(crate) mod markdown;
 pub(crate) mod progress;
 pub(crate) mod prompt;
 pub(crate) mod signals;
+pub(crate) mod similar_messages;
 pub(crate) mod streams;
 pub(crate) mod table;
 pub(crate) mod ui;

@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use acp_registry::survey::Event;
+use acp_registry::survey::SurveyEvent;
 use acp_registry::text::printable;
 use acp_registry::{install, verify};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
 use crate::documents::{self, Stage};
-use crate::terminal::call::Events;
+use crate::terminal::call::EventSink;
 use crate::terminal::ui::Ui;
 
 /// A message that is cut at the width of the terminal.
@@ -20,11 +20,11 @@ const WORDS: &str = "{spinner} {wide_msg} {elapsed}";
 const TICK: Duration = Duration::from_millis(200);
 
 /// Displays the progress of a survey. The display is removed when the survey ends.
-pub(crate) struct Progress {
+pub(crate) struct SurveyProgress {
     bars: MultiProgress,
     questions: ProgressBar,
     downloads: Mutex<HashMap<usize, ProgressBar>>,
-    events: Option<(Events, Mutex<Questions>)>,
+    events: Option<(EventSink, Mutex<Questions>)>,
 }
 
 /// How many requests are planned, and how many are answered.
@@ -34,7 +34,7 @@ struct Questions {
     answered: u64,
 }
 
-impl Progress {
+impl SurveyProgress {
     pub(crate) fn new(ui: &Ui) -> Self {
         let bars = ui.bars();
         let questions = ProgressBar::new(0).with_style(style("{spinner} {pos} of {len} answered {wide_bar}"));
@@ -43,22 +43,22 @@ impl Progress {
         Self { bars, questions, downloads: Mutex::default(), events }
     }
 
-    pub(crate) fn show(&self, event: Event) {
+    pub(crate) fn show(&self, event: SurveyEvent) {
         if let Some((events, questions)) = &self.events {
             let mut questions = questions.lock().unwrap_or_else(PoisonError::into_inner);
             match &event {
-                Event::Planned(count) => questions.planned += *count as u64,
-                Event::Answered => questions.answered += 1,
-                Event::Downloading { .. } | Event::Received { .. } | Event::Downloaded(_) => return,
+                SurveyEvent::Planned(count) => questions.planned += *count as u64,
+                SurveyEvent::Answered => questions.answered += 1,
+                SurveyEvent::Downloading { .. } | SurveyEvent::Received { .. } | SurveyEvent::Downloaded(_) => return,
             }
             let Questions { planned, answered } = *questions;
             return events.send(&documents::Event::Asking { planned, answered });
         }
         let mut downloads = self.downloads.lock().unwrap_or_else(PoisonError::into_inner);
         match event {
-            Event::Planned(count) => lengthen(&self.questions, count),
-            Event::Answered => self.questions.inc(1),
-            Event::Downloading { number, url, length } => {
+            SurveyEvent::Planned(count) => lengthen(&self.questions, count),
+            SurveyEvent::Answered => self.questions.inc(1),
+            SurveyEvent::Downloading { number, url, length } => {
                 let bar = length.map_or_else(ProgressBar::no_length, ProgressBar::new);
                 let wide = "{bytes:>10} of {total_bytes:10} {bytes_per_sec:>12} {bar:20} {wide_msg}";
                 let narrow = "{bytes:>10} of {total_bytes:10} {wide_msg}";
@@ -66,12 +66,12 @@ impl Progress {
                 let file = url.rsplit('/').next().unwrap_or_default();
                 downloads.insert(number, self.bars.add(bar.with_message(printable(file).into_owned())));
             }
-            Event::Received { number, bytes } => {
+            SurveyEvent::Received { number, bytes } => {
                 if let Some(bar) = downloads.get(&number) {
                     bar.inc(bytes);
                 }
             }
-            Event::Downloaded(number) => {
+            SurveyEvent::Downloaded(number) => {
                 if let Some(bar) = downloads.remove(&number) {
                     bar.finish_and_clear();
                 }
@@ -81,15 +81,15 @@ impl Progress {
 }
 
 /// Displays which agents are being installed and checked.
-pub(crate) struct Running {
+pub(crate) struct AgentsProgress {
     bar: ProgressBar,
     names: Vec<String>,
-    events: Option<Events>,
+    events: Option<EventSink>,
     /// The message about each running task.
     now: Mutex<BTreeMap<usize, String>>,
 }
 
-impl Running {
+impl AgentsProgress {
     /// Creates the display. `names` are the names of the tasks.
     pub(crate) fn new(ui: &Ui, names: Vec<String>) -> Self {
         let bar = ui
@@ -101,12 +101,12 @@ impl Running {
         Self { bar, names, events: ui.events(), now: Mutex::default() }
     }
 
-    pub(crate) fn show(&self, event: verify::Event) {
+    pub(crate) fn show(&self, event: verify::VerifyEvent) {
         let (number, phase, detail) = match event {
-            verify::Event::Installing(number) => (number, "installing", None),
-            verify::Event::Phase(number, detail) => (number, "installing", Some(detail)),
-            verify::Event::Checking(number) => (number, "starting", None),
-            verify::Event::Done(number) => (number, "done", None),
+            verify::VerifyEvent::Installing(number) => (number, "installing", None),
+            verify::VerifyEvent::Phase(number, detail) => (number, "installing", Some(detail)),
+            verify::VerifyEvent::Checking(number) => (number, "starting", None),
+            verify::VerifyEvent::Done(number) => (number, "done", None),
         };
         let name = |number: usize| self.names.get(number).map_or("", String::as_str);
         if let Some(events) = &self.events {
@@ -133,14 +133,14 @@ impl Running {
 /// Displays the running installations.
 pub(crate) struct Installs {
     bars: MultiProgress,
-    events: Option<Events>,
+    events: Option<EventSink>,
 }
 
 /// Displays one installation until it is dropped.
 pub(crate) struct Install {
     bar: ProgressBar,
     name: String,
-    download: Option<(Events, Mutex<Download>)>,
+    download: Option<(EventSink, Mutex<Download>)>,
     id: String,
 }
 
@@ -200,7 +200,7 @@ impl Install {
 
     /// Sends an event. For a download, events are sent at its start and end, and in between after every MiB or hundredth,
     /// whichever is larger.
-    fn tell(&self, progress: &install::Progress, events: &Events, download: &mut Download) {
+    fn tell(&self, progress: &install::Progress, events: &EventSink, download: &mut Download) {
         let stage = match progress {
             install::Progress::Downloading(total) => {
                 *download = Download { total: *total, ..Download::default() };
@@ -251,7 +251,7 @@ fn style(template: &str) -> ProgressStyle {
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
 }
 
-impl Drop for Progress {
+impl Drop for SurveyProgress {
     fn drop(&mut self) {
         self.questions.finish_and_clear();
     }
@@ -260,7 +260,7 @@ impl Drop for Progress {
 /// Displays the progress of work that is counted in items.
 pub(crate) struct Count {
     bar: ProgressBar,
-    events: Option<Events>,
+    events: Option<EventSink>,
     /// Whether the items are files to send; otherwise they are sources to ask.
     is_sending: bool,
 }

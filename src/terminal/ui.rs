@@ -14,9 +14,9 @@ use terminal_size::{Width, terminal_size_of};
 
 use crate::documents::{Document, Event};
 use crate::failure::Failure;
-use crate::terminal::alike::alike;
-use crate::terminal::call::{Call, Events};
+use crate::terminal::call::{EventSink, RpcCall};
 use crate::terminal::layout::Look;
+use crate::terminal::similar_messages::alike;
 use crate::terminal::streams::{write_stderr, writing};
 
 /// The heading of the global flags in the help.
@@ -80,7 +80,7 @@ pub(crate) struct Ui {
     /// The progress display on stderr. Other output is written above it.
     bars: MultiProgress,
     /// The call of a client, if the command runs for one. It receives all output.
-    call: Option<Arc<Call>>,
+    call: Option<Arc<RpcCall>>,
 }
 
 impl Ui {
@@ -95,7 +95,7 @@ impl Ui {
     }
 
     /// The output of a command that runs for a client.
-    pub(crate) fn of_call(call: Arc<Call>) -> Self {
+    pub(crate) fn for_call(call: Arc<RpcCall>) -> Self {
         let bars = MultiProgress::with_draw_target(ProgressDrawTarget::hidden());
         let (color, progress) = (ColorChoice::Never, ProgressChoice::Json);
         Self { quiet: false, verbose: false, color, progress, bars, call: Some(call) }
@@ -190,9 +190,9 @@ impl Ui {
     }
 
     /// The receiver of events, if progress is sent as events.
-    pub(crate) fn events(&self) -> Option<Events> {
-        let of_call = self.call.clone().map(Events::Call);
-        of_call.or_else(|| self.sends_events().then_some(Events::Stderr))
+    pub(crate) fn events(&self) -> Option<EventSink> {
+        let of_call = self.call.clone().map(EventSink::Call);
+        of_call.or_else(|| self.sends_events().then_some(EventSink::Stderr))
     }
 
     fn may_color(&self, is_terminal: bool) -> bool {
@@ -238,7 +238,7 @@ impl Ui {
 
     /// Writes the JSON document of a failed command.
     pub(crate) fn failure_as_json(&self, command: &str, failure: &Failure) {
-        let document = Document::of_failure(Some(command), failure.document());
+        let document = Document::failed_command(Some(command), failure.document());
         // The failure is also written to stderr; an error of this write cannot be reported.
         let _ = self.document(&document);
     }
@@ -294,7 +294,7 @@ impl Ui {
 
     /// Prints a failure that does not stop the command as a warning, with its help. `before` precedes the message, and
     /// names the agent.
-    pub(crate) fn warning_of(&self, before: &str, failure: &Failure) {
+    pub(crate) fn warn_about(&self, before: &str, failure: &Failure) {
         let message = if before.is_empty() { failure.to_string() } else { format!("{before}: {}", failure.reason()) };
         if let Some(events) = self.events() {
             return events.send(&Event::Failing { message: &message, help: failure.advice() });
@@ -323,7 +323,7 @@ impl Ui {
 
     fn failures_in(&self, failures: &[(&str, &Failure)], message: impl Fn(&str, &Failure) -> String) {
         if let Some(events) = self.events() {
-            let event = |(id, failure): &(&str, &Failure)| Event::AgentFailed(failure.of_agent(id));
+            let event = |(id, failure): &(&str, &Failure)| Event::AgentFailed(failure.for_agent(id));
             return failures.iter().for_each(|failed| events.send(&event(failed)));
         }
         let messages: Vec<(&str, String)> = failures.iter().map(|(id, failure)| (*id, message(id, failure))).collect();

@@ -9,7 +9,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::documents::{Document, Event};
 use crate::failure::{Exit, Failure};
-use crate::terminal::call::Events;
+use crate::terminal::call::EventSink;
 use crate::terminal::{help, streams};
 
 /// Handles the error that clap returns for invalid arguments, `--help` and `--version`.
@@ -25,11 +25,11 @@ pub(crate) fn answer(error: &clap::Error, arguments: &[OsString], program: &Comm
     let command = words.iter().find_map(|word| program.find_subcommand(word)).map(Command::get_name);
     let failure = failure(error, command);
     if words.contains(&"--json") || has_value(&words, "--format", "json") {
-        streams::write_stdout(&Document::of_failure(command, failure.document()).to_text());
+        streams::write_stdout(&Document::failed_command(command, failure.document()).to_text());
     }
     if has_value(&words, "--progress", "json") {
-        Events::Stderr.send(&Event::Failed(failure.document()));
-    } else if let Some(command) = meant(error) {
+        EventSink::Stderr.send(&Event::Failed(failure.document()));
+    } else if let Some(command) = equivalent_command(error) {
         // clap's suggestions for the command names of other package managers would mislead.
         streams::write_stderr(&format!("error: {failure}\nhelp: the command is `acp-registry {command}`\n"));
     } else {
@@ -44,7 +44,7 @@ fn has_value(words: &[&str], flag: &str, value: &str) -> bool {
 }
 
 /// The command equivalent to a command name of another package manager, if one was given.
-fn meant(error: &clap::Error) -> Option<&'static str> {
+fn equivalent_command(error: &clap::Error) -> Option<&'static str> {
     match error.get(ContextKind::InvalidSubcommand)? {
         ContextValue::String(name) => help::other_word(name),
         _ => None,
@@ -64,7 +64,7 @@ fn failure(error: &clap::Error, command: Option<&str>) -> Failure {
     if matches!(error.kind(), ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand) {
         return Failure::usage("no command is named").help(more);
     }
-    let Said { message, tip } = said(&error.to_string());
+    let ParserMessage { message, tip } = split_message(&error.to_string());
     let suggestions = suggestions(error);
     let failure = Failure::usage(printable(&message));
     match tip {
@@ -89,7 +89,7 @@ fn suggestions(error: &clap::Error) -> Vec<&str> {
 }
 
 /// The parts of clap's message.
-struct Said {
+struct ParserMessage {
     /// The error, on one line.
     message: String,
     /// The tip, if there is one.
@@ -97,7 +97,7 @@ struct Said {
 }
 
 /// Splits clap's message, which consists of the error, a list below it, tips, the usage and a pointer to `--help`.
-fn said(text: &str) -> Said {
+fn split_message(text: &str) -> ParserMessage {
     let body = text.strip_prefix("error: ").unwrap_or(text);
     let is_end = |paragraph: &str| paragraph.starts_with("Usage:") || paragraph.starts_with("For more information");
     let (mut lines, mut tip) = (Vec::new(), None);
@@ -111,7 +111,7 @@ fn said(text: &str) -> Said {
         [head, items @ ..] if head.ends_with(':') => format!("{head} {}", items.join(", ")),
         lines => lines.join(" "),
     };
-    Said { message, tip }
+    ParserMessage { message, tip }
 }
 
 #[cfg(test)]
@@ -223,7 +223,7 @@ mod tests {
     #[test]
     fn a_tip_of_the_parser_is_the_help() {
         let text = "error: unexpected argument '-x' found\n\n  tip: to pass '-x' as a value, use '-- -x'\n\nUsage: p\n\nFor more information, try '--help'.\n";
-        let Said { message, tip } = said(text);
+        let ParserMessage { message, tip } = split_message(text);
         assert_eq!(message, "unexpected argument '-x' found");
         assert_eq!(tip.as_deref(), Some("to pass '-x' as a value, use '-- -x'"));
     }

@@ -4,8 +4,8 @@ use std::env;
 use std::path::Path;
 use std::time::Duration;
 
-use acp_registry::examination::{Level, Plan, examine};
-use acp_registry::handshake::{Options, check};
+use acp_registry::examination::{ExaminationPlan, Level, examine};
+use acp_registry::handshake::{HandshakeOptions, check};
 use tokio::runtime::Runtime;
 
 use super::handshake::launch_of;
@@ -23,7 +23,7 @@ pub(crate) fn measure() {
         return;
     }
     let launch = launch_of(fake.into(), ["turns", "", ""].map(Into::into).to_vec());
-    let (options, plan) = (Options::new(env::temp_dir()), Plan::up_to(Level::Turns));
+    let (options, plan) = (HandshakeOptions::new(env::temp_dir()), ExaminationPlan::up_to(Level::Turns));
     let runtime = Runtime::new().expect("a runtime");
     let mut examinations: Vec<_> = (0..ROUNDS)
         .map(|_| {

@@ -11,8 +11,8 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use acp_registry::handshake::{Options, Outcome, Verdict, check};
-use acp_registry::host::process::{Environment, Isolation, Launch};
+use acp_registry::handshake::{HandshakeOptions, Outcome, Verdict, check};
+use acp_registry::host::process::{Environment, Isolation, LaunchSpec};
 use acp_registry::manifest::Platform;
 use serde_json::json;
 use tokio::runtime::Runtime;
@@ -179,13 +179,13 @@ fn side_by_side(runtime: &Runtime) -> Duration {
     started.elapsed()
 }
 
-fn launch(case: &[&str]) -> Launch {
+fn launch(case: &[&str]) -> LaunchSpec {
     launch_of(env::current_exe().expect("this program").into(), [AGENT].iter().chain(case).map(Into::into).collect())
 }
 
 /// Starts a program directly, with this program's environment.
-pub(crate) fn launch_of(program: OsString, arguments: Vec<OsString>) -> Launch {
-    Launch {
+pub(crate) fn launch_of(program: OsString, arguments: Vec<OsString>) -> LaunchSpec {
+    LaunchSpec {
         program,
         arguments,
         directory: None,
@@ -197,6 +197,6 @@ pub(crate) fn launch_of(program: OsString, arguments: Vec<OsString>) -> Launch {
     }
 }
 
-fn options(probe: Option<Duration>) -> Options {
-    Options { timeout: Duration::from_secs(30), probe, ..Options::new(env::temp_dir()) }
+fn options(probe: Option<Duration>) -> HandshakeOptions {
+    HandshakeOptions { timeout: Duration::from_secs(30), probe, ..HandshakeOptions::new(env::temp_dir()) }
 }

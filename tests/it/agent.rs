@@ -6,8 +6,8 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use acp_registry::handshake::{Options, Outcome, check};
-use acp_registry::host::process::{Environment, Isolation, Launch};
+use acp_registry::handshake::{HandshakeOptions, Outcome, check};
+use acp_registry::host::process::{Environment, Isolation, LaunchSpec};
 
 use crate::support::PROGRAM;
 
@@ -55,10 +55,10 @@ pub(crate) fn check_case(case: &[&str], timeout: Duration) -> Checked {
 }
 
 /// Starts the fake agent in this case, with a tag in its environment by which its processes are found.
-pub(crate) fn launch(case: &[&str], tag: &str) -> Launch {
+pub(crate) fn launch(case: &[&str], tag: &str) -> LaunchSpec {
     let mut environment = Environment::from_host(std::env::vars_os());
     environment.set("FAKE_AGENT_TAG", tag);
-    Launch {
+    LaunchSpec {
         program: fake_agent().into(),
         arguments: case.iter().map(Into::into).collect(),
         directory: None,
@@ -72,14 +72,14 @@ pub(crate) fn launch(case: &[&str], tag: &str) -> Launch {
 
 pub(crate) fn check_with(
     case: &[&str],
-    change: impl FnOnce(&mut Launch),
-    options: impl FnOnce(&mut Options),
+    change: impl FnOnce(&mut LaunchSpec),
+    options: impl FnOnce(&mut HandshakeOptions),
 ) -> Checked {
     let temporary = tempfile::tempdir().unwrap();
     let tag = tag();
     let mut launch = launch(case, &tag);
     change(&mut launch);
-    let mut settings = Options::new(temporary.path().to_owned());
+    let mut settings = HandshakeOptions::new(temporary.path().to_owned());
     options(&mut settings);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let started = Instant::now();

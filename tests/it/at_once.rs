@@ -86,7 +86,8 @@ fn a_process_that_holds_the_lock_for_ever_is_named() {
     let people = people();
     assert_eq!(people.run(&["install", "a"]).code, 0);
     let path = people.root().join("agents/.a.lock");
-    let acp_registry::host::lock::Answer::Mine(lock) = acp_registry::host::lock::Lock::ask(&path, "asleep").unwrap()
+    let acp_registry::host::lock::Acquisition::Mine(lock) =
+        acp_registry::host::lock::Lock::ask(&path, "asleep").unwrap()
     else {
         panic!("it is free")
     };

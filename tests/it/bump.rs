@@ -5,7 +5,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use acp_registry::bump::{Bumper, ErrorKind, Outcome};
+use acp_registry::bump::{Bumper, ChannelOutcome, ErrorKind};
 use acp_registry::check::Levels;
 use acp_registry::config::Config;
 use acp_registry::http::{AllowedHosts, Client, Settings};
@@ -300,7 +300,7 @@ fn a_source_that_hangs_delays_nobody_else() {
     let order = order.into_inner().unwrap();
     assert_eq!((order.len(), order.last().map(String::as_str)), (4, Some("a-hangs")), "{order:?}");
     let results: Vec<(&str, bool)> =
-        found.iter().map(|one| (one.id.as_str(), matches!(one.result, Ok(Outcome::Update(_))))).collect();
+        found.iter().map(|one| (one.id.as_str(), matches!(one.result, Ok(ChannelOutcome::Update(_))))).collect();
     assert_eq!(results, [("a-hangs", false), ("b", true), ("c", true), ("d", true)]);
     let error = found[0].result.as_ref().unwrap_err();
     assert_eq!(error.kind, ErrorKind::SourceUnavailable, "{error:?}");

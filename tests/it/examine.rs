@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use acp_registry::examination::{CHECKS, Check, Examination, LIMIT, Level, Plan, Verdict};
+use acp_registry::examination::{CHECKS, Check, CheckVerdict, Examination, ExaminationPlan, LIMIT, Level};
 use serde_json::{Value, json};
 
 use crate::examined::{for_each, not_passed, planned, with};
 
 /// Examines the fake agent in this case at the level `protocol`.
 fn examined_within(case: &[&str], patience: Duration, limit: Duration) -> Examination {
-    let mut plan = Plan::up_to(Level::Protocol);
+    let mut plan = ExaminationPlan::up_to(Level::Protocol);
     plan.limit = limit;
     planned(case, patience, &plan)
 }
@@ -42,7 +42,7 @@ fn the_failing_exchange_of_each_check_fails_that_check_and_no_other() {
 fn the_passing_exchange_of_each_check_passes_all() {
     for_each(&checks(), |check| {
         let examination = examined(&["played", check.passes]);
-        let mut found = with(&examination, &[Verdict::Fail, Verdict::Warning, Verdict::NotExercised]);
+        let mut found = with(&examination, &[CheckVerdict::Fail, CheckVerdict::Warning, CheckVerdict::NotExercised]);
         // Other systems have no signals.
         found.retain(|(id, _)| cfg!(unix) || *id != "protocol/sigterm");
         if found.is_empty() { Ok(()) } else { Err(format!("{}: {found:?}", check.id)) }
@@ -173,13 +173,13 @@ fn every_break_fails_its_check_and_no_other() {
 fn an_agent_that_is_silent_or_ends_after_initialize_is_told_as_such() {
     let silent = examined_within(&["reply", "$OK\n"], Duration::from_millis(200), LIMIT);
     assert_eq!(silent.reached, Some(Level::Protocol));
-    let reasons = with(&silent, &[Verdict::NotExercised]);
+    let reasons = with(&silent, &[CheckVerdict::NotExercised]);
     let given_up = reasons.iter().filter(|(_, text)| *text == "the agent answers nothing after `initialize`");
     assert!(given_up.count() > 8, "{reasons:?}");
     assert!(not_passed(&silent).iter().any(|(_, text)| text.contains("does not answer")));
 
     let ended = examined_within(&["reply-and-exit", "$OK\n", "0"], Duration::from_millis(200), LIMIT);
-    let failed = with(&ended, &[Verdict::Fail]);
+    let failed = with(&ended, &[CheckVerdict::Fail]);
     assert!(failed.iter().any(|(_, text)| text.contains("ends (exit code 0) instead of answering")), "{failed:?}");
 
     let flooding = format!("$OK\n{}", "x\n".repeat(10));
@@ -192,7 +192,7 @@ fn an_agent_that_is_silent_or_ends_after_initialize_is_told_as_such() {
 fn nothing_is_tried_once_the_time_is_over() {
     let examination = examined_within(&["played", ""], Duration::from_secs(2), Duration::ZERO);
     assert_eq!(examination.reached, Some(Level::Handshake));
-    let reasons = with(&examination, &[Verdict::NotExercised]);
+    let reasons = with(&examination, &[CheckVerdict::NotExercised]);
     assert_eq!(reasons.len(), examination.checks.len());
     let is_known = |text: &str| text.contains("time limit of 0 s") || text.contains("could not be started again");
     assert!(reasons.iter().all(|(_, text)| is_known(text)), "{reasons:?}");
@@ -206,7 +206,7 @@ fn an_agent_that_does_not_answer_is_not_examined() {
         let examination = examined_within(case, Duration::from_millis(200), LIMIT);
         assert_eq!(examination.reached, None, "{case:?}");
         let reason = "needs the level `handshake`: the agent did not answer `initialize`";
-        assert!(examination.checks.iter().all(|examined| examined.verdict == Verdict::NotExercised), "{case:?}");
+        assert!(examination.checks.iter().all(|examined| examined.verdict == CheckVerdict::NotExercised), "{case:?}");
         assert!(examination.checks.iter().all(|examined| examined.message.as_deref() == Some(reason)), "{case:?}");
     }
 }

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use acp_registry::examination::{CHECKS, Check, Examination, Level, Plan, Verdict};
+use acp_registry::examination::{CHECKS, Check, CheckVerdict, Examination, ExaminationPlan, Level};
 
 use crate::examined::{for_each, not_passed, planned, with};
 
 fn examined(case: &[&str]) -> Examination {
-    let mut plan = Plan::up_to(Level::Drafts);
+    let mut plan = ExaminationPlan::up_to(Level::Drafts);
     plan.only = |check| check.level == Level::Drafts;
     planned(case, Duration::from_secs(2), &plan)
 }
@@ -30,7 +30,7 @@ fn the_failing_exchange_of_each_check_fails_that_check_and_no_other() {
 fn the_passing_exchange_of_each_check_passes_all() {
     for_each(&checks(), |check| {
         let examination = examined(&["drafts", "", check.passes]);
-        let found = with(&examination, &[Verdict::Fail, Verdict::Warning, Verdict::NotExercised]);
+        let found = with(&examination, &[CheckVerdict::Fail, CheckVerdict::Warning, CheckVerdict::NotExercised]);
         if found.is_empty() { Ok(()) } else { Err(format!("{}: {found:?}", check.id)) }
     });
 }
@@ -40,7 +40,7 @@ fn the_passing_exchange_of_each_check_passes_all() {
 fn an_agent_without_proposals_fails_nothing() {
     let examination = examined(&["sessions", "", ""]);
     assert_eq!(not_passed(&examination), []);
-    let reasons = with(&examination, &[Verdict::NotExercised]);
+    let reasons = with(&examination, &[CheckVerdict::NotExercised]);
     let reason = |id: &str| reasons.iter().find(|(found, _)| *found == id).map(|(_, reason)| *reason);
     assert_eq!(reason("drafts/nes-suggest"), Some("the agent does not advertise `nes`"));
     assert_eq!(reason("drafts/hitl-edited"), Some("the agent does not advertise `fs.hitlEditing`"));
@@ -49,22 +49,22 @@ fn an_agent_without_proposals_fails_nothing() {
     let version = "the agent answers version 2 of the protocol with version 1";
     assert_eq!(reason("drafts/inject-queue"), Some(version));
     assert_eq!(reason("drafts/v2-initialize"), Some(version));
-    assert_eq!(with(&examination, &[Verdict::Pass]), []);
+    assert_eq!(with(&examination, &[CheckVerdict::Pass]), []);
 }
 
 #[test]
 fn an_agent_with_all_proposals_passes_everything() {
     let examination = examined(&["drafts", "", ""]);
-    assert_eq!(with(&examination, &[Verdict::Fail, Verdict::Warning, Verdict::NotExercised]), []);
+    assert_eq!(with(&examination, &[CheckVerdict::Fail, CheckVerdict::Warning, CheckVerdict::NotExercised]), []);
 }
 
 /// Version 2 has other messages, which the check of messages of version 1 does not judge.
 #[test]
 fn messages_of_version_2_are_not_judged_by_the_schema_of_version_1() {
-    let mut plan = Plan::up_to(Level::Drafts);
+    let mut plan = ExaminationPlan::up_to(Level::Drafts);
     plan.only = |check| check.level == Level::Drafts || check.id == "protocol/messages";
     let examination = planned(&["drafts", "", ""], Duration::from_secs(2), &plan);
-    assert_eq!(with(&examination, &[Verdict::Fail, Verdict::Warning, Verdict::NotExercised]), []);
+    assert_eq!(with(&examination, &[CheckVerdict::Fail, CheckVerdict::Warning, CheckVerdict::NotExercised]), []);
 }
 
 /// An agent whose sessions need a sign-in, and that has no proposals.
@@ -72,7 +72,7 @@ fn messages_of_version_2_are_not_judged_by_the_schema_of_version_1() {
 fn an_agent_that_opens_no_session_is_not_exercised() {
     let examination = examined(&["played", ""]);
     assert_eq!(not_passed(&examination), []);
-    assert_eq!(with(&examination, &[Verdict::Pass]), []);
+    assert_eq!(with(&examination, &[CheckVerdict::Pass]), []);
 }
 
 /// Deviations of the fake agent: the check that notices, the name, and a part of the message.

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use acp_registry::examination::{CHECKS, Check, Examination, Level, Plan, Verdict};
+use acp_registry::examination::{CHECKS, Check, CheckVerdict, Examination, ExaminationPlan, Level};
 
 use crate::examined::{for_each, not_passed, planned, planned_with, with};
 
 fn examined(case: &[&str]) -> Examination {
-    let mut plan = Plan::up_to(Level::Sessions);
+    let mut plan = ExaminationPlan::up_to(Level::Sessions);
     plan.only = |check| check.level == Level::Sessions;
     planned(case, Duration::from_secs(2), &plan)
 }
@@ -31,7 +31,7 @@ fn the_passing_exchange_of_each_check_passes_it_and_fails_none() {
     for_each(&checks(), |check| {
         let examination = examined(&["sessions", "", check.passes]);
         let found = not_passed(&examination);
-        let has_passed = with(&examination, &[Verdict::Pass]).iter().any(|(id, _)| *id == check.id);
+        let has_passed = with(&examination, &[CheckVerdict::Pass]).iter().any(|(id, _)| *id == check.id);
         if has_passed && found.is_empty() { Ok(()) } else { Err(format!("{}: {has_passed} {found:?}", check.id)) }
     });
 }
@@ -39,7 +39,7 @@ fn the_passing_exchange_of_each_check_passes_it_and_fails_none() {
 #[test]
 fn an_agent_that_does_everything_right_passes_all_checks() {
     let examination = examined(&["sessions", "", ""]);
-    let found = with(&examination, &[Verdict::Fail, Verdict::Warning, Verdict::NotExercised]);
+    let found = with(&examination, &[CheckVerdict::Fail, CheckVerdict::Warning, CheckVerdict::NotExercised]);
     assert_eq!(found, [] as [(&str, &str); 0]);
 }
 
@@ -49,7 +49,7 @@ fn an_agent_that_opens_no_session_is_not_exercised() {
     let examination = examined(&["played", ""]);
     assert_eq!(examination.reached, Some(Level::Handshake));
     let reason = "needs sign-in: the agent answers `session/new` with error -32000: `Authentication required`";
-    let reasons = with(&examination, &[Verdict::NotExercised]);
+    let reasons = with(&examination, &[CheckVerdict::NotExercised]);
     assert_eq!(reasons.len(), checks().len());
     let is_known =
         |text: &str| text == reason || text.starts_with("the agent does not advertise `sessionCapabilities.");
@@ -60,11 +60,11 @@ fn an_agent_that_opens_no_session_is_not_exercised() {
 /// The executable is the MCP server.
 #[test]
 fn without_the_executable_no_mcp_server_is_given() {
-    let mut plan = Plan::up_to(Level::Sessions);
+    let mut plan = ExaminationPlan::up_to(Level::Sessions);
     plan.only = |check| check.id == "sessions/mcp-server";
     let examination =
         planned_with(&["sessions", "", ""], Duration::from_secs(2), &plan, |launch| launch.launcher = None);
-    let reasons = with(&examination, &[Verdict::NotExercised]);
+    let reasons = with(&examination, &[CheckVerdict::NotExercised]);
     assert!(reasons.len() == 1 && reasons[0].1.contains("the path of the `acp-registry` executable"), "{reasons:?}");
 }
 
@@ -77,7 +77,7 @@ agent {"jsonrpc":"2.0","id":2,"error":{"code":-32002,"message":"No conversation 
     assert_eq!(not_passed(&examination), [] as [(&str, &str); 0]);
     let reason =
         "the agent answers `session/load` before the first prompt with error -32002: `No conversation $SESSION`";
-    assert_eq!(with(&examination, &[Verdict::NotExercised]), [("sessions/load", reason)]);
+    assert_eq!(with(&examination, &[CheckVerdict::NotExercised]), [("sessions/load", reason)]);
 }
 
 /// Deviations of the fake agent: the check that notices, the name, and a part of the message.

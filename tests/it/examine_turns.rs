@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use acp_registry::examination::{CHECKS, Check, Examination, Level, Plan, Verdict};
+use acp_registry::examination::{CHECKS, Check, CheckVerdict, Examination, ExaminationPlan, Level};
 
 use crate::examined::{for_each, not_passed, planned, with};
 
 fn examined_within(case: &[&str], patience: Duration) -> Examination {
-    let mut plan = Plan::up_to(Level::Turns);
+    let mut plan = ExaminationPlan::up_to(Level::Turns);
     plan.only = |check| check.level == Level::Turns;
     planned(case, patience, &plan)
 }
@@ -23,7 +23,7 @@ fn checks() -> Vec<&'static Check> {
 fn is_alone(examination: &Examination, id: &str, text: &str) -> Result<(), String> {
     let found = not_passed(examination);
     let is_right = found.len() == 1 && found[0].0 == id && found[0].1.contains(text) && !found[0].1.is_empty();
-    let others = || with(examination, &[Verdict::NotExercised]);
+    let others = || with(examination, &[CheckVerdict::NotExercised]);
     if is_right { Ok(()) } else { Err(format!("{id}: {found:?}, not exercised: {:?}", others())) }
 }
 
@@ -36,7 +36,7 @@ fn the_failing_exchange_of_each_check_fails_that_check_and_no_other() {
 fn the_passing_exchange_of_each_check_passes_all() {
     for_each(&checks(), |check| {
         let examination = examined(&["turns", "", check.passes]);
-        let found = with(&examination, &[Verdict::Fail, Verdict::Warning, Verdict::NotExercised]);
+        let found = with(&examination, &[CheckVerdict::Fail, CheckVerdict::Warning, CheckVerdict::NotExercised]);
         if found.is_empty() { Ok(()) } else { Err(format!("{}: {found:?}", check.id)) }
     });
 }
@@ -52,7 +52,7 @@ fn an_agent_that_does_not_reach_the_model_is_not_exercised() {
         let exchange = format!("{}\nagent {answer}", prompt.replace("{}}", "{\"sessionId\":\"$ANY\"}}"));
         let examination = examined(&["sessions", "", &exchange]);
         assert_eq!(examination.reached, Some(Level::Handshake));
-        let reasons = with(&examination, &[Verdict::NotExercised]);
+        let reasons = with(&examination, &[CheckVerdict::NotExercised]);
         let other = reasons.iter().filter(|(_, text)| !text.contains(reason) && !text.contains("not advertise"));
         assert_eq!((reasons.len(), other.count()), (checks().len(), 0), "{reasons:?}");
     }
@@ -61,15 +61,15 @@ fn an_agent_that_does_not_reach_the_model_is_not_exercised() {
 /// The mode of a recipe is set before each turn.
 #[test]
 fn turns_are_carried_out_in_the_mode_of_the_recipe() {
-    let mut plan = Plan::up_to(Level::Turns);
+    let mut plan = ExaminationPlan::up_to(Level::Turns);
     plan.only = |check| check.id == "turns/text";
     let mut verdict_in = |mode: Option<&str>| {
         plan.recipe.mode = mode.map(str::to_owned);
         planned(&["turns", "needs-mode", ""], Duration::from_secs(4), &plan).checks[0].verdict
     };
-    assert_eq!(verdict_in(None), Verdict::NotExercised);
-    assert_eq!(verdict_in(Some("another")), Verdict::NotExercised);
-    assert_eq!(verdict_in(Some("of-recipe")), Verdict::Pass);
+    assert_eq!(verdict_in(None), CheckVerdict::NotExercised);
+    assert_eq!(verdict_in(Some("another")), CheckVerdict::NotExercised);
+    assert_eq!(verdict_in(Some("of-recipe")), CheckVerdict::Pass);
 }
 
 /// Deviations of the fake agent's behavior: the check that notices, the deviation, and a part of the message.

@@ -4,15 +4,15 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;
 
-use acp_registry::examination::{CHECKS, Check, Examination, Plan, Verdict, examine};
-use acp_registry::handshake::{Options, check};
-use acp_registry::host::process::Launch;
+use acp_registry::examination::{CHECKS, Check, CheckVerdict, Examination, ExaminationPlan, examine};
+use acp_registry::handshake::{HandshakeOptions, check};
+use acp_registry::host::process::LaunchSpec;
 
 use crate::agent::{launch, left_with, tag};
 
 /// Examines the fake agent in this case, and asserts that every check has a result and that nothing is left: no process
 /// and no file. `patience` is the time limit for a response.
-pub(crate) fn planned(case: &[&str], patience: Duration, plan: &Plan) -> Examination {
+pub(crate) fn planned(case: &[&str], patience: Duration, plan: &ExaminationPlan) -> Examination {
     planned_with(case, patience, plan, |_| ())
 }
 
@@ -20,14 +20,14 @@ pub(crate) fn planned(case: &[&str], patience: Duration, plan: &Plan) -> Examina
 pub(crate) fn planned_with(
     case: &[&str],
     patience: Duration,
-    plan: &Plan,
-    change: impl FnOnce(&mut Launch),
+    plan: &ExaminationPlan,
+    change: impl FnOnce(&mut LaunchSpec),
 ) -> Examination {
     let temporary = tempfile::tempdir().unwrap();
     let tag = tag();
     let mut launch = launch(case, &tag);
     change(&mut launch);
-    let mut options = Options::new(temporary.path().to_owned());
+    let mut options = HandshakeOptions::new(temporary.path().to_owned());
     options.timeout = patience * 10;
     options.probe = Some(patience);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -48,13 +48,13 @@ pub(crate) fn planned_with(
 }
 
 /// The checks with one of these verdicts, with their messages.
-pub(crate) fn with<'a>(examination: &'a Examination, verdicts: &[Verdict]) -> Vec<(&'a str, &'a str)> {
+pub(crate) fn with<'a>(examination: &'a Examination, verdicts: &[CheckVerdict]) -> Vec<(&'a str, &'a str)> {
     let wanted = examination.checks.iter().filter(|examined| verdicts.contains(&examined.verdict));
     wanted.map(|examined| (examined.check.id, examined.message.as_deref().unwrap_or_default())).collect()
 }
 
 pub(crate) fn not_passed(examination: &Examination) -> Vec<(&str, &str)> {
-    with(examination, &[Verdict::Fail, Verdict::Warning])
+    with(examination, &[CheckVerdict::Fail, CheckVerdict::Warning])
 }
 
 /// Runs a test for each item, several at once, and panics with all failures.

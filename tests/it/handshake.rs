@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use acp_registry::handshake::{Probe, Reason, TypeSource, Verdict};
+use acp_registry::handshake::{FailReason, Probe, TypeSource, Verdict};
 #[cfg(unix)]
 use acp_registry::host::process::How;
 use serde_json::{Value, json};
@@ -20,10 +20,10 @@ fn response(result: &str) -> String {
 
 /// A case with its arguments, the expected reason (`None` if it passes), and a part of the message or, if it passes, of a
 /// warning (empty if there is none).
-type Row = (Vec<String>, Option<Reason>, &'static str);
+type Row = (Vec<String>, Option<FailReason>, &'static str);
 
 fn rows() -> Vec<Row> {
-    use Reason::{
+    use FailReason::{
         AgentError, Exited, InvalidResponse, NoAuthMethods, NoSupportedAuthType, ProtocolVersion, SpawnFailed, Timeout,
     };
 
@@ -150,13 +150,13 @@ fn judge((case, reason, text): &Row) -> Result<(), String> {
     let case: Vec<&str> = case.iter().map(String::as_str).collect();
     // A long limit for agents that answer, in case the machine is busy; a short one for agents that do not answer. Agents
     // whose output the message quotes need time to write it; for an answer with an unknown id, the full limit passes.
-    let is_waited_for = *reason == Some(Reason::Timeout) || text.starts_with("has the id `999`");
+    let is_waited_for = *reason == Some(FailReason::Timeout) || text.starts_with("has the id `999`");
     let timeout = match text {
         _ if text.contains("within 1 s") => 1,
         _ if is_waited_for || text.starts_with("without naming") => 10,
         _ => 60,
     };
-    let checked = if *reason == Some(Reason::SpawnFailed) {
+    let checked = if *reason == Some(FailReason::SpawnFailed) {
         check_with(&[], |launch| launch.program = case[0].into(), |_| ())
     } else {
         check_case(&case, Duration::from_secs(timeout))
@@ -164,7 +164,7 @@ fn judge((case, reason, text): &Row) -> Result<(), String> {
     let outcome = &checked.outcome;
     let expected = match reason {
         None => Verdict::Pass,
-        Some(Reason::SpawnFailed) => Verdict::Error,
+        Some(FailReason::SpawnFailed) => Verdict::Error,
         Some(_) => Verdict::Fail,
     };
     if (outcome.verdict, outcome.reason) != (expected, *reason) {
@@ -356,14 +356,14 @@ fn an_agent_has_limits_and_a_session_of_its_own() {
 
 #[test]
 fn a_dropped_check_leaves_nothing() {
-    use acp_registry::handshake::{Options, check};
-    use acp_registry::host::process::{Environment, Isolation, Launch};
+    use acp_registry::handshake::{HandshakeOptions, check};
+    use acp_registry::host::process::{Environment, Isolation, LaunchSpec};
 
     let temporary = tempfile::tempdir().unwrap();
     let tag = crate::agent::tag();
     let mut environment = Environment::from_host(std::env::vars_os());
     environment.set("FAKE_AGENT_TAG", &tag);
-    let launch = Launch {
+    let launch = LaunchSpec {
         program: crate::agent::fake_agent().into(),
         arguments: if cfg!(unix) { vec!["orphan".into(), "setsid".into()] } else { vec!["deaf".into()] },
         directory: None,
@@ -373,7 +373,7 @@ fn a_dropped_check_leaves_nothing() {
         launcher: Some(crate::support::PROGRAM.into()),
         namespace: None,
     };
-    let options = Options::new(temporary.path().to_owned());
+    let options = HandshakeOptions::new(temporary.path().to_owned());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let started = async {

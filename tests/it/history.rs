@@ -30,7 +30,7 @@ fn commit(env: &Env, time: &str) {
 }
 
 fn events(path: &Path) -> (Vec<String>, Extent) {
-    let history = History::of_registry(path);
+    let history = History::read(path);
     let shown = history.events().iter();
     let shown =
         shown.map(|event| format!("{} {} {} {}", event.time.day(), event.kind.as_str(), event.id, event.version));
@@ -61,7 +61,7 @@ fn commits_tell_what_came_changed_and_went() {
     assert!(changes.contains("Withdrawn</span> <span><bdi>An agent") && changes.contains("datetime=\"2026-01-04\""));
     // The published history is equal.
     let again = History::parse(env.read("out/history.json").as_bytes()).unwrap();
-    assert_eq!(again, History::of_registry(&env.path("r")));
+    assert_eq!(again, History::read(&env.path("r")));
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn a_shallow_clone_invents_no_dates() {
 fn without_git_a_file_may_tell() {
     let env = Env::with(&["a"]);
     assert!(
-        matches!(History::of_registry(&env.path("r")).extent(), Extent::Nothing(why) if why.contains("not in a git repository"))
+        matches!(History::read(&env.path("r")).extent(), Extent::Nothing(why) if why.contains("not in a git repository"))
     );
     assert_eq!(env.run(&["build", "--out", "out"]).code, 0);
     assert!(

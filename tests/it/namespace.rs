@@ -13,8 +13,8 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use acp_registry::examination::{Level, Plan, examine};
-use acp_registry::handshake::{Options, Verdict, check};
+use acp_registry::examination::{ExaminationPlan, Level, examine};
+use acp_registry::handshake::{HandshakeOptions, Verdict, check};
 use acp_registry::host::process::{Isolation, Namespace, Network};
 use rustix::process::{Pid, Signal, geteuid, kill_process};
 use serde_json::{Value, json};
@@ -132,7 +132,7 @@ fn an_agent_reaches_the_listener_in_its_namespace_and_nothing_else() {
             let mut launch = launch(&[&host.case()[..], &[&inside]].concat(), &tag);
             launch.readable = vec![fake_agent()];
             (launch.isolation, launch.namespace) = (isolation.clone(), Some(namespace));
-            let outcome = check(&launch, &Options::new(temporary.path().to_owned())).await.unwrap();
+            let outcome = check(&launch, &HandshakeOptions::new(temporary.path().to_owned())).await.unwrap();
             assert_eq!(outcome.verdict, Verdict::Pass, "{outcome:?}");
             match isolation {
                 Isolation::Bwrap { .. } => assert_eq!(outcome.isolation, "bwrap-no-network"),
@@ -175,7 +175,7 @@ fn namespaces_do_not_reach_each_other() {
         let temporary = tempfile::tempdir().unwrap();
         let mut launch = launch(&["network", &ports[0], "x", &ports[1]], &tag());
         launch.namespace = Some(other);
-        let outcome = check(&launch, &Options::new(temporary.path().to_owned())).await.unwrap();
+        let outcome = check(&launch, &HandshakeOptions::new(temporary.path().to_owned())).await.unwrap();
         let told = serde_json::to_value(&outcome).unwrap()["handshake"]["agent_info"].clone();
         assert_eq!((&told["host_tcp"], &told["inside"]), (&json!("ConnectionRefused"), &json!("ConnectionRefused")));
         for listener in listeners {
@@ -215,7 +215,7 @@ fn no_process_is_left_of_a_namespace() {
         let mut launch = launch(&["silent"], &tag);
         launch.launcher = Some(launcher.clone());
         launch.namespace = Some(Namespace::create(Some(&launcher)).await.unwrap());
-        let options = Options::new(temporary.path().to_owned());
+        let options = HandshakeOptions::new(temporary.path().to_owned());
         assert!(timeout(Duration::from_millis(500), check(&launch, &options)).await.is_err());
         assert_eq!(left_with("environ", &tag), [] as [u32; 0]);
         drop(launch);
@@ -236,11 +236,11 @@ fn if_the_keeper_has_ended_nothing_is_started_in_the_hosts_network() {
         assert!(namespace.listen().await.is_err());
         let mut launch = launch(&host.case(), &tag());
         launch.namespace = Some(namespace);
-        let options = Options::new(temporary.path().to_owned());
+        let options = HandshakeOptions::new(temporary.path().to_owned());
         let outcome = check(&launch, &options).await.unwrap();
         let message = outcome.message.clone().unwrap_or_default();
         assert!(message.contains("its network namespace cannot be joined"), "{message}");
-        let examination = examine(&launch, &options, &outcome, &Plan::up_to(Level::Protocol)).await;
+        let examination = examine(&launch, &options, &outcome, &ExaminationPlan::up_to(Level::Protocol)).await;
         assert_eq!((examination.reached, examination.has_network), (None, false));
     });
     assert_eq!(host.reached(), [] as [&str; 0]);
@@ -253,7 +253,7 @@ fn a_namespace_without_a_launcher_is_refused() {
         let mut launch = launch(&["ok"], &tag());
         launch.namespace = Some(Namespace::create(Some(PROGRAM.as_ref())).await.unwrap());
         launch.launcher = None;
-        let outcome = check(&launch, &Options::new(temporary.path().to_owned())).await.unwrap();
+        let outcome = check(&launch, &HandshakeOptions::new(temporary.path().to_owned())).await.unwrap();
         assert!(outcome.message.clone().unwrap().contains("needs a launcher"), "{outcome:?}");
     });
 }
@@ -398,7 +398,7 @@ fn failures_of_an_agent_that_misses_its_network_say_so() {
     if !bwrap_works() {
         return skipped(TEST, "bwrap is not installed, or does not work here");
     }
-    let mut plan = Plan::up_to(Level::Sessions);
+    let mut plan = ExaminationPlan::up_to(Level::Sessions);
     plan.only = |check| check.id == "sessions/load";
     for network in [Network::None, Network::Shared] {
         let isolation = Isolation::Bwrap { network };

@@ -5,8 +5,8 @@ use std::net::TcpListener;
 use std::time::Duration;
 
 use acp_registry::http::{
-    AllowedHosts, Cache, Client, Credentials, Document, Downloaded, FetchError, HostLimits, Problem, Secret, Settings,
-    Sink,
+    AllowedHosts, Cache, Client, Credentials, Downloaded, FetchError, FetchedDocument, HostLimits, Problem, Secret,
+    Settings, Sink,
 };
 use url::Url;
 
@@ -302,7 +302,7 @@ fn a_document_is_read_once_a_run() {
     let client = client(&[&server]);
     let (address, none) = (url(&server.url("/")), url(&server.url("/none")));
     let readings = std::sync::atomic::AtomicUsize::new(0);
-    let read = |document: Document| {
+    let read = |document: FetchedDocument| {
         readings.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         if document.body == b"x" { Ok(document.body.len()) } else { Err("odd".to_owned()) }
     };

@@ -224,26 +224,28 @@ pub(crate) fn publish_and_die(from: &Path, to: &Path, events: usize) {
 /// The code of the process for [`publish_and_die`].
 #[cfg(unix)]
 fn die_while_publishing(events: usize, from: &Path, to: &Path) {
-    use acp_registry::upload::{Event, Gzip, Options, Revision, Target, Tree, Turns, publish};
+    use acp_registry::upload::{
+        BuiltTree, Gzip, LeaseTimes, PublishOptions, Revision, UploadEvent, UploadTarget, publish,
+    };
     use nix::sys::signal::{Signal, raise};
 
     let seen = AtomicUsize::new(0);
     let notice = |event| {
-        let is_counted = matches!(event, Event::Planned(_) | Event::Done);
+        let is_counted = matches!(event, UploadEvent::Planned(_) | UploadEvent::Done);
         if is_counted && seen.fetch_add(1, Ordering::Relaxed) + 1 == events {
             raise(Signal::SIGKILL).unwrap();
         }
     };
-    let options = Options {
+    let options = PublishOptions {
         revision: Revision::Content,
         grace: Duration::from_hours(1),
         sign: None,
         gzip: Gzip::default(),
         recheck: false,
         jobs: 16,
-        turns: Turns { wait: Duration::from_mins(10), lease: Duration::from_mins(1) },
+        turns: LeaseTimes { wait: Duration::from_mins(10), lease: Duration::from_mins(1) },
     };
-    let (tree, target) = (Tree::read(from).unwrap(), Target::directory(to));
+    let (tree, target) = (BuiltTree::read(from).unwrap(), UploadTarget::directory(to));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let done = runtime.block_on(publish(&tree, &target, &options, false, &notice));
     panic!("it has ended before: {done:?}");

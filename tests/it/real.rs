@@ -205,7 +205,7 @@ fn agents_on_bun_start_every_time_on_a_busy_machine() {
         (0..cores).for_each(|_| drop(scope.spawn(busy)));
         let agent = env.path("agent.js");
         let start = |_| {
-            let change = |launch: &mut acp_registry::host::process::Launch| {
+            let change = |launch: &mut acp_registry::host::process::LaunchSpec| {
                 launch.program = env.path("package/bin/bun").into();
                 launch.arguments = vec![agent.clone().into()];
             };

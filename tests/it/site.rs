@@ -5,7 +5,7 @@ use std::path::Path;
 
 use acp_registry::config::{PreviewSetting, SiteConfig};
 use acp_registry::history::History;
-use acp_registry::site::{Known, Options, render};
+use acp_registry::site::{Known, SiteOptions, render};
 use acp_registry::verify::Snapshot;
 use html5gum::{Token, Tokenizer};
 use serde_json::{Value, json};
@@ -32,7 +32,7 @@ pub(crate) fn site_with(agents: &[Value], capabilities: &Value, history: &Value,
     let index = json!({ "version": "1.0.0", "agents": agents }).to_string();
     let capabilities = Snapshot::parse(capabilities.to_string().as_bytes()).unwrap();
     let history = History::parse(history.to_string().as_bytes()).unwrap();
-    let options = Options {
+    let options = SiteOptions {
         index: index.as_bytes(),
         base_url: BASE,
         registry_url: None,

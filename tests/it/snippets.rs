@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use acp_registry::config::SiteConfig;
 use acp_registry::history::History;
 use acp_registry::settings::{elisp, lua, shell};
-use acp_registry::site::{Known, Options, render};
+use acp_registry::site::{Known, SiteOptions, render};
 use acp_registry::verify::Snapshot;
 use serde_json::{Value, json};
 
@@ -144,7 +144,7 @@ pub(crate) fn read_by_shell(command: &str) -> Option<Read> {
 fn snippets(agent: &Value) -> Vec<(String, String)> {
     let index = json!({ "agents": [agent] }).to_string();
     let (config, history) = (SiteConfig::default(), History::default());
-    let options = Options {
+    let options = SiteOptions {
         registry_url: None,
         config: &config,
         history: &history,

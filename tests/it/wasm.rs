@@ -10,7 +10,7 @@ use acp_registry::documents::{Document, IndexOrigin, Resolve};
 use acp_registry::index::{Index, Missing};
 use acp_registry::manifest::Platform;
 use acp_registry::remedy::Remedy;
-use acp_registry::resolve::{Host, Kind, Named, Offer, Wanted, resolve};
+use acp_registry::resolve::{AgentSpec, Host, Kind, Offer, PlanOptions, resolve};
 use acp_registry::store::Store;
 use serde_json::{Value, json};
 
@@ -113,16 +113,20 @@ fn without_machine(mut document: Value) -> Value {
 
 /// The document of a request, or the message of its error, what helps, and suggestions.
 fn planned_here(index: &Index, request: &Value, store: &Store) -> Result<Value, (String, Option<String>)> {
-    let named: Named = request["agent"].as_str().unwrap().parse().unwrap();
+    let named: AgentSpec = request["agent"].as_str().unwrap().parse().unwrap();
     let platform: Platform = request["platform"].as_str().unwrap().parse().unwrap();
     let missing = || (Missing::of(&named.id, index).to_string(), None);
     let agent = index.agent(&named.id).map_err(|error| (error.to_string(), None))?.ok_or_else(missing)?;
     let has = |name: &str| request[name] != json!(false);
     let host = Host { platform: None, emulated: None, lacks_glibc: false, has_npm: has("npm"), has_uv: has("uv") };
     let kind = request["dist"].as_str().map(|name| Kind::named(name).unwrap());
-    let wanted =
-        Wanted { version: named.version, kind, platform: Some(platform), ..Wanted::new(named.id.parse().unwrap()) };
-    let plan = resolve(&Offer::of_agent(&agent, index.sha256()), &wanted, &host)
+    let wanted = PlanOptions {
+        version: named.version,
+        kind,
+        platform: Some(platform),
+        ..PlanOptions::new(named.id.parse().unwrap())
+    };
+    let plan = resolve(&Offer::from_agent(&agent, index.sha256()), &wanted, &host)
         .map_err(|error| (error.to_string(), error.remedy().as_ref().map(Remedy::to_string)))?;
     let members = Resolve { launch: store.document(&plan), index: IndexOrigin::of(index) };
     Ok(without_machine(serde_json::from_str(&Document::new("resolve", members).to_text()).unwrap()))

@@ -1,7 +1,7 @@
 //! Finds the program that `cmd` of a manifest names, as clients do.
 
-use super::links::Tree;
-use super::{Entry, Kind, name};
+use super::links::LinkTree;
+use super::{Entry, EntryKind, name};
 use acp_registry_plan::text::{nearest, quote};
 
 /// Maximum number of names to compare with a wrong `cmd`, since each comparison is slow.
@@ -49,7 +49,7 @@ impl std::error::Error for CmdNotFound {}
 /// Returns [`CmdNotFound`] with a similar entry.
 pub fn find_cmd<'a>(cmd: &str, entries: &'a [Entry]) -> Result<&'a Entry, CmdNotFound> {
     let path = cmd_path(cmd);
-    let mut tree = Tree::new();
+    let mut tree = LinkTree::new();
     for (index, entry) in entries.iter().enumerate() {
         // Cannot fail: the entries of a listing have been inserted into a tree before.
         let _ = tree.insert(&entry.path, &entry.kind, index);
@@ -59,7 +59,7 @@ pub fn find_cmd<'a>(cmd: &str, entries: &'a [Entry]) -> Result<&'a Entry, CmdNot
         let path = path.unwrap_or_else(|| cmd.replace('\\', "/"));
         let below = format!("{path}/");
         let is_directory = !path.is_empty()
-            && entries.iter().any(|e| (e.path == path && e.kind == Kind::Directory) || e.path.starts_with(&below));
+            && entries.iter().any(|e| (e.path == path && e.kind == EntryKind::Directory) || e.path.starts_with(&below));
         CmdNotFound { cmd: cmd.to_owned(), nearest: nearest_entry(&path, entries), is_directory }
     })
 }
@@ -71,7 +71,7 @@ pub(super) fn cmd_path(cmd: &str) -> Option<String> {
 
 fn nearest_entry(path: &str, entries: &[Entry]) -> Option<String> {
     let wanted = path.rsplit('/').next().unwrap_or_default();
-    let files = || entries.iter().filter(|entry| entry.kind != Kind::Directory && entry.path != path);
+    let files = || entries.iter().filter(|entry| entry.kind != EntryKind::Directory && entry.path != path);
     // If there are several, prefers executable ones, then those nearest to the root.
     let best = |is: &dyn Fn(&str) -> bool| {
         files().filter(|entry| is(entry.file_name())).min_by_key(|e| (!e.executable, e.path.matches('/').count()))
@@ -94,24 +94,24 @@ fn nearest_entry(path: &str, entries: &[Entry]) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn entry(path: &str, kind: Kind) -> Entry {
+    fn entry(path: &str, kind: EntryKind) -> Entry {
         Entry { path: path.to_owned(), kind, size: 0, executable: true }
     }
 
     fn link(path: &str, target: &str) -> Entry {
-        entry(path, Kind::Symlink { target: target.to_owned() })
+        entry(path, EntryKind::Symlink { target: target.to_owned() })
     }
 
     fn archive() -> Vec<Entry> {
         vec![
-            entry("pkg-1.2", Kind::Directory),
-            entry("pkg-1.2/bin/agent", Kind::File),
-            entry("pkg-1.2/bin/other.exe", Kind::File),
-            entry("pkg-1.2/doc/agent", Kind::File),
+            entry("pkg-1.2", EntryKind::Directory),
+            entry("pkg-1.2/bin/agent", EntryKind::File),
+            entry("pkg-1.2/bin/other.exe", EntryKind::File),
+            entry("pkg-1.2/doc/agent", EntryKind::File),
             link("current", "pkg-1.2"),
             link("agent-link", "current/bin/agent"),
             link("dangling", "nothing"),
-            entry("again", Kind::Hardlink { target: "pkg-1.2/bin/agent".to_owned() }),
+            entry("again", EntryKind::Hardlink { target: "pkg-1.2/bin/agent".to_owned() }),
         ]
     }
 

@@ -22,12 +22,12 @@ const XZ_MEMORY: u32 = (WINDOW / 1024) as u32 + 1024;
 /// Reads the content of a compressed stream.
 pub(super) struct Decompressed<R: BufRead> {
     compression: Compression,
-    state: State<R>,
+    state: Decoder<R>,
     meter: Rc<Meter>,
 }
 
 /// Decoders are boxed because they are large and moved often.
-enum State<R: BufRead> {
+enum Decoder<R: BufRead> {
     /// At the start of a member.
     Start(R),
     Plain(R),
@@ -42,21 +42,21 @@ enum State<R: BufRead> {
 impl<R: BufRead> Decompressed<R> {
     /// Creates a reader for a stream that is known to start with a member.
     pub(super) fn new(compression: Compression, source: R, meter: Rc<Meter>) -> Self {
-        Self { compression, state: State::Start(source), meter }
+        Self { compression, state: Decoder::Start(source), meter }
     }
 
     /// Creates a decoder for the member that starts here.
-    fn start(&self, mut source: R) -> io::Result<State<R>> {
+    fn start(&self, mut source: R) -> io::Result<Decoder<R>> {
         Ok(match self.compression {
-            Compression::None => State::Plain(source),
-            Compression::Gzip => State::Gzip(Box::new(GzDecoder::new(source))),
-            Compression::Bzip2 => State::Bzip2(Box::new(BzDecoder::new(source))),
-            Compression::Xz => State::Xz(Box::new(XzReader::new_mem_limit(source, false, XZ_MEMORY))),
+            Compression::None => Decoder::Plain(source),
+            Compression::Gzip => Decoder::Gzip(Box::new(GzDecoder::new(source))),
+            Compression::Bzip2 => Decoder::Bzip2(Box::new(BzDecoder::new(source))),
+            Compression::Xz => Decoder::Xz(Box::new(XzReader::new_mem_limit(source, false, XZ_MEMORY))),
             Compression::Zstd => {
                 let mut decoder = FrameDecoder::new();
                 decoder.set_max_window_size(WINDOW);
                 match decoder.init(&mut source) {
-                    Ok(()) => State::Zstd(Box::new(decoder), source),
+                    Ok(()) => Decoder::Zstd(Box::new(decoder), source),
                     Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame {
                         length, ..
                     })) => {
@@ -79,11 +79,11 @@ impl<R: BufRead> Decompressed<R> {
 }
 
 /// Checks whether another member follows.
-fn after_member<R: BufRead>(compression: Compression, mut source: R) -> io::Result<State<R>> {
+fn after_member<R: BufRead>(compression: Compression, mut source: R) -> io::Result<Decoder<R>> {
     loop {
         let ready = source.fill_buf()?;
         if ready.is_empty() {
-            return Ok(State::End);
+            return Ok(Decoder::End);
         }
         // Tapes and xz pad with zeros.
         let zeros = ready.iter().take_while(|&&byte| byte == 0).count();
@@ -97,7 +97,7 @@ fn after_member<R: BufRead>(compression: Compression, mut source: R) -> io::Resu
             Compression::Xz => first == 0xfd,
             Compression::Zstd => matches!(first, 0x28 | 0x50..=0x5f),
         };
-        return Ok(if begins { State::Start(source) } else { State::End });
+        return Ok(if begins { Decoder::Start(source) } else { Decoder::End });
     }
 }
 
@@ -121,32 +121,33 @@ impl<R: BufRead> Read for Decompressed<R> {
         }
         loop {
             // If an operation below fails, the state stays at the end.
-            let (count, state) = match mem::replace(&mut self.state, State::End) {
-                State::Start(source) => (0, self.start(source)?),
-                State::Plain(mut source) => (source.read(buffer)?, State::Plain(source)),
-                State::Gzip(mut decoder) => match decoder.read(buffer)? {
+            let (count, state) = match mem::replace(&mut self.state, Decoder::End) {
+                Decoder::Start(source) => (0, self.start(source)?),
+                Decoder::Plain(mut source) => (source.read(buffer)?, Decoder::Plain(source)),
+                Decoder::Gzip(mut decoder) => match decoder.read(buffer)? {
                     0 => (0, after_member(self.compression, decoder.into_inner())?),
-                    count => (count, State::Gzip(decoder)),
+                    count => (count, Decoder::Gzip(decoder)),
                 },
-                State::Bzip2(mut decoder) => match decoder.read(buffer)? {
+                Decoder::Bzip2(mut decoder) => match decoder.read(buffer)? {
                     0 => (0, after_member(self.compression, decoder.into_inner())?),
-                    count => (count, State::Bzip2(decoder)),
+                    count => (count, Decoder::Bzip2(decoder)),
                 },
-                State::Xz(mut decoder) => match decoder.read(buffer) {
+                Decoder::Xz(mut decoder) => match decoder.read(buffer) {
                     Ok(0) => (0, after_member(self.compression, decoder.into_inner())?),
-                    Ok(count) => (count, State::Xz(decoder)),
+                    Ok(count) => (count, Decoder::Xz(decoder)),
                     Err(error) if error.kind() == io::ErrorKind::OutOfMemory => return Err(self.window_too_large()),
                     Err(error) => return Err(error),
                 },
-                State::Zstd(mut decoder, mut source) => match read_zstd(&mut decoder, &mut source, buffer)? {
+                Decoder::Zstd(mut decoder, mut source) => match read_zstd(&mut decoder, &mut source, buffer)? {
                     0 => (0, after_member(self.compression, source)?),
-                    count => (count, State::Zstd(decoder, source)),
+                    count => (count, Decoder::Zstd(decoder, source)),
                 },
-                State::End => return Ok(0),
+                Decoder::End => return Ok(0),
             };
-            let goes_on = matches!((self.compression, &state), (_, State::End) | (Compression::None, State::Plain(_)));
+            let goes_on =
+                matches!((self.compression, &state), (_, Decoder::End) | (Compression::None, Decoder::Plain(_)));
             self.state = state;
-            if count > 0 || (goes_on && !matches!(self.state, State::Start(_))) {
+            if count > 0 || (goes_on && !matches!(self.state, Decoder::Start(_))) {
                 return Ok(count);
             }
         }

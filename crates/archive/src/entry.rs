@@ -1,5 +1,5 @@
 use super::cmd;
-use super::{CmdNotFound, Format, Program};
+use super::{BinaryFormat, CmdNotFound, Program};
 
 /// An entry of an archive.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -7,7 +7,7 @@ pub struct Entry {
     /// Relative path with `/` as separator, without `.` and `..`. Free of control characters, but otherwise untrusted.
     pub path: String,
     /// The type of the entry.
-    pub kind: Kind,
+    pub kind: EntryKind,
     /// Size of a regular file in bytes; for a hard link, of the file it links to; otherwise 0.
     pub size: u64,
     /// Whether any executable bit is set. Never set in archives made on Windows.
@@ -16,7 +16,7 @@ pub struct Entry {
 
 /// The type of an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Kind {
+pub enum EntryKind {
     /// A regular file.
     File,
     /// A directory with an entry of its own. Directories that exist only in the paths of other entries are not listed.
@@ -43,9 +43,9 @@ impl Entry {
 
 /// The contents of an archive.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listing {
+pub struct ArchiveListing {
     /// The format, detected from the content.
-    pub format: Format,
+    pub format: BinaryFormat,
     /// The entries in the order of the archive. A bare executable is one entry with the name in `cmd`.
     pub entries: Vec<Entry>,
     /// The examined content of `cmd`. `None` if there is no such file or, when listing a stream, if `cmd` is a link,
@@ -53,7 +53,7 @@ pub struct Listing {
     pub program: Option<Program>,
 }
 
-impl Listing {
+impl ArchiveListing {
     /// Finds the file that a client would start for `cmd`; see [`find_cmd`](super::find_cmd).
     ///
     /// # Errors

@@ -18,7 +18,7 @@ pub enum Error {
         /// The name of the entry; bytes that are not UTF-8 are replaced.
         path: String,
         /// What is wrong with it.
-        reason: Reason,
+        reason: UnsafeReason,
     },
     /// A limit is exceeded.
     #[error("{0}")]
@@ -73,7 +73,7 @@ impl Error {
 /// Why an entry is unsafe to unpack.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say it")]
-pub enum Reason {
+pub enum UnsafeReason {
     #[error("has no name")]
     Empty,
     #[error("has a name that is not UTF-8")]
@@ -150,7 +150,7 @@ pub enum Excess {
 
 impl Error {
     /// Creates [`Error::Unsafe`] from the name as written in the archive.
-    pub(super) fn refused(name: &[u8], reason: Reason) -> Self {
+    pub(super) fn refused(name: &[u8], reason: UnsafeReason) -> Self {
         Self::Unsafe { path: String::from_utf8_lossy(name).into_owned(), reason }
     }
 }

@@ -4,12 +4,12 @@ use std::fmt;
 
 use acp_registry_plan::manifest::archive as address;
 
-/// Number of bytes that [`Format::detect`] needs.
+/// Number of bytes that [`BinaryFormat::detect`] needs.
 pub(super) const HEAD_LENGTH: usize = 4096;
 
 /// The format of an agent's binary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
+pub enum BinaryFormat {
     /// A `.zip`.
     Zip,
     /// A `.tar`, compressed or not.
@@ -29,7 +29,7 @@ pub enum Compression {
     Zstd,
 }
 
-/// A file that has none of the [`Format`]s, as far as its first bytes show.
+/// A file that has none of the [`BinaryFormat`]s, as far as its first bytes show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say it")]
 pub enum Lookalike {
@@ -67,7 +67,7 @@ pub enum Lookalike {
     Unknown,
 }
 
-impl Format {
+impl BinaryFormat {
     /// Detects the format from the first 4096 bytes, or all bytes of a shorter file. Whether compressed data
     /// contains a tar is found out only by reading it.
     ///
@@ -122,12 +122,12 @@ impl Format {
 #[error("by its name the archive is {promised}, by its content {found}")]
 pub struct Misnamed {
     /// The format indicated by the name.
-    pub promised: Format,
+    pub promised: BinaryFormat,
     /// The format detected from the content.
-    pub found: Format,
+    pub found: BinaryFormat,
 }
 
-impl fmt::Display for Format {
+impl fmt::Display for BinaryFormat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Self::Zip => "a .zip",
@@ -203,10 +203,10 @@ impl Lookalike {
             return Self::Empty;
         }
         let known = MAGIC.iter().find(|(magic, _)| head.starts_with(magic));
-        known.map_or_else(|| Self::of_text(head), |(_, lookalike)| *lookalike)
+        known.map_or_else(|| Self::from_text(head), |(_, lookalike)| *lookalike)
     }
 
-    fn of_text(head: &[u8]) -> Self {
+    fn from_text(head: &[u8]) -> Self {
         // The last character may be cut off.
         let text = match std::str::from_utf8(head) {
             Ok(text) => text,
@@ -260,51 +260,51 @@ mod tests {
             (b"\0\x01\x02\x03", Lookalike::Unknown),
             (b"MZ", Lookalike::Text),
         ] {
-            assert_eq!(Format::detect(head), Err(lookalike), "{head:?}");
+            assert_eq!(BinaryFormat::detect(head), Err(lookalike), "{head:?}");
         }
     }
 
     #[test]
     fn formats_are_known_by_their_first_bytes() {
         for (head, format) in [
-            (&b"PK\x03\x04\x14\0"[..], Format::Zip),
-            (b"PK\x05\x06\0\0", Format::Zip),
-            (b"\x1f\x8b\x08", Format::Tar(Compression::Gzip)),
-            (b"BZh91AY", Format::Tar(Compression::Bzip2)),
-            (b"\xfd7zXZ\0\0\x04", Format::Tar(Compression::Xz)),
-            (b"\x28\xb5\x2f\xfd\x04", Format::Tar(Compression::Zstd)),
-            (b"\x50\x2a\x4d\x18\x04\0\0\0", Format::Tar(Compression::Zstd)),
-            (b"\x7fELF\x02", Format::Executable),
-            (b"\xcf\xfa\xed\xfe", Format::Executable),
-            (b"\xca\xfe\xba\xbe\0\0\0\x02", Format::Executable),
-            (b"#!/bin/sh\n", Format::Executable),
-            (&[0; 512], Format::Tar(Compression::None)),
+            (&b"PK\x03\x04\x14\0"[..], BinaryFormat::Zip),
+            (b"PK\x05\x06\0\0", BinaryFormat::Zip),
+            (b"\x1f\x8b\x08", BinaryFormat::Tar(Compression::Gzip)),
+            (b"BZh91AY", BinaryFormat::Tar(Compression::Bzip2)),
+            (b"\xfd7zXZ\0\0\x04", BinaryFormat::Tar(Compression::Xz)),
+            (b"\x28\xb5\x2f\xfd\x04", BinaryFormat::Tar(Compression::Zstd)),
+            (b"\x50\x2a\x4d\x18\x04\0\0\0", BinaryFormat::Tar(Compression::Zstd)),
+            (b"\x7fELF\x02", BinaryFormat::Executable),
+            (b"\xcf\xfa\xed\xfe", BinaryFormat::Executable),
+            (b"\xca\xfe\xba\xbe\0\0\0\x02", BinaryFormat::Executable),
+            (b"#!/bin/sh\n", BinaryFormat::Executable),
+            (&[0; 512], BinaryFormat::Tar(Compression::None)),
         ] {
-            assert_eq!(Format::detect(head), Ok(format), "{head:?}");
+            assert_eq!(BinaryFormat::detect(head), Ok(format), "{head:?}");
         }
     }
 
     #[test]
     fn an_address_promises_a_format() {
         for (name, format) in [
-            ("a.zip", Some(Format::Zip)),
-            ("a.ZIP?t=1", Some(Format::Zip)),
-            ("a.tar.gz", Some(Format::Tar(Compression::Gzip))),
-            ("a.tgz", Some(Format::Tar(Compression::Gzip))),
-            ("a.tar.bz2", Some(Format::Tar(Compression::Bzip2))),
-            ("a.tbz2", Some(Format::Tar(Compression::Bzip2))),
-            ("a.tar.xz", Some(Format::Tar(Compression::Xz))),
-            ("a.txz", Some(Format::Tar(Compression::Xz))),
-            ("a.tar.zst", Some(Format::Tar(Compression::Zstd))),
-            ("a.tzst", Some(Format::Tar(Compression::Zstd))),
-            ("a.tar", Some(Format::Tar(Compression::None))),
-            ("agent", Some(Format::Executable)),
-            ("agent-1.2.0", Some(Format::Executable)),
-            ("agent.exe", Some(Format::Executable)),
+            ("a.zip", Some(BinaryFormat::Zip)),
+            ("a.ZIP?t=1", Some(BinaryFormat::Zip)),
+            ("a.tar.gz", Some(BinaryFormat::Tar(Compression::Gzip))),
+            ("a.tgz", Some(BinaryFormat::Tar(Compression::Gzip))),
+            ("a.tar.bz2", Some(BinaryFormat::Tar(Compression::Bzip2))),
+            ("a.tbz2", Some(BinaryFormat::Tar(Compression::Bzip2))),
+            ("a.tar.xz", Some(BinaryFormat::Tar(Compression::Xz))),
+            ("a.txz", Some(BinaryFormat::Tar(Compression::Xz))),
+            ("a.tar.zst", Some(BinaryFormat::Tar(Compression::Zstd))),
+            ("a.tzst", Some(BinaryFormat::Tar(Compression::Zstd))),
+            ("a.tar", Some(BinaryFormat::Tar(Compression::None))),
+            ("agent", Some(BinaryFormat::Executable)),
+            ("agent-1.2.0", Some(BinaryFormat::Executable)),
+            ("agent.exe", Some(BinaryFormat::Executable)),
             ("a.dmg", None),
             ("a.gz", None),
         ] {
-            assert_eq!(Format::promised(&format!("https://h.example/{name}")), format, "{name}");
+            assert_eq!(BinaryFormat::promised(&format!("https://h.example/{name}")), format, "{name}");
         }
     }
 }

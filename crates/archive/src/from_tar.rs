@@ -10,8 +10,8 @@ use tar::EntryType;
 use super::decompress::Decompressed;
 use super::format::is_tar_header;
 use super::meter::{Meter, Produced};
-use super::walk::{Content, Member, Sink, Walk};
-use super::{Compression, Error, Lookalike, Reason};
+use super::walk::{ArchiveMember, Content, Sink, Walk};
+use super::{Compression, Error, Lookalike, UnsafeReason};
 
 /// Size of buffers, in bytes.
 const BUFFER: usize = 128 * 1024;
@@ -56,7 +56,7 @@ pub(super) fn walk<R: Read, S: Sink>(
     if second[..length].iter().any(|&byte| byte != 0) {
         let name = second.iter().take(100).take_while(|&&byte| byte != 0).copied().collect::<Vec<u8>>();
         let how = "it follows a single block of zeros, at which some programs stop and others do not";
-        return Err(Error::refused(&name, Reason::HeadersDisagree(how.to_owned())));
+        return Err(Error::refused(&name, UnsafeReason::HeadersDisagree(how.to_owned())));
     }
     io::copy(&mut rest, &mut io::sink()).map_err(|error| walk.explain(&error))?;
     Ok(())
@@ -110,11 +110,11 @@ fn walk_entry<R: Read, S: Sink>(
     let refuse = |reason| Err(Error::refused(&name, reason));
     let size = header.entry_size().map_err(|error| walk.explain(&error))?;
     if extensions.size.as_deref().is_some_and(|stated| stated != size.to_string().as_bytes()) {
-        return refuse(Reason::HeadersDisagree("it has two sizes".to_owned()));
+        return refuse(UnsafeReason::HeadersDisagree("it has two sizes".to_owned()));
     }
     if extensions.is_sparse {
         let name = extensions.sparse_name.as_deref().unwrap_or(&name);
-        return Err(Error::refused(name, Reason::Sparse));
+        return Err(Error::refused(name, UnsafeReason::Sparse));
     }
     let content = match header.entry_type() {
         // In old formats, directories are regular files with a trailing slash.
@@ -123,16 +123,16 @@ fn walk_entry<R: Read, S: Sink>(
         EntryType::Directory => Content::Directory,
         EntryType::Symlink => Content::Symlink(&link),
         EntryType::Link => Content::Hardlink(&link),
-        EntryType::Char | EntryType::Block => return refuse(Reason::SpecialFile("device")),
-        EntryType::Fifo => return refuse(Reason::SpecialFile("FIFO")),
-        EntryType::GNUSparse => return refuse(Reason::Sparse),
-        other => return refuse(Reason::UnknownType(other.as_byte())),
+        EntryType::Char | EntryType::Block => return refuse(UnsafeReason::SpecialFile("device")),
+        EntryType::Fifo => return refuse(UnsafeReason::SpecialFile("FIFO")),
+        EntryType::GNUSparse => return refuse(UnsafeReason::Sparse),
+        other => return refuse(UnsafeReason::UnknownType(other.as_byte())),
     };
     if !matches!(content, Content::File) && size > 0 {
-        return refuse(Reason::HasContent);
+        return refuse(UnsafeReason::HasContent);
     }
     let executable = header.mode().is_ok_and(|mode| mode & 0o111 != 0);
-    let member = Member { name: &name, content, size: Some(size), executable };
+    let member = ArchiveMember { name: &name, content, size: Some(size), executable };
     walk.member(&member, entry)
 }
 
@@ -195,7 +195,7 @@ fn pax_record(bytes: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
 fn read_extension<R: Read, S: Sink>(entry: &mut tar::Entry<'_, R>, walk: &Walk<S>) -> Result<Vec<u8>, Error> {
     let size = entry.size();
     if size > EXTENSION {
-        return Err(Error::refused(&entry.header().path_bytes(), Reason::HeaderTooLong { limit: EXTENSION }));
+        return Err(Error::refused(&entry.header().path_bytes(), UnsafeReason::HeaderTooLong { limit: EXTENSION }));
     }
     let mut bytes = Vec::new();
     entry.read_to_end(&mut bytes).map_err(|error| walk.explain(&error))?;
@@ -206,7 +206,7 @@ fn read_extension<R: Read, S: Sink>(entry: &mut tar::Entry<'_, R>, walk: &Walk<S
 }
 
 fn ambiguous<R: Read>(entry: &tar::Entry<'_, R>, how: &str) -> Error {
-    Error::refused(&entry.header().path_bytes(), Reason::HeadersDisagree(how.to_owned()))
+    Error::refused(&entry.header().path_bytes(), UnsafeReason::HeadersDisagree(how.to_owned()))
 }
 
 /// Reads until the buffer is full or the stream ends. Returns the number of bytes.

@@ -11,8 +11,8 @@ use zip::unstable::read::ZipIterable;
 
 use super::limits::PATH_LENGTH;
 use super::meter::{Meter, Produced, Sought};
-use super::walk::{Content, Member, Sink, Walk};
-use super::{Error, Excess, Reason};
+use super::walk::{ArchiveMember, Content, Sink, Walk};
+use super::{Error, Excess, UnsafeReason};
 
 /// Compression methods that clients and the tools of operating systems support.
 const METHODS: [CompressionMethod; 4] =
@@ -69,7 +69,7 @@ fn walk_entry<R: Read + Seek, S: Sink>(
     let name = entry.name_raw().to_owned();
     let refuse = |reason| Err(Error::refused(&name, reason));
     if entry.encrypted() {
-        return refuse(Reason::Encrypted);
+        return refuse(UnsafeReason::Encrypted);
     }
     let method = entry.compression();
     if !METHODS.contains(&method) {
@@ -80,15 +80,15 @@ fn walk_entry<R: Read + Seek, S: Sink>(
     meter.check_claim(size).map_err(Error::TooLarge)?;
     meter.consume(compressed).map_err(Error::TooLarge)?;
     let mode = entry.unix_mode().unwrap_or_default();
-    let kind = kind_of(&entry, mode);
+    let kind = content(&entry, mode);
     if matches!(kind, Ok(Content::Directory)) && size > 0 {
-        return refuse(Reason::HasContent);
+        return refuse(UnsafeReason::HasContent);
     }
     let content = entry.with_reader(source, ZipReadOptions::new()).map_err(|error| explain(error, walk, &name))?;
     let end = content.data_start().unwrap_or(start).saturating_add(compressed);
     let before = taken.range(..end).next_back();
     if before.is_some_and(|(_, &before_ends)| before_ends > start) {
-        return refuse(Reason::Overlap);
+        return refuse(UnsafeReason::Overlap);
     }
     taken.insert(start, end);
     let mut content = Produced { inner: content, meter: Rc::clone(meter) };
@@ -98,21 +98,23 @@ fn walk_entry<R: Read + Seek, S: Sink>(
             let mut target = Vec::new();
             let read = content.by_ref().take(PATH_LENGTH as u64 + 1).read_to_end(&mut target);
             read.map_err(|error| walk.explain_at(&error, &name))?;
-            let member = Member { name: &name, content: Content::Symlink(&target), size: Some(0), executable };
+            let member = ArchiveMember { name: &name, content: Content::Symlink(&target), size: Some(0), executable };
             walk.member(&member, &mut io::empty())
         }
-        Ok(kind) => walk.member(&Member { name: &name, content: kind, size: Some(size), executable }, &mut content),
+        Ok(kind) => {
+            walk.member(&ArchiveMember { name: &name, content: kind, size: Some(size), executable }, &mut content)
+        }
         Err(reason) => refuse(reason),
     }
 }
 
 /// The type of an entry, from its Unix mode and the trailing slash of its name.
-fn kind_of(entry: &ZipFileEntry<'_>, mode: u32) -> Result<Content<'static>, Reason> {
+fn content(entry: &ZipFileEntry<'_>, mode: u32) -> Result<Content<'static>, UnsafeReason> {
     match mode & TYPE_MASK {
         0o120_000 => Ok(Content::Symlink(b"")),
-        0o010_000 => Err(Reason::SpecialFile("FIFO")),
-        0o020_000 | 0o060_000 => Err(Reason::SpecialFile("device")),
-        0o140_000 => Err(Reason::SpecialFile("socket")),
+        0o010_000 => Err(UnsafeReason::SpecialFile("FIFO")),
+        0o020_000 | 0o060_000 => Err(UnsafeReason::SpecialFile("device")),
+        0o140_000 => Err(UnsafeReason::SpecialFile("socket")),
         0o040_000 => Ok(Content::Directory),
         _ if entry.name_raw().ends_with(b"/") || entry.name_raw().ends_with(b"\\") => Ok(Content::Directory),
         _ => Ok(Content::File),
@@ -137,10 +139,10 @@ fn explain<S: Sink>(error: ZipError, walk: &Walk<S>, name: &[u8]) -> Error {
     let path = || String::from_utf8_lossy(name).into_owned();
     match error {
         ZipError::Io(error) => walk.explain_at(&error, name),
-        ZipError::UnsupportedArchive(ZipError::PASSWORD_REQUIRED) => Error::refused(name, Reason::Encrypted),
+        ZipError::UnsupportedArchive(ZipError::PASSWORD_REQUIRED) => Error::refused(name, UnsafeReason::Encrypted),
         ZipError::UnsupportedArchive(what) => Error::Unsupported { path: path(), what: format!("is unusual: {what}") },
         ZipError::InvalidArchive(message) => match message.strip_prefix("header inconsistency detected: ") {
-            Some(how) => Error::refused(name, Reason::HeadersDisagree(how.to_owned())),
+            Some(how) => Error::refused(name, UnsafeReason::HeadersDisagree(how.to_owned())),
             None => walk.corrupt_at(name, &message),
         },
         error => walk.corrupt_at(name, &error.to_string()),

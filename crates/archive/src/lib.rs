@@ -34,10 +34,10 @@ mod testing;
 mod tests;
 
 pub use cmd::{CmdNotFound, find_cmd};
-pub use entry::{Entry, Kind, Listing};
-pub use error::{Error, Excess, Reason};
+pub use entry::{ArchiveListing, Entry, EntryKind};
+pub use error::{Error, Excess, UnsafeReason};
 use format::HEAD_LENGTH;
-pub use format::{Compression, Format, Lookalike, Misnamed};
+pub use format::{BinaryFormat, Compression, Lookalike, Misnamed};
 pub use limits::Limits;
 pub use name::{is_device, path_problem};
 pub use program::{Fit, Glibc, Machine, Mismatch, Program};

@@ -6,7 +6,7 @@ use std::mem;
 
 use icu_normalizer::DecomposingNormalizerBorrowed;
 
-use super::{Entry, Kind, Reason, name};
+use super::{Entry, EntryKind, UnsafeReason, name};
 
 /// Maximum number of links to follow in one path, as on Linux.
 const HOPS: usize = 40;
@@ -19,7 +19,7 @@ type Id = usize;
 const ROOT: Id = 0;
 
 #[derive(Debug)]
-pub(super) struct Tree {
+pub(super) struct LinkTree {
     nodes: Vec<Node>,
     steps: usize,
 }
@@ -27,7 +27,7 @@ pub(super) struct Tree {
 #[derive(Debug)]
 struct Node {
     parent: Id,
-    /// The original spelling of the name, if it differs from its key in [`Directory::children`].
+    /// The original spelling of the name, if it differs from its key in [`LinkDirectory::children`].
     spelling: Option<Box<str>>,
     kind: NodeKind,
 }
@@ -35,7 +35,7 @@ struct Node {
 #[derive(Debug)]
 enum NodeKind {
     /// Boxed to keep nodes small, since most are files.
-    Directory(Box<Directory>),
+    Directory(Box<LinkDirectory>),
     /// Index of the entry.
     File(usize),
     /// Index of the entry.
@@ -45,14 +45,14 @@ enum NodeKind {
 }
 
 #[derive(Debug, Default)]
-struct Directory {
+struct LinkDirectory {
     /// Children by name, normalized with [`fold`].
     children: HashMap<Box<str>, Id>,
     /// Whether the archive has an entry for this directory.
     listed: bool,
 }
 
-/// The result of [`Tree::insert`].
+/// The result of [`LinkTree::insert`].
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Inserted {
     New,
@@ -60,7 +60,7 @@ pub(super) enum Inserted {
     Again,
 }
 
-impl Tree {
+impl LinkTree {
     pub(super) fn new() -> Self {
         let kind = NodeKind::Directory(Box::default());
         Self { nodes: vec![Node { parent: ROOT, spelling: None, kind }], steps: 0 }
@@ -72,7 +72,7 @@ impl Tree {
     }
 
     /// Inserts the entry with this index.
-    pub(super) fn insert(&mut self, path: &str, kind: &Kind, index: usize) -> Result<Inserted, Reason> {
+    pub(super) fn insert(&mut self, path: &str, kind: &EntryKind, index: usize) -> Result<Inserted, UnsafeReason> {
         let (above, last) = path.rsplit_once('/').unwrap_or(("", path));
         let mut at = ROOT;
         for part in name::parts(above) {
@@ -82,17 +82,19 @@ impl Tree {
                     self.check_spelling(id, part)?;
                     match self.nodes[id].kind {
                         NodeKind::Directory(_) => id,
-                        NodeKind::Symlink(_) => return Err(Reason::ThroughLink { link: self.path(id) }),
-                        NodeKind::File(_) | NodeKind::Hardlink(_) => return Err(Reason::FileAsDirectory),
+                        NodeKind::Symlink(_) => return Err(UnsafeReason::ThroughLink { link: self.path(id) }),
+                        NodeKind::File(_) | NodeKind::Hardlink(_) => return Err(UnsafeReason::FileAsDirectory),
                     }
                 }
             };
         }
         let new = match kind {
-            Kind::Directory => NodeKind::Directory(Box::new(Directory { listed: true, ..Directory::default() })),
-            Kind::File => NodeKind::File(index),
-            Kind::Symlink { .. } => NodeKind::Symlink(index),
-            Kind::Hardlink { .. } => NodeKind::Hardlink(index),
+            EntryKind::Directory => {
+                NodeKind::Directory(Box::new(LinkDirectory { listed: true, ..LinkDirectory::default() }))
+            }
+            EntryKind::File => NodeKind::File(index),
+            EntryKind::Symlink { .. } => NodeKind::Symlink(index),
+            EntryKind::Hardlink { .. } => NodeKind::Hardlink(index),
         };
         let Some(id) = self.child(at, last) else {
             self.add(at, last, new);
@@ -104,8 +106,8 @@ impl Tree {
                 let was_listed = mem::replace(&mut directory.listed, true);
                 Ok(if was_listed { Inserted::Again } else { Inserted::New })
             }
-            (NodeKind::Directory(_), _) | (_, NodeKind::Directory(_)) => Err(Reason::FileAsDirectory),
-            _ => Err(Reason::Duplicate),
+            (NodeKind::Directory(_), _) | (_, NodeKind::Directory(_)) => Err(UnsafeReason::FileAsDirectory),
+            _ => Err(UnsafeReason::Duplicate),
         }
     }
 
@@ -120,10 +122,10 @@ impl Tree {
 
     /// Checks that a link ends inside the archive on every system. Names are compared without case, since some file
     /// systems ignore it; on others, a link with different case is merely dangling.
-    pub(super) fn check_link(&mut self, link: &Entry, target: &str, entries: &[Entry]) -> Result<(), Reason> {
+    pub(super) fn check_link(&mut self, link: &Entry, target: &str, entries: &[Entry]) -> Result<(), UnsafeReason> {
         let above = link.path.rsplit_once('/').map_or("", |(above, _)| above);
         let Some(from) = self.follow(ROOT, above, entries, false)? else {
-            return Err(Reason::LinkLeaves { target: target.to_owned() });
+            return Err(UnsafeReason::LinkLeaves { target: target.to_owned() });
         };
         self.follow(from, target, entries, false).map(|_| ())
     }
@@ -134,7 +136,7 @@ impl Tree {
         match self.nodes[id].kind {
             NodeKind::File(index) => Some(index),
             NodeKind::Hardlink(index) => match &entries[index].kind {
-                Kind::Hardlink { target } => self.file(target),
+                EntryKind::Hardlink { target } => self.file(target),
                 _ => None,
             },
             _ => None,
@@ -142,7 +144,7 @@ impl Tree {
     }
 
     /// Follows a path, component by component; `None` if it does not exist.
-    fn follow(&mut self, from: Id, path: &str, entries: &[Entry], exact: bool) -> Result<Option<Id>, Reason> {
+    fn follow(&mut self, from: Id, path: &str, entries: &[Entry], exact: bool) -> Result<Option<Id>, UnsafeReason> {
         let mut pending: Vec<&str> = name::parts(path).rev().collect();
         let (mut at, mut hops) = (from, 0);
         // Number of components below the last existing one. Systems stop there, but `..` might lead back.
@@ -150,13 +152,13 @@ impl Tree {
         while let Some(part) = pending.pop() {
             self.steps += 1;
             if self.steps > STEPS {
-                return Err(Reason::LinkLoop { target: path.to_owned() });
+                return Err(UnsafeReason::LinkLoop { target: path.to_owned() });
             }
             if part == ".." {
                 if missing > 0 {
                     missing -= 1;
                 } else if at == ROOT {
-                    return Err(Reason::LinkLeaves { target: path.to_owned() });
+                    return Err(UnsafeReason::LinkLeaves { target: path.to_owned() });
                 } else {
                     at = self.nodes[at].parent;
                 }
@@ -168,9 +170,9 @@ impl Tree {
                 Some(id) => match self.nodes[id].kind {
                     NodeKind::Symlink(index) => {
                         hops += 1;
-                        let Kind::Symlink { target } = &entries[index].kind else { return Ok(None) };
+                        let EntryKind::Symlink { target } = &entries[index].kind else { return Ok(None) };
                         if hops > HOPS {
-                            return Err(Reason::LinkLoop { target: path.to_owned() });
+                            return Err(UnsafeReason::LinkLoop { target: path.to_owned() });
                         }
                         pending.extend(name::parts(target).rev());
                     }
@@ -203,8 +205,8 @@ impl Tree {
         self.nodes[id].spelling.as_deref().map_or_else(|| fold(part) == part, |spelling| spelling == part)
     }
 
-    fn check_spelling(&self, id: Id, part: &str) -> Result<(), Reason> {
-        if self.is_spelled(id, part) { Ok(()) } else { Err(Reason::CaseCollision { other: self.path(id) }) }
+    fn check_spelling(&self, id: Id, part: &str) -> Result<(), UnsafeReason> {
+        if self.is_spelled(id, part) { Ok(()) } else { Err(UnsafeReason::CaseCollision { other: self.path(id) }) }
     }
 
     /// The path of a node, for messages.
@@ -255,9 +257,13 @@ mod tests {
 
     #[test]
     fn many_long_links_take_bounded_work() {
-        let mut tree = Tree::new();
-        let link =
-            |path: String, target: String| Entry { path, kind: Kind::Symlink { target }, size: 0, executable: false };
+        let mut tree = LinkTree::new();
+        let link = |path: String, target: String| Entry {
+            path,
+            kind: EntryKind::Symlink { target },
+            size: 0,
+            executable: false,
+        };
         let winding = "x/../".repeat(800);
         let mut entries = Vec::new();
         for at in 0..39 {
@@ -267,10 +273,10 @@ mod tests {
         for (at, entry) in entries.iter().enumerate() {
             tree.insert(&entry.path, &entry.kind, at).unwrap();
         }
-        let checked: Result<(), Reason> = entries.iter().try_for_each(|entry| match &entry.kind {
-            Kind::Symlink { target } => tree.check_link(entry, target, &entries),
+        let checked: Result<(), UnsafeReason> = entries.iter().try_for_each(|entry| match &entry.kind {
+            EntryKind::Symlink { target } => tree.check_link(entry, target, &entries),
             _ => Ok(()),
         });
-        assert_eq!(checked, Err(Reason::LinkLoop { target: "l0".to_owned() }));
+        assert_eq!(checked, Err(UnsafeReason::LinkLoop { target: "l0".to_owned() }));
     }
 }

@@ -1,11 +1,11 @@
 //! Checks and normalizes entry names, by the rules of all operating systems.
 
-use super::Reason;
+use super::UnsafeReason;
 use super::limits::{DEPTH, NAME_LENGTH, PATH_LENGTH};
 use acp_registry_plan::text::is_hidden;
 
 /// Normalizes a path: components joined by `/`, without `.`. Empty for the root of the archive.
-pub(super) fn normalise(raw: &[u8]) -> Result<String, Reason> {
+pub(super) fn normalise(raw: &[u8]) -> Result<String, UnsafeReason> {
     let text = slashed(raw)?;
     if let Some(reason) = leaves_by_itself(&text) {
         return Err(reason);
@@ -13,11 +13,11 @@ pub(super) fn normalise(raw: &[u8]) -> Result<String, Reason> {
     let mut path = String::with_capacity(text.len());
     for (depth, part) in parts(&text).enumerate() {
         if part == ".." {
-            return Err(Reason::Parent);
+            return Err(UnsafeReason::Parent);
         }
         check_part(part)?;
         if depth >= DEPTH {
-            return Err(Reason::TooDeep);
+            return Err(UnsafeReason::TooDeep);
         }
         if !path.is_empty() {
             path.push('/');
@@ -29,15 +29,15 @@ pub(super) fn normalise(raw: &[u8]) -> Result<String, Reason> {
 
 /// Why no client could create or start a file at this path below a directory; `None` if all systems can.
 #[must_use]
-pub fn path_problem(path: &str) -> Option<Reason> {
+pub fn path_problem(path: &str) -> Option<UnsafeReason> {
     normalise(path.as_bytes()).err()
 }
 
 /// Normalizes the target of a symbolic link. Where it leads is checked by the tree, which knows all links.
-pub(super) fn normalise_target(raw: &[u8]) -> Result<String, Reason> {
+pub(super) fn normalise_target(raw: &[u8]) -> Result<String, UnsafeReason> {
     let text = slashed(raw)?;
     if leaves_by_itself(&text).is_some() {
-        return Err(Reason::LinkLeaves { target: text });
+        return Err(UnsafeReason::LinkLeaves { target: text });
     }
     parts(&text).filter(|part| *part != "..").try_for_each(check_part)?;
     Ok(text)
@@ -49,41 +49,41 @@ pub(super) fn parts(path: &str) -> impl DoubleEndedIterator<Item = &str> {
 }
 
 /// Converts backslashes to slashes, as clients on Windows do.
-fn slashed(raw: &[u8]) -> Result<String, Reason> {
+fn slashed(raw: &[u8]) -> Result<String, UnsafeReason> {
     if raw.is_empty() {
-        return Err(Reason::Empty);
+        return Err(UnsafeReason::Empty);
     }
     if raw.len() > PATH_LENGTH {
-        return Err(Reason::NameTooLong);
+        return Err(UnsafeReason::NameTooLong);
     }
-    let text = std::str::from_utf8(raw).map_err(|_| Reason::NotUtf8)?;
+    let text = std::str::from_utf8(raw).map_err(|_| UnsafeReason::NotUtf8)?;
     Ok(text.replace('\\', "/"))
 }
 
-fn leaves_by_itself(text: &str) -> Option<Reason> {
+fn leaves_by_itself(text: &str) -> Option<UnsafeReason> {
     let bytes = text.as_bytes();
     if text.starts_with("//") {
-        Some(Reason::Unc)
+        Some(UnsafeReason::Unc)
     } else if text.starts_with('/') {
-        Some(Reason::Absolute)
+        Some(UnsafeReason::Absolute)
     } else if bytes[0].is_ascii_alphabetic() && bytes.get(1) == Some(&b':') {
-        Some(Reason::Drive)
+        Some(UnsafeReason::Drive)
     } else {
         None
     }
 }
 
-fn check_part(part: &str) -> Result<(), Reason> {
+fn check_part(part: &str) -> Result<(), UnsafeReason> {
     if part.len() > NAME_LENGTH {
-        Err(Reason::NameTooLong)
+        Err(UnsafeReason::NameTooLong)
     } else if part.contains(is_hidden) {
-        Err(Reason::ControlCharacter)
+        Err(UnsafeReason::ControlCharacter)
     } else if part.contains(':') {
-        Err(Reason::Colon)
+        Err(UnsafeReason::Colon)
     } else if part.ends_with(['.', ' ']) {
-        Err(Reason::TrailingDotOrSpace)
+        Err(UnsafeReason::TrailingDotOrSpace)
     } else if is_device(part) {
-        Err(Reason::DeviceName)
+        Err(UnsafeReason::DeviceName)
     } else {
         Ok(())
     }
@@ -114,37 +114,37 @@ mod tests {
         let deep = "d/".repeat(200);
         let endless = "a/".repeat(2049);
         for (name, reason) in [
-            ("", Reason::Empty),
-            ("/etc/passwd", Reason::Absolute),
-            ("\\etc", Reason::Absolute),
-            ("\\\\host\\share\\x", Reason::Unc),
-            ("//host/x", Reason::Unc),
-            ("C:/x", Reason::Drive),
-            ("c:x", Reason::Drive),
-            ("..", Reason::Parent),
-            ("a/../../b", Reason::Parent),
-            ("a\\..\\..\\b", Reason::Parent),
-            ("a/b\u{7}", Reason::ControlCharacter),
-            ("a\nb", Reason::ControlCharacter),
-            ("a\0b", Reason::ControlCharacter),
-            ("ex\u{202e}gpj.exe", Reason::ControlCharacter),
-            ("a/file.txt:stream", Reason::Colon),
-            ("a./b", Reason::TrailingDotOrSpace),
-            ("a ", Reason::TrailingDotOrSpace),
-            ("...", Reason::TrailingDotOrSpace),
-            ("a/CON", Reason::DeviceName),
-            ("aux.txt", Reason::DeviceName),
-            ("nul .tar.gz", Reason::DeviceName),
-            ("com1", Reason::DeviceName),
-            ("COM\u{b9}.log", Reason::DeviceName),
-            ("lpt9/x", Reason::DeviceName),
-            (&long, Reason::NameTooLong),
-            (&endless, Reason::NameTooLong),
-            (&deep, Reason::TooDeep),
+            ("", UnsafeReason::Empty),
+            ("/etc/passwd", UnsafeReason::Absolute),
+            ("\\etc", UnsafeReason::Absolute),
+            ("\\\\host\\share\\x", UnsafeReason::Unc),
+            ("//host/x", UnsafeReason::Unc),
+            ("C:/x", UnsafeReason::Drive),
+            ("c:x", UnsafeReason::Drive),
+            ("..", UnsafeReason::Parent),
+            ("a/../../b", UnsafeReason::Parent),
+            ("a\\..\\..\\b", UnsafeReason::Parent),
+            ("a/b\u{7}", UnsafeReason::ControlCharacter),
+            ("a\nb", UnsafeReason::ControlCharacter),
+            ("a\0b", UnsafeReason::ControlCharacter),
+            ("ex\u{202e}gpj.exe", UnsafeReason::ControlCharacter),
+            ("a/file.txt:stream", UnsafeReason::Colon),
+            ("a./b", UnsafeReason::TrailingDotOrSpace),
+            ("a ", UnsafeReason::TrailingDotOrSpace),
+            ("...", UnsafeReason::TrailingDotOrSpace),
+            ("a/CON", UnsafeReason::DeviceName),
+            ("aux.txt", UnsafeReason::DeviceName),
+            ("nul .tar.gz", UnsafeReason::DeviceName),
+            ("com1", UnsafeReason::DeviceName),
+            ("COM\u{b9}.log", UnsafeReason::DeviceName),
+            ("lpt9/x", UnsafeReason::DeviceName),
+            (&long, UnsafeReason::NameTooLong),
+            (&endless, UnsafeReason::NameTooLong),
+            (&deep, UnsafeReason::TooDeep),
         ] {
             assert_eq!(normalise(name.as_bytes()), Err(reason), "{name:?}");
         }
-        assert_eq!(normalise(b"a\xff"), Err(Reason::NotUtf8));
+        assert_eq!(normalise(b"a\xff"), Err(UnsafeReason::NotUtf8));
     }
 
     #[test]

@@ -8,15 +8,15 @@ use super::cmd::cmd_path;
 use super::from_tar::fill;
 use super::meter::{Consumed, Meter};
 use super::unpack::Unpack;
-use super::walk::{Content, Member, Sink, Walk};
-use super::{Error, Format, HEAD_LENGTH, Limits, Listing, Lookalike, from_tar, from_zip};
+use super::walk::{ArchiveMember, Content, Sink, Walk};
+use super::{ArchiveListing, BinaryFormat, Error, HEAD_LENGTH, Limits, Lookalike, from_tar, from_zip};
 
 /// Lists an archive of any format, and examines the file that `cmd` names. Reads all of the archive. Writes nothing,
 /// except an unnamed temporary file if the examined program is large.
 ///
 /// # Errors
-/// Returns [`Error`]. A missing `cmd` is not an error, see [`Listing::find_cmd`].
-pub fn list<R: Read + Seek>(mut file: R, cmd: &str, limits: &Limits) -> Result<Listing, Error> {
+/// Returns [`Error`]. A missing `cmd` is not an error, see [`ArchiveListing::find_cmd`].
+pub fn list<R: Read + Seek>(mut file: R, cmd: &str, limits: &Limits) -> Result<ArchiveListing, Error> {
     let listing = run(&mut file, cmd, limits, ())?;
     // `cmd` is a link, and its target was read before the link was seen: read the archive again.
     if listing.program.is_none()
@@ -32,10 +32,10 @@ pub fn list<R: Read + Seek>(mut file: R, cmd: &str, limits: &Limits) -> Result<L
 ///
 /// # Errors
 /// Returns [`Error`]; it is [`Error::NotSeekable`] for a `.zip`, which [`list`] can read once it is complete.
-pub fn list_stream<R: Read>(mut stream: R, cmd: &str, limits: &Limits) -> Result<Listing, Error> {
+pub fn list_stream<R: Read>(mut stream: R, cmd: &str, limits: &Limits) -> Result<ArchiveListing, Error> {
     let mut head = [0; HEAD_LENGTH];
     let length = fill(&mut stream, &mut head).map_err(Error::Read)?;
-    let format = Format::detect(&head[..length]).map_err(Error::NotAnArchive)?;
+    let format = BinaryFormat::detect(&head[..length]).map_err(Error::NotAnArchive)?;
     let meter = Meter::new(limits);
     let mut walk = Walk::new(&meter, cmd_path(cmd), ());
     run_stream(Cursor::new(&head[..length]).chain(stream), format, cmd, &meter, &mut walk)?;
@@ -47,7 +47,7 @@ pub fn list_stream<R: Read>(mut stream: R, cmd: &str, limits: &Limits) -> Result
 ///
 /// # Errors
 /// Returns [`Error`]. Nothing was written outside the directory, which may contain a part of the archive.
-pub fn unpack<R: Read + Seek>(file: R, cmd: &str, limits: &Limits, into: &Path) -> Result<Listing, Error> {
+pub fn unpack<R: Read + Seek>(file: R, cmd: &str, limits: &Limits, into: &Path) -> Result<ArchiveListing, Error> {
     run(file, cmd, limits, Unpack::into(into)?)
 }
 
@@ -56,20 +56,20 @@ pub fn lookalike<R: Read + Seek>(mut file: R) -> Option<Lookalike> {
     let mut head = [0; HEAD_LENGTH];
     file.seek(SeekFrom::Start(0)).ok()?;
     let length = fill(&mut file, &mut head).ok()?;
-    let lookalike = Format::detect(&head[..length]).err()?;
+    let lookalike = BinaryFormat::detect(&head[..length]).err()?;
     Some(if lookalike == Lookalike::Unknown { by_tail(&mut file) } else { lookalike })
 }
 
-fn run<R: Read + Seek, S: Sink>(mut file: R, cmd: &str, limits: &Limits, sink: S) -> Result<Listing, Error> {
+fn run<R: Read + Seek, S: Sink>(mut file: R, cmd: &str, limits: &Limits, sink: S) -> Result<ArchiveListing, Error> {
     let mut head = [0; HEAD_LENGTH];
     file.seek(SeekFrom::Start(0)).map_err(Error::Read)?;
     let length = fill(&mut file, &mut head).map_err(Error::Read)?;
-    let format =
-        Format::detect(&head[..length]).map_err(|found| Error::NotAnArchive(lookalike(&mut file).unwrap_or(found)))?;
+    let format = BinaryFormat::detect(&head[..length])
+        .map_err(|found| Error::NotAnArchive(lookalike(&mut file).unwrap_or(found)))?;
     file.seek(SeekFrom::Start(0)).map_err(Error::Read)?;
     let meter = Meter::new(limits);
     let mut walk = Walk::new(&meter, cmd_path(cmd), sink);
-    if format == Format::Zip {
+    if format == BinaryFormat::Zip {
         from_zip::walk(file, &meter, &mut walk)?;
     } else {
         run_stream(file, format, cmd, &meter, &mut walk)?;
@@ -79,21 +79,21 @@ fn run<R: Read + Seek, S: Sink>(mut file: R, cmd: &str, limits: &Limits, sink: S
 
 fn run_stream<R: Read, S: Sink>(
     source: R,
-    format: Format,
+    format: BinaryFormat,
     cmd: &str,
     meter: &Rc<Meter>,
     walk: &mut Walk<S>,
 ) -> Result<(), Error> {
     let mut source = Consumed { inner: source, meter: Rc::clone(meter) };
     match format {
-        Format::Zip => Err(Error::NotSeekable),
-        Format::Tar(compression) => from_tar::walk(source, compression, meter, walk),
-        Format::Executable => {
+        BinaryFormat::Zip => Err(Error::NotSeekable),
+        BinaryFormat::Tar(compression) => from_tar::walk(source, compression, meter, walk),
+        BinaryFormat::Executable => {
             // Clients save it under the file name of `cmd`.
             let path = cmd_path(cmd).unwrap_or_default();
             let name = path.rsplit('/').next().unwrap_or_default();
             let name = if name.is_empty() { "executable" } else { name };
-            let member = Member { name: name.as_bytes(), content: Content::File, size: None, executable: true };
+            let member = ArchiveMember { name: name.as_bytes(), content: Content::File, size: None, executable: true };
             walk.member(&member, &mut source)
         }
     }

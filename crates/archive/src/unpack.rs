@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use super::walk::Sink;
-use super::{Entry, Error, Kind};
+use super::{Entry, EntryKind, Error};
 use acp_registry_host::fs::PathError;
 
 /// Writes entries below one directory. Links are created last, so no link can be followed while files are written, and
@@ -62,19 +62,19 @@ impl Sink for Unpack {
     fn links(&mut self, entries: &[Entry]) -> Result<(), Error> {
         self.file = None;
         // Creates all directories before the first symbolic link.
-        let links = |entry: &&Entry| matches!(entry.kind, Kind::Symlink { .. } | Kind::Hardlink { .. });
+        let links = |entry: &&Entry| matches!(entry.kind, EntryKind::Symlink { .. } | EntryKind::Hardlink { .. });
         let places: Vec<(PathBuf, &Entry)> = entries
             .iter()
             .filter(links)
             .map(|entry| Ok((self.place(&entry.path)?, entry)))
             .collect::<Result<_, Error>>()?;
         for (place, entry) in &places {
-            if let Kind::Hardlink { target } = &entry.kind {
+            if let EntryKind::Hardlink { target } = &entry.kind {
                 fs::hard_link(self.root.join(target), place).map_err(PathError::at(place))?;
             }
         }
         for (place, entry) in &places {
-            if let Kind::Symlink { target } = &entry.kind {
+            if let EntryKind::Symlink { target } = &entry.kind {
                 symlink(target, place).map_err(PathError::at(place))?;
             }
         }

@@ -5,16 +5,16 @@ use std::mem;
 use std::rc::Rc;
 
 use super::limits::NAMES;
-use super::links::{Inserted, Tree};
+use super::links::{Inserted, LinkTree};
 use super::meter::Meter;
 use super::program::Examiner;
-use super::{Entry, Error, Excess, Format, Kind, Listing, Reason, name};
+use super::{ArchiveListing, BinaryFormat, Entry, EntryKind, Error, Excess, UnsafeReason, name};
 use acp_registry_plan::text::quote;
 
 const BUFFER: usize = 128 * 1024;
 
 /// An entry as read from an archive.
-pub(super) struct Member<'a> {
+pub(super) struct ArchiveMember<'a> {
     pub(super) name: &'a [u8],
     pub(super) content: Content<'a>,
     /// Size in bytes as stated in the archive, if it is.
@@ -66,7 +66,7 @@ pub(super) struct Walk<S> {
     wanted: Option<String>,
     examiner: Option<Examiner>,
     entries: Vec<Entry>,
-    tree: Tree,
+    tree: LinkTree,
     members: u64,
     names: u64,
     buffer: Vec<u8>,
@@ -82,7 +82,7 @@ impl<S: Sink> Walk<S> {
             wanted,
             examiner: None,
             entries: Vec::new(),
-            tree: Tree::new(),
+            tree: LinkTree::new(),
             members: 0,
             names: 0,
             buffer: vec![0; BUFFER],
@@ -91,13 +91,17 @@ impl<S: Sink> Walk<S> {
     }
 
     /// Processes the next entry, and reads its content to the end.
-    pub(super) fn member(&mut self, member: &Member<'_>, content: &mut dyn Read) -> Result<(), Error> {
+    pub(super) fn member(&mut self, member: &ArchiveMember<'_>, content: &mut dyn Read) -> Result<(), Error> {
         let refuse = |reason| Error::refused(member.name, reason);
         self.count()?;
         let path = name::normalise(member.name).map_err(refuse)?;
         if path.is_empty() {
             // The root directory, which `tar -c .` includes.
-            return if matches!(member.content, Content::Directory) { Ok(()) } else { Err(refuse(Reason::Empty)) };
+            return if matches!(member.content, Content::Directory) {
+                Ok(())
+            } else {
+                Err(refuse(UnsafeReason::Empty))
+            };
         }
         let kind = Self::kind(&member.content).map_err(refuse)?;
         self.count_names(&path, &kind)?;
@@ -108,12 +112,12 @@ impl<S: Sink> Walk<S> {
         self.at.clone_from(&path);
         let mut entry = Entry { path, kind, size: 0, executable: member.executable };
         match &entry.kind {
-            Kind::Directory => self.sink.directory(&entry.path)?,
-            Kind::File => entry.size = self.file(&entry, member.size, content)?,
-            Kind::Symlink { .. } => {}
-            Kind::Hardlink { target } => {
+            EntryKind::Directory => self.sink.directory(&entry.path)?,
+            EntryKind::File => entry.size = self.file(&entry, member.size, content)?,
+            EntryKind::Symlink { .. } => {}
+            EntryKind::Hardlink { target } => {
                 let Some(file) = self.tree.file(target).and_then(|index| self.entries.get(index)) else {
-                    return Err(refuse(Reason::HardlinkToNothing { target: target.clone() }));
+                    return Err(refuse(UnsafeReason::HardlinkToNothing { target: target.clone() }));
                 };
                 (entry.size, entry.executable) = (file.size, file.executable);
             }
@@ -129,9 +133,9 @@ impl<S: Sink> Walk<S> {
     }
 
     /// Ends the walk: checks all links and has them created.
-    pub(super) fn finish(mut self, format: Format) -> Result<Listing, Error> {
+    pub(super) fn finish(mut self, format: BinaryFormat) -> Result<ArchiveListing, Error> {
         for entry in &self.entries {
-            if let Kind::Symlink { target } = &entry.kind {
+            if let EntryKind::Symlink { target } = &entry.kind {
                 self.tree
                     .check_link(entry, target, &self.entries)
                     .map_err(|reason| Error::refused(entry.path.as_bytes(), reason))?;
@@ -139,18 +143,18 @@ impl<S: Sink> Walk<S> {
         }
         self.sink.links(&self.entries)?;
         let program = self.examiner.map(Examiner::finish);
-        Ok(Listing { format, entries: self.entries, program })
+        Ok(ArchiveListing { format, entries: self.entries, program })
     }
 
-    fn kind(content: &Content<'_>) -> Result<Kind, Reason> {
+    fn kind(content: &Content<'_>) -> Result<EntryKind, UnsafeReason> {
         Ok(match content {
-            Content::File => Kind::File,
-            Content::Directory => Kind::Directory,
-            Content::Symlink(target) => Kind::Symlink { target: name::normalise_target(target)? },
-            Content::Hardlink(target) => Kind::Hardlink {
+            Content::File => EntryKind::File,
+            Content::Directory => EntryKind::Directory,
+            Content::Symlink(target) => EntryKind::Symlink { target: name::normalise_target(target)? },
+            Content::Hardlink(target) => EntryKind::Hardlink {
                 target: name::normalise(target).map_err(|reason| match reason {
-                    Reason::Absolute | Reason::Drive | Reason::Parent | Reason::Unc => {
-                        Reason::LinkLeaves { target: String::from_utf8_lossy(target).into_owned() }
+                    UnsafeReason::Absolute | UnsafeReason::Drive | UnsafeReason::Parent | UnsafeReason::Unc => {
+                        UnsafeReason::LinkLeaves { target: String::from_utf8_lossy(target).into_owned() }
                     }
                     reason => reason,
                 })?,
@@ -194,10 +198,10 @@ impl<S: Sink> Walk<S> {
         if count > limit { Err(Error::TooLarge(Excess::Entries { limit })) } else { Ok(()) }
     }
 
-    fn count_names(&mut self, path: &str, kind: &Kind) -> Result<(), Error> {
+    fn count_names(&mut self, path: &str, kind: &EntryKind) -> Result<(), Error> {
         let target = match kind {
-            Kind::Symlink { target } | Kind::Hardlink { target } => target.len(),
-            Kind::File | Kind::Directory => 0,
+            EntryKind::Symlink { target } | EntryKind::Hardlink { target } => target.len(),
+            EntryKind::File | EntryKind::Directory => 0,
         };
         self.names += (path.len() + target) as u64;
         if self.names > NAMES { Err(Error::TooLarge(Excess::Names { limit: NAMES })) } else { Ok(()) }

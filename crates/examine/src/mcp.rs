@@ -43,7 +43,7 @@ const RECORD: u64 = 1 << 20;
 /// An entry of the record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Entry {
+enum McpEvent {
     Started(Started),
     Requested(Requested),
 }
@@ -88,8 +88,8 @@ impl Record {
         let mut record = Self::default();
         for line in bytes.split(|byte| *byte == b'\n') {
             match serde_json::from_slice(line) {
-                Ok(Entry::Started(started)) => record.started.push(started),
-                Ok(Entry::Requested(requested)) => record.requested.push(requested),
+                Ok(McpEvent::Started(started)) => record.started.push(started),
+                Ok(McpEvent::Requested(requested)) => record.requested.push(requested),
                 Err(_) => {}
             }
         }
@@ -109,7 +109,7 @@ impl Record {
 /// Returns an error if a stream fails, or if a message is too long.
 pub fn serve(record: &Path, started: Started, mut input: impl BufRead, mut output: impl Write) -> io::Result<()> {
     let mut file = File::options().append(true).create(true).open(record).ok();
-    add(&mut file, &Entry::Started(started));
+    add(&mut file, &McpEvent::Started(started));
     loop {
         let mut line = Vec::new();
         let length = input.by_ref().take(LINE).read_until(b'\n', &mut line)?;
@@ -125,7 +125,7 @@ pub fn serve(record: &Path, started: Started, mut input: impl BufRead, mut outpu
         let params = Some(&message["params"]).filter(|params| params.to_string().len() <= PARAMS);
         let requested = Requested { method: method.to_owned(), params: params.cloned().unwrap_or_default() };
         // Written before the response, so that the client's next step finds it.
-        add(&mut file, &Entry::Requested(requested));
+        add(&mut file, &McpEvent::Requested(requested));
         let Some(id) = message.get("id") else { continue };
         let mut response = match result(method, &message["params"]) {
             Some(result) => json!({ "result": result }),
@@ -139,7 +139,7 @@ pub fn serve(record: &Path, started: Started, mut input: impl BufRead, mut outpu
 }
 
 /// Adds a line to the record in one write, since several instances may have it open.
-fn add(file: &mut Option<File>, entry: &Entry) {
+fn add(file: &mut Option<File>, entry: &McpEvent) {
     let Some(file) = file else { return };
     let has_room = file.metadata().is_ok_and(|metadata| metadata.len() <= RECORD);
     if let Ok(text) = serde_json::to_string(entry)

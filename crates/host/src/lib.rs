@@ -14,10 +14,10 @@
 
 pub mod cause;
 pub mod command;
+#[cfg(unix)]
+pub(crate) mod directory;
 pub mod fs;
 pub mod git;
-#[cfg(unix)]
-pub(crate) mod held;
 pub mod host;
 pub mod lock;
 pub mod owner;

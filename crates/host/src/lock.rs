@@ -15,7 +15,7 @@ pub struct Lock {
 
 /// The result of [`Lock::ask`].
 #[derive(Debug)]
-pub enum Answer {
+pub enum Acquisition {
     /// This process has the lock now.
     Mine(Lock),
     /// Another process has the lock; holds the text that it wrote, or nothing if that cannot be read.
@@ -29,7 +29,7 @@ impl Lock {
     ///
     /// # Errors
     /// Returns [`PathError`] if the file cannot be created or locked.
-    pub fn ask(path: &Path, holder: &str) -> Result<Answer, PathError> {
+    pub fn ask(path: &Path, holder: &str) -> Result<Acquisition, PathError> {
         loop {
             if path.is_symlink() {
                 // The link may lead to any file, which would be overwritten.
@@ -38,7 +38,7 @@ impl Lock {
             let mut file = open(path).map_err(PathError::at(path))?;
             match file.try_lock() {
                 Ok(()) => {}
-                Err(TryLockError::WouldBlock) => return Ok(Answer::Held(words(&mut file))),
+                Err(TryLockError::WouldBlock) => return Ok(Acquisition::Held(words(&mut file))),
                 Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {}
                 Err(TryLockError::Error(error)) => return Err(PathError::at(path)(error)),
             }
@@ -51,7 +51,7 @@ impl Lock {
                 // Errors are ignored: the text is only informative.
                 let _ = file.set_len(0).and_then(|()| file.write_all(line.as_bytes()));
             }
-            return Ok(Answer::Mine(Self { file, path: path.to_owned() }));
+            return Ok(Acquisition::Mine(Self { file, path: path.to_owned() }));
         }
     }
 
@@ -142,8 +142,8 @@ mod tests {
     fn mine(path: &Path, holder: &str) -> Lock {
         loop {
             match Lock::ask(path, holder).unwrap() {
-                Answer::Mine(lock) => return lock,
-                Answer::Held(_) => std::thread::yield_now(),
+                Acquisition::Mine(lock) => return lock,
+                Acquisition::Held(_) => std::thread::yield_now(),
             }
         }
     }
@@ -154,7 +154,7 @@ mod tests {
         let path = folder.path().join("lock");
         let lock = mine(&path, "at work with much to say");
         if cfg!(unix) {
-            let Answer::Held(words) = Lock::ask(&path, "b").unwrap() else { panic!("two have it") };
+            let Acquisition::Held(words) = Lock::ask(&path, "b").unwrap() else { panic!("two have it") };
             assert_eq!(words, format!("process {}: at work with much to say", std::process::id()));
         }
         drop(lock);
@@ -175,7 +175,7 @@ mod tests {
         fs::hard_link(&mine_as_well, &path).unwrap();
         let lock = mine(&path, "a");
         assert_eq!(fs::read_to_string(&mine_as_well).unwrap(), "mine");
-        assert!(matches!(Lock::ask(&path, "b").unwrap(), Answer::Held(words) if words.is_empty()));
+        assert!(matches!(Lock::ask(&path, "b").unwrap(), Acquisition::Held(words) if words.is_empty()));
         lock.remove();
         assert_eq!((path.exists(), fs::read_to_string(&mine_as_well).unwrap().as_str()), (false, "mine"));
 

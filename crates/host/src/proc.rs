@@ -46,27 +46,27 @@ pub(super) fn is_thread(pid: u32) -> bool {
 
 /// The user ids of a process: real, effective, saved and file system. The owner of its directory in `/proc` is not used,
 /// since it is root for processes that hide their memory.
-pub(super) fn users_of(pid: u32) -> Vec<u32> {
+pub(super) fn user_ids(pid: u32) -> Vec<u32> {
     fs::read(path(pid, "status")).map(|status| users_in(&status)).unwrap_or_default()
 }
 
 /// The environment of a process: entries, each followed by a NUL.
-pub(super) fn environment_of(pid: u32) -> Vec<u8> {
+pub(super) fn environment(pid: u32) -> Vec<u8> {
     read(&path(pid, "environ"))
 }
 
 /// The arguments of a process, each followed by a NUL.
-pub(super) fn arguments_of(pid: u32) -> Vec<u8> {
+pub(super) fn arguments(pid: u32) -> Vec<u8> {
     read(&path(pid, "cmdline"))
 }
 
 /// The executable of a process.
-pub(super) fn program_of(pid: u32) -> Option<PathBuf> {
+pub(super) fn program(pid: u32) -> Option<PathBuf> {
     fs::read_link(path(pid, "exe")).ok()
 }
 
 /// The working directory of a process.
-pub(super) fn directory_of(pid: u32) -> Option<PathBuf> {
+pub(super) fn directory(pid: u32) -> Option<PathBuf> {
     fs::read_link(path(pid, "cwd")).ok()
 }
 
@@ -122,16 +122,16 @@ mod tests {
     fn this_process_is_known() {
         let me = std::process::id();
         assert!(pids().any(|pid| pid == me) && process(me).is_some_and(|process| !process.dead));
-        assert_eq!(users_of(me), [rustix::process::getuid().as_raw(); 4]);
-        assert_eq!((program_of(me), directory_of(me)), (std::env::current_exe().ok(), std::env::current_dir().ok()));
-        assert!(arguments_of(me).ends_with(b"\0"));
+        assert_eq!(user_ids(me), [rustix::process::getuid().as_raw(); 4]);
+        assert_eq!((program(me), directory(me)), (std::env::current_exe().ok(), std::env::current_dir().ok()));
+        assert!(arguments(me).ends_with(b"\0"));
         assert_eq!(users_in(b"Name:\tx\nUid:\t1\t2\t3\t4\nGid:\t5\t5\t5\t5\n"), [1, 2, 3, 4]);
     }
 
     #[test]
     fn what_is_not_there_is_empty() {
         let none = u32::MAX;
-        assert_eq!((process(none), program_of(none), directory_of(none)), (None, None, None));
-        assert!(users_of(none).is_empty() && environment_of(none).is_empty() && arguments_of(none).is_empty());
+        assert_eq!((process(none), program(none), directory(none)), (None, None, None));
+        assert!(user_ids(none).is_empty() && environment(none).is_empty() && arguments(none).is_empty());
     }
 }

@@ -25,7 +25,7 @@ fn remove(path: &Path) -> io::Result<()> {
 fn remove(path: &Path) -> io::Result<()> {
     use std::fs;
 
-    match super::held::Held::unlock(path) {
+    match super::directory::OpenDirectory::unlock(path) {
         Ok(root) => unix::empty(&root)?,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(error),
         Err(error) => return fs::remove_file(path).map_err(|_| error),
@@ -39,7 +39,7 @@ mod unix {
     use std::io;
     use std::rc::Rc;
 
-    use crate::held::Held;
+    use crate::directory::OpenDirectory;
 
     /// Maximum depth before nested directories are moved up. Each level keeps a file descriptor open.
     const DEPTH: usize = 64;
@@ -48,7 +48,7 @@ mod unix {
     const MOVES: u64 = 1 << 17;
 
     /// Removes everything in a directory. Returns the first error after everything else is removed.
-    pub(super) fn empty(root: &Held) -> io::Result<()> {
+    pub(super) fn empty(root: &OpenDirectory) -> io::Result<()> {
         let name = OsString::from(format!("acp-registry-{:016x}", fastrand::u64(..)));
         let mut removal = Removal { root, name, shallow: None, moved: 0, first: None };
         removal.empty(root);
@@ -69,9 +69,9 @@ mod unix {
     }
 
     struct Removal<'a> {
-        root: &'a Held,
+        root: &'a OpenDirectory,
         /// A directory in the root, created when needed, to which deeply nested directories are moved.
-        shallow: Option<Rc<Held>>,
+        shallow: Option<Rc<OpenDirectory>>,
         name: OsString,
         /// Number of directories moved there. They are named by number.
         moved: u64,
@@ -79,8 +79,8 @@ mod unix {
     }
 
     impl Removal<'_> {
-        fn empty(&mut self, top: &Held) {
-            let mut open: Vec<(Held, OsString)> = Vec::new();
+        fn empty(&mut self, top: &OpenDirectory) {
+            let mut open: Vec<(OpenDirectory, OsString)> = Vec::new();
             let mut waiting = vec![self.entries(top)];
             while let Some(entries) = waiting.last_mut() {
                 let here = open.last().map_or(top, |(directory, _)| directory);
@@ -113,11 +113,11 @@ mod unix {
             }
         }
 
-        fn entries(&mut self, directory: &Held) -> Vec<(OsString, bool)> {
+        fn entries(&mut self, directory: &OpenDirectory) -> Vec<(OsString, bool)> {
             self.note(directory.entries()).unwrap_or_default()
         }
 
-        fn move_up(&mut self, from: &Held, name: &OsStr) -> io::Result<()> {
+        fn move_up(&mut self, from: &OpenDirectory, name: &OsStr) -> io::Result<()> {
             if self.moved >= MOVES {
                 return Err(io::Error::other("directories lie too deep within each other"));
             }
@@ -153,7 +153,7 @@ mod tests {
     use rustix::fs::CWD;
 
     use super::*;
-    use crate::held::Held;
+    use crate::directory::OpenDirectory;
 
     fn close(path: &Path) {
         fs::set_permissions(path, Permissions::from_mode(0o000)).unwrap();
@@ -205,7 +205,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let tree = folder.path().join("tree");
         fs::create_dir(&tree).unwrap();
-        let mut directory = Held::open(&tree).unwrap();
+        let mut directory = OpenDirectory::open(&tree).unwrap();
         for _ in 0..3_000 {
             directory = directory.make(OsStr::new("a")).unwrap();
         }

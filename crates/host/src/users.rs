@@ -4,7 +4,7 @@ use std::path::Path;
 
 /// The ids of processes whose program, or one of its arguments, is below a directory, as far as the system tells.
 #[must_use]
-pub fn of_folder(folder: &Path) -> Vec<u32> {
+pub fn processes_in(folder: &Path) -> Vec<u32> {
     list(folder)
 }
 
@@ -18,8 +18,8 @@ fn list(folder: &Path) -> Vec<u32> {
     let own = std::process::id();
     let is_in = |argument: &[u8]| Path::new(OsStr::from_bytes(argument)).starts_with(folder);
     let uses = |pid: u32| {
-        proc::program_of(pid).is_some_and(|program| program.starts_with(folder))
-            || proc::arguments_of(pid).split(|&byte| byte == 0).any(is_in)
+        proc::program(pid).is_some_and(|program| program.starts_with(folder))
+            || proc::arguments(pid).split(|&byte| byte == 0).any(is_in)
     };
     proc::pids().filter(|&pid| pid != own && uses(pid)).collect()
 }
@@ -50,16 +50,16 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let program = folder.path().join("program");
         std::fs::copy("/bin/sleep", &program).unwrap();
-        assert_eq!(of_folder(folder.path()), [] as [u32; 0]);
+        assert_eq!(processes_in(folder.path()), [] as [u32; 0]);
         #[expect(clippy::disallowed_methods, reason = "a test")]
         let mut child = std::process::Command::new(&program).arg("60").spawn().unwrap();
         // The child is a copy of this process until it has executed the program.
-        while of_folder(folder.path()).is_empty() {
+        while processes_in(folder.path()).is_empty() {
             std::thread::yield_now();
         }
-        assert_eq!(of_folder(folder.path()), [child.id()]);
+        assert_eq!(processes_in(folder.path()), [child.id()]);
         child.kill().unwrap();
         child.wait().unwrap();
-        assert_eq!(of_folder(folder.path()), [] as [u32; 0]);
+        assert_eq!(processes_in(folder.path()), [] as [u32; 0]);
     }
 }

@@ -36,7 +36,7 @@ pub(super) struct Stored {
 
 /// The first line of a stored document.
 #[derive(Debug, Serialize, Deserialize)]
-struct Head {
+struct CacheHeader {
     #[serde(flatten)]
     validators: Validators,
     media_type: String,
@@ -69,7 +69,7 @@ impl Cache {
         let mut bytes = Vec::new();
         open_file(&path).ok()?.take(DOCUMENT_LIMIT + (1 << 16)).read_to_end(&mut bytes).ok()?;
         let end = bytes.iter().position(|&b| b == b'\n')?;
-        let head: Head = serde_json::from_slice(&bytes[..end]).ok()?;
+        let head: CacheHeader = serde_json::from_slice(&bytes[..end]).ok()?;
         let body = bytes.split_off(end + 1);
         if Sha256::of(&body).to_string() != head.sha256 {
             return None;
@@ -85,7 +85,7 @@ impl Cache {
         if may_not || validators == Validators::default() || body.len() as u64 > DOCUMENT_LIMIT {
             return;
         }
-        let head = Head { validators, media_type: media_type.to_owned(), sha256: Sha256::of(body).to_string() };
+        let head = CacheHeader { validators, media_type: media_type.to_owned(), sha256: Sha256::of(body).to_string() };
         if let Ok(mut bytes) = serde_json::to_vec(&head) {
             bytes.push(b'\n');
             bytes.extend_from_slice(body);

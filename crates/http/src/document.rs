@@ -13,7 +13,7 @@ use super::memo::Understood;
 
 /// An answer as a whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Document {
+pub struct FetchedDocument {
     /// The body, decoded.
     pub body: Vec<u8>,
     /// The media type without parameters, in lower case; empty where the host names none.
@@ -23,10 +23,10 @@ pub struct Document {
 }
 
 /// The answer to a request for a document; `None` when there is no such document.
-pub type Fetched = Result<Option<Document>, FetchError>;
+pub type Fetched = Result<Option<FetchedDocument>, FetchError>;
 
 /// A document with the headers of its answer; the error is an answer without one.
-pub(super) type Whole = Result<(Document, HeaderMap), Reply>;
+pub(super) type Whole = Result<(FetchedDocument, HeaderMap), Reply>;
 
 impl Client {
     /// Fetches a file of at most `limit` bytes; `None` when the host says that there is none.
@@ -59,7 +59,7 @@ impl Client {
         url: &Url,
         accept: &str,
         limit: u64,
-        read: impl FnOnce(Document) -> Result<T, String>,
+        read: impl FnOnce(FetchedDocument) -> Result<T, String>,
     ) -> Understood<T> {
         let key = (url.to_string(), accept.to_owned(), TypeId::of::<T>());
         let cell = self.memo.0.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default().clone();
@@ -88,9 +88,11 @@ impl Client {
                 Ok(Some(document))
             }
             Err(reply) => match (reply.response.status(), stored) {
-                (StatusCode::NOT_MODIFIED, Some(stored)) => {
-                    Ok(Some(Document { body: stored.body, media_type: stored.media_type, url: reply.url.to_string() }))
-                }
+                (StatusCode::NOT_MODIFIED, Some(stored)) => Ok(Some(FetchedDocument {
+                    body: stored.body,
+                    media_type: stored.media_type,
+                    url: reply.url.to_string(),
+                })),
                 (StatusCode::NOT_FOUND | StatusCode::GONE, _) => Ok(None),
                 (status, _) => Err(reply.fail(Problem::Status(status.as_u16()))),
             },
@@ -118,7 +120,7 @@ fn is_worth_another(problem: &Problem) -> bool {
     problem.may_pass() && *problem != Problem::Timeout
 }
 
-async fn read(mut reply: Reply, limit: u64) -> Result<(Document, HeaderMap), FetchError> {
+async fn read(mut reply: Reply, limit: u64) -> Result<(FetchedDocument, HeaderMap), FetchError> {
     let mut body = Vec::new();
     while let Some(chunk) = reply.response.chunk().await.map_err(|error| reply.fail(Problem::of(&error)))? {
         if (body.len() + chunk.len()) as u64 > limit {
@@ -129,5 +131,5 @@ async fn read(mut reply: Reply, limit: u64) -> Result<(Document, HeaderMap), Fet
     let headers = reply.response.headers().clone();
     let media_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let media_type = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    Ok((Document { body, media_type, url: reply.url.to_string() }, headers))
+    Ok((FetchedDocument { body, media_type, url: reply.url.to_string() }, headers))
 }

@@ -39,7 +39,7 @@ const REFUSALS: u32 = 3;
 #[derive(Debug, Default)]
 pub(super) struct Hosts {
     limits: HostLimits,
-    by_name: Mutex<HashMap<String, Arc<Host>>>,
+    by_name: Mutex<HashMap<String, Arc<HostQueue>>>,
 }
 
 impl Hosts {
@@ -48,24 +48,24 @@ impl Hosts {
     }
 
     /// The host of an address; each port is its own.
-    pub(super) fn of(&self, url: &Url) -> Arc<Host> {
+    pub(super) fn of(&self, url: &Url) -> Arc<HostQueue> {
         let name =
             format!("{}:{}", url.host_str().unwrap_or_default(), url.port_or_known_default().unwrap_or_default());
         let mut hosts = self.by_name.lock().unwrap_or_else(PoisonError::into_inner);
-        hosts.entry(name).or_insert_with(|| Arc::new(Host::new(self.limits))).clone()
+        hosts.entry(name).or_insert_with(|| Arc::new(HostQueue::new(self.limits))).clone()
     }
 }
 
 /// One host: its queue and its state.
 #[derive(Debug)]
-pub(super) struct Host {
+pub(super) struct HostQueue {
     limits: HostLimits,
     permits: Arc<Semaphore>,
-    state: Mutex<State>,
+    state: Mutex<Pace>,
 }
 
 #[derive(Debug)]
-struct State {
+struct Pace {
     /// When the next request may begin.
     next: Instant,
     /// The end of the pause that the host has asked for.
@@ -78,7 +78,7 @@ struct State {
     down: Option<Problem>,
 }
 
-impl Host {
+impl HostQueue {
     fn new(limits: HostLimits) -> Self {
         let now = Instant::now();
         let concurrency = limits.concurrency.max(1);
@@ -86,7 +86,7 @@ impl Host {
         Self {
             limits,
             permits: Arc::new(Semaphore::new(first)),
-            state: Mutex::new(State {
+            state: Mutex::new(Pace {
                 next: now,
                 paused_until: now,
                 held_back: concurrency - first,
@@ -161,7 +161,7 @@ impl Host {
         self.state().down = Some(problem.clone());
     }
 
-    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+    fn state(&self) -> std::sync::MutexGuard<'_, Pace> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -177,7 +177,7 @@ mod tests {
     #[test]
     fn a_pause_holds_back_every_request_and_a_long_one_refuses_them() {
         block_on(async {
-            let host = Host::new(HostLimits::default());
+            let host = HostQueue::new(HostLimits::default());
             assert!(host.asks_for(Pause::Request(Duration::from_secs(7))));
             let before = Instant::now();
             drop(host.enter().await.unwrap());
@@ -191,7 +191,7 @@ mod tests {
     #[test]
     fn one_refusal_holds_back_no_other_request_and_several_in_a_row_do() {
         block_on(async {
-            let host = Host::new(HostLimits::default());
+            let host = HostQueue::new(HostLimits::default());
             let refuse = || {
                 host.answered(false);
                 assert!(!host.asks_for(Pause::Request(Duration::from_hours(1))));
@@ -212,7 +212,7 @@ mod tests {
     #[test]
     fn no_more_requests_run_at_once_than_allowed() {
         block_on(async {
-            let host = Host::new(HostLimits { concurrency: 1, ..HostLimits::default() });
+            let host = HostQueue::new(HostLimits { concurrency: 1, ..HostLimits::default() });
             let first = host.enter().await.unwrap();
             assert!(tokio::time::timeout(Duration::from_secs(5), host.enter()).await.is_err());
             drop(first);
@@ -223,7 +223,7 @@ mod tests {
     #[test]
     fn the_first_answer_opens_the_queue() {
         block_on(async {
-            let host = Host::new(HostLimits { concurrency: 20, ..HostLimits::default() });
+            let host = HostQueue::new(HostLimits { concurrency: 20, ..HostLimits::default() });
             let mut permits = Vec::new();
             for answered in [false, true, true] {
                 if answered {
@@ -240,7 +240,7 @@ mod tests {
     #[test]
     fn requests_keep_their_distance() {
         block_on(async {
-            let host = Host::new(HostLimits { interval: Duration::from_secs(2), ..HostLimits::default() });
+            let host = HostQueue::new(HostLimits { interval: Duration::from_secs(2), ..HostLimits::default() });
             let before = Instant::now();
             for _ in 0..4 {
                 drop(host.enter().await.unwrap());
@@ -252,7 +252,7 @@ mod tests {
     #[test]
     fn a_host_that_is_down_is_not_asked_again_until_it_answers() {
         block_on(async {
-            let host = Host::new(HostLimits::default());
+            let host = HostQueue::new(HostLimits::default());
             host.went_down(&Problem::NoSuchHost);
             assert_eq!(host.enter().await.err(), Some(Problem::NoSuchHost));
             host.answered(true);

@@ -39,7 +39,7 @@ pub use cache::Cache;
 pub use change::ChangeKind;
 pub use client::{Client, plain_client};
 pub use credentials::{Credentials, Secret};
-pub use document::{Document, Fetched};
+pub use document::{Fetched, FetchedDocument};
 pub use download::{Downloaded, Sink};
 pub use error::{FetchError, Problem, remedy, shown};
 pub use hashing::Hashing;

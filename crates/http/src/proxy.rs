@@ -221,7 +221,7 @@ impl Proxy {
     /// The problem of a request that was sent through this proxy, which may be the cause.
     pub(super) fn explain(&self, problem: Problem) -> Problem {
         let message = match problem {
-            Problem::Connection(message) => told(&message),
+            Problem::Connection(message) => describe(&message),
             Problem::NoSuchHost => "its name cannot be resolved".to_owned(),
             Problem::NoResolver(message) => format!("its name cannot be resolved now: {message}"),
             Problem::Timeout => "there is no answer in time".to_owned(),
@@ -263,7 +263,7 @@ impl std::fmt::Debug for Proxies {
 }
 
 /// What a proxy has done, read from hyper's message.
-fn told(message: &str) -> String {
+fn describe(message: &str) -> String {
     let Some((_, tunnel)) = message.split_once(TUNNEL) else { return message.to_owned() };
     match tunnel {
         "proxy authorization required" => "it wants a name and a password (407)".to_owned(),

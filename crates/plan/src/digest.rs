@@ -27,7 +27,7 @@ impl Sha256 {
     ///
     /// # Errors
     /// Returns an error if the file cannot be read.
-    pub fn of_file(mut file: &File) -> io::Result<Self> {
+    pub fn read(mut file: &File) -> io::Result<Self> {
         let mut hasher = Hasher::default();
         let mut buffer = vec![0; 1 << 17];
         loop {
@@ -130,8 +130,8 @@ mod tests {
         assert_eq!(hasher.finish(), Sha256::of("something"));
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(b"something").unwrap();
-        assert_eq!(Sha256::of_file(&file).unwrap(), Sha256::of(""));
+        assert_eq!(Sha256::read(&file).unwrap(), Sha256::of(""));
         file.seek(SeekFrom::Start(4)).unwrap();
-        assert_eq!(Sha256::of_file(&file).unwrap(), Sha256::of("thing"));
+        assert_eq!(Sha256::read(&file).unwrap(), Sha256::of("thing"));
     }
 }

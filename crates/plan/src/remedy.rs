@@ -167,14 +167,14 @@ impl fmt::Display for Action {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Part {
+enum Fragment {
     Text(Cow<'static, str>),
     Action(Action),
 }
 
 /// What to do about an error. Made from text or from an [`Action`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Remedy(Vec<Part>);
+pub struct Remedy(Vec<Fragment>);
 
 impl Remedy {
     /// Adds text or an action.
@@ -187,14 +187,14 @@ impl Remedy {
     /// The actions.
     #[must_use]
     pub fn actions(&self) -> impl DoubleEndedIterator<Item = &Action> {
-        self.0.iter().filter_map(|part| if let Part::Action(action) = part { Some(action) } else { None })
+        self.0.iter().filter_map(|part| if let Fragment::Action(action) = part { Some(action) } else { None })
     }
 
     /// The text, with a program's own words for each action.
     pub fn words(&self, action: impl Fn(&Action) -> String) -> String {
-        let part = |part: &Part| match part {
-            Part::Text(text) => text.clone(),
-            Part::Action(known) => action(known).into(),
+        let part = |part: &Fragment| match part {
+            Fragment::Text(text) => text.clone(),
+            Fragment::Action(known) => action(known).into(),
         };
         self.0.iter().map(part).collect()
     }
@@ -203,7 +203,7 @@ impl Remedy {
     #[must_use]
     pub fn printable(mut self) -> Self {
         for part in &mut self.0 {
-            if let Part::Text(text) = part {
+            if let Fragment::Text(text) = part {
                 *text = printable(text).into_owned().into();
             }
         }
@@ -226,19 +226,19 @@ impl Serialize for Remedy {
 
 impl From<&'static str> for Remedy {
     fn from(text: &'static str) -> Self {
-        Self(vec![Part::Text(text.into())])
+        Self(vec![Fragment::Text(text.into())])
     }
 }
 
 impl From<String> for Remedy {
     fn from(text: String) -> Self {
-        Self(vec![Part::Text(text.into())])
+        Self(vec![Fragment::Text(text.into())])
     }
 }
 
 impl From<Action> for Remedy {
     fn from(action: Action) -> Self {
-        Self(vec![Part::Action(action)])
+        Self(vec![Fragment::Action(action)])
     }
 }
 

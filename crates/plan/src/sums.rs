@@ -21,7 +21,7 @@ pub const SIGNATURE: &str = "SHA256SUMS.sig";
 /// # Errors
 /// Returns a message about the first invalid line.
 pub fn parse(list: &[u8]) -> Result<BTreeMap<String, String>, String> {
-    let entries = text_of(list)?.lines().enumerate().map(entry);
+    let entries = utf8(list)?.lines().enumerate().map(entry);
     entries.map(|entry| entry.map(|(digest, name)| (name.to_owned(), digest.to_owned()))).collect()
 }
 
@@ -30,7 +30,7 @@ pub fn parse(list: &[u8]) -> Result<BTreeMap<String, String>, String> {
 /// # Errors
 /// Returns the same errors as [`parse`].
 pub fn listed(list: &[u8]) -> Result<HashSet<&str>, String> {
-    text_of(list)?.lines().enumerate().map(|line| Ok(entry(line)?.1)).collect()
+    utf8(list)?.lines().enumerate().map(|line| Ok(entry(line)?.1)).collect()
 }
 
 /// Checks that [`parse`] accepts a list.
@@ -38,10 +38,10 @@ pub fn listed(list: &[u8]) -> Result<HashSet<&str>, String> {
 /// # Errors
 /// Returns the same errors as [`parse`].
 pub fn check(list: &[u8]) -> Result<(), String> {
-    text_of(list)?.lines().enumerate().try_for_each(|line| entry(line).map(drop))
+    utf8(list)?.lines().enumerate().try_for_each(|line| entry(line).map(drop))
 }
 
-fn text_of(list: &[u8]) -> Result<&str, String> {
+fn utf8(list: &[u8]) -> Result<&str, String> {
     std::str::from_utf8(list).map_err(|error| format!("{SUMS}: {error}"))
 }
 

@@ -25,7 +25,7 @@ pub struct Agents {
 
 /// An agent, as an index names it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Listed {
+pub struct DiffAgent {
     /// Its id.
     pub id: String,
     /// Its display name; the id where it has none.
@@ -38,7 +38,7 @@ pub struct Listed {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Updated {
     /// The agent, as the newer index has it.
-    pub agent: Listed,
+    pub agent: DiffAgent,
     /// The version that the older index has.
     pub from: String,
     /// JSON pointers to what has changed, come or gone, from the entry on. Arrays count as a whole.
@@ -64,9 +64,9 @@ impl Updated {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Changes {
     /// Agents that only the newer index has.
-    pub added: Vec<Listed>,
+    pub added: Vec<DiffAgent>,
     /// Agents that only the older index has.
-    pub removed: Vec<Listed>,
+    pub removed: Vec<DiffAgent>,
     /// Agents whose entries differ.
     pub updated: Vec<Updated>,
 }
@@ -81,7 +81,7 @@ impl Changes {
 
 /// As much of an entry as can be read when the rest is nested too deep.
 #[derive(Deserialize)]
-struct Named {
+struct BareEntry {
     id: String,
 }
 
@@ -110,7 +110,7 @@ impl Agents {
         let entry: Value = match serde_json::from_str(text) {
             Ok(entry) => entry,
             Err(error) => {
-                let Ok(Named { id }) = serde_json::from_str(text) else { return Err(error.to_string()) };
+                let Ok(BareEntry { id }) = serde_json::from_str(text) else { return Err(error.to_string()) };
                 if id.is_empty() || self.has(&id) {
                     return Err(error.to_string());
                 }
@@ -133,15 +133,15 @@ impl Agents {
         self.by_id.contains_key(id) || self.unreadable.contains(id)
     }
 
-    fn listed(&self) -> impl Iterator<Item = (Listed, &Value)> {
+    fn listed(&self) -> impl Iterator<Item = (DiffAgent, &Value)> {
         self.by_id.iter().map(|(id, entry)| (listed(id, entry), entry))
     }
 }
 
-fn listed(id: &str, entry: &Value) -> Listed {
+fn listed(id: &str, entry: &Value) -> DiffAgent {
     let text = |key: &str| entry.get(key).and_then(Value::as_str).unwrap_or_default();
     let name = Some(text("name")).filter(|name| !name.trim().is_empty()).unwrap_or(id);
-    Listed { id: id.to_owned(), name: name.to_owned(), version: text("version").to_owned() }
+    DiffAgent { id: id.to_owned(), name: name.to_owned(), version: text("version").to_owned() }
 }
 
 /// What has changed from an older index to a newer one.
@@ -161,7 +161,7 @@ pub fn compare(old: &Agents, new: &Agents) -> Changes {
             }
         }
     }
-    let is_gone = |(agent, _): &(Listed, &Value)| !new.has(&agent.id);
+    let is_gone = |(agent, _): &(DiffAgent, &Value)| !new.has(&agent.id);
     changes.removed = old.listed().filter(is_gone).map(|(agent, _)| agent).collect();
     changes
 }
@@ -208,7 +208,7 @@ mod tests {
                { "id": "b", "name": "B2", "version": "2", "distribution": { "npx": { "package": "b@2", "args": ["x"] } } }"#,
         );
         let changes = compare(&old, &new);
-        let listed = |id: &str, name: &str, version: &str| Listed {
+        let listed = |id: &str, name: &str, version: &str| DiffAgent {
             id: id.to_owned(),
             name: name.to_owned(),
             version: version.to_owned(),

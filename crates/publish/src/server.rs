@@ -61,7 +61,7 @@ async fn answer(State(preview): State<Arc<Preview>>, request: Request) -> Respon
     match path {
         "-/reload.js" => return file("reload.js", RELOAD.as_bytes(), StatusCode::OK),
         "-/version" => {
-            let version = files.get("SHA256SUMS").map(hash_of).unwrap_or_default();
+            let version = files.get("SHA256SUMS").map(hash).unwrap_or_default();
             return file("version.txt", version.to_string().as_bytes(), StatusCode::OK);
         }
         _ => {}
@@ -102,7 +102,7 @@ fn file(name: &str, bytes: &[u8], status: StatusCode) -> Response {
     response
 }
 
-fn hash_of(value: &impl Hash) -> u64 {
+fn hash(value: &impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     value.hash(&mut hasher);
     hasher.finish()
@@ -126,7 +126,7 @@ pub fn fingerprint(directory: &Path) -> u64 {
         }
     }
     seen.sort();
-    hash_of(&seen)
+    hash(&seen)
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use acp_registry_plan::json::{self, List, Object};
 
 /// What a publisher states, unchanged and untrusted. Long texts are cut.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct About {
+pub struct PublisherFacts {
     /// The name: a title, or the name of the package or the repository.
     pub name: Option<String>,
     /// The description.
@@ -29,26 +29,26 @@ pub struct About {
 /// Maximum number of people, licenses or links.
 const MOST: usize = 100;
 
-type Part<'a> = Option<&'a RawValue>;
+type AboutField<'a> = Option<&'a RawValue>;
 
-impl About {
+impl PublisherFacts {
     /// Reads a version as npm registries describe it: its `package.json`.
     #[must_use]
-    pub fn of_npm(version: &RawValue) -> Self {
+    pub fn from_npm(version: &RawValue) -> Self {
         #[derive(Default, Deserialize)]
         #[serde(default, bound(deserialize = "'de: 'a"))]
         struct Form<'a> {
-            name: Part<'a>,
+            name: AboutField<'a>,
             #[serde(rename = "displayName")]
-            display_name: Part<'a>,
-            description: Part<'a>,
-            author: Part<'a>,
-            contributors: Part<'a>,
-            maintainers: Part<'a>,
-            license: Part<'a>,
-            licenses: Part<'a>,
-            homepage: Part<'a>,
-            repository: Part<'a>,
+            display_name: AboutField<'a>,
+            description: AboutField<'a>,
+            author: AboutField<'a>,
+            contributors: AboutField<'a>,
+            maintainers: AboutField<'a>,
+            license: AboutField<'a>,
+            licenses: AboutField<'a>,
+            homepage: AboutField<'a>,
+            repository: AboutField<'a>,
         }
         let form: Form<'_> = json::object(Some(version)).unwrap_or_default();
         let people = form.author.into_iter().chain(items(form.contributors)).collect();
@@ -67,7 +67,7 @@ impl About {
 
     /// Reads the `info` of a Python project.
     #[must_use]
-    pub fn of_pypi(info: &RawValue) -> Self {
+    pub fn from_pypi(info: &RawValue) -> Self {
         let members = members(Some(info));
         let part = |key: &str| members.iter().find(|(name, _)| name == key).map(|(_, part)| *part);
         let own = |key: &str| text(part(key));
@@ -97,16 +97,16 @@ impl About {
 
     /// Reads a repository as GitHub describes it.
     #[must_use]
-    pub(super) fn of_github(repository: &RawValue) -> Self {
+    pub(super) fn from_github(repository: &RawValue) -> Self {
         #[derive(Default, Deserialize)]
         #[serde(default, bound(deserialize = "'de: 'a"))]
         struct Form<'a> {
-            name: Part<'a>,
-            description: Part<'a>,
-            owner: Part<'a>,
-            license: Part<'a>,
-            homepage: Part<'a>,
-            html_url: Part<'a>,
+            name: AboutField<'a>,
+            description: AboutField<'a>,
+            owner: AboutField<'a>,
+            license: AboutField<'a>,
+            homepage: AboutField<'a>,
+            html_url: AboutField<'a>,
         }
         let form: Form<'_> = json::object(Some(repository)).unwrap_or_default();
         Self {
@@ -144,26 +144,26 @@ fn is_placeholder(person: &str) -> bool {
     PLACEHOLDERS.contains(&name.as_str())
 }
 
-fn members(part: Part<'_>) -> Vec<(Cow<'_, str>, &RawValue)> {
+fn members(part: AboutField<'_>) -> Vec<(Cow<'_, str>, &RawValue)> {
     let object: Object<'_, MOST> = json::object(part).unwrap_or_default();
     object.members
 }
 
-fn member<'a>(part: Part<'a>, key: &str) -> Part<'a> {
+fn member<'a>(part: AboutField<'a>, key: &str) -> AboutField<'a> {
     members(part).into_iter().find(|(name, _)| name == key).map(|(_, part)| part)
 }
 
 /// A string, or the string in a member.
-fn named(part: Part<'_>, key: &str) -> Option<String> {
+fn named(part: AboutField<'_>, key: &str) -> Option<String> {
     text(part).or_else(|| text(member(part, key)))
 }
 
-fn items(part: Part<'_>) -> Vec<&RawValue> {
+fn items(part: AboutField<'_>) -> Vec<&RawValue> {
     let list: Option<List<'_, MOST>> = part.and_then(|part| serde_json::from_str(part.get()).ok());
     list.unwrap_or_default().items
 }
 
-fn text(part: Part<'_>) -> Option<String> {
+fn text(part: AboutField<'_>) -> Option<String> {
     super::sentence(part).filter(|text| !text.trim().is_empty())
 }
 
@@ -180,16 +180,16 @@ mod tests {
     fn npm_has_two_ways_to_say_everything() {
         let plain = json!({ "description": "d", "author": "A <a@h.example>", "license": "MIT", "homepage": "h",
                             "repository": "github:o/r" });
-        let about = About::of_npm(&raw(&plain));
+        let about = PublisherFacts::from_npm(&raw(&plain));
         assert_eq!((about.description.as_deref(), about.website.as_deref()), (Some("d"), Some("h")));
         assert_eq!(about.repository.as_deref(), Some("github:o/r"));
         let long = json!({ "description": 7, "author": { "name": "A" }, "contributors": ["B", 7, { "name": "C" }],
                            "licenses": [{ "type": "MIT" }], "homepage": " ", "repository": { "url": "u" } });
-        let about = About::of_npm(&raw(&long));
+        let about = PublisherFacts::from_npm(&raw(&long));
         assert_eq!((about.authors, about.licenses), (vec!["A".into(), "B".into(), "C".into()], vec!["MIT".into()]));
         assert_eq!((about.description, about.website, about.repository.as_deref()), (None, None, Some("u")));
-        assert_eq!(About::of_npm(&raw(&json!([]))), About::default());
-        let named = |about: Value| About::of_npm(&raw(&about)).name;
+        assert_eq!(PublisherFacts::from_npm(&raw(&json!([]))), PublisherFacts::default());
+        let named = |about: Value| PublisherFacts::from_npm(&raw(&about)).name;
         assert_eq!(named(json!({ "name": "@s/a-b", "displayName": "A B!" })).as_deref(), Some("A B!"));
         assert_eq!(named(json!({ "name": "@s/a-b" })).as_deref(), Some("@s/a-b"));
     }
@@ -199,11 +199,11 @@ mod tests {
         let info = json!({ "summary": "s", "author": "", "author_email": "A <a@h.example>, B <b@h.example>",
             "license": "the whole text", "classifiers": ["License :: OSI Approved :: MIT License", "Other :: x"],
             "project_urls": { "Homepage": "h", "Source Code": "c" } });
-        let about = About::of_pypi(&raw(&info));
+        let about = PublisherFacts::from_pypi(&raw(&info));
         assert_eq!(about.authors, ["A <a@h.example>", " B <b@h.example>"]);
         assert_eq!(about.licenses, ["the whole text", "MIT License"]);
         assert_eq!((about.website.as_deref(), about.repository.as_deref()), (Some("h"), Some("c")));
-        assert_eq!(About::of_pypi(&raw(&json!({ "project_urls": null }))), About::default());
+        assert_eq!(PublisherFacts::from_pypi(&raw(&json!({ "project_urls": null }))), PublisherFacts::default());
     }
 
     #[test]
@@ -211,21 +211,21 @@ mod tests {
         let people = json!([{ "name": "owner", "email": "o@h.example" }]);
         for author in [json!("User"), json!({ "name": "Your Name <you@h.example>" }), json!(null)] {
             assert_eq!(
-                About::of_npm(&raw(&json!({ "author": author, "maintainers": people }))).authors,
+                PublisherFacts::from_npm(&raw(&json!({ "author": author, "maintainers": people }))).authors,
                 ["owner"],
                 "{author}"
             );
         }
         let info = json!({ "author": "User", "author_email": "user <u@h.example>", "maintainer": "M" });
-        assert_eq!(About::of_pypi(&raw(&info)).authors, ["M"]);
-        assert!(About::of_npm(&raw(&json!({ "author": "root" }))).authors.is_empty());
+        assert_eq!(PublisherFacts::from_pypi(&raw(&info)).authors, ["M"]);
+        assert!(PublisherFacts::from_npm(&raw(&json!({ "author": "root" }))).authors.is_empty());
     }
 
     #[test]
     fn github_says_when_it_knows_no_licence() {
         let repository = json!({ "description": null, "owner": { "login": "o" }, "license": { "spdx_id": "NOASSERTION" },
                                  "html_url": "https://h.example/o/r" });
-        let about = About::of_github(&raw(&repository));
+        let about = PublisherFacts::from_github(&raw(&repository));
         assert_eq!(license_url(&raw(&json!({ "html_url": "l" }))).as_deref(), Some("l"));
         assert_eq!(about.licenses, Vec::<String>::new());
         assert_eq!((about.authors, about.description), (vec!["o".to_owned()], None));

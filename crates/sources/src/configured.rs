@@ -50,14 +50,14 @@ impl Registries {
 
     /// The registry that npm is configured to use for a package.
     #[must_use]
-    pub fn of_npm(&self, package: &str) -> Option<&NamedRegistry> {
+    pub fn npm(&self, package: &str) -> Option<&NamedRegistry> {
         let scope = package.split_once('/').map_or("", |(scope, _)| scope);
         self.scopes.get(scope).or(self.npm.as_ref())
     }
 
     /// The index that uv is configured to use.
     #[must_use]
-    pub fn of_python(&self) -> Option<&NamedRegistry> {
+    pub fn python(&self) -> Option<&NamedRegistry> {
         self.python.as_ref()
     }
 }
@@ -81,13 +81,13 @@ mod tests {
         };
         let told = |named: Option<&NamedRegistry>| named.map(|named| format!("{} {}", named.address, named.setting));
         let plain = found(&[]);
-        assert_eq!(told(plain.of_npm("p")).as_deref(), Some("https://all.example/npm?… `registry` in .npmrc"));
-        assert_eq!(told(plain.of_npm("@me/p")).as_deref(), Some("https://me.example/ `@me:registry` in .npmrc"));
-        assert_eq!(told(plain.of_python()), None);
+        assert_eq!(told(plain.npm("p")).as_deref(), Some("https://all.example/npm?… `registry` in .npmrc"));
+        assert_eq!(told(plain.npm("@me/p")).as_deref(), Some("https://me.example/ `@me:registry` in .npmrc"));
+        assert_eq!(told(plain.python()), None);
         let set =
             [("NPM_CONFIG_REGISTRY", "http://v.example"), ("UV_DEFAULT_INDEX", "own=https://u:p@py.example/simple")];
         let set = found(&set);
-        assert_eq!(told(set.of_npm("@you/p")).as_deref(), Some("http://v.example NPM_CONFIG_REGISTRY"));
-        assert_eq!(told(set.of_python()).as_deref(), Some("https://py.example/simple UV_DEFAULT_INDEX"));
+        assert_eq!(told(set.npm("@you/p")).as_deref(), Some("http://v.example NPM_CONFIG_REGISTRY"));
+        assert_eq!(told(set.python()).as_deref(), Some("https://py.example/simple UV_DEFAULT_INDEX"));
     }
 }

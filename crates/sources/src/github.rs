@@ -9,8 +9,8 @@ use time::OffsetDateTime;
 use url::Url;
 
 use super::about::license_url;
-use super::{About, SourceError, segment, word};
-use acp_registry_http::{Client, Credentials, Document, FetchError, Problem, Secret};
+use super::{PublisherFacts, SourceError, segment, word};
+use acp_registry_http::{Client, Credentials, FetchError, FetchedDocument, Problem, Secret};
 use acp_registry_plan::digest::Sha256;
 use acp_registry_plan::json::{self, List};
 
@@ -84,7 +84,7 @@ pub struct Release {
 
 /// The URL of a file in another release of the same repository as `archive`.
 #[must_use]
-pub fn address_of(archive: &str, tag: &str, name: &str) -> Option<String> {
+pub fn asset_address(archive: &str, tag: &str, name: &str) -> Option<String> {
     const DOWNLOADS: &str = "/releases/download/";
     let end = archive.find(DOWNLOADS)? + DOWNLOADS.len();
     let tag = tag.split('/').map(segment).collect::<Vec<_>>().join("/");
@@ -154,7 +154,7 @@ impl Github {
 
     /// The release and the name of the file, if a URL is that of a release's file on this or the public GitHub.
     #[must_use]
-    pub fn asset_of(&self, url: &Url) -> Option<(ReleaseId, String)> {
+    pub fn find_asset(&self, url: &Url) -> Option<(ReleaseId, String)> {
         let host = url.host_str()?;
         let own = self.api.host_str()?;
         let is_own = host == own.strip_prefix("api.").unwrap_or(own) && (own != host || url.port() == self.api.port());
@@ -215,26 +215,26 @@ impl Github {
     ///
     /// # Errors
     /// Returns [`SourceError`] if the request fails or the response is not valid.
-    pub async fn about(&self, client: &Client, owner: &str, name: &str) -> Result<Option<About>, SourceError> {
+    pub async fn about(&self, client: &Client, owner: &str, name: &str) -> Result<Option<PublisherFacts>, SourceError> {
         let url = |path: &str| {
             let url = format!("{}repos/{}/{}{path}", self.api, segment(owner), segment(name));
             Url::parse(&url).map_err(|error| SourceError::malformed(&self.api, EXPECTED_REPOSITORY, error))
         };
-        let raw = |document: &Document| {
+        let raw = |document: &FetchedDocument| {
             serde_json::from_slice::<&RawValue>(&document.body)
                 .map(ToOwned::to_owned)
                 .map_err(|error| error.to_string())
         };
         let (page, license) = (url("")?, url("/license")?);
         let about = super::ask(client, &page, ACCEPT, ANSWER_LIMIT, EXPECTED_REPOSITORY, |document| {
-            raw(&document).map(|repository| About::of_github(&repository))
+            raw(&document).map(|repository| PublisherFacts::from_github(&repository))
         });
         let Some(about) = about.await? else { return Ok(None) };
         let license = super::ask(client, &license, ACCEPT, ANSWER_LIMIT, EXPECTED_REPOSITORY, |document| {
             raw(&document).map(|license| license_url(&license))
         });
         let license_url = license.await?.and_then(|url| Option::clone(&url));
-        Ok(Some(About { license_url, ..About::clone(&about) }))
+        Ok(Some(PublisherFacts { license_url, ..PublisherFacts::clone(&about) }))
     }
 
     /// Fetches the releases of a repository, the newest first, until `is_enough` returns `true` for those received,
@@ -341,7 +341,7 @@ mod tests {
     use super::*;
 
     fn asset(api: &str, url: &str) -> Option<String> {
-        let (id, file) = Github::new(api).unwrap().asset_of(&Url::parse(url).unwrap())?;
+        let (id, file) = Github::new(api).unwrap().find_asset(&Url::parse(url).unwrap())?;
         Some(format!("{} {} {} {file}", id.owner, id.repository, id.tag))
     }
 

@@ -6,7 +6,7 @@
 //! * [`npm`], [`pypi`], [`github`]: one source each, with its requests and responses
 //! * [`Sources`]: all of these
 //! * [`Registries`]: which of them are configured, and where, for messages
-//! * [`About`]: what a publisher states about a package or a repository
+//! * [`PublisherFacts`]: what a publisher states about a package or a repository
 
 mod about;
 mod config_file;
@@ -24,7 +24,7 @@ mod python_config;
 mod sources;
 mod surroundings;
 
-pub use about::About;
+pub use about::PublisherFacts;
 pub use configured::{NamedRegistry, Registries};
 pub use for_install::{npm_variables, uv_variables};
 pub use github_lists::{REPOSITORIES, RepositoryName};
@@ -41,7 +41,7 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 use url::Url;
 
-use acp_registry_http::{Client, Document, FetchError, shown};
+use acp_registry_http::{Client, FetchError, FetchedDocument, shown};
 use acp_registry_plan::json;
 use acp_registry_plan::remedy::Remedy;
 
@@ -87,7 +87,7 @@ async fn ask<T: Any + Send + Sync>(
     accept: &str,
     limit: u64,
     expected: &'static str,
-    read: impl FnOnce(Document) -> Result<T, String>,
+    read: impl FnOnce(FetchedDocument) -> Result<T, String>,
 ) -> Result<Option<Arc<T>>, SourceError> {
     let answer = client.understand(url, accept, limit, read).await?.transpose();
     answer.map_err(|message| SourceError::malformed(url, expected, message))

@@ -11,7 +11,7 @@ use url::Url;
 
 use super::npm_bin::NAMED;
 pub use super::npm_bin::{Bin, commands, file_of_command};
-use super::{About, SourceError, segment, sentence, word};
+use super::{PublisherFacts, SourceError, segment, sentence, word};
 use acp_registry_http::Client;
 use acp_registry_plan::json::{self, Object};
 
@@ -46,7 +46,7 @@ pub struct Registry {
 pub struct Packument {
     /// Versions by tag. `npx` uses `latest` by default.
     pub tags: BTreeMap<String, String>,
-    versions: BTreeMap<String, Version>,
+    versions: BTreeMap<String, DatedVersion>,
 }
 
 /// A packument with the publisher's description of each version.
@@ -54,19 +54,19 @@ pub struct Packument {
 pub struct Described {
     /// The packument.
     pub packument: Packument,
-    about: BTreeMap<String, About>,
+    about: BTreeMap<String, PublisherFacts>,
 }
 
 #[derive(Debug)]
-struct Version {
-    published: Published,
+struct DatedVersion {
+    published: PackageVersion,
     /// When it was published; unknown in the abbreviated form.
     time: Option<OffsetDateTime>,
 }
 
 /// One published version of a package.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Published {
+pub struct PackageVersion {
     /// Why it should no longer be used, if it is deprecated.
     pub deprecated: Option<String>,
     /// Subresource integrity of the tarball, with which npm verifies downloads.
@@ -131,13 +131,13 @@ impl Registry {
     }
 }
 
-struct Form<'a> {
+struct PackageMembers<'a> {
     tags: Option<&'a RawValue>,
     times: Option<&'a RawValue>,
     versions: Object<'a, VERSIONS>,
 }
 
-impl<'a> Form<'a> {
+impl<'a> PackageMembers<'a> {
     fn parse(bytes: &'a [u8]) -> Result<Self, String> {
         let read = || {
             let [tags, times, versions] = json::members(bytes, ["dist-tags", "time", "versions"])?;
@@ -161,7 +161,7 @@ impl<'a> Form<'a> {
         let times: BTreeMap<Cow<'_, str>, OffsetDateTime> = times.collect();
         let versions = self.versions.members.iter().map(|(version, facts)| {
             let time = times.get(version).copied();
-            (version.clone().into_owned(), Version { published: Published::read(facts, name), time })
+            (version.clone().into_owned(), DatedVersion { published: PackageVersion::read(facts, name), time })
         });
         Packument { tags: tags.collect(), versions: versions.collect() }
     }
@@ -173,7 +173,7 @@ impl Packument {
     /// # Errors
     /// Returns an error if it is not JSON, has no versions, or has too many.
     pub fn parse(bytes: &[u8], name: &str) -> Result<Self, String> {
-        Ok(Form::parse(bytes)?.read(name))
+        Ok(PackageMembers::parse(bytes)?.read(name))
     }
 
     /// The names of all versions, the newest first.
@@ -186,7 +186,7 @@ impl Packument {
     }
 
     /// All versions with their data, in no particular order.
-    pub fn all(&self) -> impl Iterator<Item = (&str, &Published)> {
+    pub fn all(&self) -> impl Iterator<Item = (&str, &PackageVersion)> {
         self.versions.iter().map(|(text, version)| (text.as_str(), &version.published))
     }
 
@@ -198,32 +198,33 @@ impl Packument {
 
     /// A version, if it was published.
     #[must_use]
-    pub fn version(&self, version: &str) -> Option<&Published> {
+    pub fn version(&self, version: &str) -> Option<&PackageVersion> {
         self.versions.get(version).map(|version| &version.published)
     }
 }
 
 impl Described {
     fn parse(bytes: &[u8], name: &str) -> Result<Self, String> {
-        let form = Form::parse(bytes)?;
+        let form = PackageMembers::parse(bytes)?;
         let versions = form.versions.members.iter();
-        let about = versions.map(|(version, facts)| (version.clone().into_owned(), About::of_npm(facts)));
+        let about = versions.map(|(version, facts)| (version.clone().into_owned(), PublisherFacts::from_npm(facts)));
         Ok(Self { packument: form.read(name), about: about.collect() })
     }
 
     /// The publisher's description of a version.
     #[must_use]
-    pub fn about(&self, version: &str) -> About {
+    pub fn about(&self, version: &str) -> PublisherFacts {
         self.about.get(version).cloned().unwrap_or_default()
     }
 }
 
-impl Published {
+impl PackageVersion {
     /// Parses the entry of a version of the package `name`. A member with another type counts as missing.
     fn read(facts: &RawValue, name: &str) -> Self {
-        let [deprecated, dist, bin, engines] = json::members_of(Some(facts), ["deprecated", "dist", "bin", "engines"]);
-        let [shasum, integrity, tarball] = json::members_of(dist, ["shasum", "integrity", "tarball"]);
-        let [node] = json::members_of(engines, ["node"]);
+        let [deprecated, dist, bin, engines] =
+            json::read_members(Some(facts), ["deprecated", "dist", "bin", "engines"]);
+        let [shasum, integrity, tarball] = json::read_members(dist, ["shasum", "integrity", "tarball"]);
+        let [node] = json::read_members(engines, ["node"]);
         let deprecated = match json::flag(deprecated) {
             Some(true) => Some(String::new()),
             _ => sentence(deprecated).filter(|reason| !reason.is_empty()),
@@ -246,7 +247,7 @@ impl Published {
     }
 }
 
-impl Published {
+impl PackageVersion {
     /// The names of its commands; if there are many, the first ones.
     pub fn commands(&self) -> impl Iterator<Item = &str> {
         let (own, several): (Option<&String>, &[String]) = match &self.bin {
@@ -281,7 +282,7 @@ mod tests {
     fn a_command_is_known_unless_there_are_too_many() {
         let has = |bin: Value, command: &str| {
             let facts = RawValue::from_string(json!({ "bin": bin }).to_string()).unwrap();
-            Published::read(&facts, "tool").has_command(command)
+            PackageVersion::read(&facts, "tool").has_command(command)
         };
         let many: serde_json::Map<String, Value> =
             (0..40).map(|n| (format!("c{n}"), json!(format!("{n}.js")))).collect();

@@ -11,11 +11,11 @@ use time::OffsetDateTime;
 use url::Url;
 
 use super::pypi_file::{FILES, too_many};
-use super::{About, SourceError, pypi_html, segment, sentence, word};
+use super::{PublisherFacts, SourceError, pypi_html, segment, sentence, word};
 use acp_registry_http::Client;
 use acp_registry_plan::json::{self, List, Object};
 
-pub use super::pypi_file::File;
+pub use super::pypi_file::ProjectFile;
 
 /// Prefers JSON. Many mirrors respond with HTML regardless.
 const ACCEPT: &str = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html; q=0.2, \
@@ -32,7 +32,7 @@ const NAME: usize = 512;
 
 /// The source of Python packages.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Index {
+pub struct PackageIndex {
     /// Base URL of the simple API; its path ends with a slash.
     pub base: Url,
 }
@@ -40,12 +40,12 @@ pub struct Index {
 /// What an index knows about a project.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Project {
-    releases: BTreeMap<Version, Release>,
+    releases: BTreeMap<Version, ProjectVersion>,
 }
 
 /// One version of a project, with all its files.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Release {
+pub struct ProjectVersion {
     /// Why it should no longer be used, if all its files were yanked.
     pub yanked: Option<String>,
     /// Whether every file has a digest.
@@ -58,7 +58,7 @@ pub struct Release {
     pub published: Option<OffsetDateTime>,
 }
 
-impl Index {
+impl PackageIndex {
     /// Fetches a project; `None` if it does not exist.
     ///
     /// # Errors
@@ -78,13 +78,13 @@ impl Index {
     ///
     /// # Errors
     /// Returns [`SourceError`] if the request fails.
-    pub async fn about(&self, client: &Client, name: &str, version: &str) -> Result<About, SourceError> {
+    pub async fn about(&self, client: &Client, name: &str, version: &str) -> Result<PublisherFacts, SourceError> {
         #[derive(Default, Deserialize)]
         #[serde(default, bound(deserialize = "'de: 'a"))]
         struct Form<'a> {
             info: Option<&'a RawValue>,
         }
-        let Some(root) = self.base.as_str().strip_suffix("simple/") else { return Ok(About::default()) };
+        let Some(root) = self.base.as_str().strip_suffix("simple/") else { return Ok(PublisherFacts::default()) };
         let name = segment(&normalized(name));
         // Some mirrors provide only the newest version.
         for path in [format!("{name}/{}", segment(version)), name] {
@@ -93,12 +93,12 @@ impl Index {
             let about = super::ask(client, &url, "application/json", ANSWER_LIMIT, EXPECTED, |document| {
                 // A mirror may serve something else at this URL.
                 let form: Form<'_> = serde_json::from_slice(&document.body).unwrap_or_default();
-                Ok(form.info.map(About::of_pypi).unwrap_or_default())
+                Ok(form.info.map(PublisherFacts::from_pypi).unwrap_or_default())
             });
             let Some(about) = about.await? else { continue };
-            return Ok(About::clone(&about));
+            return Ok(PublisherFacts::clone(&about));
         }
-        Ok(About::default())
+        Ok(PublisherFacts::default())
     }
 }
 
@@ -124,7 +124,7 @@ impl Project {
         if files.is_longer {
             return Err(too_many());
         }
-        Ok(Self::of_files(files.items.into_iter().filter_map(File::read)))
+        Ok(Self::from_files(files.items.into_iter().filter_map(ProjectFile::read)))
     }
 
     /// Parses the HTML form: each link is a file.
@@ -132,19 +132,19 @@ impl Project {
     /// # Errors
     /// Returns an error if it is not a page of an index.
     fn from_html(bytes: &[u8]) -> Result<Self, String> {
-        Ok(Self::of_files(pypi_html::files(bytes)?))
+        Ok(Self::from_files(pypi_html::files(bytes)?))
     }
 
     /// Groups the files by version.
     #[must_use]
-    pub fn of_files(files: impl IntoIterator<Item = File>) -> Self {
-        let mut versions: BTreeMap<Version, Vec<File>> = BTreeMap::new();
+    pub fn from_files(files: impl IntoIterator<Item = ProjectFile>) -> Self {
+        let mut versions: BTreeMap<Version, Vec<ProjectFile>> = BTreeMap::new();
         for file in files {
-            if let Some(version) = version_of(&file.name) {
+            if let Some(version) = file_version(&file.name) {
                 versions.entry(version).or_default().push(file);
             }
         }
-        Self { releases: versions.into_iter().map(|(version, files)| (version, Release::of(files))).collect() }
+        Self { releases: versions.into_iter().map(|(version, files)| (version, ProjectVersion::of(files))).collect() }
     }
 
     /// All versions, the newest first.
@@ -154,18 +154,18 @@ impl Project {
     }
 
     /// All versions with their data, the newest first.
-    pub fn all(&self) -> impl Iterator<Item = (&Version, &Release)> {
+    pub fn all(&self) -> impl Iterator<Item = (&Version, &ProjectVersion)> {
         self.releases.iter().rev()
     }
 
     /// A version, if it has files. Versions are compared by PEP 440.
     #[must_use]
-    pub fn release(&self, version: &str) -> Option<&Release> {
+    pub fn release(&self, version: &str) -> Option<&ProjectVersion> {
         self.releases.get(&Version::from_str(version).ok()?)
     }
 }
 
-impl File {
+impl ProjectFile {
     /// Parses a file of the JSON form. A member with another type counts as missing.
     fn read(file: &RawValue) -> Option<Self> {
         #[derive(Default, Deserialize)]
@@ -192,8 +192,8 @@ impl File {
     }
 }
 
-impl Release {
-    fn of(files: Vec<File>) -> Self {
+impl ProjectVersion {
+    fn of(files: Vec<ProjectFile>) -> Self {
         let agree = files.windows(2).all(|pair| pair[0].requires_python == pair[1].requires_python);
         let first = files.iter().filter_map(|file| file.uploaded).min();
         let published = files.iter().filter_map(|file| file.uploaded).max();
@@ -206,7 +206,7 @@ impl Release {
 }
 
 /// The version in the name of a wheel or a source distribution.
-fn version_of(file: &str) -> Option<Version> {
+fn file_version(file: &str) -> Option<Version> {
     if file.len() > NAME {
         return None;
     }
@@ -240,7 +240,7 @@ mod tests {
             ("pack.whl", None),
             ("", None),
         ] {
-            assert_eq!(version_of(file), version.map(|v| Version::from_str(v).unwrap()), "{file}");
+            assert_eq!(file_version(file), version.map(|v| Version::from_str(v).unwrap()), "{file}");
         }
     }
 
@@ -268,7 +268,7 @@ mod tests {
         let release = json.release("1.0.0").unwrap();
         assert_eq!(
             *release,
-            Release {
+            ProjectVersion {
                 yanked: None,
                 has_hashes: true,
                 requires_python: Some(">=3.10".into()),
@@ -279,7 +279,7 @@ mod tests {
         let release = json.release("1.1").unwrap();
         assert_eq!(
             *release,
-            Release {
+            ProjectVersion {
                 yanked: Some("broken".into()),
                 has_hashes: false,
                 requires_python: None,

@@ -7,7 +7,7 @@ pub(super) const FILES: usize = 200_000;
 
 /// One file of a project.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct File {
+pub struct ProjectFile {
     /// The name, which contains the version.
     pub name: String,
     /// Whether the index provides a digest.

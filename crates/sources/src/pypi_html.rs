@@ -4,14 +4,14 @@ use html5gum::emitters::callback::{CallbackEmitter, CallbackEvent};
 use html5gum::{Span, Tokenizer};
 
 use super::LONGEST;
-use super::pypi_file::{FILES, File, too_many};
+use super::pypi_file::{FILES, ProjectFile, too_many};
 
 /// A part of a page.
 enum Token {
     /// A sign that it is a page of an index.
     Html,
     /// A link, which is a file.
-    File(File),
+    File(ProjectFile),
 }
 
 /// Parses the files of a page: each link is a file.
@@ -20,7 +20,7 @@ enum Token {
 ///
 /// # Errors
 /// Returns an error if it is not a page of an index, or has too many files.
-pub(super) fn files(bytes: &[u8]) -> Result<Vec<File>, String> {
+pub(super) fn files(bytes: &[u8]) -> Result<Vec<ProjectFile>, String> {
     let mut reader = Reader::default();
     let emitter = CallbackEmitter::new(move |event: CallbackEvent<'_>, _: Span<()>| reader.read(&event));
     let mut files = Vec::new();
@@ -41,7 +41,7 @@ pub(super) fn files(bytes: &[u8]) -> Result<Vec<File>, String> {
 #[derive(Default)]
 struct Reader {
     /// The current link.
-    link: Option<File>,
+    link: Option<ProjectFile>,
     /// Whether its start tag is still being read.
     is_in_tag: bool,
     attribute: Vec<u8>,
@@ -53,7 +53,7 @@ impl Reader {
             CallbackEvent::OpenStartTag { name } => {
                 self.is_in_tag = *name == b"a";
                 if self.is_in_tag {
-                    self.link = Some(File::default());
+                    self.link = Some(ProjectFile::default());
                 }
                 return [&b"html"[..], b"body", b"head"].contains(name).then_some(Token::Html);
             }
@@ -76,7 +76,7 @@ impl Reader {
             }
             CallbackEvent::EndTag { name } if *name == b"a" => {
                 let file = self.link.take()?;
-                return Some(Token::File(File { name: file.name.trim().to_owned(), ..file }));
+                return Some(Token::File(ProjectFile { name: file.name.trim().to_owned(), ..file }));
             }
             CallbackEvent::Doctype { .. } => return Some(Token::Html),
             _ => {}
@@ -105,8 +105,12 @@ mod tests {
     fn a_tag_of_many_attributes_is_a_link_like_others() {
         let page = format!("<html><a {} href='x#sha256=1' data-yanked>p-1.0.zip</a>", "b c=d ".repeat(50_000));
         let files = files(page.as_bytes()).unwrap();
-        let expected =
-            File { name: "p-1.0.zip".to_owned(), has_hash: true, yanked: Some(String::new()), ..File::default() };
+        let expected = ProjectFile {
+            name: "p-1.0.zip".to_owned(),
+            has_hash: true,
+            yanked: Some(String::new()),
+            ..ProjectFile::default()
+        };
         assert_eq!(files, [expected]);
     }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use url::Url;
 
 use super::config_file::settings;
-use super::pypi::Index;
+use super::pypi::PackageIndex;
 use super::surroundings::{Surroundings, UnknownBase, base, read};
 use acp_registry_http::{Credentials, Secret};
 
@@ -21,7 +21,10 @@ const OVERRIDE: &str = "ACP_REGISTRY_PYPI";
 ///
 /// # Errors
 /// Returns [`UnknownBase`] if nothing is configured and uv is not installed, or if the configured value is not a URL.
-pub fn python_index(surroundings: &Surroundings<'_>, credentials: &mut Credentials) -> Result<Index, UnknownBase> {
+pub fn python_index(
+    surroundings: &Surroundings<'_>,
+    credentials: &mut Credentials,
+) -> Result<PackageIndex, UnknownBase> {
     let named = configured(surroundings).or_else(|| {
         let text = (surroundings.run)("uv", &["pip", "compile", "--quiet", "--no-config", "--emit-index-url", "-"])?;
         let line = text.lines().find_map(|line| line.trim().strip_prefix("--index-url"))?;
@@ -30,10 +33,10 @@ pub fn python_index(surroundings: &Surroundings<'_>, credentials: &mut Credentia
     let (text, place) =
         named.ok_or(UnknownBase::Unset { what: "Python package index", program: "uv", variable: OVERRIDE })?;
     let base = base(address(&text), &place, credentials)?;
-    if let Some((user, password)) = surroundings.home().and_then(|home| of_netrc(&home, &base)) {
+    if let Some((user, password)) = surroundings.home().and_then(|home| read_netrc(&home, &base)) {
         credentials.add(&base, &Secret::Basic(user, password));
     }
-    Ok(Index { base })
+    Ok(PackageIndex { base })
 }
 
 /// The URL of an index, which may follow a name in uv's configuration.
@@ -48,8 +51,8 @@ pub(super) fn address(text: &str) -> &str {
 pub(super) fn configured(surroundings: &Surroundings<'_>) -> Option<(String, String)> {
     let variables = [OVERRIDE, "UV_DEFAULT_INDEX", "UV_INDEX_URL", "PIP_INDEX_URL"];
     let named = variables.into_iter().find_map(|name| Some((surroundings.set(name)?, name.to_owned())));
-    let named = named.or_else(|| uv_files(surroundings).iter().find_map(|path| Some((of_uv(path)?, shown(path)))));
-    named.or_else(|| pip_files(surroundings).iter().find_map(|path| Some((of_pip(path)?, shown(path)))))
+    let named = named.or_else(|| uv_files(surroundings).iter().find_map(|path| Some((read_uv(path)?, shown(path)))));
+    named.or_else(|| pip_files(surroundings).iter().find_map(|path| Some((read_pip(path)?, shown(path)))))
 }
 
 fn shown(path: &Path) -> String {
@@ -64,7 +67,7 @@ pub(super) fn uv_files(surroundings: &Surroundings<'_>) -> Vec<PathBuf> {
     person.into_iter().chain([PathBuf::from("/etc/uv/uv.toml")]).collect()
 }
 
-fn of_uv(path: &Path) -> Option<String> {
+fn read_uv(path: &Path) -> Option<String> {
     let config: toml::Table = read(path)?.parse().ok()?;
     let text = |table: &toml::Table, key: &str| table.get(key).and_then(toml::Value::as_str).map(ToOwned::to_owned);
     let indexes = config.get("index").and_then(toml::Value::as_array);
@@ -86,14 +89,14 @@ fn pip_files(surroundings: &Surroundings<'_>) -> Vec<PathBuf> {
     person.chain(old).chain([PathBuf::from("/etc/pip.conf")]).collect()
 }
 
-fn of_pip(path: &Path) -> Option<String> {
+fn read_pip(path: &Path) -> Option<String> {
     let settings = settings(&read(path)?);
     let mut found = settings.into_iter().filter(|one| ["global", "install"].contains(&one.section.as_str()));
     found.find(|one| ["index-url", "index_url"].contains(&one.key.as_str())).map(|one| one.value)
 }
 
 /// User name and password for the index's host.
-fn of_netrc(home: &Path, base: &Url) -> Option<(String, String)> {
+fn read_netrc(home: &Path, base: &Url) -> Option<(String, String)> {
     let text = read(&home.join(".netrc"))?;
     let words: Vec<&str> = text.split_whitespace().collect();
     let start = words.windows(2).position(|pair| pair[0] == "machine" && Some(pair[1]) == base.host_str())?;
@@ -115,7 +118,7 @@ mod tests {
         files: &[(&str, &str)],
         variables: &[(&str, &str)],
         uv: Option<&str>,
-    ) -> (Result<Index, UnknownBase>, Credentials) {
+    ) -> (Result<PackageIndex, UnknownBase>, Credentials) {
         let home = tempfile::tempdir().unwrap();
         for (name, text) in files {
             fs::create_dir_all(home.path().join(name).parent().unwrap()).unwrap();

@@ -9,7 +9,7 @@ pub struct Sources {
     /// The npm registry; if `None`, npm packages are not looked up.
     pub npm: Option<npm::Registry>,
     /// The Python package index; if `None`, Python packages are not looked up.
-    pub pypi: Option<pypi::Index>,
+    pub pypi: Option<pypi::PackageIndex>,
     /// GitHub.
     pub github: Github,
 }

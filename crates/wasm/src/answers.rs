@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use acp_registry_plan::documents::{Document, Error, Found, IndexOrigin, Launch, Listed, Resolve};
+use acp_registry_plan::documents::{AgentList, Document, Error, IndexOrigin, Launch, ListedAgent, Resolve};
 use acp_registry_plan::index::{EntryError, FormError, Index, Missing};
 use acp_registry_plan::manifest::Platform;
-use acp_registry_plan::resolve::{self, Host, Kind, Named, Offer, Plan, Wanted};
+use acp_registry_plan::resolve::{self, AgentSpec, Host, Kind, Offer, Plan, PlanOptions};
 use acp_registry_plan::text::quote;
 use serde::Deserialize;
 
@@ -15,7 +15,7 @@ const REQUEST_LIMIT: usize = 64 << 10;
 /// A request, with the names of the parameters of `rpc` and the flags of `resolve`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Request {
+struct PlanRequest {
     agent: String,
     platform: String,
     dist: Option<String>,
@@ -30,10 +30,10 @@ pub(crate) fn open(text: Vec<u8>) -> (Option<Index>, String) {
     let text = String::from_utf8(text).map_err(|error| FormError::of(&error));
     match text.and_then(Index::parse) {
         Ok(index) => {
-            let members = Found {
+            let members = AgentList {
                 index: IndexOrigin::of(&index),
                 index_sha256: index.sha256(),
-                agents: index.entries().map(|entry| Listed::of(entry, None, false)).collect(),
+                agents: index.entries().map(|entry| ListedAgent::of(entry, None, false)).collect(),
                 notes: &index.notes,
             };
             let document = Document::new("list", members).to_text();
@@ -41,7 +41,7 @@ pub(crate) fn open(text: Vec<u8>) -> (Option<Index>, String) {
         }
         Err(error) => {
             let failure = failure("invalid_index", format!("the text {error}"), None, Vec::new());
-            (None, Document::of_failure(Some("list"), failure).to_text())
+            (None, Document::failed_command(Some("list"), failure).to_text())
         }
     }
 }
@@ -51,12 +51,12 @@ pub(crate) fn resolve(request: &[u8], index: Option<&Index>) -> String {
     let resolved = index.ok_or_else(|| usage("there is no index".to_owned())).and_then(|index| {
         let plan = plan(request, index)?;
         // Without a machine, paths begin where the archive was unpacked.
-        let launch = Launch::of_plan(&plan, Path::new(""), Path::new(""));
+        let launch = Launch::planned(&plan, Path::new(""), Path::new(""));
         Ok(Resolve { launch, index: IndexOrigin::of(index) })
     });
     match resolved {
         Ok(members) => Document::new("resolve", members).to_text(),
-        Err(failure) => Document::of_failure(Some("resolve"), failure).to_text(),
+        Err(failure) => Document::failed_command(Some("resolve"), failure).to_text(),
     }
 }
 
@@ -64,13 +64,14 @@ fn plan(request: &[u8], index: &Index) -> Result<Plan, Error> {
     if request.len() > REQUEST_LIMIT {
         return Err(usage(format!("the request is longer than {REQUEST_LIMIT} bytes")));
     }
-    let request: Request = serde_json::from_slice(request).map_err(|error| usage(format!("the request: {error}")))?;
-    let named: Named = request.agent.parse().map_err(|error| usage(format!("agent: {error}")))?;
+    let request: PlanRequest =
+        serde_json::from_slice(request).map_err(|error| usage(format!("the request: {error}")))?;
+    let named: AgentSpec = request.agent.parse().map_err(|error| usage(format!("agent: {error}")))?;
     let platform: Platform = request.platform.parse().map_err(|error| usage(format!("platform: {error}")))?;
     let kind = |name: &String| Kind::named(name).ok_or_else(|| usage(format!("{} is not a kind", quote(name))));
     let kind = request.dist.as_ref().map(kind).transpose()?;
-    let missing = || of_missing(Missing::of(&named.id, index));
-    let agent = index.agent(&named.id).map_err(|error| of_entry(&error))?.ok_or_else(missing)?;
+    let missing = || missing_error(Missing::of(&named.id, index));
+    let agent = index.agent(&named.id).map_err(|error| entry_error(&error))?.ok_or_else(missing)?;
     let id = named.id.parse().map_err(|_| missing())?;
     let host = Host {
         platform: Some(platform),
@@ -79,21 +80,21 @@ fn plan(request: &[u8], index: &Index) -> Result<Plan, Error> {
         has_npm: request.npm.unwrap_or(true),
         has_uv: request.uv.unwrap_or(true),
     };
-    let wanted = Wanted { version: named.version.clone(), kind, platform: Some(platform), ..Wanted::new(id) };
-    resolve::resolve(&Offer::of_agent(&agent, index.sha256()), &wanted, &host).map_err(|error| of_resolve(&error))
+    let wanted = PlanOptions { version: named.version.clone(), kind, platform: Some(platform), ..PlanOptions::new(id) };
+    resolve::resolve(&Offer::from_agent(&agent, index.sha256()), &wanted, &host).map_err(|error| resolve_error(&error))
 }
 
-fn of_entry(error: &EntryError) -> Error {
+fn entry_error(error: &EntryError) -> Error {
     failure("invalid_index", error.to_string(), None, Vec::new())
 }
 
-fn of_missing(missing: Missing) -> Error {
+fn missing_error(missing: Missing) -> Error {
     let message = missing.to_string();
     let near = if let Missing::UnknownAgent { near, .. } = missing { near } else { Vec::new() };
     failure("unknown_agent", message, None, near)
 }
 
-fn of_resolve(error: &resolve::Error) -> Error {
+fn resolve_error(error: &resolve::Error) -> Error {
     use resolve::Error;
     let (code, suggestions) = match error {
         Error::UnknownVersion { known, .. } => ("unknown_version", known.clone()),

@@ -13,15 +13,15 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use acp_registry_plan::index::{INDEX_LIMIT, Index};
 
 /// What the caller has written, what it can read, and the index.
-struct State {
+struct CallInput {
     input: Vec<u8>,
     output: String,
     index: Option<Index>,
 }
 
-static STATE: Mutex<State> = Mutex::new(State { input: Vec::new(), output: String::new(), index: None });
+static STATE: Mutex<CallInput> = Mutex::new(CallInput { input: Vec::new(), output: String::new(), index: None });
 
-fn state() -> MutexGuard<'static, State> {
+fn state() -> MutexGuard<'static, CallInput> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -6,8 +6,8 @@ pub(crate) mod text;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use acp_registry::build::{Earlier, Error, Place, Request, Site, build};
-use acp_registry::check::{Checked, Options as CheckOptions};
+use acp_registry::build::{BuildRequest, EarlierTree, Error, Site, TreeLocation, build};
+use acp_registry::check::{CheckOptions, Checked};
 use acp_registry::config::{Config, check_base_url};
 use acp_registry::registry::{DEFAULT_BASE_URL, Registry};
 use acp_registry::tree::{BuildError, Built};
@@ -78,14 +78,14 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let directory = global.registry_dir();
     let registry = Registry::load(&directory)?;
     let place = previous_place(args, &config, ui);
-    let open = |place: &str| place.parse::<Place>()?.open(|| settings(&allowed_hosts));
+    let open = |place: &str| place.parse::<TreeLocation>()?.open(|| settings(&allowed_hosts));
     let previous = place.map(open).transpose()?;
-    let earlier = previous.as_deref().map(|tree| moment().map(|now| Earlier { tree, now })).transpose()?;
+    let earlier = previous.as_deref().map(|tree| moment().map(|now| EarlierTree { tree, now })).transpose()?;
     let (capabilities, history) = (args.capabilities.as_deref(), args.history.as_deref());
     let site = (!args.no_site).then_some(Site { directory: &directory, capabilities, history, published: None });
     let check = CheckOptions { levels: &levels, allowed_hosts: &allowed_hosts, config: &config, survey: None };
     let base_url = args.base_url.as_deref();
-    let request = Request { registry: &registry, check: &check, base_url, earlier, site };
+    let request = BuildRequest { registry: &registry, check: &check, base_url, earlier, site };
     let job = Job { args, ui, registry: &registry, place, started };
     let exit = build(&request, |checked, result| match result {
         Ok(built) => {

@@ -8,12 +8,12 @@ use acp_registry::check::Checked;
 use acp_registry::finding::{Finding, Level};
 use acp_registry::registry::Registry;
 use acp_registry::text::printable;
-use acp_registry::tree::{Built, BuiltAgent, Difference, Outcome, Reason};
+use acp_registry::tree::{AgentOutcome, Built, BuiltAgent, Difference, LeftOutReason};
 use serde::Serialize;
 
 use crate::documents::{self, Document};
 use crate::formats::Report;
-use crate::formats::json::Found;
+use crate::formats::json::FindingDocument;
 use crate::terminal::layout::Look;
 use crate::terminal::plural;
 
@@ -60,7 +60,7 @@ impl BuildReport<'_> {
         let mut text = if is_missing { format!("{out} does not exist\n") } else { String::new() };
         // If the directory is missing, every file would be listed as missing.
         for difference in self.differences.iter().filter(|_| !is_missing) {
-            let (kind, name) = name_of(difference);
+            let (kind, name) = kind_and_file(difference);
             text.push_str(&format!("{kind} {}\n", printable(name)));
         }
         let verb = match (self.is_check, self.differences.is_empty()) {
@@ -69,7 +69,7 @@ impl BuildReport<'_> {
             (true, false) => "differs:",
         };
         let built = self.built.as_ref().ok();
-        let agents = built.map_or(0, |built| built.with(Outcome::is_in_tree).count());
+        let agents = built.map_or(0, |built| built.with(AgentOutcome::is_in_tree).count());
         let files = built.map_or(0, |built| built.tree.files().len());
         let changed = self.changed.filter(|changed| *changed < files);
         let changed = changed.map_or_else(String::new, |changed| format!(", {changed} of them new or changed"));
@@ -85,25 +85,25 @@ impl BuildReport<'_> {
     #[must_use]
     pub(crate) fn document(&self) -> String {
         let built = self.built.as_ref().ok().copied();
-        let ids = |is: fn(Outcome) -> bool| built.iter().flat_map(|built| built.with(is)).collect::<Vec<&str>>();
+        let ids = |is: fn(AgentOutcome) -> bool| built.iter().flat_map(|built| built.with(is)).collect::<Vec<&str>>();
         let (kept, left_out) = (ids(is_kept), ids(is_left_out));
         let agents = built.iter().flat_map(|built| &built.agents);
         let files = built.map(|built| built.tree.files()).unwrap_or_default().into_iter();
         let missing = built.iter().flat_map(|built| &built.missing);
-        let differences = self.differences.iter().map(name_of);
+        let differences = self.differences.iter().map(kind_and_file);
         let findings: Vec<Cow<'_, Finding>> =
             self.checked.findings.iter().map(|found| as_published(found, &kept)).collect();
-        let members = Members {
+        let members = BuildDocument {
             out: self.out.display().to_string(),
             written: built.is_some() && !self.is_check,
             changed_files: self.changed,
-            findings: findings.iter().map(|finding| Found::of(finding)).collect(),
-            agents: agents.map(|agent| Agent { id: &agent.id, status: agent.outcome.as_str() }).collect(),
+            findings: findings.iter().map(|finding| FindingDocument::of(finding)).collect(),
+            agents: agents.map(|agent| AgentRow { id: &agent.id, status: agent.outcome.as_str() }).collect(),
             kept_icons: built.map_or(&[], |built| &built.kept_icons),
-            files: files.map(|(name, size)| File { name, size }).collect(),
+            files: files.map(|(name, size)| TreeFile { name, size }).collect(),
             missing: missing.map(|(id, file)| Missing { id, file }).collect(),
             differences: differences.map(|(kind, file)| Different { kind, file }).collect(),
-            summary: Summary {
+            summary: BuildSummary {
                 agents: self.checked.agents.len(),
                 kept: kept.len(),
                 left_out: left_out.len(),
@@ -139,15 +139,15 @@ pub(crate) fn build_notices(built: &Built<'_>, registry: &Registry, previous: Op
     let of_agent = |agent: &BuiltAgent| {
         let id = printable(&agent.id);
         let warning = match agent.outcome {
-            Outcome::Published => return None,
-            Outcome::Withdrawn => {
+            AgentOutcome::Published => return None,
+            AgentOutcome::Withdrawn => {
                 return Some(BuildNotice::Note(format!("{id} is not published: registry.toml names it as withdrawn")));
             }
-            Outcome::Kept => format!("{id} keeps its last published form: {}", why_kept(&agent.id, registry)),
-            Outcome::LeftOut(Reason::NeverPublished) => {
+            AgentOutcome::Kept => format!("{id} keeps its last published form: {}", why_kept(&agent.id, registry)),
+            AgentOutcome::LeftOut(LeftOutReason::NeverPublished) => {
                 format!("{id} is left out: it has errors and was never published")
             }
-            Outcome::LeftOut(Reason::Unsafe(rule)) => {
+            AgentOutcome::LeftOut(LeftOutReason::Unsafe(rule)) => {
                 format!("{id} is left out: it has errors, and its published form breaks {rule}")
             }
         };
@@ -179,15 +179,15 @@ fn why_kept(id: &str, registry: &Registry) -> &'static str {
     }
 }
 
-fn is_kept(outcome: Outcome) -> bool {
-    outcome == Outcome::Kept
+fn is_kept(outcome: AgentOutcome) -> bool {
+    outcome == AgentOutcome::Kept
 }
 
-fn is_left_out(outcome: Outcome) -> bool {
-    matches!(outcome, Outcome::LeftOut(_))
+fn is_left_out(outcome: AgentOutcome) -> bool {
+    matches!(outcome, AgentOutcome::LeftOut(_))
 }
 
-fn name_of(difference: &Difference) -> (&'static str, &str) {
+fn kind_and_file(difference: &Difference) -> (&'static str, &str) {
     match difference {
         Difference::Missing(name) => ("missing", name),
         Difference::Changed(name) => ("changed", name),
@@ -214,19 +214,19 @@ fn as_published<'a>(finding: &'a Finding, kept: &[&str]) -> Cow<'a, Finding> {
 
 /// Members of `build`.
 #[derive(Serialize)]
-struct Members<'a> {
+struct BuildDocument<'a> {
     out: String,
     written: bool,
     changed_files: Option<usize>,
-    findings: Vec<Found<'a>>,
-    agents: Vec<Agent<'a>>,
+    findings: Vec<FindingDocument<'a>>,
+    agents: Vec<AgentRow<'a>>,
     kept: Vec<&'a str>,
     left_out: Vec<&'a str>,
     kept_icons: &'a [String],
-    files: Vec<File<'a>>,
+    files: Vec<TreeFile<'a>>,
     missing: Vec<Missing<'a>>,
     differences: Vec<Different<'a>>,
-    summary: Summary,
+    summary: BuildSummary,
     #[serde(flatten)]
     previous: Option<Previous<'a>>,
 }
@@ -238,13 +238,13 @@ struct Previous<'a> {
 }
 
 #[derive(Serialize)]
-struct Agent<'a> {
+struct AgentRow<'a> {
     id: &'a str,
     status: &'static str,
 }
 
 #[derive(Serialize)]
-struct File<'a> {
+struct TreeFile<'a> {
     name: &'a str,
     size: usize,
 }
@@ -262,7 +262,7 @@ struct Different<'a> {
 }
 
 #[derive(Serialize)]
-struct Summary {
+struct BuildSummary {
     agents: usize,
     kept: usize,
     left_out: usize,

@@ -1,5 +1,5 @@
-use acp_registry::bump::{Bumped, Compared, HeldReason, Outcome, Update};
-use acp_registry::examination::{Level, Summary, Verdict};
+use acp_registry::bump::{Bumped, ChannelOutcome, Compared, HeldReason, VersionUpdate};
+use acp_registry::examination::{CheckVerdict, Level, VerdictCounts};
 use acp_registry::propose::Proposal;
 use serde::Serialize;
 
@@ -10,7 +10,7 @@ use crate::documents::Document;
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct Bump<'a> {
     updates: Vec<Updated<'a>>,
-    errors: Vec<Failed<'a>>,
+    errors: Vec<FailedChannel<'a>>,
     up_to_date: Vec<&'a str>,
     held: Vec<HeldBack<'a>>,
     unlisted: Vec<Unlisted<'a>>,
@@ -43,8 +43,8 @@ struct Updated<'a> {
 struct Examinations<'a> {
     distribution: &'static str,
     reached: Option<Level>,
-    before: Option<Summary>,
-    after: Summary,
+    before: Option<VerdictCounts>,
+    after: VerdictCounts,
     changes: Vec<ChangedCheck<'a>>,
 }
 
@@ -52,8 +52,8 @@ struct Examinations<'a> {
 #[derive(Debug, Serialize)]
 struct ChangedCheck<'a> {
     check: &'a str,
-    before: Verdict,
-    after: Verdict,
+    before: CheckVerdict,
+    after: CheckVerdict,
     message: Option<&'a str>,
 }
 
@@ -84,7 +84,7 @@ struct Edited<'a> {
 }
 
 impl<'a> Updated<'a> {
-    fn of(id: &'a str, update: &'a Update, is_applied: bool) -> Self {
+    fn of(id: &'a str, update: &'a VersionUpdate, is_applied: bool) -> Self {
         let edits = update.changes.iter().map(|change| Edited {
             pointer: &change.pointer,
             from: change.from.as_deref(),
@@ -108,7 +108,7 @@ impl<'a> Updated<'a> {
 
 /// A channel that could not be checked or updated, and why.
 #[derive(Debug, Serialize)]
-struct Failed<'a> {
+struct FailedChannel<'a> {
     id: &'a str,
     channel: &'static str,
     kind: &'static str,
@@ -188,18 +188,18 @@ impl BumpReport<'_> {
             let Bumped { id, channel, result, .. } = one;
             let channel = channel.as_str();
             match result {
-                Ok(Outcome::Update(update)) => members.updates.push(Updated::of(id, update, self.is_applied)),
-                Ok(Outcome::Held { version, reason, message }) => {
+                Ok(ChannelOutcome::Update(update)) => members.updates.push(Updated::of(id, update, self.is_applied)),
+                Ok(ChannelOutcome::Held { version, reason, message }) => {
                     let (reason, until) = held_words(reason);
                     members.held.push(HeldBack { id, channel, to: version, reason, until, message });
                 }
-                Ok(Outcome::Unlisted) => members.unlisted.push(Unlisted { id, channel }),
-                Ok(Outcome::UpToDate) => {}
+                Ok(ChannelOutcome::Unlisted) => members.unlisted.push(Unlisted { id, channel }),
+                Ok(ChannelOutcome::UpToDate) => {}
                 Err(error) => {
                     let trouble = self.trouble(id, one.channel);
                     let last = trouble.map(|trouble| Lasting { since: date(trouble.since), runs: trouble.runs });
                     let (kind, message) = (error.kind.as_str(), &error.message);
-                    members.errors.push(Failed { id, channel, kind, message, last });
+                    members.errors.push(FailedChannel { id, channel, kind, message, last });
                 }
             }
         }

@@ -8,7 +8,7 @@ pub(crate) mod text;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use acp_registry::bump::{Bumper, Outcome, Passed, Request, Session};
+use acp_registry::bump::{BumpRequest, BumpRun, Bumper, ChannelOutcome, Passed};
 use acp_registry::examination::{Demand, Level};
 use acp_registry::manifest::Channel;
 use acp_registry::propose::Notes;
@@ -82,7 +82,7 @@ pub(crate) struct Args {
 
     /// Form of the result
     #[arg(long, value_name = "FORMAT", default_value = "human")]
-    format: Format,
+    format: BumpFormat,
 
     /// Short for `--format json`
     #[arg(long)]
@@ -96,7 +96,7 @@ pub(crate) struct Args {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
+enum BumpFormat {
     Human,
     Json,
     Markdown,
@@ -110,15 +110,15 @@ enum ChannelName {
 
 impl Args {
     pub(crate) fn is_json(&self) -> bool {
-        self.json || self.format == Format::Json
+        self.json || self.format == BumpFormat::Json
     }
 
-    fn request(&self) -> Request {
+    fn request(&self) -> BumpRequest {
         let channel = |name: &ChannelName| match name {
             ChannelName::Stable => Channel::Stable,
             ChannelName::Preview => Channel::Preview,
         };
-        Request {
+        BumpRequest {
             ids: self.ids.clone(),
             channels: self.channel.iter().map(channel).collect(),
             state: self.state.clone(),
@@ -140,7 +140,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     }
     let registry = load_active(&global.registry_dir(), &config, &args.ids)?;
     let request = args.request();
-    let session = Session::begin(&registry, &request)?;
+    let session = BumpRun::begin(&registry, &request)?;
     let now = OffsetDateTime::now_utc();
     let (client, sources, _) = network::connect(&allowed, session.needs(), !args.no_cache, ui)?;
     let bumper = Bumper {
@@ -191,7 +191,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let is_unable = |count: usize, errors: usize| count > 0 && count == errors;
     let errors = results.iter().filter(|one| one.result.is_err()).count();
     let not_proposed = proposals.iter().filter(|proposal| proposal.result.is_err()).count();
-    let has_update = results.iter().any(|one| matches!(one.result, Ok(Outcome::Update(_))));
+    let has_update = results.iter().any(|one| matches!(one.result, Ok(ChannelOutcome::Update(_))));
     let failure = if is_unable(results.len(), errors) {
         Some(Failure::unable("no agent could be looked at"))
     } else if is_unable(proposals.len(), not_proposed) {
@@ -201,7 +201,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     };
     ui.result(&if args.is_json() {
         report.document().failed(failure.as_ref().map(Failure::document)).to_text()
-    } else if args.format == Format::Markdown {
+    } else if args.format == BumpFormat::Markdown {
         report.markdown()
     } else {
         report.human(ui.look())

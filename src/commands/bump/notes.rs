@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use acp_registry::bump::Compared;
-use acp_registry::examination::Summary;
+use acp_registry::examination::VerdictCounts;
 use acp_registry::text::{code_span, prose};
 use acp_registry::verify::Row;
 use serde_json::{Map, Value};
@@ -41,7 +41,7 @@ pub(crate) fn examination_notes(compared: &Compared) -> String {
         || "The agent could not be examined".to_owned(),
         |level| format!("Examined at the level {}", code_span(level.as_str())),
     );
-    let counts = |summary: &Summary| {
+    let counts = |summary: &VerdictCounts| {
         let ran = summary.passed + summary.failed + summary.warnings;
         format!("{} of {ran} checks passed", summary.passed)
     };

@@ -1,17 +1,17 @@
 //! The result of `bump`, for people and for the summary of a workflow job.
 
-use acp_registry::bump::{Bumped, Finished, HeldReason, Outcome, Trouble, Troubles};
+use acp_registry::bump::{Bumped, ChannelOutcome, Finished, HeldReason, Trouble, Troubles};
 use acp_registry::manifest::Channel;
-use acp_registry::propose::{Done, Proposal};
+use acp_registry::propose::{BranchChange, Proposal};
 use acp_registry::text::{cell, code_span, printable, prose};
 use acp_registry::timestamp::Timestamp;
 use acp_registry::verify::Nothing;
 use time::OffsetDateTime;
 
 use crate::commands::verify::text::why;
-use crate::terminal::alike::alike;
 use crate::terminal::layout::Look;
 use crate::terminal::plural;
+use crate::terminal::similar_messages::alike;
 
 /// Indentation of continuation lines, in columns.
 const INDENT: usize = 10;
@@ -85,8 +85,10 @@ impl BumpReport<'_> {
     fn proposal(one: &Proposal) -> String {
         let address = one.address.as_deref().unwrap_or_default();
         match &one.result {
-            Ok(Done::Declined) => "not opened, since a person has closed the request for this version".to_owned(),
-            Ok(Done::LeftAlone) => format!("left alone, since a person has worked on it {address}"),
+            Ok(BranchChange::Declined) => {
+                "not opened, since a person has closed the request for this version".to_owned()
+            }
+            Ok(BranchChange::LeftAlone) => format!("left alone, since a person has worked on it {address}"),
             Ok(done) => format!("{} {address}", done.as_str()),
             Err(error) => format!("failed: {error}"),
         }
@@ -95,11 +97,11 @@ impl BumpReport<'_> {
     /// Agents whose channels all have the newest version.
     pub(crate) fn up_to_date(&self) -> Vec<&str> {
         let agents = self.bumped.chunk_by(|a, b| a.id == b.id);
-        let is_current = |of: &&[Bumped]| of.iter().all(|one| matches!(one.result, Ok(Outcome::UpToDate)));
+        let is_current = |of: &&[Bumped]| of.iter().all(|one| matches!(one.result, Ok(ChannelOutcome::UpToDate)));
         agents.filter(is_current).map(|of| of[0].id.as_str()).collect()
     }
 
-    fn count(&self, is: fn(&Result<Outcome, acp_registry::bump::Error>) -> bool) -> usize {
+    fn count(&self, is: fn(&Result<ChannelOutcome, acp_registry::bump::Error>) -> bool) -> usize {
         self.bumped.iter().filter(|one| is(&one.result)).count()
     }
 
@@ -107,9 +109,9 @@ impl BumpReport<'_> {
         if let Some(nothing) = self.nothing {
             return format!("no agents to look at: {}", why(nothing));
         }
-        let updates = self.count(|result| matches!(result, Ok(Outcome::Update(_))));
+        let updates = self.count(|result| matches!(result, Ok(ChannelOutcome::Update(_))));
         let errors = self.count(Result::is_err);
-        let held = self.count(|result| matches!(result, Ok(Outcome::Held { .. })));
+        let held = self.count(|result| matches!(result, Ok(ChannelOutcome::Held { .. })));
         let verb = if self.is_applied { "written" } else { "found" };
         let mut text = format!(
             "{} {verb}, {} up to date, {held} held back, {}",
@@ -117,7 +119,7 @@ impl BumpReport<'_> {
             self.up_to_date().len(),
             plural(errors, "error")
         );
-        let unlisted = self.count(|result| matches!(result, Ok(Outcome::Unlisted)));
+        let unlisted = self.count(|result| matches!(result, Ok(ChannelOutcome::Unlisted)));
         if unlisted > 0 {
             text.push_str(&format!(", {unlisted} without a list of versions"));
         }
@@ -145,11 +147,11 @@ impl BumpReport<'_> {
             }
             let Some((word, text)) = line(result) else { continue };
             let text = format!("{text}{}", self.duration(id, *channel));
-            out.push_str(&format!("{word:<7} {}{}: {}\n", printable(id), of_channel(*channel), printable(&text)));
+            out.push_str(&format!("{word:<7} {}{}: {}\n", printable(id), channel_suffix(*channel), printable(&text)));
             if let Some(others) = shown.and_then(|shown| shown.others.as_deref()) {
                 out.push_str(&format!("          {others}\n"));
             }
-            if let Ok(Outcome::Update(update)) = result {
+            if let Ok(ChannelOutcome::Update(update)) = result {
                 for change in &update.changes {
                     let value =
                         |value: &Option<String>| printable(value.as_deref().unwrap_or("(nothing)")).into_owned();
@@ -166,7 +168,7 @@ impl BumpReport<'_> {
             }
         }
         for (one, note) in self.notes() {
-            let channel = of_channel(one.channel);
+            let channel = channel_suffix(one.channel);
             out.push_str(&format!("{:<7} {}{channel}: {}\n", "note", printable(&one.id), printable(note)));
         }
         for (word, id, text) in self.quarantine() {
@@ -177,7 +179,7 @@ impl BumpReport<'_> {
             out.push_str(&format!(
                 "request {}{}: {}\n",
                 printable(&one.id),
-                of_channel(one.channel),
+                channel_suffix(one.channel),
                 printable(text.trim_end())
             ));
         }
@@ -195,7 +197,7 @@ impl BumpReport<'_> {
         let rows = self.bumped.iter().filter_map(|one| {
             let (word, text) = line(&one.result)?;
             let reasons = match &one.result {
-                Ok(Outcome::Update(update)) if !update.is_straightforward() => {
+                Ok(ChannelOutcome::Update(update)) if !update.is_straightforward() => {
                     format!(" Look at it: {}", update.reasons.join("; "))
                 }
                 _ => String::new(),
@@ -226,14 +228,14 @@ impl BumpReport<'_> {
     }
 }
 
-fn line(result: &Result<Outcome, acp_registry::bump::Error>) -> Option<(&'static str, String)> {
+fn line(result: &Result<ChannelOutcome, acp_registry::bump::Error>) -> Option<(&'static str, String)> {
     Some(match result {
-        Ok(Outcome::UpToDate) => return None,
-        Ok(Outcome::Update(update)) => {
+        Ok(ChannelOutcome::UpToDate) => return None,
+        Ok(ChannelOutcome::Update(update)) => {
             let sources: Vec<&str> = update.sources.iter().map(|source| source.as_str()).collect();
             ("update", format!("{} → {} ({})", update.from, update.to, sources.join(", ")))
         }
-        Ok(Outcome::Held { version, reason, message }) => {
+        Ok(ChannelOutcome::Held { version, reason, message }) => {
             let why = match reason {
                 HeldReason::MinAge { until } => format!("is too young until {}", date(*until)),
                 HeldReason::UnknownAge => "has no known age".to_owned(),
@@ -241,7 +243,7 @@ fn line(result: &Result<Outcome, acp_registry::bump::Error>) -> Option<(&'static
             };
             ("held", format!("{version} {why}: {message}"))
         }
-        Ok(Outcome::Unlisted) => {
+        Ok(ChannelOutcome::Unlisted) => {
             ("unknown", "no source lists its versions; `[bump]` in registry.toml can name one".to_owned())
         }
         Err(error) => ("error", format!("{}: {}", error.kind.words(), error.message)),
@@ -252,7 +254,7 @@ pub(crate) fn date(time: OffsetDateTime) -> String {
     Timestamp::from_unix(time.unix_timestamp()).map(|time| time.to_string()).unwrap_or_default()
 }
 
-fn of_channel(channel: Channel) -> &'static str {
+fn channel_suffix(channel: Channel) -> &'static str {
     match channel {
         Channel::Stable => "",
         Channel::Preview => " (preview)",

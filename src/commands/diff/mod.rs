@@ -7,7 +7,7 @@ use std::path::Path;
 use acp_registry::diff::{Agents, compare};
 use acp_registry::host::fs::{ReadError, read_bounded};
 use acp_registry::http::{AllowedHosts, Client};
-use acp_registry::index::{INDEX_LIMIT, Place};
+use acp_registry::index::{INDEX_LIMIT, IndexLocation};
 use clap::ValueEnum;
 
 use self::text::{diff, diff_human, diff_markdown};
@@ -27,15 +27,15 @@ const INDEX: &str = "registry.json";
 pub(crate) struct Args {
     /// The older tree or registry.json: a path or an address
     #[arg(value_name = "OLD")]
-    old: Place,
+    old: IndexLocation,
 
     /// The newer one
     #[arg(value_name = "NEW")]
-    new: Place,
+    new: IndexLocation,
 
     /// Form of the result; markdown is for release notes
     #[arg(long, value_name = "FORMAT", default_value = "human")]
-    format: Format,
+    format: DiffFormat,
 
     /// Short for `--format json`
     #[arg(long)]
@@ -43,7 +43,7 @@ pub(crate) struct Args {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
+enum DiffFormat {
     Human,
     Json,
     Markdown,
@@ -51,7 +51,7 @@ enum Format {
 
 impl Args {
     pub(crate) fn is_json(&self) -> bool {
-        self.json || self.format == Format::Json
+        self.json || self.format == DiffFormat::Json
     }
 }
 
@@ -67,7 +67,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let changes = compare(&old, &new);
     ui.result(&if args.is_json() {
         diff(&changes, &notes).to_text()
-    } else if args.format == Format::Markdown {
+    } else if args.format == DiffFormat::Markdown {
         diff_markdown(&changes)
     } else {
         diff_human(&changes, ui.look())
@@ -79,10 +79,10 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
 const EXPECTED: &str = "name a published tree, which `acp-registry build` makes, or the file of an index";
 
 /// Reads the index at a place, which is an index or a published tree.
-fn read(place: &Place, allowed: &AllowedHosts, ui: &Ui) -> Result<Agents, Failure> {
+fn read(place: &IndexLocation, allowed: &AllowedHosts, ui: &Ui) -> Result<Agents, Failure> {
     let bytes = match place {
-        Place::Path(path) => from_path(path)?,
-        Place::Url(url) => {
+        IndexLocation::Path(path) => from_path(path)?,
+        IndexLocation::Url(url) => {
             let mut url = url.clone();
             if !Path::new(url.path()).extension().is_some_and(|ending| ending.eq_ignore_ascii_case("json")) {
                 let path = format!("{}/{INDEX}", url.path().trim_end_matches('/'));

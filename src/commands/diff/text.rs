@@ -1,6 +1,6 @@
 //! The changes between two indexes: as JSON, for people, and as release notes.
 
-use acp_registry::diff::{Changes, Listed, Updated};
+use acp_registry::diff::{Changes, DiffAgent, Updated};
 use acp_registry::text::{code_span, printable, prose};
 use serde::Serialize;
 
@@ -16,8 +16,8 @@ const FIELDS: usize = 8;
 
 /// Returns the document of `diff --json`.
 #[must_use]
-pub(crate) fn diff<'a>(changes: &'a Changes, notes: &'a [String]) -> Document<'static, Members<'a>> {
-    let listed = |agents: &'a [Listed]| agents.iter().map(Plain::of).collect();
+pub(crate) fn diff<'a>(changes: &'a Changes, notes: &'a [String]) -> Document<'static, DiffDocument<'a>> {
+    let listed = |agents: &'a [DiffAgent]| agents.iter().map(Plain::of).collect();
     let updated = |one: &'a Updated| Changed {
         id: &one.agent.id,
         name: &one.agent.name,
@@ -25,24 +25,28 @@ pub(crate) fn diff<'a>(changes: &'a Changes, notes: &'a [String]) -> Document<'s
         to: &one.agent.version,
         fields: &one.fields,
     };
-    let members = Members {
+    let members = DiffDocument {
         added: listed(&changes.added),
         removed: listed(&changes.removed),
         updated: changes.updated.iter().map(updated).collect(),
         notes,
-        summary: Counts { added: changes.added.len(), removed: changes.removed.len(), updated: changes.updated.len() },
+        summary: DiffCounts {
+            added: changes.added.len(),
+            removed: changes.removed.len(),
+            updated: changes.updated.len(),
+        },
     };
     Document::new("diff", members)
 }
 
 /// Members of `diff`.
 #[derive(Debug, Serialize)]
-pub(crate) struct Members<'a> {
+pub(crate) struct DiffDocument<'a> {
     added: Vec<Plain<'a>>,
     removed: Vec<Plain<'a>>,
     updated: Vec<Changed<'a>>,
     notes: &'a [String],
-    summary: Counts,
+    summary: DiffCounts,
 }
 
 /// An added or removed agent.
@@ -54,7 +58,7 @@ struct Plain<'a> {
 }
 
 impl<'a> Plain<'a> {
-    fn of(one: &'a Listed) -> Self {
+    fn of(one: &'a DiffAgent) -> Self {
         Self { id: &one.id, name: &one.name, version: &one.version }
     }
 }
@@ -71,7 +75,7 @@ struct Changed<'a> {
 
 /// How many agents were added, removed and changed.
 #[derive(Debug, Serialize)]
-struct Counts {
+struct DiffCounts {
     added: usize,
     removed: usize,
     updated: usize,
@@ -82,7 +86,7 @@ struct Counts {
 pub(crate) fn diff_human(changes: &Changes, look: Look) -> String {
     let mut out = String::new();
     let plain =
-        |sign: &str, one: &Listed| format!("{sign} {} {}\n", printable(&one.id), printable(version(&one.version)));
+        |sign: &str, one: &DiffAgent| format!("{sign} {} {}\n", printable(&one.id), printable(version(&one.version)));
     out.extend(changes.added.iter().map(|one| plain("+", one)));
     out.extend(changes.removed.iter().map(|one| plain("-", one)));
     for one in &changes.updated {
@@ -110,11 +114,11 @@ pub(crate) fn diff_markdown(changes: &Changes) -> String {
     if changes.is_empty() {
         return "No agent has changed.\n".to_owned();
     }
-    let name = |one: &Listed| {
+    let name = |one: &DiffAgent| {
         let (name, id) = (prose(&one.name), code_span(&one.id));
         if one.name == one.id || name.is_empty() { format!("**{id}**") } else { format!("**{name}** ({id})") }
     };
-    let plain = |one: &Listed| format!("- {} {}\n", name(one), prose(version(&one.version)));
+    let plain = |one: &DiffAgent| format!("- {} {}\n", name(one), prose(version(&one.version)));
     let (releases, edits): (Vec<_>, Vec<_>) = changes.updated.iter().partition(|one| one.is_new_version());
     let (older, newer): (Vec<&Updated>, Vec<&Updated>) = releases.into_iter().partition(|one| one.is_older_version());
     let release = |one: &&Updated| {

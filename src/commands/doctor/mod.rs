@@ -7,15 +7,15 @@ use std::collections::BTreeMap;
 use std::env;
 use std::time::Duration;
 
-use acp_registry::doctor::{self, Check, Examined, Status};
-use acp_registry::handshake::Options;
+use acp_registry::doctor::{self, CheckStatus, DiagnosedAgent, Diagnosis};
+use acp_registry::handshake::HandshakeOptions;
 use acp_registry::host::fs::temporary;
 use acp_registry::host::process::{self, Orphans};
 use acp_registry::http::{Authorities, Problem, Proxies};
 use acp_registry::index::Loaded;
 use acp_registry::manifest::AgentId;
 use acp_registry::remedy::Remedy;
-use acp_registry::session::Named;
+use acp_registry::session::AgentSpec;
 use acp_registry::store::Version;
 use acp_registry::text::printable;
 
@@ -26,7 +26,7 @@ use crate::documents::{self, Document};
 use crate::failure::{Exit, Failure, remedy};
 use crate::flags::global::{FormatArgs, Global};
 use crate::flags::network::{self, environment};
-use crate::flags::place::{PlaceArgs, Session};
+use crate::flags::place::{CommandSession, PlaceArgs};
 use crate::flags::{candidates, duration, isolation, versions};
 use crate::terminal::progress::Installs;
 use crate::terminal::ui::Ui;
@@ -38,7 +38,7 @@ pub(crate) struct Args {
     ///
     /// Without ids, all are checked, and none is started.
     #[arg(value_name = "ID", add = candidates::installed())]
-    pub(crate) agents: Vec<Named>,
+    pub(crate) agents: Vec<AgentSpec>,
 
     /// Repair what can be repaired
     ///
@@ -60,7 +60,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     // A fresh copy of the index would hide that its host is out of reach.
-    let session = Session::new(&args.place.with_refresh(true), global.allowed_hosts()?, ui)?;
+    let session = CommandSession::new(&args.place.with_refresh(true), global.allowed_hosts()?, ui)?;
     let named = versions::started(&args.agents, &session)?;
     let mut ids = session.installed(&named)?;
     let environment = environment();
@@ -91,9 +91,9 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     if args.fix && !named.is_empty() {
         failed.extend(reinstall(args, &mut agents, &session)?);
     }
-    let errors: Vec<_> = failed.iter().map(|(id, failure)| failure.of_agent(id)).collect();
+    let errors: Vec<_> = failed.iter().map(|(id, failure)| failure.for_agent(id)).collect();
     for agent in &mut agents {
-        let refusal = || repair::refusal(agent, &session).filter(|_| agent.status == Status::Error);
+        let refusal = || repair::refusal(agent, &session).filter(|_| agent.status == CheckStatus::Error);
         if let Some(failure) = failed.remove(&agent.id).or_else(refusal) {
             agent.repair_has_failed(failure.advice().map(Remedy::from).as_ref());
         }
@@ -114,7 +114,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
 type Failed = BTreeMap<String, Failure>;
 
 /// Repairs the agents that need it. Failures are reported and returned; the agents are then checked like all others.
-fn fix(ids: &[AgentId], session: &Session<'_>) -> Result<Failed, Failure> {
+fn fix(ids: &[AgentId], session: &CommandSession<'_>) -> Result<Failed, Failure> {
     signals::run_with_threads(session.ui(), 1, async {
         let (bars, mut failed) = (Installs::new(session.ui()), Failed::new());
         for id in ids {
@@ -139,7 +139,7 @@ fn fix(ids: &[AgentId], session: &Session<'_>) -> Result<Failed, Failure> {
 
 async fn repair_if_needed(
     version: &Version,
-    session: &Session<'_>,
+    session: &CommandSession<'_>,
     bars: &Installs,
 ) -> Result<Option<String>, Failure> {
     let Some(need) = Need::of(version) else { return Ok(None) };
@@ -147,12 +147,12 @@ async fn repair_if_needed(
     Ok(Some(format!("repaired {}: {}", version.receipt.id, need.why())))
 }
 
-fn not_repaired(id: &str, failure: &Failure, session: &Session<'_>) {
-    session.ui().warning_of(&format!("{id} was not repaired"), failure);
+fn not_repaired(id: &str, failure: &Failure, session: &CommandSession<'_>) {
+    session.ui().warn_about(&format!("{id} was not repaired"), failure);
 }
 
 /// Reinstalls packages that do not answer although no damage was found, and starts them once more.
-fn reinstall(args: &Args, agents: &mut [Examined], session: &Session<'_>) -> Result<Failed, Failure> {
+fn reinstall(args: &Args, agents: &mut [DiagnosedAgent], session: &CommandSession<'_>) -> Result<Failed, Failure> {
     let mut failed = Failed::new();
     for agent in agents.iter_mut().filter(|agent| agent.may_miss_files()) {
         let Some(version) = agent.startable.clone() else { continue };
@@ -167,7 +167,7 @@ fn reinstall(args: &Args, agents: &mut [Examined], session: &Session<'_>) -> Res
         }
         *agent = doctor::installed(&session.store, &version.receipt.id, &environment())?;
         converse(args, std::slice::from_mut(agent), session.ui())?;
-        if agent.status < Status::Error {
+        if agent.status < CheckStatus::Error {
             session.ui().note(&format!("repaired {}: {}", agent.id, Need::Start.why()));
         }
     }
@@ -175,60 +175,62 @@ fn reinstall(args: &Args, agents: &mut [Examined], session: &Session<'_>) -> Res
 }
 
 /// Checks the proxy that an environment variable names for https or http.
-fn proxy(name: &str, host: Result<String, Problem>) -> Check {
+fn proxy(name: &str, host: Result<String, Problem>) -> Diagnosis {
     let (status, message, help) = match host {
-        Ok(host) => (Status::Ok, format!("{name} names a proxy on {}", printable(&host)), None),
-        Err(problem) => (Status::Error, problem.to_string(), problem.remedy()),
+        Ok(host) => (CheckStatus::Ok, format!("{name} names a proxy on {}", printable(&host)), None),
+        Err(problem) => (CheckStatus::Error, problem.to_string(), problem.remedy()),
     };
-    Check { name: "proxy", status, message, help }
+    Diagnosis { name: "proxy", status, message, help }
 }
 
 /// Checks the certificate authorities that environment variables name.
-fn authorities() -> Option<Check> {
+fn authorities() -> Option<Diagnosis> {
     let names = Authorities::VARIABLES.into_iter().filter(|name| env::var_os(name).is_some_and(|it| !it.is_empty()));
     let names = names.collect::<Vec<_>>().join(" and ");
     let count = Authorities::named(&network::variable).map(|named| named.map(|named| named.count()));
     let (status, message, help) = match count {
         Ok(None) => return None,
-        Ok(Some(1)) => (Status::Ok, format!("1 certificate authority of {names} is trusted"), None),
-        Ok(Some(count)) => (Status::Ok, format!("{count} certificate authorities of {names} are trusted"), None),
-        Err(problem) => (Status::Error, printable(&problem.to_string()).into_owned(), problem.remedy()),
+        Ok(Some(1)) => (CheckStatus::Ok, format!("1 certificate authority of {names} is trusted"), None),
+        Ok(Some(count)) => (CheckStatus::Ok, format!("{count} certificate authorities of {names} are trusted"), None),
+        Err(problem) => (CheckStatus::Error, printable(&problem.to_string()).into_owned(), problem.remedy()),
     };
-    Some(Check { name: "certificates", status, message, help })
+    Some(Diagnosis { name: "certificates", status, message, help })
 }
 
 /// Checks whether the index can be read, from where other commands read it.
-async fn index(session: &Session<'_>) -> Check {
+async fn index(session: &CommandSession<'_>) -> Diagnosis {
     let (place, is_offline) = (&session.options().index, session.options().is_offline);
     let another = "check the network, or name another index with --index or ACP_REGISTRY_INDEX";
     let (status, message, help) = match session.examine_index().await {
-        Ok(Loaded { warning: Some(warning), .. }) => (Status::Warning, warning, Some(another.to_owned())),
+        Ok(Loaded { warning: Some(warning), .. }) => (CheckStatus::Warning, warning, Some(another.to_owned())),
         Ok(Loaded { index, .. }) => {
             let count = plural(index.entries().count(), "agent");
             let age = launch::age(&index).filter(|_| is_offline).map_or_else(String::new, |age| {
                 format!("; nothing was sent, because of --offline, and this index is {age}")
             });
             match index.notes.len() {
-                0 => (Status::Ok, format!("{count}, {place}{age}"), None),
+                0 => (CheckStatus::Ok, format!("{count}, {place}{age}"), None),
                 left_out => {
                     let message = format!("{count}, {place}{age}; {} cannot be used", plural(left_out, "part"));
-                    (Status::Warning, message, Some("`acp-registry list` says which and why".to_owned()))
+                    (CheckStatus::Warning, message, Some("`acp-registry list` says which and why".to_owned()))
                 }
             }
         }
         Err(failure) if is_offline => {
             let message = format!("nothing was sent, because of --offline: {failure}");
-            (Status::Warning, message, failure.advice())
+            (CheckStatus::Warning, message, failure.advice())
         }
-        Err(failure) => (Status::Error, failure.to_string(), failure.advice().or_else(|| Some(another.to_owned()))),
+        Err(failure) => {
+            (CheckStatus::Error, failure.to_string(), failure.advice().or_else(|| Some(another.to_owned())))
+        }
     };
-    Check { name: "index", status, message: printable(&message).into_owned(), help: help.map(Remedy::from) }
+    Diagnosis { name: "index", status, message: printable(&message).into_owned(), help: help.map(Remedy::from) }
 }
 
 /// Performs the handshake with every agent, one after the other.
-fn converse(args: &Args, agents: &mut [Examined], ui: &Ui) -> Result<(), Failure> {
+fn converse(args: &Args, agents: &mut [DiagnosedAgent], ui: &Ui) -> Result<(), Failure> {
     let environment = environment();
-    let mut options = Options::new(temporary());
+    let mut options = HandshakeOptions::new(temporary());
     options.timeout = args.timeout.unwrap_or(options.timeout);
     // Begins before the first child and ends after the last one, to kill processes that detached from their tree.
     let orphans = leftovers::adopt(ui);
@@ -255,7 +257,7 @@ fn converse(args: &Args, agents: &mut [Examined], ui: &Ui) -> Result<(), Failure
     Ok(())
 }
 
-fn is_well(checks: &[Check], agents: &[Examined]) -> bool {
+fn is_well(checks: &[Diagnosis], agents: &[DiagnosedAgent]) -> bool {
     let worst = checks.iter().map(|check| check.status).chain(agents.iter().map(|agent| agent.status)).max();
-    worst != Some(Status::Error)
+    worst != Some(CheckStatus::Error)
 }

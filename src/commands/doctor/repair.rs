@@ -1,9 +1,9 @@
 //! Repairs installed agents without changing their version, for `doctor --fix` and `update`.
 
-use acp_registry::doctor::Examined;
-use acp_registry::install::{Kind, Verified};
+use acp_registry::doctor::DiagnosedAgent;
+use acp_registry::install::{DigestSource, Kind};
 use acp_registry::manifest::AgentId;
-use acp_registry::session::{Named, Request};
+use acp_registry::session::{AgentSpec, InstallRequest};
 use acp_registry::store::Version;
 use acp_registry::text::quote;
 
@@ -11,7 +11,7 @@ use crate::commands::install::install_one;
 use crate::commands::resolve::plan;
 use crate::failure::Failure;
 use crate::flags::network::environment;
-use crate::flags::place::Session;
+use crate::flags::place::CommandSession;
 use crate::terminal::progress::Installs;
 
 /// What a version needs.
@@ -30,15 +30,15 @@ pub(crate) enum Need {
 impl Need {
     /// Returns what a version needs. Reads every file with a recorded digest.
     pub(crate) fn of(version: &Version) -> Option<Self> {
-        if version.is_intact() { Self::of_runtime(version) } else { Some(Self::Files) }
+        if version.is_intact() { Self::for_runtime(version) } else { Some(Self::Files) }
     }
 
     /// Like [`Self::of`], but compares only the sizes of files.
     pub(crate) fn at_a_glance(version: &Version) -> Option<Self> {
-        if version.seems_intact() { Self::of_runtime(version) } else { Some(Self::Files) }
+        if version.seems_intact() { Self::for_runtime(version) } else { Some(Self::Files) }
     }
 
-    fn of_runtime(version: &Version) -> Option<Self> {
+    fn for_runtime(version: &Version) -> Option<Self> {
         version.is_repairable(&environment()).then_some(Self::Runtime)
     }
 
@@ -57,7 +57,7 @@ impl Need {
 pub(crate) async fn repair(
     version: &Version,
     need: Need,
-    session: &Session<'_>,
+    session: &CommandSession<'_>,
     bars: &Installs,
 ) -> Result<(), Failure> {
     let receipt = &version.receipt;
@@ -67,7 +67,7 @@ pub(crate) async fn repair(
     }
     refuse_locked(version)?;
     let Some(plan) = session.plan_again(version)? else { return Ok(()) };
-    let mut request = Request::new(plan);
+    let mut request = InstallRequest::new(plan);
     request.again = need == Need::Start;
     install_one(session, &request, bars).await.map(drop).map_err(|failure| instead(failure, version, session))
 }
@@ -75,7 +75,7 @@ pub(crate) async fn repair(
 /// Refuses packages that a lock file has installed: without it, they would get other dependencies.
 pub(crate) fn refuse_locked(version: &Version) -> Result<(), Failure> {
     let receipt = &version.receipt;
-    if receipt.verified() != Verified::Lock || receipt.kind() == Some(Kind::Binary) {
+    if receipt.verified() != DigestSource::Lock || receipt.kind() == Some(Kind::Binary) {
         return Ok(());
     }
     let id = &receipt.id;
@@ -85,7 +85,7 @@ pub(crate) fn refuse_locked(version: &Version) -> Result<(), Failure> {
 }
 
 /// Adds the alternative if a version cannot be reinstalled because its published bytes were replaced.
-pub(crate) fn instead(failure: Failure, version: &Version, session: &Session<'_>) -> Failure {
+pub(crate) fn instead(failure: Failure, version: &Version, session: &CommandSession<'_>) -> Failure {
     if !failure.is_of_other_bytes() {
         return failure;
     }
@@ -101,22 +101,26 @@ pub(crate) fn instead(failure: Failure, version: &Version, session: &Session<'_>
 }
 
 /// Why a damaged agent could not be reinstalled, as far as is known without a request.
-pub(crate) fn refusal(agent: &Examined, session: &Session<'_>) -> Option<Failure> {
+pub(crate) fn refusal(agent: &DiagnosedAgent, session: &CommandSession<'_>) -> Option<Failure> {
     let index = session.entry_at_hand(&agent.id)?;
-    let plan = plan(&Named::any(&agent.id), None, &index, session).ok()?;
+    let plan = plan(&AgentSpec::any(&agent.id), None, &index, session).ok()?;
     session.store.refuse_changed(&plan).err().map(Failure::from)
 }
 
 /// Restores an agent that has no current version: makes its newest installed version current, or installs the version in
 /// the index. Returns the version; `None` if the agent needs no restoring.
-pub(crate) async fn restore(id: &AgentId, session: &Session<'_>, bars: &Installs) -> Result<Option<String>, Failure> {
+pub(crate) async fn restore(
+    id: &AgentId,
+    session: &CommandSession<'_>,
+    bars: &Installs,
+) -> Result<Option<String>, Failure> {
     if matches!(session.store.agent(id), Ok(Some(_))) {
         return Ok(None);
     }
     if let Some(version) = session.store.restore_current(id, &|holder| session.waiting(holder)).await? {
         return Ok(Some(version));
     }
-    let plan = plan(&Named::any(id), None, &session.index_of(&[id]).await?, session)?;
-    let done = install_one(session, &Request::new(plan), bars).await?;
+    let plan = plan(&AgentSpec::any(id), None, &session.load_index(&[id]).await?, session)?;
+    let done = install_one(session, &InstallRequest::new(plan), bars).await?;
     Ok(Some(done.version.receipt.version))
 }

@@ -2,14 +2,14 @@
 
 use std::fmt::Write as _;
 
-use acp_registry::doctor::{Check, Examined, Status};
+use acp_registry::doctor::{CheckStatus, DiagnosedAgent, Diagnosis};
 
 use crate::terminal::excerpt::{cut, stderr};
 use crate::terminal::layout::Look;
 
 /// Renders the checks. For agents that failed, it includes the end of their stderr.
 #[must_use]
-pub(crate) fn doctor(checks: &[Check], agents: &[Examined], look: Look) -> String {
+pub(crate) fn doctor(checks: &[Diagnosis], agents: &[DiagnosedAgent], look: Look) -> String {
     let mut out = String::new();
     let all = checks.iter().chain(agents.iter().flat_map(|agent| &agent.checks));
     let width = all.map(|check| check.name.len()).max().unwrap_or_default().max(9);
@@ -23,7 +23,7 @@ pub(crate) fn doctor(checks: &[Check], agents: &[Examined], look: Look) -> Strin
         for check in &agent.checks {
             line(&mut out, check, width, look);
         }
-        let is_told = agent.checks.iter().any(|check| check.name == "handshake" && check.status != Status::Ok);
+        let is_told = agent.checks.iter().any(|check| check.name == "handshake" && check.status != CheckStatus::Ok);
         if let Some(outcome) = &agent.handshake
             && is_told
             && outcome.exit.is_some()
@@ -34,11 +34,11 @@ pub(crate) fn doctor(checks: &[Check], agents: &[Examined], look: Look) -> Strin
     out
 }
 
-fn line(out: &mut String, check: &Check, width: usize, look: Look) {
+fn line(out: &mut String, check: &Diagnosis, width: usize, look: Look) {
     let code = match check.status {
-        Status::Ok => "1;32",
-        Status::Warning => "1;33",
-        Status::Error => "1;31",
+        CheckStatus::Ok => "1;32",
+        CheckStatus::Warning => "1;33",
+        CheckStatus::Error => "1;31",
     };
     let word = look.paint(code, &format!("{:7}", check.status.as_str()));
     // Column at which messages begin.

@@ -24,7 +24,7 @@ pub(crate) struct InitReport<'a> {
 
 /// Members of `init`.
 #[derive(Debug, Serialize)]
-pub(crate) struct Members<'a> {
+pub(crate) struct InitDocument<'a> {
     directory: String,
     dry_run: bool,
     files: &'a [&'static str],
@@ -35,9 +35,9 @@ pub(crate) struct Members<'a> {
 impl InitReport<'_> {
     /// Returns the JSON document.
     #[must_use]
-    pub(crate) fn document(&self) -> Document<'_, Members<'_>> {
+    pub(crate) fn document(&self) -> Document<'_, InitDocument<'_>> {
         let Layout { written, kept } = self.layout;
-        let members = Members {
+        let members = InitDocument {
             directory: self.directory.display().to_string(),
             dry_run: self.is_dry_run,
             files: written,

@@ -1,18 +1,19 @@
 //! Checks that newly installed agents answer.
 
 use acp_registry::install::remedy::newer;
-use acp_registry::session::{Answer, PATIENCE};
-use acp_registry::store::Done;
+use acp_registry::session::{Liveness, PATIENCE};
+use acp_registry::store::InstallOutcome;
 use acp_registry::text::printable;
 
-use crate::commands::install::Outcome;
+use crate::commands::install::AgentResult;
 use crate::failure::Failure;
-use crate::flags::place::Session;
+use crate::flags::place::CommandSession;
 use crate::terminal::signals;
 
 /// Starts the installed agents one after the other, and warns about each that does not answer `initialize`.
-pub(crate) fn ask_all(outcomes: &mut [Outcome], session: &Session<'_>) -> Result<(), Failure> {
-    let installed: Vec<&mut Done> = outcomes.iter_mut().filter_map(|outcome| outcome.done.as_mut().ok()).collect();
+pub(crate) fn ask_all(outcomes: &mut [AgentResult], session: &CommandSession<'_>) -> Result<(), Failure> {
+    let installed: Vec<&mut InstallOutcome> =
+        outcomes.iter_mut().filter_map(|outcome| outcome.done.as_mut().ok()).collect();
     if installed.is_empty() {
         return Ok(());
     }
@@ -25,10 +26,10 @@ pub(crate) fn ask_all(outcomes: &mut [Outcome], session: &Session<'_>) -> Result
 }
 
 /// Starts a newly installed agent, and warns if it does not answer `initialize`.
-pub(crate) async fn ask(done: &mut Done, session: &Session<'_>) -> Result<(), Failure> {
+pub(crate) async fn ask(done: &mut InstallOutcome, session: &CommandSession<'_>) -> Result<(), Failure> {
     let (id, ui) = (done.version.receipt.id.clone(), session.ui());
     ui.detail(&format!("starting {id}, which has {} s to answer", PATIENCE.as_secs()));
-    let Some(Answer { answers: false, problem, shortfall, .. }) =
+    let Some(Liveness { answers: false, problem, shortfall, .. }) =
         session.ask(done, &|event| session.waits(&event)).await?
     else {
         return Ok(());

@@ -7,8 +7,8 @@ use acp_registry::host::fs::{check_writable, temporary};
 use acp_registry::index::Index;
 use acp_registry::install::{Kind, Source};
 use acp_registry::lockfile::{LockFile, Locker};
-use acp_registry::resolve::{Plan, Wanted, resolve};
-use acp_registry::session::{Named, Request};
+use acp_registry::resolve::{Plan, PlanOptions, resolve};
+use acp_registry::session::{AgentSpec, InstallRequest};
 use acp_registry::text::quote;
 
 use crate::commands::resolve::in_version;
@@ -16,20 +16,20 @@ use crate::failure::Failure;
 use crate::failure::code::Code;
 use crate::failure::remedies::unwritable;
 use crate::flags::network::host;
-use crate::flags::place::Session;
+use crate::flags::place::CommandSession;
 
 /// Plans the installation of the named agents from the lock file, or of all its agents if none is named.
 pub(crate) fn tasks(
     path: &Path,
-    named: &[Named],
+    named: &[AgentSpec],
     kind: Option<Kind>,
-    session: &Session<'_>,
-) -> Result<Vec<Request>, Failure> {
+    session: &CommandSession<'_>,
+) -> Result<Vec<InstallRequest>, Failure> {
     let refused = |message| Failure::refused(message).code(Code::LockMismatch);
     let file = LockFile::read(path)?;
     let shown = path.display();
-    let all = file.agents.keys().map(|id| Named::any(id));
-    let named: Vec<Named> = if named.is_empty() { all.collect() } else { named.to_vec() };
+    let all = file.agents.keys().map(|id| AgentSpec::any(id));
+    let named: Vec<AgentSpec> = if named.is_empty() { all.collect() } else { named.to_vec() };
     let mut tasks = Vec::new();
     if let Some(latest) = named.iter().find(|one| one.is_latest) {
         let message = format!(
@@ -49,7 +49,7 @@ pub(crate) fn tasks(
             let failure = refused(format!("the lock file {shown} has {id} {other}, not {version}"));
             return Err(failure.help(format!("name {id} without a version to install that of the lock file")));
         }
-        let wanted = Wanted { kind, ..session.wanted(known.clone()) };
+        let wanted = PlanOptions { kind, ..session.wanted(known.clone()) };
         let plan = resolve(&[locked.offer()], &wanted, &host())?;
         let is_known = match plan.source {
             Source::Binary(_) => plan.expected.sha256.is_some(),
@@ -60,7 +60,7 @@ pub(crate) fn tasks(
             let message = format!("the lock file {shown} has no digests for {id} by {kind}");
             return Err(refused(message).help(format!("write it again with `--lock {shown}`")));
         }
-        tasks.push(Request::new(plan));
+        tasks.push(InstallRequest::new(plan));
     }
     Ok(tasks)
 }
@@ -75,7 +75,7 @@ pub(crate) async fn write(
     path: &Path,
     plans: impl Iterator<Item = &Plan>,
     index: &Index,
-    session: &Session<'_>,
+    session: &CommandSession<'_>,
 ) -> Result<(), Failure> {
     let read = || if path.exists() { LockFile::read(path) } else { Ok(LockFile::default()) };
     let earlier = read()?;
@@ -87,7 +87,7 @@ pub(crate) async fn write(
         Some(session.installer(session.platform().or(host().platform))?)
     };
     for plan in plans {
-        let named = Named::exact(&plan.id, &plan.version);
+        let named = AgentSpec::exact(&plan.id, &plan.version);
         let offer = in_version(&named, index, session)?;
         let versions: Vec<_> =
             session.store.versions(&plan.id)?.into_iter().filter(|one| one.receipt.version == plan.version).collect();

@@ -13,8 +13,8 @@ use acp_registry::install::remedy::newer;
 use acp_registry::lockfile::NAME;
 use acp_registry::manifest::AgentId;
 use acp_registry::resolve::Plan;
-use acp_registry::session::{Event, Named, Request};
-use acp_registry::store::{Done, Pin, StoredInterpreter};
+use acp_registry::session::{AgentSpec, InstallEvent, InstallRequest};
+use acp_registry::store::{InstallOutcome, Pin, StoredInterpreter};
 use acp_registry::text::{printable, quote};
 use futures_util::stream::{self, StreamExt as _};
 
@@ -24,7 +24,7 @@ use crate::documents::{Document, IndexOrigin, Install, Launch};
 use crate::failure::{Exit, Failure, remedy};
 use crate::flags::global::{FormatArgs, Global};
 use crate::flags::network::host;
-use crate::flags::place::{PackageArgs, PlaceArgs, Session, kind};
+use crate::flags::place::{CommandSession, PackageArgs, PlaceArgs, kind};
 use crate::flags::{candidates, versions};
 use crate::terminal::progress::Installs;
 use crate::terminal::signals;
@@ -40,7 +40,7 @@ pub(crate) struct Args {
     ///
     /// One with a version stays at it until `update --unpin`.
     #[arg(value_name = "ID[@VERSION]", add = candidates::offered(), required_unless_present = "locked")]
-    pub(crate) agents: Vec<Named>,
+    pub(crate) agents: Vec<AgentSpec>,
 
     /// The kind of distribution
     ///
@@ -79,15 +79,15 @@ pub(crate) struct Args {
 }
 
 /// The result for one agent.
-pub(crate) struct Outcome {
+pub(crate) struct AgentResult {
     pub(crate) id: AgentId,
-    pub(crate) done: Result<Done, Failure>,
+    pub(crate) done: Result<InstallOutcome, Failure>,
     /// Whether the agent was pinned by this installation.
     is_pinned: bool,
 }
 
 pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
-    let session = Session::with_packages(&args.place, args.packages, global.allowed_hosts()?, ui)?;
+    let session = CommandSession::with_packages(&args.place, args.packages, global.allowed_hosts()?, ui)?;
     // Begins before the first child and ends after the last one, to kill processes that detached from their tree.
     let orphans = if args.no_check || args.dry_run { None } else { leftovers::adopt(ui) };
     let mut work = signals::run_with_threads(ui, JOBS, async {
@@ -95,9 +95,9 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
             let path = args.lock.as_deref().unwrap_or(Path::new(NAME));
             let tasks = lock::tasks(path, &args.agents, args.dist, &session)?;
             if args.dry_run {
-                return Ok(Work::Planned(plans(&tasks), None));
+                return Ok(InstallResult::Planned(plans(&tasks), None));
             }
-            return Ok(Work::Done(install_all(&session, tasks).await, None));
+            return Ok(InstallResult::Done(install_all(&session, tasks).await, None));
         }
         if let Some(path) = args.lock.as_deref().filter(|_| !args.dry_run) {
             lock::refuse_unwritable(path)?;
@@ -107,11 +107,11 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
             session.settle(&named.id).await?;
         }
         let ids: Vec<&str> = args.agents.iter().map(|named| named.id.as_str()).collect();
-        let index = session.index_of(&ids).await?;
+        let index = session.load_index(&ids).await?;
         let tasks = tasks(args, &index, &session)?;
         let plans = plans(&tasks);
         if args.dry_run {
-            return Ok(Work::Planned(plans, Some(IndexOrigin::of(&index))));
+            return Ok(InstallResult::Planned(plans, Some(IndexOrigin::of(&index))));
         }
         let mut results = install_all(&session, tasks).await;
         for ((outcome, plan), named) in results.iter_mut().zip(&plans).zip(&args.agents) {
@@ -123,19 +123,19 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
             let installed = plans.iter().filter(|plan| is_done(&results, &plan.id));
             lock::write(path, installed, &index, &session).await?;
         }
-        Ok::<_, Failure>(Work::Done(results, Some(IndexOrigin::of(&index))))
+        Ok::<_, Failure>(InstallResult::Done(results, Some(IndexOrigin::of(&index))))
     });
-    if let (Ok(Ok(Work::Done(results, _))), false) = (&mut work, args.no_check) {
+    if let (Ok(Ok(InstallResult::Done(results, _))), false) = (&mut work, args.no_check) {
         answer::ask_all(results, &session)?;
     }
     // How many processes had detached from their tree is not reported here.
     let _ = orphans.map(Orphans::end);
     let (results, index) = match work?? {
-        Work::Planned(plans, index) => return show_plans(&plans, index, &session, args.format.is_json()),
-        Work::Done(results, index) => (results, index),
+        InstallResult::Planned(plans, index) => return show_plans(&plans, index, &session, args.format.is_json()),
+        InstallResult::Done(results, index) => (results, index),
     };
     let exit = report(&results, index, args, &session)?;
-    if let ([Outcome { id, done: Ok(_), .. }], false) = (results.as_slice(), args.format.is_json())
+    if let ([AgentResult { id, done: Ok(_), .. }], false) = (results.as_slice(), args.format.is_json())
         && ui.is_watched()
     {
         ui.note(&format!(
@@ -146,13 +146,13 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
 }
 
 /// The result of the command, with the index that the plans were made from.
-enum Work {
+enum InstallResult {
     /// A dry run.
     Planned(Vec<Plan>, Option<IndexOrigin>),
-    Done(Vec<Outcome>, Option<IndexOrigin>),
+    Done(Vec<AgentResult>, Option<IndexOrigin>),
 }
 
-fn plans(tasks: &[Request]) -> Vec<Plan> {
+fn plans(tasks: &[InstallRequest]) -> Vec<Plan> {
     tasks.iter().map(|task| task.plan.clone()).collect()
 }
 
@@ -160,7 +160,7 @@ fn plans(tasks: &[Request]) -> Vec<Plan> {
 fn show_plans(
     plans: &[Plan],
     index: Option<IndexOrigin>,
-    session: &Session<'_>,
+    session: &CommandSession<'_>,
     is_json: bool,
 ) -> Result<Exit, Failure> {
     let agents: Vec<Launch> = plans.iter().map(|plan| launch::planned(plan, session)).collect::<Result<_, _>>()?;
@@ -181,7 +181,7 @@ fn show_plans(
 
 /// Adds the agent's package as an alternative, if the installation of its archive failed. A missing version is a usage
 /// error if it was requested by name, unlike one that the index names.
-pub(crate) fn explain(failure: &mut Failure, plan: &Plan, named: &Named, index: &Index, command: &str) {
+pub(crate) fn explain(failure: &mut Failure, plan: &Plan, named: &AgentSpec, index: &Index, command: &str) {
     if named.version.is_some() {
         failure.blame_named_version();
     }
@@ -199,8 +199,8 @@ pub(crate) fn explain(failure: &mut Failure, plan: &Plan, named: &Named, index: 
 }
 
 /// Plans all agents before any is installed, so that an invalid name has no effect.
-fn tasks(args: &Args, index: &Index, session: &Session<'_>) -> Result<Vec<Request>, Failure> {
-    let mut tasks: Vec<Request> = Vec::new();
+fn tasks(args: &Args, index: &Index, session: &CommandSession<'_>) -> Result<Vec<InstallRequest>, Failure> {
+    let mut tasks: Vec<InstallRequest> = Vec::new();
     for named in &args.agents {
         if let Some(earlier) = tasks.iter().find(|task| task.plan.id == named.id) {
             return Err(Failure::usage(format!("{} is named twice", quote(&earlier.plan.id))));
@@ -212,19 +212,19 @@ fn tasks(args: &Args, index: &Index, session: &Session<'_>) -> Result<Vec<Reques
             None => Pin::Keep,
         };
         let kept = versions::kept(named, session);
-        let mut request = Request::new(plan(kept.as_ref().unwrap_or(named), args.dist, index, session)?);
+        let mut request = InstallRequest::new(plan(kept.as_ref().unwrap_or(named), args.dist, index, session)?);
         request.pin = pin;
         tasks.push(request);
     }
     Ok(tasks)
 }
 
-fn is_done(results: &[Outcome], id: &str) -> bool {
+fn is_done(results: &[AgentResult], id: &str) -> bool {
     results.iter().any(|outcome| outcome.id == *id && outcome.done.is_ok())
 }
 
 /// Installs all agents, several at once. The failure of one does not stop the others.
-pub(crate) async fn install_all(session: &Session<'_>, tasks: Vec<Request>) -> Vec<Outcome> {
+pub(crate) async fn install_all(session: &CommandSession<'_>, tasks: Vec<InstallRequest>) -> Vec<AgentResult> {
     let bars = Installs::new(session.ui());
     let (total, count) = (tasks.len(), AtomicUsize::new(0));
     let work = tasks.into_iter().map(|task| {
@@ -236,17 +236,21 @@ pub(crate) async fn install_all(session: &Session<'_>, tasks: Vec<Request>) -> V
                 let (Plan { id, version, .. }, word) = (&task.plan, if done.is_ok() { "is there" } else { "failed" });
                 session.ui().step(&format!("{number} of {total}: {id} {version} {word}"));
             }
-            Outcome { id: task.plan.id.clone(), done, is_pinned: task.pin == Pin::Set }
+            AgentResult { id: task.plan.id.clone(), done, is_pinned: task.pin == Pin::Set }
         }
     });
     stream::iter(work).buffered(JOBS).collect().await
 }
 
 /// Installs one agent, and displays the progress.
-pub(crate) async fn install_one(session: &Session<'_>, request: &Request, bars: &Installs) -> Result<Done, Failure> {
+pub(crate) async fn install_one(
+    session: &CommandSession<'_>,
+    request: &InstallRequest,
+    bars: &Installs,
+) -> Result<InstallOutcome, Failure> {
     let bar = bars.start(&request.plan.id, &request.plan.version);
-    let on_event = |event: Event<'_>| match event {
-        Event::Progress(progress) => bar.show(progress),
+    let on_event = |event: InstallEvent<'_>| match event {
+        InstallEvent::Progress(progress) => bar.show(progress),
         event => session.waits(&event),
     };
     session.install(request, &on_event).await.map_err(|error| {
@@ -261,17 +265,17 @@ pub(crate) async fn install_one(session: &Session<'_>, request: &Request, bars: 
 }
 
 fn report(
-    results: &[Outcome],
+    results: &[AgentResult],
     index: Option<IndexOrigin>,
     args: &Args,
-    session: &Session<'_>,
+    session: &CommandSession<'_>,
 ) -> Result<Exit, Failure> {
     let ui = session.ui();
     let (is_json, is_checked) = (args.format.is_json(), !args.no_check);
     let mut agents = Vec::new();
     let mut errors = Vec::new();
     let mut lines = String::new();
-    for Outcome { id, done, is_pinned } in results {
+    for AgentResult { id, done, is_pinned } in results {
         match done {
             Ok(done) => {
                 lines.push_str(&line(done));
@@ -282,7 +286,7 @@ fn report(
                     ui.note(&format!("{id} stays at {version} from now on, until `acp-registry update --unpin {id}`"));
                 }
             }
-            Err(failure) => errors.push(failure.of_agent(id)),
+            Err(failure) => errors.push(failure.for_agent(id)),
         }
     }
     let failed = results.iter().filter_map(|outcome| Some((outcome.id.as_str(), outcome.done.as_ref().err()?)));
@@ -290,7 +294,7 @@ fn report(
     let worst = Failure::worst(results.iter().filter_map(|outcome| outcome.done.as_ref().err()));
     let exit = worst.map_or(Exit::Success, |failure| failure.exit);
     if is_json {
-        let document = Document::new("install", Install::done(agents, errors, index));
+        let document = Document::new("install", Install::installed(agents, errors, index));
         ui.document(&document.failed(worst.map(Failure::document)))?;
     } else {
         ui.result(&lines)?;
@@ -299,7 +303,7 @@ fn report(
 }
 
 /// Warns about conditions that may keep a newly installed agent from working.
-fn warn(done: &Done, is_checked: bool, ui: &Ui) {
+fn warn(done: &InstallOutcome, is_checked: bool, ui: &Ui) {
     let receipt = &done.version.receipt;
     let id = &receipt.id;
     let has_told = is_checked && receipt.answers == Some(false);
@@ -317,7 +321,7 @@ fn warn(done: &Done, is_checked: bool, ui: &Ui) {
 }
 
 /// Describes the result, for people.
-pub(crate) fn line(done: &Done) -> String {
+pub(crate) fn line(done: &InstallOutcome) -> String {
     let receipt = &done.version.receipt;
     let (id, version) = (&receipt.id, &receipt.version);
     if done.is_repaired && done.replaces.is_none() {

@@ -7,16 +7,16 @@ pub(crate) mod text;
 use std::time::Duration;
 
 use acp_registry::handshake::AuthMethod;
-use acp_registry::login::{Attempt, Status};
-use acp_registry::session::Named;
+use acp_registry::login::{SignInResult, SignInStatus};
+use acp_registry::session::AgentSpec;
 use acp_registry::text::quote;
 
-use self::signing::{Step, Work};
+use self::signing::{SignIn, Step};
 use crate::commands::leftovers;
-use crate::documents::{Choice, Document};
+use crate::documents::{Document, MethodChoice};
 use crate::failure::{Exit, Failure, remedy};
 use crate::flags::global::{FormatArgs, Global};
-use crate::flags::place::{PlaceArgs, Session};
+use crate::flags::place::{CommandSession, PlaceArgs};
 use crate::flags::{candidates, duration, versions};
 use crate::terminal::prompt::choose;
 use crate::terminal::signals;
@@ -29,7 +29,7 @@ pub(crate) const METHODS: usize = 20;
 pub(crate) struct Args {
     /// The agent
     #[arg(value_name = "ID", add = candidates::installed())]
-    pub(crate) agent: Named,
+    pub(crate) agent: AgentSpec,
 
     /// The agent's name for a way to sign in
     ///
@@ -52,7 +52,7 @@ pub(crate) struct Args {
 pub(crate) struct LogoutArgs {
     /// The agent
     #[arg(value_name = "ID", add = candidates::installed())]
-    pub(crate) agent: Named,
+    pub(crate) agent: AgentSpec,
 
     /// How long signing out may take [default: 600s]
     #[arg(long, value_name = "DURATION", value_parser = duration::limit)]
@@ -75,18 +75,18 @@ pub(crate) fn log_out(args: &LogoutArgs, global: &Global, ui: &Ui) -> Result<Exi
 
 /// Lists the ways to sign in to an agent.
 pub(crate) fn methods(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
-    let session = Session::new(&args.place, global.allowed_hosts()?, ui)?;
+    let session = CommandSession::new(&args.place, global.allowed_hosts()?, ui)?;
     versions::started(std::slice::from_ref(&args.agent), &session)?;
-    let work = Work::new(&args.agent.id, args.timeout, &session, ui)?;
+    let work = SignIn::new(&args.agent.id, args.timeout, &session, ui)?;
     let methods = signals::run(ui, work.methods())??;
-    ui.document(&Document::new("login", Choice { id: &args.agent.id, methods: &methods }))?;
+    ui.document(&Document::new("login", MethodChoice { id: &args.agent.id, methods: &methods }))?;
     Ok(Exit::Success)
 }
 
 fn sign_in(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
-    let session = Session::new(&args.place, global.allowed_hosts()?, ui)?;
+    let session = CommandSession::new(&args.place, global.allowed_hosts()?, ui)?;
     versions::started(std::slice::from_ref(&args.agent), &session)?;
-    let work = Work::new(&args.agent.id, args.timeout, &session, ui)?;
+    let work = SignIn::new(&args.agent.id, args.timeout, &session, ui)?;
     leftovers::clear(ui);
     let mut step = signals::run(ui, work.begin(args.method.as_deref()))??;
     if let Step::Ask(methods) = &step {
@@ -109,9 +109,9 @@ fn sign_in(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
 }
 
 fn sign_out(args: &LogoutArgs, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
-    let session = Session::new(&args.place, global.allowed_hosts()?, ui)?;
+    let session = CommandSession::new(&args.place, global.allowed_hosts()?, ui)?;
     versions::started(std::slice::from_ref(&args.agent), &session)?;
-    let work = Work::new(&args.agent.id, args.timeout, &session, ui)?;
+    let work = SignIn::new(&args.agent.id, args.timeout, &session, ui)?;
     let attempt = signals::run(ui, async {
         let mut attempt = work.attempt();
         if let Some(mut conversation) = work.open(&mut attempt).await? {
@@ -148,15 +148,15 @@ fn several(id: &str, methods: &[AuthMethod], is_json: bool, ui: &Ui) -> Result<E
         return Err(failure);
     }
     ui.failure(&failure);
-    let document = Document::new("login", Choice { id, methods }).failed(Some(failure.document()));
+    let document = Document::new("login", MethodChoice { id, methods }).failed(Some(failure.document()));
     ui.document(&document)?;
     Ok(failure.exit)
 }
 
-fn tell(command: &str, mut attempt: Attempt, is_json: bool, ui: &Ui) -> Result<Exit, Failure> {
+fn tell(command: &str, mut attempt: SignInResult, is_json: bool, ui: &Ui) -> Result<Exit, Failure> {
     attempt.help = attempt.help.as_ref().map(remedy::in_words);
-    let failure =
-        (attempt.status == Status::Failed).then(|| Failure::findings(&attempt.message).remedy(attempt.help.as_ref()));
+    let failure = (attempt.status == SignInStatus::Failed)
+        .then(|| Failure::findings(&attempt.message).remedy(attempt.help.as_ref()));
     if is_json {
         let error = failure.as_ref().map(Failure::document);
         ui.document(&Document::new(command, &attempt).failed(error))?;

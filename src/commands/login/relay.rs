@@ -8,7 +8,7 @@ use acp_registry::handshake::{Conversation, Listener};
 use acp_registry::text::printable;
 
 use crate::documents::Event;
-use crate::terminal::call::Events;
+use crate::terminal::call::EventSink;
 use crate::terminal::streams::write_stderr;
 use crate::terminal::ui::Ui;
 
@@ -17,14 +17,14 @@ const LINE: u64 = 4096;
 
 /// Relays between agent and user while it is switched on.
 pub(crate) struct Relay {
-    shared: Arc<(Mutex<Heard>, Condvar)>,
+    shared: Arc<(Mutex<RelayState>, Condvar)>,
     /// The receiver of the agent's output; stderr if there is none.
-    events: Option<Events>,
+    events: Option<EventSink>,
     may_ask: bool,
 }
 
 #[derive(Default)]
-struct Heard {
+struct RelayState {
     is_on: bool,
     /// Whether the agent has printed anything since the relay was switched on.
     has_spoken: bool,

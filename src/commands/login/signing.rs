@@ -8,18 +8,20 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use acp_registry::doctor;
-use acp_registry::handshake::{AuthMethod, Conversation, Handshake, OpenError, Options, Outcome, Probe, Reason, Way};
+use acp_registry::handshake::{
+    AuthMethod, Conversation, FailReason, Handshake, HandshakeOptions, OpenError, Outcome, Probe, Way,
+};
 use acp_registry::host::fs::temporary;
 use acp_registry::host::process::{self, Environment, Home, Isolation};
 use acp_registry::host::start::{Program, attend};
-use acp_registry::login::{Attempt, in_terminal};
+use acp_registry::login::{SignInResult, in_terminal};
 use acp_registry::store::{Launch, Version};
 use acp_registry::text::{printable, quote, suggestions};
 
 use crate::commands::login::relay::Relay;
 use crate::commands::login::{METHODS, list};
 use crate::failure::Failure;
-use crate::flags::place::Session;
+use crate::flags::place::CommandSession;
 use crate::terminal::signals;
 use crate::terminal::ui::Ui;
 
@@ -29,48 +31,53 @@ const PATIENCE: Duration = Duration::from_mins(10);
 /// The next step of an attempt.
 pub(crate) enum Step {
     /// The attempt has ended.
-    Done(Box<Attempt>),
+    Done(Box<SignInResult>),
     /// A method must be chosen.
     Ask(Vec<AuthMethod>),
     /// The agent's program must run in the terminal.
-    Terminal(Box<Attempt>, Launch),
+    Terminal(Box<SignInResult>, Launch),
 }
 
 /// An agent to sign in to or out of.
-pub(crate) struct Work<'a> {
+pub(crate) struct SignIn<'a> {
     version: Version,
     /// Marks the version as running, so that it is not removed.
     _mark: Option<File>,
     launch: Launch,
     /// The variables of the manifest that are passed to the agent.
     variables: Vec<(OsString, OsString)>,
-    options: Options,
+    options: HandshakeOptions,
     pub(crate) limit: Duration,
     /// Relays between the agent and the user.
     relay: Relay,
     ui: &'a Ui,
 }
 
-impl<'a> Work<'a> {
-    pub(crate) fn new(id: &str, timeout: Option<Duration>, session: &Session<'_>, ui: &'a Ui) -> Result<Self, Failure> {
+impl<'a> SignIn<'a> {
+    pub(crate) fn new(
+        id: &str,
+        timeout: Option<Duration>,
+        session: &CommandSession<'_>,
+        ui: &'a Ui,
+    ) -> Result<Self, Failure> {
         let version = session.agent(id)?.current;
         let mark = version.mark_used();
         let launch = session.launch(&version)?;
         let limit = timeout.unwrap_or(PATIENCE);
-        let mut options = Options::new(temporary());
+        let mut options = HandshakeOptions::new(temporary());
         options.home = Home::Persons;
         options.timeout = timeout.unwrap_or(options.timeout);
         let variables = session.variables(&launch);
         Ok(Self { version, _mark: mark, launch, variables, options, limit, relay: Relay::new(ui), ui })
     }
 
-    pub(crate) fn attempt(&self) -> Attempt {
-        Attempt::new(&self.version.receipt.id, &self.version.receipt.version)
+    pub(crate) fn attempt(&self) -> SignInResult {
+        SignInResult::new(&self.version.receipt.id, &self.version.receipt.version)
     }
 
     /// The environment that `run` would start the agent with.
     fn environment(&self) -> Environment {
-        let mut environment = Environment::of_person(env::vars_os());
+        let mut environment = Environment::for_person(env::vars_os());
         for (name, value) in &self.variables {
             environment.set(name, value);
         }
@@ -78,8 +85,8 @@ impl<'a> Work<'a> {
     }
 
     /// Starts the agent as `run` does, except for its working directory. `None` if no connection could be opened.
-    pub(crate) async fn open(&self, attempt: &mut Attempt) -> Result<Option<Conversation>, Failure> {
-        let launch = process::Launch {
+    pub(crate) async fn open(&self, attempt: &mut SignInResult) -> Result<Option<Conversation>, Failure> {
+        let launch = process::LaunchSpec {
             program: self.launch.program.clone().into(),
             arguments: self.launch.args.iter().map(Into::into).collect(),
             directory: None,
@@ -96,7 +103,7 @@ impl<'a> Work<'a> {
             Err(OpenError::Setup(error)) => Err(error.into()),
             Err(OpenError::Agent(outcome)) => {
                 let check = doctor::explain(&outcome);
-                let reason = outcome.reason.map_or("agent_error", Reason::as_str);
+                let reason = outcome.reason.map_or("agent_error", FailReason::as_str);
                 attempt.fail(reason, check.message, check.help.unwrap_or_else(|| "".into()));
                 self.note(*outcome, attempt);
                 Ok(None)
@@ -104,12 +111,12 @@ impl<'a> Work<'a> {
         }
     }
 
-    pub(crate) async fn close(&self, conversation: Conversation, attempt: &mut Attempt) {
+    pub(crate) async fn close(&self, conversation: Conversation, attempt: &mut SignInResult) {
         self.relay.end();
         self.note(conversation.close().await, attempt);
     }
 
-    fn note(&self, outcome: Outcome, attempt: &mut Attempt) {
+    fn note(&self, outcome: Outcome, attempt: &mut SignInResult) {
         if let Some(error) = &outcome.left {
             self.ui.warning(&format!("a temporary directory could not be removed; remove it by hand: {error}"));
         }
@@ -206,7 +213,12 @@ impl<'a> Work<'a> {
     }
 
     /// Runs the agent's program in the terminal to sign in, then opens a session to check the result.
-    pub(crate) fn in_terminal(&self, mut attempt: Attempt, launch: Launch, is_json: bool) -> Result<Attempt, Failure> {
+    pub(crate) fn in_terminal(
+        &self,
+        mut attempt: SignInResult,
+        launch: Launch,
+        is_json: bool,
+    ) -> Result<SignInResult, Failure> {
         if !self.ui.has_terminal() {
             let method = attempt.method.as_ref().map(|method| method.id.as_str()).unwrap_or_default();
             let (id, method) = (quote(&attempt.id), quote(method));

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use acp_registry::handshake::AuthMethod;
-use acp_registry::login::{Attempt, Needed, Status};
+use acp_registry::login::{Needed, SignInResult, SignInStatus};
 use acp_registry::text::quote;
 
 use crate::terminal::excerpt::{INDENT, cut, stderr};
@@ -11,12 +11,12 @@ use crate::terminal::layout::Look;
 
 /// Renders an attempt to sign in or out. Texts of the agent are made printable.
 #[must_use]
-pub(crate) fn login(attempt: &Attempt, look: Look) -> String {
+pub(crate) fn login(attempt: &SignInResult, look: Look) -> String {
     let (word, code) = match (attempt.status, attempt.reason) {
-        (Status::SignedIn, _) => ("signed in", "32"),
-        (Status::Unconfirmed, _) => ("not confirmed", "33"),
-        (Status::SignedOut, _) => ("signed out", "32"),
-        (Status::Failed, _) => ("failed", "31"),
+        (SignInStatus::SignedIn, _) => ("signed in", "32"),
+        (SignInStatus::Unconfirmed, _) => ("not confirmed", "33"),
+        (SignInStatus::SignedOut, _) => ("signed out", "32"),
+        (SignInStatus::Failed, _) => ("failed", "31"),
     };
     let head = look.paint(&format!("1;{code}"), word);
     let mut out = format!("{head}: {} {}: {}\n", cut(&attempt.id), cut(&attempt.version), attempt.message);
@@ -36,7 +36,7 @@ pub(crate) fn login(attempt: &Attempt, look: Look) -> String {
     if let Some(help) = &attempt.help {
         line("help", &help.to_string());
     }
-    if attempt.status == Status::Failed && !attempt.stderr_tail.trim().is_empty() {
+    if attempt.status == SignInStatus::Failed && !attempt.stderr_tail.trim().is_empty() {
         out.push_str(&stderr(&attempt.stderr_tail));
     }
     out.lines().map(|line| look.wrap(line, INDENT)).collect()

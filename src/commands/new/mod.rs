@@ -2,13 +2,13 @@
 
 pub(crate) mod text;
 
-use acp_registry::check::Options;
+use acp_registry::check::CheckOptions;
 use acp_registry::config::Config;
 use acp_registry::examination::{Demand, Level};
 use acp_registry::http::AllowedHosts;
 use acp_registry::manifest::{Distribution, NpmSpec, Platform, PypiSpec};
 use acp_registry::registry::Registry;
-use acp_registry::scaffold::{self, Addition, Draft, GithubSpec, Origin, PATIENCE, Scaffolder, Ways};
+use acp_registry::scaffold::{self, Addition, Draft, GithubSpec, NewOrigin, PATIENCE, Scaffolder, Ways};
 use acp_registry::text::quote;
 use acp_registry::verify::{Attempts, Trying, Verifier};
 
@@ -92,7 +92,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         return Err(failure.help("leave out --no-probe, or these flags"));
     }
     let registry = Registry::load(&global.registry_dir())?;
-    let options = Options { levels: &levels, allowed_hosts: &allowed, config: &config, survey: None };
+    let options = CheckOptions { levels: &levels, allowed_hosts: &allowed, config: &config, survey: None };
     // Checks the id and the directory before any request is sent.
     let addition = Addition::begin(&args.id, &registry, options)?;
     let mut draft = ask(args, &config, &allowed, ui)?;
@@ -117,12 +117,12 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
 /// Gets the metadata of the agent from its source.
 fn ask(args: &Args, config: &Config, allowed: &AllowedHosts, ui: &Ui) -> Result<Draft, Failure> {
     let origin = match (&args.npm, &args.pypi, &args.github) {
-        (Some(spec), ..) => Origin::Npm(spec.clone()),
-        (_, Some(spec), _) => Origin::Pypi(spec.clone()),
-        (.., Some(spec)) => Origin::Github(spec.clone()),
+        (Some(spec), ..) => NewOrigin::Npm(spec.clone()),
+        (_, Some(spec), _) => NewOrigin::Pypi(spec.clone()),
+        (.., Some(spec)) => NewOrigin::Github(spec.clone()),
         _ => return Err(Failure::usage("--npm, --pypi or --github is wanted")),
     };
-    let needs = Needs { npm: matches!(origin, Origin::Npm(_)), pypi: matches!(origin, Origin::Pypi(_)) };
+    let needs = Needs { npm: matches!(origin, NewOrigin::Npm(_)), pypi: matches!(origin, NewOrigin::Pypi(_)) };
     let (client, sources, _) = network::connect(allowed, needs, !args.no_cache, ui)?;
     let limits = config.archive_limits.limits();
     let scaffolder = Scaffolder { client: &client, sources: &sources, limits, command: args.cmd.as_deref() };
@@ -161,7 +161,7 @@ fn try_ways(
         Trying::Examining => ui.note("examining it"),
     };
     let (attempts, hidden) =
-        verifier::beside_agents(ui, 1, async { Ok(ways.attempt(&verifier, &args.id, &trying).await?) });
+        verifier::run_with_agents(ui, 1, async { Ok(ways.attempt(&verifier, &args.id, &trying).await?) });
     let attempts = attempts?;
     if hidden > 0 {
         ui.warning(&format!("the agent had hidden processes, which were ended as well: {hidden}"));

@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use acp_registry::examination::Examination;
-use acp_registry::handshake::{Reason, Verdict};
+use acp_registry::handshake::{FailReason, Verdict};
 use acp_registry::scaffold::{Added, FILES, Todo};
 use acp_registry::text::{printable, quote};
-use acp_registry::verify::{Attempt, Attempts};
+use acp_registry::verify::{Attempts, StartAttempt};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -30,20 +30,20 @@ pub(crate) struct NewReport<'a> {
 
 /// Members of `new`.
 #[derive(Debug, Serialize)]
-pub(crate) struct Members<'a> {
+pub(crate) struct NewDocument<'a> {
     id: &'a str,
     version: &'a str,
     dry_run: bool,
     files: [String; 2],
     manifest: &'a Value,
-    probe: Option<Probe<'a>>,
-    errors: Vec<Problem<'a>>,
+    probe: Option<StartAttempts<'a>>,
+    errors: Vec<BrokenRule<'a>>,
     left_to_do: Vec<String>,
 }
 
 /// How the attempts to start the agent ended.
 #[derive(Debug, Serialize)]
-struct Probe<'a> {
+struct StartAttempts<'a> {
     verdict: Option<Verdict>,
     args: Option<&'a [String]>,
     tried: Vec<Tried<'a>>,
@@ -57,7 +57,7 @@ struct Probe<'a> {
 struct Tried<'a> {
     args: &'a [String],
     verdict: Verdict,
-    reason: Option<Reason>,
+    reason: Option<FailReason>,
     message: Option<&'a str>,
 }
 
@@ -70,16 +70,16 @@ struct NotStarted<'a> {
 
 /// A rule that the manifest breaks.
 #[derive(Debug, Serialize)]
-struct Problem<'a> {
+struct BrokenRule<'a> {
     rule: &'static str,
     pointer: Option<&'a str>,
     message: &'a str,
 }
 
-impl<'a> Probe<'a> {
+impl<'a> StartAttempts<'a> {
     fn of(attempts: &'a Attempts) -> Self {
         let best = attempts.best();
-        let tried = attempts.tried.iter().map(|Attempt { arguments, outcome, .. }| Tried {
+        let tried = attempts.tried.iter().map(|StartAttempt { arguments, outcome, .. }| Tried {
             args: arguments,
             verdict: outcome.verdict,
             reason: outcome.reason,
@@ -98,20 +98,20 @@ impl<'a> Probe<'a> {
 impl NewReport<'_> {
     /// Returns the JSON document.
     #[must_use]
-    pub(crate) fn document(&self) -> Document<'_, Members<'_>> {
+    pub(crate) fn document(&self) -> Document<'_, NewDocument<'_>> {
         let Added { draft, attempts, proposal, .. } = self.added;
-        let errors = proposal.errors.iter().map(|finding| Problem {
+        let errors = proposal.errors.iter().map(|finding| BrokenRule {
             rule: finding.rule,
             pointer: finding.pointer.as_deref(),
             message: &finding.message,
         });
-        let members = Members {
+        let members = NewDocument {
             id: self.id,
             version: &draft.agent.version,
             dry_run: self.is_dry_run,
             files: FILES.map(|name| shown_path(Path::new("."), self.id, name)),
             manifest: &proposal.manifest,
-            probe: attempts.as_ref().map(Probe::of),
+            probe: attempts.as_ref().map(StartAttempts::of),
             errors: errors.collect(),
             left_to_do: self.left(),
         };
@@ -213,7 +213,7 @@ fn shown_path(registry: &Path, id: &str, name: &str) -> String {
     path.display().to_string().replace('\\', "/")
 }
 
-fn answer(attempt: &Attempt) -> String {
+fn answer(attempt: &StartAttempt) -> String {
     let methods = &attempt.outcome.handshake.auth_methods;
     let methods: Vec<String> =
         methods.iter().take(5).map(|method| format!("{} ({})", quote(&method.id), quote(&method.kind))).collect();

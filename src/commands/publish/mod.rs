@@ -16,7 +16,9 @@ use acp_registry::host::git::Repository;
 use acp_registry::http::AllowedHosts;
 use acp_registry::registry::Registry;
 use acp_registry::text::printable;
-use acp_registry::upload::{self, Bucket, Event, Gzip, Options, Revision, Target, Tree, Turns};
+use acp_registry::upload::{
+    self, Bucket, BuiltTree, Gzip, LeaseTimes, PublishOptions, Revision, UploadEvent, UploadTarget,
+};
 use clap::Subcommand;
 use url::Url;
 
@@ -164,18 +166,18 @@ impl PlaceArgs {
         self.to.as_deref().unwrap_or_default()
     }
 
-    pub(crate) fn turns(&self) -> Turns {
-        Turns { wait: self.wait, lease: self.lease }
+    pub(crate) fn turns(&self) -> LeaseTimes {
+        LeaseTimes { wait: self.wait, lease: self.lease }
     }
 }
 
 /// The target that `--to` names.
-pub(crate) fn target(to: &str, global: &Global) -> Result<Target, Failure> {
+pub(crate) fn target(to: &str, global: &Global) -> Result<UploadTarget, Failure> {
     if to.trim().is_empty() {
         return Err(Failure::usage("--to names no place").help("name a directory, or a bucket as s3://BUCKET"));
     }
     if to.starts_with("s3://") {
-        return Ok(Target::bucket(bucket(to, &global.allowed_hosts()?)?)?);
+        return Ok(UploadTarget::bucket(bucket(to, &global.allowed_hosts()?)?)?);
     }
     if to == "-" {
         let failure = Failure::usage("--to -: a tree is many files, and cannot go to a pipe");
@@ -190,7 +192,7 @@ pub(crate) fn target(to: &str, global: &Global) -> Result<Target, Failure> {
         return Err(failure.help(format!("a bucket is s3://BUCKET, and a directory of that name ./{to}")));
     }
     refuse_registry(Path::new(to), &global.registry_dir())?;
-    Ok(Target::directory(Path::new(to)))
+    Ok(UploadTarget::directory(Path::new(to)))
 }
 
 /// Refuses a directory in the registry, since snapshots and `latest/` would appear among the folders of agents.
@@ -244,9 +246,9 @@ fn send(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     let started = Instant::now();
     let place = &args.place;
     let target = target(place.to(), global)?;
-    let tree = Tree::read(&args.from)?;
+    let tree = BuiltTree::read(&args.from)?;
     let signed = |sums: &[u8]| sign(args.sign.as_deref().unwrap_or_default(), sums);
-    let options = Options {
+    let options = PublishOptions {
         revision: args.revision.clone().unwrap_or_else(|| revision(&global.registry_dir())),
         grace: args.grace,
         sign: args.sign.is_some().then_some(&signed),
@@ -269,12 +271,12 @@ fn send(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-pub(crate) fn show(event: Event, progress: &Count, ui: &Ui) {
+pub(crate) fn show(event: UploadEvent, progress: &Count, ui: &Ui) {
     match event {
-        Event::Waiting(holder) => ui.note(&format!("waiting for another publisher ({holder})")),
-        Event::Warning(text) => ui.warning(&text),
-        Event::Planned(count) => progress.plan(count),
-        Event::Done => progress.step(),
+        UploadEvent::Waiting(holder) => ui.note(&format!("waiting for another publisher ({holder})")),
+        UploadEvent::Warning(text) => ui.warning(&text),
+        UploadEvent::Planned(count) => progress.plan(count),
+        UploadEvent::Done => progress.step(),
     }
 }
 

@@ -1,10 +1,10 @@
 //! The results of `publish list`, `publish rollback` and `publish prune`.
 
 use acp_registry::text::printable;
-use acp_registry::upload::{Listed, Pruned, RolledBack};
+use acp_registry::upload::{Pruned, RolledBack, SnapshotEntry};
 use serde::Serialize;
 
-use crate::commands::publish::text::{Done, Summary, files, latest_human, sent_human, time};
+use crate::commands::publish::text::{FileAction, FileCounts, files, latest_human, sent_human, time};
 use crate::documents::Document;
 use crate::terminal::layout::Look;
 use crate::terminal::plural;
@@ -43,28 +43,28 @@ pub(crate) fn pruned_human(done: &Pruned, is_dry_run: bool) -> String {
 
 /// Returns the document of `publish list --json`.
 #[must_use]
-pub(crate) fn snapshots<'a>(found: &'a [Listed], to: &'a str) -> Document<'static, Found<'a>> {
-    let one = |found: &'a Listed| Entry {
+pub(crate) fn snapshots<'a>(found: &'a [SnapshotEntry], to: &'a str) -> Document<'static, SnapshotList<'a>> {
+    let one = |found: &'a SnapshotEntry| SnapshotDocument {
         name: &found.name,
         created: time(found.created),
         is_complete: found.is_complete,
         is_latest: found.is_latest,
         sums_sha256: found.sums.as_deref(),
     };
-    Document::new("publish", Found { list: true, to, snapshots: found.iter().map(one).collect() })
+    Document::new("publish", SnapshotList { list: true, to, snapshots: found.iter().map(one).collect() })
 }
 
 /// Members of `publish list`.
 #[derive(Debug, Serialize)]
-pub(crate) struct Found<'a> {
+pub(crate) struct SnapshotList<'a> {
     list: bool,
     to: &'a str,
-    snapshots: Vec<Entry<'a>>,
+    snapshots: Vec<SnapshotDocument<'a>>,
 }
 
 /// A snapshot.
 #[derive(Debug, Serialize)]
-struct Entry<'a> {
+struct SnapshotDocument<'a> {
     name: &'a str,
     /// RFC 3339.
     created: Option<String>,
@@ -76,8 +76,8 @@ struct Entry<'a> {
 
 /// A line for each snapshot.
 #[must_use]
-pub(crate) fn snapshots_human(found: &[Listed], look: Look) -> String {
-    let row = |one: &Listed| {
+pub(crate) fn snapshots_human(found: &[SnapshotEntry], look: Look) -> String {
+    let row = |one: &SnapshotEntry| {
         let note = match (one.is_complete, one.is_latest) {
             (false, _) => "interrupted",
             (true, true) => "latest",
@@ -104,7 +104,7 @@ pub(crate) fn rolled_back<'a>(
         snapshot: &done.snapshot,
         previous: done.previous.as_deref(),
         files: files(&done.actions),
-        summary: Summary::of(&done.actions, duration_seconds),
+        summary: FileCounts::of(&done.actions, duration_seconds),
     };
     Document::new("publish", members)
 }
@@ -117,8 +117,8 @@ pub(crate) struct Restored<'a> {
     dry_run: bool,
     snapshot: &'a str,
     previous: Option<&'a str>,
-    files: Vec<Done<'a>>,
-    summary: Summary,
+    files: Vec<FileAction<'a>>,
+    summary: FileCounts,
 }
 
 /// The summary. In a dry run, a line for each file that would change precedes it.

@@ -2,7 +2,7 @@
 
 use acp_registry::text::printable;
 use acp_registry::timestamp::Timestamp;
-use acp_registry::upload::{Action, Published, What};
+use acp_registry::upload::{Action, UploadResult, What};
 use serde::Serialize;
 
 use crate::documents::Document;
@@ -24,42 +24,42 @@ pub(crate) fn time(seconds: i64) -> Option<String> {
 /// Returns the document of `publish --json`.
 #[must_use]
 pub(crate) fn published<'a>(
-    done: &'a Published,
+    done: &'a UploadResult,
     to: &'a str,
     is_dry_run: bool,
     duration_seconds: f64,
-) -> Document<'static, Members<'a>> {
-    let members = Members {
+) -> Document<'static, PublishDocument<'a>> {
+    let members = PublishDocument {
         to,
         dry_run: is_dry_run,
         snapshot: &done.snapshot,
         previous: done.previous.as_deref(),
         is_new_snapshot: !done.is_known,
         files: files(&done.actions),
-        summary: Summary::of(&done.actions, duration_seconds),
+        summary: FileCounts::of(&done.actions, duration_seconds),
     };
     Document::new("publish", members)
 }
 
-pub(crate) fn files(actions: &[Action]) -> Vec<Done<'_>> {
-    actions.iter().map(Done::of).collect()
+pub(crate) fn files(actions: &[Action]) -> Vec<FileAction<'_>> {
+    actions.iter().map(FileAction::of).collect()
 }
 
 /// Members of `publish`.
 #[derive(Debug, Serialize)]
-pub(crate) struct Members<'a> {
+pub(crate) struct PublishDocument<'a> {
     to: &'a str,
     dry_run: bool,
     snapshot: &'a str,
     previous: Option<&'a str>,
     is_new_snapshot: bool,
-    files: Vec<Done<'a>>,
-    summary: Summary,
+    files: Vec<FileAction<'a>>,
+    summary: FileCounts,
 }
 
 /// The action taken for a file.
 #[derive(Debug, Serialize)]
-pub(crate) struct Done<'a> {
+pub(crate) struct FileAction<'a> {
     file: &'a str,
     action: &'static str,
     /// Size in bytes of a file that was sent.
@@ -76,7 +76,7 @@ struct Stale {
     until: Option<String>,
 }
 
-impl<'a> Done<'a> {
+impl<'a> FileAction<'a> {
     fn of(action: &'a Action) -> Self {
         let (size, stale) = match action.what {
             What::Send(length) => (Some(length), None),
@@ -89,7 +89,7 @@ impl<'a> Done<'a> {
 
 /// How many files there are per action.
 #[derive(Debug, Serialize)]
-pub(crate) struct Summary {
+pub(crate) struct FileCounts {
     sent: usize,
     sent_bytes: u64,
     kept: usize,
@@ -98,7 +98,7 @@ pub(crate) struct Summary {
     duration_seconds: f64,
 }
 
-impl Summary {
+impl FileCounts {
     pub(crate) fn of(actions: &[Action], duration_seconds: f64) -> Self {
         Self {
             sent: count(actions, |what| matches!(what, What::Send(_))),
@@ -113,7 +113,7 @@ impl Summary {
 
 /// The summary. In a dry run, a line for each file that would change precedes it.
 #[must_use]
-pub(crate) fn published_human(done: &Published, to: &str, is_dry_run: bool) -> String {
+pub(crate) fn published_human(done: &UploadResult, to: &str, is_dry_run: bool) -> String {
     sent_human(&done.actions, to, is_dry_run) + &latest_human(&done.snapshot, done.previous.as_deref(), is_dry_run)
 }
 
@@ -136,7 +136,7 @@ pub(crate) fn sent_human(actions: &[Action], to: &str, is_dry_run: bool) -> Stri
             out.push_str(&format!("{:<6} {}\n", action.what.as_str(), printable(&action.file)));
         }
     }
-    let Summary { sent, sent_bytes, kept, stale, removed, .. } = Summary::of(actions, 0.0);
+    let FileCounts { sent, sent_bytes, kept, stale, removed, .. } = FileCounts::of(actions, 0.0);
     let verb = if is_dry_run { "would be sent" } else { "sent" };
     out.push_str(&format!("{} {verb} to {to} ({}), {kept} unchanged", plural(sent, "file"), table::bytes(sent_bytes)));
     if stale > 0 {

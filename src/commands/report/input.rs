@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use acp_registry::check::{AgentStatus, Checked, Status, find};
+use acp_registry::check::{AgentStatus, CheckOutcome, Checked, find};
 use acp_registry::examination::Record;
 use acp_registry::finding::{Finding, Level};
 use acp_registry::json;
@@ -38,7 +38,7 @@ pub(crate) enum Input {
         duration: Duration,
     },
     /// The rows of a document of `verify`.
-    Verify(Vec<Verified>),
+    Verify(Vec<InputRow>),
     /// A document of either command that holds an error.
     Failed {
         /// The command that failed.
@@ -66,14 +66,14 @@ pub(crate) enum InputError {
 
 /// A row of `verify`. The texts are unescaped: escape them before showing them.
 #[derive(Debug, Deserialize)]
-pub(crate) struct Verified {
+pub(crate) struct InputRow {
     id: String,
     version: String,
     distribution: Option<String>,
-    verdict: Verdict,
+    verdict: InputVerdict,
     reason: Option<String>,
     message: Option<String>,
-    handshake: Option<Answer>,
+    handshake: Option<InputHandshake>,
     #[serde(default)]
     flaky: bool,
     #[serde(default)]
@@ -86,13 +86,13 @@ pub(crate) struct Verified {
 
 /// The part of a row's handshake that the report needs.
 #[derive(Debug, Deserialize)]
-struct Answer {
+struct InputHandshake {
     setup_required: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Verdict {
+enum InputVerdict {
     Pass,
     Fail,
     Error,
@@ -100,7 +100,7 @@ enum Verdict {
 }
 
 #[derive(Deserialize)]
-struct Found {
+struct InputFinding {
     rule: String,
     level: String,
     agent: Option<String>,
@@ -115,7 +115,7 @@ struct Found {
 }
 
 #[derive(Deserialize)]
-struct Agent {
+struct InputAgent {
     id: String,
     status: String,
 }
@@ -123,24 +123,24 @@ struct Agent {
 /// The members of both kinds of document.
 #[derive(Deserialize)]
 #[serde(expecting = "an object with `schema` and `command`")]
-struct Members {
+struct InputDocument {
     schema: u64,
     command: String,
     #[serde(default)]
-    findings: Vec<Found>,
+    findings: Vec<InputFinding>,
     #[serde(default)]
-    agents: Vec<Agent>,
+    agents: Vec<InputAgent>,
     #[serde(default)]
     notes: Vec<String>,
     #[serde(default)]
-    results: Vec<Verified>,
+    results: Vec<InputRow>,
     #[serde(default)]
     summary: Value,
-    error: Option<Failed>,
+    error: Option<InputFailure>,
 }
 
 #[derive(Deserialize)]
-struct Failed {
+struct InputFailure {
     message: String,
 }
 
@@ -154,7 +154,7 @@ impl Input {
         let other = |error: serde_json::Error| InputError::Other(printable(&error.to_string()).into_owned());
         // `summary` is kept as a tree of values, which takes more memory than its text.
         json::check_count(text).map_err(other)?;
-        let members: Members = serde_json::from_slice(text).map_err(other)?;
+        let members: InputDocument = serde_json::from_slice(text).map_err(other)?;
         if members.schema != 1 {
             return Err(InputError::Other("`schema` is not 1".to_owned()));
         }
@@ -185,7 +185,7 @@ fn shown(text: &str) -> String {
     printable(&cut).into_owned()
 }
 
-fn finding(found: Found) -> Result<Finding, String> {
+fn finding(found: InputFinding) -> Result<Finding, String> {
     let rule = find(&found.rule).ok_or_else(|| format!("there is no rule {}", quote(&found.rule)))?;
     let level = match found.level.as_str() {
         "error" => Level::Error,
@@ -216,8 +216,8 @@ fn finding(found: Found) -> Result<Finding, String> {
     })
 }
 
-fn agent(agent: Agent) -> Result<AgentStatus, String> {
-    let known = [Status::Ok, Status::Failed, Status::Skipped];
+fn agent(agent: InputAgent) -> Result<AgentStatus, String> {
+    let known = [CheckOutcome::Ok, CheckOutcome::Failed, CheckOutcome::Skipped];
     let status = known.into_iter().find(|status| status.as_str() == agent.status);
     let status = status.ok_or_else(|| format!("{} is not a status", quote(&agent.status)))?;
     Ok(AgentStatus { id: agent.id, status })
@@ -225,15 +225,15 @@ fn agent(agent: Agent) -> Result<AgentStatus, String> {
 
 /// Renders rows of `verify` as Markdown for a comment on GitHub.
 #[must_use]
-pub(crate) fn verified_markdown(rows: &[Verified]) -> String {
-    let count = |verdict: Verdict| rows.iter().filter(|row| row.verdict == verdict && !row.reused).count();
+pub(crate) fn verified_markdown(rows: &[InputRow]) -> String {
+    let count = |verdict: InputVerdict| rows.iter().filter(|row| row.verdict == verdict && !row.reused).count();
     let reused = rows.iter().filter(|row| row.reused).count();
     let mut out = format!(
         "### Agents: {} passed, {} failed, {}, {} skipped, {reused} reused\n\n",
-        count(Verdict::Pass),
-        count(Verdict::Fail),
-        plural(count(Verdict::Error), "error"),
-        count(Verdict::Skipped)
+        count(InputVerdict::Pass),
+        count(InputVerdict::Fail),
+        plural(count(InputVerdict::Error), "error"),
+        count(InputVerdict::Skipped)
     );
     if rows.is_empty() {
         return out;
@@ -247,7 +247,7 @@ pub(crate) fn verified_markdown(rows: &[Verified]) -> String {
         let cells = [&row.id, &row.version, row.distribution(), row.verdict.as_str(), row.reason()];
         push(&format!("| {} |\n", cells.map(|text| cell(&prose(&cut(text)))).join(" | ")));
     }
-    for row in rows.iter().filter(|row| row.verdict != Verdict::Pass) {
+    for row in rows.iter().filter(|row| row.verdict != InputVerdict::Pass) {
         let mut details = format!("{}: {}\n", row.verdict.as_str(), cut(&row.name()));
         if let Some(message) = &row.message {
             details.push_str(&format!("  {}\n", shown(message)));
@@ -268,7 +268,7 @@ pub(crate) fn verified_markdown(rows: &[Verified]) -> String {
     out
 }
 
-impl Verified {
+impl InputRow {
     fn name(&self) -> String {
         format!("{} {} ({})", self.id, self.version, self.distribution())
     }
@@ -290,7 +290,7 @@ impl Verified {
     }
 }
 
-impl Verdict {
+impl InputVerdict {
     fn as_str(self) -> &'static str {
         match self {
             Self::Pass => "pass",

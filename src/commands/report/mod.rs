@@ -37,11 +37,11 @@ pub(crate) struct Args {
     ///
     /// Markdown is for a comment. SARIF takes one document of `validate`.
     #[arg(long, value_name = "FORMAT", default_value = "markdown")]
-    format: Form,
+    format: ReportFormat,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Form {
+enum ReportFormat {
     Markdown,
     Sarif,
 }
@@ -61,7 +61,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         }
         Input::Verify(_) | Input::Failed { .. } => Err(Failure::usage("SARIF is made of findings").help(ONE_DOCUMENT)),
     };
-    if args.format == Form::Sarif {
+    if args.format == ReportFormat::Sarif {
         let [document] = &documents[..] else {
             return Err(Failure::usage("SARIF is made of one document").help(ONE_DOCUMENT));
         };

@@ -7,13 +7,13 @@ use std::path::PathBuf;
 use acp_registry::index::Index;
 use acp_registry::install::Kind;
 use acp_registry::resolve::{Offer, Plan};
-use acp_registry::session::Named;
+use acp_registry::session::AgentSpec;
 use acp_registry::text::{printable, quote};
 
 use crate::documents::{Document, IndexOrigin, Resolve};
 use crate::failure::{Exit, Failure};
 use crate::flags::global::{FormatArgs, Global};
-use crate::flags::place::{PlaceArgs, Session, kind};
+use crate::flags::place::{CommandSession, PlaceArgs, kind};
 use crate::flags::{candidates, versions};
 use crate::terminal::signals;
 use crate::terminal::ui::Ui;
@@ -25,7 +25,7 @@ const VALUES: usize = 15;
 pub(crate) struct Args {
     /// The agent, and its version if not the one in the index or the pinned one
     #[arg(value_name = "ID[@VERSION]", add = candidates::offered())]
-    pub(crate) agent: Named,
+    pub(crate) agent: AgentSpec,
 
     /// The kind of distribution
     ///
@@ -41,8 +41,8 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
-    let session = Session::new(&args.place, global.allowed_hosts()?, ui)?;
-    let index = signals::run(ui, session.index_of(&[&args.agent.id]))??;
+    let session = CommandSession::new(&args.place, global.allowed_hosts()?, ui)?;
+    let index = signals::run(ui, session.load_index(&[&args.agent.id]))??;
     // The plan for another platform is not about this machine.
     let kept = if session.platform().is_none() { versions::kept(&args.agent, &session) } else { None };
     let plan = plan(kept.as_ref().unwrap_or(&args.agent), args.dist, &index, &session)?;
@@ -80,18 +80,23 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
 
 /// Plans the installation of an agent in the index, or of an installed version of it. Warns about the parts of the
 /// agent's entry that cannot be used.
-pub(crate) fn plan(named: &Named, kind: Option<Kind>, index: &Index, session: &Session<'_>) -> Result<Plan, Failure> {
+pub(crate) fn plan(
+    named: &AgentSpec,
+    kind: Option<Kind>,
+    index: &Index,
+    session: &CommandSession<'_>,
+) -> Result<Plan, Failure> {
     warn_of_left_out(named, index, session)?;
     Ok(session.plan(named, kind, index)?)
 }
 
 /// Returns the offer for the requested version. Warns like [`plan`].
-pub(crate) fn in_version(named: &Named, index: &Index, session: &Session<'_>) -> Result<Offer, Failure> {
+pub(crate) fn in_version(named: &AgentSpec, index: &Index, session: &CommandSession<'_>) -> Result<Offer, Failure> {
     warn_of_left_out(named, index, session)?;
     Ok(session.offer(named, index)?)
 }
 
-fn warn_of_left_out(named: &Named, index: &Index, session: &Session<'_>) -> Result<(), Failure> {
+fn warn_of_left_out(named: &AgentSpec, index: &Index, session: &CommandSession<'_>) -> Result<(), Failure> {
     for note in index.left_out(&named.id)? {
         session.ui().warning(&format!("in the registry index, of {}, {}", quote(&named.id), printable(&note)));
     }

@@ -20,14 +20,14 @@ const PATIENCE: Duration = Duration::from_mins(1);
 
 /// The calls in progress.
 pub(crate) struct Calls {
-    state: Mutex<State>,
+    state: Mutex<CallsState>,
     /// Is notified when a call ends.
     left: Condvar,
 }
 
-struct State {
+struct CallsState {
     /// By id as JSON text: `1` and `"1"` differ.
-    calls: HashMap<String, Running>,
+    calls: HashMap<String, RunningCall>,
     /// The number of calls that are not answered yet.
     unanswered: usize,
     /// Whether a call that may have started agents has ended since orphans were last ended.
@@ -37,14 +37,14 @@ struct State {
     is_ending: bool,
 }
 
-struct Running {
+struct RunningCall {
     cancel: watch::Sender<bool>,
     only_reads: bool,
 }
 
 impl Calls {
     pub(crate) fn new() -> Self {
-        let state = State {
+        let state = CallsState {
             calls: HashMap::new(),
             unanswered: 0,
             has_started: false,
@@ -54,7 +54,7 @@ impl Calls {
         Self { state: Mutex::new(state), left: Condvar::new() }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, CallsState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -68,14 +68,14 @@ impl Calls {
         }
         if state.is_ending {
             let failure = Failure::unable("the program is ending");
-            return Err(Refusal::of(id, message::of_command(failure.document())));
+            return Err(Refusal::of(id, message::command_error(failure.document())));
         }
         if state.unanswered >= MOST {
             let failure = Failure::unable(format!("{MOST} requests are in progress")).help("wait for an answer");
-            return Err(Refusal::of(id, message::of_command(failure.document())));
+            return Err(Refusal::of(id, message::command_error(failure.document())));
         }
         let (cancel, is_cancelled) = watch::channel(false);
-        state.calls.insert(id.to_string(), Running { cancel, only_reads: method.only_reads });
+        state.calls.insert(id.to_string(), RunningCall { cancel, only_reads: method.only_reads });
         state.unanswered += 1;
         Ok(is_cancelled)
     }

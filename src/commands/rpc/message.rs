@@ -4,7 +4,7 @@ use acp_registry::json;
 use serde_json::{Map, Value};
 
 use crate::commands::rpc::lines::{LIMIT, Line};
-use crate::documents::{Error, RpcError};
+use crate::documents::{Error, RpcErrorDocument};
 use crate::failure::Failure;
 
 /// The line is not JSON.
@@ -27,7 +27,7 @@ const LAST_EXIT_CODE: u8 = 4;
 
 /// A message of the client.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Message {
+pub(crate) enum ClientMessage {
     Call {
         id: Value,
         method: String,
@@ -43,33 +43,33 @@ pub(crate) enum Message {
 #[derive(Debug)]
 pub(crate) struct Refusal {
     pub(crate) id: Value,
-    pub(crate) error: Box<RpcError<'static>>,
+    pub(crate) error: Box<RpcErrorDocument<'static>>,
 }
 
 impl Refusal {
     pub(crate) fn new(id: &Value, number: i32, message: &str) -> Self {
-        Self::of(id, RpcError::new(number, Failure::usage(message).document()))
+        Self::of(id, RpcErrorDocument::new(number, Failure::usage(message).document()))
     }
 
-    pub(crate) fn of(id: &Value, error: RpcError<'static>) -> Self {
+    pub(crate) fn of(id: &Value, error: RpcErrorDocument<'static>) -> Self {
         Self { id: id.clone(), error: error.into() }
     }
 }
 
 /// The error for the failure of a command.
-pub(crate) fn of_command(error: Error) -> RpcError<'static> {
+pub(crate) fn command_error(error: Error) -> RpcErrorDocument<'static> {
     let number = if error.exit_code <= LAST_EXIT_CODE { FAILED - i32::from(error.exit_code) } else { CANCELLED };
-    RpcError::new(number, error)
+    RpcErrorDocument::new(number, error)
 }
 
 /// Reads a line.
-pub(crate) fn parse(line: Line) -> Result<Message, Refusal> {
+pub(crate) fn parse(line: Line) -> Result<ClientMessage, Refusal> {
     let refuse = |id: &Value, message: &str| Err(Refusal::new(id, INVALID_REQUEST, message));
     let Line::Text(text) = line else {
         return refuse(&Value::Null, &format!("the line is longer than {LIMIT} bytes"));
     };
     if text.trim_ascii().is_empty() {
-        return Ok(Message::Ignored);
+        return Ok(ClientMessage::Ignored);
     }
     let mut members = match json::whole(&text) {
         Ok(Value::Object(members)) => members,
@@ -95,15 +95,17 @@ pub(crate) fn parse(line: Line) -> Result<Message, Refusal> {
         // Some languages write an empty table as a list.
         Some(Value::Array(items)) if items.is_empty() => Map::new(),
         Some(Value::Object(params)) => params,
-        Some(_) if id.is_none() => return Ok(Message::Ignored),
+        Some(_) if id.is_none() => return Ok(ClientMessage::Ignored),
         Some(_) => {
             return Err(Refusal::new(&known, INVALID_PARAMS, "`params` is not an object: parameters have names"));
         }
     };
     Ok(match (id, method.as_str()) {
-        (Some(id), _) => Message::Call { id, method, params },
-        (None, "$/cancel_request") => params.get("requestId").cloned().map_or(Message::Ignored, Message::Cancel),
-        (None, _) => Message::Ignored,
+        (Some(id), _) => ClientMessage::Call { id, method, params },
+        (None, "$/cancel_request") => {
+            params.get("requestId").cloned().map_or(ClientMessage::Ignored, ClientMessage::Cancel)
+        }
+        (None, _) => ClientMessage::Ignored,
     })
 }
 
@@ -113,7 +115,7 @@ mod tests {
 
     use super::*;
 
-    fn of(text: &str) -> Result<Message, (Value, i32)> {
+    fn of(text: &str) -> Result<ClientMessage, (Value, i32)> {
         let number = |refusal: &Refusal| serde_json::to_value(&refusal.error).unwrap()["code"].as_i64().unwrap();
         parse(Line::Text(text.as_bytes().to_vec()))
             .map_err(|refusal| (refusal.id.clone(), i32::try_from(number(&refusal)).unwrap()))
@@ -150,16 +152,19 @@ mod tests {
 
     #[test]
     fn requests_and_cancellations_are_read() {
-        let call = |id, params| Message::Call { id, method: "list".to_owned(), params };
+        let call = |id, params| ClientMessage::Call { id, method: "list".to_owned(), params };
         for (text, expected) in [
             (r#"{"jsonrpc":"2.0","id":1,"method":"list"}"#, call(json!(1), Map::new())),
             (r#"{"jsonrpc":"2.0","id":"1","method":"list","params":[]}"#, call(json!("1"), Map::new())),
             (r#"{"jsonrpc":"2.0","id":-1,"method":"list","params":null}"#, call(json!(-1), Map::new())),
-            (r#"{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":7}}"#, Message::Cancel(json!(7))),
-            (r#"{"jsonrpc":"2.0","method":"$/cancel_request"}"#, Message::Ignored),
-            (r#"{"jsonrpc":"2.0","method":"list"}"#, Message::Ignored),
-            (r#"{"jsonrpc":"2.0","method":"other","params":7}"#, Message::Ignored),
-            (" \r\n", Message::Ignored),
+            (
+                r#"{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":7}}"#,
+                ClientMessage::Cancel(json!(7)),
+            ),
+            (r#"{"jsonrpc":"2.0","method":"$/cancel_request"}"#, ClientMessage::Ignored),
+            (r#"{"jsonrpc":"2.0","method":"list"}"#, ClientMessage::Ignored),
+            (r#"{"jsonrpc":"2.0","method":"other","params":7}"#, ClientMessage::Ignored),
+            (" \r\n", ClientMessage::Ignored),
         ] {
             assert_eq!(of(text), Ok(expected), "{text}");
         }

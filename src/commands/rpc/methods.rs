@@ -5,7 +5,7 @@ use acp_registry::text::{quote, suggestions};
 use crate::commands::rpc::message::{self, INVALID_PARAMS};
 use crate::commands::rpc::params::{Params, Wrong, conflict, missing};
 use crate::commands::{doctor, info, install, list, login, resolve, run, uninstall, update};
-use crate::documents::{Document, Interface, RpcError};
+use crate::documents::{Document, Interface, RpcErrorDocument};
 use crate::failure::{Exit, Failure};
 use crate::flags::global::{FormatArgs, Global};
 use crate::flags::place::{PackageArgs, PlaceArgs};
@@ -47,13 +47,13 @@ impl From<Failure> for Refused {
 }
 
 impl Refused {
-    pub(crate) fn error(self) -> RpcError<'static> {
+    pub(crate) fn error(self) -> RpcErrorDocument<'static> {
         match self {
-            Self::Command(failure) => message::of_command(failure.document()),
+            Self::Command(failure) => message::command_error(failure.document()),
             Self::Parameter(Wrong { parameter, message, suggestions, help }) => {
                 let failure = Failure::usage(message).suggest(suggestions.iter().map(String::as_str));
                 let failure = failure.help_if(help.as_deref());
-                RpcError::new(INVALID_PARAMS, failure.document()).of_parameter(parameter)
+                RpcErrorDocument::new(INVALID_PARAMS, failure.document()).with_parameter(parameter)
             }
         }
     }

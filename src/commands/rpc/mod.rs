@@ -28,15 +28,15 @@ use tokio::sync::{oneshot, watch};
 
 use self::calls::Calls;
 use self::lines::Line;
-use self::message::{INTERNAL, METHOD_NOT_FOUND, Message, Refusal};
+use self::message::{ClientMessage, INTERNAL, METHOD_NOT_FOUND, Refusal};
 use self::methods::{Base, METHODS, Method};
-use self::output::Output;
+use self::output::MessageQueue;
 use self::params::Params;
-use crate::documents::{Event, Notification, Response, RpcError};
+use crate::documents::{Event, Notification, Response, RpcErrorDocument};
 use crate::failure::{Exit, Failure};
 use crate::flags::global::Global;
 use crate::flags::place::{PackageArgs, PlaceArgs};
-use crate::terminal::call::Call;
+use crate::terminal::call::RpcCall;
 use crate::terminal::signals;
 use crate::terminal::ui::Ui;
 
@@ -52,7 +52,8 @@ pub(crate) struct Args {
 /// Serves until stdin ends.
 pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     let base = Base { global: global.clone(), place: args.place.clone(), packages: args.packages };
-    let output = Output::start().map_err(|error| Failure::unable(format!("the system starts no thread: {error}")))?;
+    let output =
+        MessageQueue::start().map_err(|error| Failure::unable(format!("the system starts no thread: {error}")))?;
     let server = Arc::new(Server { base, calls: Calls::new(), output });
     // Reading and writing block, which must not keep a signal from being handled.
     let (reader, (ended, input_ended)) = (server.clone(), oneshot::channel::<()>());
@@ -85,18 +86,18 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
 struct Server {
     base: Base,
     calls: Calls,
-    output: Arc<Output>,
+    output: Arc<MessageQueue>,
 }
 
 impl Server {
     fn receive(self: &Arc<Self>, line: Line) {
         let refused = match message::parse(line) {
-            Ok(Message::Call { id, method, params }) => match self.begin(&id, &method, params) {
+            Ok(ClientMessage::Call { id, method, params }) => match self.begin(&id, &method, params) {
                 Ok(()) => return,
                 Err(refusal) => refusal,
             },
-            Ok(Message::Cancel(id)) => return self.calls.cancel(&id),
-            Ok(Message::Ignored) => return,
+            Ok(ClientMessage::Cancel(id)) => return self.calls.cancel(&id),
+            Ok(ClientMessage::Ignored) => return,
             Err(refusal) => refusal,
         };
         self.output.send(&Response::failed(&refused.id, *refused.error));
@@ -106,7 +107,7 @@ impl Server {
     fn begin(self: &Arc<Self>, id: &Value, name: &str, params: Map<String, Value>) -> Result<(), Refusal> {
         let Some(method) = METHODS.iter().find(|method| method.name == name) else {
             let error = methods::unknown(name).document();
-            return Err(Refusal::of(id, RpcError::new(METHOD_NOT_FOUND, error)));
+            return Err(Refusal::of(id, RpcErrorDocument::new(METHOD_NOT_FOUND, error)));
         };
         let is_cancelled = self.calls.begin(id, method)?;
         let (server, of_thread) = (self.clone(), id.clone());
@@ -115,7 +116,7 @@ impl Server {
             self.calls.free(id);
             self.calls.leave(method);
             let error = Failure::unable(format!("the system starts no thread: {error}")).document();
-            return Err(Refusal::of(id, RpcError::new(INTERNAL, error)));
+            return Err(Refusal::of(id, RpcErrorDocument::new(INTERNAL, error)));
         }
         Ok(())
     }
@@ -124,8 +125,8 @@ impl Server {
     fn work(&self, id: &Value, method: &Method, params: Map<String, Value>, is_cancelled: watch::Receiver<bool>) {
         let (of_events, output) = (id.clone(), self.output.clone());
         let notify = move |event: &Event<'_>| output.send(&Notification::progress(&of_events, event));
-        let call = Arc::new(Call::new(Box::new(notify), is_cancelled));
-        let ui = Ui::of_call(call.clone());
+        let call = Arc::new(RpcCall::new(Box::new(notify), is_cancelled));
+        let ui = Ui::for_call(call.clone());
         // A bug in one command must not take the answers of the others with it.
         let done = catch_unwind(AssertUnwindSafe(|| (method.run)(Params::new(params), &self.base, &ui)));
         let answer = call.take();
@@ -137,14 +138,14 @@ impl Server {
             (Ok(Err(refused)), ..) => Response::failed(id, refused.error()),
             // What `login` has found is its result, as it is with `doctor`.
             (Ok(Ok(Exit::Findings)), Some(document), _) | (Ok(Ok(_)), Some(document), None) => {
-                Response::done(id, document)
+                Response::result(id, document)
             }
             (Ok(Ok(_)), Some(document), Some(error)) => {
-                Response::failed(id, message::of_command(error).with_result(document))
+                Response::failed(id, message::command_error(error).with_result(document))
             }
             (Ok(Ok(_)), None, _) | (Err(_), ..) => {
                 let failure = Failure::unable("internal error; stderr may say more").help("report it as a bug");
-                Response::failed(id, RpcError::new(INTERNAL, failure.document()))
+                Response::failed(id, RpcErrorDocument::new(INTERNAL, failure.document()))
             }
         });
         self.calls.leave(method);

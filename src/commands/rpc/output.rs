@@ -20,15 +20,15 @@ const PIECE: usize = 32 << 10;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The messages that the client has not read.
-pub(crate) struct Output {
-    state: Mutex<State>,
+pub(crate) struct MessageQueue {
+    state: Mutex<Queue>,
     changed: Condvar,
     /// Whether nothing more is written.
     closed: watch::Sender<bool>,
 }
 
 #[derive(Default)]
-struct State {
+struct Queue {
     queue: VecDeque<String>,
     is_writing: bool,
     /// The number of pieces that were written.
@@ -37,7 +37,7 @@ struct State {
     is_ending: bool,
 }
 
-impl Output {
+impl MessageQueue {
     pub(crate) fn start() -> io::Result<Arc<Self>> {
         let output =
             Arc::new(Self { state: Mutex::default(), changed: Condvar::new(), closed: watch::Sender::new(false) });
@@ -82,7 +82,7 @@ impl Output {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, Queue> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -98,12 +98,12 @@ impl Output {
     }
 
     /// Waits for a change. While the program ends, a client that reads nothing counts as gone.
-    fn wait<'a>(&self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+    fn wait<'a>(&self, state: MutexGuard<'a, Queue>) -> MutexGuard<'a, Queue> {
         if !state.is_ending {
             return self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         let before = state.pieces;
-        let is_same = |state: &mut State| state.pieces == before && !self.is_closed();
+        let is_same = |state: &mut Queue| state.pieces == before && !self.is_closed();
         let (state, time) =
             self.changed.wait_timeout_while(state, PATIENCE, is_same).unwrap_or_else(PoisonError::into_inner);
         if time.timed_out() {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use acp_registry::install::Kind;
-use acp_registry::session::Named;
+use acp_registry::session::AgentSpec;
 use acp_registry::text::{quote, suggestions};
 use serde_json::{Map, Value};
 
@@ -82,13 +82,13 @@ impl Params {
     }
 
     /// The agent that the call is about.
-    pub(crate) fn agent(&mut self) -> Result<Named, Wrong> {
+    pub(crate) fn agent(&mut self) -> Result<AgentSpec, Wrong> {
         let agent = self.take("agent", "an id, or ID@VERSION", named)?;
         agent.ok_or_else(|| missing("agent"))
     }
 
     /// The agents that the call is about. None is named if there is no such parameter.
-    pub(crate) fn agents(&mut self) -> Result<Vec<Named>, Wrong> {
+    pub(crate) fn agents(&mut self) -> Result<Vec<AgentSpec>, Wrong> {
         let agents = self.take("agents", "a list of ids, or of ID@VERSION", |value| match value {
             Value::Array(items) if items.len() <= AGENTS => items.into_iter().map(named).collect(),
             _ => None,
@@ -126,6 +126,6 @@ fn text(value: Value) -> Option<String> {
     if let Value::String(text) = value { Some(text) } else { None }
 }
 
-fn named(value: Value) -> Option<Named> {
+fn named(value: Value) -> Option<AgentSpec> {
     text(value)?.parse().ok()
 }

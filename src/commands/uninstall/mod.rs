@@ -3,14 +3,14 @@
 pub(crate) mod caches;
 
 use acp_registry::manifest::AgentId;
-use acp_registry::session::Named;
+use acp_registry::session::AgentSpec;
 use acp_registry::store::{Freed, Removed};
 
 use crate::commands::leftovers;
 use crate::documents::{Document, Removal};
 use crate::failure::{Exit, Failure};
 use crate::flags::global::{FormatArgs, Global};
-use crate::flags::place::{PlaceArgs, Session};
+use crate::flags::place::{CommandSession, PlaceArgs};
 use crate::flags::{candidates, versions};
 use crate::terminal::table::{bytes, total};
 use crate::terminal::ui::Ui;
@@ -20,7 +20,7 @@ use crate::terminal::{plural, signals};
 pub(crate) struct Args {
     /// Agents
     #[arg(value_name = "ID", add = candidates::installed(), required_unless_present = "all", conflicts_with = "all")]
-    pub(crate) agents: Vec<Named>,
+    pub(crate) agents: Vec<AgentSpec>,
 
     /// All installed agents
     #[arg(long)]
@@ -68,7 +68,7 @@ pub(crate) struct GcArgs {
 }
 
 pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
-    let mut session = Session::new(&args.place, global.allowed_hosts()?, ui)?;
+    let mut session = CommandSession::new(&args.place, global.allowed_hosts()?, ui)?;
     session.store.only_looks = args.dry_run;
     let session = session;
     let named = versions::only(&args.agents, &session)?;
@@ -106,7 +106,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
 }
 
 pub(crate) fn gc(args: &GcArgs, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
-    let mut session = Session::new(&args.place, global.allowed_hosts()?, ui)?;
+    let mut session = CommandSession::new(&args.place, global.allowed_hosts()?, ui)?;
     session.store.only_looks = args.dry_run;
     let (freed, failed) = signals::run(ui, session.store.collect_garbage(args.direct))??;
     let failed: Vec<(String, Failure)> = failed.into_iter().map(|(id, error)| (id, error.into())).collect();
@@ -168,7 +168,7 @@ pub(crate) fn gc(args: &GcArgs, global: &Global, ui: &Ui) -> Result<Exit, Failur
 }
 
 fn removal<'a>(freed: &'a Freed, failed: &[(String, Failure)], is_dry_run: bool) -> Removal<'a> {
-    Removal::of(freed, is_dry_run, failed.iter().map(|(id, failure)| failure.of_agent(id)).collect())
+    Removal::of(freed, is_dry_run, failed.iter().map(|(id, failure)| failure.for_agent(id)).collect())
 }
 
 /// Reports which versions are kept, and why.

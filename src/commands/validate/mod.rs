@@ -6,11 +6,11 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use acp_registry::check::{Checked, Levels, Options, check, fix};
+use acp_registry::check::{CheckOptions, Checked, Levels, check, fix};
 use acp_registry::config::LevelSetting;
 use acp_registry::finding::Level;
 use acp_registry::host::fs::{check_writable, temporary, write_atomic};
-use acp_registry::select::{self, Agents, Selection};
+use acp_registry::select::{self, AgentFilter, Selection};
 use acp_registry::survey::Survey;
 use clap::ArgMatches;
 
@@ -104,7 +104,8 @@ pub(crate) fn run(args: &Args, matches: &ArgMatches, global: &Global, ui: &Ui) -
     }
     ui.detail(&format!("checking {} in {}", registry.entries.len(), registry.root.display()));
     let survey = survey::run(&args.survey, &registry, &selection, &config, &allowed_hosts, ui)?;
-    let options = Options { levels: &levels, allowed_hosts: &allowed_hosts, config: &config, survey: survey.as_ref() };
+    let options =
+        CheckOptions { levels: &levels, allowed_hosts: &allowed_hosts, config: &config, survey: survey.as_ref() };
     let mut unfixed = Vec::new();
     let mut checked = check(&registry, &options, &selection);
     if args.fix {
@@ -196,7 +197,7 @@ fn set_levels(levels: &mut Levels, matches: &ArgMatches) -> Result<(), Failure> 
 }
 
 /// The agents that the arguments name.
-fn agents(args: &Args) -> Agents {
+fn agents(args: &Args) -> AgentFilter {
     // Shells complete paths: `registry/someagent/` and `someagent/agent.json` mean `someagent`.
     let name = |text: &String| {
         let path = text.trim_end_matches('/');
@@ -204,7 +205,7 @@ fn agents(args: &Args) -> Agents {
         folder.rsplit('/').next().unwrap_or_default().to_owned()
     };
     let ids: BTreeSet<String> = args.ids.iter().map(name).collect();
-    Agents::new(ids, args.changed_since.clone())
+    AgentFilter::new(ids, args.changed_since.clone())
 }
 
 /// Splits `FORMAT=FILE`. A file without a format gets the format of the result.

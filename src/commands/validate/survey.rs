@@ -12,7 +12,7 @@ use crate::commands::verifier::{self, LiveArgs, Settings};
 use crate::commands::verify;
 use crate::failure::Failure;
 use crate::flags::network;
-use crate::terminal::progress::Progress;
+use crate::terminal::progress::SurveyProgress;
 use crate::terminal::signals;
 use crate::terminal::ui::Ui;
 
@@ -80,7 +80,7 @@ pub(crate) fn run(
     if !scope.is_empty() {
         let needs = scope.needs(registry, selection);
         let (client, sources, notes) = network::connect(allowed, needs, !args.no_cache, ui)?;
-        let progress = Progress::new(ui);
+        let progress = SurveyProgress::new(ui);
         let show = |event| progress.show(event);
         let surveyor = Surveyor { client: &client, sources: &sources, scope, progress: &show };
         survey = signals::run_and_forget(surveyor.survey_selected(registry, selection))?;

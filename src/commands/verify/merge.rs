@@ -24,19 +24,19 @@ pub(crate) fn merged(merged: &Merged, parts: usize) -> String {
 
 /// Returns the JSON document.
 #[must_use]
-pub(crate) fn merged_document(merged: &Merged) -> Document<'_, Members<'_>> {
+pub(crate) fn merged_document(merged: &Merged) -> Document<'_, MergeDocument<'_>> {
     let unknown = merged.unknown.iter().map(|one| Unknown {
         id: &one.id,
         distribution: one.distribution,
         reason: &one.reason,
         kept: one.is_kept,
     });
-    Document::new("verify", Members { merged: Rows { taken: merged.taken, unknown: unknown.collect() } })
+    Document::new("verify", MergeDocument { merged: Rows { taken: merged.taken, unknown: unknown.collect() } })
 }
 
 /// Members of `verify --merge`.
 #[derive(Debug, Serialize)]
-pub(crate) struct Members<'a> {
+pub(crate) struct MergeDocument<'a> {
     merged: Rows<'a>,
 }
 

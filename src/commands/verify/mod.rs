@@ -10,9 +10,9 @@ use std::time::{Duration, Instant, SystemTime};
 use acp_registry::examination::Demand;
 use acp_registry::install::Kind;
 use acp_registry::registry::Registry;
-use acp_registry::select::{Agents, are_all_withdrawn, load_active};
+use acp_registry::select::{AgentFilter, are_all_withdrawn, load_active};
 use acp_registry::verify::{
-    Job, Nothing, Request, Row, Selection, Shard, ShardFile, Verified, lacks_package_managers, merge_files,
+    Job, Nothing, Row, Selection, Shard, ShardFile, Verified, VerifyRequest, lacks_package_managers, merge_files,
     sources_down,
 };
 use clap::ValueEnum;
@@ -92,7 +92,7 @@ pub(crate) struct Args {
     ///
     /// JUnit is for test reports, SARIF for code scanning.
     #[arg(long, value_name = "FORMAT", default_value = "human")]
-    format: Format,
+    format: VerifyFormat,
 
     /// Short for `--format json`
     #[arg(long)]
@@ -103,7 +103,7 @@ pub(crate) struct Args {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
+enum VerifyFormat {
     Human,
     Json,
     Markdown,
@@ -113,7 +113,7 @@ enum Format {
 
 impl Args {
     pub(crate) fn is_json(&self) -> bool {
-        self.json || self.format == Format::Json
+        self.json || self.format == VerifyFormat::Json
     }
 }
 
@@ -149,18 +149,20 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let duration = started.elapsed();
     let examinees = || {
         let prefix = prefix(&registry.root);
-        rows.iter().map(|row| Examinee::of_row(row, &prefix)).collect::<Vec<_>>()
+        rows.iter().map(|row| Examinee::from_row(row, &prefix)).collect::<Vec<_>>()
     };
     let failures = failures(&rows);
     ui.result(&if args.is_json() {
         text::verify_document(&rows, duration).failed(failures.first().map(Failure::document)).to_text()
     } else {
         match (args.format, &nothing) {
-            (Format::Junit, _) => examination::junit_by_agent(&examinees()).map_err(|error| unrendered(&error))?,
-            (Format::Sarif, _) => examination::sarif(&examinees()),
+            (VerifyFormat::Junit, _) => {
+                examination::junit_by_agent(&examinees()).map_err(|error| unrendered(&error))?
+            }
+            (VerifyFormat::Sarif, _) => examination::sarif(&examinees()),
             (_, Some(nothing)) => text::nothing_to_verify(nothing),
-            (Format::Markdown, None) => text::verify_markdown(&rows, duration),
-            (Format::Human | Format::Json, None) => text::verify(&rows, duration, ui.look()),
+            (VerifyFormat::Markdown, None) => text::verify_markdown(&rows, duration),
+            (VerifyFormat::Human | VerifyFormat::Json, None) => text::verify(&rows, duration, ui.look()),
         }
     })?;
     if let Some(error) = unwritten {
@@ -189,9 +191,9 @@ fn failures(rows: &[Row]) -> Vec<Failure> {
     failures.collect()
 }
 
-fn request(args: &Args, demand: &Demand) -> Request {
-    Request {
-        agents: Agents::new(args.ids.iter().cloned(), args.changed_since.clone()),
+fn request(args: &Args, demand: &Demand) -> VerifyRequest {
+    VerifyRequest {
+        agents: AgentFilter::new(args.ids.iter().cloned(), args.changed_since.clone()),
         kinds: args.dist.clone(),
         shard: args.shard,
         reuse: args.reuse.clone(),

@@ -5,17 +5,17 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use acp_registry::text::{cell, printable, prose, quote};
-use acp_registry::verify::{Nothing, Row, State, Summary, Verdict};
+use acp_registry::verify::{Nothing, Row, RowCounts, State, TaskVerdict};
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::documents::Document;
 use crate::formats::examination::examination;
 use crate::formats::outcome::{found, isolation, outcome};
-use crate::terminal::alike::alike;
 use crate::terminal::excerpt::{INDENT, cut, stderr};
 use crate::terminal::layout::Look;
 use crate::terminal::plural;
+use crate::terminal::similar_messages::alike;
 use crate::terminal::table::{Columns, table};
 
 /// Index of the column with verdicts.
@@ -51,24 +51,24 @@ pub(crate) fn verify(rows: &[Row], duration: Duration, look: Look) -> String {
 
 /// Returns the JSON document.
 #[must_use]
-pub(crate) fn verify_document(rows: &[Row], duration: Duration) -> Document<'static, Members> {
-    let summary = Counts { rows: Summary::of(rows), duration_seconds: duration.as_secs_f64() };
-    Document::new("verify", Members { results: rows.iter().map(Row::to_json).collect(), summary })
+pub(crate) fn verify_document(rows: &[Row], duration: Duration) -> Document<'static, VerifyDocument> {
+    let summary = VerifyCounts { rows: RowCounts::of(rows), duration_seconds: duration.as_secs_f64() };
+    Document::new("verify", VerifyDocument { results: rows.iter().map(Row::to_json).collect(), summary })
 }
 
 /// Members of `verify`.
 #[derive(Debug, Serialize)]
-pub(crate) struct Members {
+pub(crate) struct VerifyDocument {
     /// One row per distribution, in the form of a snapshot.
     results: Vec<Value>,
-    summary: Counts,
+    summary: VerifyCounts,
 }
 
 /// How many rows have each verdict, and how long the run took.
 #[derive(Debug, Serialize)]
-struct Counts {
+struct VerifyCounts {
     #[serde(flatten)]
-    rows: Summary,
+    rows: RowCounts,
     duration_seconds: f64,
 }
 
@@ -138,7 +138,7 @@ fn notes(rows: &[Row]) -> String {
 }
 
 fn summary(rows: &[Row], duration: Duration) -> String {
-    let Summary { passed, failed, errors, skipped, reused, held } = Summary::of(rows);
+    let RowCounts { passed, failed, errors, skipped, reused, held } = RowCounts::of(rows);
     let seconds = duration.as_secs_f64();
     let held = if held > 0 { format!(", {held} still held") } else { String::new() };
     format!(
@@ -153,7 +153,7 @@ fn has_details(row: &Row) -> bool {
 
 /// Whether the row has details other than an examination.
 fn has_trouble(row: &Row) -> bool {
-    row.verdict() != Verdict::Pass
+    row.verdict() != TaskVerdict::Pass
         || row.advice().is_some()
         || row.setup_required().is_some()
         || !row.scripts_not_run.is_empty()
@@ -192,11 +192,11 @@ fn note(row: &Row) -> &'static str {
     row.reason().or_else(|| row.setup_required().map(|_| "setup_required")).unwrap_or(other)
 }
 
-fn code(verdict: Verdict) -> &'static str {
+fn code(verdict: TaskVerdict) -> &'static str {
     match verdict {
-        Verdict::Pass => "32",
-        Verdict::Fail | Verdict::Error => "31",
-        Verdict::Skipped => "33",
+        TaskVerdict::Pass => "32",
+        TaskVerdict::Fail | TaskVerdict::Error => "31",
+        TaskVerdict::Skipped => "33",
     }
 }
 

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use acp_registry::check::{Rule, rule_of_reason, rule_of_runner};
 use acp_registry::examination::{Examination, Record};
-use acp_registry::handshake::{Outcome, Reason};
+use acp_registry::handshake::{FailReason, Outcome};
 use acp_registry::text::printable;
-use acp_registry::verify::{Row, State, Verdict};
+use acp_registry::verify::{Row, State, TaskVerdict};
 
 /// An agent with the results of its handshake and its examination. Texts are unescaped.
 #[derive(Debug)]
@@ -16,8 +16,8 @@ pub(crate) struct Examinee<'a> {
     pub(crate) name: String,
     /// The file that results are attached to, relative to the repository.
     pub(crate) file: String,
-    /// [`Verdict::Skipped`] for an agent in quarantine, which is expected to fail.
-    pub(crate) verdict: Verdict,
+    /// [`TaskVerdict::Skipped`] for an agent in quarantine, which is expected to fail.
+    pub(crate) verdict: TaskVerdict,
     pub(crate) reason: Option<&'a str>,
     /// The rule about that reason.
     pub(crate) rule: Option<&'static Rule>,
@@ -31,12 +31,17 @@ pub(crate) struct Examinee<'a> {
 impl<'a> Examinee<'a> {
     /// A command that was started by `probe`. `file` is the file of the repository that stands for the agent.
     #[must_use]
-    pub(crate) fn of_outcome(name: &str, file: &str, outcome: &'a Outcome, examination: Option<&Examination>) -> Self {
+    pub(crate) fn from_outcome(
+        name: &str,
+        file: &str,
+        outcome: &'a Outcome,
+        examination: Option<&Examination>,
+    ) -> Self {
         Self {
             name: name.to_owned(),
             file: file.to_owned(),
             verdict: outcome.verdict.into(),
-            reason: outcome.reason.map(Reason::as_str),
+            reason: outcome.reason.map(FailReason::as_str),
             rule: outcome.reason.and_then(|reason| rule_of_reason(reason.as_str())),
             message: outcome.message.clone(),
             stderr: &outcome.stderr_tail,
@@ -47,8 +52,8 @@ impl<'a> Examinee<'a> {
 
     /// A row of `verify`. `prefix` is the path of the registry directory within the repository, ending in `/`.
     #[must_use]
-    pub(crate) fn of_row(row: &'a Row, prefix: &str) -> Self {
-        let is_excused = !row.is_finding() && matches!(row.verdict(), Verdict::Fail | Verdict::Error);
+    pub(crate) fn from_row(row: &'a Row, prefix: &str) -> Self {
+        let is_excused = !row.is_finding() && matches!(row.verdict(), TaskVerdict::Fail | TaskVerdict::Error);
         let duration = match &row.state {
             State::Checked { outcome, .. } => outcome.timing.total,
             State::Skipped { .. } | State::NotStarted { .. } | State::Reused(_) => Duration::ZERO,
@@ -57,7 +62,7 @@ impl<'a> Examinee<'a> {
         Self {
             name: format!("{} ({})", row.id, row.distribution()),
             file: format!("{prefix}{}/agent.json", row.id),
-            verdict: if is_excused { Verdict::Skipped } else { row.verdict() },
+            verdict: if is_excused { TaskVerdict::Skipped } else { row.verdict() },
             reason: row.reason(),
             rule: row.not_startable_by().and_then(rule_of_runner).or_else(|| rule_of_reason(row.reason()?)),
             message: message.or_else(|| row.explanation()),
@@ -71,8 +76,8 @@ impl<'a> Examinee<'a> {
     pub(crate) fn fails_handshake(&self) -> bool {
         let is_shown = || self.record.as_ref().is_some_and(|record| record.summary().failed > 0);
         match self.verdict {
-            Verdict::Pass | Verdict::Skipped => false,
-            Verdict::Fail | Verdict::Error => self.reason != Some("examination") || !is_shown(),
+            TaskVerdict::Pass | TaskVerdict::Skipped => false,
+            TaskVerdict::Fail | TaskVerdict::Error => self.reason != Some("examination") || !is_shown(),
         }
     }
 

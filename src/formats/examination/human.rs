@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use acp_registry::examination::{Examination, Level, Summary, Verdict};
+use acp_registry::examination::{CheckVerdict, Examination, Level, VerdictCounts};
 use acp_registry::text::printable;
 
 use crate::terminal::excerpt::INDENT;
@@ -12,7 +12,7 @@ use crate::terminal::plural;
 /// A line with all counts, then the checks that did not pass.
 pub(crate) fn examination(examination: &Examination, look: Look) -> String {
     let mut lines = vec![format!("  examined  {}", summary(examination))];
-    for (verdict, code) in [(Verdict::Fail, "31"), (Verdict::Warning, "33")] {
+    for (verdict, code) in [(CheckVerdict::Fail, "31"), (CheckVerdict::Warning, "33")] {
         for examined in examination.checks.iter().filter(|examined| examined.verdict == verdict) {
             let (check, word) = (examined.check, look.paint(code, &format!("{:9}", verdict.as_str())));
             lines.push(format!("  {word} {} ({}, {})", check.id, check.force.as_str(), check.spec));
@@ -25,7 +25,7 @@ pub(crate) fn examination(examination: &Examination, look: Look) -> String {
 /// Which requirements an agent that answers has not met, and how to have it refused for that; `None` if it has met all.
 pub(crate) fn shortcoming(examination: &Examination) -> Option<String> {
     let mut failed = BTreeMap::<Level, usize>::new();
-    for examined in examination.checks.iter().filter(|examined| examined.verdict == Verdict::Fail) {
+    for examined in examination.checks.iter().filter(|examined| examined.verdict == CheckVerdict::Fail) {
         *failed.entry(examined.check.level).or_default() += 1;
     }
     let refused = |what: String, level: Level| format!("{what}, which `--require {}` would refuse", level.as_str());
@@ -40,7 +40,7 @@ pub(crate) fn shortcoming(examination: &Examination) -> Option<String> {
 }
 
 fn summary(examination: &Examination) -> String {
-    let Summary { passed, failed, warnings, not_exercised } = examination.summary();
+    let VerdictCounts { passed, failed, warnings, not_exercised } = examination.summary();
     let (level, seconds) = (examination.level.as_str(), examination.duration.as_secs_f64());
     let why_none = examination.checks.iter().find_map(|examined| examined.message.as_deref()).unwrap_or_default();
     if passed + failed + warnings == 0 {
@@ -64,7 +64,7 @@ mod tests {
     fn what_was_not_met_is_counted_by_level_with_the_level_that_refuses_all_of_it() {
         let examined = |check: &&'static acp_registry::examination::Check| Examined {
             check,
-            verdict: Verdict::Pass,
+            verdict: CheckVerdict::Pass,
             message: None,
             duration: Duration::ZERO,
         };
@@ -78,7 +78,7 @@ mod tests {
         assert_eq!(shortcoming(&unreached).as_deref(), Some(text));
         let mut fail = |level, count| {
             let of_level = whole.checks.iter_mut().filter(|examined| examined.check.level == level);
-            of_level.take(count).for_each(|examined| examined.verdict = Verdict::Fail);
+            of_level.take(count).for_each(|examined| examined.verdict = CheckVerdict::Fail);
             shortcoming(&whole).unwrap()
         };
         let text = "2 requirements of `protocol` failed, which `--require protocol` would refuse";

@@ -13,9 +13,9 @@
 use std::io;
 use std::time::Duration;
 
-use acp_registry::examination::{CheckRecord, Level, Verdict as CheckVerdict, find};
+use acp_registry::examination::{CheckRecord, CheckVerdict, Level, find};
 use acp_registry::text::printable;
-use acp_registry::verify::Verdict;
+use acp_registry::verify::TaskVerdict;
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesText, Event};
 
@@ -78,10 +78,10 @@ enum End {
 }
 
 fn handshake(examinee: &Examinee<'_>) -> Case {
-    let end = if examinee.verdict == Verdict::Skipped {
+    let end = if examinee.verdict == TaskVerdict::Skipped {
         End::Skipped(text(&examinee.why()))
     } else if examinee.fails_handshake() {
-        let element = if examinee.verdict == Verdict::Error { "error" } else { "failure" };
+        let element = if examinee.verdict == TaskVerdict::Error { "error" } else { "failure" };
         let reason = text(examinee.reason.unwrap_or_default());
         End::Failed(element, reason, text(&examinee.why()), stderr(examinee.stderr))
     } else {

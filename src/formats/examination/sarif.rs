@@ -2,7 +2,7 @@
 //! passed or could not run have no result, because readers show every result as a problem.
 
 use acp_registry::check::RULES;
-use acp_registry::examination::{CHECKS, Check, CheckRecord, Force, Verdict};
+use acp_registry::examination::{CHECKS, Check, CheckRecord, CheckVerdict, Force};
 use acp_registry::text::printable;
 use serde_json::{Value, json};
 
@@ -36,10 +36,10 @@ fn rules() -> Vec<Value> {
         "defaultConfiguration": { "level": "error" },
     });
     let handshake = RULES.iter().filter(|rule| rule.group() == "handshake").map(|rule| descriptor(rule));
-    handshake.chain([unexamined]).chain(CHECKS.iter().map(|check| of_check(check))).collect()
+    handshake.chain([unexamined]).chain(CHECKS.iter().map(|check| rule(check))).collect()
 }
 
-fn of_check(check: &Check) -> Value {
+fn rule(check: &Check) -> Value {
     let markdown = format!(
         "{}\n\nThe check is based on the page `{}`.\n\nDoes not pass:\n\n```text\n{}\n```\n\nPasses:\n\n```text\n{}\n```\n",
         check.fix, check.spec, check.fails, check.passes
@@ -57,9 +57,9 @@ fn of_check(check: &Check) -> Value {
 /// Rule, level and message of a check that did not pass.
 fn problem(check: &CheckRecord) -> Option<(String, &'static str, String)> {
     let level = match check.verdict {
-        Verdict::Fail => "error",
-        Verdict::Warning => "warning",
-        Verdict::Pass | Verdict::NotExercised => return None,
+        CheckVerdict::Fail => "error",
+        CheckVerdict::Warning => "warning",
+        CheckVerdict::Pass | CheckVerdict::NotExercised => return None,
     };
     let message = check.message.as_deref().unwrap_or("the check did not pass");
     Some((printable(&check.id).into_owned(), level, printable(message).into_owned()))

@@ -89,7 +89,7 @@ pub(crate) fn other_word(word: &str) -> Option<&'static str> {
 }
 
 /// Returns the commands with the same role as `name`, including `name`.
-pub(crate) fn of_same_role(name: &str) -> &'static [&'static str] {
+pub(crate) fn same_role(name: &str) -> &'static [&'static str] {
     ROLES.iter().find(|(_, names)| names.contains(&name)).map(|(_, names)| *names).unwrap_or_default()
 }
 
@@ -123,13 +123,13 @@ pub(crate) fn shape(program: Command) -> Command {
     let program = program.help_template(template).after_help(more).after_long_help(exit_codes(look));
     let program = program.term_width(look.width.unwrap_or(WIDTH));
     names.iter().fold(program, |program, name| {
-        program.mut_subcommand(name, |command| shape_command(command, name, &flags).args(of_command(&flags, name)))
+        program.mut_subcommand(name, |command| shape_command(command, name, &flags).args(command_flags(&flags, name)))
     })
 }
 
 /// The global flags, hidden where they have no effect on the command `name`. As the command's own arguments, they replace
 /// the ones that clap would propagate.
-fn of_command(flags: &[Arg], name: &str) -> Vec<Arg> {
+fn command_flags(flags: &[Arg], name: &str) -> Vec<Arg> {
     let of = |flag: &Arg| flag.clone().hide(!has_effect(flag.get_id().as_str(), name)).hide_short_help(true);
     flags.iter().map(of).collect()
 }
@@ -140,7 +140,7 @@ fn shape_command(command: Command, name: &str, flags: &[Arg]) -> Command {
     let mut command = below.iter().fold(command, |command, below| {
         let name = format!("{name} {below}");
         let line = format!("acp-registry {name}");
-        command.mut_subcommand(below, |command| with_examples(command, &name, &line).args(of_command(flags, &name)))
+        command.mut_subcommand(below, |command| with_examples(command, &name, &line).args(command_flags(flags, &name)))
     });
     let own: Vec<Id> = command.get_arguments().map(|argument| argument.get_id().clone()).collect();
     for flag in own.into_iter().filter(|flag| !has_effect(flag.as_str(), name)) {

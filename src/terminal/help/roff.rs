@@ -92,7 +92,7 @@ fn related(program: &Command, command: &Command) -> Vec<String> {
     // A subcommand has no role of its own.
     let others: Vec<String> = match words(program, command).split_once(' ') {
         Some((above, _)) => vec![page(above)],
-        None => help::of_same_role(own).iter().filter(|other| **other != own).map(|other| page(other)).collect(),
+        None => help::same_role(own).iter().filter(|other| **other != own).map(|other| page(other)).collect(),
     };
     let below = command.get_subcommands().filter(|below| !below.is_hide_set());
     let below = below.map(|below| page(&format!("{own}-{}", below.get_name())));

@@ -4,13 +4,13 @@ use object::Endianness;
 use object::elf;
 use object::read::elf::{FileHeader, ProgramHeader};
 
-use super::source::Part;
+use super::source::FileHandle;
 use super::{Glibc, Machine, Program};
 
 /// Maximum number of version requirements to examine. Programs have a few dozen.
 const VERSIONS: usize = 2048;
 
-pub(super) fn examine<Elf, R>(file: Part<'_, R>) -> Program
+pub(super) fn examine<Elf, R>(file: FileHandle<'_, R>) -> Program
 where
     Elf: FileHeader<Endian = Endianness>,
     R: Read + Seek,
@@ -57,7 +57,7 @@ fn system<Elf: FileHeader<Endian = Endianness>>(header: &Elf) -> &'static str {
 }
 
 /// The newest glibc version among the symbol versions that the program requires.
-fn glibc<Elf, R>(header: &Elf, endian: Endianness, file: Part<'_, R>) -> Option<Glibc>
+fn glibc<Elf, R>(header: &Elf, endian: Endianness, file: FileHandle<'_, R>) -> Option<Glibc>
 where
     Elf: FileHeader<Endian = Endianness>,
     R: Read + Seek,

@@ -70,7 +70,7 @@ impl Program {
         if found != wanted {
             return Err(Mismatch::System { found, wanted });
         }
-        let wanted = machine_of(platform);
+        let wanted = required_machine(platform);
         // 64-bit Windows on x86-64 runs 32-bit programs natively.
         let fits =
             |machine: &Machine| *machine == wanted || (platform == Platform::WindowsX8664 && *machine == Machine::X86);
@@ -92,7 +92,7 @@ fn is_named_as_program(name: &str) -> bool {
     ending.is_some_and(|ending| ["com", "exe"].iter().any(|known| ending.eq_ignore_ascii_case(known)))
 }
 
-fn machine_of(platform: Platform) -> Machine {
+fn required_machine(platform: Platform) -> Machine {
     match platform {
         Platform::DarwinAarch64 | Platform::LinuxAarch64 | Platform::WindowsAarch64 => Machine::Aarch64,
         Platform::DarwinX8664 | Platform::LinuxX8664 | Platform::WindowsX8664 => Machine::X8664,

@@ -5,11 +5,11 @@ use object::pe;
 use object::read::macho::{FatArch, MachHeader, MachOFatFile, MachOFatFile32, MachOFatFile64};
 use object::{Endianness, LittleEndian as LE, ReadRef as _, elf as elf_types};
 
-use super::source::{Part, Source};
+use super::source::{BoundedFile, FileHandle};
 use super::{Machine, Program, elf};
 use crate::format::HEAD_LENGTH;
 use crate::from_tar::fill;
-use crate::{Format, Lookalike};
+use crate::{BinaryFormat, Lookalike};
 
 /// Maximum length of a script's first line that is read, in bytes.
 const FIRST_LINE: usize = 254;
@@ -23,8 +23,8 @@ pub(super) fn examine(mut file: impl Read + Seek) -> Program {
     let read = file.seek(SeekFrom::Start(0)).and_then(|_| fill(&mut file, &mut head));
     let Ok(length) = read else { return Program::Other(Lookalike::Unknown) };
     let head = &head[..length];
-    let source = Source::new(file);
-    let file = Part(&source);
+    let source = BoundedFile::new(file);
+    let file = FileHandle(&source);
     match head {
         [b'#', b'!', line @ ..] => {
             let line = &line[..line.len().min(FIRST_LINE)];
@@ -49,13 +49,13 @@ pub(super) fn examine(mut file: impl Read + Seek) -> Program {
 
 /// What is no program of any system.
 fn other(head: &[u8]) -> Program {
-    match Format::detect(head) {
+    match BinaryFormat::detect(head) {
         Ok(_) => Program::Unusable("an archive"),
         Err(lookalike) => Program::Other(lookalike),
     }
 }
 
-fn mach_o<Mach, R>(file: Part<'_, R>) -> Program
+fn mach_o<Mach, R>(file: FileHandle<'_, R>) -> Program
 where
     Mach: MachHeader<Endian = Endianness>,
     R: Read + Seek,
@@ -89,7 +89,7 @@ fn cpu(cpu: macho::CpuType) -> Machine {
     }
 }
 
-fn portable<R: Read + Seek>(file: Part<'_, R>) -> Program {
+fn portable<R: Read + Seek>(file: FileHandle<'_, R>) -> Program {
     let header = pe::ImageDosHeader::parse(file).ok().and_then(|dos| {
         let at = u64::from(dos.nt_headers_offset());
         let magic = file.read_at::<object::U32<LE>>(at).ok()?;

@@ -11,12 +11,12 @@ const TOTAL: u64 = 4 * 1024 * 1024;
 const STRING: u64 = 4096;
 
 /// A file with a budget of bytes to read, so that sizes in headers cannot exhaust memory.
-pub(super) struct Source<R: Read + Seek> {
+pub(super) struct BoundedFile<R: Read + Seek> {
     cache: ReadCache<R>,
     allowance: Cell<u64>,
 }
 
-impl<R: Read + Seek> Source<R> {
+impl<R: Read + Seek> BoundedFile<R> {
     pub(super) fn new(file: R) -> Self {
         Self { cache: ReadCache::new(file), allowance: Cell::new(TOTAL) }
     }
@@ -28,17 +28,17 @@ impl<R: Read + Seek> Source<R> {
 }
 
 /// A handle to the file, which the parsers copy.
-pub(super) struct Part<'a, R: Read + Seek>(pub(super) &'a Source<R>);
+pub(super) struct FileHandle<'a, R: Read + Seek>(pub(super) &'a BoundedFile<R>);
 
-impl<R: Read + Seek> Clone for Part<'_, R> {
+impl<R: Read + Seek> Clone for FileHandle<'_, R> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<R: Read + Seek> Copy for Part<'_, R> {}
+impl<R: Read + Seek> Copy for FileHandle<'_, R> {}
 
-impl<'a, R: Read + Seek> ReadRef<'a> for Part<'a, R> {
+impl<'a, R: Read + Seek> ReadRef<'a> for FileHandle<'a, R> {
     fn len(self) -> Result<u64, ()> {
         (&self.0.cache).len()
     }

@@ -4,39 +4,39 @@ use zip::write::SimpleFileOptions;
 use super::super::testing::{pax_records, replace};
 use super::*;
 
-fn of(path: &str, reason: Reason) -> (String, Reason) {
+fn of(path: &str, reason: UnsafeReason) -> (String, UnsafeReason) {
     (path.to_owned(), reason)
 }
 
 #[test]
 fn names_that_lead_out_or_deceive_are_refused_in_every_format() {
     for (name, reason) in [
-        ("../victim", Reason::Parent),
-        ("a/../../victim", Reason::Parent),
-        ("..\\victim", Reason::Parent),
-        ("/tmp/victim", Reason::Absolute),
-        ("\\victim", Reason::Absolute),
-        ("C:/victim", Reason::Drive),
-        ("C:victim", Reason::Drive),
-        ("\\\\host\\share\\victim", Reason::Unc),
-        ("a\u{1b}[2J", Reason::ControlCharacter),
-        ("ex\u{202e}fdp.exe", Reason::ControlCharacter),
-        ("victim:stream", Reason::Colon),
-        ("CON", Reason::DeviceName),
-        ("a/aux.txt", Reason::DeviceName),
-        ("COM\u{b9}", Reason::DeviceName),
-        ("a./b", Reason::TrailingDotOrSpace),
-        ("a ", Reason::TrailingDotOrSpace),
+        ("../victim", UnsafeReason::Parent),
+        ("a/../../victim", UnsafeReason::Parent),
+        ("..\\victim", UnsafeReason::Parent),
+        ("/tmp/victim", UnsafeReason::Absolute),
+        ("\\victim", UnsafeReason::Absolute),
+        ("C:/victim", UnsafeReason::Drive),
+        ("C:victim", UnsafeReason::Drive),
+        ("\\\\host\\share\\victim", UnsafeReason::Unc),
+        ("a\u{1b}[2J", UnsafeReason::ControlCharacter),
+        ("ex\u{202e}fdp.exe", UnsafeReason::ControlCharacter),
+        ("victim:stream", UnsafeReason::Colon),
+        ("CON", UnsafeReason::DeviceName),
+        ("a/aux.txt", UnsafeReason::DeviceName),
+        ("COM\u{b9}", UnsafeReason::DeviceName),
+        ("a./b", UnsafeReason::TrailingDotOrSpace),
+        ("a ", UnsafeReason::TrailingDotOrSpace),
     ] {
         assert_eq!(refused(&Tar::default().file(name, "x").bytes()), of(name, reason.clone()), "{name}");
         assert_eq!(refused(&Zip::new().file(name, "x").bytes()), of(name, reason.clone()), "{name}");
         assert_eq!(refused(&Tar::default().pax(&[("path", name)]).file("ok", "x").bytes()), of(name, reason), "{name}");
     }
     let not_utf8 = Tar::default().raw(EntryType::Regular, b"a\xff", b"", b"x", 0o644).bytes();
-    assert_eq!(refused(&not_utf8), of("a\u{fffd}", Reason::NotUtf8));
+    assert_eq!(refused(&not_utf8), of("a\u{fffd}", UnsafeReason::NotUtf8));
     let unnamed = Tar::default().raw(EntryType::Regular, b"", b"", b"x", 0o644).bytes();
-    assert_eq!(refused(&unnamed), of("", Reason::Empty));
-    assert_eq!(refused(&Tar::default().file("./.", "x").bytes()), of("./.", Reason::Empty));
+    assert_eq!(refused(&unnamed), of("", UnsafeReason::Empty));
+    assert_eq!(refused(&Tar::default().file("./.", "x").bytes()), of("./.", UnsafeReason::Empty));
 }
 
 #[test]
@@ -50,13 +50,13 @@ fn links_that_leave_are_refused() {
         ("l", ".."),
     ] {
         let (path, reason) = refused(&Tar::default().symlink(name, target).bytes());
-        assert!(path == name && matches!(reason, Reason::LinkLeaves { .. }), "{target}: {reason:?}");
+        assert!(path == name && matches!(reason, UnsafeReason::LinkLeaves { .. }), "{target}: {reason:?}");
         let (path, reason) = refused(&Zip::new().symlink(name, target).bytes());
-        assert!(path == name && matches!(reason, Reason::LinkLeaves { .. }), "{target}: {reason:?}");
+        assert!(path == name && matches!(reason, UnsafeReason::LinkLeaves { .. }), "{target}: {reason:?}");
     }
     for target in ["../victim", "/etc/passwd", "C:/x", "//host/x"] {
         let (_, reason) = refused(&Tar::default().file("a", "x").hardlink("l", target).bytes());
-        assert_eq!(reason, Reason::LinkLeaves { target: target.to_owned() });
+        assert_eq!(reason, UnsafeReason::LinkLeaves { target: target.to_owned() });
     }
 }
 
@@ -64,66 +64,66 @@ fn links_that_leave_are_refused() {
 fn chains_of_links_are_followed_to_their_end() {
     // Each link alone stays inside.
     let bytes = Tar::default().directory("a/b").symlink("a/b/up", "..").symlink("l", "a/b/up/../../victim").bytes();
-    assert_eq!(refused(&bytes), of("l", Reason::LinkLeaves { target: "a/b/up/../../victim".to_owned() }));
+    assert_eq!(refused(&bytes), of("l", UnsafeReason::LinkLeaves { target: "a/b/up/../../victim".to_owned() }));
     let bytes = Tar::default().symlink("x", "y").symlink("y", "z/../..").symlink("z", "d").directory("d").bytes();
-    assert!(matches!(refused(&bytes).1, Reason::LinkLeaves { .. }));
+    assert!(matches!(refused(&bytes).1, UnsafeReason::LinkLeaves { .. }));
     // The link's name differs in case, which some file systems ignore.
     let bytes = Tar::default().directory("a/b").symlink("a/b/UP", "../..").symlink("l", "a/b/up/../victim").bytes();
-    assert!(matches!(refused(&bytes).1, Reason::LinkLeaves { .. }));
+    assert!(matches!(refused(&bytes).1, UnsafeReason::LinkLeaves { .. }));
     let circle = Tar::default().symlink("a", "b").symlink("b", "a").bytes();
-    assert_eq!(refused(&circle), of("a", Reason::LinkLoop { target: "b".to_owned() }));
+    assert_eq!(refused(&circle), of("a", UnsafeReason::LinkLoop { target: "b".to_owned() }));
 }
 
 #[test]
 fn nothing_is_written_through_a_link() {
     for target in ["..", "real", "nothing"] {
         let bytes = Tar::default().directory("real").symlink("l", target).file("l/victim", "x").bytes();
-        assert_eq!(refused(&bytes), of("l/victim", Reason::ThroughLink { link: "l".to_owned() }), "{target}");
+        assert_eq!(refused(&bytes), of("l/victim", UnsafeReason::ThroughLink { link: "l".to_owned() }), "{target}");
         let bytes = Zip::new().directory("real").symlink("l", target).file("l/victim", "x").bytes();
-        assert_eq!(refused(&bytes), of("l/victim", Reason::ThroughLink { link: "l".to_owned() }), "{target}");
+        assert_eq!(refused(&bytes), of("l/victim", UnsafeReason::ThroughLink { link: "l".to_owned() }), "{target}");
     }
     let bytes = Tar::default().symlink("l", "../victim").file("l", "x").bytes();
-    assert_eq!(refused(&bytes), of("l", Reason::Duplicate));
+    assert_eq!(refused(&bytes), of("l", UnsafeReason::Duplicate));
     let bytes = Tar::default().file("l/x", "x").symlink("l", "..").bytes();
-    assert_eq!(refused(&bytes), of("l", Reason::FileAsDirectory));
+    assert_eq!(refused(&bytes), of("l", UnsafeReason::FileAsDirectory));
     let bytes = Tar::default().file("f", "x").symlink("l", "f").hardlink("h", "l").bytes();
-    assert_eq!(refused(&bytes), of("h", Reason::HardlinkToNothing { target: "l".to_owned() }));
+    assert_eq!(refused(&bytes), of("h", UnsafeReason::HardlinkToNothing { target: "l".to_owned() }));
 }
 
 #[test]
 fn a_hard_link_names_a_file_that_came_before() {
     for target in ["later", "d", "nothing", "F"] {
         let bytes = Tar::default().directory("d").file("f", "x").hardlink("h", target).file("later", "x").bytes();
-        assert_eq!(refused(&bytes), of("h", Reason::HardlinkToNothing { target: target.to_owned() }));
+        assert_eq!(refused(&bytes), of("h", UnsafeReason::HardlinkToNothing { target: target.to_owned() }));
     }
 }
 
 #[test]
 fn special_files_and_unknown_types_are_refused() {
     for (kind, reason) in [
-        (EntryType::Fifo, Reason::SpecialFile("FIFO")),
-        (EntryType::Char, Reason::SpecialFile("device")),
-        (EntryType::Block, Reason::SpecialFile("device")),
-        (EntryType::GNUSparse, Reason::Sparse),
-        (EntryType::Continuous, Reason::UnknownType(b'7')),
-        (EntryType::new(b'V'), Reason::UnknownType(b'V')),
+        (EntryType::Fifo, UnsafeReason::SpecialFile("FIFO")),
+        (EntryType::Char, UnsafeReason::SpecialFile("device")),
+        (EntryType::Block, UnsafeReason::SpecialFile("device")),
+        (EntryType::GNUSparse, UnsafeReason::Sparse),
+        (EntryType::Continuous, UnsafeReason::UnknownType(b'7')),
+        (EntryType::new(b'V'), UnsafeReason::UnknownType(b'V')),
     ] {
         assert_eq!(refused(&Tar::default().raw(kind, b"x", b"", b"", 0o644).bytes()), of("x", reason));
     }
     for kind in [EntryType::Symlink, EntryType::Link, EntryType::Directory] {
         let bytes = Tar::default().raw(kind, b"x", b"y", b"content", 0o644).bytes();
-        assert_eq!(refused(&bytes), of("x", Reason::HasContent));
+        assert_eq!(refused(&bytes), of("x", UnsafeReason::HasContent));
     }
     let sparse = Tar::default().pax(&[("GNU.sparse.major", "1")]).file("x", "x").bytes();
-    assert_eq!(refused(&sparse), of("x", Reason::Sparse));
+    assert_eq!(refused(&sparse), of("x", UnsafeReason::Sparse));
     let named = [("GNU.sparse.major", "1"), ("GNU.sparse.name", "bin/agent")];
     let sparse = Tar::default().pax(&named).file("bin/GNUSparseFile.0/agent", "x").bytes();
-    assert_eq!(refused(&sparse), of("bin/agent", Reason::Sparse));
+    assert_eq!(refused(&sparse), of("bin/agent", UnsafeReason::Sparse));
     for (mode, reason) in [
-        (0o010_644_u32, Reason::SpecialFile("FIFO")),
-        (0o020_644, Reason::SpecialFile("device")),
-        (0o060_644, Reason::SpecialFile("device")),
-        (0o140_644, Reason::SpecialFile("socket")),
+        (0o010_644_u32, UnsafeReason::SpecialFile("FIFO")),
+        (0o020_644, UnsafeReason::SpecialFile("device")),
+        (0o060_644, UnsafeReason::SpecialFile("device")),
+        (0o140_644, UnsafeReason::SpecialFile("socket")),
     ] {
         let options = SimpleFileOptions::default().system(zip::System::Unix).external_attributes(mode << 16);
         assert_eq!(refused(&Zip::new().file_with("x", "", options).bytes()), of("x", reason));
@@ -132,27 +132,33 @@ fn special_files_and_unknown_types_are_refused() {
 
 #[test]
 fn names_that_are_one_on_some_systems_are_refused() {
-    assert_eq!(refused(&Tar::default().file("a", "1").file("./a", "2").bytes()), of("./a", Reason::Duplicate));
+    assert_eq!(refused(&Tar::default().file("a", "1").file("./a", "2").bytes()), of("./a", UnsafeReason::Duplicate));
     let mut twice = Zip::new().file("name1", "1").file("name2", "2").bytes();
     replace(&mut twice, b"name2", b"name1");
     let (path, reason) = refused(&twice);
-    assert_eq!((path.as_str(), reason), ("name1", Reason::Duplicate));
+    assert_eq!((path.as_str(), reason), ("name1", UnsafeReason::Duplicate));
     for (first, second) in
         [("a/readme", "a/README"), ("Lib/x", "lib/y"), ("\u{e9}", "e\u{301}"), ("stra\u{df}e", "STRASSE")]
     {
         let (path, reason) = refused(&Tar::default().file(first, "1").file(second, "2").bytes());
-        assert!(path == second && matches!(reason, Reason::CaseCollision { .. }), "{second}: {reason:?}");
+        assert!(path == second && matches!(reason, UnsafeReason::CaseCollision { .. }), "{second}: {reason:?}");
         let (path, reason) = refused(&Zip::new().file(first, "1").file(second, "2").bytes());
-        assert!(path == second && matches!(reason, Reason::CaseCollision { .. }), "{second}: {reason:?}");
+        assert!(path == second && matches!(reason, UnsafeReason::CaseCollision { .. }), "{second}: {reason:?}");
     }
-    assert_eq!(refused(&Tar::default().file("a", "1").file("a/b", "2").bytes()), of("a/b", Reason::FileAsDirectory));
-    assert_eq!(refused(&Tar::default().file("a/b", "1").file("a", "2").bytes()), of("a", Reason::FileAsDirectory));
-    assert_eq!(refused(&Tar::default().directory("a").file("a", "2").bytes()), of("a", Reason::FileAsDirectory));
+    assert_eq!(
+        refused(&Tar::default().file("a", "1").file("a/b", "2").bytes()),
+        of("a/b", UnsafeReason::FileAsDirectory)
+    );
+    assert_eq!(
+        refused(&Tar::default().file("a/b", "1").file("a", "2").bytes()),
+        of("a", UnsafeReason::FileAsDirectory)
+    );
+    assert_eq!(refused(&Tar::default().directory("a").file("a", "2").bytes()), of("a", UnsafeReason::FileAsDirectory));
 }
 
 #[test]
 fn two_readers_must_not_see_two_archives() {
-    let how = |reason| matches!(reason, Reason::HeadersDisagree(_));
+    let how = |reason| matches!(reason, UnsafeReason::HeadersDisagree(_));
     let (path, reason) = refused(&Tar::default().pax(&[("path", "a"), ("path", "b")]).file("x", "1").bytes());
     assert!(path == "PaxHeaders/x" && how(reason));
     let (path, reason) = refused(&Tar::default().pax(&[("size", "700")]).file("x", "1").bytes());
@@ -181,7 +187,7 @@ fn entries_of_a_zip_must_not_share_bytes() {
     let second = bytes.windows(4).rposition(|w| w == b"PK\x01\x02").unwrap();
     bytes[second + 42..second + 46].fill(0);
     bytes[second + 46] = b'a';
-    assert_eq!(refused(&bytes), of("a", Reason::Overlap));
+    assert_eq!(refused(&bytes), of("a", UnsafeReason::Overlap));
 }
 
 #[test]
@@ -190,7 +196,7 @@ fn encrypted_and_exotic_zip_entries_are_refused() {
     let second = bytes.windows(4).rposition(|w| w == b"PK\x01\x02").unwrap();
     bytes[6] |= 1;
     bytes[second + 8] |= 1;
-    assert_eq!(refused(&bytes), of("a", Reason::Encrypted));
+    assert_eq!(refused(&bytes), of("a", UnsafeReason::Encrypted));
 
     let mut bytes = Zip::new().file("a", "one").bytes();
     bytes[8] = 98;

@@ -6,10 +6,10 @@ use zip::CompressionMethod;
 use zip::write::SimpleFileOptions;
 
 use super::super::testing::{compress, pax_records};
-use super::super::{Compression, Entry, Format, Kind};
+use super::super::{BinaryFormat, Compression, Entry, EntryKind};
 use super::*;
 
-fn paths(listing: &Listing) -> Vec<&str> {
+fn paths(listing: &ArchiveListing) -> Vec<&str> {
     listing.entries.iter().map(|entry| entry.path.as_str()).collect()
 }
 
@@ -48,7 +48,7 @@ fn every_format_is_listed_and_unpacked() {
             .file("./bin/data", &large)
             .file("empty", "")
     };
-    let archives = COMPRESSIONS.map(|compression| (Format::Tar(compression), tar().compressed(compression)));
+    let archives = COMPRESSIONS.map(|compression| (BinaryFormat::Tar(compression), tar().compressed(compression)));
     for (format, bytes) in archives {
         for listing in [listed(&bytes), streamed(&bytes)].map(Result::unwrap) {
             assert_eq!((listing.format, paths(&listing)), (format, vec!["bin", "bin/agent", "bin/data", "empty"]));
@@ -67,7 +67,10 @@ fn every_format_is_listed_and_unpacked() {
             .file_with("empty", "", options)
             .bytes();
         let listing = listed(&bytes).unwrap();
-        assert_eq!((listing.format, paths(&listing)), (Format::Zip, vec!["bin", "bin/agent", "bin/data", "empty"]));
+        assert_eq!(
+            (listing.format, paths(&listing)),
+            (BinaryFormat::Zip, vec!["bin", "bin/agent", "bin/data", "empty"])
+        );
         let place = Place::new();
         assert_eq!(place.unpack(&bytes).unwrap(), listing);
         assert_eq!(files(&place.root()), expected, "{method}");
@@ -77,9 +80,9 @@ fn every_format_is_listed_and_unpacked() {
 #[test]
 fn a_bare_executable_is_named_as_cmd_asks() {
     let bytes = b"#!/bin/sh\nexit 0\n";
-    let entry = Entry { path: "agent".to_owned(), kind: Kind::File, size: bytes.len() as u64, executable: true };
+    let entry = Entry { path: "agent".to_owned(), kind: EntryKind::File, size: bytes.len() as u64, executable: true };
     for listing in [listed(bytes), streamed(bytes)].map(Result::unwrap) {
-        assert_eq!((listing.format, &listing.entries), (Format::Executable, &vec![entry.clone()]));
+        assert_eq!((listing.format, &listing.entries), (BinaryFormat::Executable, &vec![entry.clone()]));
         assert_eq!(listing.find_cmd("agent"), Ok(&entry));
     }
     let place = Place::new();
@@ -190,8 +193,8 @@ fn long_names_and_harmless_extensions_are_read() {
     let listing = listed(&bytes).unwrap();
     let second = format!("{long}2");
     assert_eq!(paths(&listing), [&long, &second, "hard", "._agent", "__MACOSX/._agent", "old-directory", "again"]);
-    assert_eq!(listing.entries[2].kind, Kind::Hardlink { target: long.clone() });
-    assert_eq!(listing.entries[5].kind, Kind::Directory);
+    assert_eq!(listing.entries[2].kind, EntryKind::Hardlink { target: long.clone() });
+    assert_eq!(listing.entries[5].kind, EntryKind::Directory);
 }
 
 #[test]
@@ -235,7 +238,7 @@ fn only_an_empty_directory_is_filled() {
 #[test]
 fn an_ending_that_lies_can_be_told() {
     let bytes = Zip::new().file("agent", "x").bytes();
-    let promised = Format::promised("https://h.example/agent.tar.gz").unwrap();
+    let promised = BinaryFormat::promised("https://h.example/agent.tar.gz").unwrap();
     let found = listed(&bytes).unwrap().format;
     assert_ne!(found, promised);
     assert_eq!((found.to_string(), promised.to_string()), ("a .zip".to_owned(), "a .tar.gz".to_owned()));

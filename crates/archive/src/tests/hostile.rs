@@ -44,7 +44,10 @@ fn entries_behind_a_lone_block_of_zeros_are_refused() {
     for behind in [entry("hidden"), b"garbage".to_vec()] {
         let bytes = [entry("agent"), vec![0; 512], behind.clone(), vec![0; 1024]].concat();
         let (_, reason) = refused(&bytes);
-        assert!(matches!(&reason, Reason::HeadersDisagree(how) if how.contains("single block of zeros")), "{reason:?}");
+        assert!(
+            matches!(&reason, UnsafeReason::HeadersDisagree(how) if how.contains("single block of zeros")),
+            "{reason:?}"
+        );
     }
     // A single block of zeros may end the archive, and no program reads past a complete end.
     assert!(listed(&[entry("agent"), vec![0; 512]].concat()).is_ok());

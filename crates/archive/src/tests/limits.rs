@@ -82,7 +82,7 @@ fn names_take_bounded_memory() {
     assert!(matches!(result, Err(Error::TooLarge(Excess::Names { .. }))), "{result:?}");
     let long = "x".repeat(2 << 20);
     let bytes = Tar::default().raw(EntryType::GNULongName, b"l", b"", long.as_bytes(), 0o644).file("x", "").bytes();
-    assert_eq!(refused(&bytes).1, Reason::HeaderTooLong { limit: 1 << 20 });
+    assert_eq!(refused(&bytes).1, UnsafeReason::HeaderTooLong { limit: 1 << 20 });
 }
 
 #[test]

@@ -10,13 +10,13 @@ use std::io::Cursor;
 use tempfile::TempDir;
 
 use super::testing::{COMPRESSIONS, Tar, Zip};
-use super::{Error, Limits, Listing, Reason, list, list_stream, unpack};
+use super::{ArchiveListing, Error, Limits, UnsafeReason, list, list_stream, unpack};
 
-fn listed(bytes: &[u8]) -> Result<Listing, Error> {
+fn listed(bytes: &[u8]) -> Result<ArchiveListing, Error> {
     list(Cursor::new(bytes), "./agent", &Limits::default())
 }
 
-fn streamed(bytes: &[u8]) -> Result<Listing, Error> {
+fn streamed(bytes: &[u8]) -> Result<ArchiveListing, Error> {
     list_stream(bytes, "./agent", &Limits::default())
 }
 
@@ -36,11 +36,11 @@ impl Place {
         self.0.path().join("into")
     }
 
-    fn unpack(&self, bytes: &[u8]) -> Result<Listing, Error> {
+    fn unpack(&self, bytes: &[u8]) -> Result<ArchiveListing, Error> {
         self.unpack_within(bytes, &Limits::default())
     }
 
-    fn unpack_within(&self, bytes: &[u8], limits: &Limits) -> Result<Listing, Error> {
+    fn unpack_within(&self, bytes: &[u8], limits: &Limits) -> Result<ArchiveListing, Error> {
         let result = unpack(Cursor::new(bytes), "./agent", limits, &self.root());
         self.assert_untouched();
         result
@@ -57,8 +57,8 @@ impl Place {
 
 /// Lists, streams and unpacks an archive that all three must refuse in the same way. Returns the entry and the reason.
 #[track_caller]
-fn refused(bytes: &[u8]) -> (String, Reason) {
-    let reason = |result: Result<Listing, Error>| match result {
+fn refused(bytes: &[u8]) -> (String, UnsafeReason) {
+    let reason = |result: Result<ArchiveListing, Error>| match result {
         Err(Error::Unsafe { path, reason }) => (path, reason),
         other => panic!("not refused: {other:?}"),
     };

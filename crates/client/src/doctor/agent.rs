@@ -1,8 +1,8 @@
 //! One installed agent, as it is on disk.
 
-use super::{Check, Examined, Status};
-use crate::install::{Verified, remedy};
-use crate::store::{Damage, Error, Found, Store, StoredInterpreter, Version, of_foreign};
+use super::{CheckStatus, DiagnosedAgent, Diagnosis};
+use crate::install::{DigestSource, remedy};
+use crate::store::{Candidate, Damage, Error, Store, StoredInterpreter, Version, remove_by_hand};
 use acp_registry_plan::manifest::AgentId;
 use acp_registry_plan::remedy::{Action, Remedy};
 
@@ -17,12 +17,12 @@ const NAMED: usize = 3;
 ///
 /// # Errors
 /// [`PathError`] when its directory cannot be read.
-pub fn installed(store: &Store, id: &AgentId, environment: &Environment) -> Result<Examined, PathError> {
+pub fn installed(store: &Store, id: &AgentId, environment: &Environment) -> Result<DiagnosedAgent, PathError> {
     let remains = store.examine(id)?;
-    let mut examined = Examined {
+    let mut examined = DiagnosedAgent {
         id: id.to_string(),
         version: None,
-        status: Status::Ok,
+        status: CheckStatus::Ok,
         checks: Vec::new(),
         handshake: None,
         startable: None,
@@ -31,15 +31,19 @@ pub fn installed(store: &Store, id: &AgentId, environment: &Environment) -> Resu
         let message = "an interrupted installation has left files";
         let end = if remains.is_restorable { ", and puts back the version that was being repaired" } else { "" };
         let help = Remedy::from(Action::Collect).then(format!(" removes them{end}"));
-        examined.add(Check::warning("leftovers", message, help));
+        examined.add(Diagnosis::warning("leftovers", message, help));
     }
     for path in remains.foreign {
         let shown = path.display().to_string();
         let message = format!("{} was not made by this program", printable(&shown));
-        examined.add(Check::warning("foreign", message, "nothing needs to be done: it is never started, and stays"));
+        examined.add(Diagnosis::warning(
+            "foreign",
+            message,
+            "nothing needs to be done: it is never started, and stays",
+        ));
     }
     if let Err(error) = owner(store, id) {
-        examined.add(broken("owner", &error, of_foreign()));
+        examined.add(broken("owner", &error, remove_by_hand()));
     }
     let current = match remains.current {
         Ok(current) => current,
@@ -51,11 +55,11 @@ pub fn installed(store: &Store, id: &AgentId, environment: &Environment) -> Resu
     match &current {
         Some(folder) if !remains.versions.iter().any(|found| found.folder == *folder) => {
             let message = format!("the version that is started, {}, is gone", quote(folder));
-            examined.add(Check::error("current", message, repair(id)));
+            examined.add(Diagnosis::error("current", message, repair(id)));
         }
         // What an interrupted first installation has left is not an agent yet.
-        None if examined.status != Status::Error && !remains.versions.is_empty() => {
-            examined.add(Check::error("current", "no version is there to be started", repair(id)));
+        None if examined.status != CheckStatus::Error && !remains.versions.is_empty() => {
+            examined.add(Diagnosis::error("current", "no version is there to be started", repair(id)));
         }
         _ => {}
     }
@@ -75,15 +79,15 @@ fn owner(store: &Store, id: &AgentId) -> Result<(), Error> {
     store.refuse_foreign(version.as_ref())
 }
 
-fn look_at(found: Found, current: Option<&String>, environment: &Environment, examined: &mut Examined) {
+fn look_at(found: Candidate, current: Option<&String>, environment: &Environment, examined: &mut DiagnosedAgent) {
     let is_current = current == Some(&found.folder);
     let help = help(&found, current, &examined.id);
     let version = match found.version {
         Ok(Some(version)) => version,
         Ok(None) => {
             let message = format!("{} has no receipt, and counts as nothing", quote(&found.folder));
-            let status = if is_current { Status::Error } else { Status::Warning };
-            return examined.add(Check { name: "receipt", status, message, help: Some(help) });
+            let status = if is_current { CheckStatus::Error } else { CheckStatus::Warning };
+            return examined.add(Diagnosis { name: "receipt", status, message, help: Some(help) });
         }
         Err(error) => return examined.add(broken("receipt", &error, help)),
     };
@@ -94,12 +98,12 @@ fn look_at(found: Found, current: Option<&String>, environment: &Environment, ex
     let problem = program(&version, &help)
         .or_else(|| interpreter(&version, environment, &help))
         .or_else(|| damages(&version, &help))
-        .map(|(name, message, help)| Check::error(name, format!("{}: {message}", quote(&receipt.version)), help));
+        .map(|(name, message, help)| Diagnosis::error(name, format!("{}: {message}", quote(&receipt.version)), help));
     if let Some(check) = problem {
         return examined.add(check);
     }
     let message = format!("{} is as it was installed; {}", quote(&receipt.version), proof(&version));
-    examined.add(Check::ok("files", message));
+    examined.add(Diagnosis::ok("files", message));
     if is_current {
         remarks(&version, environment, examined);
         examined.startable = Some(version);
@@ -107,7 +111,7 @@ fn look_at(found: Found, current: Option<&String>, environment: &Environment, ex
 }
 
 /// What helps where a version is not what was installed. Only what this program has made is to be removed.
-fn help(found: &Found, current: Option<&String>, id: &str) -> Remedy {
+fn help(found: &Candidate, current: Option<&String>, id: &str) -> Remedy {
     if current.is_none_or(|current| *current == found.folder) {
         repair(id)
     } else if found.is_ours {
@@ -118,13 +122,13 @@ fn help(found: &Found, current: Option<&String>, id: &str) -> Remedy {
 }
 
 /// A name of a check, a message, and what helps.
-type Problem = (&'static str, String, Remedy);
+type CheckProblem = (&'static str, String, Remedy);
 
 fn repair(id: &str) -> Remedy {
     Action::Repair(id.to_owned()).into()
 }
 
-fn program(version: &Version, help: &Remedy) -> Option<Problem> {
+fn program(version: &Version, help: &Remedy) -> Option<CheckProblem> {
     let (path, receipt) = (version.program(), &version.receipt);
     let shown = quote(&receipt.program);
     let help = help.clone();
@@ -171,7 +175,7 @@ fn find_obstacle(version: &Version) -> Option<Obstacle> {
 }
 
 /// What may keep the version that is started from working, although it is what was installed.
-fn remarks(version: &Version, environment: &Environment, examined: &mut Examined) {
+fn remarks(version: &Version, environment: &Environment, examined: &mut DiagnosedAgent) {
     let receipt = &version.receipt;
     let shown = quote(&receipt.version);
     if let Some(interpreter) = &receipt.interpreter
@@ -182,10 +186,10 @@ fn remarks(version: &Version, environment: &Environment, examined: &mut Examined
         let gone = if interpreter.program.is_file() { "" } else { ", which is gone" };
         let message =
             format!("{shown} is started by {}, no longer by {}{gone}", printable(&now), recorded(interpreter));
-        examined.add(Check::warning("runtime", message, Action::KeepRuntime));
+        examined.add(Diagnosis::warning("runtime", message, Action::KeepRuntime));
     } else if let Some(shortfall) = receipt.interpreter.as_ref().and_then(StoredInterpreter::shortfall) {
         let help = format!("{}: the next start uses it", remedy::newer(&shortfall));
-        examined.add(Check::warning("runtime", format!("{shown} {shortfall}"), help));
+        examined.add(Diagnosis::warning("runtime", format!("{shown} {shortfall}"), help));
     }
     let scripts = receipt.unrun_scripts();
     if !scripts.is_empty() {
@@ -193,11 +197,11 @@ fn remarks(version: &Version, environment: &Environment, examined: &mut Examined
             .remedy(&receipt.id)
             .unwrap_or_else(|| "its makers may have to name that package; npm 11 runs such scripts".into());
         let help = Remedy::from("if the agent does not start, ").then(help);
-        examined.add(Check::warning("scripts", scripts.message(), help));
+        examined.add(Diagnosis::warning("scripts", scripts.message(), help));
     }
 }
 
-fn interpreter(version: &Version, environment: &Environment, help: &Remedy) -> Option<Problem> {
+fn interpreter(version: &Version, environment: &Environment, help: &Remedy) -> Option<CheckProblem> {
     if version.has_lost_python() {
         return Some(("runtime", "the Python that it was installed with is gone".to_owned(), help.clone()));
     }
@@ -214,11 +218,11 @@ fn recorded(interpreter: &StoredInterpreter) -> String {
     format!("{}{version}", printable(&interpreter.program.display().to_string()))
 }
 
-fn damages(version: &Version, help: &Remedy) -> Option<Problem> {
+fn damages(version: &Version, help: &Remedy) -> Option<CheckProblem> {
     let damages = match version.damages() {
         Ok(damages) if damages.is_empty() => return None,
         Ok(damages) => damages,
-        Err(error) => return Some(("files", told(&error), help.clone())),
+        Err(error) => return Some(("files", describe(&error), help.clone())),
     };
     let named: Vec<String> = damages
         .iter()
@@ -237,22 +241,22 @@ fn damages(version: &Version, help: &Remedy) -> Option<Problem> {
 /// How the installed bytes were verified.
 fn proof(version: &Version) -> &'static str {
     match version.receipt.verified() {
-        Verified::Manifest => "its archive had the digest of the manifest",
-        Verified::Github => "its archive had the digest that GitHub states",
-        Verified::Lock => "it had the digests of a lock file",
-        Verified::Npm => "npm has compared its integrity value",
-        Verified::Pypi => "uv has fetched it from the Python package index",
-        Verified::None => "no digest of its archive was known",
+        DigestSource::Manifest => "its archive had the digest of the manifest",
+        DigestSource::Github => "its archive had the digest that GitHub states",
+        DigestSource::Lock => "it had the digests of a lock file",
+        DigestSource::Npm => "npm has compared its integrity value",
+        DigestSource::Pypi => "uv has fetched it from the Python package index",
+        DigestSource::None => "no digest of its archive was known",
     }
 }
 
-fn broken(name: &'static str, error: &Error, help: Remedy) -> Check {
+fn broken(name: &'static str, error: &Error, help: Remedy) -> Diagnosis {
     let is_of_agent = matches!(error, Error::Damaged { .. } | Error::Foreign { .. });
     let help = if is_of_agent { Some(help) } else { error.remedy() };
-    Check { name, status: Status::Error, message: told(error), help }
+    Diagnosis { name, status: CheckStatus::Error, message: describe(error), help }
 }
 
-fn told(error: &Error) -> String {
+fn describe(error: &Error) -> String {
     let text = match error {
         Error::Foreign { path, problem } => format!("{} {problem}", path.display()),
         error => error.to_string(),

@@ -8,7 +8,7 @@
 //! Nothing is changed or repaired here.
 
 mod agent;
-mod live;
+mod handshake;
 mod root;
 mod runtimes;
 
@@ -17,18 +17,18 @@ use std::path::Path;
 use serde::Serialize;
 
 pub use agent::{installed, obstacle};
-pub use live::{explain, speak, start};
+pub use handshake::{explain, speak, start};
 
 use crate::install::Kind;
 use crate::store::{Store, Version};
 use acp_registry_host::process::Environment;
 use acp_registry_plan::remedy::{Action, Remedy};
-use acp_registry_protocol::handshake::{Outcome, Reason};
+use acp_registry_protocol::handshake::{FailReason, Outcome};
 
 /// The state of something that was checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Status {
+pub enum CheckStatus {
     /// As it should be.
     Ok,
     /// A problem that affects no installed agent.
@@ -37,7 +37,7 @@ pub enum Status {
     Error,
 }
 
-impl Status {
+impl CheckStatus {
     /// The word in reports.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -51,43 +51,43 @@ impl Status {
 
 /// What was looked at, and what was found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Check {
+pub struct Diagnosis {
     /// The name of the check, which does not change between versions: `node`, `root`, `program` and the like.
     pub name: &'static str,
     /// The state.
-    pub status: Status,
+    pub status: CheckStatus,
     /// What was found, as a sentence. Printable.
     pub message: String,
     /// What to do about it. Printable.
     pub help: Option<Remedy>,
 }
 
-impl Check {
+impl Diagnosis {
     fn ok(name: &'static str, message: impl Into<String>) -> Self {
-        Self { name, status: Status::Ok, message: message.into(), help: None }
+        Self { name, status: CheckStatus::Ok, message: message.into(), help: None }
     }
 
     fn warning(name: &'static str, message: impl Into<String>, help: impl Into<Remedy>) -> Self {
-        Self { name, status: Status::Warning, message: message.into(), help: Some(help.into()) }
+        Self { name, status: CheckStatus::Warning, message: message.into(), help: Some(help.into()) }
     }
 
     fn error(name: &'static str, message: impl Into<String>, help: impl Into<Remedy>) -> Self {
-        Self { name, status: Status::Error, message: message.into(), help: Some(help.into()) }
+        Self { name, status: CheckStatus::Error, message: message.into(), help: Some(help.into()) }
     }
 }
 
 /// One installed agent.
 #[derive(Debug, Serialize)]
 #[non_exhaustive]
-pub struct Examined {
+pub struct DiagnosedAgent {
     /// Its id.
     pub id: String,
     /// The version that is started, if that is known.
     pub version: Option<String>,
     /// The worst of all checks.
-    pub status: Status,
+    pub status: CheckStatus,
     /// What was found.
-    pub checks: Vec<Check>,
+    pub checks: Vec<Diagnosis>,
     /// The result of the handshake, if there was one.
     pub handshake: Option<Outcome>,
     /// The version that is started, if no check has found a reason why it cannot start.
@@ -95,28 +95,29 @@ pub struct Examined {
     pub startable: Option<Version>,
 }
 
-impl Examined {
+impl DiagnosedAgent {
     /// Whether a changed file may be why it failed. Only the sizes of a package's files are known, so that a change may
     /// go unnoticed; the digests of an archive's files show every change.
     #[must_use]
     pub fn may_miss_files(&self) -> bool {
         let reason = self.handshake.as_ref().and_then(|outcome| outcome.reason);
         let is_package = self.startable.as_ref().is_some_and(|version| version.receipt.kind() != Some(Kind::Binary));
-        let of_files = [Reason::Exited, Reason::SpawnFailed, Reason::InvalidResponse, Reason::AgentError];
+        let of_files =
+            [FailReason::Exited, FailReason::SpawnFailed, FailReason::InvalidResponse, FailReason::AgentError];
         is_package && reason.is_some_and(|reason| of_files.contains(&reason))
     }
 
     /// Replaces remedies that would repeat a repair that has failed.
     pub fn repair_has_failed(&mut self, help: Option<&Remedy>) {
         let is_repair = |action: &Action| matches!(action, Action::Repair(_) | Action::Reinstall(_));
-        for check in self.checks.iter_mut().filter(|check| check.status == Status::Error) {
+        for check in self.checks.iter_mut().filter(|check| check.status == CheckStatus::Error) {
             if check.help.as_ref().is_some_and(|given| given.actions().any(is_repair)) {
                 check.help = help.map(|help| help.clone().printable());
             }
         }
     }
 
-    fn add(&mut self, check: Check) {
+    fn add(&mut self, check: Diagnosis) {
         self.status = self.status.max(check.status);
         self.checks.push(check);
     }
@@ -125,7 +126,7 @@ impl Examined {
 /// Looks at the runtimes that agents need, and at the directory of installed agents. The runtimes are asked for their
 /// versions in `temporary`, the directory for temporary files, which takes them up to 10 s each.
 #[must_use]
-pub fn surroundings(store: &Store, environment: &Environment, temporary: &Path) -> Vec<Check> {
+pub fn surroundings(store: &Store, environment: &Environment, temporary: &Path) -> Vec<Diagnosis> {
     let mut checks = match root::cannot_be_written(temporary) {
         None => runtimes::look(environment, temporary),
         Some(problem) => vec![problem],
@@ -136,6 +137,6 @@ pub fn surroundings(store: &Store, environment: &Environment, temporary: &Path) 
 
 /// Whether agents can be started on this machine, according to the checks of [`surroundings`].
 #[must_use]
-pub fn can_start(checks: &[Check]) -> bool {
-    checks.iter().all(|check| check.name != root::TEMPORARY || check.status < Status::Error)
+pub fn can_start(checks: &[Diagnosis]) -> bool {
+    checks.iter().all(|check| check.name != root::TEMPORARY || check.status < CheckStatus::Error)
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::Check;
+use super::Diagnosis;
 use crate::install::remedy;
 use acp_registry_host::command::answer;
 use acp_registry_host::process::Environment;
@@ -20,7 +20,7 @@ const RUNTIMES: [(&str, &str, &str); 3] = [
 ];
 
 /// Looks for every runtime, and asks it for its version.
-pub(super) fn look(environment: &Environment, directory: &Path) -> Vec<Check> {
+pub(super) fn look(environment: &Environment, directory: &Path) -> Vec<Diagnosis> {
     RUNTIMES.map(|runtime| look_for(runtime, environment, directory)).into()
 }
 
@@ -28,15 +28,15 @@ fn look_for(
     (name, loss, help): (&'static str, &str, &'static str),
     environment: &Environment,
     directory: &Path,
-) -> Check {
+) -> Diagnosis {
     let Some(path) = environment.find(name) else {
-        return Check::warning(name, format!("is not in PATH: {loss}"), help);
+        return Diagnosis::warning(name, format!("is not in PATH: {loss}"), help);
     };
     let path = path.display().to_string();
     let place = printable(&path);
     let error = |message: String| {
         let message = format!("{place} --version {message}");
-        Check::error(name, message, format!("see what `{place} --version` says, and install it again"))
+        Diagnosis::error(name, message, format!("see what `{place} --version` says, and install it again"))
     };
     // npm is a script that the Node.js in `PATH` runs.
     let variable = environment.path().map(|(_, value)| value);
@@ -48,5 +48,5 @@ fn look_for(
     let Some(version) = text.lines().map(str::trim).rfind(|line| !line.is_empty()) else {
         return error("prints nothing".to_owned());
     };
-    Check::ok(name, format!("{}, {place}", quote(version).trim_matches('`')))
+    Diagnosis::ok(name, format!("{}, {place}", quote(version).trim_matches('`')))
 }

@@ -39,7 +39,7 @@ pub struct Copies {
 /// An index or a discovery document as its host has sent it.
 #[derive(Debug)]
 pub(super) struct Copy {
-    pub(super) head: Head,
+    pub(super) head: CopyHeader,
     pub(super) text: String,
     /// When its host last confirmed it; the time of the file.
     pub(super) checked: SystemTime,
@@ -47,7 +47,7 @@ pub(super) struct Copy {
 
 /// What is known of a copy whose text was not read, which may turn out to be damaged.
 #[derive(Debug)]
-pub(super) struct Kept {
+pub(super) struct UnreadCopy {
     /// When its host last confirmed it.
     pub(super) checked: SystemTime,
     /// Whether it may be used without a request.
@@ -57,7 +57,7 @@ pub(super) struct Kept {
 
 /// The first line of a copy.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Head {
+pub(super) struct CopyHeader {
     /// The address without its secrets; the name of the file has a digest of the whole address.
     pub(super) url: String,
     pub(super) validators: Validators,
@@ -73,7 +73,7 @@ impl Copy {
     }
 }
 
-impl Head {
+impl CopyHeader {
     fn is_fresh(&self, checked: SystemTime) -> bool {
         let time = self.max_age_seconds.map_or(USUAL, Duration::from_secs).min(LONGEST);
         // A time in the future shows that a clock was wrong.
@@ -103,13 +103,13 @@ impl Copies {
     }
 
     /// What is known of a copy before its text is read.
-    pub(super) fn checked(&self, url: &Url) -> Option<Kept> {
+    pub(super) fn checked(&self, url: &Url) -> Option<UnreadCopy> {
         let (head, checked, ..) = self.open(url)?;
-        Some(Kept { checked, is_fresh: head.is_fresh(checked), sha256: head.sha256 })
+        Some(UnreadCopy { checked, is_fresh: head.is_fresh(checked), sha256: head.sha256 })
     }
 
     /// Opens a copy behind its first line.
-    fn open(&self, url: &Url) -> Option<(Head, SystemTime, BufReader<io::Take<File>>, u64)> {
+    fn open(&self, url: &Url) -> Option<(CopyHeader, SystemTime, BufReader<io::Take<File>>, u64)> {
         let path = self.path(url);
         let checked = fs::metadata(&path).and_then(|metadata| metadata.modified()).ok()?;
         let directory = self.directory.canonicalize().ok()?;
@@ -117,7 +117,7 @@ impl Copies {
         let mut reader = BufReader::new(file.take(INDEX_LIMIT + HEAD));
         let mut line = Vec::new();
         reader.by_ref().take(HEAD).read_until(b'\n', &mut line).ok()?;
-        let head: Head = serde_json::from_slice(line.strip_suffix(b"\n")?).ok()?;
+        let head: CopyHeader = serde_json::from_slice(line.strip_suffix(b"\n")?).ok()?;
         (head.url == shown(url)).then_some((head, checked, reader, length))
     }
 
@@ -130,7 +130,7 @@ impl Copies {
         max_age: Option<Duration>,
     ) -> Result<(), PathError> {
         let max_age_seconds = max_age.map(|age| age.as_secs());
-        let head = Head { url: shown(url), validators, max_age_seconds, sha256: sha256.to_owned() };
+        let head = CopyHeader { url: shown(url), validators, max_age_seconds, sha256: sha256.to_owned() };
         let mut bytes = serde_json::to_vec(&head).unwrap_or_default();
         bytes.push(b'\n');
         bytes.extend_from_slice(text.as_bytes());

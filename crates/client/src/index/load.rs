@@ -8,18 +8,18 @@ use std::time::SystemTime;
 use url::Url;
 
 use super::copies::{Copies, Copy};
-use super::place::Place;
+use super::place::IndexLocation;
 use crate::registry::{LoadError, Registry};
 use acp_registry_archive::{self as archive, Lookalike};
 use acp_registry_host::fs::{ReadError, read_bounded};
 use acp_registry_http::{Client, FetchError, Problem, shown};
 use acp_registry_plan::index::{FormError, INDEX_LIMIT};
-use acp_registry_plan::index::{Index, Origin};
+use acp_registry_plan::index::{Index, IndexSource};
 use acp_registry_plan::remedy::{Action, Remedy};
 
 /// How an index is read.
 #[derive(Debug, Clone, Default)]
-pub struct Options {
+pub struct LoadOptions {
     /// Where copies of indexes are kept; nowhere when this is `None`.
     pub copies: Option<Copies>,
     /// Whether requests are forbidden.
@@ -102,19 +102,20 @@ impl Error {
 /// # Errors
 /// [`Error`].
 pub async fn load(
-    place: &Place,
-    options: &Options,
+    place: &IndexLocation,
+    options: &LoadOptions,
     client: impl FnOnce() -> Result<Arc<Client>, Problem>,
 ) -> Result<Loaded, Error> {
-    let origin = |fetched_at, is_stale| Origin { source: place.to_string(), fetched_at: Some(fetched_at), is_stale };
+    let origin =
+        |fetched_at, is_stale| IndexSource { source: place.to_string(), fetched_at: Some(fetched_at), is_stale };
     let url = match place {
-        Place::Path(path) => {
+        IndexLocation::Path(path) => {
             let mut index = from_path(path)?;
             let changed = std::fs::metadata(path).and_then(|metadata| metadata.modified());
             index.origin = origin(changed.unwrap_or_else(|_| SystemTime::now()), false);
             return Ok(Loaded { index, is_whole: true, warning: None });
         }
-        Place::Url(url) => url,
+        IndexLocation::Url(url) => url,
     };
     let of_copy = |copy: Copy, checked: SystemTime, warning: Option<String>| {
         let is_stale = warning.is_some() || (options.is_offline && !copy.is_fresh());
@@ -179,7 +180,7 @@ async fn fetch(
         return Ok(None);
     };
     // Only a readable index is kept.
-    let index = of_bytes(body, &shown(url))?;
+    let index = parse_bytes(body, &shown(url))?;
     if let Some(copies) = copies
         && let Err(error) = copies.keep(url, (index.text(), index.sha256()), answer.validators, answer.max_age)
     {
@@ -188,7 +189,7 @@ async fn fetch(
     Ok(Some(index))
 }
 
-fn of_bytes(bytes: Vec<u8>, place: &str) -> Result<Index, Error> {
+fn parse_bytes(bytes: Vec<u8>, place: &str) -> Result<Index, Error> {
     // Networks that want a sign-in answer in place of the host, with a page.
     let page =
         archive::lookalike(Cursor::new(&bytes)).filter(|found| ![Lookalike::Json, Lookalike::Text].contains(found));
@@ -214,7 +215,7 @@ fn from_path(path: &Path) -> Result<Index, Error> {
         read_bounded(&real, &real, INDEX_LIMIT)
     };
     match read() {
-        Ok(bytes) => of_bytes(bytes, &place),
+        Ok(bytes) => parse_bytes(bytes, &place),
         Err(error) => Err(Error::Read { place, error }),
     }
 }

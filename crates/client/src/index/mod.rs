@@ -6,7 +6,7 @@
 //! registry checkout ─────────────────────────┘
 //! ```
 //!
-//! * [`Place`]: where an index is
+//! * [`IndexLocation`]: where an index is
 //! * [`load()`]: from there to an [`Index`], with copies kept from one run to the next
 //! * [`load_some()`]: some agents of an index, if they can be read without the others
 //! * [`Index`], of `acp_registry_plan`: the entries that can be used, and notes about those that cannot
@@ -25,18 +25,20 @@
 //! # Ok::<(), acp_registry_client::index::FormError>(())
 //! ```
 
+mod by_entry;
 mod copies;
 mod load;
 mod parts;
 mod phrases;
 mod place;
 mod search;
-mod some;
 
-pub use acp_registry_plan::index::{Entry, EntryError, FormError, INDEX_LIMIT, Index, Missing, Notes, Origin, entries};
+pub use acp_registry_plan::index::{
+    Entry, EntryError, FormError, INDEX_LIMIT, Index, IndexSource, Missing, Notes, entries,
+};
+pub use by_entry::load_some;
 pub use copies::Copies;
-pub use load::{Error, Loaded, Options, load};
+pub use load::{Error, LoadOptions, Loaded, load};
 pub use phrases::{Class, Meaning, PHRASES, is_open_source};
-pub use place::{Place, WrongPlace};
+pub use place::{IndexLocation, WrongPlace};
 pub use search::{BY, Hit, MARKS, Match, Query, SPELLINGS, SUMMARY, without_addresses};
-pub use some::load_some;

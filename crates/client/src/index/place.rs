@@ -10,7 +10,7 @@ use acp_registry_plan::text::{quote, without_secrets};
 
 /// Where an index is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
+pub enum IndexLocation {
     /// An address; that of a folder means the `registry.json` in it.
     Url(Url),
     /// A file, a published tree, or a registry checkout.
@@ -22,7 +22,7 @@ pub enum Place {
 #[error("{} is neither the address of an index nor a path", quote(&without_secrets(.0)))]
 pub struct WrongPlace(String);
 
-impl Default for Place {
+impl Default for IndexLocation {
     /// The index of the public registry.
     fn default() -> Self {
         let text = format!("{DEFAULT_BASE_URL}/registry.json");
@@ -30,7 +30,7 @@ impl Default for Place {
     }
 }
 
-impl FromStr for Place {
+impl FromStr for IndexLocation {
     type Err = WrongPlace;
 
     fn from_str(text: &str) -> Result<Self, WrongPlace> {
@@ -57,7 +57,7 @@ impl FromStr for Place {
     }
 }
 
-impl std::fmt::Display for Place {
+impl std::fmt::Display for IndexLocation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Url(url) => f.write_str(&acp_registry_http::shown(url)),
@@ -73,19 +73,19 @@ mod tests {
     #[test]
     fn addresses_and_paths_are_told_apart() {
         assert!(
-            matches!(Place::default(), Place::Url(url) if url.as_str().ends_with("/registry/v1/latest/registry.json"))
+            matches!(IndexLocation::default(), IndexLocation::Url(url) if url.as_str().ends_with("/registry/v1/latest/registry.json"))
         );
-        assert_eq!("a/b".parse(), Ok(Place::Path("a/b".into())));
+        assert_eq!("a/b".parse(), Ok(IndexLocation::Path("a/b".into())));
         #[cfg(unix)]
-        assert_eq!("file:///a%20b".parse(), Ok(Place::Path("/a b".into())));
+        assert_eq!("file:///a%20b".parse(), Ok(IndexLocation::Path("/a b".into())));
         for wrong in ["", " ", "ftp://h.example/", "https://", "file://host.example/x"] {
-            assert!(wrong.parse::<Place>().is_err(), "{wrong:?}");
+            assert!(wrong.parse::<IndexLocation>().is_err(), "{wrong:?}");
         }
         for tree in ["https://h.example", "https://h.example/", "https://h.example/v1/latest/"] {
-            let place: Place = tree.parse().unwrap();
+            let place: IndexLocation = tree.parse().unwrap();
             assert_eq!(place.to_string(), format!("{}/registry.json", tree.trim_end_matches('/')));
         }
-        let secret: Place = "https://u:secret@h.example/r.json?token=1".parse().unwrap();
+        let secret: IndexLocation = "https://u:secret@h.example/r.json?token=1".parse().unwrap();
         assert_eq!(secret.to_string(), "https://h.example/r.json?…");
     }
 }

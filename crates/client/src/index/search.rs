@@ -187,8 +187,8 @@ impl Query {
             }
             let fields = [(&name, 25, 12), (&id, 20, 10), (&authors, 6, 3), (&text, 4, 1), (&license, 3, 1)];
             let weights = fields.into_iter().map(|(field, start, middle)| match place(field, word) {
-                Some(Place::Start) => start,
-                Some(Place::Middle) => middle,
+                Some(MatchedField::Start) => start,
+                Some(MatchedField::Middle) => middle,
                 None => 0,
             });
             let first = if name.starts_with(word) { 40 } else { 0 };
@@ -233,18 +233,18 @@ impl Class {
 }
 
 /// Where a word was found.
-enum Place {
+enum MatchedField {
     /// At the start of a word.
     Start,
     /// Within one.
     Middle,
 }
 
-fn place(text: &str, word: &str) -> Option<Place> {
+fn place(text: &str, word: &str) -> Option<MatchedField> {
     let mut found = text.match_indices(word).peekable();
     found.peek()?;
     let is_start = |at: usize| !text[..at].ends_with(char::is_alphanumeric);
-    Some(if found.any(|(at, _)| is_start(at)) { Place::Start } else { Place::Middle })
+    Some(if found.any(|(at, _)| is_start(at)) { MatchedField::Start } else { MatchedField::Middle })
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 use url::Url;
 
-use super::{Error, Installer, NotForPlatform, Placed, Progress, Proof, Remarks, Verified, Work};
+use super::{DigestSource, Error, InstallJob, Installer, NotForPlatform, Placed, Progress, Proof, Remarks};
 use acp_registry_archive::{self as archive, Limits, unpack};
 use acp_registry_host::fs::{PathError, open_file};
 use acp_registry_http::{Client, Sink};
@@ -18,7 +18,7 @@ use acp_registry_plan::manifest::{BinaryTarget, Platform};
 use acp_registry_sources::github::Github;
 
 /// Fetches the archive, compares its digest with those that are known, and unpacks it.
-pub(super) async fn install(work: &Work<'_>, target: &BinaryTarget) -> Result<Placed, Error> {
+pub(super) async fn install(work: &InstallJob<'_>, target: &BinaryTarget) -> Result<Placed, Error> {
     let installer = work.installer;
     let platform = match installer.platform {
         Some(platform) if platform.as_str() == target.platform => platform,
@@ -51,7 +51,7 @@ pub(super) async fn install(work: &Work<'_>, target: &BinaryTarget) -> Result<Pl
     let (target, limits, into) = (target.clone(), installer.limits, work.directory.to_owned());
     let unpacked = spawn_blocking(move || unpack_program(&file, &target, platform, &limits, &into)).await;
     let program = unpacked.unwrap_or_else(|error| Err(archive::Error::Read(io::Error::other(error)).into()))?;
-    let verified = wanted.first().map_or(Verified::None, |(verified, _)| *verified);
+    let verified = wanted.first().map_or(DigestSource::None, |(verified, _)| *verified);
     Ok(Placed {
         program,
         interpreter: None,
@@ -67,13 +67,13 @@ async fn cached(installer: &Installer, url: &Url, sha256: &str) -> Option<(File,
     let path = installer.client.cached_file(url, sha256).filter(|_| installer.client.may_ask(url))?;
     let checked = spawn_blocking(move || {
         let file = open_file(&path).ok()?;
-        (Sha256::of_file(&file).ok()? == sha256).then_some((file, sha256))
+        (Sha256::read(&file).ok()? == sha256).then_some((file, sha256))
     });
     checked.await.ok()?
 }
 
 /// Fetches the archive into a file without a name; returns its digest as well.
-async fn fetch(work: &Work<'_>, url: &Url) -> Result<(File, Sha256), Error> {
+async fn fetch(work: &InstallJob<'_>, url: &Url) -> Result<(File, Sha256), Error> {
     let installer = work.installer;
     let file = tempfile::tempfile_in(work.temporary).map_err(PathError::at(work.temporary))?;
     let mut sink = Receiver { file: &file, hasher: Hasher::default(), progress: work.progress };
@@ -94,9 +94,9 @@ async fn keep(installer: &Installer, url: &Url, sha256: Sha256, file: &File) {
 
 /// The digests that the archive must have, and who says so. GitHub is asked only if nothing else states one: when it
 /// does not answer, there is none.
-async fn wanted(work: &Work<'_>, target: &BinaryTarget, url: &Url) -> Vec<(Verified, String)> {
-    let manifest = target.sha256.clone().map(|digest| (Verified::Manifest, digest));
-    let lock = work.expected.sha256.clone().map(|digest| (Verified::Lock, digest));
+async fn wanted(work: &InstallJob<'_>, target: &BinaryTarget, url: &Url) -> Vec<(DigestSource, String)> {
+    let manifest = target.sha256.clone().map(|digest| (DigestSource::Manifest, digest));
+    let lock = work.expected.sha256.clone().map(|digest| (DigestSource::Lock, digest));
     let known: Vec<_> = manifest.into_iter().chain(lock).collect();
     if !known.is_empty() {
         return known;
@@ -105,12 +105,12 @@ async fn wanted(work: &Work<'_>, target: &BinaryTarget, url: &Url) -> Vec<(Verif
         Some(github) => github_digest(github, &work.installer.client, url).await,
         None => None,
     };
-    digest.map(|digest| (Verified::Github, digest.to_string())).into_iter().collect()
+    digest.map(|digest| (DigestSource::Github, digest.to_string())).into_iter().collect()
 }
 
 /// The digest that GitHub has for an address, if it is that of a release's file and GitHub answers.
 pub async fn github_digest(github: &Github, client: &Client, url: &Url) -> Option<Sha256> {
-    let (id, name) = github.asset_of(url)?;
+    let (id, name) = github.find_asset(url)?;
     match github.release(client, &id).await {
         Ok(release) => release?.asset(&name)?.sha256,
         Err(error) => {

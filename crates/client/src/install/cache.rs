@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use acp_registry_host::fs::{PathError, write_new};
-use acp_registry_host::lock::{Answer, Lock, mark_used};
+use acp_registry_host::lock::{Acquisition, Lock, mark_used};
 use acp_registry_host::owner;
 use acp_registry_host::private::make_private;
 use acp_registry_host::process::Scratch;
@@ -64,7 +64,9 @@ impl PackageCache {
         if !self.marker().exists() {
             return Ok(0);
         }
-        let Answer::Mine(_lock) = Lock::ask(&self.marker(), "emptying the caches of npm and uv")? else { return Ok(0) };
+        let Acquisition::Mine(_lock) = Lock::ask(&self.marker(), "emptying the caches of npm and uv")? else {
+            return Ok(0);
+        };
         let size = self.surplus(limit)?;
         if size == 0 {
             return Ok(0);
@@ -82,7 +84,7 @@ impl PackageCache {
             return true;
         }
         let answer = Lock::ask(&self.marker(), "emptying the cache of uv");
-        matches!(answer, Ok(Answer::Mine(_))) && Scratch::adopt(&uv).remove().is_ok()
+        matches!(answer, Ok(Acquisition::Mine(_))) && Scratch::adopt(&uv).remove().is_ok()
     }
 
     /// How many bytes [`PackageCache::shrink`] would free; nothing is removed.

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use super::tool::{Tool, write};
-use super::{Error, Expected, Installer, Source, Work, npm, uv};
+use super::{Error, Expected, InstallJob, Installer, Source, npm, uv};
 use acp_registry_host::fs::{PathError, read_bounded};
 use acp_registry_plan::manifest::Package;
 
@@ -51,8 +51,8 @@ impl Installer {
         let cache = self.open_cache();
         let environment = self.npm_environment(cache.as_ref());
         let expected = Expected::default();
-        let work = Work { installer: self, expected: &expected, directory, temporary, progress: &|_| () };
-        let npm = Tool::new(&work, "npm", program, environment, self.registries.of_npm(&name));
+        let work = InstallJob { installer: self, expected: &expected, directory, temporary, progress: &|_| () };
+        let npm = Tool::new(&work, "npm", program, environment, self.registries.npm(&name));
         npm.run(["install"].into_iter().chain(npm::OWN).chain(flags).map(OsStr::new).chain([directory.as_os_str()]))
             .await?;
         let packages = read(&directory.join("package-lock.json"))?;
@@ -80,8 +80,8 @@ impl Installer {
         let cache = self.open_cache();
         let environment = self.uv_environment(package, cache.as_ref())?;
         let expected = Expected::default();
-        let work = Work { installer: self, expected: &expected, directory, temporary, progress: &|_| () };
-        let uv = Tool::new(&work, "uv", program, environment, self.registries.of_python());
+        let work = InstallJob { installer: self, expected: &expected, directory, temporary, progress: &|_| () };
+        let uv = Tool::new(&work, "uv", program, environment, self.registries.python());
         uv.run(arguments).await.map_err(|error| uv::refused(error, &package.package))?;
         Ok(Closure { integrity: None, packages: read(&directory.join("packages.txt"))? })
     }

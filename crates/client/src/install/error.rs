@@ -2,7 +2,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::failure::{ToolFailure, longer, slow};
-use super::{HeldBack, NotForPlatform, Reason, Shortfall, Verified, remedy};
+use super::{DigestSource, HeldBack, InstallFailure, NotForPlatform, Shortfall, remedy};
 use acp_registry_archive::{self as archive, CmdNotFound, Lookalike, Mismatch, Misnamed};
 use acp_registry_host::fs::{ANOTHER_TEMPORARY, PathError};
 use acp_registry_host::process::SpawnError;
@@ -126,7 +126,7 @@ pub enum Error {
         /// What that seems to be, if it is no archive.
         lookalike: Option<Lookalike>,
         /// Who says otherwise.
-        by: Verified,
+        by: DigestSource,
         /// What that one says.
         wanted: String,
     },
@@ -189,33 +189,34 @@ pub enum Error {
 impl Error {
     /// The reason, as reports name it.
     #[must_use]
-    pub fn reason(&self) -> Reason {
+    pub fn reason(&self) -> InstallFailure {
         match self {
-            Self::MissingRuntime { .. } | Self::NoPython { .. } => Reason::MissingRuntime,
-            Self::RuntimeTooOld(_) => Reason::RuntimeTooOld,
-            Self::UnsupportedPlatform(_) => Reason::UnsupportedPlatform,
-            Self::DigestMismatch { .. } => Reason::DigestMismatch,
-            Self::Tool(failure) if failure.is_of_integrity() => Reason::DigestMismatch,
-            Self::Tool(failure) if failure.lacks_package() => Reason::PackageNotFound,
-            Self::NoVersion { .. } | Self::NoPackage { .. } => Reason::PackageNotFound,
-            Self::HeldBack(held) if held.is_of_manifest => Reason::PackageNotFound,
-            Self::HeldBack(_) => Reason::HeldByCooldown,
-            Self::Archive(archive::Error::Unsafe { .. } | archive::Error::TooLarge(_)) => Reason::UnsafeArchive,
-            Self::CmdNotFound(_) => Reason::CmdNotFound,
-            _ => Reason::InstallFailed,
+            Self::MissingRuntime { .. } | Self::NoPython { .. } => InstallFailure::MissingRuntime,
+            Self::RuntimeTooOld(_) => InstallFailure::RuntimeTooOld,
+            Self::UnsupportedPlatform(_) => InstallFailure::UnsupportedPlatform,
+            Self::DigestMismatch { .. } => InstallFailure::DigestMismatch,
+            Self::Tool(failure) if failure.is_of_integrity() => InstallFailure::DigestMismatch,
+            Self::Tool(failure) if failure.lacks_package() => InstallFailure::PackageNotFound,
+            Self::NoVersion { .. } | Self::NoPackage { .. } => InstallFailure::PackageNotFound,
+            Self::HeldBack(held) if held.is_of_manifest => InstallFailure::PackageNotFound,
+            Self::HeldBack(_) => InstallFailure::HeldByCooldown,
+            Self::Archive(archive::Error::Unsafe { .. } | archive::Error::TooLarge(_)) => InstallFailure::UnsafeArchive,
+            Self::CmdNotFound(_) => InstallFailure::CmdNotFound,
+            _ => InstallFailure::InstallFailed,
         }
     }
 
     /// Whether something was refused because it has changed or is not safe.
     #[must_use]
     pub fn is_of_integrity(&self) -> bool {
-        matches!(self.reason(), Reason::DigestMismatch | Reason::UnsafeArchive) || matches!(self, Self::Unfit { .. })
+        matches!(self.reason(), InstallFailure::DigestMismatch | InstallFailure::UnsafeArchive)
+            || matches!(self, Self::Unfit { .. })
     }
 
     /// Whether the manifest is at fault, whatever the machine.
     #[must_use]
     pub fn is_of_manifest(&self) -> bool {
-        use Reason::{CmdNotFound, DigestMismatch, PackageNotFound, UnsafeArchive};
+        use InstallFailure::{CmdNotFound, DigestMismatch, PackageNotFound, UnsafeArchive};
 
         matches!(self.reason(), DigestMismatch | UnsafeArchive | CmdNotFound | PackageNotFound)
             || matches!(

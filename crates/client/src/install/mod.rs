@@ -47,10 +47,10 @@ mod cooldown;
 mod environment;
 mod error;
 mod failure;
-mod heard;
 mod node;
 mod npm;
 mod npm_range;
+mod output;
 mod places;
 mod progress;
 mod proof;
@@ -58,7 +58,7 @@ mod python;
 mod reason;
 mod refusal;
 pub mod remedy;
-mod same;
+mod same_package;
 mod scripts;
 mod tool;
 mod uv;
@@ -86,9 +86,9 @@ pub(crate) use node::{better_node, node_version};
 pub use places::host_environment;
 pub use progress::Progress;
 pub(crate) use proof::is_sha512;
-pub use proof::{Proof, Verified};
-pub use reason::Reason;
-pub(crate) use same::is_same_package;
+pub use proof::{DigestSource, Proof};
+pub use reason::InstallFailure;
+pub(crate) use same_package::is_same_package;
 pub use scripts::ScriptsNotRun;
 
 /// An agent that can be started.
@@ -171,7 +171,7 @@ pub struct Installer {
     /// How long an installation may take.
     pub timeout: Duration,
     /// The `acp-registry` executable, which sets the limits of package managers; see
-    /// [`Launch::launcher`](acp_registry_host::process::Launch::launcher).
+    /// [`LaunchSpec::launcher`](acp_registry_host::process::LaunchSpec::launcher).
     pub launcher: Option<PathBuf>,
     /// Where npm and uv keep what they have fetched; with `None`, each installation fetches everything.
     pub packages: Option<PackageCache>,
@@ -254,7 +254,7 @@ impl Installer {
         temporary: &Path,
         progress: &(dyn Fn(Progress) + Send + Sync),
     ) -> Result<Placed, Error> {
-        let work = Work { installer: self, expected, directory, temporary, progress };
+        let work = InstallJob { installer: self, expected, directory, temporary, progress };
         match source {
             Source::Npx(package) => npm::install(&work, package).await,
             Source::Uvx(package) => uv::install(&work, package).await,
@@ -285,7 +285,7 @@ pub(crate) fn beside(kind: Kind, program: &Path, directory: &Path) -> Vec<PathBu
 }
 
 /// One installation.
-struct Work<'a> {
+struct InstallJob<'a> {
     installer: &'a Installer,
     expected: &'a Expected,
     directory: &'a Path,

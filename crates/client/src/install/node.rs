@@ -43,7 +43,7 @@ impl fmt::Display for Shortfall {
 }
 
 /// A Node.js that was chosen for a package.
-pub(super) struct Choice {
+pub(super) struct NodeChoice {
     pub(super) program: PathBuf,
     /// The version that it prints.
     pub(super) version: Option<String>,
@@ -55,7 +55,7 @@ pub(super) struct Choice {
 
 /// Chooses among the Node.js programs of an environment the first that meets a range, or else the first. A range that
 /// this program cannot read counts as met.
-pub(super) fn choose_node(environment: &Environment, first: PathBuf, range: Option<&str>) -> Choice {
+pub(super) fn choose_node(environment: &Environment, first: PathBuf, range: Option<&str>) -> NodeChoice {
     let wanted = range.filter(|range| is_met(range, "0.0.0") == Some(false)).map(ToOwned::to_owned);
     let version = node_version(&first);
     let unmet = wanted.clone().zip(version.clone()).filter(|(range, version)| is_met(range, version) == Some(false));
@@ -71,7 +71,7 @@ pub(super) fn choose_node(environment: &Environment, first: PathBuf, range: Opti
         }
     };
     let program = lasting(program, version.as_deref(), environment);
-    Choice { program, version, wanted, shortfall }
+    NodeChoice { program, version, wanted, shortfall }
 }
 
 /// The first Node.js whose version meets the range, and that version: `known`, or one of the environment.

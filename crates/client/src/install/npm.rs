@@ -8,8 +8,8 @@ use tokio::task::spawn_blocking;
 
 use super::tool::{Tool, write};
 use super::{
-    Error, Expected, Installer, Interpreter, Placed, Progress, Proof, Remarks, ScriptsNotRun, TooOld, ToolFailure,
-    Verified, Work, cooldown, is_sha512, node, refusal, remedy, scripts,
+    DigestSource, Error, Expected, InstallJob, Installer, Interpreter, Placed, Progress, Proof, Remarks, ScriptsNotRun,
+    TooOld, ToolFailure, cooldown, is_sha512, node, refusal, remedy, scripts,
 };
 use acp_registry_archive::Program;
 use acp_registry_host::fs::{PathError, open_file, read_bounded, resolve_below};
@@ -38,7 +38,7 @@ pub(super) const OWN: [&str; 11] = [
 const FLAGS: [&str; 4] = ["--package-lock-only=false", "--loglevel=http", "--no-progress", "--prefix"];
 
 /// Installs a package with npm.
-pub(super) async fn install(work: &Work<'_>, wanted: &Package) -> Result<Placed, Error> {
+pub(super) async fn install(work: &InstallJob<'_>, wanted: &Package) -> Result<Placed, Error> {
     let package = wanted.package.as_str();
     let (installer, directory) = (work.installer, work.directory);
     // Node.js reads other bytes as U+FFFD, and npm would install into another directory.
@@ -64,7 +64,7 @@ pub(super) async fn install(work: &Work<'_>, wanted: &Package) -> Result<Placed,
     arguments.extend_from_slice(specs);
     let cache = installer.open_cache();
     let environment = installer.npm_environment(cache.as_ref());
-    let npm = Tool::new(work, "npm", npm, environment, installer.registries.of_npm(&name));
+    let npm = Tool::new(work, "npm", npm, environment, installer.registries.npm(&name));
     npm.check_proxy()?;
     (work.progress)(Progress::Running("npm"));
     let ran = match npm.run(arguments).await {
@@ -96,9 +96,9 @@ pub(super) async fn install(work: &Work<'_>, wanted: &Package) -> Result<Placed,
     };
     let notes = notes(directory);
     let verified = match &work.expected.packages {
-        Some(_) => Verified::Lock,
-        None if notes.as_deref().is_some_and(are_proven) => Verified::Npm,
-        None => Verified::None,
+        Some(_) => DigestSource::Lock,
+        None if notes.as_deref().is_some_and(are_proven) => DigestSource::Npm,
+        None => DigestSource::None,
     };
     let integrity = notes.as_deref().and_then(|notes| integrity_in(notes, &name));
     let blocked = ScriptsNotRun { packages: scripts::blocked(&ran.stderr), ignored_by: None };
@@ -124,7 +124,7 @@ pub(super) async fn install(work: &Work<'_>, wanted: &Package) -> Result<Placed,
             let choice = spawn_blocking(move || node::choose_node(&environment, node, range.as_deref())).await;
             let choice = choice.map_err(|error| PathError::at(directory)(std::io::Error::other(error)))?;
             remarks.shortfall = choice.shortfall;
-            let node::Choice { program, version, wanted, .. } = choice;
+            let node::NodeChoice { program, version, wanted, .. } = choice;
             Some(Interpreter { name: "node", program, flags, version, wanted })
         }
         (None, None) => None,
@@ -143,7 +143,7 @@ async fn absent(failure: Box<ToolFailure>, name: String, version: String, npm: &
 /// What npm's failure means for the package.
 fn refused(error: Error, name: &str, package: &str) -> Error {
     match error {
-        Error::Tool(failure) => match refusal::of_node(&failure.stderr, name) {
+        Error::Tool(failure) => match refusal::node_shortfall(&failure.stderr, name) {
             Some(shortfall) => Error::RuntimeTooOld(Box::new(TooOld::new(package, shortfall, &failure.stderr))),
             None => Error::Tool(failure),
         },
@@ -165,7 +165,8 @@ impl Installer {
     pub(crate) async fn runs_scripts(&self, temporary: &Path) -> bool {
         let Ok(program) = find(self, "npm") else { return false };
         let expected = Expected::default();
-        let work = Work { installer: self, expected: &expected, directory: temporary, temporary, progress: &|_| () };
+        let work =
+            InstallJob { installer: self, expected: &expected, directory: temporary, temporary, progress: &|_| () };
         let npm = Tool::new(&work, "npm", program, self.npm_environment(None), None);
         ignores_scripts(&npm).await == Some(false)
     }
@@ -227,7 +228,7 @@ fn are_proven(notes: &[u8]) -> bool {
     let Ok([packages]) = json::members(notes, ["packages"]) else { return false };
     let packages: Object<'_, PACKAGES> = json::object(packages).unwrap_or_default();
     let is_proven = |package: &RawValue| {
-        let [integrity, in_bundle] = json::members_of(Some(package), ["integrity", "inBundle"]);
+        let [integrity, in_bundle] = json::read_members(Some(package), ["integrity", "inBundle"]);
         in_bundle.is_some_and(|value| value.get() == "true")
             || json::text(integrity).is_some_and(|text| is_sha512(&text))
     };
@@ -236,7 +237,7 @@ fn are_proven(notes: &[u8]) -> bool {
 
 /// The integrity value of a package in a lock file of npm.
 pub(super) fn integrity_in(list: &[u8], name: &str) -> Option<String> {
-    let [integrity] = json::members_of(package_in(list, name), ["integrity"]);
+    let [integrity] = json::read_members(package_in(list, name), ["integrity"]);
     json::text(integrity).map(Into::into)
 }
 
@@ -252,7 +253,7 @@ fn package_in<'a>(list: &'a [u8], name: &str) -> Option<&'a RawValue> {
 /// no such records.
 fn noted_bin(name: &str, directory: &Path) -> Option<Box<RawValue>> {
     let notes = notes(directory)?;
-    let [bin] = json::members_of(package_in(&notes, name), ["bin"]);
+    let [bin] = json::read_members(package_in(&notes, name), ["bin"]);
     bin.map(ToOwned::to_owned)
 }
 
@@ -281,7 +282,7 @@ struct Own {
 impl Own {
     /// The range of Node.js versions that the package requires.
     fn node(&self) -> Option<String> {
-        let [node] = json::members_of(self.engines.as_deref(), ["node"]);
+        let [node] = json::read_members(self.engines.as_deref(), ["node"]);
         json::text(node).map(Into::into)
     }
 }

@@ -11,7 +11,7 @@ use acp_registry_plan::digest::Sha256;
 /// Where the expected digest comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
-pub enum Verified {
+pub enum DigestSource {
     /// The manifest, by the archive's SHA-256.
     Manifest,
     /// GitHub, by the SHA-256 that it computed when the archive was uploaded.
@@ -26,7 +26,7 @@ pub enum Verified {
     None,
 }
 
-impl Verified {
+impl DigestSource {
     /// The name in JSON documents.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -41,7 +41,7 @@ impl Verified {
     }
 }
 
-impl Verified {
+impl DigestSource {
     /// The source, as a part of a sentence.
     pub(super) fn speaker(self) -> &'static str {
         match self {
@@ -55,13 +55,13 @@ impl Verified {
     }
 }
 
-impl fmt::Display for Verified {
+impl fmt::Display for DigestSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.as_str())
     }
 }
 
-impl FromStr for Verified {
+impl FromStr for DigestSource {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Self, ()> {
@@ -75,7 +75,7 @@ impl FromStr for Verified {
 #[non_exhaustive]
 pub struct Proof {
     /// Where the expected digest comes from.
-    pub verified: Verified,
+    pub verified: DigestSource,
     /// SHA-256 of the archive, in lower-case hexadecimal; `None` for packages.
     pub sha256: Option<Sha256>,
     /// Integrity value of the package, as npm writes it; `None` where the package manager reports none.

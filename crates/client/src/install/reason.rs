@@ -1,6 +1,6 @@
 /// Why an agent was not installed, as reports name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reason {
+pub enum InstallFailure {
     /// A program that installs or starts the agent is not there.
     MissingRuntime,
     /// The runtime is older than the package asks for.
@@ -21,7 +21,7 @@ pub enum Reason {
     InstallFailed,
 }
 
-impl Reason {
+impl InstallFailure {
     /// The word in JSON documents.
     #[must_use]
     pub fn as_str(self) -> &'static str {

@@ -6,7 +6,7 @@ use super::node::Shortfall;
 
 /// npm failed because a package requires another Node.js: by `engine-strict`, or in an install script after npm had
 /// warned. `name` is the package that the manifest names.
-pub(super) fn of_node(stderr: &str, name: &str) -> Option<Shortfall> {
+pub(super) fn node_shortfall(stderr: &str, name: &str) -> Option<Shortfall> {
     let shortfall = |wanted: &str, found: &str| Shortfall {
         runtime: "Node.js",
         wanted: wanted.to_owned(),
@@ -36,7 +36,7 @@ pub(super) fn of_node(stderr: &str, name: &str) -> Option<Shortfall> {
 }
 
 /// uv found that a package requires a Python other than the one that it would use.
-pub(super) fn of_python(stderr: &str) -> Option<Shortfall> {
+pub(super) fn python_shortfall(stderr: &str) -> Option<Shortfall> {
     // uv folds long sentences.
     let words: Vec<&str> = stderr.split_whitespace().collect();
     let text = words.join(" ");
@@ -87,7 +87,7 @@ npm warn EBADENGINE }
 
     #[test]
     fn npm_says_which_node_a_package_wants() {
-        let told = |stderr: &str, name: &str| of_node(stderr, name).map(|shortfall| shortfall.to_string());
+        let told = |stderr: &str, name: &str| node_shortfall(stderr, name).map(|shortfall| shortfall.to_string());
         assert_eq!(told(STRICT, "p").as_deref(), Some("needs Node.js ^22.22.2 || >=26.0.0, found 20.20.2"));
         let script = format!("{WARNING}npm error code 1\nnpm error path /a\nnpm error command sh -c node install.js\n");
         assert_eq!(told(&script, "@s/p").as_deref(), Some("needs Node.js >=22, found 20.20.2"));
@@ -114,7 +114,7 @@ hint: Wheels are required for `docopt` because building from
 
     #[test]
     fn uv_says_which_python_a_package_wants() {
-        let told = |stderr: &str| of_python(stderr).map(|shortfall| shortfall.to_string());
+        let told = |stderr: &str| python_shortfall(stderr).map(|shortfall| shortfall.to_string());
         let refusal = "error: No solution found when resolving dependencies
   cause: Because the current Python version (3.11.7) does not satisfy
          Python>=3.12,<3.16 and p==0.10.48 depends on Python>=3.12,<3.16, we can conclude that p cannot be used.";

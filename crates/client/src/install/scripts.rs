@@ -72,7 +72,7 @@ pub(super) fn listed(notes: &[u8], directory: &Path) -> Vec<String> {
     let packages: Option<Object<'_, PACKAGES>> = json::object(packages);
     let members = packages.into_iter().flat_map(|packages| packages.members);
     let named = members.filter_map(|(path, package)| {
-        let [has, name, version] = json::members_of(Some(package), ["hasInstallScript", "name", "version"]);
+        let [has, name, version] = json::read_members(Some(package), ["hasInstallScript", "name", "version"]);
         // Those for other systems are noted, too.
         let is_there = has?.get() == "true" && directory.join(&*path).is_dir();
         let name = json::text(name).or_else(|| path.rsplit("node_modules/").next().map(Into::into))?;

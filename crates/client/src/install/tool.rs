@@ -11,10 +11,10 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use url::Url;
 
-use super::heard::{Ear, Words, drain, listen};
-use super::{Error, Progress, ToolFailure, Work};
+use super::output::{Ear, OutputTail, drain, listen};
+use super::{Error, InstallJob, Progress, ToolFailure};
 use acp_registry_host::fs::{PathError, available};
-use acp_registry_host::process::{Environment, Home, Isolation, Launch, Pipes, Sandbox, Tree};
+use acp_registry_host::process::{Environment, Home, Isolation, LaunchSpec, Pipes, ProcessTree, Sandbox};
 use acp_registry_http::Proxies;
 use acp_registry_sources::NamedRegistry;
 
@@ -23,7 +23,7 @@ const LAST_WORDS: Duration = Duration::from_millis(200);
 
 /// A package manager, which works in the directory of an installation.
 pub(super) struct Tool<'a> {
-    work: &'a Work<'a>,
+    work: &'a InstallJob<'a>,
     /// Its name, for messages.
     name: &'static str,
     /// Where it is.
@@ -34,14 +34,14 @@ pub(super) struct Tool<'a> {
 }
 
 /// The end of what a package manager that succeeded has written.
-pub(super) struct Output {
+pub(super) struct ToolOutput {
     pub(super) stdout: String,
     pub(super) stderr: String,
 }
 
 impl<'a> Tool<'a> {
     pub(super) fn new(
-        work: &'a Work<'a>,
+        work: &'a InstallJob<'a>,
         name: &'static str,
         program: PathBuf,
         environment: Environment,
@@ -51,11 +51,11 @@ impl<'a> Tool<'a> {
     }
 
     /// Runs it to its end, and ends all that it has started.
-    pub(super) async fn run(&self, arguments: impl IntoIterator<Item: Into<OsString>>) -> Result<Output, Error> {
-        let Work { installer, directory, temporary, progress, .. } = *self.work;
+    pub(super) async fn run(&self, arguments: impl IntoIterator<Item: Into<OsString>>) -> Result<ToolOutput, Error> {
+        let InstallJob { installer, directory, temporary, progress, .. } = *self.work;
         // Before the tree, so that it outlives it.
         let sandbox = Sandbox::below(temporary, Home::Empty)?;
-        let launch = Launch {
+        let launch = LaunchSpec {
             program: self.program.clone().into(),
             arguments: arguments.into_iter().map(Into::into).collect(),
             directory: Some(directory.to_owned()),
@@ -65,9 +65,9 @@ impl<'a> Tool<'a> {
             launcher: installer.launcher.clone(),
             namespace: None,
         };
-        let (mut tree, Pipes { stdin, stdout, stderr }) = Tree::start(&launch, &sandbox).await?;
+        let (mut tree, Pipes { stdin, stdout, stderr }) = ProcessTree::start(&launch, &sandbox).await?;
         drop(stdin);
-        let (said, told) = (Words::default(), Words::default());
+        let (said, told) = (OutputTail::default(), OutputTail::default());
         let (phase, mut phases) = watch::channel(String::new());
         let mut readers = JoinSet::new();
         readers.spawn(drain(stdout, said.clone()));
@@ -89,7 +89,7 @@ impl<'a> Tool<'a> {
         let _ = timeout(LAST_WORDS, async { while readers.join_next().await.is_some() {} }).await;
         let mut stderr = told.text();
         if exit.is_some_and(|exit| exit.code == Some(0)) && !is_broken(&stderr) {
-            return Ok(Output { stdout: said.text(), stderr });
+            return Ok(ToolOutput { stdout: said.text(), stderr });
         }
         if stderr.trim().is_empty() {
             stderr = said.text();

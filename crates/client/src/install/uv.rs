@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use super::tool::{Tool, write};
 use super::{
-    Error, Expected, Installer, Placed, Progress, Proof, Remarks, Shortfall, TooOld, Verified, Work, cooldown, python,
-    refusal, remedy,
+    DigestSource, Error, Expected, InstallJob, Installer, Placed, Progress, Proof, Remarks, Shortfall, TooOld,
+    cooldown, python, refusal, remedy,
 };
 use acp_registry_host::fs::{PathError, read_bounded};
 use acp_registry_host::process::is_executable;
@@ -20,9 +20,9 @@ use acp_registry_sources::pypi::normalized;
 const ENTRY_POINTS_LIMIT: u64 = 1 << 20;
 
 /// Installs a package with uv into an environment of its own.
-pub(super) async fn install(work: &Work<'_>, wanted: &Package) -> Result<Placed, Error> {
+pub(super) async fn install(work: &InstallJob<'_>, wanted: &Package) -> Result<Placed, Error> {
     let package = wanted.package.as_str();
-    let Work { installer, directory, .. } = *work;
+    let InstallJob { installer, directory, .. } = *work;
     let (spec, program) = (exact(package)?, find(installer)?);
     let name = parse(package)?.name;
     let cache = installer.open_cache();
@@ -30,7 +30,7 @@ pub(super) async fn install(work: &Work<'_>, wanted: &Package) -> Result<Placed,
     let build = build_flags(installer);
     // What uv fetches must outlive its home.
     environment.set("UV_PYTHON_INSTALL_DIR", directory.join("python"));
-    let mut uv = Tool::new(work, "uv", program, environment, installer.registries.of_python());
+    let mut uv = Tool::new(work, "uv", program, environment, installer.registries.python());
     uv.check_proxy()?;
     (work.progress)(Progress::Running("uv"));
     (work.progress)(Progress::Phase("uv", "resolving packages".to_owned()));
@@ -93,9 +93,9 @@ pub(super) async fn install(work: &Work<'_>, wanted: &Package) -> Result<Placed,
     let no_command = |(problem, suggestion)| Error::NoCommand { package: package.to_owned(), problem, suggestion };
     let program = choose(&name, wanted.command.as_deref(), &own, &places).map_err(no_command)?;
     let verified = match work.expected.packages {
-        Some(_) => Verified::Lock,
-        None if is_secure(installer) => Verified::Pypi,
-        None => Verified::None,
+        Some(_) => DigestSource::Lock,
+        None if is_secure(installer) => DigestSource::Pypi,
+        None => DigestSource::None,
     };
     let proof = Proof { verified, sha256: None, integrity: None };
     let remarks = Remarks { may_build: installer.allow_build, ..Remarks::default() };
@@ -107,7 +107,7 @@ fn is_secure(installer: &Installer) -> bool {
     let is_plain = |(name, value): &(String, String)| {
         name == "UV_INSECURE_HOST" || (name.starts_with("UV_") && name.contains("INDEX") && value.contains("http://"))
     };
-    let asked = installer.registries.of_python();
+    let asked = installer.registries.python();
     asked.is_none_or(|asked| asked.address.starts_with("https://"))
         && !installer.uv.iter().any(is_plain)
         && cooldown::read_uv_setting("allow-insecure-host", installer).is_none()
@@ -125,8 +125,8 @@ impl Installer {
         let environment = self.uv_environment(package, cache.as_ref())?;
         let directory = tempfile::tempdir_in(temporary).map_err(PathError::at(temporary))?;
         let (expected, directory) = (Expected::default(), directory.path());
-        let work = Work { installer: self, expected: &expected, directory, temporary, progress: &|_| () };
-        let uv = Tool::new(&work, "uv", program, environment, self.registries.of_python());
+        let work = InstallJob { installer: self, expected: &expected, directory, temporary, progress: &|_| () };
+        let uv = Tool::new(&work, "uv", program, environment, self.registries.python());
         let flags = ["pip", "install", "--no-progress", "--no-deps", "--target", "files"];
         let ran = uv.run([&flags[..], build_flags(self), &["--", &spec]].concat()).await;
         ran.map_err(|error| refused(error, &package.package))?;
@@ -169,7 +169,7 @@ pub(super) fn build_flags(installer: &Installer) -> &'static [&'static str] {
 
 /// How Python falls short of what a package requires, if uv has refused it for that.
 fn shortfall(error: &Error) -> Option<Shortfall> {
-    if let Error::Tool(failure) = error { refusal::of_python(&failure.stderr) } else { None }
+    if let Error::Tool(failure) = error { refusal::python_shortfall(&failure.stderr) } else { None }
 }
 
 /// What uv's failure means for the package.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::count::signs;
 use super::packages;
 use crate::install::{Expected, Kind};
-use crate::resolve::{Offer, Origin};
+use crate::resolve::{Offer, OfferOrigin};
 use acp_registry_host::fs::{PathError, ReadError, read_bounded, write_atomic};
 use acp_registry_plan::digest::{InvalidDigest, Sha256};
 use acp_registry_plan::manifest::{AgentId, BinaryTarget, Distribution, Package};
@@ -266,7 +266,7 @@ impl Locked {
             Some((kind.as_str().to_owned(), Expected { sha256: None, packages, python }))
         });
         Offer {
-            origin: Origin::Lock,
+            origin: OfferOrigin::Lock,
             version: self.version.clone(),
             expected: digests.chain(packages).collect(),
             distribution: Distribution {

@@ -7,7 +7,7 @@ use std::path::Path;
 use url::Url;
 
 use super::{LockFile, Locked, LockedArchive, LockedPackage, packages};
-use crate::install::{Error, Installer, Source, Verified, github_digest};
+use crate::install::{DigestSource, Error, Installer, Source, github_digest};
 use crate::resolve::Offer;
 use crate::store::Version;
 use acp_registry_http::{FetchError, Hashing};
@@ -88,7 +88,8 @@ impl Locker<'_> {
             && let Some(digest) = &receipt.sha256
         {
             // A lock file does not keep which digest another lock file had.
-            let verified = if receipt.verified() == Verified::Lock { Verified::None } else { receipt.verified() };
+            let verified =
+                if receipt.verified() == DigestSource::Lock { DigestSource::None } else { receipt.verified() };
             return Ok(Some((digest.clone(), verified.to_string())));
         }
         let Some(installer) = self.installer else { return Ok(None) };

@@ -7,7 +7,7 @@ use url::Url;
 
 use acp_registry_plan::remedy::{Action, Remedy};
 use acp_registry_plan::text::quote;
-use acp_registry_protocol::handshake::{AuthMethod, Conversation, Probe, Reply, Variable};
+use acp_registry_protocol::handshake::{AuthMethod, Conversation, Probe, RequestResult, Variable};
 
 /// How long an agent may take to open a session, unless there is less time for everything.
 const SESSION: Duration = Duration::from_mins(1);
@@ -15,7 +15,7 @@ const SESSION: Duration = Duration::from_mins(1);
 /// Its state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Status {
+pub enum SignInStatus {
     /// The agent can be used.
     SignedIn,
     /// It is not known whether the agent can be used.
@@ -41,13 +41,13 @@ pub struct Needed {
 /// The result of signing in or out.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
-pub struct Attempt {
+pub struct SignInResult {
     /// The agent.
     pub id: String,
     /// Its version.
     pub version: String,
     /// Its state now.
-    pub status: Status,
+    pub status: SignInStatus,
     /// Why it failed, as a word that does not change between versions.
     pub reason: Option<&'static str>,
     /// The same as a sentence. Printable.
@@ -69,14 +69,14 @@ pub struct Attempt {
     was_open: bool,
 }
 
-impl Attempt {
+impl SignInResult {
     /// Nothing has been done yet.
     #[must_use]
     pub fn new(id: &str, version: &str) -> Self {
         Self {
             id: id.to_owned(),
             version: version.to_owned(),
-            status: Status::Failed,
+            status: SignInStatus::Failed,
             reason: None,
             message: String::new(),
             help: None,
@@ -91,7 +91,7 @@ impl Attempt {
 
     /// It has failed. `message` and `help` must be printable.
     pub fn fail(&mut self, reason: &'static str, message: impl Into<String>, help: impl Into<Remedy>) {
-        self.status = Status::Failed;
+        self.status = SignInStatus::Failed;
         self.reason = Some(reason);
         self.message = message.into();
         self.help = Some(help.into());
@@ -137,7 +137,7 @@ impl Attempt {
             Probe::Timeout => {
                 let help =
                     Remedy::from("try again, and finish sooner; or give it more time").then(Action::SignInTimeout);
-                self.fail("timeout", said(&reply), help);
+                self.fail("timeout", reply_text(&reply), help);
             }
             Probe::AuthRequired
             | Probe::InvalidParams
@@ -146,14 +146,14 @@ impl Attempt {
             | Probe::Error => {
                 self.fail(
                     "refused",
-                    said(&reply),
+                    reply_text(&reply),
                     "what it wrote to stderr may say why; or try another of its methods",
                 );
             }
         }
-        if reply.probe == Probe::MethodNotFound && self.status == Status::Failed {
+        if reply.probe == Probe::MethodNotFound && self.status == SignInStatus::Failed {
             let help = "update it, or try another of its methods";
-            self.fail("method_not_found", format!("{}, although it offers the method", said(&reply)), help);
+            self.fail("method_not_found", format!("{}, although it offers the method", reply_text(&reply)), help);
         }
     }
 
@@ -171,7 +171,7 @@ impl Attempt {
     /// An open session shows that the person is signed in only if signing in has opened it.
     fn doubt(&mut self, message: &str) {
         if self.session == Some(Probe::Ok) {
-            self.status = Status::Unconfirmed;
+            self.status = SignInStatus::Unconfirmed;
             message.clone_into(&mut self.message);
             self.help = Some("the answer to a first prompt shows whether it works".into());
         }
@@ -180,7 +180,7 @@ impl Attempt {
     /// Asks the agent for a session, which tells whether the person is signed in, unless it would open without that.
     pub async fn look(&mut self, conversation: &mut Conversation, limit: Duration) {
         if !conversation.handshake().features.has("session") {
-            self.status = Status::Unconfirmed;
+            self.status = SignInStatus::Unconfirmed;
             "it has no sessions, which could show that it can be used".clone_into(&mut self.message);
             return;
         }
@@ -188,7 +188,7 @@ impl Attempt {
         self.session = Some(reply.probe);
         match reply.probe {
             Probe::Ok => {
-                self.status = Status::SignedIn;
+                self.status = SignInStatus::SignedIn;
                 "it opens a session".clone_into(&mut self.message);
                 if self.method.is_none() {
                     self.doubt("it opens a session");
@@ -200,7 +200,7 @@ impl Attempt {
                 self.fail("auth_required", "it still wants you to sign in before it opens a session", "try again");
             }
             _ => {
-                let message = format!("it is not known whether it has worked: {}", said(&reply));
+                let message = format!("it is not known whether it has worked: {}", reply_text(&reply));
                 self.fail(
                     "session_failed",
                     message,
@@ -224,9 +224,9 @@ impl Attempt {
         let reply = conversation.log_out(limit).await;
         if reply.probe != Probe::Ok {
             let reason = if reply.probe == Probe::Timeout { "timeout" } else { "refused" };
-            return self.fail(reason, said(&reply), "what it wrote to stderr may say why");
+            return self.fail(reason, reply_text(&reply), "what it wrote to stderr may say why");
         }
-        self.status = Status::SignedOut;
+        self.status = SignInStatus::SignedOut;
         "it says so".clone_into(&mut self.message);
         if has_sessions {
             let reply = conversation.new_session(limit.min(SESSION)).await;
@@ -243,7 +243,7 @@ impl Attempt {
     }
 }
 
-fn said(reply: &Reply) -> String {
+fn reply_text(reply: &RequestResult) -> String {
     reply.message.clone().unwrap_or_default()
 }
 
@@ -255,11 +255,11 @@ mod tests {
     fn only_what_is_wanted_and_has_no_value_is_missing() {
         let variable =
             |name: &str, is_optional| Variable { name: name.to_owned(), label: None, is_secret: true, is_optional };
-        let mut attempt = Attempt::new("a", "1");
+        let mut attempt = SignInResult::new("a", "1");
         let variables = vec![variable("KEY", false), variable("OTHER", false), variable("REGION", true)];
         assert!(!attempt.ask_for_variables(variables.clone(), None, |name| name == "KEY"));
-        assert_eq!((attempt.status, attempt.reason), (Status::Failed, Some("variables_missing")));
+        assert_eq!((attempt.status, attempt.reason), (SignInStatus::Failed, Some("variables_missing")));
         assert_eq!(attempt.message, "it wants variables that are not set: `OTHER`");
-        assert!(Attempt::new("a", "1").ask_for_variables(variables, None, |name| name != "REGION"));
+        assert!(SignInResult::new("a", "1").ask_for_variables(variables, None, |name| name != "REGION"));
     }
 }

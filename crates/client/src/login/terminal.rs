@@ -37,7 +37,7 @@ pub fn in_terminal(version: &Version, launch: Launch, way: TerminalWay) -> Resul
         let is_interpreter = usual > 0 && (is_same(&command, &program) || is_named(&command, &program));
         if is_interpreter && more.first().is_some_and(|file| is_same(file, &own)) {
             more.remove(0);
-        } else if !is_same(&command, &own) && !is_bare_name_of(&command, &own) {
+        } else if !is_same(&command, &own) && !names_file(&command, &own) {
             let command = [command].into_iter().chain(more).collect::<Vec<_>>().join(" ");
             return Err(Stranger { command });
         }
@@ -61,7 +61,7 @@ fn is_named(path: &str, file: &Path) -> bool {
 }
 
 /// Whether a name without folders is that of this file, with or without its ending.
-fn is_bare_name_of(name: &str, file: &Path) -> bool {
+fn names_file(name: &str, file: &Path) -> bool {
     let names = [file.file_name(), file.file_stem()];
     Path::new(name).components().count() == 1 && names.contains(&Some(name.as_ref()))
 }

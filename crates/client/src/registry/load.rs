@@ -27,7 +27,7 @@ pub struct Registry {
     /// The directory.
     pub root: PathBuf,
     /// The agents, sorted by folder name in byte order.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<AgentFolder>,
     /// Folders that contain no agent.
     pub strays: Vec<Stray>,
     /// The quarantine list.
@@ -38,7 +38,7 @@ pub struct Registry {
 
 /// One agent's folder.
 #[derive(Debug)]
-pub struct Entry {
+pub struct AgentFolder {
     /// Name of the folder, which is the agent's id.
     pub id: String,
     /// `agent.json`; never [`Loaded::Missing`].
@@ -104,8 +104,8 @@ pub enum LoadError {
     Directory(#[source] PathError),
 }
 
-enum Found {
-    Entry(Entry),
+enum FolderEntry {
+    Entry(AgentFolder),
     Stray(Stray),
 }
 
@@ -131,7 +131,7 @@ impl Registry {
             }
         }
         names.sort_unstable();
-        let found: Vec<(Found, Vec<&str>)> = names
+        let found: Vec<(FolderEntry, Vec<&str>)> = names
             .into_par_iter()
             .map(|(name, is_link)| {
                 let folder = root.join(&name);
@@ -148,15 +148,15 @@ impl Registry {
         };
         for (item, inside) in found {
             let folder = match &item {
-                Found::Entry(entry) => &entry.id,
-                Found::Stray(stray) => &stray.name,
+                FolderEntry::Entry(entry) => &entry.id,
+                FolderEntry::Stray(stray) => &stray.name,
             };
             registry.git_files.extend(inside.into_iter().map(|name| format!("{folder}/{name}")));
             match item {
-                Found::Entry(entry) => registry.entries.push(entry),
+                FolderEntry::Entry(entry) => registry.entries.push(entry),
                 // An agent may have this name.
-                Found::Stray(stray) if git_files::is_name(&stray.name) => registry.git_files.push(stray.name),
-                Found::Stray(stray) => registry.strays.push(stray),
+                FolderEntry::Stray(stray) if git_files::is_name(&stray.name) => registry.git_files.push(stray.name),
+                FolderEntry::Stray(stray) => registry.strays.push(stray),
             }
         }
         registry.git_files.sort_unstable();
@@ -166,7 +166,7 @@ impl Registry {
 
     /// A registry with one agent, which need not exist on disk, to check a single entry.
     #[must_use]
-    pub fn of_one(root: &Path, entry: Entry) -> Self {
+    pub fn with_one(root: &Path, entry: AgentFolder) -> Self {
         Self {
             root: root.to_owned(),
             entries: vec![entry],
@@ -184,7 +184,7 @@ impl Registry {
 
     /// The entry of an agent.
     #[must_use]
-    pub fn entry(&self, id: &str) -> Option<&Entry> {
+    pub fn entry(&self, id: &str) -> Option<&AgentFolder> {
         self.entries.iter().find(|entry| entry.id == id)
     }
 
@@ -211,16 +211,20 @@ impl Registry {
     }
 }
 
-fn load_folder(root: &Path, folder: &Path, id: String, is_link: bool) -> Found {
+fn load_folder(root: &Path, folder: &Path, id: String, is_link: bool) -> FolderEntry {
     if is_link && resolve_below(folder, root).is_err() {
         let [manifest, icon] = [ReadError::Outside, ReadError::Outside];
-        return Found::Entry(Entry { id, manifest: Loaded::Unreadable(manifest), icon: Loaded::Unreadable(icon) });
+        return FolderEntry::Entry(AgentFolder {
+            id,
+            manifest: Loaded::Unreadable(manifest),
+            icon: Loaded::Unreadable(icon),
+        });
     }
     let manifest = load_text(&folder.join("agent.json"), root, MANIFEST_LIMIT).and_then(parse);
     if matches!(manifest, Loaded::Missing) {
-        return Found::Stray(Stray { name: id, misnamed: misnamed_manifest(folder) });
+        return FolderEntry::Stray(Stray { name: id, misnamed: misnamed_manifest(folder) });
     }
-    Found::Entry(Entry { id, manifest, icon: load_text(&folder.join("icon.svg"), root, ICON_LIMIT) })
+    FolderEntry::Entry(AgentFolder { id, manifest, icon: load_text(&folder.join("icon.svg"), root, ICON_LIMIT) })
 }
 
 fn load_text(path: &Path, root: &Path, limit: u64) -> Loaded<String> {

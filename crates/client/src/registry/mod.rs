@@ -6,5 +6,5 @@ mod git_files;
 mod load;
 mod quarantine;
 
-pub use load::{DEFAULT_BASE_URL, Entry, ICON_LIMIT, LoadError, Loaded, MANIFEST_LIMIT, Registry, Stray};
+pub use load::{AgentFolder, DEFAULT_BASE_URL, ICON_LIMIT, LoadError, Loaded, MANIFEST_LIMIT, Registry, Stray};
 pub use quarantine::{Hold, Quarantine};

@@ -1,6 +1,6 @@
 //! Finds an installed version, and decides whether it may be started.
 
-use super::{Error, Named, Session};
+use super::{AgentSpec, Error, Session};
 use crate::install::Kind;
 use crate::store::Version;
 use acp_registry_plan::manifest;
@@ -11,7 +11,7 @@ impl Session {
     ///
     /// # Errors
     /// [`Error::Store`] when that cannot be seen.
-    pub fn find_version(&self, named: &Named, kind: Option<Kind>) -> Result<Option<Version>, Error> {
+    pub fn find_version(&self, named: &AgentSpec, kind: Option<Kind>) -> Result<Option<Version>, Error> {
         if named.is_latest {
             return Ok(None);
         }

@@ -6,10 +6,10 @@ use super::{Error, Session};
 use crate::doctor;
 use crate::install::{Installer, Kind, Progress, Shortfall};
 use crate::resolve::Plan;
-use crate::store::{Done, Order, Pin, Start, StoredInterpreter, Version};
+use crate::store::{InstallOrder, InstallOutcome, Pin, Start, StoredInterpreter, Version};
 use acp_registry_host::fs::temporary;
 use acp_registry_plan::manifest::Platform;
-use acp_registry_protocol::handshake::Options;
+use acp_registry_protocol::handshake::HandshakeOptions;
 
 /// How long an agent may take to answer: the first start of some is slow.
 pub const PATIENCE: Duration = Duration::from_secs(30);
@@ -17,7 +17,7 @@ pub const PATIENCE: Duration = Duration::from_secs(30);
 /// What is to be installed.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct Request {
+pub struct InstallRequest {
     /// The plan.
     pub plan: Plan,
     /// Whether the agent stays at this version from now on.
@@ -28,7 +28,7 @@ pub struct Request {
     pub again: bool,
 }
 
-impl Request {
+impl InstallRequest {
     /// Installs the plan, and makes it the current version. A pin is kept.
     #[must_use]
     pub fn new(plan: Plan) -> Self {
@@ -39,7 +39,7 @@ impl Request {
 /// Reports of a running installation.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum Event<'a> {
+pub enum InstallEvent<'a> {
     /// Its progress.
     Progress(Progress),
     /// Another process changes the same agent; this is its description of itself.
@@ -49,7 +49,7 @@ pub enum Event<'a> {
 /// Whether an agent answered `initialize`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Answer {
+pub struct Liveness {
     /// Whether it did.
     pub answers: bool,
     /// Why not. Printable.
@@ -65,9 +65,9 @@ impl Session {
     /// [`Error`]; nothing has changed then.
     pub async fn install(
         &self,
-        request: &Request,
-        on_event: &(dyn Fn(Event<'_>) + Send + Sync),
-    ) -> Result<Done, Error> {
+        request: &InstallRequest,
+        on_event: &(dyn Fn(InstallEvent<'_>) + Send + Sync),
+    ) -> Result<InstallOutcome, Error> {
         let plan = &request.plan;
         if self.options.is_offline {
             self.refuse_offline(plan, request.again)?;
@@ -80,9 +80,9 @@ impl Session {
         // A permission that was given once holds for the agent's later versions.
         installer.allow_build |= self.store.versions(&plan.id)?.iter().any(|version| version.receipt.may_build);
         let again = request.again || self.may_run_scripts_now(plan, &installer).await?;
-        let progress = |progress| on_event(Event::Progress(progress));
-        let waiting = |holder: &str| on_event(Event::Waiting(holder));
-        let order = Order {
+        let progress = |progress| on_event(InstallEvent::Progress(progress));
+        let waiting = |holder: &str| on_event(InstallEvent::Waiting(holder));
+        let order = InstallOrder {
             plan,
             installer: &installer,
             pin: request.pin,
@@ -124,16 +124,16 @@ impl Session {
     /// [`Error`] when the directory for the handshake cannot be made, or the answer cannot be recorded.
     pub async fn ask(
         &self,
-        done: &mut Done,
-        on_event: &(dyn Fn(Event<'_>) + Send + Sync),
-    ) -> Result<Option<Answer>, Error> {
+        done: &mut InstallOutcome,
+        on_event: &(dyn Fn(InstallEvent<'_>) + Send + Sync),
+    ) -> Result<Option<Liveness>, Error> {
         let receipt = &done.version.receipt;
         let is_new = !done.was_there || done.is_repaired || receipt.answers != Some(true);
         if !is_new || receipt.platform() != Platform::host() {
             return Ok(None);
         }
         let version = &mut done.version;
-        let mut options = Options::new(temporary());
+        let mut options = HandshakeOptions::new(temporary());
         (options.timeout, options.probe) = (PATIENCE, None);
         let launcher = self.options.launcher.as_deref();
         let (answers, problem) = match doctor::speak(version, &self.environment(), launcher, &options).await? {
@@ -141,9 +141,9 @@ impl Session {
             Ok(outcome) => (outcome.handshake.protocol_version.is_some(), outcome.message.unwrap_or_default()),
             Err(problem) => (false, problem),
         };
-        let waiting = |holder: &str| on_event(Event::Waiting(holder));
+        let waiting = |holder: &str| on_event(InstallEvent::Waiting(holder));
         self.store.note_answer(version, answers, &waiting).await?;
         let shortfall = version.receipt.interpreter.as_ref().and_then(StoredInterpreter::shortfall);
-        Ok(Some(Answer { answers, problem, shortfall }))
+        Ok(Some(Liveness { answers, problem, shortfall }))
     }
 }

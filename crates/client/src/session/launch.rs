@@ -53,7 +53,7 @@ impl Session {
         let is_set = |name: &str| self.options.variables.get(name).is_some();
         let is_free = |(name, value): &&(String, String)| !is_set(name) && may_set(name, value);
         let own = launch.env.iter().filter(is_free).map(|(name, value)| (name.into(), value.into()));
-        let environment = self.environment_of(launch);
+        let environment = self.start_environment(launch);
         let path = environment.path().map(|(name, value)| (name.to_owned(), value.to_owned()));
         path.into_iter().chain(own).collect()
     }
@@ -63,10 +63,10 @@ impl Session {
     pub fn more_path(&self, launch: &Launch) -> Vec<PathBuf> {
         let parts = |path: &OsStr| split_paths(path).collect::<Vec<_>>();
         let known = self.options.variables.get("PATH").map(parts).unwrap_or_default().len();
-        self.environment_of(launch).path().map(|(_, path)| parts(path).split_off(known)).unwrap_or_default()
+        self.start_environment(launch).path().map(|(_, path)| parts(path).split_off(known)).unwrap_or_default()
     }
 
-    fn environment_of(&self, launch: &Launch) -> Environment {
+    fn start_environment(&self, launch: &Launch) -> Environment {
         let trusts = self.options.trusts_others;
         let beside = launch.beside.iter().filter(|folder| trusts || is_safe_for_programs(folder)).cloned();
         host_environment(self.options.variables.as_slice(), beside)

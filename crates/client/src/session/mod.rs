@@ -1,8 +1,8 @@
 //! USE: the entry point of programs that use agents: open an index, choose an agent, install it, start it.
 //!
 //! * [`Session`]: an index and a directory of installed agents
-//! * [`Options`]: which ones, and what may be sent and kept
-//! * [`Named`]: an agent as a person names it: `gemini`, `gemini@0.61.0`, `gemini@latest`
+//! * [`SessionOptions`]: which ones, and what may be sent and kept
+//! * [`AgentSpec`]: an agent as a person names it: `gemini`, `gemini@0.61.0`, `gemini@latest`
 //!
 //! The safety checks hold for every caller: an agent is started only if it is unchanged since its installation and in a
 //! directory that other people cannot change, and a manifest sets no variable that decides what runs.
@@ -14,12 +14,12 @@ mod launch;
 mod options;
 mod plan;
 
-pub use crate::resolve::{Named, WrongName};
+pub use crate::resolve::{AgentSpec, WrongName};
 pub use error::Error;
 pub use find::is_same;
-pub use install::{Answer, Event, PATIENCE, Request};
+pub use install::{InstallEvent, InstallRequest, Liveness, PATIENCE};
 pub use launch::{Running, may_set};
-pub use options::{Options, Variables};
+pub use options::{SessionOptions, Variables};
 
 use std::sync::{Arc, OnceLock};
 
@@ -42,7 +42,7 @@ use acp_registry_sources::{Registries, Surroundings, ask_package_manager, npm_va
 pub struct Session {
     /// The installed agents.
     pub store: Store,
-    options: Options,
+    options: SessionOptions,
     connection: OnceLock<(Arc<Client>, Github)>,
 }
 
@@ -51,7 +51,7 @@ impl Session {
     ///
     /// # Errors
     /// [`PathError`] when the directory of agents is relative, and the working directory is unknown.
-    pub fn open(options: Options) -> Result<Self, PathError> {
+    pub fn open(options: SessionOptions) -> Result<Self, PathError> {
         let mut store = Store::at(&options.root)?;
         store.patience = options.patience;
         store.trusts_others = options.trusts_others;
@@ -60,7 +60,7 @@ impl Session {
 
     /// What the session was opened with.
     #[must_use]
-    pub fn options(&self) -> &Options {
+    pub fn options(&self) -> &SessionOptions {
         &self.options
     }
 
@@ -69,8 +69,8 @@ impl Session {
     /// # Errors
     /// [`index::Error`].
     pub async fn index(&self) -> Result<Loaded, index::Error> {
-        let Options { is_offline, refresh, .. } = self.options;
-        let options = index::Options { copies: self.copies(), is_offline, refresh };
+        let SessionOptions { is_offline, refresh, .. } = self.options;
+        let options = index::LoadOptions { copies: self.copies(), is_offline, refresh };
         index::load(&self.options.index, &options, || self.connect().map(|(client, _)| client)).await
     }
 
@@ -79,8 +79,8 @@ impl Session {
     ///
     /// # Errors
     /// [`index::Error`].
-    pub async fn index_of(&self, ids: &[&str]) -> Result<Loaded, index::Error> {
-        let mut some = self.entries_of(ids).await?;
+    pub async fn load_index(&self, ids: &[&str]) -> Result<Loaded, index::Error> {
+        let mut some = self.load_entries(ids).await?;
         if some.is_whole || ids.iter().all(|id| some.index.entries().any(|entry| entry.id == **id)) {
             return Ok(some);
         }
@@ -96,20 +96,20 @@ impl Session {
         }
     }
 
-    /// Like [`Session::index_of`], but the result may lack other agents even if it lacks one of these.
+    /// Like [`Session::load_index`], but the result may lack other agents even if it lacks one of these.
     ///
     /// # Errors
     /// [`index::Error`].
-    pub async fn entries_of(&self, ids: &[&str]) -> Result<Loaded, index::Error> {
-        let Options { is_offline, refresh, .. } = self.options;
-        let options = index::Options { copies: self.copies(), is_offline, refresh };
+    pub async fn load_entries(&self, ids: &[&str]) -> Result<Loaded, index::Error> {
+        let SessionOptions { is_offline, refresh, .. } = self.options;
+        let options = index::LoadOptions { copies: self.copies(), is_offline, refresh };
         index::load_some(&self.options.index, ids, &options, || self.connect().map(|(client, _)| client)).await
     }
 
     /// The last copy of an agent's entry or of the index, if there is one; nothing is sent.
     #[must_use]
     pub fn entry_at_hand(&self, id: &str) -> Option<Index> {
-        let options = index::Options { copies: self.copies(), is_offline: true, refresh: false };
+        let options = index::LoadOptions { copies: self.copies(), is_offline: true, refresh: false };
         let no_client = || Err(Problem::Refused("nothing may be sent"));
         index::load_some(&self.options.index, &[id], &options, no_client)
             .now_or_never()?
@@ -120,7 +120,7 @@ impl Session {
     /// The last copy of the index, if there is one; nothing is sent.
     #[must_use]
     pub fn index_at_hand(&self) -> Option<Index> {
-        let options = index::Options { copies: self.copies(), is_offline: true, refresh: false };
+        let options = index::LoadOptions { copies: self.copies(), is_offline: true, refresh: false };
         let no_client = || Err(Problem::Refused("nothing may be sent"));
         // Without a request, the future is ready at its first poll.
         index::load(&self.options.index, &options, no_client).now_or_never()?.ok().map(|loaded| loaded.index)
@@ -185,7 +185,7 @@ impl Session {
         let github = Github::configured(&variable, &mut settings.credentials)
             .map_err(|problem| Problem::Variable(problem.to_owned()))?;
         settings.sources.add(&github.api);
-        if let index::Place::Url(index) = &self.options.index {
+        if let index::IndexLocation::Url(index) = &self.options.index {
             settings.credentials.add_user_info(index);
         }
         let client = Arc::new(Client::new(settings)?);

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::index::Place;
+use crate::index::IndexLocation;
 use acp_registry_http::AllowedHosts;
 use acp_registry_plan::manifest::Platform;
 
@@ -41,9 +41,9 @@ impl fmt::Debug for Variables {
 #[derive(Debug, Clone)]
 #[expect(clippy::struct_excessive_bools, reason = "switches that a caller sets by name")]
 #[non_exhaustive]
-pub struct Options {
+pub struct SessionOptions {
     /// Where the index is: by default, that of the public registry.
-    pub index: Place,
+    pub index: IndexLocation,
     /// The directory of installed agents.
     pub root: PathBuf,
     /// The directory for copies of indexes, and for what npm and uv have fetched. Without it, nothing is kept for later
@@ -77,11 +77,11 @@ pub struct Options {
     pub launcher: Option<PathBuf>,
 }
 
-impl Options {
+impl SessionOptions {
     /// The public index, and agents in this directory. `std::env::vars_os()` is usual for the variables.
     pub fn new(root: impl AsRef<Path>, variables: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
         Self {
-            index: Place::default(),
+            index: IndexLocation::default(),
             root: root.as_ref().to_owned(),
             cache: None,
             variables: Variables(variables.into_iter().collect()),

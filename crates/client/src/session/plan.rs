@@ -1,9 +1,9 @@
 //! Plans the installation of a named agent.
 
-use super::{Error, Named, Session};
+use super::{AgentSpec, Error, Session};
 use crate::index::{Index, Missing};
 use crate::install::Kind;
-use crate::resolve::{Offer, Plan, Wanted, pick, resolve};
+use crate::resolve::{Offer, Plan, PlanOptions, pick, resolve};
 use crate::store::Version;
 use crate::update::as_installed;
 use acp_registry_plan::manifest::AgentId;
@@ -14,8 +14,8 @@ impl Session {
     ///
     /// # Errors
     /// [`Error`] when the index has no such agent or version, or this machine cannot run it.
-    pub fn plan(&self, named: &Named, kind: Option<Kind>, index: &Index) -> Result<Plan, Error> {
-        let (offers, wanted, host) = (self.offers(named, index)?, self.wanted_of(named, kind, index)?, self.host());
+    pub fn plan(&self, named: &AgentSpec, kind: Option<Kind>, index: &Index) -> Result<Plan, Error> {
+        let (offers, wanted, host) = (self.offers(named, index)?, self.plan_options(named, kind, index)?, self.host());
         if kind.is_none()
             && let Ok(Some(agent)) = self.store.agent(&named.id)
             && let Some(plan) = as_installed(&agent, &offers, &wanted, &host)
@@ -34,7 +34,7 @@ impl Session {
         let Some(offer) = version.offer() else { return Ok(None) };
         let receipt = &version.receipt;
         let version = Some(receipt.version.clone());
-        let mut wanted = Wanted { version, kind: receipt.kind(), ..self.wanted(receipt.id.clone()) };
+        let mut wanted = PlanOptions { version, kind: receipt.kind(), ..self.wanted(receipt.id.clone()) };
         let host = self.host();
         wanted.platform = wanted.platform.or(receipt.foreign_platform(&host));
         Ok(Some(resolve(&[offer], &wanted, &host)?))
@@ -44,17 +44,17 @@ impl Session {
     ///
     /// # Errors
     /// [`Error`] when the index has no such agent, or there is no such version.
-    pub fn offer(&self, named: &Named, index: &Index) -> Result<Offer, Error> {
-        Ok(pick(&self.offers(named, index)?, &self.wanted_of(named, None, index)?)?)
+    pub fn offer(&self, named: &AgentSpec, index: &Index) -> Result<Offer, Error> {
+        Ok(pick(&self.offers(named, index)?, &self.plan_options(named, None, index)?)?)
     }
 
     /// The offers for an agent: those of the index and, where a version is named, the installed ones.
     ///
     /// # Errors
     /// [`Error`] when the index has no such agent.
-    pub fn offers(&self, named: &Named, index: &Index) -> Result<Vec<Offer>, Error> {
+    pub fn offers(&self, named: &AgentSpec, index: &Index) -> Result<Vec<Offer>, Error> {
         let agent = index.agent(&named.id)?.ok_or_else(|| Missing::of(&named.id, index))?;
-        let mut offers = Offer::of_agent(&agent, index.sha256());
+        let mut offers = Offer::from_agent(&agent, index.sha256());
         if named.version.is_some() {
             offers.extend(self.store.versions(&named.id)?.iter().filter_map(Version::offer));
         }
@@ -63,12 +63,12 @@ impl Session {
 
     /// What is asked for when nothing but an agent is named.
     #[must_use]
-    pub fn wanted(&self, id: AgentId) -> Wanted {
-        Wanted { platform: self.options.platform, ..Wanted::new(id) }
+    pub fn wanted(&self, id: AgentId) -> PlanOptions {
+        PlanOptions { platform: self.options.platform, ..PlanOptions::new(id) }
     }
 
-    fn wanted_of(&self, named: &Named, kind: Option<Kind>, index: &Index) -> Result<Wanted, Error> {
+    fn plan_options(&self, named: &AgentSpec, kind: Option<Kind>, index: &Index) -> Result<PlanOptions, Error> {
         let id = named.id.parse().map_err(|_| Missing::of(&named.id, index))?;
-        Ok(Wanted { version: named.version.clone(), kind, ..self.wanted(id) })
+        Ok(PlanOptions { version: named.version.clone(), kind, ..self.wanted(id) })
     }
 }

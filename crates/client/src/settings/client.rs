@@ -1,11 +1,11 @@
 //! Clients of the protocol.
 
 use super::text::{agent_shell, avante, code_companion, command_line, named, zed};
-use super::{Launch, SETTINGS_LIMIT};
+use super::{AgentCommand, SETTINGS_LIMIT};
 
 /// A client of the protocol, the same for every agent.
 #[derive(Debug)]
-pub struct Client {
+pub struct EditorClient {
     /// Short name, used in addresses and on the command line.
     pub id: &'static str,
     /// The name that people look for: the editor, with the plugin where it has several.
@@ -25,7 +25,7 @@ pub struct Client {
     /// The language of the settings: `json`, `lua`, `elisp`, `sh` or `powershell`.
     pub language: &'static str,
     files: Option<Files>,
-    settings: fn(&Launch) -> Option<String>,
+    settings: fn(&AgentCommand) -> Option<String>,
 }
 
 /// A file by operating system.
@@ -52,7 +52,7 @@ pub enum Unwritable {
 #[error("the settings would have {0} bytes; {SETTINGS_LIMIT} are the limit")]
 pub struct TooLong(pub usize);
 
-impl Client {
+impl EditorClient {
     /// The file that the settings belong in, as people write it on this system; `None` for a command.
     #[must_use]
     pub fn file(&self) -> Option<&'static str> {
@@ -67,7 +67,7 @@ impl Client {
     ///
     /// # Errors
     /// [`Unwritable`].
-    pub fn settings(&self, launch: &Launch) -> Result<String, Unwritable> {
+    pub fn settings(&self, launch: &AgentCommand) -> Result<String, Unwritable> {
         let text = (self.settings)(launch).ok_or(Unwritable::Hidden)?;
         if text.len() > SETTINGS_LIMIT {
             return Err(TooLong(text.len()).into());
@@ -76,9 +76,9 @@ impl Client {
     }
 }
 
-/// The client with this [`Client::id`].
+/// The client with this [`EditorClient::id`].
 #[must_use]
-pub fn find(id: &str) -> Option<&'static Client> {
+pub fn find(id: &str) -> Option<&'static EditorClient> {
     CLIENTS.iter().find(|client| client.id == id)
 }
 
@@ -89,8 +89,8 @@ const NEOVIM: Option<Files> = Some(Files {
 });
 
 /// All clients.
-pub static CLIENTS: [Client; 7] = [
-    Client {
+pub static CLIENTS: [EditorClient; 7] = [
+    EditorClient {
         id: "zed",
         title: "Zed",
         about: "the editor Zed",
@@ -107,7 +107,7 @@ pub static CLIENTS: [Client; 7] = [
         }),
         settings: |launch| Some(zed(launch)),
     },
-    Client {
+    EditorClient {
         id: "jetbrains",
         title: "JetBrains",
         about: "the JetBrains IDEs",
@@ -124,7 +124,7 @@ pub static CLIENTS: [Client; 7] = [
         }),
         settings: |launch| Some(named("agent_servers", launch)),
     },
-    Client {
+    EditorClient {
         id: "codecompanion",
         title: "Neovim (CodeCompanion)",
         about: "CodeCompanion, a plugin for Neovim",
@@ -137,7 +137,7 @@ pub static CLIENTS: [Client; 7] = [
         files: NEOVIM,
         settings: |launch| Some(code_companion(launch)),
     },
-    Client {
+    EditorClient {
         id: "avante",
         title: "Neovim (avante)",
         about: "avante, a plugin for Neovim",
@@ -150,7 +150,7 @@ pub static CLIENTS: [Client; 7] = [
         files: NEOVIM,
         settings: |launch| Some(avante(launch)),
     },
-    Client {
+    EditorClient {
         id: "emacs",
         title: "Emacs",
         about: "agent-shell, a package for Emacs",
@@ -167,7 +167,7 @@ pub static CLIENTS: [Client; 7] = [
         }),
         settings: |launch| Some(agent_shell(launch)),
     },
-    Client {
+    EditorClient {
         id: "vscode",
         title: "VS Code",
         about: "ACP Client, an extension of VS Code",
@@ -184,7 +184,7 @@ pub static CLIENTS: [Client; 7] = [
         }),
         settings: |launch| Some(named("acp.agents", launch)),
     },
-    Client {
+    EditorClient {
         id: "cli",
         title: "Shell",
         about: "the command line",
@@ -208,15 +208,15 @@ mod tests {
         for client in &CLIENTS {
             assert_eq!(find(client.id).map(|client| client.title), Some(client.title));
             assert_eq!(client.file().is_none(), client.id == "cli");
-            let long = Launch::of_run("a", "A", &[&"x".repeat(SETTINGS_LIMIT)]);
+            let long = AgentCommand::through_run("a", "A", &[&"x".repeat(SETTINGS_LIMIT)]);
             assert!(
                 matches!(client.settings(&long), Err(Unwritable::TooLong(TooLong(bytes))) if bytes > SETTINGS_LIMIT)
             );
-            let text = client.settings(&Launch::of_run("a", "A", &[])).unwrap();
+            let text = client.settings(&AgentCommand::through_run("a", "A", &[])).unwrap();
             assert!(text.ends_with('\n') && text.contains("run"), "{text}");
         }
         assert!(find("notepad").is_none());
-        let hidden = find("cli").unwrap().settings(&Launch::of_run("a", "A", &["\u{202e}"]));
+        let hidden = find("cli").unwrap().settings(&AgentCommand::through_run("a", "A", &["\u{202e}"]));
         assert_eq!(hidden, Err(Unwritable::Hidden));
     }
 }

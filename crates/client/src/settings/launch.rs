@@ -11,7 +11,7 @@ pub const PROGRAM: &str = "acp-registry";
 
 /// An agent, and its program with arguments and variables.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Launch {
+pub struct AgentCommand {
     /// The agent.
     pub id: String,
     /// Its display name.
@@ -24,7 +24,7 @@ pub struct Launch {
     pub env: Vec<(String, String)>,
 }
 
-impl Launch {
+impl AgentCommand {
     /// The agent started by its package runner: `npx`, else `uvx`. `None` for an agent with archives only, which have
     /// to be fetched first. Invalid specifications are ignored: the runner could read them as flags.
     #[must_use]
@@ -56,7 +56,7 @@ impl Launch {
 
     /// The agent started by [`PROGRAM`], which handles archives as well. `flags` are for `acp-registry run`.
     #[must_use]
-    pub fn of_run(id: &str, name: &str, flags: &[&str]) -> Self {
+    pub fn through_run(id: &str, name: &str, flags: &[&str]) -> Self {
         let args = ["run"].into_iter().chain(flags.iter().copied()).chain([id]);
         Self {
             id: id.to_owned(),
@@ -91,9 +91,9 @@ mod tests {
     use acp_registry_plan::manifest::Agent;
     use serde_json::json;
 
-    fn of_package(distribution: &Value) -> Option<Launch> {
+    fn of_package(distribution: &Value) -> Option<AgentCommand> {
         let agent = Agent::from_json(&json!({ "id": "a", "distribution": distribution }));
-        Launch::of_package("a", "A", &agent.distribution)
+        AgentCommand::of_package("a", "A", &agent.distribution)
     }
 
     #[test]

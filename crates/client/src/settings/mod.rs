@@ -1,7 +1,7 @@
-//! SETTINGS: how an agent is set up in a client of the protocol; a [`Launch`] to the text that the client reads.
+//! SETTINGS: how an agent is set up in a client of the protocol; a [`AgentCommand`] to the text that the client reads.
 //!
 //! * [`CLIENTS`]: the clients, each with one function that writes its settings
-//! * [`Launch`]: what is to be started
+//! * [`AgentCommand`]: what is to be started
 //! * [`elisp`], [`lua`], [`powershell`], [`shell`]: serialisers, one for each language: the result is one literal or
 //!   one command, whatever a manifest holds. JSON is written by [`acp_registry_plan::json`].
 
@@ -14,8 +14,8 @@ pub mod lua;
 pub mod powershell;
 pub mod shell;
 
-pub use client::{CLIENTS, Client, TooLong, Unwritable, find};
-pub use launch::{Launch, PROGRAM, display_name};
+pub use client::{CLIENTS, EditorClient, TooLong, Unwritable, find};
+pub use launch::{AgentCommand, PROGRAM, display_name};
 pub use text::zed_registry;
 
 /// The longest display name that settings have, in Unicode scalar values.

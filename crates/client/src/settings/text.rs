@@ -2,7 +2,7 @@
 
 use serde_json::{Map, json};
 
-use super::{Launch, elisp, lua, powershell, shell};
+use super::{AgentCommand, elisp, lua, powershell, shell};
 
 /// Settings with which Zed takes an agent from its own registry.
 #[must_use]
@@ -10,7 +10,7 @@ pub fn zed_registry(id: &str) -> String {
     acp_registry_plan::json::to_string(&json!({ "agent_servers": { id: { "type": "registry" } } }))
 }
 
-pub(super) fn zed(launch: &Launch) -> String {
+pub(super) fn zed(launch: &AgentCommand) -> String {
     let mut custom = launch.json();
     if let Some(server) = custom.as_object_mut() {
         server.shift_insert(0, "type".to_owned(), json!("custom"));
@@ -19,12 +19,12 @@ pub(super) fn zed(launch: &Launch) -> String {
 }
 
 /// JSON with the agents as members by their names.
-pub(super) fn named(key: &str, launch: &Launch) -> String {
+pub(super) fn named(key: &str, launch: &AgentCommand) -> String {
     let server = Map::from_iter([(launch.name.clone(), launch.json())]);
     acp_registry_plan::json::to_string(&json!({ key: server }))
 }
 
-pub(super) fn code_companion(launch: &Launch) -> String {
+pub(super) fn code_companion(launch: &AgentCommand) -> String {
     let (id, name) = (lua::string(&launch.id), lua::string(&launch.name));
     format!(
         "require(\"codecompanion\").setup({{\n  adapters = {{\n    acp = {{\n      [{id}] = function()\n        \
@@ -37,7 +37,7 @@ pub(super) fn code_companion(launch: &Launch) -> String {
     )
 }
 
-pub(super) fn avante(launch: &Launch) -> String {
+pub(super) fn avante(launch: &AgentCommand) -> String {
     let id = lua::string(&launch.id);
     format!(
         "require(\"avante\").setup({{\n  provider = {id},\n  acp_providers = {{\n    [{id}] = {{\n      command = {},\n      \
@@ -48,7 +48,7 @@ pub(super) fn avante(launch: &Launch) -> String {
     )
 }
 
-pub(super) fn agent_shell(launch: &Launch) -> String {
+pub(super) fn agent_shell(launch: &AgentCommand) -> String {
     let (id, name) = (&launch.id, elisp::string(&launch.name));
     let prompt = elisp::string(&format!("{}> ", launch.name));
     let env: Vec<String> = launch.env.iter().map(|(key, value)| format!("{key}={value}")).collect();
@@ -69,7 +69,7 @@ pub(super) fn agent_shell(launch: &Launch) -> String {
 }
 
 /// A command for the shell of this system.
-pub(super) fn command_line(launch: &Launch) -> Option<String> {
+pub(super) fn command_line(launch: &AgentCommand) -> Option<String> {
     if cfg!(windows) {
         powershell::command(&launch.env, &launch.program, launch.args.iter().map(String::as_str))
     } else {

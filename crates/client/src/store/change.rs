@@ -7,7 +7,7 @@ use acp_registry_plan::text::quote;
 /// How what is offered under the number of an installed version differs from what was installed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Change {
+pub enum VersionChange {
     /// The index, or the lock file, states another digest.
     #[error("its archive had the SHA-256 {known} when it was installed, and is now said to have {}", quote(now))]
     Digest {
@@ -56,7 +56,7 @@ pub enum Change {
     },
 }
 
-impl Change {
+impl VersionChange {
     /// What people can do who want the change. Printable.
     pub(super) fn remedy(&self, id: &str) -> Remedy {
         let begin = match self {

@@ -45,6 +45,6 @@ impl Store {
     #[must_use]
     pub fn document(&self, plan: &Plan) -> documents::Launch {
         let place = self.place(&plan.id, &plan.folder());
-        documents::Launch::of_plan(plan, &place, &Self::files(&place))
+        documents::Launch::planned(plan, &place, &Self::files(&place))
     }
 }

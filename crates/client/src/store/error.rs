@@ -1,14 +1,14 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::change::Change;
+use super::change::VersionChange;
 use crate::install;
 use acp_registry_host::fs::PathError;
 use acp_registry_plan::remedy::{Action, Remedy};
 use acp_registry_plan::text::quote;
 
 /// What to do where other people could change what is started.
-pub(crate) fn of_foreign() -> Remedy {
+pub(crate) fn remove_by_hand() -> Remedy {
     Remedy::from("make it yours alone (`chown -R`, `chmod -R go-w`), name another directory")
         .then(Action::Root { or_variable: false })
         .then(", or ")
@@ -70,7 +70,7 @@ pub enum Error {
         /// The version.
         version: String,
         /// What is different.
-        change: Change,
+        change: VersionChange,
     },
     /// Other people could change what is started.
     #[error("{} is refused: it {problem}", .path.display())]
@@ -89,7 +89,7 @@ pub enum Error {
         program: PathBuf,
     },
     /// The agent is running.
-    #[error("{} is running{}", quote(id), told(.processes))]
+    #[error("{} is running{}", quote(id), process_list(.processes))]
     Running {
         /// The agent.
         id: String,
@@ -106,7 +106,7 @@ pub enum Error {
 
 impl Error {
     /// The error of a removal, which another directory would not help.
-    pub(super) fn of_removal(self) -> Self {
+    pub(super) fn while_removing(self) -> Self {
         if let Self::Path(error) = self { Self::Removal(error) } else { self }
     }
 
@@ -157,7 +157,7 @@ impl Error {
             Self::Locked { .. } => Some("try again when that is done".into()),
             Self::Damaged { id, .. } | Self::OtherProgram { id, .. } => Some(Action::Repair(id.clone()).into()),
             Self::Changed { id, change, .. } => Some(change.remedy(id)),
-            Self::Foreign { .. } => Some(of_foreign()),
+            Self::Foreign { .. } => Some(remove_by_hand()),
             Self::Running { .. } => Some("end it first".into()),
             Self::Link(_) => {
                 let meant = Remedy::from("remove it, or name the directory that is meant");
@@ -173,7 +173,7 @@ fn elsewhere(error: &PathError) -> Remedy {
     error.remedy().map_or_else(|| other.clone(), |remedy| Remedy::from(remedy).then(", or ").then(other.clone()))
 }
 
-fn told(processes: &[u32]) -> String {
+fn process_list(processes: &[u32]) -> String {
     if processes.is_empty() {
         return String::new();
     }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::current::Current;
 use super::find::names;
-use super::ours::{foreign, is_version};
+use super::recognise::{foreign, is_version};
 use super::{Error, Store, Version, leftovers};
 use acp_registry_host::fs::PathError;
 use acp_registry_host::lock;
@@ -12,7 +12,7 @@ use acp_registry_plan::manifest::AgentId;
 
 /// A directory that may hold a version.
 #[derive(Debug)]
-pub(crate) struct Found {
+pub(crate) struct Candidate {
     /// The directory's name.
     pub folder: String,
     /// Its version; `None` when it has no receipt.
@@ -27,7 +27,7 @@ pub(crate) struct Remains {
     /// The name of the directory whose version is started; `None` when there is none.
     pub current: Result<Option<String>, Error>,
     /// All directories that may hold versions, in the order of their names.
-    pub versions: Vec<Found>,
+    pub versions: Vec<Candidate>,
     /// Files beside them without a receipt that this program did not make; they are kept.
     pub foreign: Vec<PathBuf>,
     /// Leftovers of interrupted runs; empty while another process changes the agent.
@@ -46,10 +46,11 @@ impl Store {
         let folders = names(&directory)?.into_iter().filter(|name| !name.starts_with('.'));
         let found = folders.map(|folder| {
             let place = directory.join(&folder);
-            Found { version: Version::read(&place), is_ours: is_version(&place), folder }
+            Candidate { version: Version::read(&place), is_ours: is_version(&place), folder }
         });
         // A version with something beside its receipt is a version all the same.
-        let versions: Vec<Found> = found.filter(|found| found.is_ours || !matches!(found.version, Ok(None))).collect();
+        let versions: Vec<Candidate> =
+            found.filter(|found| found.is_ours || !matches!(found.version, Ok(None))).collect();
         let mut foreign = foreign(&directory)?;
         foreign.retain(|path| versions.iter().all(|found| path.file_name() != Some(found.folder.as_ref())));
         let is_held = lock::is_used(&self.lock_file(id));

@@ -16,7 +16,7 @@ use acp_registry_plan::text::quote;
 /// An installed agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Agent {
+pub struct StoredAgent {
     /// Its id.
     pub id: AgentId,
     /// The version that is started.
@@ -30,7 +30,7 @@ impl Store {
     ///
     /// # Errors
     /// [`Error`] when that cannot be seen, or its directory is a link.
-    pub fn agent(&self, id: &str) -> Result<Option<Agent>, Error> {
+    pub fn agent(&self, id: &str) -> Result<Option<StoredAgent>, Error> {
         let Ok(id) = id.parse() else { return Ok(None) };
         let directory = self.directory(&id);
         if directory.is_symlink() {
@@ -38,7 +38,7 @@ impl Store {
         }
         let Some(Current { folder, is_pinned, .. }) = Current::read(&directory)? else { return Ok(None) };
         let version = Version::read(&directory.join(folder))?;
-        Ok(version.map(|current| Agent { id, current, is_pinned }))
+        Ok(version.map(|current| StoredAgent { id, current, is_pinned }))
     }
 
     /// What a plan would install, if it is installed and not damaged.

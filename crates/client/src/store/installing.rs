@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use tokio::task::spawn_blocking;
 
 use super::current::Current;
+use super::identity::refuse_other_bytes;
 use super::places::{ASIDE, FILES, IN_USE, NEW};
-use super::unchanged::refuse_other_bytes;
-use super::{Damage, Error, Pin, Receipt, Store, Version, broken, leftovers};
+use super::{Damage, Error, Pin, Receipt, Store, Version, integrity, leftovers};
 use crate::install::{self, Installer, Kind, Placed, Progress};
 use crate::resolve::Plan;
 use acp_registry_host::fs::{PathError, rename, sync_below, write_new};
@@ -18,7 +18,7 @@ use acp_registry_host::process::{Environment, Scratch};
 use acp_registry_plan::manifest::AgentId;
 
 /// An order to install.
-pub struct Order<'a> {
+pub struct InstallOrder<'a> {
     /// The plan.
     pub plan: &'a Plan,
     /// The installer; its platform must be that of the plan.
@@ -45,7 +45,7 @@ pub enum Start {
 /// A version that is installed now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Done {
+pub struct InstallOutcome {
     /// The version.
     pub version: Version,
     /// Whether it had been installed before.
@@ -64,7 +64,7 @@ impl Store {
     ///
     /// # Errors
     /// [`Error`]; nothing has changed then.
-    pub async fn install(&self, order: &Order<'_>) -> Result<Done, Error> {
+    pub async fn install(&self, order: &InstallOrder<'_>) -> Result<InstallOutcome, Error> {
         self.install_unless(order, true).await
     }
 
@@ -73,26 +73,31 @@ impl Store {
     ///
     /// # Errors
     /// [`Error`]; nothing has changed then.
-    pub(crate) async fn install_again(&self, order: &Order<'_>) -> Result<Done, Error> {
+    pub(crate) async fn install_again(&self, order: &InstallOrder<'_>) -> Result<InstallOutcome, Error> {
         self.install_unless(order, false).await
     }
 
-    async fn install_unless(&self, order: &Order<'_>, is_there_enough: bool) -> Result<Done, Error> {
+    async fn install_unless(&self, order: &InstallOrder<'_>, keeps_existing: bool) -> Result<InstallOutcome, Error> {
         let plan = order.plan;
         let lock = self.lock(&plan.id, &format!("installing {} {}", plan.id, plan.version), order.waiting).await?;
         let agent = self.directory(&plan.id);
         let mut first = First { store: self, agent: &agent, is_over: agent.exists(), lock: Some(lock) };
         fs::create_dir_all(&agent).map_err(PathError::at(&agent))?;
-        let done = self.install_locked(order, &agent, is_there_enough).await?;
+        let done = self.install_locked(order, &agent, keeps_existing).await?;
         first.is_over = true;
         Ok(done)
     }
 
-    async fn install_locked(&self, order: &Order<'_>, agent: &Path, is_there_enough: bool) -> Result<Done, Error> {
+    async fn install_locked(
+        &self,
+        order: &InstallOrder<'_>,
+        agent: &Path,
+        keeps_existing: bool,
+    ) -> Result<InstallOutcome, Error> {
         let plan = order.plan;
         self.refuse_changed(plan)?;
         let place = agent.join(plan.folder());
-        let there = if is_there_enough { undamaged(&place).await } else { None };
+        let there = if keeps_existing { undamaged(&place).await } else { None };
         let was_there = there.is_some();
         let mut is_repaired = false;
         let version = if let Some(mut version) = there {
@@ -108,7 +113,7 @@ impl Store {
         let before = Current::read(agent).ok().flatten();
         let is_there = |before: &Current| matches!(Version::read(&agent.join(&before.folder)), Ok(Some(_)));
         if order.start == Start::Earlier && before.as_ref().is_some_and(is_there) {
-            return Ok(Done { version, was_there, is_repaired, replaces: None });
+            return Ok(InstallOutcome { version, was_there, is_repaired, replaces: None });
         }
         let is_pinned = match order.pin {
             Pin::Keep => before.as_ref().is_some_and(|before| before.is_pinned),
@@ -121,10 +126,10 @@ impl Store {
         }
         let earlier = before.map(|before| before.folder).filter(|folder| *folder != current.folder);
         let replaces = earlier.and_then(|folder| Some(Version::read(&agent.join(folder)).ok()??.receipt.version));
-        Ok(Done { version, was_there, is_repaired, replaces })
+        Ok(InstallOutcome { version, was_there, is_repaired, replaces })
     }
 
-    async fn install_new(&self, order: &Order<'_>, agent: &Path, place: &Path) -> Result<Version, Error> {
+    async fn install_new(&self, order: &InstallOrder<'_>, agent: &Path, place: &Path) -> Result<Version, Error> {
         let plan = order.plan;
         let new = tempfile::Builder::new().prefix(NEW).tempdir_in(agent).map_err(PathError::at(agent))?;
         // Packages have tens of thousands of files, some of which cannot be removed at first.
@@ -363,7 +368,7 @@ async fn describe(plan: &Plan, placed: Placed, directory: PathBuf) -> Result<Rec
     let work = spawn_blocking(move || {
         // Install scripts have run beside it.
         write_new(&directory.join(IN_USE), b"")?;
-        let size = broken::record(&directory, &placed.program, plan.kind())?;
+        let size = integrity::record(&directory, &placed.program, plan.kind())?;
         Receipt::of(&plan, &placed, &directory, size).map_err(PathError::at(&placed.program))
     });
     let unfinished = |error| PathError { path: PathBuf::new(), error: io::Error::other(error) };

@@ -41,36 +41,36 @@
 //! }
 //! ```
 
-mod broken;
+mod agent_lock;
 mod change;
 mod current;
 mod document;
 mod error;
 mod examine;
 mod find;
-mod guard;
+mod identity;
 mod installing;
+mod integrity;
 mod interpreter;
 mod leftovers;
-mod ours;
 mod places;
 mod program;
 mod receipt;
+mod recognise;
 mod removal;
 mod size;
 mod stamp;
 mod trust;
-mod unchanged;
 mod version;
 
-pub use broken::Damage;
-pub use change::Change;
+pub use change::VersionChange;
 pub use current::Pin;
 pub use error::Error;
-pub(crate) use error::of_foreign;
-pub(crate) use examine::Found;
-pub use find::Agent;
-pub use installing::{Done, Order, Start};
+pub(crate) use error::remove_by_hand;
+pub(crate) use examine::Candidate;
+pub use find::StoredAgent;
+pub use installing::{InstallOrder, InstallOutcome, Start};
+pub use integrity::Damage;
 pub use interpreter::{StoredInterpreter, StoredShortfall};
 pub use places::Store;
 pub use program::ProgramState;

@@ -1,7 +1,7 @@
 //! Whether a program is the file that was installed: cheaply by its times, and by its digest where these are others.
 
 use super::{Error, Stamp, Store, Version};
-use acp_registry_host::lock::{Answer, Lock};
+use acp_registry_host::lock::{Acquisition, Lock};
 
 /// How a program compares with what was installed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,7 +50,7 @@ impl Store {
     /// Records the new times of an unchanged program in its receipt, so that its bytes need not be read again. Does
     /// nothing if the store cannot be written, or another process changes the agent.
     fn note_times(&self, version: &Version) {
-        if let Ok(Answer::Mine(_lock)) =
+        if let Ok(Acquisition::Mine(_lock)) =
             Lock::ask(&self.lock_file(&version.receipt.id), "noting the times of a program")
             && let Ok(Some(mut current)) = Version::read(&version.directory)
             && let Ok(stamp) = Stamp::of(&current.program())

@@ -6,7 +6,7 @@ use std::path::{Component, Path};
 use serde::{Deserialize, Serialize};
 
 use super::{Stamp, StoredInterpreter};
-use crate::install::{Kind, Placed, ScriptsNotRun, Source, Verified};
+use crate::install::{DigestSource, Kind, Placed, ScriptsNotRun, Source};
 use crate::resolve::{Host, Plan};
 use acp_registry_plan::json;
 use acp_registry_plan::manifest::{AgentId, Platform, env_name};
@@ -219,8 +219,8 @@ impl Receipt {
 
     /// Where the expected digest comes from.
     #[must_use]
-    pub fn verified(&self) -> Verified {
-        self.verified.parse().unwrap_or(Verified::None)
+    pub fn verified(&self) -> DigestSource {
+        self.verified.parse().unwrap_or(DigestSource::None)
     }
 
     /// Takes over how a newer index starts the same bytes. Returns whether anything has changed.

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use super::current::Current;
 use super::find::names;
 use super::leftovers::{self, Cleared};
-use super::ours::{foreign, is_version};
 use super::places::{CURRENT, IN_USE, RECEIPT};
+use super::recognise::{foreign, is_version};
 use super::size::size;
 use super::{Error, Store, Version};
 use acp_registry_host::fs::PathError;
@@ -70,7 +70,7 @@ impl Store {
         }
         if self.only_looks {
             self.refuse_foreign_agent(id)?;
-            return self.uninstall_locked(id, &agent, force).map(Some).map_err(Error::of_removal);
+            return self.uninstall_locked(id, &agent, force).map(Some).map_err(Error::while_removing);
         }
         let lock = self.lock(id, &format!("uninstalling {id}"), waiting).await?;
         if !agent.is_dir() {
@@ -85,7 +85,7 @@ impl Store {
             }
             Ok(freed)
         });
-        let freed = freed.map_err(Error::of_removal)?;
+        let freed = freed.map_err(Error::while_removing)?;
         lock.remove();
         self.forget_empty();
         Ok(Some(freed))
@@ -148,7 +148,7 @@ impl Store {
         let names = names(&self.agents())?.into_iter();
         let ids = names.filter_map(|name| AgentId::try_from(name).ok());
         for id in ids.filter(|id| self.is_agent(id) || self.is_empty_agent(id)) {
-            match hurried.collect_garbage_of(&id, even_named, &mut freed).await.map_err(Error::of_removal) {
+            match hurried.collect_agent_garbage(&id, even_named, &mut freed).await.map_err(Error::while_removing) {
                 // Another time.
                 Err(Error::Locked { .. }) | Ok(()) => {}
                 Err(error) => failed.push((id.into(), error)),
@@ -176,7 +176,7 @@ impl Store {
         items.filter(is_trial).map(|item| item.path()).collect()
     }
 
-    async fn collect_garbage_of(&self, id: &AgentId, even_named: bool, freed: &mut Freed) -> Result<(), Error> {
+    async fn collect_agent_garbage(&self, id: &AgentId, even_named: bool, freed: &mut Freed) -> Result<(), Error> {
         let agent = self.directory(id);
         if self.only_looks {
             self.refuse_foreign_agent(id)?;
@@ -239,11 +239,11 @@ fn versions(agent: &Path) -> Result<Vec<PathBuf>, PathError> {
 
 fn processes(folder: &Path) -> Vec<u32> {
     // Processes know real paths only.
-    folder.canonicalize().map(|folder| users::of_folder(&folder)).unwrap_or_default()
+    folder.canonicalize().map(|folder| users::processes_in(&folder)).unwrap_or_default()
 }
 
 fn describe(place: &Path, id: &str) -> Option<Removed> {
-    let receipt = Version::read_of(place, id).ok().flatten()?.receipt;
+    let receipt = Version::read_version(place, id).ok().flatten()?.receipt;
     Some(Removed { id: id.to_owned(), version: receipt.version, bytes: receipt.size })
 }
 
@@ -274,7 +274,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::at(folder.path().join("data")).unwrap();
         let mut freed = Freed::default();
-        store.collect_garbage_of(&"gone".parse().unwrap(), false, &mut freed).await.unwrap();
+        store.collect_agent_garbage(&"gone".parse().unwrap(), false, &mut freed).await.unwrap();
         assert_eq!(freed, Freed::default());
         // Windows does not remove a file that is open.
         assert_eq!(fs::read_dir(store.agents()).unwrap().count(), usize::from(cfg!(windows)));
@@ -318,7 +318,7 @@ mod tests {
     fn files_that_cannot_be_removed_are_named_with_a_remedy() {
         let path = Path::new("data/agents/a/1.0.0").to_owned();
         let denied = PathError { path, error: ErrorKind::PermissionDenied.into() };
-        let error = Error::from(denied).of_removal();
+        let error = Error::from(denied).while_removing();
         assert!(error.to_string().contains("1.0.0: permission denied"), "{error}");
         assert_eq!(error.remedy().unwrap(), "make its directory writable, then try again".into());
     }

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use super::places::{IN_USE, RECEIPT};
 use super::{Error, Receipt};
-use crate::install::{Expected, Kind, Verified, beside};
-use crate::resolve::{Offer, Origin};
+use crate::install::{DigestSource, Expected, Kind, beside};
+use crate::resolve::{Offer, OfferOrigin};
 use acp_registry_host::fs::write_durable;
 use acp_registry_host::fs::{PathError, ReadError, read_bounded};
 use acp_registry_host::lock;
@@ -56,11 +56,11 @@ impl Version {
     /// Reads the version in a directory; `None` when there is no receipt.
     pub(super) fn read(directory: &Path) -> Result<Option<Self>, Error> {
         let id = directory.parent().and_then(Path::file_name).unwrap_or_default();
-        Self::read_of(directory, &id.to_string_lossy())
+        Self::read_version(directory, &id.to_string_lossy())
     }
 
     /// Like [`Self::read`], for an agent whose directory this version may have left.
-    pub(super) fn read_of(directory: &Path, id: &str) -> Result<Option<Self>, Error> {
+    pub(super) fn read_version(directory: &Path, id: &str) -> Result<Option<Self>, Error> {
         let (path, id) = (directory.join(RECEIPT), id.to_owned());
         let bytes = match read_bounded(&path, directory, FILE_LIMIT) {
             Ok(bytes) => bytes,
@@ -158,20 +158,20 @@ impl Version {
                 platform: receipt.platform.clone()?,
                 archive: receipt.archive.clone()?,
                 cmd: receipt.cmd.clone()?,
-                sha256: receipt.sha256.clone().filter(|_| receipt.verified() == Verified::Manifest),
+                sha256: receipt.sha256.clone().filter(|_| receipt.verified() == DigestSource::Manifest),
                 args: package.args,
                 env: package.env,
             }),
         }
         // The receipt keeps its source of the digest, and prevents that other bytes are installed.
-        if receipt.verified() == Verified::Lock
+        if receipt.verified() == DigestSource::Lock
             && let (Some(platform), Some(_)) = (&receipt.platform, &receipt.sha256)
         {
             let known = Expected { sha256: receipt.sha256.clone(), ..Expected::default() };
             expected.push((platform.clone(), known));
         }
         Some(Offer {
-            origin: Origin::Installed,
+            origin: OfferOrigin::Installed,
             version: receipt.version.clone(),
             distribution,
             expected,

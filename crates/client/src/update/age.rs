@@ -26,7 +26,7 @@ pub async fn published(plan: &Plan, client: &Client, sources: &Sources) -> Optio
         }
         Source::Binary(target) => {
             let url = Url::parse(&target.archive).ok()?;
-            if let Some((id, _)) = sources.github.asset_of(&url)
+            if let Some((id, _)) = sources.github.find_asset(&url)
                 && let Ok(Some(release)) = sources.github.release(client, &id).await
                 && let Some(time) = release.published
             {

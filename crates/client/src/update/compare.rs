@@ -1,11 +1,11 @@
 use crate::install::Kind;
-use crate::resolve::{Error, Host, Offer, Plan, Wanted, resolve};
-use crate::store::Agent;
+use crate::resolve::{Error, Host, Offer, Plan, PlanOptions, resolve};
+use crate::store::StoredAgent;
 use acp_registry_plan::manifest::{Platform, Version};
 
 /// How an installed agent compares with what is offered.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Status {
+pub enum UpdateStatus {
     /// No newer version is offered.
     UpToDate(Box<Plan>),
     /// There is a newer version.
@@ -17,9 +17,9 @@ pub enum Status {
 /// The plan for an agent whose current version is offered, by the kind of distribution that is installed; `None` for
 /// another version, and where that kind is no longer offered. The kind of an installed version never changes by itself.
 #[must_use]
-pub(crate) fn as_installed(agent: &Agent, offers: &[Offer], wanted: &Wanted, host: &Host) -> Option<Plan> {
+pub(crate) fn as_installed(agent: &StoredAgent, offers: &[Offer], wanted: &PlanOptions, host: &Host) -> Option<Plan> {
     let receipt = &agent.current.receipt;
-    let wanted = Wanted { kind: Some(receipt.kind()?), ..wanted.clone() };
+    let wanted = PlanOptions { kind: Some(receipt.kind()?), ..wanted.clone() };
     resolve(offers, &wanted, host).ok().filter(|plan| plan.version == receipt.version)
 }
 
@@ -27,21 +27,26 @@ pub(crate) fn as_installed(agent: &Agent, offers: &[Offer], wanted: &Wanted, hos
 ///
 /// # Errors
 /// [`Error`] when what is offered cannot be installed here.
-pub fn compare(agent: &Agent, offers: &[Offer], platform: Option<Platform>, host: &Host) -> Result<Status, Error> {
+pub fn compare(
+    agent: &StoredAgent,
+    offers: &[Offer],
+    platform: Option<Platform>,
+    host: &Host,
+) -> Result<UpdateStatus, Error> {
     let receipt = &agent.current.receipt;
     let platform = platform.or(receipt.foreign_platform(host));
-    let wanted = |kind: Option<Kind>| Wanted { kind, platform, ..Wanted::new(agent.id.clone()) };
+    let wanted = |kind: Option<Kind>| PlanOptions { kind, platform, ..PlanOptions::new(agent.id.clone()) };
     let plan = match resolve(offers, &wanted(receipt.kind()), host) {
         Err(Error::NoSuchKind { .. } | Error::UnsupportedPlatform { .. }) => resolve(offers, &wanted(None), host)?,
         plan => plan?,
     };
     let plan = Box::new(plan);
     if plan.version == receipt.version {
-        return Ok(Status::UpToDate(plan));
+        return Ok(UpdateStatus::UpToDate(plan));
     }
     Ok(match (Version::parse(&plan.version), Version::parse(&receipt.version)) {
-        (Some(offered), Some(installed)) if offered > installed => Status::Newer(plan),
-        (Some(_), Some(_)) => Status::UpToDate(plan),
-        _ => Status::Other(plan),
+        (Some(offered), Some(installed)) if offered > installed => UpdateStatus::Newer(plan),
+        (Some(_), Some(_)) => UpdateStatus::UpToDate(plan),
+        _ => UpdateStatus::Other(plan),
     })
 }

@@ -8,4 +8,4 @@ mod compare;
 
 pub use age::published;
 pub(crate) use compare::as_installed;
-pub use compare::{Status, compare};
+pub use compare::{UpdateStatus, compare};

@@ -3,17 +3,17 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use acp_registry_host::process::{Exit, Home, Launch};
+use acp_registry_host::process::{Exit, Home, LaunchSpec};
 use acp_registry_plan::json::weight;
 use acp_registry_plan::text::quote;
-use acp_registry_protocol::handshake::{Options, Peer, Silence, StartError, refusal};
+use acp_registry_protocol::handshake::{HandshakeOptions, Peer, Silence, StartError, refusal};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
-use super::client::{Client, Offer, Reply};
-use super::messages::{Answer, Heard, Message, RpcError, Sent};
-use super::session::{Access, Kept, Session};
+use super::client::{ClientOffer, ClientReply, ClientState};
+use super::messages::{AgentMessage, OutputViolations, ResponseContent, RpcError, Sent};
+use super::session::{Access, OpenSession, SharedSession};
 
 /// A method that no agent implements. The protocol reserves names that begin with an underscore for extensions, and
 /// requires a response even to unknown ones.
@@ -36,7 +36,7 @@ const RESPONSE: usize = 512 << 10;
 
 /// Why a check did not pass. The texts are safe to print; those of `Fail` and `Silent` lack their subject, "the agent".
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Trouble {
+pub(super) enum CheckFailure {
     /// The agent violated the protocol.
     Fail(String),
     /// The agent did not answer.
@@ -45,7 +45,7 @@ pub(super) enum Trouble {
     NotExercised(String),
 }
 
-impl Trouble {
+impl CheckFailure {
     /// The text of any variant.
     pub(super) fn into_text(self) -> String {
         match self {
@@ -55,7 +55,7 @@ impl Trouble {
 }
 
 /// A started agent.
-pub(super) struct Agent {
+pub(super) struct StartedAgent {
     peer: Peer,
     /// The `acp-registry` executable, which can be an MCP server.
     pub(super) program: Option<PathBuf>,
@@ -64,31 +64,31 @@ pub(super) struct Agent {
     next_id: u64,
     sent: Sent,
     /// Responses that no check has waited for yet.
-    answers: Vec<(Value, Answer)>,
+    answers: Vec<(Value, ResponseContent)>,
     /// Answers the agent's requests, and records what it sends.
-    pub(super) client: Client,
+    pub(super) client: ClientState,
     /// How it opens sessions.
     pub(super) access: Access,
     /// What several checks use.
-    pub(super) kept: Kept,
+    pub(super) kept: SharedSession,
     /// The session that the checks of this instance share.
-    pub(super) session: Option<Session>,
+    pub(super) session: Option<OpenSession>,
     /// Whether it can no longer be used.
     pub(super) has_ended: bool,
     /// Number of responses after the one to `initialize`.
     pub(super) answered: usize,
-    pub(super) heard: Heard,
+    pub(super) heard: OutputViolations,
     /// The result of `initialize`, or the description of its error. `null` before it was answered.
     pub(super) initialized: Result<Value, String>,
     /// Whether a check has used it.
     pub(super) is_used: bool,
 }
 
-impl Agent {
+impl StartedAgent {
     pub(super) async fn start(
-        launch: &Launch,
-        options: &Options,
-        offer: Offer,
+        launch: &LaunchSpec,
+        options: &HandshakeOptions,
+        offer: ClientOffer,
         patience: Duration,
     ) -> Result<Self, StartError> {
         let mut options = options.clone();
@@ -103,13 +103,13 @@ impl Agent {
             next_id: 1,
             sent: Sent::default(),
             answers: Vec::new(),
-            client: Client::new(offer),
+            client: ClientState::new(offer),
             access: Access::default(),
-            kept: Kept::default(),
+            kept: SharedSession::default(),
             session: None,
             has_ended: false,
             answered: 0,
-            heard: Heard::default(),
+            heard: OutputViolations::default(),
             initialized: Ok(Value::Null),
             is_used: false,
         })
@@ -126,10 +126,10 @@ impl Agent {
     }
 
     /// A directory with one file, for sessions that must not be in the [work directory](Self::work): `first` or `second`.
-    pub(super) fn project(&self, name: &str) -> Result<PathBuf, Trouble> {
+    pub(super) fn project(&self, name: &str) -> Result<PathBuf, CheckFailure> {
         let path = self.peer.directory().join("home").join(PROJECTS).join(name);
         let reason =
-            || Trouble::NotExercised("the agent has no private home, in which the project would be".to_owned());
+            || CheckFailure::NotExercised("the agent has no private home, in which the project would be".to_owned());
         path.is_dir().then_some(path).ok_or_else(reason)
     }
 
@@ -139,7 +139,7 @@ impl Agent {
     }
 
     /// Sends `initialize` and stores the result.
-    pub(super) async fn initialize(&mut self, offer: Offer, limit: Duration) -> Result<(), Silence> {
+    pub(super) async fn initialize(&mut self, offer: ClientOffer, limit: Duration) -> Result<(), Silence> {
         let id = self.request("initialize", &offer.params(offer.version())).await;
         let answer = self.answer_until(&id, Instant::now() + limit).await?;
         self.initialized = answer.map_err(|error| format!("answers `initialize` with {}", error.describe()));
@@ -148,13 +148,13 @@ impl Agent {
     }
 
     /// Sends `initialize` as a client with this offer, to an agent that was sent nothing yet.
-    pub(super) async fn introduce(&mut self, offer: Offer) -> Result<(), Trouble> {
-        self.client = Client::new(offer);
+    pub(super) async fn introduce(&mut self, offer: ClientOffer) -> Result<(), CheckFailure> {
+        self.client = ClientState::new(offer);
         let started = self.initialize(offer, self.patience * INTRODUCED).await;
         started.map_err(|silence| silent(silence, "initialize"))?;
         match &self.initialized {
             Ok(_) => Ok(()),
-            Err(text) => Err(Trouble::NotExercised(format!("the agent {text}"))),
+            Err(text) => Err(CheckFailure::NotExercised(format!("the agent {text}"))),
         }
     }
 
@@ -178,12 +178,12 @@ impl Agent {
 
     /// Sends a request with this id.
     pub(super) async fn request_as(&mut self, id: &Value, method: &str, params: &Value) {
-        let line = self.line_of(id, method, params);
+        let line = self.request_line(id, method, params);
         self.write(&line).await;
     }
 
     /// Builds the line of a request, to be sent with [`write`](Self::write).
-    pub(super) fn line_of(&mut self, id: &Value, method: &str, params: &Value) -> String {
+    pub(super) fn request_line(&mut self, id: &Value, method: &str, params: &Value) -> String {
         self.sent.add(id, method);
         format!("{}\n", json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }))
     }
@@ -209,17 +209,17 @@ impl Agent {
     }
 
     /// Sends a request and waits for its response.
-    pub(super) async fn ask(&mut self, method: &str, params: &Value) -> Result<Answer, Trouble> {
+    pub(super) async fn ask(&mut self, method: &str, params: &Value) -> Result<ResponseContent, CheckFailure> {
         let id = self.request(method, params).await;
         self.answer(&id).await.map_err(|silence| silent(silence, method))
     }
 
     /// Waits for the response with this id.
-    pub(super) async fn answer(&mut self, id: &Value) -> Result<Answer, Silence> {
+    pub(super) async fn answer(&mut self, id: &Value) -> Result<ResponseContent, Silence> {
         self.answer_until(id, Instant::now() + self.patience).await
     }
 
-    pub(super) async fn answer_until(&mut self, id: &Value, deadline: Instant) -> Result<Answer, Silence> {
+    pub(super) async fn answer_until(&mut self, id: &Value, deadline: Instant) -> Result<ResponseContent, Silence> {
         let is_there = |agent: &Self| agent.answers.iter().any(|(known, _)| known == id);
         self.read_until(deadline, is_there).await?;
         let at = self.answers.iter().position(|(known, _)| known == id);
@@ -243,18 +243,18 @@ impl Agent {
             };
             let sent = &self.sent;
             match self.heard.read(&line, |id| sent.method(id)) {
-                Some(Message::Answer(id, answer)) => {
+                Some(AgentMessage::Answer(id, answer)) => {
                     self.answered += usize::from(self.initialized.as_ref().is_ok_and(|result| !result.is_null()));
-                    let size = |(id, answer): &(Value, Answer)| weight(id) + answer.as_ref().map_or(0, weight);
+                    let size = |(id, answer): &(Value, ResponseContent)| weight(id) + answer.as_ref().map_or(0, weight);
                     let new = (id, answer);
                     if self.answers.iter().chain([&new]).map(size).sum::<usize>() <= ANSWERS {
                         self.answers.push(new);
                     }
                 }
-                Some(Message::Request { id, method, params }) => {
+                Some(AgentMessage::Request { id, method, params }) => {
                     self.serve(&id, &method, &params, deadline).await;
                 }
-                Some(Message::Notification { method, params }) => self.client.notified(method, params),
+                Some(AgentMessage::Notification { method, params }) => self.client.notified(method, params),
                 None => {}
             }
         }
@@ -270,12 +270,12 @@ impl Agent {
     /// Answers a request of the agent.
     async fn serve(&mut self, id: &Value, method: &str, params: &Value, deadline: Instant) {
         let response = match self.client.requested(id, method, params) {
-            Reply::Later => return,
-            Reply::Result(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }),
-            Reply::Error(code, message) => {
+            ClientReply::Later => return,
+            ClientReply::Result(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }),
+            ClientReply::Error(code, message) => {
                 json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message } })
             }
-            Reply::Refusal => {
+            ClientReply::Refusal => {
                 let Ok(id) = RawValue::from_string(id.to_string()) else { return };
                 return self.respond(refusal(&id, method), deadline).await;
             }
@@ -297,17 +297,17 @@ impl Agent {
     }
 
     /// Checks that the agent still answers, with a request for an unknown method.
-    pub(super) async fn is_alive(&mut self, after: &str) -> Result<(), Trouble> {
+    pub(super) async fn is_alive(&mut self, after: &str) -> Result<(), CheckFailure> {
         match self.ask(PING, &json!({})).await {
             Ok(_) => Ok(()),
-            Err(Trouble::Silent(_)) => Err(Trouble::Silent(format!("stops answering after {after}"))),
-            Err(Trouble::Fail(text)) => Err(Trouble::Fail(format!("{text}, after {after}"))),
+            Err(CheckFailure::Silent(_)) => Err(CheckFailure::Silent(format!("stops answering after {after}"))),
+            Err(CheckFailure::Fail(text)) => Err(CheckFailure::Fail(format!("{text}, after {after}"))),
             Err(other) => Err(other),
         }
     }
 
     /// Takes a response with the id `null`: the response of an agent that wrongly answers a notification.
-    pub(super) fn nameless_answer(&mut self) -> Option<Answer> {
+    pub(super) fn nameless_answer(&mut self) -> Option<ResponseContent> {
         let at = self.answers.iter().position(|(id, _)| id.is_null())?;
         Some(self.answers.swap_remove(at).1)
     }
@@ -338,29 +338,31 @@ impl Agent {
     }
 
     /// Ends the agent. Returns the violations in its output, and why its directory could not be removed, if so.
-    pub(super) async fn end(self) -> (Heard, Option<String>) {
+    pub(super) async fn end(self) -> (OutputViolations, Option<String>) {
         (self.heard, self.peer.end().await)
     }
 }
 
 /// Describes a request without a response.
-pub(super) fn silent(silence: Silence, method: &str) -> Trouble {
+pub(super) fn silent(silence: Silence, method: &str) -> CheckFailure {
     let method = quote(method);
     match silence {
-        Silence::Timeout => Trouble::Silent(format!("does not answer {method}")),
-        Silence::Exited(exit) => Trouble::Fail(format!("ends ({}) instead of answering {method}", exit.describe())),
-        Silence::Closed => Trouble::Fail(format!("closes its stdout instead of answering {method}")),
-        Silence::Overflow(_) => Trouble::Fail(format!("exceeds the output limit instead of answering {method}")),
-        Silence::Array => Trouble::Fail(format!("writes messages in an array instead of answering {method}")),
+        Silence::Timeout => CheckFailure::Silent(format!("does not answer {method}")),
+        Silence::Exited(exit) => {
+            CheckFailure::Fail(format!("ends ({}) instead of answering {method}", exit.describe()))
+        }
+        Silence::Closed => CheckFailure::Fail(format!("closes its stdout instead of answering {method}")),
+        Silence::Overflow(_) => CheckFailure::Fail(format!("exceeds the output limit instead of answering {method}")),
+        Silence::Array => CheckFailure::Fail(format!("writes messages in an array instead of answering {method}")),
     }
 }
 
 /// Checks that a response is an error. A request for authentication is inconclusive: it says nothing about the request.
-pub(super) fn refused(answer: &Answer, what: &str) -> Result<(), Trouble> {
+pub(super) fn refused(answer: &ResponseContent, what: &str) -> Result<(), CheckFailure> {
     match answer {
-        Err(error) if error.asks_for_sign_in() => Err(Trouble::NotExercised(needs_sign_in(error))),
+        Err(error) if error.asks_for_sign_in() => Err(CheckFailure::NotExercised(needs_sign_in(error))),
         Err(_) => Ok(()),
-        Ok(_) => Err(Trouble::Fail(format!("accepts {what}"))),
+        Ok(_) => Err(CheckFailure::Fail(format!("accepts {what}"))),
     }
 }
 
@@ -370,12 +372,12 @@ pub(super) fn needs_sign_in(error: &RpcError) -> String {
 }
 
 /// Checks that a response is an error with this code.
-pub(super) fn error_of_code(answer: &Answer, code: i64, what: &str) -> Result<(), Trouble> {
+pub(super) fn error_of_code(answer: &ResponseContent, code: i64, what: &str) -> Result<(), CheckFailure> {
     match answer {
         Err(error) if error.code == Some(code) => Ok(()),
         Err(error) => {
-            Err(Trouble::Fail(format!("answers {what} with {} instead of the code {code}", error.describe())))
+            Err(CheckFailure::Fail(format!("answers {what} with {} instead of the code {code}", error.describe())))
         }
-        Ok(_) => Err(Trouble::Fail(format!("answers {what} with a result instead of the code {code}"))),
+        Ok(_) => Err(CheckFailure::Fail(format!("answers {what} with a result instead of the code {code}"))),
     }
 }

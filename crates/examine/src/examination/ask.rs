@@ -2,14 +2,14 @@
 
 use serde_json::{Value, json};
 
-use super::agent::{Agent, Trouble};
-use super::client::Call;
-use super::messages::Answer;
+use super::agent::{CheckFailure, StartedAgent};
+use super::client::AgentCall;
+use super::messages::ResponseContent;
 
-impl Agent {
+impl StartedAgent {
     /// Ends the check with `NotExercised` if another turn was tried in vain.
-    pub(super) fn needs_turns(&self) -> Result<(), Trouble> {
-        self.access.turnless.clone().map_or(Ok(()), |reason| Err(Trouble::NotExercised(reason)))
+    pub(super) fn needs_turns(&self) -> Result<(), CheckFailure> {
+        self.access.turnless.clone().map_or(Ok(()), |reason| Err(CheckFailure::NotExercised(reason)))
     }
 
     /// Remembers that a turn does not end. Without a model, agents try again for minutes, so that each further turn would
@@ -21,10 +21,10 @@ impl Agent {
     }
 
     /// Carries out a turn, unless another one was tried in vain.
-    pub(super) async fn possible_turn(&mut self, session: &str, prompt: &str) -> Result<Answer, Trouble> {
+    pub(super) async fn possible_turn(&mut self, session: &str, prompt: &str) -> Result<ResponseContent, CheckFailure> {
         self.needs_turns()?;
         let answer = self.turn(session, prompt).await;
-        if matches!(answer, Err(Trouble::Silent(_))) {
+        if matches!(answer, Err(CheckFailure::Silent(_))) {
             self.gives_up_turns();
         }
         answer
@@ -32,7 +32,7 @@ impl Agent {
 
     /// Carries out a turn, and returns the parameters of the questions that the agent asked in it. If it asked none, the
     /// check is not exercised.
-    pub(super) async fn asks(&mut self, session: &str, prompt: &str) -> Result<Vec<Value>, Trouble> {
+    pub(super) async fn asks(&mut self, session: &str, prompt: &str) -> Result<Vec<Value>, CheckFailure> {
         self.needs_turns()?;
         let answer = self.possible_turn(session, prompt).await;
         let calls = self.client.calls.iter().filter(|call| call.method == "elicitation/create");
@@ -45,7 +45,7 @@ impl Agent {
 
     /// Carries out a turn in a session with an MCP server that is reached over the connection, and returns the requests
     /// that concern the server. If there are none, the check is not exercised.
-    pub(super) async fn calls_to_server(&mut self, server: &'static str) -> Result<Vec<Call>, Trouble> {
+    pub(super) async fn calls_to_server(&mut self, server: &'static str) -> Result<Vec<AgentCall>, CheckFailure> {
         self.needs("/mcpCapabilities/acp")?;
         self.needs_turns()?;
         self.client.drafts.server = Some(server);
@@ -53,11 +53,11 @@ impl Agent {
         params["mcpServers"] = json!([{ "type": "acp", "name": "acp-registry", "id": server }]);
         let session = self.open_session_with(&params).await?;
         let turn = self.possible_turn(&session.id, "Call the tool `acp_registry_color`.").await;
-        let calls: Vec<Call> =
+        let calls: Vec<AgentCall> =
             self.client.calls.iter().filter(|call| call.method.starts_with("mcp/")).cloned().collect();
         if calls.is_empty() {
             let reason = "the agent does not connect to the MCP server in the turn of this check";
-            return Err(Trouble::NotExercised(reason.to_owned()));
+            return Err(CheckFailure::NotExercised(reason.to_owned()));
         }
         turn.map(|_| calls)
     }
@@ -71,6 +71,6 @@ impl Agent {
 }
 
 /// The reason of checks of questions, if the agent asks none.
-pub(super) fn not_asked() -> Trouble {
-    Trouble::NotExercised("the agent does not send `elicitation/create` in the turn of this check".to_owned())
+pub(super) fn not_asked() -> CheckFailure {
+    CheckFailure::NotExercised("the agent does not send `elicitation/create` in the turn of this check".to_owned())
 }

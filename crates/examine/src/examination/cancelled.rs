@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use acp_registry_plan::text::quote;
 
-use super::agent::{Agent, Trouble};
-use super::messages::Answer;
+use super::agent::{CheckFailure, StartedAgent};
+use super::messages::ResponseContent;
 use crate::model::{Script, Step};
 
 /// How long the agent is listened to after the response.
@@ -17,7 +17,7 @@ const CONTENT: &[&str] = &["agent_message_chunk", "agent_thought_chunk", "tool_c
 /// How a cancelled turn ended.
 #[derive(Debug, Clone)]
 pub(super) struct Cancelled {
-    pub(super) ended: Result<Answer, Trouble>,
+    pub(super) ended: Result<ResponseContent, CheckFailure>,
     /// The kind of the first update about the turn after its response, quoted.
     pub(super) late: Option<String>,
 }
@@ -29,9 +29,9 @@ impl Cancelled {
     }
 }
 
-impl Agent {
+impl StartedAgent {
     /// Carries out a turn and cancels it while text arrives, once for all checks of the instance.
-    pub(super) async fn cancelled_turn(&mut self) -> Result<Cancelled, Trouble> {
+    pub(super) async fn cancelled_turn(&mut self) -> Result<Cancelled, CheckFailure> {
         if let Some(cancelled) = &self.kept.cancelled {
             return Ok(cancelled.clone());
         }

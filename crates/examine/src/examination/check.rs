@@ -4,10 +4,10 @@ use std::pin::Pin;
 
 use serde::Serialize;
 
-use super::agent::{Agent, Trouble};
-use super::client::Offer;
+use super::agent::{CheckFailure, StartedAgent};
+use super::client::ClientOffer;
 use super::level::Level;
-use super::messages::Heard;
+use super::messages::OutputViolations;
 
 /// A check: its id, the page of the protocol that it is based on, its documentation, two exchanges, and its function.
 #[derive(Debug)]
@@ -58,7 +58,8 @@ impl Force {
 }
 
 /// The function of a check that exchanges messages with an agent.
-pub(super) type Talk = for<'a> fn(&'a mut Agent) -> Pin<Box<dyn Future<Output = Result<(), Trouble>> + Send + 'a>>;
+pub(super) type Talk =
+    for<'a> fn(&'a mut StartedAgent) -> Pin<Box<dyn Future<Output = Result<(), CheckFailure>> + Send + 'a>>;
 
 /// How a check runs.
 #[derive(Debug, Clone, Copy)]
@@ -66,7 +67,7 @@ pub(super) enum Run {
     /// Exchanges messages with an agent in this state.
     Talk(Setup, Talk),
     /// Judges the output that all instances wrote during the other checks.
-    Heard(fn(&Heard) -> Result<(), Trouble>),
+    Heard(fn(&OutputViolations) -> Result<(), CheckFailure>),
 }
 
 /// State of an agent when a check begins. Checks of one instance run in the order of the variants.
@@ -116,13 +117,13 @@ impl Setup {
     }
 
     /// What the client advertises.
-    pub(super) fn offer(self) -> Offer {
+    pub(super) fn offer(self) -> ClientOffer {
         match self {
-            Self::Bare => Offer::Nothing,
-            Self::Session => Offer::NoFiles,
-            Self::Draft => Offer::Drafts,
-            Self::Next => Offer::Next,
-            _ => Offer::All,
+            Self::Bare => ClientOffer::Nothing,
+            Self::Session => ClientOffer::NoFiles,
+            Self::Draft => ClientOffer::Drafts,
+            Self::Next => ClientOffer::Next,
+            _ => ClientOffer::All,
         }
     }
 

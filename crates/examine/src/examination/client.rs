@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::drafts::Drafts;
-pub(super) use super::update::Update;
+pub(super) use super::update::SessionUpdate;
 
 /// Maximum memory of all recorded messages, in bytes. Later messages are answered, but not recorded.
 const RECORDED: usize = 8 << 20;
@@ -24,7 +24,7 @@ pub(super) const TERMINAL_OUTPUT: &str = "acp-registry-terminal-output";
 
 /// What the client advertises in `initialize`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Offer {
+pub(super) enum ClientOffer {
     /// All capabilities.
     All,
     /// All but the file system and terminals.
@@ -41,7 +41,7 @@ pub(super) enum Offer {
     Links,
 }
 
-impl Offer {
+impl ClientOffer {
     /// The version of the protocol that the client asks for.
     pub(super) fn version(self) -> u16 {
         if self == Self::Next { 2 } else { 1 }
@@ -102,20 +102,20 @@ pub(super) enum Permission {
     Allow,
     /// With the first option that rejects.
     Reject,
-    /// Not before [`Client::release`].
+    /// Not before [`ClientState::release`].
     Hold,
 }
 
 /// A request by the agent.
 #[derive(Debug, Clone)]
-pub(super) struct Call {
+pub(super) struct AgentCall {
     pub(super) method: String,
     pub(super) params: Value,
 }
 
 /// The response to a request of the agent.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Reply {
+pub(super) enum ClientReply {
     Result(Value),
     /// The code and the message of an error.
     Error(i64, &'static str),
@@ -127,29 +127,29 @@ pub(super) enum Reply {
 
 /// The state of the client.
 #[derive(Debug)]
-pub(super) struct Client {
-    offer: Offer,
+pub(super) struct ClientState {
+    offer: ClientOffer,
     pub(super) permission: Permission,
     /// The files that the client offers, by path: also those that the agent has written.
     pub(super) texts: BTreeMap<String, String>,
     /// The part that proposals need.
     pub(super) drafts: Drafts,
     /// All requests of the agent, in order.
-    pub(super) calls: Vec<Call>,
+    pub(super) calls: Vec<AgentCall>,
     /// The `availableCommands` of the first update about commands, of any session.
     pub(super) commands: Option<Value>,
     /// All `session/update` notifications, in order.
-    pub(super) updates: Vec<Update>,
+    pub(super) updates: Vec<SessionUpdate>,
     /// All other notifications, in order.
-    pub(super) notes: Vec<Call>,
+    pub(super) notes: Vec<AgentCall>,
     /// The ids of requests for permission without a response, with their parameters.
     held: Vec<(Value, Value)>,
     terminals: usize,
     recorded: usize,
 }
 
-impl Client {
-    pub(super) fn new(offer: Offer) -> Self {
+impl ClientState {
+    pub(super) fn new(offer: ClientOffer) -> Self {
         Self {
             offer,
             permission: Permission::default(),
@@ -187,16 +187,16 @@ impl Client {
             if self.commands.is_none() && update["sessionUpdate"] == "available_commands_update" {
                 self.commands = Some(update["availableCommands"].clone());
             }
-            self.updates.push(Update { session, body: update, at: Instant::now() });
+            self.updates.push(SessionUpdate { session, body: update, at: Instant::now() });
         } else {
-            self.notes.push(Call { method, params });
+            self.notes.push(AgentCall { method, params });
         }
     }
 
     /// Records a request, and returns the response.
-    pub(super) fn requested(&mut self, id: &Value, method: &str, params: &Value) -> Reply {
+    pub(super) fn requested(&mut self, id: &Value, method: &str, params: &Value) -> ClientReply {
         if self.has_room(params) {
-            self.calls.push(Call { method: method.to_owned(), params: params.clone() });
+            self.calls.push(AgentCall { method: method.to_owned(), params: params.clone() });
         }
         let (has_files, has_terminals) = (self.offer.has_files(), self.offer.has_terminals());
         match method {
@@ -205,29 +205,29 @@ impl Client {
             "fs/write_text_file" if has_files => self.write(params),
             "terminal/create" if has_terminals => {
                 self.terminals += 1;
-                Reply::Result(json!({ "terminalId": format!("terminal-{}", self.terminals) }))
+                ClientReply::Result(json!({ "terminalId": format!("terminal-{}", self.terminals) }))
             }
             "terminal/output" if has_terminals => {
                 let exit = json!({ "exitCode": 0, "signal": null });
-                Reply::Result(
+                ClientReply::Result(
                     json!({ "output": format!("{TERMINAL_OUTPUT}\n"), "truncated": false, "exitStatus": exit }),
                 )
             }
-            "terminal/wait_for_exit" if has_terminals => Reply::Result(json!({ "exitCode": 0, "signal": null })),
-            "terminal/kill" | "terminal/release" if has_terminals => Reply::Result(json!({})),
+            "terminal/wait_for_exit" if has_terminals => ClientReply::Result(json!({ "exitCode": 0, "signal": null })),
+            "terminal/kill" | "terminal/release" if has_terminals => ClientReply::Result(json!({})),
             "elicitation/create" => self.drafts.elicitation(params, self.offer.elicitation()),
             _ => self.drafts.requested(method, params),
         }
     }
 
-    fn permission(&mut self, id: &Value, params: &Value) -> Reply {
+    fn permission(&mut self, id: &Value, params: &Value) -> ClientReply {
         match self.permission {
             Permission::Hold if self.held.len() < 100 => {
                 self.held.push((id.clone(), params.clone()));
-                Reply::Later
+                ClientReply::Later
             }
-            Permission::Hold | Permission::Reject => Reply::Result(chosen(params, "reject")),
-            Permission::Allow => Reply::Result(chosen(params, "allow")),
+            Permission::Hold | Permission::Reject => ClientReply::Result(chosen(params, "reject")),
+            Permission::Allow => ClientReply::Result(chosen(params, "allow")),
         }
     }
 
@@ -253,22 +253,22 @@ impl Client {
         self.held.len()
     }
 
-    fn read(&self, params: &Value) -> Reply {
+    fn read(&self, params: &Value) -> ClientReply {
         let Some(text) = params["path"].as_str().and_then(|path| self.texts.get(path)) else {
-            return Reply::Error(-32002, "Resource not found");
+            return ClientReply::Error(-32002, "Resource not found");
         };
         let number = |name: &str| params[name].as_u64().and_then(|number| usize::try_from(number).ok());
         if number("line").is_none() && number("limit").is_none() {
-            return Reply::Result(json!({ "content": text }));
+            return ClientReply::Result(json!({ "content": text }));
         }
         let first = number("line").unwrap_or(1).max(1) - 1;
         let lines = text.split_inclusive('\n').skip(first).take(number("limit").unwrap_or(usize::MAX));
-        Reply::Result(json!({ "content": lines.collect::<String>() }))
+        ClientReply::Result(json!({ "content": lines.collect::<String>() }))
     }
 
-    fn write(&mut self, params: &Value) -> Reply {
+    fn write(&mut self, params: &Value) -> ClientReply {
         let (Some(path), Some(content)) = (params["path"].as_str(), params["content"].as_str()) else {
-            return Reply::Error(-32602, "Invalid params");
+            return ClientReply::Error(-32602, "Invalid params");
         };
         let review = self.drafts.review.clone();
         let is_rejected = review.as_ref().is_some_and(|review| review["action"] != "accept");
@@ -277,14 +277,14 @@ impl Client {
             self.texts.insert(path.to_owned(), kept.unwrap_or(content).to_owned());
         }
         if let Some(review) = review {
-            return Reply::Result(review);
+            return ClientReply::Result(review);
         }
         // The page shows `null`; the schema has an object without required members, which every reader accepts.
-        Reply::Result(json!({}))
+        ClientReply::Result(json!({}))
     }
 
     /// The updates of a session.
-    pub(super) fn updates_of<'a>(&'a self, session: &'a str) -> impl Iterator<Item = &'a Update> {
+    pub(super) fn session_updates<'a>(&'a self, session: &'a str) -> impl Iterator<Item = &'a SessionUpdate> {
         self.updates.iter().filter(move |update| update.session == session)
     }
 
@@ -312,35 +312,35 @@ fn chosen(params: &Value, word: &str) -> Value {
 mod tests {
     use super::*;
 
-    fn ask(client: &mut Client, method: &str, params: &Value) -> Reply {
+    fn ask(client: &mut ClientState, method: &str, params: &Value) -> ClientReply {
         client.requested(&json!(1), method, params)
     }
 
     #[test]
     fn nothing_that_was_not_offered_is_carried_out() {
-        for offer in [Offer::Nothing, Offer::NoFiles] {
-            let mut client = Client::new(offer);
+        for offer in [ClientOffer::Nothing, ClientOffer::NoFiles] {
+            let mut client = ClientState::new(offer);
             client.texts.insert("/a".to_owned(), "text".to_owned());
             for method in ["fs/read_text_file", "fs/write_text_file", "terminal/create", "terminal/output", "_x"] {
                 let params = json!({ "path": "/a", "content": "new", "command": "id" });
-                assert_eq!(ask(&mut client, method, &params), Reply::Refusal, "{method}");
+                assert_eq!(ask(&mut client, method, &params), ClientReply::Refusal, "{method}");
             }
             assert_eq!(client.texts["/a"], "text");
             assert_eq!(client.asked().count(), 5);
         }
-        assert_eq!(Offer::NoFiles.params(1)["clientCapabilities"]["terminal"], false);
-        assert_eq!(Offer::Nothing.params(1)["clientCapabilities"], json!({}));
+        assert_eq!(ClientOffer::NoFiles.params(1)["clientCapabilities"]["terminal"], false);
+        assert_eq!(ClientOffer::Nothing.params(1)["clientCapabilities"], json!({}));
     }
 
     #[test]
     fn files_exist_only_in_memory() {
-        let mut client = Client::new(Offer::All);
-        let read = |client: &mut Client, params: Value| ask(client, "fs/read_text_file", &params);
-        assert!(matches!(read(&mut client, json!({ "path": "/etc/hostname" })), Reply::Error(-32002, _)));
-        assert!(matches!(ask(&mut client, "fs/write_text_file", &json!({ "path": 1 })), Reply::Error(-32602, _)));
+        let mut client = ClientState::new(ClientOffer::All);
+        let read = |client: &mut ClientState, params: Value| ask(client, "fs/read_text_file", &params);
+        assert!(matches!(read(&mut client, json!({ "path": "/etc/hostname" })), ClientReply::Error(-32002, _)));
+        assert!(matches!(ask(&mut client, "fs/write_text_file", &json!({ "path": 1 })), ClientReply::Error(-32602, _)));
         let path = "/nowhere/acp-registry";
         let written = ask(&mut client, "fs/write_text_file", &json!({ "path": path, "content": "a\nb\nc\n" }));
-        assert_eq!(written, Reply::Result(json!({})));
+        assert_eq!(written, ClientReply::Result(json!({})));
         for (params, content) in [
             (json!({ "path": path }), "a\nb\nc\n"),
             (json!({ "path": path, "line": 2, "limit": 1 }), "b\n"),
@@ -348,22 +348,26 @@ mod tests {
             (json!({ "path": path, "limit": 0 }), ""),
             (json!({ "path": path, "line": 9 }), ""),
         ] {
-            assert_eq!(read(&mut client, params.clone()), Reply::Result(json!({ "content": content })), "{params}");
+            assert_eq!(
+                read(&mut client, params.clone()),
+                ClientReply::Result(json!({ "content": content })),
+                "{params}"
+            );
         }
         assert!(!std::path::Path::new(path).exists());
     }
 
     #[test]
     fn permission_is_answered_as_the_check_wants() {
-        let mut client = Client::new(Offer::NoFiles);
+        let mut client = ClientState::new(ClientOffer::NoFiles);
         let options = json!([
             { "optionId": "n", "kind": "reject_once", "name": "No" },
             { "optionId": "y", "kind": "allow_always", "name": "Yes" },
         ]);
         let params = json!({ "options": options });
         let once = json!({ "options": [options[1], { "optionId": "o", "kind": "allow_once", "name": "Once" }] });
-        let outcome = |reply: Reply| match reply {
-            Reply::Result(result) => result["outcome"].clone(),
+        let outcome = |reply: ClientReply| match reply {
+            ClientReply::Result(result) => result["outcome"].clone(),
             other => panic!("{other:?}"),
         };
         let method = "session/request_permission";
@@ -373,13 +377,13 @@ mod tests {
         assert_eq!(outcome(ask(&mut client, method, &params))["optionId"], "n");
         assert_eq!(outcome(ask(&mut client, method, &json!({})))["outcome"], "cancelled");
         client.permission = Permission::Hold;
-        assert_eq!(ask(&mut client, method, &params), Reply::Later);
+        assert_eq!(ask(&mut client, method, &params), ClientReply::Later);
         assert_eq!((client.held(), client.release().len(), client.held()), (1, 1, 0));
     }
 
     #[test]
     fn an_agent_cannot_fill_the_memory() {
-        let mut client = Client::new(Offer::All);
+        let mut client = ClientState::new(ClientOffer::All);
         let long = "x".repeat(1 << 20);
         for _ in 0..50 {
             ask(&mut client, "fs/write_text_file", &json!({ "path": "/a", "content": long }));

@@ -3,9 +3,9 @@
 use acp_registry_plan::text::quote;
 use serde_json::{Value, json};
 
-use super::agent::{Agent, Trouble};
-use super::messages::Answer;
-use super::session::Session;
+use super::agent::{CheckFailure, StartedAgent};
+use super::messages::ResponseContent;
+use super::session::OpenSession;
 
 /// An id that no agent uses for a mode, an option or a value.
 pub(super) const UNKNOWN: &str = "acp-registry-unknown";
@@ -36,7 +36,7 @@ impl ConfigOption {
 }
 
 /// The options of a result or an update; those without an id are skipped.
-pub(super) fn options_of(value: &Value) -> Vec<ConfigOption> {
+pub(super) fn read_options(value: &Value) -> Vec<ConfigOption> {
     let options = value["configOptions"].as_array().into_iter().flatten();
     let read = |option: &Value| {
         let texts = |value: &Value| -> Vec<Value> {
@@ -62,31 +62,31 @@ pub(super) fn options_of(value: &Value) -> Vec<ConfigOption> {
     options.filter_map(read).collect()
 }
 
-impl Session {
+impl OpenSession {
     /// The ids of the modes, in order, and the current one. The check cannot run if there are none.
-    pub(super) fn modes(&self) -> Result<(Vec<String>, String), Trouble> {
+    pub(super) fn modes(&self) -> Result<(Vec<String>, String), CheckFailure> {
         let modes = &self.result["modes"];
         let ids = modes["availableModes"].as_array().into_iter().flatten().filter_map(|mode| mode["id"].as_str());
         let ids: Vec<String> = ids.map(str::to_owned).collect();
         if ids.is_empty() {
-            return Err(Trouble::NotExercised("the agent has no modes".to_owned()));
+            return Err(CheckFailure::NotExercised("the agent has no modes".to_owned()));
         }
         Ok((ids, modes["currentModeId"].as_str().unwrap_or_default().to_owned()))
     }
 
     /// The configuration options. The check cannot run if there are none.
-    pub(super) fn options(&self) -> Result<Vec<ConfigOption>, Trouble> {
-        let options = options_of(&self.result);
+    pub(super) fn options(&self) -> Result<Vec<ConfigOption>, CheckFailure> {
+        let options = read_options(&self.result);
         if options.is_empty() {
-            return Err(Trouble::NotExercised("the agent has no configuration options".to_owned()));
+            return Err(CheckFailure::NotExercised("the agent has no configuration options".to_owned()));
         }
         Ok(options)
     }
 }
 
-impl Agent {
+impl StartedAgent {
     /// Sends `session/set_mode`.
-    pub(super) async fn set_mode(&mut self, session: &str, mode: &str) -> Result<Answer, Trouble> {
+    pub(super) async fn set_mode(&mut self, session: &str, mode: &str) -> Result<ResponseContent, CheckFailure> {
         self.ask("session/set_mode", &json!({ "sessionId": session, "modeId": mode })).await
     }
 
@@ -96,7 +96,7 @@ impl Agent {
         session: &str,
         option: &ConfigOption,
         value: &Value,
-    ) -> Result<Answer, Trouble> {
+    ) -> Result<ResponseContent, CheckFailure> {
         self.ask("session/set_config_option", &option.set(session, value)).await
     }
 }
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn options_are_read_in_all_forms() {
-        let options = options_of(&json!({ "configOptions": [
+        let options = read_options(&json!({ "configOptions": [
             { "id": "mode", "category": "mode", "type": "select", "currentValue": "a",
               "options": [{ "value": "a" }, { "value": 7 }, { "name": "B" }] },
             { "id": "model", "type": "select", "currentValue": "x",
@@ -127,6 +127,6 @@ mod tests {
             options[2].set("s", &json!(true)),
             json!({ "sessionId": "s", "configId": "fast", "type": "boolean", "value": true })
         );
-        assert_eq!(options_of(&json!({ "configOptions": {} })), []);
+        assert_eq!(read_options(&json!({ "configOptions": {} })), []);
     }
 }

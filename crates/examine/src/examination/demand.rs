@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use acp_registry_host::process::Launch;
-use acp_registry_protocol::handshake::{Options, Outcome};
+use acp_registry_host::process::LaunchSpec;
+use acp_registry_protocol::handshake::{HandshakeOptions, Outcome};
 
 use super::engine::examine;
 use super::level::Level;
-use super::plan::{Plan, Recipe};
+use super::plan::{ExaminationPlan, Recipe};
 use super::result::Examination;
 
 /// The level up to which agents are examined, and the level that they must meet to pass.
@@ -58,8 +58,8 @@ impl Demand {
     /// Takes up to [`LIMIT`](super::LIMIT).
     pub async fn meet(
         &self,
-        launch: &Launch,
-        options: &Options,
+        launch: &LaunchSpec,
+        options: &HandshakeOptions,
         outcome: &mut Outcome,
         id: Option<&str>,
         place: Option<&Path>,
@@ -68,7 +68,7 @@ impl Demand {
             return None;
         }
         let recipe = id.and_then(|id| self.recipes.get(id)).cloned().unwrap_or_default();
-        let plan = Plan { recipe, ..Plan::up_to(self.level) };
+        let plan = ExaminationPlan { recipe, ..ExaminationPlan::up_to(self.level) };
         // A large future, which callers would otherwise hold for each agent.
         let mut examination = Box::pin(examine(launch, options, outcome, &plan)).await;
         if let Some(place) = place {

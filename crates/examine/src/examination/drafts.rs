@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::client::Reply;
+use super::client::ClientReply;
 
 /// The only tool of the MCP server.
 pub(super) const TOOL: &str = "acp_registry_color";
@@ -31,36 +31,36 @@ pub(super) struct Drafts {
 
 impl Drafts {
     /// Answers `elicitation/create`; `offered` is the mode that the client advertises.
-    pub(super) fn elicitation(&self, params: &Value, offered: Option<&str>) -> Reply {
+    pub(super) fn elicitation(&self, params: &Value, offered: Option<&str>) -> ClientReply {
         match (params["mode"].as_str(), offered) {
-            (_, None) => Reply::Refusal,
-            (mode, offered) if mode != offered => Reply::Error(INVALID, "Invalid params"),
+            (_, None) => ClientReply::Refusal,
+            (mode, offered) if mode != offered => ClientReply::Error(INVALID, "Invalid params"),
             _ => match self.action {
-                Some(action) => Reply::Result(json!({ "action": action })),
-                None if offered == Some("url") => Reply::Result(json!({ "action": "accept" })),
+                Some(action) => ClientReply::Result(json!({ "action": action })),
+                None if offered == Some("url") => ClientReply::Result(json!({ "action": "accept" })),
                 None => {
                     let content = content(&params["requestedSchema"]);
-                    Reply::Result(json!({ "action": "accept", "content": content }))
+                    ClientReply::Result(json!({ "action": "accept", "content": content }))
                 }
             },
         }
     }
 
     /// Answers requests to the MCP server.
-    pub(super) fn requested(&mut self, method: &str, params: &Value) -> Reply {
-        let Some(server) = self.server else { return Reply::Refusal };
+    pub(super) fn requested(&mut self, method: &str, params: &Value) -> ClientReply {
+        let Some(server) = self.server else { return ClientReply::Refusal };
         match method {
             "mcp/connect" if params["acpId"] == server => {
                 self.connections += 1;
-                Reply::Result(json!({ "connectionId": connection(self.connections) }))
+                ClientReply::Result(json!({ "connectionId": connection(self.connections) }))
             }
             "mcp/message" | "mcp/disconnect" if !self.is_connected(&params["connectionId"]) => {
-                Reply::Error(INVALID, "Unknown connection")
+                ClientReply::Error(INVALID, "Unknown connection")
             }
-            "mcp/connect" => Reply::Error(INVALID, "Unknown server"),
-            "mcp/disconnect" => Reply::Result(json!({})),
+            "mcp/connect" => ClientReply::Error(INVALID, "Unknown server"),
+            "mcp/disconnect" => ClientReply::Result(json!({})),
             "mcp/message" => message(params["method"].as_str().unwrap_or_default(), &params["params"]),
-            _ => Reply::Refusal,
+            _ => ClientReply::Refusal,
         }
     }
 
@@ -76,7 +76,7 @@ pub(super) fn connection(number: usize) -> String {
 }
 
 /// The response to a message of an MCP client.
-fn message(method: &str, params: &Value) -> Reply {
+fn message(method: &str, params: &Value) -> ClientReply {
     let result = match method {
         "initialize" => json!({
             "protocolVersion": params["protocolVersion"].as_str().unwrap_or("2025-06-18"),
@@ -90,10 +90,10 @@ fn message(method: &str, params: &Value) -> Reply {
         "tools/call" if params["name"] == TOOL => {
             json!({ "content": [{ "type": "text", "text": TOOL_RESULT }], "isError": false })
         }
-        "tools/call" => return Reply::Error(INVALID, "Unknown tool"),
-        _ => return Reply::Error(-32_601, "Method not found"),
+        "tools/call" => return ClientReply::Error(INVALID, "Unknown tool"),
+        _ => return ClientReply::Error(-32_601, "Method not found"),
     };
-    Reply::Result(result)
+    ClientReply::Result(result)
 }
 
 /// Fills in a form: with the default of each property, with its first choice, or with a value of its type.
@@ -127,13 +127,13 @@ mod tests {
     fn only_an_offered_mode_is_accepted() {
         let drafts = Drafts::default();
         let form = json!({ "mode": "form", "requestedSchema": { "properties": { "a": { "type": "string" } } } });
-        assert_eq!(drafts.elicitation(&form, None), Reply::Refusal);
-        assert!(matches!(drafts.elicitation(&form, Some("url")), Reply::Error(INVALID, _)));
-        assert!(matches!(drafts.elicitation(&json!({}), Some("form")), Reply::Error(INVALID, _)));
+        assert_eq!(drafts.elicitation(&form, None), ClientReply::Refusal);
+        assert!(matches!(drafts.elicitation(&form, Some("url")), ClientReply::Error(INVALID, _)));
+        assert!(matches!(drafts.elicitation(&json!({}), Some("form")), ClientReply::Error(INVALID, _)));
         let accepted = json!({ "action": "accept", "content": { "a": "acp-registry" } });
-        assert_eq!(drafts.elicitation(&form, Some("form")), Reply::Result(accepted));
+        assert_eq!(drafts.elicitation(&form, Some("form")), ClientReply::Result(accepted));
         let drafts = Drafts { action: Some("decline"), ..drafts };
-        assert_eq!(drafts.elicitation(&form, Some("form")), Reply::Result(json!({ "action": "decline" })));
+        assert_eq!(drafts.elicitation(&form, Some("form")), ClientReply::Result(json!({ "action": "decline" })));
     }
 
     #[test]
@@ -156,15 +156,15 @@ mod tests {
     fn the_server_is_reached_only_by_its_id_and_over_a_connection() {
         let mut drafts = Drafts::default();
         let connect = json!({ "acpId": "s" });
-        assert_eq!(drafts.requested("mcp/connect", &connect), Reply::Refusal);
+        assert_eq!(drafts.requested("mcp/connect", &connect), ClientReply::Refusal);
         drafts.server = Some("s");
-        assert!(matches!(drafts.requested("mcp/connect", &json!({ "acpId": "t" })), Reply::Error(INVALID, _)));
+        assert!(matches!(drafts.requested("mcp/connect", &json!({ "acpId": "t" })), ClientReply::Error(INVALID, _)));
         let list = json!({ "connectionId": "acp-registry-connection-1", "method": "tools/list" });
-        assert!(matches!(drafts.requested("mcp/message", &list), Reply::Error(INVALID, _)));
-        let connected = Reply::Result(json!({ "connectionId": "acp-registry-connection-1" }));
+        assert!(matches!(drafts.requested("mcp/message", &list), ClientReply::Error(INVALID, _)));
+        let connected = ClientReply::Result(json!({ "connectionId": "acp-registry-connection-1" }));
         assert_eq!(drafts.requested("mcp/connect", &connect), connected);
-        let Reply::Result(listed) = drafts.requested("mcp/message", &list) else { panic!() };
+        let ClientReply::Result(listed) = drafts.requested("mcp/message", &list) else { panic!() };
         assert_eq!(listed["tools"][0]["name"], TOOL);
-        assert_eq!(drafts.requested("_x", &json!({})), Reply::Refusal);
+        assert_eq!(drafts.requested("_x", &json!({})), ClientReply::Refusal);
     }
 }

@@ -5,19 +5,19 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use acp_registry_host::process::{Isolation, Launch, Network};
-use acp_registry_protocol::handshake::{Options, Outcome, Probe};
+use acp_registry_host::process::{Isolation, LaunchSpec, Network};
+use acp_registry_protocol::handshake::{HandshakeOptions, Outcome, Probe};
 use tokio::join;
 use tokio::time::Instant;
 
-use super::agent::Trouble;
+use super::agent::CheckFailure;
 use super::check::{Check, Force, Run, Setup};
 use super::checks::CHECKS;
-use super::lane::{Common, Done, Item, Lane};
+use super::lane::{Common, GroupResult, Item, Lane};
 use super::level::Level;
-use super::messages::Heard;
-use super::plan::Plan;
-use super::result::{Examination, Examined, Verdict};
+use super::messages::OutputViolations;
+use super::plan::ExaminationPlan;
+use super::result::{CheckVerdict, Examination, Examined};
 use super::scripted;
 
 /// Time limit for a response of an agent that starts fast.
@@ -32,9 +32,14 @@ const AGAIN: u32 = 3;
 /// Examines an agent as planned, after the handshake that ended with `outcome`. At most two instances of the agent run at
 /// once.
 ///
-/// Takes at most [`Plan::limit`], plus the time to end the agent. When the future is dropped, all processes are killed
+/// Takes at most [`ExaminationPlan::limit`], plus the time to end the agent. When the future is dropped, all processes are killed
 /// and all files are removed before the drop returns. Requires a tokio runtime with the IO and time drivers.
-pub async fn examine(launch: &Launch, options: &Options, outcome: &Outcome, plan: &Plan) -> Examination {
+pub async fn examine(
+    launch: &LaunchSpec,
+    options: &HandshakeOptions,
+    outcome: &Outcome,
+    plan: &ExaminationPlan,
+) -> Examination {
     let started = Instant::now();
     let usual = options.probe.unwrap_or(PATIENCE);
     // A machine that slows the start also slows further responses.
@@ -56,7 +61,7 @@ pub async fn examine(launch: &Launch, options: &Options, outcome: &Outcome, plan
     let checks = || CHECKS.iter().copied().filter(|check| check.level <= plan.level && (plan.only)(check));
     let (mut results, mut left) = (Vec::new(), Vec::new());
     if let Some(reason) = obstacle(outcome) {
-        let result = || Err(Trouble::NotExercised(reason.clone()));
+        let result = || Err(CheckFailure::NotExercised(reason.clone()));
         results.extend(checks().map(|check| judge(check, result(), Duration::ZERO)));
     } else {
         let queue = Mutex::new(groups(checks()));
@@ -64,7 +69,7 @@ pub async fn examine(launch: &Launch, options: &Options, outcome: &Outcome, plan
         done.extend(other);
         // The order must not depend on which group takes longer.
         done.sort_by_key(|(of, _)| *of);
-        let mut heard = Heard::default();
+        let mut heard = OutputViolations::default();
         for (_, group) in done {
             results.extend(group.checks.into_iter().map(|ran| judge(ran.check, ran.result, ran.duration)));
             heard.merge(group.heard);
@@ -72,12 +77,12 @@ pub async fn examine(launch: &Launch, options: &Options, outcome: &Outcome, plan
         }
         results.extend(checks().filter_map(|check| {
             let Run::Heard(run) = check.run else { return None };
-            let nothing = || Trouble::NotExercised("the agent could not be started again".to_owned());
+            let nothing = || CheckFailure::NotExercised("the agent could not be started again".to_owned());
             Some(judge(check, if heard.is_any { run(&heard) } else { Err(nothing()) }, Duration::ZERO))
         }));
     }
     results.sort_by_key(|examined| (examined.check.level, examined.check.id));
-    let last_made = results.iter().filter(|examined| examined.verdict != Verdict::NotExercised);
+    let last_made = results.iter().filter(|examined| examined.verdict != CheckVerdict::NotExercised);
     let reached = last_made.map(|examined| examined.check.level).max();
     let handshake = outcome.handshake.protocol_version.map(|_| Level::Handshake);
     Examination {
@@ -102,7 +107,7 @@ fn obstacle(outcome: &Outcome) -> Option<String> {
 }
 
 /// Checks that share instances, in the order in which they run.
-struct Group {
+struct CheckGroup {
     setup: Setup,
     level: Level,
     items: Vec<Item>,
@@ -110,14 +115,14 @@ struct Group {
 
 /// Divides checks into groups; those that take longest are first. Sessions and turns are groups of their own, although
 /// they could share instances, because together they take longer than all the others.
-fn groups(checks: impl Iterator<Item = &'static Check>) -> VecDeque<Group> {
-    let mut groups: Vec<Group> = Vec::new();
+fn groups(checks: impl Iterator<Item = &'static Check>) -> VecDeque<CheckGroup> {
+    let mut groups: Vec<CheckGroup> = Vec::new();
     for check in checks {
         let Run::Talk(setup, talk) = check.run else { continue };
         let (of, item) = (setup.instance(), Item { check, setup, talk });
         match groups.iter_mut().find(|group| (group.setup, group.level) == (of, check.level)) {
             Some(group) => group.items.push(item),
-            None => groups.push(Group { setup: of, level: check.level, items: vec![item] }),
+            None => groups.push(CheckGroup { setup: of, level: check.level, items: vec![item] }),
         }
     }
     for group in &mut groups {
@@ -128,7 +133,7 @@ fn groups(checks: impl Iterator<Item = &'static Check>) -> VecDeque<Group> {
 }
 
 /// Runs groups until none is left.
-async fn work(common: &Common, queue: &Mutex<VecDeque<Group>>) -> Vec<((Setup, Level), Done)> {
+async fn work(common: &Common, queue: &Mutex<VecDeque<CheckGroup>>) -> Vec<((Setup, Level), GroupResult)> {
     let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
     let mut done = Vec::new();
     while let Some(group) = next() {
@@ -138,12 +143,12 @@ async fn work(common: &Common, queue: &Mutex<VecDeque<Group>>) -> Vec<((Setup, L
     done
 }
 
-fn judge(check: &'static Check, result: Result<(), Trouble>, duration: Duration) -> Examined {
+fn judge(check: &'static Check, result: Result<(), CheckFailure>, duration: Duration) -> Examined {
     let (verdict, message) = match result {
-        Ok(()) => (Verdict::Pass, None),
-        Err(Trouble::NotExercised(reason)) => (Verdict::NotExercised, Some(reason)),
-        Err(Trouble::Fail(text) | Trouble::Silent(text)) => {
-            let verdict = if check.force == Force::Must { Verdict::Fail } else { Verdict::Warning };
+        Ok(()) => (CheckVerdict::Pass, None),
+        Err(CheckFailure::NotExercised(reason)) => (CheckVerdict::NotExercised, Some(reason)),
+        Err(CheckFailure::Fail(text) | CheckFailure::Silent(text)) => {
+            let verdict = if check.force == Force::Must { CheckVerdict::Fail } else { CheckVerdict::Warning };
             (verdict, Some(format!("the agent {text}")))
         }
     };

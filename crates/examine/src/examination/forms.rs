@@ -1,11 +1,11 @@
 //! The forms of messages in version 1 of the protocol, by its published schema.
 
-use super::kind::Kind::{
+use super::kind::ValueKind::{
     self, Bool, Count, Either, List, Lists, Maybe, Note, Null, Number, Object, OneOf, Size, Tagged, Text, Version,
 };
-use super::kind::{Member, optional, wanted};
+use super::kind::{ObjectMember, optional, wanted};
 
-const CAPABILITIES: Kind = Object(&[
+const CAPABILITIES: ValueKind = Object(&[
     optional("loadSession", Bool),
     optional(
         "promptCapabilities",
@@ -25,31 +25,31 @@ const CAPABILITIES: Kind = Object(&[
     optional("auth", Object(&[optional("logout", Maybe(&[]))])),
 ]);
 
-const AUTH_METHOD: Kind = Object(&[wanted("id", Text), wanted("name", Text), optional("description", Note)]);
+const AUTH_METHOD: ValueKind = Object(&[wanted("id", Text), wanted("name", Text), optional("description", Note)]);
 
 /// The result of `initialize`.
-pub(super) const INITIALIZE: Kind = Object(&[
+pub(super) const INITIALIZE: ValueKind = Object(&[
     wanted("protocolVersion", Version),
     optional("agentCapabilities", CAPABILITIES),
     optional("authMethods", List(&AUTH_METHOD)),
     optional("agentInfo", Maybe(&[wanted("name", Text), wanted("version", Text), optional("title", Note)])),
 ]);
 
-const MODES: &[Member] = &[
+const MODES: &[ObjectMember] = &[
     wanted("currentModeId", Text),
     wanted("availableModes", List(&Object(&[wanted("id", Text), wanted("name", Text), optional("description", Note)]))),
 ];
 
-const VALUE: Kind = Object(&[wanted("value", Text), wanted("name", Text), optional("description", Note)]);
+const VALUE: ValueKind = Object(&[wanted("value", Text), wanted("name", Text), optional("description", Note)]);
 
-const GROUP: Kind = Object(&[wanted("group", Text), wanted("name", Text), wanted("options", List(&VALUE))]);
+const GROUP: ValueKind = Object(&[wanted("group", Text), wanted("name", Text), wanted("options", List(&VALUE))]);
 
-const OPTION_ID: Member = wanted("id", Text);
-const OPTION_NAME: Member = wanted("name", Text);
-const DESCRIPTION: Member = optional("description", Note);
-const CATEGORY: Member = optional("category", Note);
+const OPTION_ID: ObjectMember = wanted("id", Text);
+const OPTION_NAME: ObjectMember = wanted("name", Text);
+const DESCRIPTION: ObjectMember = optional("description", Note);
+const CATEGORY: ObjectMember = optional("category", Note);
 
-const OPTION: Kind = Tagged(
+const OPTION: ValueKind = Tagged(
     "type",
     &[
         (
@@ -68,11 +68,11 @@ const OPTION: Kind = Tagged(
 );
 
 /// What responses that open a session may have.
-const OPENED: &[Member] = &[optional("modes", Maybe(MODES)), optional("configOptions", Lists(&OPTION))];
+const OPENED: &[ObjectMember] = &[optional("modes", Maybe(MODES)), optional("configOptions", Lists(&OPTION))];
 
-const NEW: &[Member] = &[SESSION, optional("modes", Maybe(MODES)), optional("configOptions", Lists(&OPTION))];
+const NEW: &[ObjectMember] = &[SESSION, optional("modes", Maybe(MODES)), optional("configOptions", Lists(&OPTION))];
 
-const LISTED: Kind = Object(&[
+const LISTED: ValueKind = Object(&[
     SESSION,
     wanted("cwd", Text),
     optional("additionalDirectories", List(&Text)),
@@ -80,11 +80,11 @@ const LISTED: Kind = Object(&[
     optional("updatedAt", Note),
 ]);
 
-const STOP_REASON: Kind = OneOf(&["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"]);
+const STOP_REASON: ValueKind = OneOf(&["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"]);
 
 /// The results of requests, by method. Where the schema has an object without required members, `null` is allowed too,
 /// as in the examples of several pages.
-pub(super) const RESULTS: &[(&str, Kind)] = &[
+pub(super) const RESULTS: &[(&str, ValueKind)] = &[
     ("session/new", Object(NEW)),
     ("session/fork", Object(NEW)),
     ("session/load", Maybe(OPENED)),
@@ -98,9 +98,9 @@ pub(super) const RESULTS: &[(&str, Kind)] = &[
     ("authenticate", Maybe(&[])),
 ];
 
-const SESSION: Member = wanted("sessionId", Text);
+const SESSION: ObjectMember = wanted("sessionId", Text);
 
-const BLOCK: Kind = Tagged(
+const BLOCK: ValueKind = Tagged(
     "type",
     &[
         ("text", &[wanted("text", Text)]),
@@ -111,12 +111,12 @@ const BLOCK: Kind = Tagged(
     ],
 );
 
-const TEXT_RESOURCE: Kind = Object(&[wanted("uri", Text), wanted("text", Text), optional("mimeType", Note)]);
-const BLOB_RESOURCE: Kind = Object(&[wanted("uri", Text), wanted("blob", Text), optional("mimeType", Note)]);
+const TEXT_RESOURCE: ValueKind = Object(&[wanted("uri", Text), wanted("text", Text), optional("mimeType", Note)]);
+const BLOB_RESOURCE: ValueKind = Object(&[wanted("uri", Text), wanted("blob", Text), optional("mimeType", Note)]);
 
-const CHUNK: &[Member] = &[wanted("content", BLOCK), optional("messageId", Note)];
+const CHUNK: &[ObjectMember] = &[wanted("content", BLOCK), optional("messageId", Note)];
 
-const TOOL_CONTENT: Kind = Tagged(
+const TOOL_CONTENT: ValueKind = Tagged(
     "type",
     &[
         ("content", &[wanted("content", BLOCK)]),
@@ -125,14 +125,14 @@ const TOOL_CONTENT: Kind = Tagged(
     ],
 );
 
-const LOCATION: Kind = Object(&[wanted("path", Text), optional("line", Size)]);
+const LOCATION: ValueKind = Object(&[wanted("path", Text), optional("line", Size)]);
 
-const TOOL_KIND: Kind =
+const TOOL_KIND: ValueKind =
     OneOf(&["read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other"]);
 
-const TOOL_STATUS: Kind = OneOf(&["pending", "in_progress", "completed", "failed"]);
+const TOOL_STATUS: ValueKind = OneOf(&["pending", "in_progress", "completed", "failed"]);
 
-const TOOL_CALL: &[Member] = &[
+const TOOL_CALL: &[ObjectMember] = &[
     wanted("toolCallId", Text),
     wanted("title", Text),
     optional("kind", TOOL_KIND),
@@ -142,7 +142,7 @@ const TOOL_CALL: &[Member] = &[
 ];
 
 /// A change of a tool call, in which `null` means that a member is unchanged.
-const TOOL_CALL_UPDATE: &[Member] = &[
+const TOOL_CALL_UPDATE: &[ObjectMember] = &[
     wanted("toolCallId", Text),
     optional("title", Note),
     optional("kind", Either(&[TOOL_KIND, Null])),
@@ -151,16 +151,16 @@ const TOOL_CALL_UPDATE: &[Member] = &[
     optional("locations", Lists(&LOCATION)),
 ];
 
-const PLAN_ENTRY: Kind = Object(&[
+const PLAN_ENTRY: ValueKind = Object(&[
     wanted("content", Text),
     wanted("priority", OneOf(&["high", "medium", "low"])),
     wanted("status", OneOf(&["pending", "in_progress", "completed"])),
 ]);
 
-const COMMAND: Kind =
+const COMMAND: ValueKind =
     Object(&[wanted("name", Text), wanted("description", Text), optional("input", Maybe(&[wanted("hint", Text)]))]);
 
-const UPDATE: Kind = Tagged(
+const UPDATE: ValueKind = Tagged(
     "sessionUpdate",
     &[
         ("user_message_chunk", CHUNK),
@@ -185,18 +185,18 @@ const UPDATE: Kind = Tagged(
     ],
 );
 
-const PERMISSION: Kind = Object(&[
+const PERMISSION: ValueKind = Object(&[
     wanted("optionId", Text),
     wanted("name", Text),
     wanted("kind", OneOf(&["allow_once", "allow_always", "reject_once", "reject_always"])),
 ]);
 
-const VARIABLE: Kind = Object(&[wanted("name", Text), wanted("value", Text)]);
+const VARIABLE: ValueKind = Object(&[wanted("name", Text), wanted("value", Text)]);
 
-const TERMINAL: Kind = Object(&[SESSION, wanted("terminalId", Text)]);
+const TERMINAL: ValueKind = Object(&[SESSION, wanted("terminalId", Text)]);
 
 /// The parameters of agents' requests and notifications, by method.
-pub(super) const PARAMS: &[(&str, Kind)] = &[
+pub(super) const PARAMS: &[(&str, ValueKind)] = &[
     ("session/update", Object(&[SESSION, wanted("update", UPDATE)])),
     (
         "session/request_permission",

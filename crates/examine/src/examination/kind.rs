@@ -5,18 +5,18 @@ use serde_json::Value;
 
 /// Type of a value.
 #[derive(Clone, Copy)]
-pub(super) enum Kind {
+pub(super) enum ValueKind {
     Bool,
     Text,
     /// A string or `null`.
     Note,
     Version,
-    Object(&'static [Member]),
+    Object(&'static [ObjectMember]),
     /// An object or `null`.
-    Maybe(&'static [Member]),
-    List(&'static Kind),
+    Maybe(&'static [ObjectMember]),
+    List(&'static ValueKind),
     /// A list or `null`.
-    Lists(&'static Kind),
+    Lists(&'static ValueKind),
     /// One of these strings.
     OneOf(&'static [&'static str]),
     /// A natural number.
@@ -26,32 +26,34 @@ pub(super) enum Kind {
     /// A number.
     Number,
     /// An object whose members depend on the string in one of them; objects with other strings are not checked.
-    Tagged(&'static str, &'static [(&'static str, &'static [Member])]),
+    Tagged(&'static str, &'static [(&'static str, &'static [ObjectMember])]),
     Null,
     /// Any of these.
-    Either(&'static [Kind]),
+    Either(&'static [ValueKind]),
 }
 
 /// A member of an object.
 #[derive(Clone, Copy)]
-pub(super) struct Member {
+pub(super) struct ObjectMember {
     pub(super) name: &'static str,
     pub(super) is_required: bool,
-    pub(super) kind: Kind,
+    pub(super) kind: ValueKind,
 }
 
-pub(super) const fn wanted(name: &'static str, kind: Kind) -> Member {
-    Member { name, is_required: true, kind }
+pub(super) const fn wanted(name: &'static str, kind: ValueKind) -> ObjectMember {
+    ObjectMember { name, is_required: true, kind }
 }
 
-pub(super) const fn optional(name: &'static str, kind: Kind) -> Member {
-    Member { name, is_required: false, kind }
+pub(super) const fn optional(name: &'static str, kind: ValueKind) -> ObjectMember {
+    ObjectMember { name, is_required: false, kind }
 }
 
-use Kind::{Bool, Count, Either, List, Lists, Maybe, Note, Null, Number, Object, OneOf, Size, Tagged, Text, Version};
+use ValueKind::{
+    Bool, Count, Either, List, Lists, Maybe, Note, Null, Number, Object, OneOf, Size, Tagged, Text, Version,
+};
 
 /// The first violation in a value, if any, with its place.
-pub(super) fn problem(value: &Value, kind: Kind, place: &str) -> Option<String> {
+pub(super) fn problem(value: &Value, kind: ValueKind, place: &str) -> Option<String> {
     let not = |what: &str| Some(format!("{} is not {what}", quote(place)));
     match kind {
         Bool if !value.is_boolean() => not("a boolean"),

@@ -3,14 +3,14 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use acp_registry_host::process::Launch;
-use acp_registry_protocol::handshake::Options;
+use acp_registry_host::process::LaunchSpec;
+use acp_registry_protocol::handshake::HandshakeOptions;
 use tokio::time::{Instant, timeout_at};
 
-use super::agent::{Agent, Trouble, silent};
+use super::agent::{CheckFailure, StartedAgent, silent};
 use super::check::{Check, Force, Setup, Talk};
 use super::level::Level;
-use super::messages::Heard;
+use super::messages::OutputViolations;
 use super::result::OUT_OF_TIME;
 use super::session::Access;
 use super::unreached::{NOTE, is_unreached};
@@ -24,9 +24,9 @@ const SILENT: usize = 2;
 /// What all groups of an examination have in common.
 pub(super) struct Common {
     /// How the agent is started for the checks of the level `protocol`.
-    pub(super) alone: (Launch, Options),
+    pub(super) alone: (LaunchSpec, HandshakeOptions),
     /// How it is started for the checks that need the scripted model.
-    pub(super) with_model: (Launch, Options),
+    pub(super) with_model: (LaunchSpec, HandshakeOptions),
     /// Time limit for a response.
     pub(super) patience: Duration,
     /// Time limit for a response in a repeated check, if the agent has answered other requests.
@@ -48,12 +48,12 @@ impl Common {
     }
 
     /// How an agent is started.
-    fn start(&self, setup: Setup) -> &(Launch, Options) {
+    fn start(&self, setup: Setup) -> &(LaunchSpec, HandshakeOptions) {
         if setup.has_model() { &self.with_model } else { &self.alone }
     }
 
-    fn out_of_time(&self) -> Trouble {
-        Trouble::NotExercised(format!("{OUT_OF_TIME} of {} s", self.limit.as_secs()))
+    fn out_of_time(&self) -> CheckFailure {
+        CheckFailure::NotExercised(format!("{OUT_OF_TIME} of {} s", self.limit.as_secs()))
     }
 }
 
@@ -61,8 +61,8 @@ impl Common {
 pub(super) struct Lane<'a> {
     common: &'a Common,
     /// An agent that the next check may use, and how it was set up.
-    waiting: Option<(Setup, Agent)>,
-    heard: Heard,
+    waiting: Option<(Setup, StartedAgent)>,
+    heard: OutputViolations,
     left: Vec<String>,
     has_answered: bool,
     silences: usize,
@@ -70,7 +70,7 @@ pub(super) struct Lane<'a> {
 
 /// The result of one attempt, and whether another check had used the agent before.
 struct Attempt {
-    result: Result<(), Trouble>,
+    result: Result<(), CheckFailure>,
     was_used: bool,
 }
 
@@ -84,7 +84,7 @@ pub(super) struct Item {
 /// A check that has run.
 pub(super) struct Ran {
     pub(super) check: &'static Check,
-    pub(super) result: Result<(), Trouble>,
+    pub(super) result: Result<(), CheckFailure>,
     pub(super) duration: Duration,
     /// Whether another check had used the agent before.
     was_used: bool,
@@ -104,23 +104,23 @@ enum Doubt {
 }
 
 /// The results of a group.
-pub(super) struct Done {
+pub(super) struct GroupResult {
     pub(super) checks: Vec<Ran>,
     /// The violations in the output of all instances.
-    pub(super) heard: Heard,
+    pub(super) heard: OutputViolations,
     /// Why directories could not be removed.
     pub(super) left: Vec<String>,
 }
 
 impl<'a> Lane<'a> {
     pub(super) fn new(common: &'a Common) -> Self {
-        let (heard, left) = (Heard::default(), Vec::new());
+        let (heard, left) = (OutputViolations::default(), Vec::new());
         Self { common, waiting: None, heard, left, has_answered: common.has_answered, silences: 0 }
     }
 
     /// Runs the checks, and then repeats those whose failure the effects of other checks or a busy machine may have caused,
     /// each on an instance of its own.
-    pub(super) async fn run(mut self, items: &[Item]) -> Done {
+    pub(super) async fn run(mut self, items: &[Item]) -> GroupResult {
         let mut checks = Vec::with_capacity(items.len());
         for item in items {
             let started = Instant::now();
@@ -140,7 +140,7 @@ impl<'a> Lane<'a> {
             self.again(item, ran).await;
         }
         self.rest().await;
-        Done { checks, heard: self.heard, left: self.left }
+        GroupResult { checks, heard: self.heard, left: self.left }
     }
 
     /// Repeats a check.
@@ -148,7 +148,7 @@ impl<'a> Lane<'a> {
         let started = Instant::now();
         match self.attempt(item, self.patience_again()).await.result {
             // If the repetition could not run, the first result counts, unless the agent was shared.
-            Err(Trouble::NotExercised(_)) if !ran.was_used => {}
+            Err(CheckFailure::NotExercised(_)) if !ran.was_used => {}
             again => ran.result = again,
         }
         ran.duration += started.elapsed();
@@ -156,8 +156,8 @@ impl<'a> Lane<'a> {
 
     /// Runs a check for the first time. Returns the result, whether another check had used the agent before, and whether
     /// the check is to be repeated.
-    async fn first(&mut self, item: &Item) -> (Result<(), Trouble>, bool, Doubt) {
-        let refused = |reason: String| (Err(Trouble::NotExercised(reason)), false, Doubt::No);
+    async fn first(&mut self, item: &Item) -> (Result<(), CheckFailure>, bool, Doubt) {
+        let refused = |reason: String| (Err(CheckFailure::NotExercised(reason)), false, Doubt::No);
         if item.setup == Setup::Shared && !self.has_answered && self.silences >= SILENT {
             return refused("the agent answers nothing after `initialize`".to_owned());
         }
@@ -165,7 +165,7 @@ impl<'a> Lane<'a> {
             return refused(reason);
         }
         let Attempt { mut result, was_used } = self.attempt(item, self.common.patience).await;
-        let is_silent = matches!(result, Err(Trouble::Silent(_)));
+        let is_silent = matches!(result, Err(CheckFailure::Silent(_)));
         self.silences += usize::from(is_silent);
         let is_slow = is_silent && self.patience_again() > self.common.patience;
         if !is_failure(&result) || !(was_used || is_slow) {
@@ -201,12 +201,12 @@ impl<'a> Lane<'a> {
         let done = timeout_at(self.common.until, talk(&mut agent)).await;
         let result = match done {
             Err(_) => Err(self.common.out_of_time()),
-            Ok(Err(Trouble::Silent(_))) if Instant::now() >= self.common.until => Err(self.common.out_of_time()),
+            Ok(Err(CheckFailure::Silent(_))) if Instant::now() >= self.common.until => Err(self.common.out_of_time()),
             Ok(result) => result.map_err(|trouble| hide(trouble, &agent)),
         };
         let result = match result {
-            Err(Trouble::Fail(text)) if self.common.lacks_network && is_unreached(&agent.stderr().await) => {
-                Err(Trouble::Fail(text + NOTE))
+            Err(CheckFailure::Fail(text)) if self.common.lacks_network && is_unreached(&agent.stderr().await) => {
+                Err(CheckFailure::Fail(text + NOTE))
             }
             other => other,
         };
@@ -215,8 +215,8 @@ impl<'a> Lane<'a> {
             self.common.access().learn(&agent.access);
         }
         // Later checks may use an agent that has failed one: if they fail too, they are repeated on their own instance.
-        let is_silent = matches!(result, Err(Trouble::Silent(_)));
-        if is_silent || matches!(result, Err(Trouble::Fail(_))) {
+        let is_silent = matches!(result, Err(CheckFailure::Silent(_)));
+        if is_silent || matches!(result, Err(CheckFailure::Fail(_))) {
             agent.session = None;
             agent.kept.forget();
         }
@@ -229,7 +229,7 @@ impl<'a> Lane<'a> {
     }
 
     /// Returns an agent in this state, and starts one if needed.
-    async fn agent(&mut self, setup: Setup, patience: Duration) -> Result<Agent, Trouble> {
+    async fn agent(&mut self, setup: Setup, patience: Duration) -> Result<StartedAgent, CheckFailure> {
         if let Some((_, agent)) = self.waiting.take_if(|(of, _)| *of == setup.instance()) {
             return Ok(agent);
         }
@@ -239,11 +239,12 @@ impl<'a> Lane<'a> {
             return Err(common.out_of_time());
         }
         let (launch, options) = common.start(setup);
-        let mut agent = match timeout_at(common.until, Agent::start(launch, options, setup.offer(), patience)).await {
-            Err(_) => return Err(common.out_of_time()),
-            Ok(Err(error)) => return Err(not_started(&error.to_string())),
-            Ok(Ok(agent)) => agent,
-        };
+        let mut agent =
+            match timeout_at(common.until, StartedAgent::start(launch, options, setup.offer(), patience)).await {
+                Err(_) => return Err(common.out_of_time()),
+                Ok(Err(error)) => return Err(not_started(&error.to_string())),
+                Ok(Ok(agent)) => agent,
+            };
         if setup.has_model() {
             agent.access = common.access().for_next();
         }
@@ -251,7 +252,12 @@ impl<'a> Lane<'a> {
     }
 
     /// Sends `initialize` to an agent, and ends the agent if it does not answer as the setup needs it.
-    async fn introduced(&mut self, mut agent: Agent, setup: Setup, patience: Duration) -> Result<Agent, Trouble> {
+    async fn introduced(
+        &mut self,
+        mut agent: StartedAgent,
+        setup: Setup,
+        patience: Duration,
+    ) -> Result<StartedAgent, CheckFailure> {
         let (common, offer) = (self.common, setup.offer());
         let (_, options) = common.start(setup);
         // The patience already reflects how long the agent took in the handshake.
@@ -289,19 +295,19 @@ impl<'a> Lane<'a> {
         }
     }
 
-    async fn end(&mut self, agent: Agent) {
+    async fn end(&mut self, agent: StartedAgent) {
         let (heard, left) = agent.end().await;
         self.heard.merge(heard);
         self.left.extend(left);
     }
 }
 
-fn not_started(why: &str) -> Trouble {
-    Trouble::NotExercised(format!("the agent could not be started again: {why}"))
+fn not_started(why: &str) -> CheckFailure {
+    CheckFailure::NotExercised(format!("the agent could not be started again: {why}"))
 }
 
-fn is_failure(result: &Result<(), Trouble>) -> bool {
-    matches!(result, Err(Trouble::Fail(_) | Trouble::Silent(_)))
+fn is_failure(result: &Result<(), CheckFailure>) -> bool {
+    matches!(result, Err(CheckFailure::Fail(_) | CheckFailure::Silent(_)))
 }
 
 fn is_required(check: &Check) -> bool {
@@ -309,12 +315,12 @@ fn is_required(check: &Check) -> bool {
 }
 
 /// Replaces a path that differs between runs with `$SANDBOX`.
-fn hide(trouble: Trouble, agent: &Agent) -> Trouble {
+fn hide(trouble: CheckFailure, agent: &StartedAgent) -> CheckFailure {
     let path = agent.directory().to_string_lossy();
     let hide = |text: String| text.replace(&*path, "$SANDBOX");
     match trouble {
-        Trouble::Fail(text) => Trouble::Fail(hide(text)),
-        Trouble::Silent(text) => Trouble::Silent(hide(text)),
-        Trouble::NotExercised(text) => Trouble::NotExercised(hide(text)),
+        CheckFailure::Fail(text) => CheckFailure::Fail(hide(text)),
+        CheckFailure::Silent(text) => CheckFailure::Silent(hide(text)),
+        CheckFailure::NotExercised(text) => CheckFailure::NotExercised(hide(text)),
     }
 }

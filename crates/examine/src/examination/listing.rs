@@ -6,8 +6,8 @@ use std::time::Duration;
 use acp_registry_plan::text::quote;
 use serde_json::{Value, json};
 
-use super::agent::{Agent, Trouble};
-use super::messages::Answer;
+use super::agent::{CheckFailure, StartedAgent};
+use super::messages::ResponseContent;
 
 /// Maximum number of pages to read.
 pub(super) const PAGES: usize = 20;
@@ -18,15 +18,15 @@ const PAUSE: Duration = Duration::from_millis(300);
 
 /// A page of `session/list`.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Page {
+pub(super) struct SessionPage {
     pub(super) sessions: Vec<Value>,
     /// The cursor of the next page.
     pub(super) next: Option<String>,
 }
 
-impl Page {
+impl SessionPage {
     /// Reads a response. The error lacks its subject, "the agent".
-    fn read(answer: Answer) -> Result<Self, String> {
+    fn read(answer: ResponseContent) -> Result<Self, String> {
         let result = answer.map_err(|error| format!("answers `session/list` with {}", error.describe()))?;
         let Some(sessions) = result["sessions"].as_array() else {
             return Err("answers `session/list` without an array `sessions`".to_owned());
@@ -54,17 +54,17 @@ pub(super) fn find<'a>(sessions: &'a [Value], id: &str) -> Option<&'a Value> {
     sessions.iter().find(|session| session["sessionId"] == id)
 }
 
-impl Agent {
+impl StartedAgent {
     /// Requests a page. The inner error says what is wrong with it.
-    pub(super) async fn page(&mut self, params: &Value) -> Result<Result<Page, String>, Trouble> {
-        Ok(Page::read(self.ask("session/list", params).await?))
+    pub(super) async fn page(&mut self, params: &Value) -> Result<Result<SessionPage, String>, CheckFailure> {
+        Ok(SessionPage::read(self.ask("session/list", params).await?))
     }
 
     /// The sessions on all pages. A check cannot run if there is a problem with one, which is a violation that other checks
     /// report.
-    pub(super) async fn sessions(&mut self) -> Result<Vec<Value>, Trouble> {
+    pub(super) async fn sessions(&mut self) -> Result<Vec<Value>, CheckFailure> {
         self.needs("/sessionCapabilities/list")?;
-        let unable = |text: String| Trouble::NotExercised(format!("the agent {text}"));
+        let unable = |text: String| CheckFailure::NotExercised(format!("the agent {text}"));
         let mut page = self.page(&json!({})).await?.map_err(unable)?;
         let mut sessions = page.sessions;
         for _ in 1..PAGES {
@@ -76,7 +76,7 @@ impl Agent {
     }
 
     /// Waits for a moment until a session is listed, since agents may store it after their response.
-    pub(super) async fn listed(&mut self, id: &str) -> Result<Option<Value>, Trouble> {
+    pub(super) async fn listed(&mut self, id: &str) -> Result<Option<Value>, CheckFailure> {
         for _ in 1..LOOKS {
             if let Some(session) = self.listed_now(id).await? {
                 return Ok(Some(session));
@@ -87,25 +87,25 @@ impl Agent {
     }
 
     /// The session with this id, if it is listed now.
-    pub(super) async fn listed_now(&mut self, id: &str) -> Result<Option<Value>, Trouble> {
+    pub(super) async fn listed_now(&mut self, id: &str) -> Result<Option<Value>, CheckFailure> {
         Ok(find(&self.sessions().await?, id).cloned())
     }
 
     /// Like [`listed`](Self::listed), for a check that cannot run without.
-    pub(super) async fn listed_or_unable(&mut self, id: &str) -> Result<Value, Trouble> {
+    pub(super) async fn listed_or_unable(&mut self, id: &str) -> Result<Value, CheckFailure> {
         let listed = self.listed(id).await?;
         self.kept.is_unlisted = listed.is_none();
         listed.ok_or_else(unlisted)
     }
 
     /// Ends the check with `NotExercised` if the agent is known not to list a session before its first prompt.
-    pub(super) fn needs_listed(&self) -> Result<(), Trouble> {
+    pub(super) fn needs_listed(&self) -> Result<(), CheckFailure> {
         if self.kept.is_unlisted { Err(unlisted()) } else { Ok(()) }
     }
 }
 
-fn unlisted() -> Trouble {
-    Trouble::NotExercised("the agent does not list a session before its first prompt".to_owned())
+fn unlisted() -> CheckFailure {
+    CheckFailure::NotExercised("the agent does not list a session before its first prompt".to_owned())
 }
 
 #[cfg(test)]
@@ -122,10 +122,10 @@ mod tests {
             (json!({ "sessions": ["a"] }), "a session without a `sessionId`"),
             (json!({ "sessions": [], "nextCursor": 2 }), "not a string"),
         ] {
-            let found = Page::read(Ok(result.clone())).unwrap_err();
+            let found = SessionPage::read(Ok(result.clone())).unwrap_err();
             assert!(found.contains(problem), "{result}: {found}");
         }
-        let page = Page::read(Ok(json!({ "sessions": [], "nextCursor": null })));
-        assert_eq!(page, Ok(Page { sessions: Vec::new(), next: None }));
+        let page = SessionPage::read(Ok(json!({ "sessions": [], "nextCursor": null })));
+        assert_eq!(page, Ok(SessionPage { sessions: Vec::new(), next: None }));
     }
 }

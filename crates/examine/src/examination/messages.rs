@@ -16,9 +16,9 @@ const VALUES: usize = 50_000;
 
 /// A parsed line.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Message {
+pub(super) enum AgentMessage {
     /// A response, with the id as the agent wrote it.
-    Answer(Value, Answer),
+    Answer(Value, ResponseContent),
     /// A request by the agent.
     Request { id: Value, method: String, params: Value },
     /// A notification by the agent.
@@ -26,7 +26,7 @@ pub(super) enum Message {
 }
 
 /// The content of a response.
-pub(super) type Answer = Result<Value, RpcError>;
+pub(super) type ResponseContent = Result<Value, RpcError>;
 
 /// A JSON-RPC error.
 #[derive(Debug, Clone, PartialEq)]
@@ -95,7 +95,7 @@ impl Remarks {
 
 /// Violations in the output of an agent, during any check.
 #[derive(Debug, Default)]
-pub(super) struct Heard {
+pub(super) struct OutputViolations {
     /// Lines that are not messages.
     pub(super) noise: Remarks,
     /// Messages that do not match the schema.
@@ -106,9 +106,9 @@ pub(super) struct Heard {
     pub(super) is_other_version: bool,
 }
 
-impl Heard {
+impl OutputViolations {
     /// Parses a line. `method_of` returns the method of the request with a given id, to check its response.
-    pub(super) fn read(&mut self, line: &[u8], method_of: impl Fn(&Value) -> Option<String>) -> Option<Message> {
+    pub(super) fn read(&mut self, line: &[u8], method_of: impl Fn(&Value) -> Option<String>) -> Option<AgentMessage> {
         if line.trim_ascii().is_empty() {
             return None;
         }
@@ -147,13 +147,13 @@ fn is_message(value: &Value) -> bool {
 }
 
 /// The message with these members.
-fn message(mut members: Map<String, Value>) -> Message {
+fn message(mut members: Map<String, Value>) -> AgentMessage {
     let mut member = |name: &str| members.swap_remove(name);
     if let Some(Value::String(method)) = member("method") {
         let params = member("params").unwrap_or_default();
         match member("id") {
-            Some(id) => Message::Request { id, method, params },
-            None => Message::Notification { method, params },
+            Some(id) => AgentMessage::Request { id, method, params },
+            None => AgentMessage::Notification { method, params },
         }
     } else {
         let (result, error) = (member("result"), member("error"));
@@ -164,7 +164,7 @@ fn message(mut members: Map<String, Value>) -> Message {
             }),
             None => Ok(result.unwrap_or_default()),
         };
-        Message::Answer(member("id").unwrap_or_default(), answer)
+        AgentMessage::Answer(member("id").unwrap_or_default(), answer)
     }
 }
 
@@ -187,8 +187,8 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn read(line: &str) -> (Option<Message>, Heard) {
-        let mut heard = Heard::default();
+    fn read(line: &str) -> (Option<AgentMessage>, OutputViolations) {
+        let mut heard = OutputViolations::default();
         let message = heard.read(line.as_bytes(), |_| None);
         (message, heard)
     }
@@ -200,7 +200,7 @@ mod tests {
             assert_eq!((message, heard.noise.count), (None, 1), "{line}");
             assert!(heard.noise.text().unwrap().len() < 400);
         }
-        let mut heard = Heard::default();
+        let mut heard = OutputViolations::default();
         assert_eq!(heard.read(b"\x1b[2J\xff", |_| None), None);
         assert_eq!(heard.read(b"more", |_| None), None);
         assert_eq!(heard.noise.text().unwrap(), "`\\u{1b}[2J\u{fffd}` (and 1 more)");
@@ -218,20 +218,20 @@ mod tests {
     #[test]
     fn messages_are_read_even_where_their_form_is_bad() {
         let (message, heard) = read(r#"{"id":1,"result":null}"#);
-        assert_eq!(message, Some(Message::Answer(json!(1), Ok(Value::Null))));
+        assert_eq!(message, Some(AgentMessage::Answer(json!(1), Ok(Value::Null))));
         assert!(heard.invalid.text().unwrap().contains("jsonrpc"));
-        let mut other = Heard { is_other_version: true, ..Heard::default() };
+        let mut other = OutputViolations { is_other_version: true, ..OutputViolations::default() };
         let prompted = other.read(br#"{"jsonrpc":"2.0","id":1,"result":{}}"#, |_| Some("session/prompt".to_owned()));
         assert!(prompted.is_some() && other.invalid.text().is_none());
         assert!(other.read(b"hello", |_| None).is_none() && other.noise.text().is_some());
         let (message, heard) = read(r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"m"}}"#);
         let error = RpcError { code: Some(-32_700), message: "m".to_owned() };
         assert_eq!((error.describe().as_str(), heard.invalid.count), ("error -32700: `m`", 0));
-        assert_eq!(message, Some(Message::Answer(Value::Null, Err(error))));
+        assert_eq!(message, Some(AgentMessage::Answer(Value::Null, Err(error))));
         let (message, _) = read(r#"{"jsonrpc":"2.0","id":"x","method":"fs/read_text_file"}"#);
         let method = "fs/read_text_file".to_owned();
-        assert_eq!(message, Some(Message::Request { id: json!("x"), method, params: Value::Null }));
-        let notification = Message::Notification { method: "_x".to_owned(), params: json!([1]) };
+        assert_eq!(message, Some(AgentMessage::Request { id: json!("x"), method, params: Value::Null }));
+        let notification = AgentMessage::Notification { method: "_x".to_owned(), params: json!([1]) };
         assert_eq!(read(r#"{"jsonrpc":"2.0","method":"_x","params":[1]}"#).0, Some(notification));
     }
 }

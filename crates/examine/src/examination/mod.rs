@@ -5,11 +5,11 @@
 //! ```
 //!
 //! * [`examine`]: the entry point, from the outcome of the handshake to an [`Examination`]
-//! * [`Plan`], [`Recipe`]: the checks to run, and how the agent reaches the scripted model
+//! * [`ExaminationPlan`], [`Recipe`]: the checks to run, and how the agent reaches the scripted model
 //! * [`Demand`]: the level up to which agents are examined, and the level that they must pass
 //! * [`Level`]: the levels; each above `handshake` is a folder of checks
 //! * [`Check`], [`CHECKS`], [`find`]: the checks, with their documentation
-//! * [`Examination`], [`Examined`], [`Verdict`]: the results, with their JSON form
+//! * [`Examination`], [`Examined`], [`CheckVerdict`]: the results, with their JSON form
 //! * [`Record`], [`CheckRecord`]: results of an earlier examination, as read from that form
 //!
 //! Checks that need an agent in the same state share an instance, and form a group; two groups run at once. If a check
@@ -49,6 +49,6 @@ pub use checks::{CHECKS, find};
 pub use demand::Demand;
 pub use engine::examine;
 pub use level::Level;
-pub use plan::{LIMIT, Plan, Recipe};
+pub use plan::{ExaminationPlan, LIMIT, Recipe};
 pub use record::{CheckRecord, Record};
-pub use result::{Examination, Examined, Summary, Verdict};
+pub use result::{CheckVerdict, Examination, Examined, VerdictCounts};

@@ -3,7 +3,7 @@
 use acp_registry_plan::text::quote;
 use serde_json::{Value, json};
 
-use super::agent::{Agent, Trouble};
+use super::agent::{CheckFailure, StartedAgent};
 
 /// A document of the checks. Its two lines have the same number of characters in each encoding, so that an agent that
 /// counts in another encoding than it has agreed to is noticed.
@@ -19,17 +19,19 @@ pub(super) fn width(encoding: &str) -> u64 {
     }
 }
 
-impl Agent {
+impl StartedAgent {
     /// Starts a session for suggestions. If the agent does not offer them, or refuses, the check is not exercised.
-    pub(super) async fn start_nes(&mut self, params: &Value) -> Result<String, Trouble> {
+    pub(super) async fn start_nes(&mut self, params: &Value) -> Result<String, CheckFailure> {
         self.needs("/nes")?;
         match self.ask("nes/start", params).await? {
             Ok(result) => match result["sessionId"].as_str().filter(|id| !id.is_empty()) {
                 Some(id) => Ok(id.to_owned()),
-                None => Err(Trouble::NotExercised("the agent answers `nes/start` without a `sessionId`".to_owned())),
+                None => {
+                    Err(CheckFailure::NotExercised("the agent answers `nes/start` without a `sessionId`".to_owned()))
+                }
             },
             Err(error) => {
-                Err(Trouble::NotExercised(format!("the agent answers `nes/start` with {}", error.describe())))
+                Err(CheckFailure::NotExercised(format!("the agent answers `nes/start` with {}", error.describe())))
             }
         }
     }
@@ -55,30 +57,30 @@ impl Agent {
     }
 
     /// Requests suggestions for a document. Fails if they do not have the form of the proposal.
-    pub(super) async fn suggest(&mut self, session: &str, uri: &str) -> Result<Vec<Value>, Trouble> {
+    pub(super) async fn suggest(&mut self, session: &str, uri: &str) -> Result<Vec<Value>, CheckFailure> {
         let params = suggest_params(session, uri);
         let answer = self.ask_within("nes/suggest", &params, self.turn_limit()).await?;
         let result = match answer {
             Ok(result) => result,
             Err(error) if error.is_about_sign_in() => {
-                return Err(Trouble::NotExercised(format!("the agent requires a sign-in: {}", error.describe())));
+                return Err(CheckFailure::NotExercised(format!("the agent requires a sign-in: {}", error.describe())));
             }
             Err(error) => {
-                return Err(Trouble::Fail(format!("answers `nes/suggest` with {}", error.describe())));
+                return Err(CheckFailure::Fail(format!("answers `nes/suggest` with {}", error.describe())));
             }
         };
         let Some(suggestions) = result["suggestions"].as_array() else {
-            return Err(Trouble::Fail("answers `nes/suggest` without a list of `suggestions`".to_owned()));
+            return Err(CheckFailure::Fail("answers `nes/suggest` without a list of `suggestions`".to_owned()));
         };
         Ok(suggestions.clone())
     }
 
     /// Like [`suggest`](Self::suggest), for checks that need a suggestion and leave its form to another check.
-    pub(super) async fn some_suggestions(&mut self, session: &str, uri: &str) -> Result<Vec<Value>, Trouble> {
-        let nothing = |why: &str| Err(Trouble::NotExercised(format!("the agent {why}")));
+    pub(super) async fn some_suggestions(&mut self, session: &str, uri: &str) -> Result<Vec<Value>, CheckFailure> {
+        let nothing = |why: &str| Err(CheckFailure::NotExercised(format!("the agent {why}")));
         match self.suggest(session, uri).await {
             Ok(suggestions) if suggestions.is_empty() => nothing("suggests nothing"),
-            Err(Trouble::Fail(text)) => nothing(&text),
+            Err(CheckFailure::Fail(text)) => nothing(&text),
             other => other,
         }
     }

@@ -14,7 +14,7 @@ pub const LIMIT: Duration = Duration::from_mins(2);
 /// The checks to run, and how the agent is prepared for them.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct Plan {
+pub struct ExaminationPlan {
     /// The highest level whose checks run.
     pub level: Level,
     /// Time limit of the examination.
@@ -25,7 +25,7 @@ pub struct Plan {
     pub only: fn(&Check) -> bool,
 }
 
-impl Plan {
+impl ExaminationPlan {
     /// All checks up to a level, within [`LIMIT`], for an agent that needs no recipe.
     #[must_use]
     pub fn up_to(level: Level) -> Self {

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::check::Force;
 use super::level::Level;
-use super::result::{Examination, Summary, Verdict, is_cut};
+use super::result::{CheckVerdict, Examination, VerdictCounts, is_cut};
 
 /// Maximum number of checks that are read.
 const CHECKS_LIMIT: usize = 1_000;
@@ -31,7 +31,7 @@ pub struct CheckRecord {
     /// Id of the check.
     pub id: String,
     /// How it ended.
-    pub verdict: Verdict,
+    pub verdict: CheckVerdict,
     /// How strongly the specification demands the behavior.
     pub force: Force,
     /// The page of the protocol's documentation.
@@ -59,15 +59,15 @@ impl Record {
 
     /// Counts the results.
     #[must_use]
-    pub fn summary(&self) -> Summary {
-        Summary::of(self.checks.iter().map(|check| check.verdict))
+    pub fn summary(&self) -> VerdictCounts {
+        VerdictCounts::of(self.checks.iter().map(|check| check.verdict))
     }
 
     /// Whether all requirements up to `level` were examined and kept.
     #[must_use]
     pub fn meets(&self, level: Level) -> bool {
         let fails = |check: &CheckRecord| {
-            let is_failed = check.force == Force::Must && check.verdict == Verdict::Fail;
+            let is_failed = check.force == Force::Must && check.verdict == CheckVerdict::Fail;
             (is_failed || is_cut(check.force, check.verdict, check.message.as_deref()))
                 && check.level().is_none_or(|of_check| of_check <= level)
         };
@@ -119,8 +119,8 @@ fn level(name: &str) -> Option<Level> {
     Level::ALL.into_iter().find(|level| level.as_str() == name)
 }
 
-fn verdict(name: &str) -> Option<Verdict> {
-    Verdict::ALL.into_iter().find(|verdict| verdict.as_str() == name)
+fn verdict(name: &str) -> Option<CheckVerdict> {
+    CheckVerdict::ALL.into_iter().find(|verdict| verdict.as_str() == name)
 }
 
 /// An unknown force demands nothing.
@@ -160,7 +160,7 @@ mod tests {
         let checks = json!([odd, check("x", "unsure", "must"), { "result": "pass" }, 7, { "id": 1, "result": "pass" }]);
         let record = Record::read(&json!({ "level": "protocol", "reached": "far", "checks": checks })).unwrap();
         let [only] = &record.checks[..] else { panic!("{record:?}") };
-        assert_eq!((only.verdict, only.force, &*only.spec), (Verdict::Fail, Force::Observed, ""));
+        assert_eq!((only.verdict, only.force, &*only.spec), (CheckVerdict::Fail, Force::Observed, ""));
         assert_eq!((only.message.as_deref(), only.duration, only.level()), (None, Duration::ZERO, None));
         assert_eq!((record.reached, record.has_network), (None, None));
         let many = vec![check("a/b", "pass", "must"); CHECKS_LIMIT + 1];
@@ -194,10 +194,10 @@ mod tests {
             |check, verdict, message| super::super::Examined { check, verdict, message, duration: Duration::ZERO };
         let mut checks: Vec<_> = required()
             .filter(|check| check.level == Level::Protocol)
-            .map(|check| examined(*check, Verdict::Pass, None))
+            .map(|check| examined(*check, CheckVerdict::Pass, None))
             .collect();
         let later = required().find(|check| check.level == Level::Sessions).unwrap();
-        checks.push(examined(*later, Verdict::NotExercised, Some(reason.clone())));
+        checks.push(examined(*later, CheckVerdict::NotExercised, Some(reason.clone())));
         let (level, has_network, duration) = (Level::Sessions, false, Duration::ZERO);
         let mut examination =
             Examination { level, reached: Some(level), has_network, checks, duration, left: Vec::new() };
@@ -205,7 +205,7 @@ mod tests {
         let text = "1 required check of the level `sessions` could not run within the time limit";
         assert_eq!(examination.shortfall(Level::Sessions).as_deref(), Some(text));
         // A failure says more.
-        examination.checks[0].verdict = Verdict::Fail;
+        examination.checks[0].verdict = CheckVerdict::Fail;
         assert!(examination.shortfall(Level::Sessions).unwrap().contains("the agent fails a check"));
     }
 
@@ -217,11 +217,11 @@ mod tests {
             has_network: false,
             checks: super::super::CHECKS
                 .iter()
-                .zip(Verdict::ALL.into_iter().cycle())
+                .zip(CheckVerdict::ALL.into_iter().cycle())
                 .map(|(check, verdict)| super::super::Examined {
                     check,
                     verdict,
-                    message: (verdict != Verdict::Pass).then(|| "the agent …".to_owned()),
+                    message: (verdict != CheckVerdict::Pass).then(|| "the agent …".to_owned()),
                     duration: Duration::from_millis(1500),
                 })
                 .collect(),

@@ -12,7 +12,7 @@ use super::level::Level;
 /// How a check ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Verdict {
+pub enum CheckVerdict {
     /// The agent behaved as expected.
     Pass,
     /// It violated a requirement of the protocol.
@@ -23,7 +23,7 @@ pub enum Verdict {
     NotExercised,
 }
 
-impl Verdict {
+impl CheckVerdict {
     /// All verdicts.
     pub const ALL: [Self; 4] = [Self::Pass, Self::Fail, Self::Warning, Self::NotExercised];
 
@@ -43,9 +43,9 @@ impl Verdict {
 pub(super) const OUT_OF_TIME: &str = "the examination exceeded its time limit";
 
 /// Whether a requirement was not examined because the time was over.
-pub(super) fn is_cut(force: Force, verdict: Verdict, message: Option<&str>) -> bool {
+pub(super) fn is_cut(force: Force, verdict: CheckVerdict, message: Option<&str>) -> bool {
     force == Force::Must
-        && verdict == Verdict::NotExercised
+        && verdict == CheckVerdict::NotExercised
         && message.is_some_and(|message| message.starts_with(OUT_OF_TIME))
 }
 
@@ -55,7 +55,7 @@ pub struct Examined {
     /// The check.
     pub check: &'static Check,
     /// How it ended.
-    pub verdict: Verdict,
+    pub verdict: CheckVerdict,
     /// The violation, or the reason why the check did not run. Safe to print.
     pub message: Option<String>,
     /// How long it took.
@@ -77,7 +77,7 @@ impl Serialize for Examined {
 
 /// Numbers of checks by verdict. Their sum is the number of checks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct Summary {
+pub struct VerdictCounts {
     /// Checks that passed.
     pub passed: usize,
     /// Failed checks of requirements.
@@ -88,16 +88,16 @@ pub struct Summary {
     pub not_exercised: usize,
 }
 
-impl Summary {
+impl VerdictCounts {
     /// Counts verdicts.
-    pub(super) fn of(verdicts: impl Iterator<Item = Verdict>) -> Self {
+    pub(super) fn of(verdicts: impl Iterator<Item = CheckVerdict>) -> Self {
         let mut summary = Self::default();
         for verdict in verdicts {
             *match verdict {
-                Verdict::Pass => &mut summary.passed,
-                Verdict::Fail => &mut summary.failed,
-                Verdict::Warning => &mut summary.warnings,
-                Verdict::NotExercised => &mut summary.not_exercised,
+                CheckVerdict::Pass => &mut summary.passed,
+                CheckVerdict::Fail => &mut summary.failed,
+                CheckVerdict::Warning => &mut summary.warnings,
+                CheckVerdict::NotExercised => &mut summary.not_exercised,
             } += 1;
         }
         summary
@@ -124,8 +124,8 @@ pub struct Examination {
 impl Examination {
     /// Counts the results.
     #[must_use]
-    pub fn summary(&self) -> Summary {
-        Summary::of(self.checks.iter().map(|examined| examined.verdict))
+    pub fn summary(&self) -> VerdictCounts {
+        VerdictCounts::of(self.checks.iter().map(|examined| examined.verdict))
     }
 
     /// Replaces a path that differs between runs with `$SANDBOX`.
@@ -141,7 +141,9 @@ impl Examination {
     #[must_use]
     pub fn shortfall(&self, level: Level) -> Option<String> {
         let failed = |examined: &&Examined| {
-            examined.check.force == Force::Must && examined.check.level <= level && examined.verdict == Verdict::Fail
+            examined.check.force == Force::Must
+                && examined.check.level <= level
+                && examined.verdict == CheckVerdict::Fail
         };
         let ids: Vec<&str> = self.checks.iter().filter(failed).map(|examined| examined.check.id).collect();
         if ids.is_empty() && self.reached.is_none_or(|reached| reached < level) {

@@ -4,15 +4,15 @@ use std::io;
 use std::net::{Ipv4Addr, TcpListener};
 use std::sync::Arc;
 
-use acp_registry_host::process::Launch;
-use acp_registry_protocol::handshake::Options;
+use acp_registry_host::process::LaunchSpec;
+use acp_registry_protocol::handshake::HandshakeOptions;
 
-use super::plan::{Plan, Recipe};
+use super::plan::{ExaminationPlan, Recipe};
 use super::session::Access;
 use crate::model::Model;
 
 /// Starts the model if checks of the plan need it. If that fails, no session is opened, for this reason.
-pub(super) async fn access(plan: &Plan, launch: &Launch) -> Access {
+pub(super) async fn access(plan: &ExaminationPlan, launch: &LaunchSpec) -> Access {
     let mut access = Access::new(&plan.recipe);
     if plan.level.has_model() {
         match listener(launch).await.and_then(Model::start) {
@@ -24,7 +24,7 @@ pub(super) async fn access(plan: &Plan, launch: &Launch) -> Access {
 }
 
 /// A listener on loopback, where the agent will be.
-async fn listener(launch: &Launch) -> io::Result<TcpListener> {
+async fn listener(launch: &LaunchSpec) -> io::Result<TcpListener> {
     match &launch.namespace {
         Some(namespace) => namespace.listen().await,
         None => TcpListener::bind((Ipv4Addr::LOCALHOST, 0)),
@@ -32,7 +32,12 @@ async fn listener(launch: &Launch) -> io::Result<TcpListener> {
 }
 
 /// The launch and its options with which the agent reaches the model: by the usual variables, and by its recipe.
-pub(super) fn led(launch: &Launch, options: &Options, recipe: &Recipe, model: Option<&Model>) -> (Launch, Options) {
+pub(super) fn led(
+    launch: &LaunchSpec,
+    options: &HandshakeOptions,
+    recipe: &Recipe,
+    model: Option<&Model>,
+) -> (LaunchSpec, HandshakeOptions) {
     let (mut launch, mut options) = (launch.clone(), options.clone());
     let Some(model) = model else { return (launch, options) };
     let recipe = recipe.with_model(&format!("http://{}", model.address()));

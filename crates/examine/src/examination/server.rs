@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::agent::{Agent, Trouble};
+use super::agent::{CheckFailure, StartedAgent};
 use crate::mcp::{MCP, Record, VARIABLE};
 
 /// The name of the server.
@@ -29,13 +29,13 @@ pub(super) struct McpServer {
     pub(super) params: Value,
 }
 
-impl Agent {
+impl StartedAgent {
     /// Describes an MCP server that the agent can start over stdio. `name` is the name of its record, which is in the work
     /// directory: each check must use one of its own.
-    pub(super) fn mcp_server(&self, name: &str) -> Result<McpServer, Trouble> {
+    pub(super) fn mcp_server(&self, name: &str) -> Result<McpServer, CheckFailure> {
         let Some(program) = &self.program else {
             let reason = "the path of the `acp-registry` executable, which is the MCP server, is unknown";
-            return Err(Trouble::NotExercised(reason.to_owned()));
+            return Err(CheckFailure::NotExercised(reason.to_owned()));
         };
         let record = self.work().join(format!("{name}.mcp.jsonl"));
         let params = json!({

@@ -8,9 +8,9 @@ use acp_registry_protocol::handshake::Silence;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::agent::{Agent, Trouble, silent};
+use super::agent::{CheckFailure, StartedAgent, silent};
 use super::cancelled::Cancelled;
-use super::messages::{Answer, RpcError};
+use super::messages::{ResponseContent, RpcError};
 use super::plan::Recipe;
 use super::server::McpServer;
 use crate::mcp::Record;
@@ -86,30 +86,30 @@ impl Access {
 
 /// An open session.
 #[derive(Debug, Clone)]
-pub(super) struct Session {
+pub(super) struct OpenSession {
     pub(super) id: String,
     /// The result of `session/new`.
     pub(super) result: Value,
 }
 
-impl Session {
+impl OpenSession {
     /// The agent refuses a request for this session, which has had no prompt. The id, which differs between runs, is left
     /// out.
-    pub(super) fn refused_before_prompt(&self, method: &str, error: &RpcError) -> Trouble {
+    pub(super) fn refused_before_prompt(&self, method: &str, error: &RpcError) -> CheckFailure {
         let error = error.describe().replace(&self.id, "$SESSION");
-        Trouble::NotExercised(format!("the agent answers `{method}` before the first prompt with {error}"))
+        CheckFailure::NotExercised(format!("the agent answers `{method}` before the first prompt with {error}"))
     }
 }
 
 /// What the checks of an instance share, because agents take a while to open a session.
 #[derive(Debug, Default)]
-pub(super) struct Kept {
+pub(super) struct SharedSession {
     /// A session that no check may change, and when it was opened.
-    session: Option<(Session, Instant)>,
+    session: Option<(OpenSession, Instant)>,
     /// A session that checks change and put back.
-    changing: Option<Session>,
+    changing: Option<OpenSession>,
     /// Sessions that checks have opened and not changed, or only by turns.
-    pub(super) spare: Vec<Session>,
+    pub(super) spare: Vec<OpenSession>,
     /// The MCP server of a session.
     mcp: Option<McpServer>,
     /// How a cancelled turn ended.
@@ -118,7 +118,7 @@ pub(super) struct Kept {
     pub(super) is_unlisted: bool,
 }
 
-impl Kept {
+impl SharedSession {
     /// Forgets what may be unusable, or only true for a moment, after a check has failed.
     pub(super) fn forget(&mut self) {
         self.changing = None;
@@ -127,7 +127,7 @@ impl Kept {
     }
 }
 
-impl Agent {
+impl StartedAgent {
     /// Time limit for a turn.
     pub(super) fn turn_limit(&self) -> Duration {
         self.patience() * TURN
@@ -153,22 +153,22 @@ impl Agent {
     }
 
     /// Ends the check with `NotExercised` if the agent does not advertise a capability.
-    pub(super) fn needs(&self, pointer: &str) -> Result<(), Trouble> {
+    pub(super) fn needs(&self, pointer: &str) -> Result<(), CheckFailure> {
         if self.advertises(pointer) {
             return Ok(());
         }
         let name = pointer.trim_start_matches('/').replace('/', ".");
-        Err(Trouble::NotExercised(format!("the agent does not advertise {}", quote(&name))))
+        Err(CheckFailure::NotExercised(format!("the agent does not advertise {}", quote(&name))))
     }
 
     /// Opens a session in the work directory, without MCP servers.
-    pub(super) async fn open_session(&mut self) -> Result<Session, Trouble> {
+    pub(super) async fn open_session(&mut self) -> Result<OpenSession, CheckFailure> {
         let params = self.session_params();
         self.open_session_with(&params).await
     }
 
     /// A session in the work directory, which other checks use too.
-    pub(super) async fn any_session(&mut self) -> Result<Session, Trouble> {
+    pub(super) async fn any_session(&mut self) -> Result<OpenSession, CheckFailure> {
         if let Some((session, _)) = &self.kept.session {
             return Ok(session.clone());
         }
@@ -179,7 +179,7 @@ impl Agent {
 
     /// A session whose mode and options a check may change, if it sets them back. A check that does not is repeated on
     /// another instance.
-    pub(super) async fn changing_session(&mut self) -> Result<Session, Trouble> {
+    pub(super) async fn changing_session(&mut self) -> Result<OpenSession, CheckFailure> {
         if let Some(session) = &self.kept.changing {
             return Ok(session.clone());
         }
@@ -189,7 +189,7 @@ impl Agent {
     }
 
     /// A session that no other check uses any more.
-    pub(super) async fn spare_session(&mut self) -> Result<Session, Trouble> {
+    pub(super) async fn spare_session(&mut self) -> Result<OpenSession, CheckFailure> {
         match self.kept.spare.pop() {
             Some(session) => Ok(session),
             None => self.open_session().await,
@@ -198,7 +198,7 @@ impl Agent {
 
     /// What the MCP server of a session has recorded: once the agent has sent it `initialize`, or
     /// after a time limit.
-    pub(super) async fn mcp_session(&mut self) -> Result<Record, Trouble> {
+    pub(super) async fn mcp_session(&mut self) -> Result<Record, CheckFailure> {
         if let Some(server) = &self.kept.mcp {
             return Ok(self.recorded(server));
         }
@@ -207,7 +207,7 @@ impl Agent {
         let mut params = self.session_params();
         params["mcpServers"] = json!([server.params]);
         self.new_session(&params).await?.map_err(|error| {
-            Trouble::Fail(format!("answers `session/new` with an MCP server in it with {}", error.describe()))
+            CheckFailure::Fail(format!("answers `session/new` with an MCP server in it with {}", error.describe()))
         })?;
         let record = self.connected(&server, |record| record.has("initialize")).await;
         self.kept.mcp = Some(server);
@@ -215,18 +215,18 @@ impl Agent {
     }
 
     /// The `availableCommands` of the first update about commands in a session.
-    pub(super) async fn commands(&mut self) -> Result<Value, Trouble> {
+    pub(super) async fn commands(&mut self) -> Result<Value, CheckFailure> {
         self.any_session().await?;
         let opened = self.kept.session.as_ref().map_or_else(Instant::now, |(_, opened)| *opened);
         // Silence means that there are none.
         let _ = self.read_until(opened + COMMANDS, |agent| agent.client.commands.is_some()).await;
-        let reason = || Trouble::NotExercised("the agent sends no `available_commands_update`".to_owned());
+        let reason = || CheckFailure::NotExercised("the agent sends no `available_commands_update`".to_owned());
         self.client.commands.clone().ok_or_else(reason)
     }
 
     /// Sends `session/load` or a method with the same parameters, for a session in the work directory. If the agent
     /// refuses because the session is open, as some do, it is closed and the request is repeated.
-    pub(super) async fn reopen(&mut self, method: &str, session: &str) -> Result<Answer, Trouble> {
+    pub(super) async fn reopen(&mut self, method: &str, session: &str) -> Result<ResponseContent, CheckFailure> {
         let mut params = self.session_params();
         params["sessionId"] = session.into();
         let limit = self.patience() * OPENS;
@@ -239,17 +239,17 @@ impl Agent {
     }
 
     /// Opens a session. If the agent refuses, the check is not exercised.
-    pub(super) async fn open_session_with(&mut self, params: &Value) -> Result<Session, Trouble> {
+    pub(super) async fn open_session_with(&mut self, params: &Value) -> Result<OpenSession, CheckFailure> {
         if let Some(reason) = &self.access.closed {
-            return Err(Trouble::NotExercised(reason.clone()));
+            return Err(CheckFailure::NotExercised(reason.clone()));
         }
         match self.new_session(params).await? {
             Ok(result) => {
                 let id = result["sessionId"].as_str().unwrap_or_default().to_owned();
                 if id.is_empty() {
-                    return Err(Trouble::Fail("opens a session without a `sessionId`".to_owned()));
+                    return Err(CheckFailure::Fail("opens a session without a `sessionId`".to_owned()));
                 }
-                Ok(Session { id, result })
+                Ok(OpenSession { id, result })
             }
             Err(error) => {
                 let reason = if error.is_about_sign_in() {
@@ -261,13 +261,13 @@ impl Agent {
                 if *params == self.session_params() {
                     self.access.closed = Some(reason.clone());
                 }
-                Err(Trouble::NotExercised(reason))
+                Err(CheckFailure::NotExercised(reason))
             }
         }
     }
 
     /// Sends `session/new`, after signing in if the agent demands it, and returns the response.
-    pub(super) async fn new_session(&mut self, params: &Value) -> Result<Answer, Trouble> {
+    pub(super) async fn new_session(&mut self, params: &Value) -> Result<ResponseContent, CheckFailure> {
         if !self.access.is_prepared {
             self.access.is_prepared = true;
             self.set_providers().await?;
@@ -277,7 +277,7 @@ impl Agent {
             }
         }
         let first = self.ask_within("session/new", params, self.patience() * OPENS).await;
-        if matches!(first, Err(Trouble::Silent(_))) {
+        if matches!(first, Err(CheckFailure::Silent(_))) {
             self.access.silent += 1;
             if self.access.silent >= SILENT {
                 self.access.closed = Some("the agent does not answer `session/new`".to_owned());
@@ -301,13 +301,13 @@ impl Agent {
         Ok(first)
     }
 
-    async fn sign_in(&mut self, method: &str) -> Result<Answer, Trouble> {
+    async fn sign_in(&mut self, method: &str) -> Result<ResponseContent, CheckFailure> {
         let request = if self.is_version_2() { "auth/login" } else { "authenticate" };
         self.ask_within(request, &json!({ "methodId": method }), self.patience() * OPENS).await
     }
 
     /// Points the agent's providers to the scripted model, if it advertises that this can be done.
-    async fn set_providers(&mut self) -> Result<(), Trouble> {
+    async fn set_providers(&mut self) -> Result<(), CheckFailure> {
         let Some(model) = self.access.model.clone().filter(|_| self.advertises("/providers")) else { return Ok(()) };
         let Ok(listed) = self.ask("providers/list", &json!({})).await? else { return Ok(()) };
         for params in model.provider_settings(&listed) {
@@ -323,7 +323,7 @@ impl Agent {
         method: &str,
         params: &Value,
         limit: Duration,
-    ) -> Result<Answer, Trouble> {
+    ) -> Result<ResponseContent, CheckFailure> {
         let id = self.request(method, params).await;
         self.answer_until(&id, Instant::now() + limit).await.map_err(|silence| silent(silence, method))
     }
@@ -334,12 +334,12 @@ impl Agent {
     }
 
     /// Waits for the end of a turn, up to [`turn_limit`](Self::turn_limit).
-    pub(super) async fn end_of_turn(&mut self, id: &Value) -> Result<Answer, Silence> {
+    pub(super) async fn end_of_turn(&mut self, id: &Value) -> Result<ResponseContent, Silence> {
         self.answer_until(id, Instant::now() + self.turn_limit()).await
     }
 
     /// Carries out a turn with a prompt of one text block.
-    pub(super) async fn turn(&mut self, session: &str, text: &str) -> Result<Answer, Trouble> {
+    pub(super) async fn turn(&mut self, session: &str, text: &str) -> Result<ResponseContent, CheckFailure> {
         let id = self.begin_prompt(session, &json!([{ "type": "text", "text": text }])).await;
         self.end_of_turn(&id).await.map_err(|silence| silent(silence, "session/prompt"))
     }

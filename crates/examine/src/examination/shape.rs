@@ -4,9 +4,9 @@ use acp_registry_plan::text::quote;
 use serde_json::Value;
 
 use super::forms::{INITIALIZE, PARAMS, RESULTS};
-use super::kind::{Kind, problem};
+use super::kind::{ValueKind, problem};
 
-fn find(table: &[(&str, Kind)], method: &str) -> Option<Kind> {
+fn find(table: &[(&str, ValueKind)], method: &str) -> Option<ValueKind> {
     table.iter().find(|(name, _)| *name == method).map(|(_, kind)| *kind)
 }
 

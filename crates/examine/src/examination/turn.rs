@@ -7,11 +7,11 @@ use acp_registry_protocol::handshake::Silence;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::agent::{Agent, Trouble, silent};
-use super::client::Update;
-use super::messages::Answer;
-use super::session::Session;
-use crate::model::{Play, Request, Script, Step};
+use super::agent::{CheckFailure, StartedAgent, silent};
+use super::client::SessionUpdate;
+use super::messages::ResponseContent;
+use super::session::OpenSession;
+use crate::model::{ModelRequest, Play, Script, Step};
 
 /// How long updates may arrive after the response that ends a turn.
 const LATE: Duration = Duration::from_millis(300);
@@ -32,24 +32,24 @@ pub(super) struct Turn {
 
 impl Turn {
     /// The requests of the turn to the model, without those beside it.
-    pub(super) fn requests(&self) -> Vec<Request> {
+    pub(super) fn requests(&self) -> Vec<ModelRequest> {
         let mut requests = self.play.requests();
         requests.retain(|request| request.step.is_some());
         requests
     }
 
     /// Ends the check with `NotExercised` if the agent does not offer the model a tool that its script calls.
-    pub(super) fn needs_tools(&self) -> Result<(), Trouble> {
+    pub(super) fn needs_tools(&self) -> Result<(), CheckFailure> {
         match self.play.missing().first() {
-            Some(tool) => Err(Trouble::NotExercised(format!("the agent does not offer the model {tool}"))),
+            Some(tool) => Err(CheckFailure::NotExercised(format!("the agent does not offer the model {tool}"))),
             None => Ok(()),
         }
     }
 }
 
-impl Agent {
+impl StartedAgent {
     /// A session in the work directory, which the checks of one instance share.
-    pub(super) async fn shared_session(&mut self) -> Result<Session, Trouble> {
+    pub(super) async fn shared_session(&mut self) -> Result<OpenSession, CheckFailure> {
         if let Some(session) = &self.session {
             return Ok(session.clone());
         }
@@ -59,23 +59,23 @@ impl Agent {
     }
 
     /// Begins a turn in which the model follows a script.
-    pub(super) async fn play(&mut self, session: &Session, script: Script) -> Result<Turn, Trouble> {
+    pub(super) async fn play(&mut self, session: &OpenSession, script: Script) -> Result<Turn, CheckFailure> {
         self.play_with(session, script, "", &[]).await
     }
 
     /// Like [`play`](Self::play), with a text and content blocks that are added to the prompt.
     pub(super) async fn play_with(
         &mut self,
-        session: &Session,
+        session: &OpenSession,
         script: Script,
         text: &str,
         blocks: &[Value],
-    ) -> Result<Turn, Trouble> {
+    ) -> Result<Turn, CheckFailure> {
         if let Some(reason) = &self.access.unled {
-            return Err(Trouble::NotExercised(reason.clone()));
+            return Err(CheckFailure::NotExercised(reason.clone()));
         }
         let Some(model) = &self.access.model else {
-            return Err(Trouble::NotExercised("there is no scripted model".to_owned()));
+            return Err(CheckFailure::NotExercised("there is no scripted model".to_owned()));
         };
         let play = model.play(script);
         let text = json!({ "type": "text", "text": format!("Examination {}. Please go on. {text}", play.marker()) });
@@ -90,7 +90,7 @@ impl Agent {
     }
 
     /// Waits for the response that ends a turn. If the turn has not reached the model, the check is not exercised.
-    pub(super) async fn ended(&mut self, turn: &Turn) -> Result<Answer, Trouble> {
+    pub(super) async fn ended(&mut self, turn: &Turn) -> Result<ResponseContent, CheckFailure> {
         let ended = self.end_of_turn(&turn.id).await;
         if !turn.requests().is_empty() {
             self.access.is_led = true;
@@ -113,28 +113,28 @@ impl Agent {
         if !self.access.is_led {
             self.access.unled = Some(what.clone());
         }
-        Err(Trouble::NotExercised(what))
+        Err(CheckFailure::NotExercised(what))
     }
 
     /// Waits for the end of a turn, which must not be an error. Returns the stop reason.
-    pub(super) async fn stop_reason(&mut self, turn: &Turn) -> Result<String, Trouble> {
-        reason_of(self.ended(turn).await?)
+    pub(super) async fn stop_reason(&mut self, turn: &Turn) -> Result<String, CheckFailure> {
+        stop_reason(self.ended(turn).await?)
     }
 
     /// Waits for the end of a turn whose stop reason must be `wanted`.
-    pub(super) async fn stops_with(&mut self, turn: &Turn, wanted: &str) -> Result<(), Trouble> {
+    pub(super) async fn stops_with(&mut self, turn: &Turn, wanted: &str) -> Result<(), CheckFailure> {
         is_reason(&self.stop_reason(turn).await?, wanted)
     }
 
     /// Waits for the end of a turn that calls a tool.
-    pub(super) async fn end_with_tools(&mut self, turn: &Turn) -> Result<(), Trouble> {
+    pub(super) async fn end_with_tools(&mut self, turn: &Turn) -> Result<(), CheckFailure> {
         let ended = self.stop_reason(turn).await;
         turn.needs_tools()?;
         ended.map(|_| ())
     }
 
     /// The updates of a turn so far.
-    pub(super) fn updates(&self, turn: &Turn) -> Vec<&Update> {
+    pub(super) fn updates(&self, turn: &Turn) -> Vec<&SessionUpdate> {
         let updates = self.client.updates.get(turn.updates..).unwrap_or_default();
         updates.iter().filter(|update| update.session == turn.session).collect()
     }
@@ -151,9 +151,9 @@ impl Agent {
     }
 
     /// Ends the check with `NotExercised` if the agent has not asked for permission in a turn.
-    pub(super) fn needs_permission(&self, turn: &Turn) -> Result<(), Trouble> {
+    pub(super) fn needs_permission(&self, turn: &Turn) -> Result<(), CheckFailure> {
         if self.permissions(turn).is_empty() {
-            return Err(Trouble::NotExercised("the agent does not ask for permission".to_owned()));
+            return Err(CheckFailure::NotExercised("the agent does not ask for permission".to_owned()));
         }
         Ok(())
     }
@@ -194,59 +194,61 @@ impl Agent {
     /// long before it repeats its request is told from one that does not answer by `session/cancel`.
     pub(super) async fn survives(
         &mut self,
-        session: &Session,
+        session: &OpenSession,
         script: Script,
         after: &str,
         next: &str,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), CheckFailure> {
         let turn = self.play(session, script).await?;
         match self.ended(&turn).await {
             Ok(_) => self.goes_on(session, after, next).await,
-            Err(Trouble::Silent(text)) => {
+            Err(CheckFailure::Silent(text)) => {
                 self.cancel(&turn).await;
                 self.session = None;
                 match self.answer(&turn.id).await {
-                    Ok(_) => Err(Trouble::NotExercised("the agent waits long before it repeats a request".to_owned())),
-                    Err(_) => Err(Trouble::Silent(format!("{text} after {after}"))),
+                    Ok(_) => {
+                        Err(CheckFailure::NotExercised("the agent waits long before it repeats a request".to_owned()))
+                    }
+                    Err(_) => Err(CheckFailure::Silent(format!("{text} after {after}"))),
                 }
             }
-            Err(Trouble::Fail(text)) => Err(Trouble::Fail(format!("{text} after {after}"))),
+            Err(CheckFailure::Fail(text)) => Err(CheckFailure::Fail(format!("{text} after {after}"))),
             Err(other) => Err(other),
         }
     }
 
     /// Checks that a further turn in the same session works.
-    async fn goes_on(&mut self, session: &Session, after: &str, next: &str) -> Result<(), Trouble> {
+    async fn goes_on(&mut self, session: &OpenSession, after: &str, next: &str) -> Result<(), CheckFailure> {
         let turn = self.play(session, Script::new(vec![Step::say(next)])).await?;
         let add = |text: String| format!("{text}, in the turn after {after}");
         match self.stop_reason(&turn).await {
             Ok(_) if self.has_text(&turn, next).await => Ok(()),
-            Ok(_) => Err(Trouble::Fail(format!("does not send the text of the model in the turn after {after}"))),
-            Err(Trouble::Fail(text)) => Err(Trouble::Fail(add(text))),
-            Err(Trouble::Silent(text)) => Err(Trouble::Silent(add(text))),
+            Ok(_) => Err(CheckFailure::Fail(format!("does not send the text of the model in the turn after {after}"))),
+            Err(CheckFailure::Fail(text)) => Err(CheckFailure::Fail(add(text))),
+            Err(CheckFailure::Silent(text)) => Err(CheckFailure::Silent(add(text))),
             // The turn before has reached the model.
-            Err(Trouble::NotExercised(text)) => {
+            Err(CheckFailure::NotExercised(text)) => {
                 let text = text.strip_prefix("the agent ").unwrap_or(&text).to_owned();
-                Err(Trouble::Fail(add(text)))
+                Err(CheckFailure::Fail(add(text)))
             }
         }
     }
 }
 
 /// The stop reason of a turn, which must not end with an error.
-pub(super) fn reason_of(answer: Answer) -> Result<String, Trouble> {
+pub(super) fn stop_reason(answer: ResponseContent) -> Result<String, CheckFailure> {
     match answer {
         Ok(result) => Ok(result["stopReason"].as_str().unwrap_or_default().to_owned()),
-        Err(error) => Err(Trouble::Fail(format!("answers `session/prompt` with {}", error.describe()))),
+        Err(error) => Err(CheckFailure::Fail(format!("answers `session/prompt` with {}", error.describe()))),
     }
 }
 
 /// Checks a stop reason.
-pub(super) fn is_reason(reason: &str, wanted: &str) -> Result<(), Trouble> {
+pub(super) fn is_reason(reason: &str, wanted: &str) -> Result<(), CheckFailure> {
     if reason == wanted {
         return Ok(());
     }
-    Err(Trouble::Fail(format!("ends the turn with the stop reason {} instead of `{wanted}`", quote(reason))))
+    Err(CheckFailure::Fail(format!("ends the turn with the stop reason {} instead of `{wanted}`", quote(reason))))
 }
 
 /// A text without white space: agents may wrap lines and trim texts.

@@ -5,9 +5,9 @@ use acp_registry_protocol::handshake::Silence;
 use serde_json::{Value, json};
 use tokio::time::{Duration, Instant};
 
-use super::agent::{Agent, Trouble, silent};
+use super::agent::{CheckFailure, StartedAgent, silent};
 use super::client::Permission;
-use super::messages::Answer;
+use super::messages::ResponseContent;
 
 /// Code of the error for `session/inject` and its kin if they do not fit the state of the session or message.
 pub(super) const PRECONDITION: i64 = -32_010;
@@ -16,7 +16,7 @@ pub(super) const PRECONDITION: i64 = -32_010;
 pub(super) const WATCHED: Duration = Duration::from_millis(300);
 
 /// A turn that waits for the client's decision on a permission.
-pub(super) struct Held {
+pub(super) struct PendingTurn {
     pub(super) session: String,
     /// The id of `session/prompt`.
     pub(super) prompt: Value,
@@ -27,23 +27,23 @@ pub(super) fn text(text: &str) -> Value {
     json!([{ "type": "text", "text": text }])
 }
 
-impl Agent {
+impl StartedAgent {
     /// Ends the check with `NotExercised` if the agent uses version 1.
-    pub(super) fn needs_version_2(&self) -> Result<(), Trouble> {
+    pub(super) fn needs_version_2(&self) -> Result<(), CheckFailure> {
         let version = &self.result()["protocolVersion"];
         let reason = || format!("the agent answers version 2 of the protocol with version {version}");
-        if self.is_version_2() { Ok(()) } else { Err(Trouble::NotExercised(reason())) }
+        if self.is_version_2() { Ok(()) } else { Err(CheckFailure::NotExercised(reason())) }
     }
 
     /// Ends the check with `NotExercised` unless the agent advertises this mode of `session/inject`.
-    pub(super) fn needs_inject(&self, mode: &str) -> Result<(), Trouble> {
+    pub(super) fn needs_inject(&self, mode: &str) -> Result<(), CheckFailure> {
         self.needs_version_2()?;
         self.needs("/session/inject")?;
         let modes = self.capabilities()["session"]["inject"]["modes"].as_array();
         if modes.is_some_and(|modes| modes.iter().any(|known| known == mode)) {
             return Ok(());
         }
-        Err(Trouble::NotExercised(format!("the agent does not advertise the mode `{mode}` of `session/inject`")))
+        Err(CheckFailure::NotExercised(format!("the agent does not advertise the mode `{mode}` of `session/inject`")))
     }
 
     /// Waits for a condition, up to the time limit of a turn.
@@ -53,7 +53,7 @@ impl Agent {
 
     /// Opens a session and begins a turn with a command for a shell, which then waits for a permission. `name` is a part
     /// of the command.
-    pub(super) async fn hold_turn(&mut self, name: &str) -> Result<Held, Trouble> {
+    pub(super) async fn hold_turn(&mut self, name: &str) -> Result<PendingTurn, CheckFailure> {
         self.needs_turns()?;
         let session = self.open_session().await?.id;
         self.client.permission = Permission::Hold;
@@ -65,12 +65,12 @@ impl Agent {
         };
         let waited = self.until(|agent| agent.client.held() > 0 || is_over(agent)).await;
         match waited {
-            Ok(()) if self.client.held() > 0 => Ok(Held { session, prompt }),
+            Ok(()) if self.client.held() > 0 => Ok(PendingTurn { session, prompt }),
             Ok(()) | Err(Silence::Timeout) => {
                 if waited.is_err() {
                     self.gives_up_turns();
                 }
-                Err(Trouble::NotExercised("the agent asks for no permission in the turn of this check".to_owned()))
+                Err(CheckFailure::NotExercised("the agent asks for no permission in the turn of this check".to_owned()))
             }
             Err(silence) => Err(silent(silence, "session/prompt")),
         }
@@ -106,62 +106,72 @@ impl Agent {
     }
 
     /// Waits until a message is delivered.
-    pub(super) async fn until_delivered(&mut self, session: &str, message: &str, when: &str) -> Result<(), Trouble> {
+    pub(super) async fn until_delivered(
+        &mut self,
+        session: &str,
+        message: &str,
+        when: &str,
+    ) -> Result<(), CheckFailure> {
         match self.until(|agent| agent.delivery(session, message).is_some()).await {
             Ok(()) => Ok(()),
-            Err(Silence::Timeout) => Err(Trouble::Silent(format!("does not deliver {} {when}", quote(message)))),
+            Err(Silence::Timeout) => Err(CheckFailure::Silent(format!("does not deliver {} {when}", quote(message)))),
             Err(silence) => Err(silent(silence, "session/inject")),
         }
     }
 
     /// Sends `session/inject`.
-    pub(super) async fn inject(&mut self, session: &str, mode: &str, content: &str) -> Result<Answer, Trouble> {
+    pub(super) async fn inject(
+        &mut self,
+        session: &str,
+        mode: &str,
+        content: &str,
+    ) -> Result<ResponseContent, CheckFailure> {
         self.ask("session/inject", &json!({ "sessionId": session, "mode": mode, "content": text(content) })).await
     }
 
     /// Sends `session/inject` during a turn, and returns the id of the accepted message.
-    pub(super) async fn injected(&mut self, session: &str, mode: &str, content: &str) -> Result<String, Trouble> {
+    pub(super) async fn injected(&mut self, session: &str, mode: &str, content: &str) -> Result<String, CheckFailure> {
         match self.inject(session, mode, content).await? {
             Ok(result) => match result["messageId"].as_str().filter(|id| !id.is_empty()) {
                 Some(id) => Ok(id.to_owned()),
-                None => Err(Trouble::Fail("answers `session/inject` without a `messageId`".to_owned())),
+                None => Err(CheckFailure::Fail("answers `session/inject` without a `messageId`".to_owned())),
             },
             Err(error) => {
-                Err(Trouble::Fail(format!("answers `session/inject` during a turn with {}", error.describe())))
+                Err(CheckFailure::Fail(format!("answers `session/inject` during a turn with {}", error.describe())))
             }
         }
     }
 
     /// Like [`injected`](Self::injected) with the mode `queue`, for checks of what is pending: whether a message is
     /// accepted is left to another check.
-    pub(super) async fn queued(&mut self, session: &str, content: &str) -> Result<String, Trouble> {
+    pub(super) async fn queued(&mut self, session: &str, content: &str) -> Result<String, CheckFailure> {
         match self.injected(session, "queue", content).await {
-            Err(Trouble::Fail(text)) => Err(Trouble::NotExercised(format!("the agent {text}"))),
+            Err(CheckFailure::Fail(text)) => Err(CheckFailure::NotExercised(format!("the agent {text}"))),
             other => other,
         }
     }
 
     /// Sends a prompt of version 2, which is answered when it is accepted.
-    pub(super) async fn prompt_2(&mut self, session: &str, prompt: &str) -> Result<Answer, Trouble> {
+    pub(super) async fn prompt_2(&mut self, session: &str, prompt: &str) -> Result<ResponseContent, CheckFailure> {
         let params = json!({ "sessionId": session, "prompt": text(prompt) });
         self.ask_within("session/prompt", &params, self.turn_limit()).await
     }
 
     /// Ends the check with `NotExercised` unless the agent announces `_session/steering`.
-    pub(super) fn needs_steering(&self) -> Result<(), Trouble> {
+    pub(super) fn needs_steering(&self) -> Result<(), CheckFailure> {
         if self.result()["_meta"]["steering"]["supported"] == true {
             return Ok(());
         }
-        Err(Trouble::NotExercised("the agent does not announce `steering.supported` in `_meta`".to_owned()))
+        Err(CheckFailure::NotExercised("the agent does not announce `steering.supported` in `_meta`".to_owned()))
     }
 
     /// Sends `_session/steering`, and returns the outcome.
-    pub(super) async fn steer(&mut self, session: &str, content: &str) -> Result<String, Trouble> {
+    pub(super) async fn steer(&mut self, session: &str, content: &str) -> Result<String, CheckFailure> {
         let meta = json!({ "steering": { "idleBehavior": "promptRequired" } });
         let params = json!({ "sessionId": session, "prompt": text(content), "_meta": meta });
         match self.ask("_session/steering", &params).await? {
             Ok(result) => Ok(result["outcome"].as_str().unwrap_or_default().to_owned()),
-            Err(error) => Err(Trouble::Fail(format!("answers `_session/steering` with {}", error.describe()))),
+            Err(error) => Err(CheckFailure::Fail(format!("answers `_session/steering` with {}", error.describe()))),
         }
     }
 }

@@ -5,7 +5,7 @@ use tokio::time::Instant;
 
 /// A `session/update` by the agent.
 #[derive(Debug, Clone)]
-pub(super) struct Update {
+pub(super) struct SessionUpdate {
     pub(super) session: String,
     /// The member `update`.
     pub(super) body: Value,
@@ -13,7 +13,7 @@ pub(super) struct Update {
     pub(super) at: Instant,
 }
 
-impl Update {
+impl SessionUpdate {
     /// The kind of update, such as `agent_message_chunk`.
     pub(super) fn kind(&self) -> &str {
         self.body["sessionUpdate"].as_str().unwrap_or_default()

@@ -11,7 +11,7 @@ use hyper::body::{Bytes, Frame};
 use tokio::time::{Instant, sleep};
 
 use super::api::Writer;
-use super::reply::{End, Message, Part, Stop};
+use super::reply::{End, ReplyMessage, ReplyPart, Stop};
 use super::state::Ticket;
 
 /// The type of all bodies.
@@ -28,7 +28,7 @@ pub(super) fn full(text: String) -> Body {
 }
 
 /// A body that follows the message part by part.
-pub(super) fn stream(message: Message, writer: Box<dyn Writer>, ticket: Ticket) -> Body {
+pub(super) fn stream(message: ReplyMessage, writer: Box<dyn Writer>, ticket: Ticket) -> Body {
     let stream = Streamed {
         writer,
         ticket,
@@ -68,7 +68,7 @@ struct Streamed {
     writer: Box<dyn Writer>,
     ticket: Ticket,
     stage: Stage,
-    parts: VecDeque<Part>,
+    parts: VecDeque<ReplyPart>,
     pause: Duration,
     end: End,
     stop: Stop,
@@ -93,9 +93,9 @@ impl Streamed {
             Stage::Parts => match self.parts.pop_front() {
                 Some(part) => {
                     let text = match part {
-                        Part::Text(text) if self.stop == Stop::Refusal => self.writer.refusal(&text),
-                        Part::Text(text) => self.writer.text(&text),
-                        Part::Call(call) => self.writer.call(&call),
+                        ReplyPart::Text(text) if self.stop == Stop::Refusal => self.writer.refusal(&text),
+                        ReplyPart::Text(text) => self.writer.text(&text),
+                        ReplyPart::Call(call) => self.writer.call(&call),
                     };
                     sleep(self.pause).await;
                     text

@@ -11,7 +11,7 @@ const INSTRUCTIONS: usize = 6000;
 
 /// The place of a request in a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct ScriptPosition {
     /// The number of the script.
     pub(super) number: u64,
     /// The number of the model's turns after the marker.
@@ -21,7 +21,7 @@ pub(super) struct Place {
 }
 
 /// The place of a conversation: the last known marker in the last text of the user that has one.
-pub(super) fn locate(conversation: &Conversation, is_known: impl Fn(u64) -> bool) -> Option<Place> {
+pub(super) fn locate(conversation: &Conversation, is_known: impl Fn(u64) -> bool) -> Option<ScriptPosition> {
     let items = &conversation.items;
     let (item, number) = items.iter().enumerate().rev().find_map(|(at, item)| {
         let Item::User(text) = item else { return None };
@@ -40,7 +40,7 @@ pub(super) fn locate(conversation: &Conversation, is_known: impl Fn(u64) -> bool
         turns += usize::from(is_model && !was_model);
         was_model = is_model;
     }
-    Some(Place { number, turns, item })
+    Some(ScriptPosition { number, turns, item })
 }
 
 fn number(text: &str) -> Option<u64> {
@@ -49,7 +49,7 @@ fn number(text: &str) -> Option<u64> {
 }
 
 /// Whether a request without tools is for a title or a summary, so that it repeats a prompt without being its turn.
-pub(super) fn is_about(conversation: &Conversation, place: Place) -> bool {
+pub(super) fn is_about(conversation: &Conversation, place: ScriptPosition) -> bool {
     let text = match &conversation.items[place.item] {
         Item::User(text) => text.find(PREFIX).map_or("", |at| &text[..at]),
         _ => "",
@@ -101,7 +101,7 @@ mod tests {
         let about = |system: &str, text: &str| {
             let conversation =
                 Conversation { system: system.to_owned(), items: vec![user(text)], ..Conversation::default() };
-            is_about(&conversation, Place { number: 7, turns: 0, item: 0 })
+            is_about(&conversation, ScriptPosition { number: 7, turns: 0, item: 0 })
         };
         assert!(about("Generate a title.", "acp-registry-turn-7") && about("", "Summarize: acp-registry-turn-7"));
         assert!(!about("You are an agent.", "acp-registry-turn-7 title"));

@@ -5,8 +5,8 @@
 //! ```
 //!
 //! * [`Model`]: the server; [`Model::variables`] and [`Model::provider_settings`] point an agent to it
-//! * [`Script`], [`Step`], [`Wanted`]: what the model answers in a turn
-//! * [`Play`]: a script that is being played, with its marker, and the [`Request`]s that belong to it
+//! * [`Script`], [`Step`], [`ToolCall`]: what the model answers in a turn
+//! * [`Play`]: a script that is being played, with its marker, and the [`ModelRequest`]s that belong to it
 //! * [`Api`]: the APIs that it speaks
 //!
 //! The marker of a script is a unique text. A client puts it into its prompt, and the model finds it in the user's text
@@ -37,16 +37,16 @@ use std::sync::Arc;
 use tokio::task::JoinHandle;
 
 pub use api::Api;
-pub use script::{Script, Step, Wanted};
-pub use state::{Play, Request};
+pub use script::{Script, Step, ToolCall};
+pub use state::{ModelRequest, Play};
 
-use state::State;
+use state::Shared;
 
 /// A running server. It stops, and closes all connections, when this value is dropped.
 #[derive(Debug)]
 pub struct Model {
     address: SocketAddr,
-    state: Arc<State>,
+    state: Arc<Shared>,
     server: JoinHandle<()>,
 }
 
@@ -64,7 +64,7 @@ impl Model {
         let address = listener.local_addr()?;
         listener.set_nonblocking(true)?;
         let listener = tokio::net::TcpListener::from_std(listener)?;
-        let state = Arc::new(State::default());
+        let state = Arc::new(Shared::default());
         let server = tokio::spawn(server::serve(listener, Arc::clone(&state)));
         Ok(Self { address, state, server })
     }
@@ -90,12 +90,12 @@ impl Model {
     /// Adds a script, under a new marker.
     #[must_use]
     pub fn play(&self, script: Script) -> Play {
-        State::play(&self.state, script)
+        Shared::play(&self.state, script)
     }
 
     /// Requests that had no marker, the oldest first. Model lists and token counts are not included.
     #[must_use]
-    pub fn others(&self) -> Vec<Request> {
+    pub fn others(&self) -> Vec<ModelRequest> {
         self.state.others()
     }
 }

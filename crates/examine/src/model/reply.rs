@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::conversation::{Conversation, Item, Output};
 use super::sample::sample;
-use super::script::{Step, Wanted};
+use super::script::{Step, ToolCall};
 use super::tools::{find, is_search, search};
 
 /// The text of answers that no script determines.
@@ -14,16 +14,16 @@ pub(super) const HARMLESS: &str = "Examination";
 
 /// An answer.
 #[derive(Debug)]
-pub(super) enum Reply {
-    Message(Message),
+pub(super) enum ModelReply {
+    Message(ReplyMessage),
     /// An HTTP error with this status.
     Failure(u16),
 }
 
 /// A successful answer.
 #[derive(Debug, Default)]
-pub(super) struct Message {
-    pub(super) parts: Vec<Part>,
+pub(super) struct ReplyMessage {
+    pub(super) parts: Vec<ReplyPart>,
     /// The pause after each part.
     pub(super) pause: Duration,
     pub(super) stop: Stop,
@@ -34,15 +34,15 @@ pub(super) struct Message {
 
 /// A part of an answer.
 #[derive(Debug)]
-pub(super) enum Part {
+pub(super) enum ReplyPart {
     /// A chunk of text. Successive chunks belong together.
     Text(String),
-    Call(Call),
+    Call(ReplyCall),
 }
 
 /// A tool call.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Call {
+pub(super) struct ReplyCall {
     pub(super) name: String,
     pub(super) namespace: Option<String>,
     /// An object, or a text for a tool without a schema.
@@ -76,46 +76,46 @@ pub(super) enum End {
     Break,
 }
 
-impl Message {
+impl ReplyMessage {
     /// A text that ends the turn.
     pub(super) fn say(text: impl Into<String>) -> Self {
-        Self { parts: vec![Part::Text(text.into())], ..Self::default() }
+        Self { parts: vec![ReplyPart::Text(text.into())], ..Self::default() }
     }
 
     /// The whole text.
     pub(super) fn text(&self) -> String {
-        self.parts.iter().map(|part| if let Part::Text(text) = part { text.as_str() } else { "" }).collect()
+        self.parts.iter().map(|part| if let ReplyPart::Text(text) = part { text.as_str() } else { "" }).collect()
     }
 
-    pub(super) fn calls(&self) -> impl Iterator<Item = &Call> {
-        self.parts.iter().filter_map(|part| if let Part::Call(call) = part { Some(call) } else { None })
+    pub(super) fn calls(&self) -> impl Iterator<Item = &ReplyCall> {
+        self.parts.iter().filter_map(|part| if let ReplyPart::Call(call) = part { Some(call) } else { None })
     }
 
-    fn call(calls: Vec<Call>) -> Self {
-        Self { parts: calls.into_iter().map(Part::Call).collect(), stop: Stop::Calls, ..Self::default() }
+    fn call(calls: Vec<ReplyCall>) -> Self {
+        Self { parts: calls.into_iter().map(ReplyPart::Call).collect(), stop: Stop::Calls, ..Self::default() }
     }
 }
 
 /// The answer of a script's step to a conversation; `None` is the step after the last.
-pub(super) fn scripted(step: Option<&Step>, conversation: &Conversation) -> Reply {
+pub(super) fn scripted(step: Option<&Step>, conversation: &Conversation) -> ModelReply {
     let message = match step {
-        None => Message::say("Done."),
+        None => ReplyMessage::say("Done."),
         Some(Step::Say { chunks, pause }) => {
-            let parts = chunks.iter().cloned().map(Part::Text).collect();
-            Message { parts, pause: *pause, ..Message::default() }
+            let parts = chunks.iter().cloned().map(ReplyPart::Text).collect();
+            ReplyMessage { parts, pause: *pause, ..ReplyMessage::default() }
         }
-        Some(Step::Stall) => Message { end: End::Stall, ..Message::say("Waiting") },
+        Some(Step::Stall) => ReplyMessage { end: End::Stall, ..ReplyMessage::say("Waiting") },
         Some(Step::Call(wanted)) => calls(wanted, conversation),
-        Some(Step::Fail(status)) => return Reply::Failure(*status),
-        Some(Step::Refuse) => Message { stop: Stop::Refusal, ..Message::say("I cannot help with that.") },
-        Some(Step::CutOff(text)) => Message { stop: Stop::Limit, ..Message::say(text) },
-        Some(Step::Break(text)) => Message { end: End::Break, ..Message::say(text) },
+        Some(Step::Fail(status)) => return ModelReply::Failure(*status),
+        Some(Step::Refuse) => ReplyMessage { stop: Stop::Refusal, ..ReplyMessage::say("I cannot help with that.") },
+        Some(Step::CutOff(text)) => ReplyMessage { stop: Stop::Limit, ..ReplyMessage::say(text) },
+        Some(Step::Break(text)) => ReplyMessage { end: End::Break, ..ReplyMessage::say(text) },
         Some(Step::First(first, _)) => return scripted(Some(first), conversation),
     };
-    Reply::Message(message)
+    ModelReply::Message(message)
 }
 
-fn calls(wanted: &[Wanted], conversation: &Conversation) -> Message {
+fn calls(wanted: &[ToolCall], conversation: &Conversation) -> ReplyMessage {
     let (mut calls, mut missing) = (Vec::new(), Vec::new());
     for wanted in wanted {
         match find(wanted, &conversation.tools) {
@@ -125,26 +125,26 @@ fn calls(wanted: &[Wanted], conversation: &Conversation) -> Message {
     }
     // Tools of MCP servers may have to be searched for, which the agent answers by offering them.
     let has_searched = conversation.items.iter().any(|item| matches!(item, Item::Call(name) if is_search(name)));
-    if let (false, false, [Wanted::Named { name, .. }]) = (missing.is_empty(), has_searched, wanted)
+    if let (false, false, [ToolCall::Named { name, .. }]) = (missing.is_empty(), has_searched, wanted)
         && let Some(search) = search(name, &conversation.tools)
     {
-        return Message { missing, ..Message::call(vec![search]) };
+        return ReplyMessage { missing, ..ReplyMessage::call(vec![search]) };
     }
-    let message = if calls.is_empty() { Message::say(HARMLESS) } else { Message::call(calls) };
-    Message { missing, ..message }
+    let message = if calls.is_empty() { ReplyMessage::say(HARMLESS) } else { ReplyMessage::call(calls) };
+    ReplyMessage { missing, ..message }
 }
 
 /// The answer to a request that belongs to no script: the smallest one that has the wanted form.
-pub(super) fn harmless(conversation: &Conversation) -> Message {
+pub(super) fn harmless(conversation: &Conversation) -> ReplyMessage {
     match &conversation.output {
-        Output::Any => Message::say(HARMLESS),
-        Output::Json(schema) => Message::say(sample(schema).to_string()),
+        Output::Any => ReplyMessage::say(HARMLESS),
+        Output::Json(schema) => ReplyMessage::say(sample(schema).to_string()),
         Output::Tool(name) => {
             let tool = conversation.tools.iter().find(|tool| tool.name == *name);
             let schema = tool.and_then(|tool| tool.schema.as_ref());
             let arguments = schema.map_or_else(|| json!({}), sample);
             let namespace = tool.and_then(|tool| tool.namespace.clone());
-            Message::call(vec![Call { name: name.clone(), namespace, arguments, is_text: false }])
+            ReplyMessage::call(vec![ReplyCall { name: name.clone(), namespace, arguments, is_text: false }])
         }
     }
 }

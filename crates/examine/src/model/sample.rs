@@ -69,7 +69,7 @@ impl Sampler<'_> {
             }
         }
         if let Some(Value::Array(parts)) = schema.get("allOf") {
-            return self.all_of(schema, parts, depth);
+            return self.merge_all(schema, parts, depth);
         }
         self.typed(schema, depth)
     }
@@ -100,7 +100,7 @@ impl Sampler<'_> {
         }
     }
 
-    fn all_of(&mut self, schema: &Value, parts: &[Value], depth: usize) -> Value {
+    fn merge_all(&mut self, schema: &Value, parts: &[Value], depth: usize) -> Value {
         let mut members = Map::new();
         for part in parts {
             match self.value(part, depth + 1) {

@@ -49,7 +49,7 @@ pub enum Step {
     /// A text that goes on until the client closes the connection, or for a minute.
     Stall,
     /// Tool calls, all in one answer. Those that the agent does not offer are left out.
-    Call(Vec<Wanted>),
+    Call(Vec<ToolCall>),
     /// An HTTP error with this status.
     Fail(u16),
     /// A refusal, in the form of the API.
@@ -78,7 +78,7 @@ impl Step {
 
 /// A tool call, independent of what the agent calls the tool and its parameters.
 #[derive(Debug, Clone)]
-pub enum Wanted {
+pub enum ToolCall {
     /// Runs a command in a shell.
     Shell {
         /// The command, in POSIX syntax.
@@ -107,7 +107,7 @@ pub enum Wanted {
     },
 }
 
-impl Wanted {
+impl ToolCall {
     /// What the tool does, for the reason why a check could not run.
     pub(super) fn describe(&self) -> String {
         match self {

@@ -19,9 +19,9 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::api::Api;
 use super::body::{Body, STALL, full, half, stream};
-use super::reply::{End, Message, Reply};
+use super::reply::{End, ModelReply, ReplyMessage};
 use super::route::{NoRoute, Route, route};
-use super::state::{State, Ticket};
+use super::state::{Shared, Ticket};
 
 /// Maximum size of a request's body, in bytes.
 const BODY: usize = 4 << 20;
@@ -48,7 +48,7 @@ const CONNECTION: Duration = Duration::from_mins(10);
 const RETRY: Duration = Duration::from_millis(50);
 
 /// Accepts connections until the future is dropped, which closes them.
-pub(super) async fn serve(listener: TcpListener, state: Arc<State>) {
+pub(super) async fn serve(listener: TcpListener, state: Arc<Shared>) {
     let places = Arc::new(Semaphore::new(CONNECTIONS));
     let room = Arc::new(Room { bytes: Semaphore::new(BODIES), beyond: Semaphore::new(1) });
     let mut connections = JoinSet::new();
@@ -91,13 +91,13 @@ struct Received<'a> {
 
 /// The answer to a request, and what its form depends on.
 struct Decided {
-    reply: Reply,
+    reply: ModelReply,
     ticket: Ticket,
     model: String,
     is_streamed: bool,
 }
 
-async fn answer(request: Request<Incoming>, state: &Arc<State>, room: &Room) -> Result<Response<Body>, Infallible> {
+async fn answer(request: Request<Incoming>, state: &Arc<Shared>, room: &Room) -> Result<Response<Body>, Infallible> {
     let route = route(request.method(), request.uri().path());
     Ok(match route {
         Ok(Route::Root) => json(StatusCode::OK, &serde_json::json!({})),
@@ -122,22 +122,22 @@ async fn answer(request: Request<Incoming>, state: &Arc<State>, room: &Room) -> 
                     (conversation.model, conversation.is_streamed) = (model, is_streamed);
                 }
                 conversation.bound();
-                let (reply, ticket) = State::reply(state, api, &path, &conversation);
+                let (reply, ticket) = Shared::reply(state, api, &path, &conversation);
                 Decided { reply, ticket, model: conversation.model, is_streamed: conversation.is_streamed }
             };
             match receive(request, api, room).await.and_then(|received| read(state, api, received, decide)) {
                 Ok(Decided { reply, mut ticket, model, is_streamed }) => {
                     match reply {
-                        Reply::Failure(status) => {
+                        ModelReply::Failure(status) => {
                             ticket.finish();
                             failure(api, status)
                         }
-                        Reply::Message(message) if is_streamed => {
+                        ModelReply::Message(message) if is_streamed => {
                             let writer = api.writer(&model, ticket.serial, is_sse);
                             let kind = if api == Api::Gemini && !is_sse { JSON } else { "text/event-stream" };
                             response(StatusCode::OK, kind, stream(message, writer, ticket))
                         }
-                        Reply::Message(message) => {
+                        ModelReply::Message(message) => {
                             if message.end == End::Stall {
                                 // Dropped with the ticket when the client closes the connection.
                                 sleep(STALL).await;
@@ -202,7 +202,7 @@ async fn receive<'a>(
 
 /// Reads a JSON body. Only one body of an agent is a tree at a time.
 fn read<T>(
-    state: &State,
+    state: &Shared,
     api: Api,
     received: Received<'_>,
     use_body: impl FnOnce(&Value) -> T,
@@ -230,7 +230,7 @@ fn json(status: StatusCode, value: &Value) -> Response<Body> {
     response(status, JSON, full(value.to_string()))
 }
 
-fn whole(api: Api, model: &str, message: &Message, serial: u64) -> Response<Body> {
+fn whole(api: Api, model: &str, message: &ReplyMessage, serial: u64) -> Response<Body> {
     let text = api.whole(model, message, serial).to_string();
     let body = if message.end == End::Break { half(text) } else { full(text) };
     response(StatusCode::OK, JSON, body)

@@ -39,14 +39,14 @@ pub(super) fn providers(address: SocketAddr, result: &Value) -> Vec<Value> {
         let current = provider.get("current").map_or("", |current| text(current, "apiType"));
         let preferred = [current, "anthropic", "openai", "gemini", "google"];
         let is_supported = |api: &&&str| supported.iter().any(|known| known.as_str() == Some(**api));
-        let (api, base, headers) = preferred.iter().filter(is_supported).find_map(|api| of_api(api, address))?;
+        let (api, base, headers) = preferred.iter().filter(is_supported).find_map(|api| api_settings(api, address))?;
         Some(json!({ "providerId": id, "apiType": api, "baseUrl": base, "headers": headers }))
     });
     known.collect()
 }
 
 /// A type of API as agents call it, with the base URL that its clients expect, and their header for the key.
-fn of_api(api: &str, address: SocketAddr) -> Option<(&str, String, Value)> {
+fn api_settings(api: &str, address: SocketAddr) -> Option<(&str, String, Value)> {
     match api {
         "anthropic" => Some((api, format!("http://{address}"), json!({ "x-api-key": KEY }))),
         "openai" => Some((api, format!("http://{address}/v1"), json!({ "authorization": format!("Bearer {KEY}") }))),

@@ -9,7 +9,7 @@ use tokio::sync::watch;
 use super::api::Api;
 use super::conversation::{Conversation, Item, Output};
 use super::locate::{PREFIX, is_about, locate};
-use super::reply::{Message, Reply, harmless, scripted};
+use super::reply::{ModelReply, ReplyMessage, harmless, scripted};
 use super::script::Script;
 
 /// Maximum number of requests that are kept of one script, and of those without a marker.
@@ -27,7 +27,7 @@ const TOOLS: usize = 500;
 /// A request that an agent sent to the model for an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Request {
+pub struct ModelRequest {
     /// The API.
     pub api: Api,
     /// The path of the URL.
@@ -58,7 +58,7 @@ pub struct Request {
 #[derive(Debug, Clone)]
 pub struct Play {
     number: u64,
-    state: Arc<State>,
+    state: Arc<Shared>,
 }
 
 impl Play {
@@ -70,13 +70,13 @@ impl Play {
 
     /// The requests that have the marker, the oldest first.
     #[must_use]
-    pub fn requests(&self) -> Vec<Request> {
+    pub fn requests(&self) -> Vec<ModelRequest> {
         self.state.lock().plays.get(&self.number).map(|entry| entry.requests.clone()).unwrap_or_default()
     }
 
     /// Waits until the requests are as wanted, at most for `limit`. Returns whether they are. `is_wanted` must not use
     /// the model.
-    pub async fn wait(&self, limit: Duration, is_wanted: impl Fn(&[Request]) -> bool) -> bool {
+    pub async fn wait(&self, limit: Duration, is_wanted: impl Fn(&[ModelRequest]) -> bool) -> bool {
         let mut changes = self.state.changes.subscribe();
         let wanted = async {
             while !self.state.lock().plays.get(&self.number).is_some_and(|entry| is_wanted(&entry.requests)) {
@@ -100,7 +100,7 @@ impl Play {
     }
 }
 
-impl Request {
+impl ModelRequest {
     /// The size of its texts, in bytes.
     fn size(&self) -> usize {
         [&self.texts, &self.results, &self.tools].into_iter().flatten().map(String::len).sum()
@@ -112,15 +112,15 @@ impl Request {
 }
 
 #[derive(Debug)]
-struct Entry {
+struct ScriptRun {
     script: Script,
-    requests: Vec<Request>,
+    requests: Vec<ModelRequest>,
 }
 
 #[derive(Debug, Default)]
 struct Inner {
-    plays: BTreeMap<u64, Entry>,
-    others: Vec<Request>,
+    plays: BTreeMap<u64, ScriptRun>,
+    others: Vec<ModelRequest>,
     /// Number of the newest script.
     number: u64,
     /// Number of the newest answer.
@@ -147,7 +147,7 @@ impl Inner {
 
 /// Everything that connections share.
 #[derive(Debug, Default)]
-pub(super) struct State {
+pub(super) struct Shared {
     inner: Mutex<Inner>,
     /// Is held while the body of a request is in memory as a tree.
     pub(super) reading: Mutex<()>,
@@ -161,7 +161,7 @@ pub(super) struct Ticket {
     pub(super) serial: u64,
     /// The script and the index of the request in it.
     of: Option<(u64, usize)>,
-    state: Arc<State>,
+    state: Arc<Shared>,
 }
 
 impl Ticket {
@@ -183,7 +183,7 @@ impl Drop for Ticket {
     }
 }
 
-impl State {
+impl Shared {
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -192,7 +192,7 @@ impl State {
         let mut inner = state.lock();
         inner.number += 1;
         let number = inner.number;
-        inner.plays.insert(number, Entry { script, requests: Vec::new() });
+        inner.plays.insert(number, ScriptRun { script, requests: Vec::new() });
         if inner.plays.len() > SCRIPTS {
             inner.plays.pop_first();
         }
@@ -200,12 +200,12 @@ impl State {
         Play { number, state: Arc::clone(state) }
     }
 
-    pub(super) fn others(&self) -> Vec<Request> {
+    pub(super) fn others(&self) -> Vec<ModelRequest> {
         self.lock().others.clone()
     }
 
     /// Decides the answer to a conversation, and records the request.
-    pub(super) fn reply(state: &Arc<Self>, api: Api, path: &str, conversation: &Conversation) -> (Reply, Ticket) {
+    pub(super) fn reply(state: &Arc<Self>, api: Api, path: &str, conversation: &Conversation) -> (ModelReply, Ticket) {
         let mut inner = state.lock();
         inner.serial += 1;
         let serial = inner.serial;
@@ -222,7 +222,7 @@ impl State {
                 let is_repeated = entry.requests.iter().any(|request| request.step == Some(place.turns));
                 scripted(entry.script.step(place.turns, is_repeated), conversation)
             }
-            _ => Reply::Message(harmless(conversation)),
+            _ => ModelReply::Message(harmless(conversation)),
         };
         let mut request = record(api, path, conversation, &reply);
         request.step = place.filter(|_| is_turn).map(|place| place.turns);
@@ -250,13 +250,13 @@ fn count(items: &[Item]) -> usize {
     items.iter().filter(|item| matches!(item, Item::Result(_))).count()
 }
 
-fn record(api: Api, path: &str, conversation: &Conversation, reply: &Reply) -> Request {
+fn record(api: Api, path: &str, conversation: &Conversation, reply: &ModelReply) -> ModelRequest {
     let texts =
         conversation.items.iter().filter_map(|item| if let Item::User(text) = item { Some(text) } else { None });
     let results =
         conversation.items.iter().filter_map(|item| if let Item::Result(text) = item { Some(text) } else { None });
-    let message = if let Reply::Message(message) = reply { message } else { &Message::default() };
-    Request {
+    let message = if let ModelReply::Message(message) = reply { message } else { &ReplyMessage::default() };
+    ModelRequest {
         api,
         path: path.chars().take(500).collect(),
         is_streamed: conversation.is_streamed,

@@ -5,9 +5,9 @@ use serde_json::{Map, Value, json};
 
 use super::code;
 use super::conversation::{Tool, list};
-use super::reply::Call;
+use super::reply::ReplyCall;
 use super::sample::{ANSWER, sample_in, types};
-use super::script::Wanted;
+use super::script::ToolCall;
 
 /// Names of a parameter that is a command.
 const COMMANDS: &[&str] =
@@ -31,12 +31,12 @@ const AFTER: &[&str] = &["newstring", "newstr", "newtext", "replace", "new", "re
 const PATCHES: &[&str] = &["patch", "input", "patchtext", "diff"];
 
 /// A kind of tool: words of its name, the best first, and words that exclude it.
-struct Kind {
+struct ToolKind {
     words: &'static [&'static str],
     not: &'static [&'static str],
 }
 
-const SHELL: Kind = Kind {
+const SHELL: ToolKind = ToolKind {
     words: &["bash", "shell", "exec", "execute", "terminal", "command", "run", "powershell", "sh", "process"],
     not: &[
         "kill", "output", "list", "read", "status", "stop", "send", "write", "stdin", "poll", "sql", "query", "python",
@@ -44,7 +44,7 @@ const SHELL: Kind = Kind {
     ],
 };
 
-const READ: Kind = Kind {
+const READ: ToolKind = ToolKind {
     words: &["read", "view", "open", "cat", "get"],
     not: &[
         "image", "media", "many", "resource", "mcp", "url", "web", "directory", "dir", "folder", "notebook", "todo",
@@ -52,14 +52,14 @@ const READ: Kind = Kind {
     ],
 };
 
-const WRITE: Kind = Kind {
+const WRITE: ToolKind = ToolKind {
     words: &["write", "create", "save", "editor", "edit", "put"],
     not: &["directory", "dir", "folder", "todo", "todos", "memory", "notebook", "stdin", "image", "plan", "task"],
 };
 
-const EDIT: Kind = Kind { words: &["edit", "replace", "update", "modify"], not: WRITE.not };
+const EDIT: ToolKind = ToolKind { words: &["edit", "replace", "update", "modify"], not: WRITE.not };
 
-impl Kind {
+impl ToolKind {
     /// How well a name fits; the less, the better.
     fn rank(&self, name: &str) -> Option<usize> {
         let words = words(name);
@@ -80,27 +80,27 @@ impl Kind {
 }
 
 /// The call of the best tool, with its arguments; `None` if there is none.
-pub(super) fn find(wanted: &Wanted, tools: &[Tool]) -> Option<Call> {
+pub(super) fn find(wanted: &ToolCall, tools: &[Tool]) -> Option<ReplyCall> {
     find_plain(wanted, tools).or_else(|| {
         let tool = tools.iter().find(|tool| code::is_code(tool))?;
         call(tool, code::program(tool, wanted)?.into())
     })
 }
 
-fn find_plain(wanted: &Wanted, tools: &[Tool]) -> Option<Call> {
+fn find_plain(wanted: &ToolCall, tools: &[Tool]) -> Option<ReplyCall> {
     match wanted {
-        Wanted::Shell { command } => first(SHELL.among(tools), |tool| {
+        ToolCall::Shell { command } => first(SHELL.among(tools), |tool| {
             let mut set = vec![(COMMANDS, shell(tool, command)?)];
             set.extend(escalation(tool));
             Some(set)
         }),
-        Wanted::Read { path } => first(READ.among(tools), |tool| {
+        ToolCall::Read { path } => first(READ.among(tools), |tool| {
             let is_writer = parameter(tool, TEXTS).is_some() || parameter(tool, BEFORE).is_some();
             let mut set = vec![(PATHS, json!(path))];
             set.extend(verb(tool, &["view", "read"]));
             (!is_writer || set.len() > 1).then_some(set)
         }),
-        Wanted::Write { path, before, text } => first(WRITE.among(tools), |tool| {
+        ToolCall::Write { path, before, text } => first(WRITE.among(tools), |tool| {
             let mut set = vec![(PATHS, json!(path)), (TEXTS, json!(text))];
             set.extend(verb(tool, &["create", "write"]));
             Some(set)
@@ -112,7 +112,7 @@ fn find_plain(wanted: &Wanted, tools: &[Tool]) -> Option<Call> {
                 Some(vec![(PATHS, json!(path)), (BEFORE, json!(before)), (AFTER, json!(text))])
             })
         }),
-        Wanted::Named { name, arguments } => {
+        ToolCall::Named { name, arguments } => {
             let tool = tools.iter().find(|tool| plain(&tool.name).contains(&plain(name)))?;
             let schema = tool.schema.as_ref()?;
             let set = arguments.as_object().cloned().unwrap_or_default();
@@ -125,7 +125,7 @@ fn find_plain(wanted: &Wanted, tools: &[Tool]) -> Option<Call> {
 type Set = Vec<(&'static [&'static str], Value)>;
 
 /// The first tool that has all parameters that `set` returns for it.
-fn first(tools: Vec<&Tool>, set: impl Fn(&Tool) -> Option<Set>) -> Option<Call> {
+fn first(tools: Vec<&Tool>, set: impl Fn(&Tool) -> Option<Set>) -> Option<ReplyCall> {
     tools.into_iter().find_map(|tool| {
         let schema = tool.schema.as_ref()?;
         let mut members = Map::new();
@@ -138,9 +138,9 @@ fn first(tools: Vec<&Tool>, set: impl Fn(&Tool) -> Option<Set>) -> Option<Call> 
 }
 
 /// A call of a tool; `None` if its schema makes the arguments too large for an answer.
-fn call(tool: &Tool, arguments: Value) -> Option<Call> {
+fn call(tool: &Tool, arguments: Value) -> Option<ReplyCall> {
     let Tool { name, namespace, schema, .. } = tool;
-    let call = Call { name: name.clone(), namespace: namespace.clone(), arguments, is_text: schema.is_none() };
+    let call = ReplyCall { name: name.clone(), namespace: namespace.clone(), arguments, is_text: schema.is_none() };
     (weight(&call.arguments) <= ANSWER).then_some(call)
 }
 
@@ -211,7 +211,7 @@ pub(super) fn patch_text(path: &str, before: Option<&str>, text: &str) -> String
     format!("*** Begin Patch\n{change}*** End Patch\n")
 }
 
-fn patch(tools: &[Tool], path: &str, before: Option<&str>, text: &str) -> Option<Call> {
+fn patch(tools: &[Tool], path: &str, before: Option<&str>, text: &str) -> Option<ReplyCall> {
     let tool = tools.iter().find(|tool| plain(&tool.name).contains("applypatch"))?;
     let input = json!(patch_text(path, before, text));
     match &tool.schema {
@@ -229,7 +229,7 @@ pub(super) fn is_search(name: &str) -> bool {
 }
 
 /// A search for a tool, by words of its name.
-pub(super) fn search(name: &str, tools: &[Tool]) -> Option<Call> {
+pub(super) fn search(name: &str, tools: &[Tool]) -> Option<ReplyCall> {
     let tool = tools.iter().find(|tool| is_search(&tool.name))?;
     let schema = tool.schema.as_ref()?;
     let (query, _) = parameter(tool, &["query"])?;

@@ -17,7 +17,7 @@ struct Unit {
 }
 
 /// A part of a URL that is the old version.
-struct Place {
+struct VersionSpan {
     written: Range<usize>,
     /// Whether the version is written without its final `.0`.
     is_short: bool,
@@ -36,7 +36,7 @@ pub(super) fn candidates(url: &str, old: &str, new: &str) -> Vec<String> {
     masks.sort_by_key(|mask| std::cmp::Reverse(mask.count_ones()));
     let mut found = Vec::new();
     for mask in masks {
-        let chosen: Vec<&Place> =
+        let chosen: Vec<&VersionSpan> =
             places.iter().enumerate().filter(|(at, _)| mask & (1 << at) != 0).map(|(_, place)| place).collect();
         // If the URL has `1.6`, version `2.0.0` may be written as `2.0` or as `2.0.0`.
         let shortened: &[bool] = if chosen.iter().any(|place| place.is_short) { &[true, false] } else { &[false] };
@@ -65,7 +65,7 @@ pub(super) fn names(name: &str, old: &str, new: &str) -> Vec<String> {
     candidates(&format!("{BASE}{}", encode(name)), old, new).iter().filter_map(decode).collect()
 }
 
-fn replaced(url: &str, places: &[&Place], new: &str, shorten: bool) -> String {
+fn replaced(url: &str, places: &[&VersionSpan], new: &str, shorten: bool) -> String {
     let mut out = String::new();
     let mut at = 0;
     for place in places {
@@ -79,7 +79,7 @@ fn replaced(url: &str, places: &[&Place], new: &str, shorten: bool) -> String {
     out + &url[at..]
 }
 
-fn places(url: &str, old: &str) -> Vec<Place> {
+fn places(url: &str, old: &str) -> Vec<VersionSpan> {
     let units = units(url);
     let mut places = find(&units, old, false);
     if let Some(short) = short(old) {
@@ -113,7 +113,7 @@ fn units(url: &str) -> Vec<Unit> {
     units
 }
 
-fn find(units: &[Unit], version: &str, is_short: bool) -> Vec<Place> {
+fn find(units: &[Unit], version: &str, is_short: bool) -> Vec<VersionSpan> {
     let wanted = version.as_bytes();
     let mut found = Vec::new();
     let mut at = 0;
@@ -124,7 +124,7 @@ fn find(units: &[Unit], version: &str, is_short: bool) -> Vec<Place> {
             && ends_here(behind, version)
         {
             let written = stretch[0].written.start..stretch[wanted.len() - 1].written.end;
-            found.push(Place { written, is_short });
+            found.push(VersionSpan { written, is_short });
             at += wanted.len();
         } else {
             at += 1;

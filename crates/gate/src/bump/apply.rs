@@ -1,6 +1,6 @@
 //! Writes updates into manifests.
 
-use super::{Bumped, ErrorKind, Outcome};
+use super::{Bumped, ChannelOutcome, ErrorKind};
 use crate::edit;
 use acp_registry_client::registry::Registry;
 use acp_registry_plan::source::Edit;
@@ -9,7 +9,7 @@ impl Bumped {
     /// The edits of the manifest's text; empty without an update.
     pub fn edits(&self) -> impl Iterator<Item = Edit> {
         let update = match &self.result {
-            Ok(Outcome::Update(update)) => Some(update),
+            Ok(ChannelOutcome::Update(update)) => Some(update),
             _ => None,
         };
         update.into_iter().flat_map(|update| update.edits.clone())

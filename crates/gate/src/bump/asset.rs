@@ -2,7 +2,7 @@
 
 use super::address::names;
 use acp_registry_plan::manifest::archive::format;
-use acp_registry_plan::manifest::{Platform, platform_of};
+use acp_registry_plan::manifest::{Platform, guess_platform};
 use acp_registry_sources::github::{Asset, Release};
 
 /// The file of a new release that corresponds to one of an old release.
@@ -25,7 +25,10 @@ pub(super) fn successor<'a>(release: &'a Release, name: &str, platform: &str, ol
     let kind = |name: &str| format(&format!("/{name}")).ok();
     let is_of_kind = |asset: &&Asset| {
         let of_asset = kind(&asset.name);
-        asset.is_complete && platform_of(&asset.name) == Some(platform) && of_asset.is_some() && of_asset == kind(name)
+        asset.is_complete
+            && guess_platform(&asset.name) == Some(platform)
+            && of_asset.is_some()
+            && of_asset == kind(name)
     };
     let mut alike = release.assets.iter().filter(is_of_kind);
     match (alike.next(), alike.next()) {

@@ -1,7 +1,7 @@
 //! Compares the examinations of the version before an update and the version after it.
 
 use acp_registry_client::install::Kind;
-use acp_registry_examine::examination::{CheckRecord, Level, Record, Summary, Verdict};
+use acp_registry_examine::examination::{CheckRecord, CheckVerdict, Level, Record, VerdictCounts};
 use acp_registry_plan::text::printable;
 
 /// Maximum length of a message, in Unicode scalar values.
@@ -15,9 +15,9 @@ pub struct Compared {
     /// The level that the new version reached; `None` if it did not answer.
     pub reached: Option<Level>,
     /// The results of the earlier version in numbers; `None` if it could not be examined.
-    pub before: Option<Summary>,
+    pub before: Option<VerdictCounts>,
     /// The results of the new version in numbers.
-    pub after: Summary,
+    pub after: VerdictCounts,
     /// The checks with another result, in the order of the checks.
     pub changes: Vec<CheckChange>,
 }
@@ -28,9 +28,9 @@ pub struct CheckChange {
     /// Id of the check.
     pub check: String,
     /// The result before.
-    pub before: Verdict,
+    pub before: CheckVerdict,
     /// The result now.
-    pub after: Verdict,
+    pub after: CheckVerdict,
     /// Why the check does not pass now. Printable.
     pub message: Option<String>,
 }
@@ -73,7 +73,7 @@ impl CheckChange {
     /// Whether the check passed before, and fails now.
     #[must_use]
     pub fn is_regression(&self) -> bool {
-        self.before == Verdict::Pass && self.after == Verdict::Fail
+        self.before == CheckVerdict::Pass && self.after == CheckVerdict::Fail
     }
 }
 

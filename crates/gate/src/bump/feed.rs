@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::offer::{Flaw, LONGEST, Offer, Offers, SourceKind};
+use super::offer::{Flaw, LONGEST, Offers, SourceKind, SourceVersion};
 use crate::config::Feed;
 use acp_registry_plan::digest::Sha256;
 use acp_registry_plan::json::{self, List, Object};
@@ -13,7 +13,7 @@ use acp_registry_plan::manifest::Version;
 
 /// The archive of one version and platform.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(super) struct FeedArchive {
     pub(super) archive: String,
     pub(super) sha256: Option<Sha256>,
 }
@@ -31,7 +31,7 @@ const MEMBERS: usize = 100_000;
 #[derive(Debug, Default)]
 pub(super) struct Archives {
     /// Versions as written in the feed, with archives by platform.
-    versions: BTreeMap<Version, (String, BTreeMap<String, Entry>)>,
+    versions: BTreeMap<Version, (String, BTreeMap<String, FeedArchive>)>,
     /// Number of records that were skipped because they are not JSON or too large.
     pub(super) skipped: usize,
 }
@@ -83,26 +83,26 @@ impl Archives {
             let of_platform = |pointer: &String| text(&pointer.replace("{platform}", &name)).map(ToOwned::to_owned);
             if let Some(archive) = of_platform(&feed.archive) {
                 let sha256 = feed.sha256.as_ref().and_then(of_platform).and_then(|digest| digest.parse().ok());
-                known.insert((*platform).to_owned(), Entry { archive, sha256 });
+                known.insert((*platform).to_owned(), FeedArchive { archive, sha256 });
             }
         }
     }
 
     /// The versions of the feed. A version without an archive for each of `platforms` has [`Flaw::Missing`].
     pub(super) fn offers(&self, platforms: &[&str]) -> Offers {
-        let offer = |(version, (text, archives)): (&Version, &(String, BTreeMap<String, Entry>))| {
+        let offer = |(version, (text, archives)): (&Version, &(String, BTreeMap<String, FeedArchive>))| {
             let missing: Vec<String> = platforms
                 .iter()
                 .filter(|platform| !archives.contains_key(**platform))
                 .map(ToString::to_string)
                 .collect();
             let flaw = (!missing.is_empty()).then_some(Flaw::Missing(missing));
-            Offer { version: version.clone(), text: text.clone(), published: None, flaw }
+            SourceVersion { version: version.clone(), text: text.clone(), published: None, flaw }
         };
         Offers::new(SourceKind::Feed, self.versions.iter().map(offer), None)
     }
 
-    pub(super) fn entry(&self, version: &Version, platform: &str) -> Option<&Entry> {
+    pub(super) fn entry(&self, version: &Version, platform: &str) -> Option<&FeedArchive> {
         self.versions.get(version)?.1.get(platform)
     }
 }

@@ -69,7 +69,7 @@ impl Bumper<'_> {
         version: &Version,
         found: &github::Release,
     ) -> Result<NewArchive, Error> {
-        let (_, name) = self.asset_of(&target.archive).ok_or_else(|| missing(target, version))?;
+        let (_, name) = self.find_asset(&target.archive).ok_or_else(|| missing(target, version))?;
         let mut reasons = Vec::new();
         let asset = match successor(found, &name, &target.platform, current.as_str(), version.as_str()) {
             Successor::Same(asset) => asset,
@@ -80,10 +80,10 @@ impl Bumper<'_> {
             Successor::Missing => return Err(missing(target, version)),
         };
         let is_it =
-            |url: &String| self.asset_of(url).is_some_and(|(id, name)| id.tag == found.tag && name == asset.name);
+            |url: &String| self.find_asset(url).is_some_and(|(id, name)| id.tag == found.tag && name == asset.name);
         // If the version is not part of the old URL, the new URL is built from the release.
         let spelled = candidates(&target.archive, current.as_str(), version.as_str()).into_iter().find(is_it);
-        let url = spelled.or_else(|| github::address_of(&target.archive, &found.tag, &asset.name).filter(is_it));
+        let url = spelled.or_else(|| github::asset_address(&target.archive, &found.tag, &asset.name).filter(is_it));
         let url = url.ok_or_else(|| missing(target, version))?;
         self.with_digest(target, url, asset.sha256, reasons).await
     }

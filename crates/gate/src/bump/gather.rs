@@ -7,7 +7,7 @@ use url::Url;
 use super::asset::{Successor, successor};
 use super::feed::Archives;
 use super::lists::Lists;
-use super::offer::{Flaw, Offer, Offers, SourceKind, version_of_tag};
+use super::offer::{Flaw, Offers, SourceKind, SourceVersion, version_of_tag};
 use super::{Bumper, Error, ErrorKind};
 use acp_registry_plan::manifest::{BinaryTarget, Channel, Manifest, NpmSpec, PypiSpec, Release, Version};
 use acp_registry_sources::{SourceError, github};
@@ -76,7 +76,7 @@ impl Bumper<'_> {
             registry.packument_in_full(self.client, &spec.name).await?
         };
         let packument = packument.ok_or_else(|| not_found(&format!("npm has no package {:?}", spec.name)))?;
-        Ok(Offers::of_packument(&packument))
+        Ok(Offers::from_packument(&packument))
     }
 
     async fn pypi(&self, package: &str, channel: Channel) -> Result<Offers, Error> {
@@ -84,7 +84,7 @@ impl Bumper<'_> {
         let index = self.sources.pypi.as_ref().ok_or_else(|| unknown_base("Python package index"))?;
         let project = index.project(self.client, &spec.name).await?;
         let project = project.ok_or_else(|| not_found(&format!("the Python index has no project {:?}", spec.name)))?;
-        Ok(Offers::of_project(&project, channel))
+        Ok(Offers::from_project(&project, channel))
     }
 
     async fn archives(
@@ -122,8 +122,9 @@ impl Bumper<'_> {
             // The archives are published elsewhere, so a repository without releases says nothing about them.
             return Ok((ArchiveSource::Unlisted, None));
         }
-        let offers =
-            releases.iter().filter_map(|found| self.of_release(found, targets, &repository, current, release.channel));
+        let offers = releases
+            .iter()
+            .filter_map(|found| self.from_release(found, targets, &repository, current, release.channel));
         let offers = Offers::new(SourceKind::Github, offers, None);
         Ok((ArchiveSource::Github { repository, releases }, Some(offers)))
     }
@@ -164,23 +165,23 @@ impl Bumper<'_> {
 
     /// The product whose releases contain the manifest's archives, taken from the tag in their URLs.
     fn product_named(&self, targets: &[BinaryTarget]) -> Option<String> {
-        let tag_of = |target: &BinaryTarget| Some(self.asset_of(&target.archive)?.0.tag);
+        let tag_of = |target: &BinaryTarget| Some(self.find_asset(&target.archive)?.0.tag);
         product(&targets.iter().find_map(tag_of)?)
     }
 
-    fn of_release(
+    fn from_release(
         &self,
         found: &github::Release,
         targets: &[BinaryTarget],
         repository: &Repository,
         current: &Version,
         channel: Channel,
-    ) -> Option<Offer> {
+    ) -> Option<SourceVersion> {
         let (_, version) = version_of_tag(&found.tag)?;
         let missing = || {
             let hosted = targets.iter().filter(|target| self.is_hosted(target, repository));
             let is_missing = |target: &&BinaryTarget| {
-                let name = self.asset_of(&target.archive).map(|(_, name)| name).unwrap_or_default();
+                let name = self.find_asset(&target.archive).map(|(_, name)| name).unwrap_or_default();
                 successor(found, &name, &target.platform, current.as_str(), version.as_str()) == Successor::Missing
             };
             let missing: Vec<String> = hosted.filter(is_missing).map(|target| target.platform.clone()).collect();
@@ -193,19 +194,19 @@ impl Bumper<'_> {
         } else {
             None
         };
-        Some(Offer { text: found.tag.clone(), published: found.published, flaw, version })
+        Some(SourceVersion { text: found.tag.clone(), published: found.published, flaw, version })
     }
 
     fn is_hosted(&self, target: &BinaryTarget, repository: &Repository) -> bool {
         self.repository_of_archive(&target.archive).as_ref() == Some(repository)
     }
 
-    pub(super) fn asset_of(&self, archive: &str) -> Option<(github::ReleaseId, String)> {
-        self.sources.github.asset_of(&Url::parse(archive).ok()?)
+    pub(super) fn find_asset(&self, archive: &str) -> Option<(github::ReleaseId, String)> {
+        self.sources.github.find_asset(&Url::parse(archive).ok()?)
     }
 
     pub(super) fn repository_of_archive(&self, archive: &str) -> Option<Repository> {
-        let (id, _) = self.asset_of(archive)?;
+        let (id, _) = self.find_asset(archive)?;
         Some(Repository { owner: id.owner, name: id.repository })
     }
 
@@ -226,7 +227,7 @@ impl Bumper<'_> {
 fn is_enough(all: &[Arc<github::Release>], named: Option<&str>, current: &Version, channel: Channel) -> bool {
     let is_of_product = |found: &&Arc<github::Release>| named.is_none() || product(&found.tag).as_deref() == named;
     let mut of_product = all.iter().filter(is_of_product);
-    of_product.clone().any(|found| is_tag_of(&found.tag, current))
+    of_product.clone().any(|found| names_version(&found.tag, current))
         && of_product.any(|found| {
             let counts = |version: &Version| channel == Channel::Preview || !version.is_prerelease();
             is_released(found, channel) && version_of_tag(&found.tag).is_some_and(|(_, version)| counts(&version))
@@ -248,7 +249,8 @@ fn says_all(listed: &[Arc<github::Release>], named: Option<&str>, current: &Vers
 /// If a repository releases several products, keeps the releases of one, by the prefix of their tags: `named`, or else
 /// the product with the current version.
 fn keep_product(releases: &mut Vec<Arc<github::Release>>, named: Option<String>, current: &Version) {
-    let listed = || releases.iter().find(|found| is_tag_of(&found.tag, current)).and_then(|found| product(&found.tag));
+    let listed =
+        || releases.iter().find(|found| names_version(&found.tag, current)).and_then(|found| product(&found.tag));
     let Some(wanted) = named.or_else(listed) else { return };
     releases.retain(|found| product(&found.tag).as_ref() == Some(&wanted));
 }
@@ -263,7 +265,7 @@ fn is_released(found: &github::Release, channel: Channel) -> bool {
     !found.is_draft && (!found.is_prerelease || channel == Channel::Preview)
 }
 
-fn is_tag_of(tag: &str, version: &Version) -> bool {
+fn names_version(tag: &str, version: &Version) -> bool {
     version_of_tag(tag).is_some_and(|(_, found)| found == *version)
 }
 

@@ -10,7 +10,7 @@ use futures_util::stream::{self, StreamExt as _};
 use tokio::sync::OnceCell;
 
 use super::Bumper;
-use acp_registry_client::registry::Entry;
+use acp_registry_client::registry::AgentFolder;
 use acp_registry_plan::manifest::Channel;
 use acp_registry_sources::{REPOSITORIES, RepositoryName, github};
 
@@ -29,7 +29,7 @@ pub(super) struct Lists {
 
 impl Bumper<'_> {
     /// The lists for these agents. There are none without a token, or for a single repository.
-    pub(super) fn lists(&self, entries: &[&Entry], channels: &[Channel]) -> Lists {
+    pub(super) fn lists(&self, entries: &[&AgentFolder], channels: &[Channel]) -> Lists {
         if !self.sources.github.has_lists(self.client) {
             return Lists::default();
         }

@@ -5,9 +5,9 @@
 //! ```
 //!
 //! * [`Bumper`]: asks the sources of one agent and plans its update, independently of other agents
-//! * [`choose`]: chooses a version; a pure function of what sources [`Offer`]
-//! * [`Session`]: a whole run; starts and applies updates, and records lasting errors
-//! * [`Update`]: the changes, and the reasons why a person should review them
+//! * [`choose`]: chooses a version; a pure function of the [`SourceVersion`]s
+//! * [`BumpRun`]: a whole run; starts and applies updates, and records lasting errors
+//! * [`VersionUpdate`]: the changes, and the reasons why a person should review them
 //! * [`Compared`]: how the examinations of two versions differ
 
 mod address;
@@ -38,10 +38,10 @@ pub use compare::{CheckChange, Compared};
 pub use error::{Error, ErrorKind};
 pub use newest::{Choice, HeldReason, Policy, choose};
 pub(crate) use offer::version_of_tag;
-pub use offer::{Flaw, Offer, Offers, SourceKind};
-pub use plan::{Change, Outcome, Update};
+pub use offer::{Flaw, Offers, SourceKind, SourceVersion};
+pub use plan::{ChannelOutcome, ValueChange, VersionUpdate};
 pub use run::Bumped;
-pub use session::{Finished, Request, Session, SessionError};
+pub use session::{BumpRequest, BumpRun, Finished, SessionError};
 pub use start::{Passed, Starts};
 pub use troubles::{Trouble, Troubles, TroublesError};
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use time::OffsetDateTime;
 
-use super::offer::{LONGEST, Offer, Offers};
+use super::offer::{LONGEST, Offers, SourceVersion};
 use acp_registry_plan::manifest::{Channel, Version};
 
 /// The decision for one channel of an agent.
@@ -110,7 +110,7 @@ fn waiting(current: &Version, all: &BTreeSet<&Version>, sources: &[Offers]) -> O
     Some(Choice::Held { version: spelled(version, sources), reason: HeldReason::Incomplete })
 }
 
-fn is_sound(offer: Option<&Offer>) -> bool {
+fn is_sound(offer: Option<&SourceVersion>) -> bool {
     offer.is_some_and(|offer| offer.flaw.is_none())
 }
 
@@ -159,7 +159,7 @@ mod tests {
         let offer = |text: &&str| {
             let (text, age) = text.split_once('@').map_or((*text, None), |(text, age)| (text, age.parse::<u32>().ok()));
             let name = text.trim_end_matches('!');
-            Offer {
+            SourceVersion {
                 version: v(name),
                 text: name.to_owned(),
                 published: age.map(|days| now() - DAY * days),

@@ -43,7 +43,7 @@ impl fmt::Display for SourceKind {
 
 /// A version that a source has.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Offer {
+pub struct SourceVersion {
     /// The version, for comparison.
     pub version: Version,
     /// The version as the source writes it, for package specifications.
@@ -86,27 +86,31 @@ pub struct Offers {
     /// The version that the source recommends: npm's `latest` tag.
     pub recommended: Option<Version>,
     /// The offers, sorted from low to high versions, without duplicates.
-    by_version: Vec<Offer>,
+    by_version: Vec<SourceVersion>,
 }
 
 impl Offers {
     /// Sorts offers and removes duplicates. Of versions that compare as equal (`1.0` and `1.0.0`, build metadata), the
     /// first without a flaw is kept, or else the first.
-    pub fn new(source: SourceKind, offers: impl IntoIterator<Item = Offer>, recommended: Option<Version>) -> Self {
-        let mut offers: Vec<Offer> = offers.into_iter().collect();
+    pub fn new(
+        source: SourceKind,
+        offers: impl IntoIterator<Item = SourceVersion>,
+        recommended: Option<Version>,
+    ) -> Self {
+        let mut offers: Vec<SourceVersion> = offers.into_iter().collect();
         offers.sort_by(|a, b| a.version.cmp(&b.version).then_with(|| a.flaw.is_some().cmp(&b.flaw.is_some())));
         offers.dedup_by(|next, kept| next.version == kept.version);
         Self { source, recommended, by_version: offers }
     }
 
     /// The offers, from low to high versions.
-    pub fn all(&self) -> std::slice::Iter<'_, Offer> {
+    pub fn all(&self) -> std::slice::Iter<'_, SourceVersion> {
         self.by_version.iter()
     }
 
     /// The offer of a version.
     #[must_use]
-    pub fn of(&self, version: &Version) -> Option<&Offer> {
+    pub fn of(&self, version: &Version) -> Option<&SourceVersion> {
         let at = self.by_version.binary_search_by(|offer| offer.version.cmp(version)).ok()?;
         self.by_version.get(at)
     }

@@ -16,11 +16,11 @@ use acp_registry_sources::{Sources, github};
 
 /// The result of looking for a newer version of one channel.
 #[derive(Debug)]
-pub enum Outcome {
+pub enum ChannelOutcome {
     /// The manifest has the newest version.
     UpToDate,
     /// There is a newer version.
-    Update(Box<Update>),
+    Update(Box<VersionUpdate>),
     /// There is a newer version, but it is held back.
     Held {
         /// The newer version.
@@ -36,7 +36,7 @@ pub enum Outcome {
 
 /// A newer version, and the changes to the manifest.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Update {
+pub struct VersionUpdate {
     /// The channel.
     pub channel: Channel,
     /// The current version.
@@ -46,7 +46,7 @@ pub struct Update {
     /// The sources that offer it.
     pub sources: Vec<SourceKind>,
     /// The values that change.
-    pub changes: Vec<Change>,
+    pub changes: Vec<ValueChange>,
     /// The changes as edits of the manifest's text.
     pub edits: Vec<Edit>,
     /// Why a person should review the update; empty if it is straightforward.
@@ -57,7 +57,7 @@ pub struct Update {
     pub examined: Vec<Compared>,
 }
 
-impl Update {
+impl VersionUpdate {
     /// Whether only the version, packages, digests and the version in archive URLs change.
     #[must_use]
     pub fn is_straightforward(&self) -> bool {
@@ -67,7 +67,7 @@ impl Update {
 
 /// A value of a manifest that changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
+pub struct ValueChange {
     /// JSON pointer of the value.
     pub pointer: String,
     /// The old value; `None` if the member is added.
@@ -85,7 +85,7 @@ impl Bumper<'_> {
         release: Release<'_>,
         lists: &Lists,
         notes: &mut Vec<String>,
-    ) -> Result<Outcome, Error> {
+    ) -> Result<ChannelOutcome, Error> {
         let current = Version::parse_loose(release.version)
             .ok_or_else(|| ErrorKind::Manifest.because(format!("{:?} is not a version", release.version)))?;
         let gathered = self.gather(manifest, release, &current, lists).await?;
@@ -95,11 +95,11 @@ impl Bumper<'_> {
             notes.push(format!("the feed has records that are not JSON or too large; skipped: {}", archives.skipped));
         }
         if gathered.offers.is_empty() {
-            return Ok(Outcome::Unlisted);
+            return Ok(ChannelOutcome::Unlisted);
         }
         let policy = Policy { channel: release.channel, min_age: self.min_age, now: self.now };
         match choose(&current, &gathered.offers, policy) {
-            Choice::UpToDate => Ok(Outcome::UpToDate),
+            Choice::UpToDate => Ok(ChannelOutcome::UpToDate),
             Choice::Ahead { newest } => Err(ErrorKind::Downgrade.because(format!(
                 "the manifest has {current}, but the newest available version is {newest}: an agent is never moved \
                  to a lower version; {}",
@@ -109,14 +109,14 @@ impl Bumper<'_> {
                 "no version is available from every source: {}",
                 who_has_what(&gathered.offers, release.channel)
             ))),
-            Choice::Held { version, reason } => Ok(Outcome::Held {
+            Choice::Held { version, reason } => Ok(ChannelOutcome::Held {
                 version: version.to_string(),
                 reason,
                 message: who_has_what(&gathered.offers, release.channel),
             }),
             Choice::Update(version) => {
                 let update = self.update(manifest, release, &current, &version, &gathered).await?;
-                Ok(Outcome::Update(Box::new(update)))
+                Ok(ChannelOutcome::Update(Box::new(update)))
             }
         }
     }
@@ -128,9 +128,9 @@ impl Bumper<'_> {
         current: &Version,
         version: &Version,
         gathered: &Gathered,
-    ) -> Result<Update, Error> {
+    ) -> Result<VersionUpdate, Error> {
         let to = version.in_full();
-        let mut update = Update {
+        let mut update = VersionUpdate {
             channel: release.channel,
             from: release.version.to_owned(),
             to: to.clone(),
@@ -187,7 +187,7 @@ impl Bumper<'_> {
     }
 }
 
-impl Update {
+impl VersionUpdate {
     /// Sets, adds or removes a value.
     fn set(&mut self, manifest: &Manifest, pointer: &str, to: Option<&str>) -> Result<(), Error> {
         let manifest_value = manifest.value();
@@ -205,7 +205,7 @@ impl Update {
         let edit =
             edit.ok_or_else(|| ErrorKind::Manifest.because(format!("there is nothing to change at {pointer}")))?;
         self.edits.push(edit);
-        self.changes.push(Change {
+        self.changes.push(ValueChange {
             pointer: pointer.to_owned(),
             from: from.map(ToOwned::to_owned),
             to: to.map(ToOwned::to_owned),

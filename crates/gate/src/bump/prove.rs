@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use super::{Bumper, Error, ErrorKind, Update};
-use crate::check::{Options, Selection, check};
+use super::{Bumper, Error, ErrorKind, VersionUpdate};
+use crate::check::{CheckOptions, Selection, check};
 use crate::finding::{Finding, Level};
 use crate::survey::{Scope, Surveyor};
-use acp_registry_client::registry::{Entry, Loaded, Registry};
+use acp_registry_client::registry::{AgentFolder, Loaded, Registry};
 use acp_registry_http::Problem;
 use acp_registry_plan::manifest::Manifest;
 use acp_registry_plan::source::apply;
@@ -21,7 +21,12 @@ impl Bumper<'_> {
     /// # Errors
     /// Returns [`ErrorKind::ValidationFailed`] with the first findings if the update causes errors, and
     /// [`ErrorKind::SourceUnavailable`] if its URLs cannot be requested.
-    pub(super) async fn prove(&self, registry: &Registry, entry: &Entry, update: &mut Update) -> Result<(), Error> {
+    pub(super) async fn prove(
+        &self,
+        registry: &Registry,
+        entry: &AgentFolder,
+        update: &mut VersionUpdate,
+    ) -> Result<(), Error> {
         let Loaded::Present(manifest) = &entry.manifest else { return Ok(()) };
         let text = apply(manifest.text(), &update.edits);
         let failed = |message: String| ErrorKind::ValidationFailed.because(message);
@@ -31,7 +36,7 @@ impl Bumper<'_> {
         let surveyor = Surveyor { client: self.client, sources: self.sources, scope, progress: &|_| {} };
         let survey = surveyor.survey([changed.agent()]).await;
         let alone = alone(registry, entry, changed);
-        let options = Options {
+        let options = CheckOptions {
             levels: self.levels,
             allowed_hosts: self.allowed_hosts,
             config: self.config,
@@ -72,13 +77,13 @@ impl Bumper<'_> {
     fn errors_before(
         &self,
         registry: &Registry,
-        entry: &Entry,
+        entry: &AgentFolder,
         text: &str,
     ) -> BTreeSet<(&'static str, Option<String>)> {
         let Ok(manifest) = Manifest::parse(text.to_owned()) else { return BTreeSet::new() };
         let alone = alone(registry, entry, manifest);
         let options =
-            Options { levels: self.levels, allowed_hosts: self.allowed_hosts, config: self.config, survey: None };
+            CheckOptions { levels: self.levels, allowed_hosts: self.allowed_hosts, config: self.config, survey: None };
         let findings = check(&alone, &options, &Selection::All).findings.into_iter();
         let errors = findings.filter(|finding| finding.level == Level::Error);
         errors.map(|finding| (finding.rule, finding.pointer)).collect()
@@ -86,13 +91,13 @@ impl Bumper<'_> {
 }
 
 /// A registry that contains only this agent, with another manifest.
-pub(super) fn alone(registry: &Registry, entry: &Entry, manifest: Manifest) -> Registry {
+pub(super) fn alone(registry: &Registry, entry: &AgentFolder, manifest: Manifest) -> Registry {
     let icon = entry.icon.present().cloned().map_or(Loaded::Missing, Loaded::Present);
-    let entry = Entry { id: entry.id.clone(), manifest: Loaded::Present(manifest), icon };
-    Registry::of_one(&registry.root, entry)
+    let entry = AgentFolder { id: entry.id.clone(), manifest: Loaded::Present(manifest), icon };
+    Registry::with_one(&registry.root, entry)
 }
 
-impl Update {
+impl VersionUpdate {
     /// The new value at a JSON pointer, if it changes.
     fn new_value(&self, pointer: &str) -> Option<&String> {
         self.changes.iter().find(|change| change.pointer == pointer)?.to.as_ref()
@@ -101,7 +106,7 @@ impl Update {
     /// Whether a finding is about a value that the update changes, or about a value that contains one.
     fn has_changed(&self, finding: &Finding) -> bool {
         let Some(pointer) = &finding.pointer else { return finding.file.ends_with("agent.json") };
-        let concerns = |change: &super::Change| {
+        let concerns = |change: &super::ValueChange| {
             let inside = |whole: &str, part: &str| {
                 part.strip_prefix(whole).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
             };

@@ -3,8 +3,8 @@
 use futures_util::stream::{self, StreamExt as _};
 
 use super::lists::Lists;
-use super::{Bumper, Error, ErrorKind, Outcome};
-use acp_registry_client::registry::{Entry, Loaded, Registry};
+use super::{Bumper, ChannelOutcome, Error, ErrorKind};
+use acp_registry_client::registry::{AgentFolder, Loaded, Registry};
 use acp_registry_plan::manifest::Channel;
 
 /// Maximum number of concurrent agents. Most wait for their host; limits per host apply in addition.
@@ -18,7 +18,7 @@ pub struct Bumped {
     /// The channel.
     pub channel: Channel,
     /// The result.
-    pub result: Result<Outcome, Error>,
+    pub result: Result<ChannelOutcome, Error>,
     /// Remarks about the sources. May contain hostile text, so they must be escaped before printing.
     pub notes: Vec<String>,
 }
@@ -31,7 +31,7 @@ impl Bumper<'_> {
     pub async fn run(
         &self,
         registry: &Registry,
-        entries: &[&Entry],
+        entries: &[&AgentFolder],
         channels: &[Channel],
         done: &(dyn Fn(&str) + Sync),
     ) -> Vec<Bumped> {
@@ -46,7 +46,13 @@ impl Bumper<'_> {
         all.into_iter().flat_map(|(_, bumped)| bumped).collect()
     }
 
-    async fn agent(&self, registry: &Registry, entry: &Entry, channels: &[Channel], lists: &Lists) -> Vec<Bumped> {
+    async fn agent(
+        &self,
+        registry: &Registry,
+        entry: &AgentFolder,
+        channels: &[Channel],
+        lists: &Lists,
+    ) -> Vec<Bumped> {
         let bumped = |channel, result| Bumped { id: entry.id.clone(), channel, result, notes: Vec::new() };
         let Loaded::Present(manifest) = &entry.manifest else {
             let message = "agent.json cannot be read; `acp-registry validate` says why";
@@ -60,7 +66,7 @@ impl Bumper<'_> {
         for release in manifest.agent().releases().filter(|release| channels.contains(&release.channel)) {
             let mut notes = Vec::new();
             let mut result = self.plan(manifest, release, lists, &mut notes).await;
-            if let Ok(Outcome::Update(update)) = &mut result
+            if let Ok(ChannelOutcome::Update(update)) = &mut result
                 && let Err(error) = self.prove(registry, entry, update).await
             {
                 result = Err(error);

@@ -7,14 +7,14 @@ use time::OffsetDateTime;
 
 use super::{Bumped, Bumper, Troubles, TroublesError, apply};
 use crate::survey::needs;
-use acp_registry_client::registry::{Entry, Loaded, Registry};
+use acp_registry_client::registry::{AgentFolder, Loaded, Registry};
 use acp_registry_host::fs::{PathError, check_writable, write_atomic};
 use acp_registry_plan::manifest::Channel;
 use acp_registry_sources::Needs;
 
 /// The request of a run.
 #[derive(Debug, Clone, Default)]
-pub struct Request {
+pub struct BumpRequest {
     /// The agents to look at; if empty, all that are not in quarantine.
     pub ids: Vec<String>,
     /// The channels to look at; if empty, both.
@@ -40,10 +40,10 @@ pub enum SessionError {
 
 /// A run in progress.
 #[derive(Debug)]
-pub struct Session<'a> {
+pub struct BumpRun<'a> {
     pub(super) registry: &'a Registry,
-    request: &'a Request,
-    entries: Vec<&'a Entry>,
+    request: &'a BumpRequest,
+    entries: Vec<&'a AgentFolder>,
     quarantined: Vec<String>,
     troubles: Option<Troubles>,
 }
@@ -65,12 +65,12 @@ pub struct Finished {
     pub is_applied: bool,
 }
 
-impl<'a> Session<'a> {
+impl<'a> BumpRun<'a> {
     /// Reads the state file and chooses the agents.
     ///
     /// # Errors
     /// Returns [`SessionError`] if the state file cannot be read or written.
-    pub fn begin(registry: &'a Registry, request: &'a Request) -> Result<Self, SessionError> {
+    pub fn begin(registry: &'a Registry, request: &'a BumpRequest) -> Result<Self, SessionError> {
         if let Some(path) = &request.state {
             check_writable(path).map_err(SessionError::Unwritable)?;
         }
@@ -122,13 +122,14 @@ impl<'a> Session<'a> {
 
 /// The agents to look at, and those to skip. Agents in quarantine are skipped, unless a failed update is the reason:
 /// they may work again.
-fn entries<'a>(request: &Request, registry: &'a Registry) -> (Vec<&'a Entry>, Vec<String>) {
+fn entries<'a>(request: &BumpRequest, registry: &'a Registry) -> (Vec<&'a AgentFolder>, Vec<String>) {
     if !request.ids.is_empty() {
         return (registry.entries.iter().filter(|entry| request.ids.contains(&entry.id)).collect(), Vec::new());
     }
     let is_passed_over =
-        |entry: &&Entry| held(registry, &entry.id).is_some_and(|reason| !Troubles::is_proposed(reason));
-    let (quarantined, entries): (Vec<&Entry>, Vec<&Entry>) = registry.entries.iter().partition(is_passed_over);
+        |entry: &&AgentFolder| held(registry, &entry.id).is_some_and(|reason| !Troubles::is_proposed(reason));
+    let (quarantined, entries): (Vec<&AgentFolder>, Vec<&AgentFolder>) =
+        registry.entries.iter().partition(is_passed_over);
     (entries, quarantined.into_iter().map(|entry| entry.id.clone()).collect())
 }
 
@@ -140,7 +141,7 @@ fn held<'a>(registry: &'a Registry, id: &str) -> Option<&'a str> {
 
 /// Agents that have had errors for too long, with the reason for the quarantine list.
 fn to_hold(
-    request: &Request,
+    request: &BumpRequest,
     registry: &Registry,
     troubles: Option<&Troubles>,
     now: OffsetDateTime,
@@ -151,7 +152,7 @@ fn to_hold(
 }
 
 /// Removes agents in quarantine from the results, and returns those that can leave it.
-fn released(request: &Request, registry: &Registry, bumped: Vec<Bumped>) -> (Vec<Bumped>, Vec<String>) {
+fn released(request: &BumpRequest, registry: &Registry, bumped: Vec<Bumped>) -> (Vec<Bumped>, Vec<String>) {
     if !request.ids.is_empty() {
         return (bumped, Vec::new());
     }

@@ -4,10 +4,10 @@ use serde_json::{Map, Value};
 
 use super::compare::Compared;
 use super::prove::alone;
-use super::{Bumped, ErrorKind, Outcome, Session, Update};
-use crate::verify::{Row, Selection, Snapshot, Task, Verdict, plan};
-use acp_registry_client::install::Reason;
-use acp_registry_client::registry::{Entry, Loaded};
+use super::{BumpRun, Bumped, ChannelOutcome, ErrorKind, VersionUpdate};
+use crate::verify::{Row, Selection, Snapshot, Task, TaskVerdict, plan};
+use acp_registry_client::install::InstallFailure;
+use acp_registry_client::registry::{AgentFolder, Loaded};
 use acp_registry_examine::examination::{Demand, Record};
 use acp_registry_plan::manifest::{Manifest, Platform};
 use acp_registry_plan::source::apply;
@@ -31,12 +31,12 @@ pub struct Passed {
     pub compared: Option<Compared>,
 }
 
-impl Session<'_> {
+impl BumpRun<'_> {
     /// The tasks that start the updated agents. If `demand` asks for an examination, there are also tasks for the versions
     /// before, except for those that `capabilities.json` in the registry has an examination of.
     #[must_use]
     pub fn starts(&self, bumped: &[Bumped], demand: &Demand) -> Starts {
-        let earlier = Snapshot::of_registry(self.registry).ok().flatten();
+        let earlier = Snapshot::read_from(self.registry).ok().flatten();
         let mut tasks = Vec::new();
         for one in bumped {
             let edits: Vec<_> = one.edits().collect();
@@ -61,7 +61,7 @@ impl Session<'_> {
     /// The tasks of the updated channel, for this text of the manifest.
     fn tasks(&self, one: &Bumped, text: String) -> Vec<Task> {
         let Ok(manifest) = Manifest::parse(text) else { return Vec::new() };
-        let entry = Entry { id: one.id.clone(), manifest: Loaded::Missing, icon: Loaded::Missing };
+        let entry = AgentFolder { id: one.id.clone(), manifest: Loaded::Missing, icon: Loaded::Missing };
         let alone = alone(self.registry, &entry, manifest);
         let selection = Selection { platform: Platform::host(), ..Selection::default() };
         plan(&alone, &selection, None, None).into_iter().filter(|task| task.channel == one.channel).collect()
@@ -80,21 +80,21 @@ impl Starts {
         let is_before = |row: &Row| {
             let update = bumped.iter().find(|one| one.id == row.id && one.channel == row.channel);
             let update = update.and_then(|one| one.result.as_ref().ok());
-            matches!(update, Some(Outcome::Update(update)) if row.version == update.from)
+            matches!(update, Some(ChannelOutcome::Update(update)) if row.version == update.from)
         };
         let (before, after): (Vec<Row>, Vec<Row>) = rows.into_iter().partition(is_before);
         let mut passed = Vec::new();
         for row in after {
             let one = bumped.iter_mut().find(|one| one.id == row.id && one.channel == row.channel);
             let Some(one) = one else { continue };
-            let Ok(Outcome::Update(update)) = &mut one.result else { continue };
+            let Ok(ChannelOutcome::Update(update)) = &mut one.result else { continue };
             let message = row.explanation().unwrap_or_default();
             // The machine's cooldown says nothing of the version.
-            let is_held = row.reason() == Some(Reason::HeldByCooldown.as_str());
+            let is_held = row.reason() == Some(InstallFailure::HeldByCooldown.as_str());
             if row.is_finding() && !is_held {
                 let message = format!("{} ({}) does not pass the handshake: {message}", update.to, row.distribution());
                 one.result = Err(ErrorKind::HandshakeFailed.because(message));
-            } else if is_held || row.verdict() == Verdict::Skipped {
+            } else if is_held || row.verdict() == TaskVerdict::Skipped {
                 update.reasons.push(format!("{} was not started: {message}", row.distribution()));
             } else {
                 let compared = self.compared(&row, update, &before);
@@ -111,7 +111,7 @@ impl Starts {
     }
 
     /// Compares the examination of a row with that of the version before.
-    fn compared(&self, row: &Row, update: &Update, before: &[Row]) -> Option<Compared> {
+    fn compared(&self, row: &Row, update: &VersionUpdate, before: &[Row]) -> Option<Compared> {
         let kind = row.kind?;
         let is_same =
             |earlier: &&Row| earlier.id == row.id && earlier.channel == row.channel && earlier.kind == row.kind;

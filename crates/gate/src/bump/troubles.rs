@@ -141,13 +141,13 @@ impl Troubles {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Outcome;
+    use super::super::ChannelOutcome;
     use super::*;
 
     const DAY: Duration = Duration::from_hours(24);
 
     fn bumped(id: &str, kind: Option<ErrorKind>) -> Bumped {
-        let result = kind.map_or(Ok(Outcome::UpToDate), |kind| Err(kind.because("why")));
+        let result = kind.map_or(Ok(ChannelOutcome::UpToDate), |kind| Err(kind.because("why")));
         Bumped { id: id.to_owned(), channel: Channel::Stable, result, notes: Vec::new() }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use super::{Checked, Status};
+use super::{CheckOutcome, Checked};
 use crate::edit::{self, EditError};
 use crate::finding::Level;
 use acp_registry_client::registry::Registry;
@@ -49,9 +49,9 @@ pub fn fix(registry: &Registry, checked: &mut Checked) -> Fixed {
         .filter(|one| one.level == Level::Error)
         .filter_map(|one| one.agent.as_deref())
         .collect();
-    for agent in checked.agents.iter_mut().filter(|agent| agent.status == Status::Failed) {
+    for agent in checked.agents.iter_mut().filter(|agent| agent.status == CheckOutcome::Failed) {
         if !failed.contains(agent.id.as_str()) {
-            agent.status = Status::Ok;
+            agent.status = CheckOutcome::Ok;
         }
     }
     fixed

@@ -93,7 +93,7 @@ impl Levels {
     /// # Errors
     /// Returns [`UnknownRule`] if `name` matches no rule.
     pub fn set(&mut self, name: &str, setting: LevelSetting) -> Result<(), UnknownRule> {
-        let (rules, level) = meant(name, setting)?;
+        let (rules, level) = matching_rules(name, setting)?;
         for set in self.agents.values_mut() {
             set.levels.retain(|rule, _| !rules.contains(rule));
         }
@@ -106,7 +106,7 @@ impl Levels {
     /// # Errors
     /// Returns [`UnknownRule`] if `name` matches no rule.
     fn set_for(&mut self, agent: &str, name: &str, setting: LevelSetting) -> Result<(), UnknownRule> {
-        let (rules, level) = meant(name, setting)?;
+        let (rules, level) = matching_rules(name, setting)?;
         self.agents.entry(agent.to_owned()).or_default().put(&rules, level);
         Ok(())
     }
@@ -125,7 +125,7 @@ impl Levels {
     }
 
     /// The level of a finding that is worse than the rule's default level: an error, unless the rule's level was set.
-    pub(super) fn of_grave(&self, rule: &Rule, agent: Option<&str>) -> Level {
+    pub(super) fn grave_level(&self, rule: &Rule, agent: Option<&str>) -> Level {
         self.level(rule, agent, Level::Error)
     }
 
@@ -153,7 +153,7 @@ fn groups_first(rules: &BTreeMap<String, LevelSetting>) -> impl Iterator<Item = 
 }
 
 /// The rules that a name matches, and their level. The list is empty for `warnings`.
-fn meant(name: &str, setting: LevelSetting) -> Result<(Vec<&'static str>, Level), UnknownRule> {
+fn matching_rules(name: &str, setting: LevelSetting) -> Result<(Vec<&'static str>, Level), UnknownRule> {
     let level = match setting {
         LevelSetting::Deny => Level::Error,
         LevelSetting::Warn => Level::Warning,
@@ -211,7 +211,7 @@ mod tests {
         assert_eq!(of(&levels, comment), [Level::Allow, Level::Warning, Level::Error, Level::Warning]);
         assert_eq!(of(&levels, missing), [Level::Allow, Level::Error, Level::Allow, Level::Allow]);
         assert!(levels.is_active(missing) && levels.of(missing, None) == Level::Allow);
-        assert_eq!(levels.of_grave(comment, Some("a")), Level::Allow);
+        assert_eq!(levels.grave_level(comment, Some("a")), Level::Allow);
         assert!(levels.set_for("a", "icon/coment", LevelSetting::Warn).is_err());
         // Flags are applied after the configuration.
         levels.set("icon/comment", LevelSetting::Deny).unwrap();
@@ -222,8 +222,8 @@ mod tests {
     fn a_level_that_somebody_set_also_holds_for_grave_findings() {
         let mut levels = Levels::default();
         let rule = find("registry/quarantine").unwrap();
-        assert_eq!(levels.of_grave(rule, None), Level::Error);
+        assert_eq!(levels.grave_level(rule, None), Level::Error);
         levels.set(rule.name, LevelSetting::Warn).unwrap();
-        assert_eq!(levels.of_grave(rule, None), Level::Warning);
+        assert_eq!(levels.grave_level(rule, None), Level::Warning);
     }
 }

@@ -21,9 +21,9 @@ mod schema_remedy;
 pub use fix::{Fixed, fix};
 pub use icon::draw_icon;
 pub use levels::{Levels, UnknownRule};
-pub use options::Options;
+pub use options::CheckOptions;
 pub use rule::{Example, Online, Rule};
 pub use rules::{RULES, find, rule_of_reason, rule_of_runner};
-pub use run::{AgentStatus, Checked, Status, check};
+pub use run::{AgentStatus, CheckOutcome, Checked, check};
 
 pub use crate::select::Selection;

@@ -7,7 +7,7 @@ use acp_registry_http::AllowedHosts;
 
 /// Options of [`check`](super::check()).
 #[derive(Debug)]
-pub struct Options<'a> {
+pub struct CheckOptions<'a> {
     /// The level of each rule.
     pub levels: &'a Levels,
     /// Hosts that may be private and may be used without TLS.

@@ -17,14 +17,14 @@ const FINDING_LIMIT: usize = 50;
 pub(super) struct Reporter<'a> {
     rule: &'static Rule,
     levels: &'a Levels,
-    about: About<'a>,
+    about: FindingFile<'a>,
     count: usize,
     findings: &'a mut Vec<Finding>,
 }
 
 /// The file that findings are about.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct About<'a> {
+pub(super) struct FindingFile<'a> {
     /// Folder name of the agent; `None` for files of the registry itself.
     pub(super) agent: Option<&'a str>,
     /// Path of the file relative to the agent's folder or, without an agent, to the registry directory.
@@ -34,7 +34,7 @@ pub(super) struct About<'a> {
 }
 
 /// The place of a finding, before it is converted to lines and columns.
-enum Place {
+enum Anchor {
     File,
     Range(Range<usize>),
     Value(String),
@@ -52,46 +52,46 @@ impl<'a> Reporter<'a> {
     pub(super) fn new(
         rule: &'static Rule,
         levels: &'a Levels,
-        about: About<'a>,
+        about: FindingFile<'a>,
         findings: &'a mut Vec<Finding>,
     ) -> Self {
         Self { rule, levels, about, count: 0, findings }
     }
 
     /// Reports findings about another file. Only rules that check the whole registry need this.
-    pub(super) fn about(&mut self, about: About<'_>, report: impl FnOnce(&mut Reporter<'_>)) {
+    pub(super) fn about(&mut self, about: FindingFile<'_>, report: impl FnOnce(&mut Reporter<'_>)) {
         report(&mut Reporter { rule: self.rule, levels: self.levels, about, count: 0, findings: self.findings });
     }
 
     /// Reports a finding about the whole file.
     pub(super) fn file(&mut self, message: impl Into<String>) -> Draft<'_> {
-        self.push(Place::File, message.into())
+        self.push(Anchor::File, message.into())
     }
 
     /// Reports a finding about a byte range of the file's text.
     pub(super) fn range(&mut self, range: Range<usize>, message: impl Into<String>) -> Draft<'_> {
-        self.push(Place::Range(range), message.into())
+        self.push(Anchor::Range(range), message.into())
     }
 
     /// Reports a finding about the value at a JSON pointer. If that does not exist, the nearest enclosing value is
     /// marked.
     pub(super) fn value(&mut self, pointer: impl Into<String>, message: impl Into<String>) -> Draft<'_> {
-        self.push(Place::Value(pointer.into()), message.into())
+        self.push(Anchor::Value(pointer.into()), message.into())
     }
 
     /// Reports a finding about the key of the member at a JSON pointer.
     pub(super) fn key(&mut self, pointer: impl Into<String>, message: impl Into<String>) -> Draft<'_> {
-        self.push(Place::Key(pointer.into()), message.into())
+        self.push(Anchor::Key(pointer.into()), message.into())
     }
 
     /// Reports a finding about a byte range, with its JSON pointer.
     pub(super) fn member(&mut self, pointer: String, range: Range<usize>, message: impl Into<String>) -> Draft<'_> {
-        self.push(Place::Member(pointer, range), message.into())
+        self.push(Anchor::Member(pointer, range), message.into())
     }
 
-    fn push(&mut self, place: Place, message: String) -> Draft<'_> {
+    fn push(&mut self, place: Anchor, message: String) -> Draft<'_> {
         let level = self.levels.of(self.rule, self.about.agent);
-        let grave = self.levels.of_grave(self.rule, self.about.agent);
+        let grave = self.levels.grave_level(self.rule, self.about.agent);
         // The rule may run only because another agent enables it.
         if level == Level::Allow {
             return Draft { finding: None, grave };
@@ -123,15 +123,15 @@ impl<'a> Reporter<'a> {
         Draft { finding: self.findings.last_mut(), grave }
     }
 
-    fn resolve(&self, place: Place) -> (Option<Span>, Option<String>) {
+    fn resolve(&self, place: Anchor) -> (Option<Span>, Option<String>) {
         let places = self.about.manifest.map(Manifest::places);
         let places = places.as_deref();
         let (range, pointer) = match place {
-            Place::File => (None, None),
-            Place::Range(range) => (Some(range), None),
-            Place::Member(pointer, range) => (Some(range), Some(pointer)),
-            Place::Key(pointer) => (places.and_then(|places| places.key(&pointer)), Some(pointer)),
-            Place::Value(pointer) => {
+            Anchor::File => (None, None),
+            Anchor::Range(range) => (Some(range), None),
+            Anchor::Member(pointer, range) => (Some(range), Some(pointer)),
+            Anchor::Key(pointer) => (places.and_then(|places| places.key(&pointer)), Some(pointer)),
+            Anchor::Value(pointer) => {
                 let mut known = pointer.as_str();
                 let range = loop {
                     match places.and_then(|places| places.value(known)) {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::Options;
+use super::CheckOptions;
 use super::icon::{Icon, IconFile};
 use super::reporter::Reporter;
 use crate::finding::Level;
@@ -30,7 +30,7 @@ pub struct Rule {
     pub marks: &'static str,
     /// The corrected example.
     pub passes: Example,
-    pub(super) check: Check,
+    pub(super) check: CheckFn,
 }
 
 /// An example for the documentation, which tests also run.
@@ -95,7 +95,7 @@ pub struct Online {
 
 /// The check function of a rule, by the input that it needs.
 #[derive(Debug)]
-pub(super) enum Check {
+pub(super) enum CheckFn {
     /// The manifest's file, parsed or not.
     ManifestFile(fn(&Loaded<Manifest>, &mut Reporter<'_>)),
     /// A manifest that is valid JSON.
@@ -107,7 +107,7 @@ pub(super) enum Check {
     /// An icon that is well-formed XML.
     Icon(fn(&Icon<'_>, &mut Reporter<'_>)),
     /// The whole registry.
-    Registry(fn(&Registry, &Options<'_>, &mut Reporter<'_>)),
+    Registry(fn(&Registry, &CheckOptions<'_>, &mut Reporter<'_>)),
 }
 
 /// A manifest and its context.
@@ -117,13 +117,13 @@ pub(super) struct Subject<'a> {
     /// The manifest.
     pub(super) manifest: &'a Manifest,
     /// The options of the check.
-    pub(super) options: &'a Options<'a>,
+    pub(super) options: &'a CheckOptions<'a>,
     value: Value,
     agent: Agent,
 }
 
 impl<'a> Subject<'a> {
-    pub(super) fn new(folder: &'a str, manifest: &'a Manifest, options: &'a Options<'a>) -> Self {
+    pub(super) fn new(folder: &'a str, manifest: &'a Manifest, options: &'a CheckOptions<'a>) -> Self {
         let value = manifest.value();
         Self { folder, manifest, options, agent: Agent::from_json(&value), value }
     }

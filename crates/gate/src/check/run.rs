@@ -5,18 +5,18 @@ use std::collections::BTreeSet;
 use rayon::prelude::*;
 
 use super::icon::{Icon, IconFile};
-use super::reporter::{About, Reporter};
-use super::rule::{Check, Subject};
-use super::{Options, RULES, Rule};
+use super::reporter::{FindingFile, Reporter};
+use super::rule::{CheckFn, Subject};
+use super::{CheckOptions, RULES, Rule};
 use crate::finding::{Finding, Level};
 use crate::select::Selection;
-use crate::survey::note_of;
-use acp_registry_client::registry::{Entry, Loaded, Registry};
+use crate::survey::note;
+use acp_registry_client::registry::{AgentFolder, Loaded, Registry};
 use acp_registry_plan::manifest::{Manifest, SyntaxError};
 use acp_registry_plan::text::quote;
 
 /// Whether an agent is checked. Withdrawn agents are not published, so they are checked only if selected explicitly.
-fn is_checked(id: &str, selection: &Selection, options: &Options<'_>) -> bool {
+fn is_checked(id: &str, selection: &Selection, options: &CheckOptions<'_>) -> bool {
     let is_passed_over = matches!(selection, Selection::All) && options.config.withdrawn.contains_key(id);
     selection.has_folder(id) && !is_passed_over
 }
@@ -33,7 +33,7 @@ fn has(selection: &Selection, finding: &Finding) -> bool {
 
 /// The result for one agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Status {
+pub enum CheckOutcome {
     /// No finding is an error.
     Ok,
     /// At least one finding is an error.
@@ -42,7 +42,7 @@ pub enum Status {
     Skipped,
 }
 
-impl Status {
+impl CheckOutcome {
     /// The word used in every output format: `ok`, `failed` or `skipped`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -60,7 +60,7 @@ pub struct AgentStatus {
     /// Name of the agent's folder.
     pub id: String,
     /// The result.
-    pub status: Status,
+    pub status: CheckOutcome,
 }
 
 /// The result of a check.
@@ -83,23 +83,23 @@ impl Checked {
 
     /// Number of agents with this status.
     #[must_use]
-    pub fn count_agents(&self, status: Status) -> usize {
+    pub fn count_agents(&self, status: CheckOutcome) -> usize {
         self.agents.iter().filter(|agent| agent.status == status).count()
     }
 }
 
 /// Runs all rules that are not off over the selected agents, in parallel on all CPU cores.
 #[must_use]
-pub fn check(registry: &Registry, options: &Options<'_>, selection: &Selection) -> Checked {
+pub fn check(registry: &Registry, options: &CheckOptions<'_>, selection: &Selection) -> Checked {
     let active: Vec<&'static Rule> = RULES.iter().copied().filter(|rule| options.levels.is_active(rule)).collect();
-    let selected: Vec<&Entry> =
+    let selected: Vec<&AgentFolder> =
         registry.entries.iter().filter(|entry| is_checked(&entry.id, selection, options)).collect();
     let per_entry = selected.par_iter().map(|entry| check_entry(entry, &active, options));
     let mut findings: Vec<Finding> = per_entry.flatten_iter().collect();
     let mut around = Vec::new();
     for rule in active {
-        if let Check::Registry(look) = rule.check {
-            look(registry, options, &mut Reporter::new(rule, options.levels, About::default(), &mut around));
+        if let CheckFn::Registry(look) = rule.check {
+            look(registry, options, &mut Reporter::new(rule, options.levels, FindingFile::default(), &mut around));
         }
     }
     let is_checked = |id: &str| is_checked(id, selection, options);
@@ -114,11 +114,11 @@ pub fn check(registry: &Registry, options: &Options<'_>, selection: &Selection) 
         .collect();
     let status = |id: &str| {
         if !is_checked(id) {
-            Status::Skipped
+            CheckOutcome::Skipped
         } else if failed.contains(id) {
-            Status::Failed
+            CheckOutcome::Failed
         } else {
-            Status::Ok
+            CheckOutcome::Ok
         }
     };
     let agents = registry.entries.iter().map(|entry| AgentStatus { id: entry.id.clone(), status: status(&entry.id) });
@@ -126,34 +126,35 @@ pub fn check(registry: &Registry, options: &Options<'_>, selection: &Selection) 
     let withdrawn =
         registry.entries.iter().map(|entry| &entry.id).filter(|id| selection.has_folder(id) && !is_checked(id));
     let withdrawn: Vec<String> = withdrawn.map(|id| quote(id)).collect();
-    notes.extend(note_of("checked", &withdrawn, "withdrawn"));
+    notes.extend(note("checked", &withdrawn, "withdrawn"));
     Checked { agents: agents.collect(), findings, notes }
 }
 
-fn check_entry(entry: &Entry, rules: &[&'static Rule], options: &Options<'_>) -> Vec<Finding> {
+fn check_entry(entry: &AgentFolder, rules: &[&'static Rule], options: &CheckOptions<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     let manifest = entry.manifest.present();
-    let icon_text = text_of(&entry.icon, String::as_str);
+    let icon_text = loaded_text(&entry.icon, String::as_str);
     let parsed = entry.icon.present().map(|text| Icon::parse(text));
     let icon_file = IconFile { loaded: &entry.icon, parsed: parsed.as_ref() };
-    let about = |file, text| About { agent: Some(&entry.id), file, text, manifest: None };
+    let about = |file, text| FindingFile { agent: Some(&entry.id), file, text, manifest: None };
     let subject = manifest.map(|manifest| Subject::new(&entry.id, manifest, options));
-    let about_manifest = About { manifest, ..about("agent.json", text_of(&entry.manifest, Manifest::text)) };
+    let about_manifest = FindingFile { manifest, ..about("agent.json", loaded_text(&entry.manifest, Manifest::text)) };
     let about_icon = about("icon.svg", icon_text);
     for rule in rules {
-        let about = if matches!(rule.check, Check::IconFile(_) | Check::Icon(_)) { about_icon } else { about_manifest };
+        let about =
+            if matches!(rule.check, CheckFn::IconFile(_) | CheckFn::Icon(_)) { about_icon } else { about_manifest };
         let mut reporter = Reporter::new(rule, options.levels, about, &mut findings);
         match (&rule.check, &subject, &parsed) {
-            (Check::ManifestFile(look), ..) => look(&entry.manifest, &mut reporter),
-            (Check::Manifest(look), Some(subject), _) => look(subject, &mut reporter),
-            (Check::Online(look), Some(subject), _) => {
+            (CheckFn::ManifestFile(look), ..) => look(&entry.manifest, &mut reporter),
+            (CheckFn::Manifest(look), Some(subject), _) => look(subject, &mut reporter),
+            (CheckFn::Online(look), Some(subject), _) => {
                 if let Some(survey) = options.survey {
                     look(subject, survey, &mut reporter);
                 }
             }
-            (Check::IconFile(look), ..) => look(&icon_file, &mut reporter),
-            (Check::Icon(look), _, Some(Ok(icon))) => look(icon, &mut reporter),
-            (Check::Manifest(_) | Check::Online(_) | Check::Icon(_) | Check::Registry(_), ..) => {}
+            (CheckFn::IconFile(look), ..) => look(&icon_file, &mut reporter),
+            (CheckFn::Icon(look), _, Some(Ok(icon))) => look(icon, &mut reporter),
+            (CheckFn::Manifest(_) | CheckFn::Online(_) | CheckFn::Icon(_) | CheckFn::Registry(_), ..) => {}
         }
     }
     if let Some(manifest) = manifest {
@@ -162,7 +163,7 @@ fn check_entry(entry: &Entry, rules: &[&'static Rule], options: &Options<'_>) ->
     findings
 }
 
-fn text_of<'a, T>(loaded: &'a Loaded<T>, text: impl FnOnce(&'a T) -> &'a str) -> &'a str {
+fn loaded_text<'a, T>(loaded: &'a Loaded<T>, text: impl FnOnce(&'a T) -> &'a str) -> &'a str {
     match loaded {
         Loaded::Present(value) => text(value),
         Loaded::Broken(SyntaxError { text, .. }) | Loaded::NotUtf8 { text, .. } => text,

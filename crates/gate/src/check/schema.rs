@@ -7,7 +7,7 @@ use jsonschema::{Draft, Registry, Validator};
 use serde_json::Value;
 
 use super::schema_remedy;
-use acp_registry_plan::manifest::{Platform, platform_of};
+use acp_registry_plan::manifest::{Platform, guess_platform};
 use acp_registry_plan::text::{nearest, quote};
 
 /// Prefix of the ids of the embedded schemas, on a reserved domain that never resolves. The build replaces it with the
@@ -99,7 +99,7 @@ fn describe(error: &jsonschema::ValidationError<'_>) -> Vec<Violation> {
     let one = |pointer: String, is_key, message: String, help: Option<String>| {
         vec![Violation { pointer, is_key, keyword: keyword.clone(), message, help }]
     };
-    let name = name_of;
+    let name = member_name;
     let member = |key: &str| format!("{place}/{}", acp_registry_plan::manifest::escape_segment(key));
     match error.kind() {
         Kind::AdditionalProperties { unexpected } => unexpected
@@ -119,7 +119,7 @@ fn describe(error: &jsonschema::ValidationError<'_>) -> Vec<Violation> {
                 Kind::Enum { options } => strings(options),
                 _ => Vec::new(),
             };
-            let meant = platform_of(key).map(Platform::as_str);
+            let meant = guess_platform(key).map(Platform::as_str);
             let help = match meant.or_else(|| nearest(key, known.iter().map(String::as_str))) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("one of {}", known.join(", ")),
@@ -136,11 +136,11 @@ fn describe(error: &jsonschema::ValidationError<'_>) -> Vec<Violation> {
             )
         }
         Kind::Type { .. } => {
-            let (expected, help) = schema_remedy::of_type(error, &AGENT_VALUE);
+            let (expected, help) = schema_remedy::type_remedy(error, &AGENT_VALUE);
             one(place.clone(), false, format!("{} must be {expected}", name(&place)), Some(help))
         }
         Kind::MinLength { .. } => {
-            one(place.clone(), false, format!("{} is empty", name(&place)), Some(schema_remedy::of_empty()))
+            one(place.clone(), false, format!("{} is empty", name(&place)), Some(schema_remedy::empty_remedy()))
         }
         Kind::MaxLength { limit } => {
             let message = format!("{} is longer than {limit} characters", name(&place));
@@ -159,7 +159,7 @@ fn describe(error: &jsonschema::ValidationError<'_>) -> Vec<Violation> {
 }
 
 /// The key of a value, quoted; for an array item, the array's key with the item's position.
-fn name_of(pointer: &str) -> String {
+fn member_name(pointer: &str) -> String {
     let is_index = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
     let (rest, last) = pointer.rsplit_once('/').unwrap_or_default();
     let key = |part: &str| part.replace("~1", "/").replace("~0", "~");

@@ -6,7 +6,7 @@ use jsonschema::error::{TypeKind, ValidationError, ValidationErrorKind as Kind};
 use serde_json::Value;
 
 /// What stands where a value of this type is expected, and what to write there.
-pub(super) fn of_type(error: &ValidationError<'_>, schema: &Value) -> (&'static str, String) {
+pub(super) fn type_remedy(error: &ValidationError<'_>, schema: &Value) -> (&'static str, String) {
     let Kind::Type { kind: TypeKind::Single(expected) } = error.kind() else {
         return ("of another type", "see agent.schema.json, which is published beside the index".to_owned());
     };
@@ -19,7 +19,7 @@ pub(super) fn of_type(error: &ValidationError<'_>, schema: &Value) -> (&'static 
 }
 
 /// What to write in the place of an empty text.
-pub(super) fn of_empty() -> String {
+pub(super) fn empty_remedy() -> String {
     "write a text between the quotes".to_owned()
 }
 

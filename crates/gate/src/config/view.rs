@@ -87,13 +87,13 @@ fn plain<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Map<String
             },
             toml::Value::Datetime(date) => return Err(format!("JSON has no dates; write \"{date}\"")),
             toml::Value::Array(items) => Value::Array(items.into_iter().map(convert).collect::<Result<_, _>>()?),
-            toml::Value::Table(table) => Value::Object(table_of(table)?),
+            toml::Value::Table(table) => Value::Object(to_json(table)?),
         })
     }
-    fn table_of(table: toml::Table) -> Result<Map<String, Value>, String> {
+    fn to_json(table: toml::Table) -> Result<Map<String, Value>, String> {
         table.into_iter().map(|(key, value)| Ok((key, convert(value)?))).collect()
     }
-    table_of(toml::Table::deserialize(deserializer)?).map_err(serde::de::Error::custom)
+    to_json(toml::Table::deserialize(deserializer)?).map_err(serde::de::Error::custom)
 }
 
 impl View {

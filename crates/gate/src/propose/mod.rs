@@ -11,7 +11,7 @@ mod pulls;
 mod target;
 mod text;
 
-use crate::bump::Update;
+use crate::bump::VersionUpdate;
 use acp_registry_host::git::{self, Branch, Identity, Remote};
 use acp_registry_http::Client;
 use acp_registry_plan::manifest::Channel;
@@ -45,11 +45,11 @@ pub struct Proposer<'a> {
 
 /// An update to propose.
 #[derive(Debug)]
-pub struct Wanted<'a> {
+pub struct ProposedUpdate<'a> {
     /// Name of the agent's folder.
     pub id: &'a str,
     /// The update.
-    pub update: &'a Update,
+    pub update: &'a VersionUpdate,
     /// The current text of the manifest.
     pub original: &'a str,
     /// The updated text of the manifest.
@@ -66,14 +66,14 @@ pub struct Proposal {
     /// The channel.
     pub channel: Channel,
     /// What was done, or why it failed.
-    pub result: Result<Done, String>,
+    pub result: Result<BranchChange, String>,
     /// URL of the pull request, if there is one.
     pub address: Option<String>,
 }
 
 /// What was done for one branch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Done {
+pub enum BranchChange {
     /// A pull request was opened.
     Opened,
     /// The pull request, or its branch, was updated.
@@ -88,7 +88,7 @@ pub enum Done {
     Closed,
 }
 
-impl Done {
+impl BranchChange {
     /// The name used in reports.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -136,7 +136,11 @@ impl Proposer<'_> {
     /// # Errors
     /// Returns [`Error`] if branches or pull requests cannot be listed. Errors of single agents are in their
     /// [`Proposal`].
-    pub async fn propose(&self, wanted: &[Wanted<'_>], settled: &[(String, Channel)]) -> Result<Vec<Proposal>, Error> {
+    pub async fn propose(
+        &self,
+        wanted: &[ProposedUpdate<'_>],
+        settled: &[(String, Channel)],
+    ) -> Result<Vec<Proposal>, Error> {
         let pulls = Pulls { client: self.client, github: self.github, slug: &self.slug };
         let head = self.remote.head()?;
         let branches = self.remote.branches(PREFIX)?;
@@ -166,7 +170,7 @@ impl Proposer<'_> {
         &self,
         pulls: &Pulls<'_>,
         head: &str,
-        wanted: &Wanted<'_>,
+        wanted: &ProposedUpdate<'_>,
         branch: Option<&Branch>,
         pull: Option<&Pull>,
     ) -> Proposal {
@@ -179,16 +183,16 @@ impl Proposer<'_> {
         &self,
         pulls: &Pulls<'_>,
         head: &str,
-        wanted: &Wanted<'_>,
+        wanted: &ProposedUpdate<'_>,
         branch: Option<&Branch>,
         pull: Option<&Pull>,
         address: &mut Option<String>,
-    ) -> Result<Done, String> {
+    ) -> Result<BranchChange, String> {
         let why = |error: git::Error| error.to_string();
         if let Some(branch) = branch
             && !self.remote.is_own(branch, &self.identity).map_err(why)?
         {
-            return Ok(Done::LeftAlone);
+            return Ok(BranchChange::LeftAlone);
         }
         let name = branch_name(wanted.id, wanted.update.channel);
         let path = format!("{}/agent.json", wanted.id);
@@ -198,7 +202,7 @@ impl Proposer<'_> {
             return Err(format!("{path} differs from the checked-out commit; commit or restore it first"));
         }
         if pull.is_none() && pulls.is_declined(&name, &title).await.map_err(|error| error.to_string())? {
-            return Ok(Done::Declined);
+            return Ok(BranchChange::Declined);
         }
         // Compares the contents of the branch rather than its base, since the main branch may change often.
         let holds = branch.is_some_and(|branch| {
@@ -215,12 +219,12 @@ impl Proposer<'_> {
             None => {
                 let opened = pulls.create(&name, &self.base, &title, &body).await?;
                 *address = Some(opened.address);
-                (opened.number, Done::Opened)
+                (opened.number, BranchChange::Opened)
             }
-            Some(pull) if holds && pull.title == title && pull.body == body => (pull.number, Done::Unchanged),
+            Some(pull) if holds && pull.title == title && pull.body == body => (pull.number, BranchChange::Unchanged),
             Some(pull) => {
                 pulls.update(pull.number, &title, &body).await.map_err(|error| error.to_string())?;
-                (pull.number, Done::Updated)
+                (pull.number, BranchChange::Updated)
             }
         };
         if let Some(label) = &self.label {
@@ -236,10 +240,15 @@ impl Proposer<'_> {
         Ok(done)
     }
 
-    async fn close(&self, pulls: &Pulls<'_>, branch: Option<&Branch>, pull: Option<&Pull>) -> Result<Done, String> {
+    async fn close(
+        &self,
+        pulls: &Pulls<'_>,
+        branch: Option<&Branch>,
+        pull: Option<&Pull>,
+    ) -> Result<BranchChange, String> {
         if let Some(branch) = branch {
             if !self.remote.is_own(branch, &self.identity).map_err(|error| error.to_string())? {
-                return Ok(Done::LeftAlone);
+                return Ok(BranchChange::LeftAlone);
             }
             if let Some(pull) = pull {
                 pulls.close(pull).await.map_err(|error| error.to_string())?;
@@ -248,7 +257,7 @@ impl Proposer<'_> {
         } else if let Some(pull) = pull {
             pulls.close(pull).await.map_err(|error| error.to_string())?;
         }
-        Ok(Done::Closed)
+        Ok(BranchChange::Closed)
     }
 }
 

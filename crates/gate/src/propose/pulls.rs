@@ -61,7 +61,7 @@ impl FromStr for Slug {
 impl Slug {
     /// The repository of a git remote: `https://host/owner/name.git` or `git@host:owner/name.git`.
     #[must_use]
-    pub(super) fn of_remote(address: &str) -> Option<Self> {
+    pub(super) fn from_remote(address: &str) -> Option<Self> {
         let path = match Url::parse(address) {
             Ok(url) if url.host_str().is_some() => url.path().trim_start_matches('/').to_owned(),
             _ => address.split_once(':')?.1.to_owned(),
@@ -91,7 +91,7 @@ pub(super) struct Pulls<'a> {
 
 /// One page of pull requests.
 #[derive(Debug)]
-struct Page {
+struct PullsPage {
     /// Number of pull requests on the page.
     length: usize,
     /// Pull requests from the repository itself, each with whether it was merged.
@@ -135,14 +135,14 @@ impl Pulls<'_> {
         Ok(list.own.iter().any(is_it))
     }
 
-    async fn list(&self, url: &Url) -> Result<Option<Arc<Page>>, SourceError> {
+    async fn list(&self, url: &Url) -> Result<Option<Arc<PullsPage>>, SourceError> {
         let slug = self.slug.to_string();
         let answer = self.client.understand(url, "application/vnd.github+json", ANSWER_LIMIT, |document| {
             let list: List<'_, PER_PAGE> = serde_json::from_slice(&document.body).map_err(|error| error.to_string())?;
             // The number of pull requests per page and their size are bounded, so each can be parsed as a whole.
             let small = list.items.iter().filter(|item| item.get().len() <= LARGEST);
             let own = small.filter_map(|item| own(&serde_json::from_str(item.get()).ok()?, &slug)).collect();
-            Ok(Page { length: list.items.len(), own })
+            Ok(PullsPage { length: list.items.len(), own })
         });
         let malformed = |message| SourceError::Malformed {
             url: acp_registry_http::shown(url),
@@ -215,7 +215,7 @@ mod tests {
             ("https://github.com/o/r/x", None),
             ("https://github.com/o/%2e%2e", None),
         ] {
-            assert_eq!(Slug::of_remote(address).map(|slug| slug.to_string()).as_deref(), slug, "{address}");
+            assert_eq!(Slug::from_remote(address).map(|slug| slug.to_string()).as_deref(), slug, "{address}");
         }
     }
 }

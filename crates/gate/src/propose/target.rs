@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::{Error, Proposal, Proposer, Slug, Wanted};
-use crate::bump::{Bumped, Outcome};
+use super::{Error, Proposal, ProposedUpdate, Proposer, Slug};
+use crate::bump::{Bumped, ChannelOutcome};
 use acp_registry_client::registry::Registry;
 use acp_registry_host::git::{self, Remote};
 use acp_registry_http::Client;
@@ -96,7 +96,7 @@ impl<'a> Proposer<'a> {
             slug
         } else {
             let address = if is_name { remote.address()? } else { target.remote.clone() };
-            let slug = Slug::of_remote(&address).filter(|_| is_on_github(&address, github));
+            let slug = Slug::from_remote(&address).filter(|_| is_on_github(&address, github));
             slug.ok_or_else(|| {
                 known.retain(|name| *name != target.remote);
                 TargetError::NotGithub { remote: target.remote, others: known }
@@ -120,15 +120,15 @@ impl<'a> Proposer<'a> {
     ) -> Result<Vec<Proposal>, Error> {
         let text = |id: &str| registry.text(&format!("{id}/agent.json")).unwrap_or_default();
         let wanted = bumped.iter().filter_map(|one| match &one.result {
-            Ok(Outcome::Update(update)) => {
+            Ok(ChannelOutcome::Update(update)) => {
                 let manifest = apply(text(&one.id), &update.edits);
                 let notes = notes.get(&(one.id.clone(), one.channel)).cloned().unwrap_or_default();
-                Some(Wanted { id: &one.id, update, original: text(&one.id), manifest, notes })
+                Some(ProposedUpdate { id: &one.id, update, original: text(&one.id), manifest, notes })
             }
             _ => None,
         });
-        let wanted: Vec<Wanted<'_>> = wanted.collect();
-        let settled = bumped.iter().filter(|one| matches!(one.result, Ok(Outcome::UpToDate)));
+        let wanted: Vec<ProposedUpdate<'_>> = wanted.collect();
+        let settled = bumped.iter().filter(|one| matches!(one.result, Ok(ChannelOutcome::UpToDate)));
         let settled: Vec<(String, Channel)> = settled.map(|one| (one.id.clone(), one.channel)).collect();
         self.propose(&wanted, &settled).await
     }

@@ -1,23 +1,23 @@
 //! The texts of commits and pull requests.
 
-use super::Wanted;
+use super::ProposedUpdate;
 use acp_registry_plan::manifest::Channel;
 use acp_registry_plan::text::{cell, code_span, printable, prose};
 
 /// Maximum length of a value, in bytes, since GitHub rejects texts longer than 65,536 characters.
 const VALUE: usize = 500;
 
-pub(super) fn title(wanted: &Wanted<'_>) -> String {
+pub(super) fn title(wanted: &ProposedUpdate<'_>) -> String {
     let channel = if wanted.update.channel == Channel::Preview { " (preview)" } else { "" };
     format!("Update {}{channel} to {}", printable(wanted.id), printable(&wanted.update.to))
 }
 
-pub(super) fn commit(wanted: &Wanted<'_>) -> String {
+pub(super) fn commit(wanted: &ProposedUpdate<'_>) -> String {
     format!("{}\n\nFrom {}.\n", title(wanted), printable(&wanted.update.from))
 }
 
 /// The description of a pull request. It depends only on the update, so that it can be compared with the existing one.
-pub(super) fn body(wanted: &Wanted<'_>) -> String {
+pub(super) fn body(wanted: &ProposedUpdate<'_>) -> String {
     let update = wanted.update;
     let sources: Vec<&str> = update.sources.iter().map(|source| source.as_str()).collect();
     let mut out = format!(

@@ -1,8 +1,8 @@
 //! Adds an agent: from its id to its folder and the remaining steps.
 
-use super::todo::{of_start, put_right, similar};
+use super::todo::{put_right, similar, start_todos};
 use super::{Draft, Error, Proposal, Todo, check_id, place, propose};
-use crate::check::Options;
+use crate::check::CheckOptions;
 use crate::verify::Attempts;
 use acp_registry_client::registry::Registry;
 use acp_registry_plan::manifest::Distribution;
@@ -12,7 +12,7 @@ use acp_registry_plan::manifest::Distribution;
 pub struct Addition<'a> {
     id: &'a str,
     registry: &'a Registry,
-    options: Options<'a>,
+    options: CheckOptions<'a>,
 }
 
 /// An agent that was added, or would be.
@@ -33,9 +33,9 @@ impl<'a> Addition<'a> {
     ///
     /// # Errors
     /// Returns [`Error::Id`] for an invalid id, with a similar valid one, and [`Error::Exists`] if its folder exists.
-    pub fn begin(id: &'a str, registry: &'a Registry, options: Options<'a>) -> Result<Self, Error> {
+    pub fn begin(id: &'a str, registry: &'a Registry, options: CheckOptions<'a>) -> Result<Self, Error> {
         check_id(id, &registry.root, &options).map_err(|mut error| {
-            let like = id_of(id);
+            let like = agent_id(id);
             if let Error::Id { near, .. } = &mut error
                 && *like != *id
                 && check_id(&like, &registry.root, &options).is_ok()
@@ -70,7 +70,7 @@ impl<'a> Addition<'a> {
         let found = || attempts.as_ref().and_then(Attempts::best).map(|attempt| attempt.arguments.clone());
         set_arguments(&mut draft.agent.distribution, &named.or_else(found).unwrap_or_default());
         left.extend(draft.notes.drain(..).map(Todo::Note));
-        left.extend(of_start(has_arguments, attempts.as_ref()));
+        left.extend(start_todos(has_arguments, attempts.as_ref()));
         let proposal = propose(&draft, &self.registry.root, &self.options);
         if is_written {
             place(&self.registry.root, self.id, &proposal)?;
@@ -83,7 +83,7 @@ impl<'a> Addition<'a> {
 }
 
 /// Derives a valid id from a text.
-fn id_of(text: &str) -> String {
+fn agent_id(text: &str) -> String {
     let lower = text.trim().to_ascii_lowercase();
     let plain: String = lower.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
     plain.trim_start_matches(|c: char| !c.is_ascii_lowercase()).trim_end_matches('-').to_owned()
@@ -105,7 +105,7 @@ mod tests {
     #[test]
     fn a_good_id_is_made_of_what_was_meant() {
         for (text, id) in [("My Agent", "my-agent"), (" 1st.agent ", "st-agent"), ("fine", "fine"), ("__", "")] {
-            assert_eq!(id_of(text), id, "{text}");
+            assert_eq!(agent_id(text), id, "{text}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Chooses the files of a release for each platform.
 
 use acp_registry_plan::manifest::archive::{Format, format};
-use acp_registry_plan::manifest::{Platform, platform_of};
+use acp_registry_plan::manifest::{Platform, guess_platform};
 use acp_registry_sources::github::{Asset, Release};
 
 /// Words that mark special builds.
@@ -22,7 +22,7 @@ pub(super) struct Chosen<'a> {
 pub(super) fn choose<'a>(release: &'a Release, names: &[&str]) -> Vec<Chosen<'a>> {
     let of = |platform: Platform| {
         let fits = |asset: &&Asset| {
-            asset.is_complete && platform_of(&asset.name) == Some(platform) && has_program(&asset.name)
+            asset.is_complete && guess_platform(&asset.name) == Some(platform) && has_program(&asset.name)
         };
         let mut found: Vec<&Asset> = release.assets.iter().filter(fits).collect();
         found.sort_by_key(|asset| (rank(&asset.name, names), asset.name.len(), asset.name.as_str()));

@@ -6,9 +6,9 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::{Draft, Error, manifest, starter_icon};
-use crate::check::{Options, Selection, check};
+use crate::check::{CheckOptions, Selection, check};
 use crate::finding::{Finding, Level};
-use acp_registry_client::registry::{Entry, Loaded, Registry};
+use acp_registry_client::registry::{AgentFolder, Loaded, Registry};
 use acp_registry_host::fs::{PathError, Staging};
 use acp_registry_plan::manifest::{AgentId, Manifest};
 
@@ -37,7 +37,7 @@ pub struct Proposal {
 ///
 /// # Errors
 /// Returns [`Error::Id`] with the message of the violated rule.
-pub(super) fn check_id(id: &str, root: &Path, options: &Options<'_>) -> Result<(), Error> {
+pub(super) fn check_id(id: &str, root: &Path, options: &CheckOptions<'_>) -> Result<(), Error> {
     // The id becomes a folder's name, so its form is checked even if rules are off.
     if let Err(error) = id.parse::<AgentId>() {
         let remedy = format!(
@@ -58,7 +58,7 @@ pub(super) fn check_id(id: &str, root: &Path, options: &Options<'_>) -> Result<(
 
 /// Creates the files of a new entry. Optional members that break a rule are left out.
 #[must_use]
-pub fn propose(draft: &Draft, root: &Path, options: &Options<'_>) -> Proposal {
+pub fn propose(draft: &Draft, root: &Path, options: &CheckOptions<'_>) -> Proposal {
     let mut manifest = manifest::to_json(&draft.agent);
     let mut left_out = Vec::new();
     loop {
@@ -97,9 +97,9 @@ pub fn place(root: &Path, id: &str, proposal: &Proposal) -> Result<(), Error> {
 }
 
 /// The errors that offline rules report for a new entry.
-fn errors(id: &str, root: &Path, text: &str, options: &Options<'_>) -> Vec<Finding> {
+fn errors(id: &str, root: &Path, text: &str, options: &CheckOptions<'_>) -> Vec<Finding> {
     let manifest = Manifest::parse(text.to_owned()).map_or_else(Loaded::Broken, Loaded::Present);
-    let entry = Entry { id: id.to_owned(), manifest, icon: Loaded::Present(starter_icon(id)) };
-    let findings = check(&Registry::of_one(root, entry), options, &Selection::All).findings;
+    let entry = AgentFolder { id: id.to_owned(), manifest, icon: Loaded::Present(starter_icon(id)) };
+    let findings = check(&Registry::with_one(root, entry), options, &Selection::All).findings;
     findings.into_iter().filter(|finding| finding.level == Level::Error).collect()
 }

@@ -61,10 +61,10 @@ pub fn would_lay_out(directory: &Path) -> Result<Layout, LayoutError> {
 }
 
 /// A file's name and text.
-type File = (&'static str, &'static str);
+type NewFile = (&'static str, &'static str);
 
 /// Divides the files into existing and missing ones.
-fn divide(directory: &Path) -> Result<(Vec<File>, Vec<File>), LayoutError> {
+fn divide(directory: &Path) -> Result<(Vec<NewFile>, Vec<NewFile>), LayoutError> {
     if directory.metadata().is_ok_and(|metadata| !metadata.is_dir()) {
         return Err(LayoutError::File(directory.to_owned()));
     }
@@ -79,7 +79,7 @@ fn divide(directory: &Path) -> Result<(Vec<File>, Vec<File>), LayoutError> {
     Ok((kept, missing))
 }
 
-fn names(files: Vec<File>) -> Vec<&'static str> {
+fn names(files: Vec<NewFile>) -> Vec<&'static str> {
     files.into_iter().map(|(name, _)| name).collect()
 }
 

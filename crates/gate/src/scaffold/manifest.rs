@@ -22,12 +22,12 @@ pub(super) fn to_json(agent: &Agent) -> Value {
     put("license_url", agent.license_url.as_deref().map(Value::from));
     let mut distribution = Map::new();
     let binary: Map<String, Value> =
-        agent.distribution.binary.iter().map(|target| (target.platform.clone(), of_target(target))).collect();
+        agent.distribution.binary.iter().map(|target| (target.platform.clone(), target_json(target))).collect();
     if !binary.is_empty() {
         distribution.insert("binary".to_owned(), Value::Object(binary));
     }
     for (kind, package) in agent.distribution.packages() {
-        distribution.insert(kind.as_str().to_owned(), of_package(package));
+        distribution.insert(kind.as_str().to_owned(), package_json(package));
     }
     put("distribution", Some(Value::Object(distribution)));
     Value::Object(members)
@@ -38,7 +38,7 @@ pub(super) fn to_text(value: &Value) -> String {
     format!("{value:#}\n")
 }
 
-fn of_package(package: &Package) -> Value {
+fn package_json(package: &Package) -> Value {
     let mut value = json!({ "package": package.package });
     if let Some(command) = &package.command {
         value[extension::COMMAND] = json!(command);
@@ -52,7 +52,7 @@ fn of_package(package: &Package) -> Value {
     value
 }
 
-fn of_target(target: &BinaryTarget) -> Value {
+fn target_json(target: &BinaryTarget) -> Value {
     let mut value = json!({ "archive": target.archive });
     if let Some(sha256) = &target.sha256 {
         value["sha256"] = json!(sha256);

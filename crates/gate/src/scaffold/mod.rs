@@ -41,6 +41,6 @@ use icon::starter_icon;
 use layout::pages_address;
 pub use layout::{Layout, LayoutError, lay_out, would_lay_out};
 pub use layout_todo::LayoutTodo;
-pub use origin::{Draft, GithubSpec, GithubSpecError, Origin, Scaffolder};
+pub use origin::{Draft, GithubSpec, GithubSpecError, NewOrigin, Scaffolder};
 pub use todo::{Cause, Todo};
 pub use ways::{PATIENCE, Ways};

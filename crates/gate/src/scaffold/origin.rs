@@ -10,7 +10,7 @@ use crate::bump::{Choice, Offers, Policy, choose};
 use acp_registry_archive::Limits;
 use acp_registry_http::Client;
 use acp_registry_plan::manifest::{Agent, Channel, Distribution, NpmSpec, PypiSpec, Version};
-use acp_registry_sources::About;
+use acp_registry_sources::PublisherFacts;
 use acp_registry_sources::Sources;
 
 /// Maximum length of a description, in characters.
@@ -24,7 +24,7 @@ pub(super) const LATEST: &str = "latest";
 
 /// The source of a new agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Origin {
+pub enum NewOrigin {
     /// An npm package, with an optional version.
     Npm(NpmSpec),
     /// A PyPI project, with an optional version.
@@ -83,11 +83,11 @@ pub struct Draft {
 }
 
 /// What a source says about an agent.
-pub(super) struct Found {
+pub(super) struct SourceFacts {
     /// The version in the form that manifests use.
     pub(super) version: String,
     pub(super) distribution: Distribution,
-    pub(super) about: About,
+    pub(super) about: PublisherFacts,
     pub(super) notes: Vec<String>,
 }
 
@@ -109,14 +109,14 @@ impl Scaffolder<'_> {
     ///
     /// # Errors
     /// Returns [`Error`] if the source is unknown, does not answer, or contains nothing that can be an agent.
-    pub async fn draft(&self, id: &str, origin: &Origin) -> Result<Draft, Error> {
+    pub async fn draft(&self, id: &str, origin: &NewOrigin) -> Result<Draft, Error> {
         let found = match origin {
-            Origin::Npm(spec) => self.npm(spec).await?,
-            Origin::Pypi(spec) => self.pypi(spec).await?,
-            Origin::Github(spec) => self.github(id, spec).await?,
+            NewOrigin::Npm(spec) => self.npm(spec).await?,
+            NewOrigin::Pypi(spec) => self.pypi(spec).await?,
+            NewOrigin::Github(spec) => self.github(id, spec).await?,
         };
-        let Found { version, distribution, about, mut notes } = found;
-        let name = about.name.as_deref().and_then(words::title_of).unwrap_or_else(|| words::title(id));
+        let SourceFacts { version, distribution, about, mut notes } = found;
+        let name = about.name.as_deref().and_then(words::package_title).unwrap_or_else(|| words::title(id));
         let description = about.description.as_deref().and_then(|text| words::line(text, DESCRIPTION));
         notes.push(match &description {
             Some(_) => {

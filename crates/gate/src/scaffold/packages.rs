@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::origin::{Draft, Found, LATEST, Scaffolder, newest};
+use super::origin::{Draft, LATEST, Scaffolder, SourceFacts, newest};
 use super::{Error, words};
 use crate::bump::Offers;
 use acp_registry_client::install::{self, Installer};
@@ -17,7 +17,7 @@ use acp_registry_sources::npm::Bin;
 const SHOWN: usize = 5;
 
 impl Scaffolder<'_> {
-    pub(super) async fn npm(&self, spec: &NpmSpec) -> Result<Found, Error> {
+    pub(super) async fn npm(&self, spec: &NpmSpec) -> Result<SourceFacts, Error> {
         let name = &spec.name;
         let registry = self.sources.npm.as_ref();
         let registry = registry.ok_or_else(|| Error::UnknownSource("no npm registry is known".to_owned()))?;
@@ -29,7 +29,7 @@ impl Scaffolder<'_> {
         let packument = &described.packument;
         let no_version = |message: String| Error::NoVersion {
             message,
-            newest: newest(&Offers::of_packument(packument)).map(|(_, text)| text),
+            newest: newest(&Offers::from_packument(packument)).map(|(_, text)| text),
         };
         let version = match &spec.pin {
             Pin::Exact(version) => version.clone(),
@@ -39,7 +39,7 @@ impl Scaffolder<'_> {
                 .cloned()
                 .ok_or_else(|| no_version(format!("the package {} has no tag {}", quote(name), quote(tag))))?,
             Pin::Range(range) => return Err(no_range(name, range)),
-            Pin::None => newest(&Offers::of_packument(packument))
+            Pin::None => newest(&Offers::from_packument(packument))
                 .map(|(_, text)| text)
                 .ok_or_else(|| only_prereleases(name, &packument.versions(), "@"))?,
         };
@@ -79,7 +79,7 @@ impl Scaffolder<'_> {
             notes.push(format!("{} is deprecated: {}", quote(&package), quote(&reason)));
         }
         let npx = Some(Package { package, command: command.map(ToOwned::to_owned), ..Package::default() });
-        Ok(Found {
+        Ok(SourceFacts {
             about: described.about(&version),
             version,
             distribution: Distribution { npx, ..Distribution::default() },
@@ -87,7 +87,7 @@ impl Scaffolder<'_> {
         })
     }
 
-    pub(super) async fn pypi(&self, spec: &PypiSpec) -> Result<Found, Error> {
+    pub(super) async fn pypi(&self, spec: &PypiSpec) -> Result<SourceFacts, Error> {
         let name = &spec.name;
         let index = self.sources.pypi.as_ref();
         let index = index.ok_or_else(|| Error::UnknownSource("no Python package index is known".to_owned()))?;
@@ -102,22 +102,22 @@ impl Scaffolder<'_> {
             pin => pin,
         };
         let (version, text) = match pin {
-            Pin::None => newest(&Offers::of_project(&project, Channel::Stable)).ok_or_else(|| {
+            Pin::None => newest(&Offers::from_project(&project, Channel::Stable)).ok_or_else(|| {
                 let versions = project.versions();
                 only_prereleases(name, &versions.iter().map(String::as_str).collect::<Vec<_>>(), "==")
             })?,
             Pin::Exact(wanted) => {
                 let missing = || Error::NoVersion {
                     message: format!("the Python index has no version {} of {}", quote(wanted), quote(name)),
-                    newest: newest(&Offers::of_project(&project, Channel::Stable)).map(|(_, text)| text),
+                    newest: newest(&Offers::from_project(&project, Channel::Stable)).map(|(_, text)| text),
                 };
                 let release = project.release(wanted).ok_or_else(missing)?;
                 if let Some(reason) = &release.yanked {
                     let reason = words::line(reason, SHOWN * 20).unwrap_or_default();
                     notes.push(format!("{} {wanted} was yanked: {}", quote(name), quote(&reason)));
                 }
-                let stated = |offer: &crate::bump::Offer| pypi_version_matches(wanted, offer.version.as_str());
-                let offers = Offers::of_project(&project, Channel::Preview);
+                let stated = |offer: &crate::bump::SourceVersion| pypi_version_matches(wanted, offer.version.as_str());
+                let offers = Offers::from_project(&project, Channel::Preview);
                 let version = offers.all().find(|offer| stated(offer)).map(|offer| offer.version.clone());
                 let formless =
                     || unfit(format!("the version {} has no form that a manifest could state", quote(wanted)));
@@ -129,7 +129,7 @@ impl Scaffolder<'_> {
             Ok(about) => about,
             Err(error) => {
                 notes.push(format!("nothing is known of {} but its versions: {error}", quote(name)));
-                acp_registry_sources::About::default()
+                acp_registry_sources::PublisherFacts::default()
             }
         };
         let extras = if spec.extras.is_empty() { String::new() } else { format!("[{}]", spec.extras.join(",")) };
@@ -139,7 +139,7 @@ impl Scaffolder<'_> {
         let command = command.map(ToOwned::to_owned);
         let uvx = Some(Package { package: format!("{name}{extras}=={text}"), command, ..Package::default() });
         let distribution = Distribution { uvx, ..Distribution::default() };
-        Ok(Found { version: version.in_full(), distribution, about, notes })
+        Ok(SourceFacts { version: version.in_full(), distribution, about, notes })
     }
 }
 

@@ -1,6 +1,6 @@
 //! Finds the program in an archive.
 
-use acp_registry_archive::{Entry, Kind};
+use acp_registry_archive::{Entry, EntryKind};
 use acp_registry_plan::manifest::Platform;
 
 /// Files without an extension that are not programs.
@@ -21,7 +21,7 @@ pub(super) fn find<'a>(
     names: &[&str],
 ) -> Result<&'a Entry, Vec<&'a str>> {
     let is_windows = platform.os() == "windows";
-    let files = || entries.iter().filter(|entry| entry.kind != Kind::Directory);
+    let files = || entries.iter().filter(|entry| entry.kind != EntryKind::Directory);
     let ending = |entry: &Entry| entry.file_name().rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
     let can_run = |entry: &&Entry| match ending(entry) {
         Some(ending) if is_windows => ending == "exe",
@@ -64,7 +64,7 @@ mod tests {
     fn found(files: &[&str], platform: Platform, names: &[&str]) -> Result<String, usize> {
         let entry = |text: &&str| {
             let path = text.trim_end_matches('*').to_owned();
-            Entry { path, kind: Kind::File, size: 1, executable: text.ends_with('*') }
+            Entry { path, kind: EntryKind::File, size: 1, executable: text.ends_with('*') }
         };
         let entries: Vec<Entry> = files.iter().map(entry).collect();
         find(&entries, platform, None, names).map(|entry| entry.path.clone()).map_err(|programs| programs.len())
@@ -89,8 +89,12 @@ mod tests {
 
     #[test]
     fn a_program_that_was_named_is_that_one_or_none() {
-        let entry =
-            |(path, executable): (&str, bool)| Entry { path: path.to_owned(), kind: Kind::File, size: 1, executable };
+        let entry = |(path, executable): (&str, bool)| Entry {
+            path: path.to_owned(),
+            kind: EntryKind::File,
+            size: 1,
+            executable,
+        };
         let entries = [("p/agent", true), ("p/run.sh", false), ("q/agent", true)].map(entry);
         for (wanted, expected) in [
             ("agent", Ok("p/agent")),

@@ -7,10 +7,10 @@ use futures_util::future::join_all;
 use tokio::task::spawn_blocking;
 
 use super::assets::{self, Chosen};
-use super::origin::{Found, GithubSpec, Scaffolder};
+use super::origin::{GithubSpec, Scaffolder, SourceFacts};
 use super::{Error, program};
 use crate::bump::version_of_tag;
-use acp_registry_archive::{self as archive, Format, Limits};
+use acp_registry_archive::{self as archive, BinaryFormat, Limits};
 use acp_registry_host::fs::temporary;
 use acp_registry_http::{FetchError, Hashing, Problem, address};
 use acp_registry_plan::manifest::{BinaryTarget, Distribution, Platform, Version};
@@ -23,7 +23,7 @@ const SHOWN: usize = 8;
 
 impl Scaffolder<'_> {
     /// Finds the newest release with files for some platform, and the programs in them.
-    pub(super) async fn github(&self, id: &str, spec: &GithubSpec) -> Result<Found, Error> {
+    pub(super) async fn github(&self, id: &str, spec: &GithubSpec) -> Result<SourceFacts, Error> {
         let github = &self.sources.github;
         let GithubSpec { owner, name, .. } = spec;
         let repository = quote(&format!("{owner}/{name}"));
@@ -65,7 +65,7 @@ impl Scaffolder<'_> {
         }
         notes.extend(causes.iter().map(Cause::note));
         let distribution = Distribution { binary, ..Distribution::default() };
-        Ok(Found { version: version.in_full(), distribution, about, notes })
+        Ok(SourceFacts { version: version.in_full(), distribution, about, notes })
     }
 
     async fn release(&self, spec: &GithubSpec, names: &[&str]) -> Result<Arc<Release>, Error> {
@@ -142,11 +142,11 @@ impl Scaffolder<'_> {
             return Err(Error::DigestMismatch { url: url.to_string(), known, found: sha256 });
         }
         let (limits, asset_name) = (self.limits, asset.name.clone());
-        let wanted = Wanted {
+        let wanted = ProgramQuery {
             command: self.command.map(ToOwned::to_owned),
             names: names.iter().map(ToString::to_string).collect(),
         };
-        let found = spawn_blocking(move || program_of(&file, &asset_name, platform, &wanted, &limits)).await;
+        let found = spawn_blocking(move || find_program(&file, &asset_name, platform, &wanted, &limits)).await;
         let cmd = found.unwrap_or_else(|error| Err(LeftOut::of(quote(&asset.name), format!(": {error}"))));
         let archive = url.to_string();
         Ok(cmd.map(|cmd| BinaryTarget {
@@ -160,7 +160,7 @@ impl Scaffolder<'_> {
 }
 
 /// The program to look for.
-struct Wanted {
+struct ProgramQuery {
     /// The name given by the user.
     command: Option<String>,
     /// Other names to look for.
@@ -168,18 +168,18 @@ struct Wanted {
 }
 
 /// The program in an archive, in the form of `cmd`.
-fn program_of(
+fn find_program(
     file: &File,
     asset: &str,
     platform: Platform,
-    wanted: &Wanted,
+    wanted: &ProgramQuery,
     limits: &Limits,
 ) -> Result<String, LeftOut> {
     let bare = format!("./{asset}");
     let unread = |error: archive::Error| LeftOut::of(quote(asset), format!(": {error}"));
     let listing = archive::list(file, &bare, limits).map_err(unread)?;
     let command = wanted.command.as_deref();
-    let cmd = if listing.format == Format::Executable {
+    let cmd = if listing.format == BinaryFormat::Executable {
         let is_named = |command: &str| asset.to_ascii_lowercase().contains(&command.to_ascii_lowercase());
         if let Some(command) = command.filter(|command| !is_named(command)) {
             let problem = format!(" is a program itself, and is not {}", quote(command));

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::finding::Finding;
-use crate::verify::{Attempt, Attempts};
+use crate::verify::{Attempts, StartAttempt};
 use acp_registry_client::registry::Registry;
 use acp_registry_examine::examination;
 use acp_registry_plan::manifest::{Agent, Distribution, NpmSpec, PypiSpec};
@@ -86,7 +86,7 @@ pub(super) fn similar(registry: &Registry, agent: &Agent) -> Vec<Todo> {
 }
 
 /// Steps concerning the start of the agent.
-pub(super) fn of_start(has_arguments: bool, attempts: Option<&Attempts>) -> Vec<Todo> {
+pub(super) fn start_todos(has_arguments: bool, attempts: Option<&Attempts>) -> Vec<Todo> {
     let Some(attempts) = attempts else {
         return vec![if has_arguments { Todo::SeeWhetherItAnswers } else { Todo::AddArguments }];
     };
@@ -95,7 +95,7 @@ pub(super) fn of_start(has_arguments: bool, attempts: Option<&Attempts>) -> Vec<
         left.push(Todo::NotStarted(message.clone()));
     }
     match attempts.best() {
-        Some(attempt) if attempt.outcome.verdict == Verdict::Pass => left.extend(of_examination(attempt)),
+        Some(attempt) if attempt.outcome.verdict == Verdict::Pass => left.extend(examination_todos(attempt)),
         Some(attempt) => {
             let message = attempt.outcome.message.clone().unwrap_or_default();
             left.push(Todo::SignIn { arguments: attempt.arguments.clone(), message });
@@ -121,9 +121,9 @@ pub(super) fn of_start(has_arguments: bool, attempts: Option<&Attempts>) -> Vec<
 }
 
 /// Steps for the requirements that the agent violates.
-fn of_examination(attempt: &Attempt) -> impl Iterator<Item = Todo> {
+fn examination_todos(attempt: &StartAttempt) -> impl Iterator<Item = Todo> {
     let checks = attempt.examination.iter().flat_map(|examination| &examination.checks);
-    checks.filter(|examined| examined.verdict == examination::Verdict::Fail).map(|examined| Todo::PassCheck {
+    checks.filter(|examined| examined.verdict == examination::CheckVerdict::Fail).map(|examined| Todo::PassCheck {
         check: examined.check.id,
         message: examined.message.clone().unwrap_or_default(),
     })

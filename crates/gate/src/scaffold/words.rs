@@ -102,7 +102,7 @@ pub(super) fn license(text: &str) -> Option<String> {
 
 /// A display name from the name of a package or repository: a title is kept as it is, an identifier is split into
 /// words. Returns `None` for an empty name.
-pub(super) fn title_of(name: &str) -> Option<String> {
+pub(super) fn package_title(name: &str) -> Option<String> {
     const LONGEST: usize = 60;
     let (scope, bare) = name.strip_prefix('@').and_then(|name| name.split_once('/')).unwrap_or(("", name));
     let is_name = !bare.is_empty() && bare.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b));
@@ -211,7 +211,7 @@ mod tests {
             ("\u{202e}", None),
             ("--", None),
         ] {
-            assert_eq!(title_of(name).as_deref(), expected, "{name}");
+            assert_eq!(package_title(name).as_deref(), expected, "{name}");
         }
     }
 

@@ -1,7 +1,7 @@
 //! Selects the registry to work on, and a subset of its agents.
 //!
 //! * [`load()`], [`load_active`]: load a registry
-//! * [`Agents`]: the requested agents; [`Agents::select`] resolves them to a [`Selection`]
+//! * [`AgentFilter`]: the requested agents; [`AgentFilter::select`] resolves them to a [`Selection`]
 
 mod error;
 mod load;
@@ -17,7 +17,7 @@ use acp_registry_host::git;
 
 /// The agents that a caller requests.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum Agents {
+pub enum AgentFilter {
     /// All agents of the registry.
     #[default]
     All,
@@ -27,7 +27,7 @@ pub enum Agents {
     ChangedSince(String),
 }
 
-impl Agents {
+impl AgentFilter {
     /// Requests `ids` if there are any, otherwise the agents changed since `changed_since`, otherwise all agents.
     #[must_use]
     pub fn new(ids: impl IntoIterator<Item = String>, changed_since: Option<String>) -> Self {
@@ -119,10 +119,10 @@ mod tests {
     fn agents_are_found_or_the_error_says_which_there_are() {
         let folder = folder(&["alpha/agent.json", "beta/agent.json", "gamma/Agent.json"]);
         let registry = load(folder.path()).unwrap();
-        let named = |id: &str| Agents::new([id.to_owned()], Some("HEAD".to_owned())).select(&registry);
+        let named = |id: &str| AgentFilter::new([id.to_owned()], Some("HEAD".to_owned())).select(&registry);
         let ids = |selection: Selection| selection.ids(&registry);
         assert_eq!(ids(named("beta").unwrap()), Some(BTreeSet::from(["beta".to_owned()])));
-        assert_eq!(ids(Agents::new([], None).select(&registry).unwrap()), None);
+        assert_eq!(ids(AgentFilter::new([], None).select(&registry).unwrap()), None);
         let Err(Error::Unknown { near, mut known, .. }) = named("alpa") else { panic!() };
         // Where names that differ in their case are one, `gamma` has a manifest.
         if folder.path().join("ALPHA").exists() {

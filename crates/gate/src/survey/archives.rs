@@ -9,8 +9,8 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use tokio::task::{JoinHandle, spawn_blocking};
 use url::Url;
 
-use super::Event;
-use acp_registry_archive::{self as archive, CmdNotFound, Format, Limits, Listing, Program};
+use super::SurveyEvent;
+use acp_registry_archive::{self as archive, ArchiveListing, BinaryFormat, CmdNotFound, Limits, Program};
 use acp_registry_host::fs::{open_file, read_at, temporary, write_all_at};
 use acp_registry_http::{Answer, Client, FetchError, Problem, Sink, shown};
 use acp_registry_plan::digest::{Hasher, Sha256};
@@ -30,7 +30,7 @@ pub struct Archive {
 #[derive(Debug)]
 pub struct Inspection {
     /// The format, detected from the content.
-    pub format: Format,
+    pub format: BinaryFormat,
     /// Whether the archive has the program.
     pub cmd: Result<(), CmdNotFound>,
     /// The program's format and target, if it is an executable.
@@ -38,8 +38,8 @@ pub struct Inspection {
 }
 
 /// An archive to download and inspect.
-pub(super) struct Wanted<'a> {
-    /// Identifies the download in [`Event`]s.
+pub(super) struct ArchiveRequest<'a> {
+    /// Identifies the download in [`SurveyEvent`]s.
     pub(super) number: usize,
     pub(super) url: &'a Url,
     /// The programs (`cmd`) that manifests start from this archive.
@@ -49,12 +49,12 @@ pub(super) struct Wanted<'a> {
     pub(super) limits: Limits,
 }
 
-impl Wanted<'_> {
+impl ArchiveRequest<'_> {
     /// Downloads the archive, or takes it from the cache, and inspects it.
     pub(super) async fn fetch(
         &self,
         client: &Client,
-        progress: &(dyn Fn(Event) + Sync),
+        progress: &(dyn Fn(SurveyEvent) + Sync),
     ) -> Result<Archive, FetchError> {
         let disk = |error: &io::Error| self.failed(Problem::disk(error));
         if let Some(digest) = self.digest
@@ -81,13 +81,14 @@ impl Wanted<'_> {
         let sha256 = sink.hasher.finish();
         growth.0.end(downloaded.is_ok());
         let listing = listing.await.map_err(|error| disk(&io::Error::other(error)));
-        progress(Event::Downloaded(self.number));
+        progress(SurveyEvent::Downloaded(self.number));
         let downloaded = downloaded?;
         let mut inspections = BTreeMap::new();
         match listing? {
             // Some archives can only be inspected when complete: a .zip has its directory at the end, a disk image has
             // its signature at the end, and the program may be behind a link.
-            Err(archive::Error::NotSeekable | archive::Error::NotAnArchive(_)) | Ok(Listing { program: None, .. }) => {}
+            Err(archive::Error::NotSeekable | archive::Error::NotAnArchive(_))
+            | Ok(ArchiveListing { program: None, .. }) => {}
             listing => {
                 inspections.insert(first.clone(), listing.map(|listing| Inspection::of(&listing, &first)));
             }
@@ -105,7 +106,7 @@ impl Wanted<'_> {
         file: &Arc<File>,
         cmd: String,
         growth: &Arc<Growth>,
-    ) -> JoinHandle<Result<Listing, archive::Error>> {
+    ) -> JoinHandle<Result<ArchiveListing, archive::Error>> {
         let reader = GrowingFile { file: file.clone(), growth: growth.clone(), read: 0 };
         let limits = self.limits;
         spawn_blocking(move || archive::list_stream(reader, &cmd, &limits))
@@ -124,7 +125,7 @@ impl Wanted<'_> {
     async fn inspect_cached(&self, path: &Path, digest: Sha256) -> Option<Archive> {
         let file = Arc::new(open_file(path).ok()?);
         let hashed = file.clone();
-        let sha256 = spawn_blocking(move || Sha256::of_file(&hashed)).await.ok()?.ok()?;
+        let sha256 = spawn_blocking(move || Sha256::read(&hashed)).await.ok()?.ok()?;
         if sha256 != digest {
             return None;
         }
@@ -139,7 +140,7 @@ impl Wanted<'_> {
 }
 
 impl Inspection {
-    fn of(listing: &Listing, cmd: &str) -> Self {
+    fn of(listing: &ArchiveListing, cmd: &str) -> Self {
         let found = listing.find_cmd(cmd).map(|_| ());
         Self { format: listing.format, cmd: found, program: listing.program.clone() }
     }
@@ -161,12 +162,12 @@ struct Receiver<'a> {
     growth: &'a Growth,
     number: usize,
     url: &'a Url,
-    progress: &'a (dyn Fn(Event) + Sync),
+    progress: &'a (dyn Fn(SurveyEvent) + Sync),
 }
 
 impl Sink for Receiver<'_> {
     fn begin(&mut self, length: Option<u64>) {
-        (self.progress)(Event::Downloading { number: self.number, url: shown(self.url), length });
+        (self.progress)(SurveyEvent::Downloading { number: self.number, url: shown(self.url), length });
     }
 
     fn take(&mut self, piece: &[u8]) -> io::Result<()> {
@@ -174,7 +175,7 @@ impl Sink for Receiver<'_> {
         self.written += piece.len() as u64;
         self.hasher.update(piece);
         self.growth.add(piece.len() as u64);
-        (self.progress)(Event::Received { number: self.number, bytes: piece.len() as u64 });
+        (self.progress)(SurveyEvent::Received { number: self.number, bytes: piece.len() as u64 });
         Ok(())
     }
 }
@@ -182,12 +183,12 @@ impl Sink for Receiver<'_> {
 /// The current length of a growing file, for concurrent readers.
 #[derive(Default)]
 struct Growth {
-    state: Mutex<(u64, State)>,
+    state: Mutex<(u64, DownloadState)>,
     changed: Condvar,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum State {
+enum DownloadState {
     #[default]
     Growing,
     Complete,
@@ -201,7 +202,7 @@ impl Growth {
     }
 
     fn end(&self, is_complete: bool) {
-        let state = if is_complete { State::Complete } else { State::Failed };
+        let state = if is_complete { DownloadState::Complete } else { DownloadState::Failed };
         self.state.lock().unwrap_or_else(PoisonError::into_inner).1 = state;
         self.changed.notify_all();
     }
@@ -209,8 +210,8 @@ impl Growth {
     /// Marks the file as failed, unless it is complete already.
     fn give_up(&self) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if state.1 == State::Growing {
-            state.1 = State::Failed;
+        if state.1 == DownloadState::Growing {
+            state.1 = DownloadState::Failed;
         }
         drop(state);
         self.changed.notify_all();
@@ -220,9 +221,10 @@ impl Growth {
     /// failed.
     fn wait_for_more(&self, than: u64) -> io::Result<u64> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let state = self.changed.wait_while(state, |(length, state)| *length <= than && *state == State::Growing);
+        let state =
+            self.changed.wait_while(state, |(length, state)| *length <= than && *state == DownloadState::Growing);
         let (length, state) = *state.unwrap_or_else(PoisonError::into_inner);
-        if state == State::Failed { Err(io::Error::other("the download was interrupted")) } else { Ok(length) }
+        if state == DownloadState::Failed { Err(io::Error::other("the download was interrupted")) } else { Ok(length) }
     }
 }
 

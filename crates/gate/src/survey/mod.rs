@@ -8,17 +8,17 @@
 //! Each question is asked once, however many agents have it, and questions are asked concurrently.
 
 mod archives;
+mod requests;
 mod surveyor;
 mod targets;
-mod wanted;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub use archives::{Archive, Inspection};
-pub use surveyor::{Event, Scope, Surveyor};
-pub(crate) use wanted::note_of;
-pub use wanted::{needs, not_started, tasks};
+pub(crate) use requests::note;
+pub use requests::{needs, not_started, tasks};
+pub use surveyor::{Scope, SurveyEvent, Surveyor};
 
 use crate::verify::Row;
 use acp_registry_http::{Answer, FetchError};
@@ -27,7 +27,7 @@ use acp_registry_sources::github::{Release, ReleaseId};
 use acp_registry_sources::{SourceError, npm, pypi};
 
 /// The answer of a source; `None` if it does not have the item.
-pub type Found<T> = Result<Option<Arc<T>>, SourceError>;
+pub type SourceAnswer<T> = Result<Option<Arc<T>>, SourceError>;
 
 /// All answers, keyed by what was asked. Questions that were not asked have no entry.
 #[derive(Debug, Default)]
@@ -35,11 +35,11 @@ pub struct Survey {
     /// Whether URLs can be fetched, keyed by the URL as written in the manifest.
     pub links: BTreeMap<String, Result<Answer, FetchError>>,
     /// npm packages, by name.
-    pub npm: BTreeMap<String, Found<npm::Packument>>,
+    pub npm: BTreeMap<String, SourceAnswer<npm::Packument>>,
     /// Python projects, by name as written in the manifest.
-    pub pypi: BTreeMap<String, Found<pypi::Project>>,
+    pub pypi: BTreeMap<String, SourceAnswer<pypi::Project>>,
     /// GitHub releases.
-    pub releases: BTreeMap<ReleaseId, Found<Release>>,
+    pub releases: BTreeMap<ReleaseId, SourceAnswer<Release>>,
     /// Release and file name of each archive URL that is a GitHub release asset, keyed by the URL as written in the
     /// manifest.
     pub assets: BTreeMap<String, (ReleaseId, String)>,
@@ -91,7 +91,7 @@ impl Survey {
     /// The GitHub release that a URL belongs to, the file's name, and GitHub's answer; `None` if that release was not
     /// asked for.
     #[must_use]
-    pub fn asset(&self, url: &str) -> Option<(&ReleaseId, &str, &Found<Release>)> {
+    pub fn asset(&self, url: &str) -> Option<(&ReleaseId, &str, &SourceAnswer<Release>)> {
         let (id, file) = self.assets.get(url)?;
         Some((id, file, self.releases.get(id)?))
     }

@@ -8,7 +8,7 @@ use futures_util::stream::{self, StreamExt as _};
 use url::Url;
 
 use super::Survey;
-use super::archives::{Archive, Wanted};
+use super::archives::{Archive, ArchiveRequest};
 use super::targets::Targets;
 use acp_registry_archive::Limits;
 use acp_registry_http::{Client, FetchError, Problem};
@@ -30,7 +30,7 @@ pub struct Scope {
 
 /// Progress of a survey.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Event {
+pub enum SurveyEvent {
     /// This many more questions will be asked.
     Planned(usize),
     /// One question was answered.
@@ -64,7 +64,7 @@ pub struct Surveyor<'a> {
     /// What to ask for.
     pub scope: Scope,
     /// Called with every event of the survey.
-    pub progress: &'a (dyn Fn(Event) + Sync),
+    pub progress: &'a (dyn Fn(SurveyEvent) + Sync),
 }
 
 impl Surveyor<'_> {
@@ -112,7 +112,7 @@ impl Surveyor<'_> {
     async fn ask_github(&self, targets: &Targets, survey: &mut Survey, asked: &AtomicU64) {
         let is_wanted = |text: &String| self.scope.archives.is_some() || matches!(survey.links.get(text), Some(Err(_)));
         let assets = targets.archives.iter().filter(|(text, _)| is_wanted(text));
-        let assets = assets.filter_map(|(text, url)| Some((text.clone(), self.sources.github.asset_of(url)?)));
+        let assets = assets.filter_map(|(text, url)| Some((text.clone(), self.sources.github.find_asset(url)?)));
         survey.assets = assets.collect();
         let releases: BTreeMap<&ReleaseId, &ReleaseId> = survey.assets.values().map(|(id, _)| (id, id)).collect();
         survey.releases =
@@ -124,15 +124,15 @@ impl Surveyor<'_> {
         let archives: Vec<(&String, &Url)> =
             targets.archives.iter().filter(|(_, url)| self.client.may_ask(url)).collect();
         asked.fetch_add(archives.len() as u64, Ordering::Relaxed);
-        (self.progress)(Event::Planned(archives.len()));
+        (self.progress)(SurveyEvent::Planned(archives.len()));
         let nothing = BTreeSet::new();
         let at_once = thread::available_parallelism().map_or(2, |cores| cores.get().clamp(2, 4));
         let fetched = stream::iter(archives.into_iter().enumerate()).map(|(number, (text, url))| {
             let cmds = targets.cmds.get(text).unwrap_or(&nothing);
-            let wanted = Wanted { number, url, cmds, digest: survey.github_digest(text), limits };
+            let wanted = ArchiveRequest { number, url, cmds, digest: survey.github_digest(text), limits };
             async move {
                 let archive = wanted.fetch(self.client, self.progress).await;
-                (self.progress)(Event::Answered);
+                (self.progress)(SurveyEvent::Answered);
                 (text.clone(), archive)
             }
         });
@@ -160,13 +160,13 @@ impl Surveyor<'_> {
         Q: 'q,
         F: Future<Output = A>,
     {
-        (self.progress)(Event::Planned(questions.len()));
+        (self.progress)(SurveyEvent::Planned(questions.len()));
         asked.fetch_add(questions.len() as u64, Ordering::Relaxed);
         let answers = stream::iter(questions).map(|(key, what)| {
             let answer = question(what);
             async move {
                 let answer = answer.await;
-                (self.progress)(Event::Answered);
+                (self.progress)(SurveyEvent::Answered);
                 (key.clone(), answer)
             }
         });

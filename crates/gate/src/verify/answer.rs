@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::Examined;
+use super::EarlierExamination;
 
 /// What an agent answered when it was last started.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Answer {
+pub struct LastAnswer {
     /// The version that was started.
     pub version: Option<String>,
     /// The day, `YYYY-MM-DD`.
@@ -27,14 +27,14 @@ pub struct Answer {
     /// Outcomes of methods that were called, by the name of the method.
     pub probes: BTreeMap<String, String>,
     /// The examination of this version, or of an earlier one.
-    pub examined: Option<Examined>,
+    pub examined: Option<EarlierExamination>,
 }
 
-impl Answer {
+impl LastAnswer {
     /// Reads a row of a snapshot, or of the report of `verify`, which has the answer in a member of its own. `None` when the
     /// agent was not started, or gave no answer.
     pub(super) fn of(row: &Value) -> Option<Self> {
-        let examined = Examined::of(row);
+        let examined = EarlierExamination::of(row);
         let row = row.as_object()?;
         let answer = row.get("handshake").and_then(Value::as_object).unwrap_or(row);
         let protocol = answer.get("protocol_version").and_then(Value::as_u64);

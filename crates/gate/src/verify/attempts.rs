@@ -33,7 +33,7 @@ pub enum Trying {
 
 /// The result of starting an agent with one list of arguments.
 #[derive(Debug)]
-pub struct Attempt {
+pub struct StartAttempt {
     /// The arguments, appended to those of the source.
     pub arguments: Vec<String>,
     /// The result of the handshake.
@@ -46,7 +46,7 @@ pub struct Attempt {
 #[derive(Debug, Default)]
 pub struct Attempts {
     /// The attempts, in order. If one passed, it is the last.
-    pub tried: Vec<Attempt>,
+    pub tried: Vec<StartAttempt>,
     /// Why the agent could not be installed or started: the reason as named in reports, and a message.
     pub not_started: Option<(&'static str, String)>,
     /// Why its directory could not be removed.
@@ -56,7 +56,7 @@ pub struct Attempts {
 impl Attempts {
     /// The attempt that passed, or else the first one that the agent answered.
     #[must_use]
-    pub fn best(&self) -> Option<&Attempt> {
+    pub fn best(&self) -> Option<&StartAttempt> {
         let passed = self.tried.iter().find(|attempt| attempt.outcome.verdict == Verdict::Pass);
         let answered = || self.tried.iter().find(|attempt| attempt.outcome.handshake.protocol_version.is_some());
         passed.or_else(answered)
@@ -105,7 +105,7 @@ impl Verifier {
         id: &str,
         trying: &(dyn Fn(Trying) + Send + Sync),
         place: &Scratch,
-        tried: &mut Vec<Attempt>,
+        tried: &mut Vec<StartAttempt>,
     ) -> Result<(), Stop> {
         let ready = self.set_up(id, source, place, &|_| ()).await?;
         trying(Trying::Starting);
@@ -124,7 +124,7 @@ impl Verifier {
         while let Some((arguments, outcome)) = starts.next().await {
             let outcome = outcome?;
             let has_passed = outcome.verdict == Verdict::Pass;
-            tried.push(Attempt { arguments: arguments.clone(), outcome, examination: None });
+            tried.push(StartAttempt { arguments: arguments.clone(), outcome, examination: None });
             if has_passed {
                 break;
             }

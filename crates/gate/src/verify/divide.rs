@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 use time::Date;
 
-use super::{Snapshot, Task, Work};
+use super::{Snapshot, Task, TaskKind};
 use acp_registry_plan::timestamp::{Timestamp, today};
 
 /// Maximum duration of a task. An agent can forge the durations that its machine writes; this bounds its effect on the
@@ -31,8 +31,8 @@ pub(super) fn divide(tasks: &[Task], count: usize, measured: Option<&Snapshot>) 
     let mut waiting: Vec<(Option<Date>, Reverse<Duration>, usize)> = Vec::new();
     for (at, (task, duration)) in tasks.iter().zip(durations).enumerate() {
         let (passed_on, duration) = match task.work {
-            Work::Skip { .. } | Work::Broken(_) => (None, Duration::ZERO),
-            Work::Check(_) | Work::Reuse(_) => {
+            TaskKind::Skip { .. } | TaskKind::Broken(_) => (None, Duration::ZERO),
+            TaskKind::Check(_) | TaskKind::Reuse(_) => {
                 (row(task).and_then(|row| passed_on(row, task)), duration.unwrap_or(median))
             }
         };
@@ -94,7 +94,7 @@ mod tests {
             channel: Channel::Stable,
             kind: Some(Kind::Npx),
             held: None,
-            work: Work::Check(Source::Npx(Package::default())),
+            work: TaskKind::Check(Source::Npx(Package::default())),
             basis: Some("b".to_owned()),
         }
     }

@@ -13,7 +13,7 @@ const MESSAGE: usize = 500;
 
 /// An earlier examination of an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Examined {
+pub struct EarlierExamination {
     /// The results.
     pub record: Record,
     /// The version that was examined.
@@ -24,7 +24,7 @@ pub struct Examined {
     pub at: Option<Timestamp>,
 }
 
-impl Examined {
+impl EarlierExamination {
     /// Reads the examination of a row of a snapshot, or of the report of `verify`. `None` if there is none that this
     /// version understands.
     #[must_use]
@@ -73,9 +73,9 @@ pub(super) fn member(examination: &Examination, version: &str, at: SystemTime) -
 /// Keeps the examination of an earlier row in the row that replaces it, if the version is the same and the new row has
 /// none that went as far.
 pub(super) fn keep(row: &mut Value, earlier: Option<&Value>) {
-    let Some(found) = earlier.and_then(Examined::of) else { return };
-    let reached = |examined: &Examined| examined.record.reached;
-    let goes_further = Examined::of(row).is_none_or(|new| reached(&found) > reached(&new));
+    let Some(found) = earlier.and_then(EarlierExamination::of) else { return };
+    let reached = |examined: &EarlierExamination| examined.record.reached;
+    let goes_further = EarlierExamination::of(row).is_none_or(|new| reached(&found) > reached(&new));
     if goes_further
         && row["version"] == found.version.as_str()
         && let (Some(row), Some(member)) = (row.as_object_mut(), earlier.and_then(|earlier| earlier.get("examination")))
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn only_a_recent_examination_of_the_level_is_reused() {
-        let examined = Examined::of(&row("1", Some("protocol"))).unwrap();
+        let examined = EarlierExamination::of(&row("1", Some("protocol"))).unwrap();
         let at: SystemTime = examined.at.unwrap().into();
         let (before, after) = (at - Duration::from_secs(9), at + Duration::from_secs(9));
         let demand = |level, require| Demand::new(Some(level), Some(require));
@@ -138,7 +138,7 @@ mod tests {
         assert!(!examined.satisfies(&demand(Level::Protocol, Level::Protocol), after, after));
         assert!(!examined.satisfies(&demand(Level::Protocol, Level::Protocol), before, before));
         assert!(fits(&demand(Level::Protocol, Level::Protocol)));
-        let unreached = Examined::of(&row("1", Some("handshake"))).unwrap();
+        let unreached = EarlierExamination::of(&row("1", Some("handshake"))).unwrap();
         assert!(!unreached.satisfies(&demand(Level::Protocol, Level::Protocol), before, after));
         assert!(unreached.satisfies(&demand(Level::Protocol, Level::Handshake), before, after));
     }

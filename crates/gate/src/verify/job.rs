@@ -1,4 +1,4 @@
-//! A whole verification: from a [`Request`] to rows and a snapshot.
+//! A whole verification: from a [`VerifyRequest`] to rows and a snapshot.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,10 +8,10 @@ use std::time::SystemTime;
 
 use super::out::Out;
 use super::{
-    Earlier, Error, Event, Origin, Request, Row, Selection, Shard, Snapshot, SnapshotError, Task, Verdict, Verifier,
-    plan,
+    DistributionOrigin, Earlier, Error, Row, Selection, Shard, Snapshot, SnapshotError, Task, TaskVerdict, Verifier,
+    VerifyEvent, VerifyRequest, plan,
 };
-use crate::select::Agents;
+use crate::select::AgentFilter;
 use acp_registry_client::registry::Registry;
 use acp_registry_host::fs::{PathError, ReadError};
 use acp_registry_host::process::IsolationError;
@@ -70,7 +70,7 @@ impl Job {
     ///
     /// # Errors
     /// Returns [`Error`].
-    pub fn prepare(registry: &Registry, request: &Request, now: SystemTime) -> Result<Self, Error> {
+    pub fn prepare(registry: &Registry, request: &VerifyRequest, now: SystemTime) -> Result<Self, Error> {
         request.refuse_other_kinds(registry)?;
         let selection = request.selection(registry, now)?;
         let mut job = Self::default();
@@ -122,7 +122,7 @@ impl Job {
         self,
         mut verifier: Verifier,
         jobs: usize,
-        progress: Arc<dyn Fn(Event) + Send + Sync>,
+        progress: Arc<dyn Fn(VerifyEvent) + Send + Sync>,
         finished: &dyn Fn(&Row),
     ) -> Result<Verified, IsolationError> {
         let Self { tasks, keep, out, nothing, .. } = self;
@@ -158,20 +158,20 @@ impl Verifier {
 #[must_use]
 pub fn lacks_package_managers(rows: &[Row]) -> bool {
     let is_lacking = |row: &Row| row.reason() == Some("missing_runtime");
-    rows.iter().any(Row::is_finding) && rows.iter().all(|row| is_lacking(row) || row.verdict() == Verdict::Skipped)
+    rows.iter().any(Row::is_finding) && rows.iter().all(|row| is_lacking(row) || row.verdict() == TaskVerdict::Skipped)
 }
 
 /// The sources that could not be reached. The verdicts of their agents are unknown.
 #[must_use]
-pub fn sources_down(rows: &[Row]) -> BTreeSet<&Origin> {
+pub fn sources_down(rows: &[Row]) -> BTreeSet<&DistributionOrigin> {
     rows.iter().filter_map(|row| row.source_down.as_ref()).collect()
 }
 
 /// Why there are no tasks.
-fn nothing(registry: &Registry, request: &Request, selection: &Selection) -> Nothing {
+fn nothing(registry: &Registry, request: &VerifyRequest, selection: &Selection) -> Nothing {
     let changed_since = match &request.agents {
-        Agents::ChangedSince(revision) => Some(revision),
-        Agents::All | Agents::Named(_) => None,
+        AgentFilter::ChangedSince(revision) => Some(revision),
+        AgentFilter::All | AgentFilter::Named(_) => None,
     };
     if registry.entries.is_empty() {
         return Nothing::NoAgents;

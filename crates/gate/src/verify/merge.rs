@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::examined;
 use super::snapshot::{self, SCHEMA, Snapshot};
-use super::{Selection, Shard, Task, Work, plan};
+use super::{Selection, Shard, Task, TaskKind, plan};
 use acp_registry_client::install::Kind;
 use acp_registry_client::registry::Registry;
 use acp_registry_plan::json::check_share;
@@ -63,7 +63,7 @@ pub struct MergeError {
 }
 
 /// Identifies a row: id, version, channel and kind of distribution.
-type Key<'a> = (&'a str, &'a str, &'a str, Option<&'a str>);
+type RowKey<'a> = (&'a str, &'a str, &'a str, Option<&'a str>);
 
 /// Merges the shards of a snapshot. `selection` is what all shards together were asked to check, and `measured` the
 /// snapshot by whose durations they were divided.
@@ -87,8 +87,8 @@ pub fn merge(
         let failed = |message: String| MergeError { shard: shard.shard, message };
         let selection = Selection { shard: Some(shard.shard), ..selection.clone() };
         let tasks = plan(registry, &selection, measured, None);
-        let tasks: Vec<&Task> = tasks.iter().filter(|task| !matches!(task.work, Work::Skip { .. })).collect();
-        let own: BTreeSet<Key<'_>> = tasks.iter().map(|task| key_of_task(task)).collect();
+        let tasks: Vec<&Task> = tasks.iter().filter(|task| !matches!(task.work, TaskKind::Skip { .. })).collect();
+        let own: BTreeSet<RowKey<'_>> = tasks.iter().map(|task| key_of_task(task)).collect();
         let given = match shard.text.as_deref() {
             Some(text) => read(text, shard.shard.count(), &schema).map_err(failed)?,
             None => Vec::new(),
@@ -151,7 +151,7 @@ fn read(text: &[u8], shards: usize, schema: &Value) -> Result<Vec<Value>, String
     let document = snapshot::document(text).map_err(|message| printable(&message).into_owned())?;
     let validator = jsonschema::draft7::new(schema).map_err(|error| error.to_string())?;
     match validator.validate(&document) {
-        Ok(()) => Ok(snapshot::rows_of(document)),
+        Ok(()) => Ok(snapshot::into_rows(document)),
         Err(error) => Err(format!(
             "it does not conform to the snapshot's schema at {}",
             quote(&error.instance_path().to_string())
@@ -159,11 +159,11 @@ fn read(text: &[u8], shards: usize, schema: &Value) -> Result<Vec<Value>, String
     }
 }
 
-fn key_of_task(task: &Task) -> Key<'_> {
+fn key_of_task(task: &Task) -> RowKey<'_> {
     (&task.id, &task.version, task.channel.as_str(), task.kind.map(Kind::as_str))
 }
 
-fn key_of_row(row: &Value) -> Key<'_> {
+fn key_of_row(row: &Value) -> RowKey<'_> {
     let text = |name: &str| row[name].as_str();
     let or_none = |name: &str| text(name).unwrap_or_default();
     (or_none("id"), or_none("version"), or_none("channel"), text("distribution"))

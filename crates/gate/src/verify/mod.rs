@@ -5,29 +5,30 @@
 //!                      └──────── snapshot of an earlier run ────┘
 //! ```
 //!
-//! * [`Request`], [`Job`]: a whole run, from the request to rows and a snapshot file
+//! * [`VerifyRequest`], [`Job`]: a whole run, from the request to rows and a snapshot file
 //! * [`plan()`]: the agents, distributions and channels to check, and those to skip, with reasons
 //! * [`Verifier`]: runs the tasks concurrently; a failing agent does not stop others
-//! * [`Turns`]: locks between work that may run concurrently and work that must run alone
+//! * [`AgentLock`]: locks between work that may run concurrently and work that must run alone
 //! * [`Attempts`]: finds the arguments that start an agent
 //! * [`Row`]: the result of one task, with its JSON form
 //! * [`Snapshot`]: the capabilities of all agents, as a file for the next run and the catalog
-//! * [`Examined`]: the examination that a row of a snapshot records
+//! * [`EarlierExamination`]: the examination that a row of a snapshot records
 //! * [`merge()`], [`merge_files`]: merge the snapshots of several machines
 
+mod agent_lock;
 mod answer;
 mod attempts;
 mod basis;
 mod divide;
 mod error;
 mod examined;
-mod held;
 mod job;
 mod journal;
 mod merge;
 mod networks;
 mod out;
 mod plan;
+mod quarantine;
 mod readable;
 mod request;
 mod row;
@@ -39,27 +40,26 @@ mod sources;
 mod steady;
 mod stop;
 mod task;
-mod turns;
 mod unanswered;
 mod verdict;
 
-pub use answer::Answer;
-pub use attempts::{Attempt, Attempts, Trying};
+pub use agent_lock::AgentLock;
+pub use answer::LastAnswer;
+pub use attempts::{Attempts, StartAttempt, Trying};
 pub use error::{Error, FormError, SnapshotError};
-pub use examined::Examined;
-pub use held::{Advice, Held, WhenHeld};
+pub use examined::EarlierExamination;
 pub use job::{Job, Nothing, Verified, lacks_package_managers, sources_down};
 pub use merge::{MergeError, Merged, ShardSnapshot, Unknown, merge};
 pub use networks::Networks;
 pub use plan::{Earlier, Selection, Shard, ShardError, plan};
-pub use request::Request;
-pub use row::{Row, State, Summary};
-pub use run::{Event, Verifier};
+pub use quarantine::{Advice, QuarantinedAgent, WhenHeld};
+pub use request::VerifyRequest;
+pub use row::{Row, RowCounts, State};
+pub use run::{Verifier, VerifyEvent};
 pub use setup::{Machine, StartOptions, usual_jobs};
 pub use shard_files::{ShardFile, ShardFileError, ShardFilesError, merge_files};
 pub use snapshot::{SCHEMA, SNAPSHOT_LIMIT, Snapshot};
-pub use sources::{Origin, Sources};
-pub use task::{Task, Work};
-pub use turns::Turns;
+pub use sources::{DistributionOrigin, Sources};
+pub use task::{Task, TaskKind};
 pub use unanswered::Unanswered;
-pub use verdict::Verdict;
+pub use verdict::TaskVerdict;

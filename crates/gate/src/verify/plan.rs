@@ -7,9 +7,9 @@ use std::time::SystemTime;
 
 use super::basis::basis;
 use super::divide::divide;
-use super::{Held, Snapshot, Task, WhenHeld, Work};
-use acp_registry_client::install::{Kind, Reason};
-use acp_registry_client::registry::{Entry, Loaded, Registry};
+use super::{QuarantinedAgent, Snapshot, Task, TaskKind, WhenHeld};
+use acp_registry_client::install::{InstallFailure, Kind};
+use acp_registry_client::registry::{AgentFolder, Loaded, Registry};
 use acp_registry_examine::examination::Demand;
 use acp_registry_plan::manifest::{Channel, Platform, Release};
 use acp_registry_plan::text::quote;
@@ -31,7 +31,7 @@ pub struct Selection {
 
 impl Selection {
     /// The selection of a run that began on the day before; `None` if it was the same.
-    pub(super) fn of_the_day_before(&self) -> Option<Self> {
+    pub(super) fn for_previous_day(&self) -> Option<Self> {
         let WhenHeld::CheckWhenOver(today) = self.held else { return None };
         Some(Self { held: WhenHeld::CheckWhenOver(today.previous_day()?), ..self.clone() })
     }
@@ -97,9 +97,9 @@ pub fn plan(
     measured: Option<&Snapshot>,
     earlier: Option<Earlier<'_>>,
 ) -> Vec<Task> {
-    let is_selected = |entry: &&Entry| selection.ids.as_ref().is_none_or(|ids| ids.contains(&entry.id));
+    let is_selected = |entry: &&AgentFolder| selection.ids.as_ref().is_none_or(|ids| ids.contains(&entry.id));
     let entries = registry.entries.iter().filter(is_selected);
-    let mut tasks: Vec<Task> = entries.flat_map(|entry| of_entry(registry, entry, selection)).collect();
+    let mut tasks: Vec<Task> = entries.flat_map(|entry| entry_tasks(registry, entry, selection)).collect();
     if let Some(shard) = selection.shard {
         let mut shard_of = divide(&tasks, shard.count, measured).into_iter();
         tasks.retain(|_| shard_of.next() == Some(shard.index - 1));
@@ -108,56 +108,58 @@ pub fn plan(
         .into_iter()
         .map(|mut task| {
             // Agents in quarantine are always checked, to find out whether they work again.
-            if let (Work::Check(_), None, Some(earlier)) = (&task.work, &task.held, earlier)
+            if let (TaskKind::Check(_), None, Some(earlier)) = (&task.work, &task.held, earlier)
                 && let Some(row) = earlier.snapshot.passed(&task, earlier.demand, earlier.not_before, earlier.now)
             {
-                task.work = Work::Reuse(row.clone());
+                task.work = TaskKind::Reuse(row.clone());
             }
             task
         })
         .collect()
 }
 
-fn of_entry(registry: &Registry, entry: &Entry, selection: &Selection) -> Vec<Task> {
+fn entry_tasks(registry: &Registry, entry: &AgentFolder, selection: &Selection) -> Vec<Task> {
     let Loaded::Present(manifest) = &entry.manifest else {
-        let work = Work::Broken("agent.json cannot be read; `acp-registry validate` says why".to_owned());
+        let work = TaskKind::Broken("agent.json cannot be read; `acp-registry validate` says why".to_owned());
         let (id, version) = (entry.id.clone(), String::new());
         return vec![Task { id, version, channel: Channel::Stable, kind: None, held: None, work, basis: None }];
     };
     let quarantine = registry.quarantine.present().and_then(|quarantine| quarantine.holds.get(&entry.id));
-    let held = quarantine.map(|hold| Held::new(&entry.id, hold, selection.held));
+    let held = quarantine.map(|hold| QuarantinedAgent::new(&entry.id, hold, selection.held));
     let mut tasks = Vec::new();
     for release in manifest.agent().releases() {
-        let task = |kind: Option<Kind>, work: Work| Task {
+        let task = |kind: Option<Kind>, work: TaskKind| Task {
             id: entry.id.clone(),
             version: release.version.to_owned(),
             channel: release.channel,
             kind,
             held: held.clone(),
-            basis: if let Work::Check(source) = &work { Some(basis(source)) } else { None },
+            basis: if let TaskKind::Check(source) = &work { Some(basis(source)) } else { None },
             work,
         };
         if let Some(held) = held.as_ref().filter(|held| !held.is_checked()) {
             let until = held.hold.until.map_or_else(String::new, |until| format!(" until {until}"));
             let message = format!("in quarantine{until}: {}", quote(&held.hold.reason));
-            tasks.push(task(None, Work::Skip { reason: "quarantined", message }));
+            tasks.push(task(None, TaskKind::Skip { reason: "quarantined", message }));
             continue;
         }
-        let declared = of_release(release, selection);
+        let declared = release_tasks(release, selection);
         if declared.is_empty() && selection.kinds.is_empty() {
             let message = "the manifest declares no known distribution";
-            tasks.push(task(None, Work::Broken(message.to_owned())));
+            tasks.push(task(None, TaskKind::Broken(message.to_owned())));
         }
         tasks.extend(declared.into_iter().map(|(kind, work)| task(Some(kind), work)));
     }
     tasks
 }
 
-fn of_release(release: Release<'_>, selection: &Selection) -> Vec<(Kind, Work)> {
+fn release_tasks(release: Release<'_>, selection: &Selection) -> Vec<(Kind, TaskKind)> {
     let is_wanted = |kind: &Kind| selection.kinds.is_empty() || selection.kinds.contains(kind);
     let work = |kind: Kind| match kind.source(release.distribution, selection.platform) {
-        Ok(source) => source.map(Work::Check),
-        Err(error) => Some(Work::Skip { reason: Reason::UnsupportedPlatform.as_str(), message: error.to_string() }),
+        Ok(source) => source.map(TaskKind::Check),
+        Err(error) => {
+            Some(TaskKind::Skip { reason: InstallFailure::UnsupportedPlatform.as_str(), message: error.to_string() })
+        }
     };
     Kind::ALL.into_iter().filter(is_wanted).filter_map(|kind| Some((kind, work(kind)?))).collect()
 }

@@ -19,7 +19,7 @@ impl Verifier {
             Kind::Binary => Vec::new(),
         };
         let mut readable = vec![directory.to_owned()];
-        let folders = interpreters.iter().flat_map(|interpreter| folders_of(interpreter));
+        let folders = interpreters.iter().flat_map(|interpreter| interpreter_folders(interpreter));
         let shows_home = |folder: &PathBuf| self.home.as_ref().is_some_and(|home| home.starts_with(folder));
         readable.extend(folders.filter(|folder| !shows_home(folder)));
         readable
@@ -34,7 +34,7 @@ fn pythons(directory: &Path) -> Vec<PathBuf> {
 
 /// The directories that an interpreter may need: its own, that of the file it links to and, if that is a `bin`
 /// directory, its parent with the libraries.
-fn folders_of(interpreter: &Path) -> Vec<PathBuf> {
+fn interpreter_folders(interpreter: &Path) -> Vec<PathBuf> {
     let real = interpreter.canonicalize().unwrap_or_default();
     let folders = [interpreter.parent(), real.parent()].into_iter().flatten();
     let around = real.parent().filter(|folder| folder.ends_with("bin")).and_then(Path::parent);
@@ -58,7 +58,7 @@ mod tests {
         let found = pythons(&root.join("install"));
         assert_eq!(found, std::slice::from_ref(&link));
         let expected = ["install/tools/a/bin", "versions/3/bin", "versions/3"].map(|path| root.join(path));
-        assert_eq!(folders_of(&found[0]), expected);
+        assert_eq!(interpreter_folders(&found[0]), expected);
         assert_eq!(pythons(&root), [] as [PathBuf; 0]);
     }
 }

@@ -6,9 +6,9 @@ use std::time::{Duration, SystemTime};
 
 use super::snapshot::FILE;
 use super::{Error, Selection, Shard, Snapshot, WhenHeld};
-use crate::select::Agents;
+use crate::select::AgentFilter;
 use acp_registry_client::install::Kind;
-use acp_registry_client::registry::{Entry, Registry};
+use acp_registry_client::registry::{AgentFolder, Registry};
 use acp_registry_examine::examination::Demand;
 use acp_registry_plan::manifest::Platform;
 use acp_registry_plan::timestamp::today;
@@ -18,9 +18,9 @@ const MAX_AGE: Duration = Duration::from_hours(7 * 24);
 
 /// The request of a verification.
 #[derive(Debug, Clone, Default)]
-pub struct Request {
+pub struct VerifyRequest {
     /// The agents.
-    pub agents: Agents,
+    pub agents: AgentFilter,
     /// The kinds of distributions; if empty, all.
     pub kinds: Vec<Kind>,
     /// The shard to check; `None` for all tasks.
@@ -37,15 +37,15 @@ pub struct Request {
     pub keep: Option<PathBuf>,
 }
 
-impl Request {
+impl VerifyRequest {
     /// The tasks to run on this machine, at this time.
     ///
     /// # Errors
     /// Returns [`Error::Select`] if the agents cannot be selected.
     pub fn selection(&self, registry: &Registry, now: SystemTime) -> Result<Selection, Error> {
         let held = match &self.agents {
-            Agents::Named(_) => WhenHeld::Check,
-            Agents::All | Agents::ChangedSince(_) => WhenHeld::CheckWhenOver(today(now)),
+            AgentFilter::Named(_) => WhenHeld::Check,
+            AgentFilter::All | AgentFilter::ChangedSince(_) => WhenHeld::CheckWhenOver(today(now)),
         };
         let ids = self.agents.select(registry)?.ids(registry);
         Ok(Selection { ids, held, kinds: self.kinds.clone(), shard: self.shard, platform: Platform::host() })
@@ -56,7 +56,7 @@ impl Request {
     pub(super) fn measured(&self, registry: &Registry) -> Result<Option<Snapshot>, Error> {
         let real = |path: &Path| path.canonicalize().ok();
         let is_out = self.out.as_deref().is_some_and(|out| real(out) == real(&registry.root.join(FILE)));
-        if self.shard.is_none() || is_out { Ok(None) } else { Ok(Snapshot::of_registry(registry)?) }
+        if self.shard.is_none() || is_out { Ok(None) } else { Ok(Snapshot::read_from(registry)?) }
     }
 
     /// The oldest `checked_at` of rows to reuse.
@@ -73,22 +73,22 @@ impl Request {
         }
         // Manifests that cannot be read are reported by the task itself.
         let lacks =
-            |entry: &&Entry| offered(entry).is_some_and(|kinds| wanted.iter().all(|kind| !kinds.contains(kind)));
+            |entry: &&AgentFolder| offered(entry).is_some_and(|kinds| wanted.iter().all(|kind| !kinds.contains(kind)));
         let kinds = wanted.join(" or ");
         match &self.agents {
-            Agents::Named(ids) => {
+            AgentFilter::Named(ids) => {
                 let Some(entry) = ids.iter().filter_map(|id| registry.entry(id)).find(lacks) else { return Ok(()) };
                 let offered = offered(entry).unwrap_or_default().into_iter().collect::<Vec<_>>().join(", ");
                 Err(Error::OtherKind { id: entry.id.clone(), kinds, offered })
             }
-            Agents::All if registry.entries.iter().all(|entry| lacks(&entry)) => Err(Error::NoKind(kinds)),
-            Agents::All | Agents::ChangedSince(_) => Ok(()),
+            AgentFilter::All if registry.entries.iter().all(|entry| lacks(&entry)) => Err(Error::NoKind(kinds)),
+            AgentFilter::All | AgentFilter::ChangedSince(_) => Ok(()),
         }
     }
 }
 
 /// The kinds of distributions that an agent has; `None` if its manifest cannot be read.
-fn offered(entry: &Entry) -> Option<BTreeSet<&'static str>> {
+fn offered(entry: &AgentFolder) -> Option<BTreeSet<&'static str>> {
     let manifest = entry.manifest.present()?;
     let declares = |kind: Kind| {
         let mut releases = manifest.agent().releases();

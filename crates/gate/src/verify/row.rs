@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::{Held, Origin, Verdict};
+use super::{DistributionOrigin, QuarantinedAgent, TaskVerdict};
 use acp_registry_client::install::{Kind, ScriptsNotRun};
 use acp_registry_examine::examination::{Examination, Record};
 use acp_registry_host::fs::PathError;
@@ -24,7 +24,7 @@ pub struct Row {
     /// The kind of distribution, if there is one.
     pub kind: Option<Kind>,
     /// The agent's quarantine, if any.
-    pub held: Option<Held>,
+    pub held: Option<QuarantinedAgent>,
     /// Duration of the installation; zero if nothing was installed.
     pub install: Duration,
     /// The install scripts that npm did not run.
@@ -38,7 +38,7 @@ pub struct Row {
     /// What the verdict is based on, see [`Task::basis`](super::Task::basis).
     pub basis: Option<String>,
     /// The source that could not be reached, if that is why the agent was not checked.
-    pub source_down: Option<Origin>,
+    pub source_down: Option<DistributionOrigin>,
 }
 
 /// The result of a task.
@@ -53,8 +53,8 @@ pub enum State {
     },
     /// The agent was not started.
     NotStarted {
-        /// [`Verdict::Fail`] if the manifest is wrong on any machine, otherwise [`Verdict::Error`].
-        verdict: Verdict,
+        /// [`TaskVerdict::Fail`] if the manifest is wrong on any machine, otherwise [`TaskVerdict::Error`].
+        verdict: TaskVerdict,
         /// The reason, as named in reports.
         reason: &'static str,
         /// The reason as a sentence.
@@ -79,7 +79,7 @@ pub enum State {
 
 /// Number of rows by result; they add up to the number of all rows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct Summary {
+pub struct RowCounts {
     /// Agents that passed in this run.
     pub passed: usize,
     /// Agents that failed.
@@ -94,7 +94,7 @@ pub struct Summary {
     pub held: usize,
 }
 
-impl Summary {
+impl RowCounts {
     /// Counts rows.
     #[must_use]
     pub fn of(rows: &[Row]) -> Self {
@@ -102,11 +102,11 @@ impl Summary {
         for row in rows {
             *match (&row.state, row.verdict()) {
                 (State::Reused(_), _) => &mut summary.reused,
-                (_, Verdict::Fail | Verdict::Error) if !row.is_finding() => &mut summary.held,
-                (_, Verdict::Pass) => &mut summary.passed,
-                (_, Verdict::Fail) => &mut summary.failed,
-                (_, Verdict::Error) => &mut summary.errors,
-                (_, Verdict::Skipped) => &mut summary.skipped,
+                (_, TaskVerdict::Fail | TaskVerdict::Error) if !row.is_finding() => &mut summary.held,
+                (_, TaskVerdict::Pass) => &mut summary.passed,
+                (_, TaskVerdict::Fail) => &mut summary.failed,
+                (_, TaskVerdict::Error) => &mut summary.errors,
+                (_, TaskVerdict::Skipped) => &mut summary.skipped,
             } += 1;
         }
         summary
@@ -116,12 +116,12 @@ impl Summary {
 impl Row {
     /// The verdict.
     #[must_use]
-    pub fn verdict(&self) -> Verdict {
+    pub fn verdict(&self) -> TaskVerdict {
         match &self.state {
-            State::Skipped { .. } => Verdict::Skipped,
+            State::Skipped { .. } => TaskVerdict::Skipped,
             State::NotStarted { verdict, .. } => *verdict,
             State::Checked { outcome, .. } => outcome.verdict.into(),
-            State::Reused(_) => Verdict::Pass,
+            State::Reused(_) => TaskVerdict::Pass,
         }
     }
 
@@ -129,8 +129,8 @@ impl Row {
     /// count only if named explicitly.
     #[must_use]
     pub fn is_finding(&self) -> bool {
-        let is_excused = self.held.as_ref().is_some_and(Held::is_excused);
-        !is_excused && matches!(self.verdict(), Verdict::Fail | Verdict::Error)
+        let is_excused = self.held.as_ref().is_some_and(QuarantinedAgent::is_excused);
+        !is_excused && matches!(self.verdict(), TaskVerdict::Fail | TaskVerdict::Error)
     }
 
     /// The end of stderr of the agent or the package manager. Not escaped: escape it before printing.
@@ -154,7 +154,7 @@ impl Row {
     pub fn reason(&self) -> Option<&'static str> {
         match &self.state {
             State::Skipped { reason, .. } | State::NotStarted { reason, .. } => Some(reason),
-            State::Checked { outcome, .. } => outcome.reason.map(handshake::Reason::as_str),
+            State::Checked { outcome, .. } => outcome.reason.map(handshake::FailReason::as_str),
             State::Reused(_) => None,
         }
     }

@@ -10,20 +10,20 @@ use std::time::{Duration, SystemTime};
 use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::Instant;
 
-use super::sources::{Origin, Sources};
+use super::sources::{DistributionOrigin, Sources};
 use super::stop::Stop;
-use super::{Networks, Row, State, Task, Turns, Verdict, Work};
+use super::{AgentLock, Networks, Row, State, Task, TaskKind, TaskVerdict};
 use acp_registry_client::install::{Installed, Installer, Progress, Remarks, ScriptsNotRun, Source};
 use acp_registry_examine::examination::{Demand, Examination};
 use acp_registry_host::fs::PathError;
 use acp_registry_host::lock::mark_used;
 use acp_registry_host::process::{
-    Environment, INSTALLED, Isolation, Launch, Namespace, NamespaceError, Network, Scratch, hide_from_agents,
+    Environment, INSTALLED, Isolation, LaunchSpec, Namespace, NamespaceError, Network, Scratch, hide_from_agents,
     make_readable,
 };
 use acp_registry_plan::remedy::Remedy;
 use acp_registry_plan::text::quote;
-use acp_registry_protocol::handshake::{Options, Outcome, check, set_variables};
+use acp_registry_protocol::handshake::{HandshakeOptions, Outcome, check, set_variables};
 
 /// Installs and checks agents.
 #[derive(Debug, Clone)]
@@ -39,7 +39,7 @@ pub struct Verifier {
     /// The user's home directory. Isolated agents must not read all of it, even if an interpreter is installed there.
     pub home: Option<PathBuf>,
     /// Options of the handshake; all directories are created in its `temporary`.
-    pub handshake: Options,
+    pub handshake: HandshakeOptions,
     /// How agents are examined after the handshake.
     pub demand: Demand,
     /// The networks of agents that are examined.
@@ -51,12 +51,12 @@ pub struct Verifier {
     /// The sources that are known to be down.
     pub sources: Sources,
     /// Locks for work that must run alone.
-    pub turns: Turns,
+    pub turns: AgentLock,
 }
 
 /// Progress. The number is the task's index.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Event {
+pub enum VerifyEvent {
     /// The agent is being installed.
     Installing(usize),
     /// A phase of the installation, as short text without control characters.
@@ -69,16 +69,16 @@ pub enum Event {
 
 /// Facts about a task besides its state.
 #[derive(Default)]
-struct Done {
+struct TaskFacts {
     install: Duration,
     scripts_not_run: ScriptsNotRun,
     is_not_startable: bool,
     left: Option<PathError>,
-    source_down: Option<Origin>,
+    source_down: Option<DistributionOrigin>,
 }
 
 /// The results of starting an agent.
-type Found = (Outcome, Option<Examination>);
+type StartResult = (Outcome, Option<Examination>);
 
 /// An installed agent.
 pub(super) struct Ready {
@@ -99,7 +99,7 @@ impl Verifier {
         self: Arc<Self>,
         tasks: Vec<Task>,
         jobs: usize,
-        progress: Arc<dyn Fn(Event) + Send + Sync>,
+        progress: Arc<dyn Fn(VerifyEvent) + Send + Sync>,
         finished: &dyn Fn(&Row),
     ) -> Vec<Row> {
         let mut rows: Vec<Row> = tasks.iter().map(unfinished).collect();
@@ -112,7 +112,7 @@ impl Verifier {
                 let (verifier, progress) = (self.clone(), progress.clone());
                 running.spawn(async move {
                     let done = verifier.settle(number, &task.id, task.work, &*progress).await;
-                    progress(Event::Done(number));
+                    progress(VerifyEvent::Done(number));
                     (number, done)
                 });
             }
@@ -137,18 +137,18 @@ impl Verifier {
         &self,
         number: usize,
         id: &str,
-        work: Work,
-        progress: &(dyn Fn(Event) + Send + Sync),
-    ) -> (Done, State) {
-        let mut done = Done::default();
+        work: TaskKind,
+        progress: &(dyn Fn(VerifyEvent) + Send + Sync),
+    ) -> (TaskFacts, State) {
+        let mut done = TaskFacts::default();
         let state = match work {
-            Work::Skip { reason, message } => State::Skipped { reason, message },
-            Work::Reuse(row) => State::Reused(row),
-            Work::Broken(message) => {
-                let (verdict, stderr) = (Verdict::Fail, String::new());
+            TaskKind::Skip { reason, message } => State::Skipped { reason, message },
+            TaskKind::Reuse(row) => State::Reused(row),
+            TaskKind::Broken(message) => {
+                let (verdict, stderr) = (TaskVerdict::Fail, String::new());
                 State::NotStarted { verdict, reason: "install_failed", message, remedy: None, stderr }
             }
-            Work::Check(source) => match self.ask_source(number, id, &source, progress, &mut done).await {
+            TaskKind::Check(source) => match self.ask_source(number, id, &source, progress, &mut done).await {
                 Ok((outcome, examination)) => {
                     let examination = examination.map(Box::new);
                     State::Checked { outcome: Box::new(outcome), examination, at: SystemTime::now() }
@@ -168,9 +168,9 @@ impl Verifier {
         number: usize,
         id: &str,
         source: &Source,
-        progress: &(dyn Fn(Event) + Send + Sync),
-        done: &mut Done,
-    ) -> Result<Found, Stop> {
+        progress: &(dyn Fn(VerifyEvent) + Send + Sync),
+        done: &mut TaskFacts,
+    ) -> Result<StartResult, Stop> {
         if let Some((origin, why)) = self.sources.why_down(source) {
             done.source_down = Some(origin);
             return Err(Stop::error("install_failed", &why));
@@ -189,9 +189,9 @@ impl Verifier {
         number: usize,
         id: &str,
         source: &Source,
-        progress: &(dyn Fn(Event) + Send + Sync),
-        done: &mut Done,
-    ) -> Result<Found, Stop> {
+        progress: &(dyn Fn(VerifyEvent) + Send + Sync),
+        done: &mut TaskFacts,
+    ) -> Result<StartResult, Stop> {
         let place = match &self.keep {
             Some(folder) => {
                 let name = format!("{:03}-{}", number + 1, source.kind().as_str());
@@ -204,7 +204,7 @@ impl Verifier {
         };
         // While the mark exists, other runs do not remove the directory as abandoned.
         let _mark = mark_used(place.path());
-        progress(Event::Installing(number));
+        progress(VerifyEvent::Installing(number));
         let result = self.in_place(number, id, source, &place, progress, done).await;
         if self.keep.is_some() {
             place.keep();
@@ -222,20 +222,20 @@ impl Verifier {
         id: &str,
         source: &Source,
         place: &Scratch,
-        progress: &(dyn Fn(Event) + Send + Sync),
-        done: &mut Done,
-    ) -> Result<Found, Stop> {
+        progress: &(dyn Fn(VerifyEvent) + Send + Sync),
+        done: &mut TaskFacts,
+    ) -> Result<StartResult, Stop> {
         let started = Instant::now();
         let told = |step| {
             if let Some(phase) = phase(step) {
-                progress(Event::Phase(number, phase));
+                progress(VerifyEvent::Phase(number, phase));
             }
         };
         let ready = self.set_up(id, source, place, &told).await;
         done.install = ready.as_ref().map_or_else(|_| started.elapsed(), |ready| ready.took);
         let ready = ready?;
         done.scripts_not_run.clone_from(&ready.installed.remarks.scripts_not_run);
-        progress(Event::Checking(number));
+        progress(VerifyEvent::Checking(number));
         let mut launch = self.launch(&ready, &[], place);
         // Each agent has a namespace of its own, so that agents that run at once do not reach each other.
         let namespace = self.namespace().await.map_err(|error| Stop::error("spawn_failed", &error))?;
@@ -257,7 +257,7 @@ impl Verifier {
         if outcome.has_silence() {
             let _turn = self.turns.alone().await;
             let again = self.start(&launch, place, &self.handshake.patient()).await?;
-            outcome = outcome.or_less_silent(again);
+            outcome = outcome.prefer_fewer_timeouts(again);
         }
         if let Some(shortfall) = &ready.installed.remarks.shortfall {
             outcome.blame_runtime(&shortfall.to_string());
@@ -288,7 +288,7 @@ impl Verifier {
         let mut environment = self.environment.clone();
         let variables = source.variables().iter().map(|(name, value)| (name.as_str(), value.as_str()));
         set_variables(&mut environment, variables)
-            .map_err(|error| Stop { verdict: Verdict::Fail, ..Stop::error("spawn_failed", &error) })?;
+            .map_err(|error| Stop { verdict: TaskVerdict::Fail, ..Stop::error("spawn_failed", &error) })?;
         let directory = place.path().join(INSTALLED);
         fs::create_dir(&directory).map_err(PathError::at(&directory))?;
         let turn = self.turns.beside_others().await;
@@ -308,13 +308,13 @@ impl Verifier {
     }
 
     /// The command that starts an agent with additional arguments.
-    pub(super) fn launch(&self, ready: &Ready, arguments: &[String], place: &Scratch) -> Launch {
+    pub(super) fn launch(&self, ready: &Ready, arguments: &[String], place: &Scratch) -> LaunchSpec {
         let Ready { installed, environment, readable, .. } = ready;
         let isolation = match &self.isolation {
             Isolation::OwnUser { .. } => Isolation::OwnUser { place: Some(place.place()) },
             other => other.clone(),
         };
-        Launch {
+        LaunchSpec {
             program: installed.program.clone().into(),
             arguments: installed.arguments.iter().chain(arguments).map(Into::into).collect(),
             directory: None,
@@ -335,12 +335,17 @@ impl Verifier {
     }
 
     /// The options of starts below `place`.
-    pub(super) fn options_in(&self, place: &Scratch, how: &Options) -> Options {
-        Options { temporary: place.path().to_owned(), keep: self.keep.is_some(), ..how.clone() }
+    pub(super) fn options_in(&self, place: &Scratch, how: &HandshakeOptions) -> HandshakeOptions {
+        HandshakeOptions { temporary: place.path().to_owned(), keep: self.keep.is_some(), ..how.clone() }
     }
 
     /// Starts an agent and performs the handshake.
-    pub(super) async fn start(&self, launch: &Launch, place: &Scratch, how: &Options) -> Result<Outcome, Stop> {
+    pub(super) async fn start(
+        &self,
+        launch: &LaunchSpec,
+        place: &Scratch,
+        how: &HandshakeOptions,
+    ) -> Result<Outcome, Stop> {
         let options = self.options_in(place, how);
         let mut outcome = check(launch, &options).await.map_err(|error| Stop::error("spawn_failed", &error))?;
         outcome.hide_path(place.path());
@@ -382,7 +387,7 @@ fn unfinished(task: &Task) -> Row {
         is_not_startable: false,
         left: None,
         state: State::NotStarted {
-            verdict: Verdict::Error,
+            verdict: TaskVerdict::Error,
             reason: "spawn_failed",
             message,
             remedy: None,

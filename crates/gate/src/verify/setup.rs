@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Networks, Sources, Turns, Verifier};
+use super::{AgentLock, Networks, Sources, Verifier};
 use acp_registry_archive::Limits;
 use acp_registry_client::install::{Installer, PackageCache};
 use acp_registry_examine::examination::Demand;
@@ -13,7 +13,7 @@ use acp_registry_host::process::{Environment, Isolation};
 use acp_registry_http::Client;
 use acp_registry_plan::manifest::Platform;
 use acp_registry_plan::remedy::Remedy;
-use acp_registry_protocol::handshake::Options;
+use acp_registry_protocol::handshake::HandshakeOptions;
 use acp_registry_sources::{Registries, Surroundings, npm_variables, uv_variables};
 
 /// Default timeout of an installation.
@@ -73,7 +73,7 @@ impl Verifier {
         // Installed programs are started by absolute path.
         let temporary = temporary.canonicalize().unwrap_or(temporary);
         let home = home.map(|home| home.canonicalize().unwrap_or(home));
-        let mut handshake = Options::new(temporary);
+        let mut handshake = HandshakeOptions::new(temporary);
         handshake.timeout = options.timeout.unwrap_or(handshake.timeout);
         handshake.probe = handshake.probe.filter(|_| options.probes);
         let installer = Installer {
@@ -92,7 +92,7 @@ impl Verifier {
             // npx asks for permission.
             vouches: false,
         };
-        let (sources, turns) = (Sources::default(), Turns::default());
+        let (sources, turns) = (Sources::default(), AgentLock::default());
         let StartOptions { isolation, demand, networks, builders, words, .. } = options;
         let keep = None;
         Self {

@@ -98,12 +98,12 @@ pub fn merge_files(
         Err(error) => return Err(error.into()),
     };
     check_writable(out).map_err(ShardFilesError::Unwritable)?;
-    let measured = Snapshot::of_registry(registry)?;
+    let measured = Snapshot::read_from(registry)?;
     let fitting = |error: &MergeError| read.iter().position(|part| part.shard == error.shard);
     let merge = |selection, measured| merge(registry, selection, &read, measured, earlier.as_ref());
     // Parts of a first run, without a snapshot in the registry, were divided by number; others began on the day before, when
     // other agents in quarantine were due. All parts must fit: an agent that forges its own part cannot choose.
-    let day_before = selection.of_the_day_before();
+    let day_before = selection.for_previous_day();
     let others = [
         Some((selection, None)),
         day_before.as_ref().map(|it| (it, measured.as_ref())),

@@ -6,9 +6,9 @@ use std::time::SystemTime;
 
 use serde_json::{Map, Value, json};
 
-use super::examined::{self, Examined};
+use super::examined::{self, EarlierExamination};
 use super::steady::make_steady;
-use super::{Answer, FormError, Row, SnapshotError, State, Task, Unanswered, Verdict};
+use super::{FormError, LastAnswer, Row, SnapshotError, State, Task, TaskVerdict, Unanswered};
 use acp_registry_client::install::Kind;
 use acp_registry_client::registry::{Loaded, Registry};
 use acp_registry_examine::examination::Demand;
@@ -41,11 +41,11 @@ const ANSWERED: usize = 16 << 10;
 /// A capability snapshot: one row per agent, channel and distribution.
 #[derive(Debug, Clone, Default)]
 pub struct Snapshot {
-    rows: BTreeMap<Key, Value>,
+    rows: BTreeMap<DistributionKey, Value>,
 }
 
 /// Id, channel and kind of distribution.
-type Key = (String, String, String);
+type DistributionKey = (String, String, String);
 
 impl Snapshot {
     /// Reads a snapshot file.
@@ -57,14 +57,14 @@ impl Snapshot {
         let real = path.canonicalize().map_err(|error| failed(ReadError::from(error)))?;
         let bytes = read_bounded(&real, Path::new("/"), SNAPSHOT_LIMIT).map_err(failed)?;
         let document = document(&bytes).map_err(|message| SnapshotError::Form { path: path.to_owned(), message })?;
-        Ok(Self::of_rows(rows_of(document)))
+        Ok(Self::from_rows(into_rows(document)))
     }
 
     /// The snapshot in a registry, `capabilities.json`; `None` if there is none.
     ///
     /// # Errors
     /// Returns [`SnapshotError`] if the file cannot be read or is not a snapshot.
-    pub fn of_registry(registry: &Registry) -> Result<Option<Self>, SnapshotError> {
+    pub fn read_from(registry: &Registry) -> Result<Option<Self>, SnapshotError> {
         match Self::read(&registry.root.join(FILE)) {
             Ok(snapshot) => Ok(Some(snapshot)),
             Err(SnapshotError::Read { error: ReadError::NotFound, .. }) => Ok(None),
@@ -83,23 +83,23 @@ impl Snapshot {
             Value::Array(rows) => Some(rows),
             _ => None,
         });
-        Ok(Self::of_rows(rows.ok_or(FormError::NoRows)?))
+        Ok(Self::from_rows(rows.ok_or(FormError::NoRows)?))
     }
 
-    fn of_rows(rows: Vec<Value>) -> Self {
+    fn from_rows(rows: Vec<Value>) -> Self {
         Self { rows: rows.into_iter().map(|row| (key(&row), row)).collect() }
     }
 
     /// What agents answered in their stable channel, by id. Of several distributions of an agent, the one that tells most
     /// counts. Agents that gave no answer are left out.
     #[must_use]
-    pub fn answers(&self) -> BTreeMap<String, Answer> {
-        let mut answers: BTreeMap<String, Answer> = BTreeMap::new();
+    pub fn answers(&self) -> BTreeMap<String, LastAnswer> {
+        let mut answers: BTreeMap<String, LastAnswer> = BTreeMap::new();
         for ((id, channel, _), row) in self.in_order() {
             if channel == Channel::Preview.as_str() {
                 continue;
             }
-            let Some(answer) = Answer::of(row) else { continue };
+            let Some(answer) = LastAnswer::of(row) else { continue };
             let kept = answers.entry(id.clone()).or_default();
             if answer.tells_more(kept) {
                 *kept = answer;
@@ -117,7 +117,7 @@ impl Snapshot {
             if channel == Channel::Preview.as_str() {
                 continue;
             }
-            if Answer::of(row).is_some() {
+            if LastAnswer::of(row).is_some() {
                 answered.insert(id);
             } else if let Some(found) = Unanswered::of(row)
                 && unanswered.get(id).is_none_or(|kept| kept.day.is_none() && found.day.is_some())
@@ -143,8 +143,8 @@ impl Snapshot {
 
     /// The examination of this version of an agent, if there is one.
     #[must_use]
-    pub fn examined(&self, id: &str, version: &str, channel: Channel, kind: Kind) -> Option<Examined> {
-        Examined::of(self.latest(id, channel, Some(kind))?).filter(|examined| examined.version == version)
+    pub fn examined(&self, id: &str, version: &str, channel: Channel, kind: Kind) -> Option<EarlierExamination> {
+        EarlierExamination::of(self.latest(id, channel, Some(kind))?).filter(|examined| examined.version == version)
     }
 
     /// The row of a task that passed, if it is based on the same distribution and checks, and neither too old nor from
@@ -164,7 +164,7 @@ impl Snapshot {
         let is_whole =
             row["protocol_version"].is_i64() && row["features"].is_object() && row["auth_methods"].is_array();
         let is_examined = || {
-            let examined = Examined::of(row).filter(|examined| examined.version == task.version);
+            let examined = EarlierExamination::of(row).filter(|examined| examined.version == task.version);
             !demand.is_any() || examined.is_some_and(|examined| examined.satisfies(demand, not_before, now))
         };
         (row["verdict"] == "pass" && is_recent && is_same && is_whole && is_examined()).then_some(row)
@@ -175,10 +175,10 @@ impl Snapshot {
     ///
     /// Returns the row that it has now; `None` if nothing has changed.
     pub(super) fn renew(&mut self, row: &Row) -> Option<&Value> {
-        let mut value = of_row(row)?;
+        let mut value = row_json(row)?;
         let key = key(&value);
         let is_known = self.rows.get(&key).is_some_and(|earlier| earlier["verdict"] != "error");
-        if row.verdict() == Verdict::Error && is_known {
+        if row.verdict() == TaskVerdict::Error && is_known {
             return None;
         }
         // The manifest could not be read earlier, and can be read now.
@@ -201,7 +201,7 @@ impl Snapshot {
 
     /// Removes rows of agents and distributions that the registry no longer has.
     pub(super) fn retain_declared(&mut self, registry: &Registry) {
-        let is_declared = |(id, channel, kind): &Key| {
+        let is_declared = |(id, channel, kind): &DistributionKey| {
             let Some(entry) = registry.entry(id) else { return false };
             // It is unknown what a broken manifest declares, so its rows are kept.
             let Loaded::Present(manifest) = &entry.manifest else { return true };
@@ -222,8 +222,8 @@ impl Snapshot {
         text(&agents)
     }
 
-    fn in_order(&self) -> Vec<(&Key, &Value)> {
-        let mut rows: Vec<(&Key, &Value)> = self.rows.iter().collect();
+    fn in_order(&self) -> Vec<(&DistributionKey, &Value)> {
+        let mut rows: Vec<(&DistributionKey, &Value)> = self.rows.iter().collect();
         let place = |name: &str| Kind::ALL.iter().position(|kind| kind.as_str() == name);
         rows.sort_by_key(|((id, channel, kind), _)| (id, channel != Channel::Stable.as_str(), channel, place(kind)));
         rows
@@ -245,19 +245,19 @@ pub(super) fn document(bytes: &[u8]) -> Result<Value, String> {
 }
 
 /// The rows of a snapshot.
-pub(super) fn rows_of(mut document: Value) -> Vec<Value> {
+pub(super) fn into_rows(mut document: Value) -> Vec<Value> {
     match document["agents"].take() {
         Value::Array(rows) => rows,
         _ => Vec::new(),
     }
 }
 
-fn key(row: &Value) -> Key {
+fn key(row: &Value) -> DistributionKey {
     let text = |name: &str| row[name].as_str().unwrap_or_default().to_owned();
     (text("id"), text("channel"), text("distribution"))
 }
 
-fn of_row(row: &Row) -> Option<Value> {
+fn row_json(row: &Row) -> Option<Value> {
     let checked_at = match &row.state {
         State::Skipped { .. } => return None,
         State::Reused(earlier) => return Some(earlier.clone()),

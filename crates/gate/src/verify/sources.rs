@@ -12,14 +12,14 @@ use acp_registry_plan::text::quote;
 
 /// The source of a distribution.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Origin {
+pub enum DistributionOrigin {
     /// The registry of a package manager.
     Registry(Kind),
     /// The host of an archive, with its port unless that is the default.
     Host(String),
 }
 
-impl Origin {
+impl DistributionOrigin {
     /// The source of a distribution; `None` for an archive URL without a host.
     fn of(source: &Source) -> Option<Self> {
         let Source::Binary(target) = source else { return Some(Self::Registry(source.kind())) };
@@ -29,7 +29,7 @@ impl Origin {
     }
 }
 
-impl fmt::Display for Origin {
+impl fmt::Display for DistributionOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Registry(Kind::Uvx) => f.write_str("the Python package index"),
@@ -41,24 +41,24 @@ impl fmt::Display for Origin {
 
 /// The unreachable sources of one run, with messages. Clones share the state.
 #[derive(Debug, Clone, Default)]
-pub struct Sources(Arc<Mutex<BTreeMap<Origin, String>>>);
+pub struct Sources(Arc<Mutex<BTreeMap<DistributionOrigin, String>>>);
 
 impl Sources {
     /// The source and a message, if it is known to be down.
-    pub(super) fn why_down(&self, source: &Source) -> Option<(Origin, String)> {
-        let origin = Origin::of(source)?;
+    pub(super) fn why_down(&self, source: &Source) -> Option<(DistributionOrigin, String)> {
+        let origin = DistributionOrigin::of(source)?;
         let why = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&origin).cloned()?;
         Some((origin, why))
     }
 
     /// Records that the source of agent `id` could not be reached.
-    pub(super) fn mark_down(&self, source: &Source, id: &str, message: &str) -> Option<Origin> {
-        let origin = Origin::of(source)?;
+    pub(super) fn mark_down(&self, source: &Source, id: &str, message: &str) -> Option<DistributionOrigin> {
+        let origin = DistributionOrigin::of(source)?;
         let sentence = match &origin {
-            Origin::Registry(_) => {
+            DistributionOrigin::Registry(_) => {
                 format!("not tried: the package source could not be reached for {}: {message}", quote(id))
             }
-            Origin::Host(host) => {
+            DistributionOrigin::Host(host) => {
                 format!("not tried: the archive host {} could not be reached for {}: {message}", quote(host), quote(id))
             }
         };

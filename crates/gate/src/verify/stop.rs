@@ -1,13 +1,13 @@
 //! Why an agent could not be started.
 
-use super::Verdict;
+use super::TaskVerdict;
 use acp_registry_client::install::{self, Source};
 use acp_registry_host::fs::PathError;
 use acp_registry_plan::remedy::Remedy;
 
 /// Why an agent was not started.
 pub(super) struct Stop {
-    pub(super) verdict: Verdict,
+    pub(super) verdict: TaskVerdict,
     pub(super) reason: &'static str,
     pub(super) message: String,
     pub(super) remedy: Option<String>,
@@ -21,7 +21,7 @@ impl Stop {
     pub(super) fn error(reason: &'static str, message: &dyn std::fmt::Display) -> Self {
         let (message, stderr) = (message.to_string(), String::new());
         Self {
-            verdict: Verdict::Error,
+            verdict: TaskVerdict::Error,
             reason,
             message,
             remedy: None,
@@ -32,7 +32,7 @@ impl Stop {
     }
 
     pub(super) fn install(error: &install::Error, source: &Source, words: fn(&Remedy) -> String) -> Self {
-        let verdict = if error.is_of_manifest() { Verdict::Fail } else { Verdict::Error };
+        let verdict = if error.is_of_manifest() { TaskVerdict::Fail } else { TaskVerdict::Error };
         Self {
             verdict,
             reason: error.reason().as_str(),

@@ -1,6 +1,6 @@
 //! What a verification does for one distribution of one release of an agent.
 
-use super::Held;
+use super::QuarantinedAgent;
 use acp_registry_client::install::{Kind, Source};
 use acp_registry_plan::manifest::Channel;
 
@@ -16,9 +16,9 @@ pub struct Task {
     /// The kind of distribution; `None` if the manifest has none or cannot be read.
     pub kind: Option<Kind>,
     /// The agent's quarantine, if any.
-    pub held: Option<Held>,
+    pub held: Option<QuarantinedAgent>,
     /// The work.
-    pub work: Work,
+    pub work: TaskKind,
     /// Digest of everything that a verdict is based on: the distribution and the checks; `None` if there is nothing to
     /// check.
     pub basis: Option<String>,
@@ -34,7 +34,7 @@ impl Task {
 
 /// The work of a [`Task`].
 #[derive(Debug, Clone)]
-pub enum Work {
+pub enum TaskKind {
     /// Install and check this source.
     Check(Source),
     /// Skip it; this is not a failure.

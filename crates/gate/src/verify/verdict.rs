@@ -7,7 +7,7 @@ use acp_registry_protocol::handshake;
 /// The verdict on a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Verdict {
+pub enum TaskVerdict {
     /// The agent answers, and users can sign in.
     Pass,
     /// The agent does not pass the handshake, or its manifest is wrong.
@@ -18,7 +18,7 @@ pub enum Verdict {
     Skipped,
 }
 
-impl Verdict {
+impl TaskVerdict {
     /// The name used in reports.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -31,7 +31,7 @@ impl Verdict {
     }
 }
 
-impl From<handshake::Verdict> for Verdict {
+impl From<handshake::Verdict> for TaskVerdict {
     fn from(verdict: handshake::Verdict) -> Self {
         match verdict {
             handshake::Verdict::Pass => Self::Pass,

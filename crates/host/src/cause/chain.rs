@@ -1,6 +1,6 @@
 //! Parses error chains as printed by uv and many Rust programs: an error, followed by indented causes.
 
-use super::{line, said};
+use super::{any_program, line};
 
 /// Prefixes of a line with an error.
 const HEADS: [&str; 3] = ["error: ", "Error: ", "× "];
@@ -23,7 +23,7 @@ pub(super) fn cause(lines: &[&str]) -> Option<String> {
         }
         if bare == "[stderr]" || bare == "[stdout]" {
             // The output of another program, which has a cause of its own.
-            parts.extend(said::cause(&unindented(&lines[number + 1..])));
+            parts.extend(any_program::cause(&unindented(&lines[number + 1..])));
             has_cause = true;
             break;
         }

@@ -10,10 +10,10 @@
 //!
 //! The output is not trusted: each parser reads it once, and the length of the result is bounded.
 
+mod any_program;
 mod chain;
 mod line;
 mod npm;
-mod said;
 
 pub use line::plain;
 
@@ -39,7 +39,7 @@ pub fn quoted(text: &str) -> Option<String> {
 }
 
 fn in_lines(lines: &[&str]) -> Option<String> {
-    npm::cause(lines).or_else(|| chain::cause(lines)).or_else(|| said::cause(lines))
+    npm::cause(lines).or_else(|| chain::cause(lines)).or_else(|| any_program::cause(lines))
 }
 
 fn bounded(text: String) -> String {

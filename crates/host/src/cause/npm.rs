@@ -1,6 +1,6 @@
 //! Parses npm's output, in which each line has a prefix and most have a label.
 
-use super::{line, said};
+use super::{any_program, line};
 
 /// Maximum number of lines in a cause.
 const LINES: usize = 5;
@@ -34,7 +34,7 @@ pub(super) fn cause(lines: &[&str]) -> Option<String> {
     let script = lines.iter().rposition(|line| line.starts_with("command sh ") || line.starts_with("command cmd "));
     let behind = script.map_or(&[][..], |at| &lines[at + 1..]);
     let end = behind.iter().position(|line| line.starts_with("A complete log")).unwrap_or(behind.len());
-    if let Some(said) = said::cause(&behind[..end]) {
+    if let Some(said) = any_program::cause(&behind[..end]) {
         // A script that runs npm itself, to install a package for the platform, rarely says why that failed.
         let nested: Vec<&str> = behind.iter().copied().skip_while(|line| inner(line).is_none()).collect();
         let end = nested.iter().position(|line| line.contains("A complete log")).unwrap_or(nested.len());

@@ -63,7 +63,7 @@ pub fn open_bounded(path: &Path, root: &Path, limit: u64) -> Result<(File, u64),
     };
     let metadata = file.metadata()?;
     if !metadata.is_file() {
-        return Err(ReadError::NotAFile(kind_of(metadata.file_type())));
+        return Err(ReadError::NotAFile(kind_name(metadata.file_type())));
     }
     if metadata.len() > limit {
         return Err(ReadError::TooLarge { limit });
@@ -98,9 +98,13 @@ pub fn open_file(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
-    let file = options.read(true).open(path).map_err(|error| of_directory(error, path))?;
+    let file = options.read(true).open(path).map_err(|error| directory_error(error, path))?;
     let kind = file.metadata()?.file_type();
-    if kind.is_file() { Ok(file) } else { Err(io::Error::other(format!("is a {}, not a regular file", kind_of(kind)))) }
+    if kind.is_file() {
+        Ok(file)
+    } else {
+        Err(io::Error::other(format!("is a {}, not a regular file", kind_name(kind))))
+    }
 }
 
 /// Opens a file or directory for reading. Links are an error; FIFOs do not block.
@@ -126,11 +130,11 @@ pub(crate) fn open_no_follow(path: &Path) -> io::Result<File> {
     if fs::symlink_metadata(path)?.is_symlink() {
         return Err(io::Error::other("symbolic link"));
     }
-    OpenOptions::new().read(true).open(path).map_err(|error| of_directory(error, path))
+    OpenOptions::new().read(true).open(path).map_err(|error| directory_error(error, path))
 }
 
 /// Windows denies access to directories, as if rights were missing.
-fn of_directory(error: io::Error, path: &Path) -> io::Error {
+fn directory_error(error: io::Error, path: &Path) -> io::Error {
     if cfg!(windows) && path.is_dir() { io::ErrorKind::IsADirectory.into() } else { error }
 }
 
@@ -176,7 +180,7 @@ pub fn write_all_at(file: &File, mut bytes: &[u8], mut offset: u64) -> io::Resul
     Ok(())
 }
 
-fn kind_of(kind: fs::FileType) -> &'static str {
+fn kind_name(kind: fs::FileType) -> &'static str {
     if kind.is_dir() {
         return "directory";
     }

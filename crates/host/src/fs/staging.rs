@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::error::{PathError, without_path};
-use super::write::{make_readable, parent_of};
+use super::write::{make_readable, parent};
 
 /// A new directory next to the one that it will replace.
 ///
@@ -27,7 +27,7 @@ impl Staging {
     pub fn beside(target: &Path) -> Result<Self, PathError> {
         let named = target;
         let target = target.canonicalize().unwrap_or_else(|_| target.to_owned());
-        let parent = parent_of(&target);
+        let parent = parent(&target);
         fs::create_dir_all(parent).map_err(PathError::at(parent))?;
         let mut prefix = OsString::from(".");
         prefix.push(target.file_name().unwrap_or_default());

@@ -26,8 +26,8 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), PathError> {
 /// # Errors
 /// Returns [`PathError`]; the old file is unchanged then.
 pub fn write_durable(path: &Path, bytes: &[u8]) -> Result<(), PathError> {
-    replace(parent_of(path), path, bytes, File::sync_all)?;
-    sync_folder(parent_of(path));
+    replace(parent(path), path, bytes, File::sync_all)?;
+    sync_folder(parent(path));
     Ok(())
 }
 
@@ -80,7 +80,7 @@ pub fn check_writable(path: &Path) -> Result<(), PathError> {
         // Opening a FIFO would block until it has a reader.
         Ok(metadata) if !metadata.is_file() => Ok(()),
         // Without a name where the system can, so that a killed run leaves nothing.
-        _ => tempfile::tempfile_in(parent_of(&real)).map(drop).map_err(without_path).map_err(PathError::at(path)),
+        _ => tempfile::tempfile_in(parent(&real)).map(drop).map_err(without_path).map_err(PathError::at(path)),
     }
 }
 
@@ -144,7 +144,7 @@ pub(super) fn make_readable(_path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-pub(super) fn parent_of(path: &Path) -> &Path {
+pub(super) fn parent(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 

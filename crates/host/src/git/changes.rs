@@ -8,7 +8,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
-use super::{Error, Repository, blobs_of};
+use super::{Error, Repository, read_blobs};
 use crate::fs::{open_bounded, read_bounded};
 
 /// Files larger than this, in bytes, are compared by digest.
@@ -62,7 +62,7 @@ pub fn changed_paths(directory: &Path, revision: &str) -> Result<BTreeSet<String
     }
     let names: BTreeSet<&str> = by_blob.keys().copied().collect();
     if !names.is_empty() {
-        blobs_of(&repository, &names, COMPARED_LIMIT, |blob, bytes| {
+        read_blobs(&repository, &names, COMPARED_LIMIT, |blob, bytes| {
             let same = |tracked: &Tracked<'_>| is_same(repository.directory(), tracked, bytes);
             if let Some(all) = by_blob.get_mut(blob) {
                 all.retain(|tracked| !same(tracked));

@@ -39,12 +39,12 @@ pub struct Commit {
     /// Whether it has no parents in this clone.
     pub is_root: bool,
     /// The files that it changes.
-    pub changes: Vec<Change>,
+    pub changes: Vec<FileChange>,
 }
 
 /// A change to a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
+pub struct FileChange {
     /// Path relative to the directory.
     pub path: String,
     /// Id of the new blob; `None` if the file was deleted.
@@ -105,7 +105,7 @@ fn parse_log(bytes: &[u8]) -> Option<Vec<Commit>> {
             let (new, status) = (fields.next()?, fields.next()?);
             let path = String::from_utf8_lossy(tokens.next()?).into_owned();
             let blob = (status != "D").then(|| new.to_owned());
-            commits.last_mut()?.changes.push(Change { path, blob, is_new: status == "A" });
+            commits.last_mut()?.changes.push(FileChange { path, blob, is_new: status == "A" });
         } else if !token.is_empty() {
             return None;
         }
@@ -124,11 +124,11 @@ pub fn blobs(
     limit: u64,
     visit: impl FnMut(&str, &[u8]),
 ) -> Result<(), Error> {
-    blobs_of(&Repository::around(directory)?, names, limit, visit)
+    read_blobs(&Repository::around(directory)?, names, limit, visit)
 }
 
 /// Like [`blobs`], for an opened repository.
-pub(super) fn blobs_of(
+pub(super) fn read_blobs(
     repository: &Repository,
     names: &BTreeSet<&str>,
     limit: u64,
@@ -189,7 +189,7 @@ mod tests {
         let bytes = b"\x012\x02abc\0\n:100644 100644 1 22 M\0a/x\0:100644 000000 1 0 D\0b/\xff\0\x011\x02\0\x010\x02\0\n:0 1 0 33 A\0a/x\0";
         let commits = parse_log(bytes).unwrap();
         let changes = [("a/x", Some("22".to_owned())), ("b/\u{fffd}", None)];
-        let changes = changes.map(|(path, blob)| Change { path: path.to_owned(), blob, is_new: false });
+        let changes = changes.map(|(path, blob)| FileChange { path: path.to_owned(), blob, is_new: false });
         assert_eq!(commits[0], Commit { time: 2, is_root: false, changes: changes.into() });
         assert!(commits[2].changes[0].is_new);
         assert_eq!((commits[1].is_root, commits[1].changes.len(), commits.len()), (true, 0, 3));

@@ -14,7 +14,7 @@ mod runner;
 
 pub use changes::changed_paths;
 pub use error::Error;
-use log::blobs_of;
-pub use log::{COMMIT_LIMIT, Change, Commit, Cut, Log, blobs, log};
+use log::read_blobs;
+pub use log::{COMMIT_LIMIT, Commit, Cut, FileChange, Log, blobs, log};
 pub use remote::{Branch, Identity, Remote};
 pub use repository::Repository;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use tempfile::NamedTempFile;
 
-use super::runner::{Call, Reach};
+use super::runner::{GitCommand, Reach};
 use super::{Error, Repository};
 
 /// Maximum size of git's output, in bytes.
@@ -218,7 +218,8 @@ impl Remote {
         input: &[u8],
         variables: &[(&str, &str)],
     ) -> Result<Vec<u8>, Error> {
-        Call { variables, reach: self.reach, ..self.repository.call(command, arguments) }.output(input, OUTPUT_LIMIT)
+        GitCommand { variables, reach: self.reach, ..self.repository.call(command, arguments) }
+            .output(input, OUTPUT_LIMIT)
     }
 }
 

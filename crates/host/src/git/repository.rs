@@ -8,7 +8,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use super::Error;
-use super::runner::{Call, Reach};
+use super::runner::{GitCommand, Reach};
 use crate::fs::{PathError, read_bounded};
 
 /// Maximum size of git's output, in bytes.
@@ -54,7 +54,7 @@ impl Repository {
     /// does not do if `--git-dir` is given.
     fn confirm(&self) -> Result<(), Error> {
         let (command, arguments) = ("rev-parse", ["--is-inside-work-tree", "--show-cdup"]);
-        let call = Call {
+        let call = GitCommand {
             directory: &self.top,
             place: &[],
             command,
@@ -83,9 +83,9 @@ impl Repository {
     }
 
     /// Prepares a git command in the directory.
-    pub(super) fn call<'a>(&'a self, command: &'static str, arguments: &'a [&'a str]) -> Call<'a> {
+    pub(super) fn call<'a>(&'a self, command: &'static str, arguments: &'a [&'a str]) -> GitCommand<'a> {
         let (directory, place) = (&self.directory, &self.place);
-        Call { directory, place, command, arguments, variables: &[], reach: Reach::Nothing }
+        GitCommand { directory, place, command, arguments, variables: &[], reach: Reach::Nothing }
     }
 
     /// The output of a git command without input.

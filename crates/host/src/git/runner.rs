@@ -54,7 +54,7 @@ impl Reach {
 
 /// One git command.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Call<'a> {
+pub(super) struct GitCommand<'a> {
     /// The working directory.
     pub(super) directory: &'a Path,
     /// Arguments before the subcommand.
@@ -69,7 +69,7 @@ pub(super) struct Call<'a> {
     pub(super) reach: Reach,
 }
 
-impl Call<'_> {
+impl GitCommand<'_> {
     #[expect(clippy::disallowed_methods, reason = "this is where git is started")]
     fn command(&self) -> Command {
         let mut command = Command::new("git");

@@ -1,4 +1,4 @@
-//! Prepares the command that starts a [`Launch`].
+//! Prepares the command that starts a [`LaunchSpec`].
 
 use std::ffi::OsString;
 use std::io;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use super::bwrap::Reach;
 use super::platform::{OwnUser, Report};
-use super::{Home, Isolation, Launch, Namespace, Network, Sandbox};
+use super::{Home, Isolation, LaunchSpec, Namespace, Network, Sandbox};
 
 /// The command to start, and the resources that it holds until it ends.
 pub(super) struct Begin {
@@ -23,7 +23,7 @@ pub(super) struct Begin {
 
 impl Begin {
     /// Prepares the sandbox, and builds the command.
-    pub(super) fn of(launch: &Launch, sandbox: &Sandbox) -> io::Result<Self> {
+    pub(super) fn of(launch: &LaunchSpec, sandbox: &Sandbox) -> io::Result<Self> {
         let mut variables: Vec<(OsString, OsString)> =
             launch.environment.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
         variables.extend(sandbox.variables().into_iter().map(|(name, value)| (name.into(), value.into())));
@@ -48,7 +48,7 @@ impl Begin {
     }
 
     /// Prepends bubblewrap to the command.
-    fn wrap(&mut self, network: Network, launch: &Launch, sandbox: &Sandbox) -> io::Result<()> {
+    fn wrap(&mut self, network: Network, launch: &LaunchSpec, sandbox: &Sandbox) -> io::Result<()> {
         #[cfg(unix)]
         if self.user.is_none() && rustix::process::geteuid().is_root() {
             return Err(io::Error::other("as root, it would keep root's rights in bubblewrap without a launcher"));
@@ -71,8 +71,8 @@ impl Begin {
 
     /// Prepends the launcher to the command, and allocates a user if the program gets one.
     #[cfg(target_os = "linux")]
-    fn restrict(&mut self, launch: &Launch, sandbox: &Sandbox) -> io::Result<()> {
-        use super::Place;
+    fn restrict(&mut self, launch: &LaunchSpec, sandbox: &Sandbox) -> io::Result<()> {
+        use super::UserDirectory;
         use super::launcher::{Order, is_for_loader};
         use super::reach::keep_open_folders;
 
@@ -91,12 +91,12 @@ impl Begin {
             let user = OwnUser::take()?;
             sandbox.give_to(user.number())?;
             if let Isolation::OwnUser { place } = &launch.isolation {
-                group = place.as_ref().map(Place::group).transpose()?;
+                group = place.as_ref().map(UserDirectory::group).transpose()?;
                 self.isolation = "user";
             }
             self.user = Some(user);
             if let Isolation::OwnUser { place } = &launch.isolation {
-                keep_open_folders(&mut self.variables, place.as_ref().map(Place::path));
+                keep_open_folders(&mut self.variables, place.as_ref().map(UserDirectory::path));
             }
         }
         let report = Report::below(sandbox.path())?;
@@ -119,7 +119,7 @@ impl Begin {
 
     /// Prepends the program that joins the namespace. Bubblewrap, if there is one, runs in the namespace too.
     #[cfg(target_os = "linux")]
-    fn enter(&mut self, namespace: &Namespace, launch: &Launch) -> io::Result<()> {
+    fn enter(&mut self, namespace: &Namespace, launch: &LaunchSpec) -> io::Result<()> {
         use super::namespace::JoinOrder;
 
         let (Some(launcher), Some(report)) = (&launch.launcher, &self.report) else {
@@ -138,13 +138,13 @@ impl Begin {
 
     #[cfg(not(target_os = "linux"))]
     #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "the same call as on Linux")]
-    fn enter(&mut self, _namespace: &Namespace, _launch: &Launch) -> io::Result<()> {
+    fn enter(&mut self, _namespace: &Namespace, _launch: &LaunchSpec) -> io::Result<()> {
         Ok(())
     }
 
     #[cfg(not(target_os = "linux"))]
     #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "the same call as on Linux")]
-    fn restrict(&mut self, _launch: &Launch, _sandbox: &Sandbox) -> io::Result<()> {
+    fn restrict(&mut self, _launch: &LaunchSpec, _sandbox: &Sandbox) -> io::Result<()> {
         Ok(())
     }
 }
@@ -159,7 +159,7 @@ mod tests {
 
     fn begin(isolation: Isolation, parent: &Path) -> (Sandbox, io::Result<Begin>) {
         let sandbox = Sandbox::below(parent, Home::Empty).unwrap();
-        let launch = Launch {
+        let launch = LaunchSpec {
             program: "/place/install/agent".into(),
             arguments: vec!["--bind".into(), "/".into()],
             directory: None,

@@ -7,7 +7,7 @@ use std::process::Stdio;
 
 use tokio::io::AsyncReadExt as _;
 
-use super::{Environment, NamespaceError, Place};
+use super::{Environment, NamespaceError, UserDirectory};
 use acp_registry_plan::remedy::{Action, Remedy};
 
 /// Directories of the operating system; missing ones are skipped.
@@ -24,14 +24,14 @@ pub enum Isolation {
     Environment,
     /// On Linux as root: a user that no account and no other program has. The program can read only what all users can
     /// read, and cannot affect processes of other users. If
-    /// [`gets_own_user`](super::Launch::gets_own_user) returns `false`, this is the same as `Environment`.
+    /// [`gets_own_user`](super::LaunchSpec::gets_own_user) returns `false`, this is the same as `Environment`.
     OwnUser {
         /// A directory with files that the program needs, which belongs to the caller. Of all users, only those of
         /// programs that are started for this place are given access.
-        place: Option<Place>,
+        place: Option<UserDirectory>,
     },
     /// Bubblewrap: the program sees the operating system's directories, its sandbox, and
-    /// [`readable`](super::Launch::readable), all but the sandbox read-only, and no process of the host. If the caller is
+    /// [`readable`](super::LaunchSpec::readable), all but the sandbox read-only, and no process of the host. If the caller is
     /// root, it also gets a user of its own, without capabilities.
     Bwrap {
         /// Whether the network is available.
@@ -77,7 +77,7 @@ impl IsolationError {
 
 impl Isolation {
     /// The name used in reports, unless the program got a user of its own; see
-    /// [`Tree::isolation`](super::Tree::isolation).
+    /// [`ProcessTree::isolation`](super::ProcessTree::isolation).
     #[must_use]
     pub fn as_str(&self) -> &'static str {
         match self {

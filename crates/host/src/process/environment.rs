@@ -31,13 +31,13 @@ pub struct Environment {
 impl Environment {
     /// The variables of the host that a program may see. `TERM` is set to `dumb`.
     pub fn from_host(variables: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
-        let mut environment = Self::of_person(variables.into_iter().filter(|(name, value)| may_pass(name, value)));
+        let mut environment = Self::for_person(variables.into_iter().filter(|(name, value)| may_pass(name, value)));
         environment.set("TERM", "dumb");
         environment
     }
 
     /// All variables of the host, for a program that works on the user's behalf.
-    pub fn of_person(variables: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
+    pub fn for_person(variables: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
         Self { variables: variables.into_iter().collect(), more: Vec::new() }
     }
 

@@ -7,7 +7,7 @@ use super::{Environment, Isolation, Namespace, Sandbox};
 
 /// A program to start.
 #[derive(Debug, Clone)]
-pub struct Launch {
+pub struct LaunchSpec {
     /// A path, or a name to look up in the environment's `PATH`.
     pub program: OsString,
     /// The arguments.
@@ -29,7 +29,7 @@ pub struct Launch {
     pub namespace: Option<Namespace>,
 }
 
-impl Launch {
+impl LaunchSpec {
     pub(super) fn directory(&self, sandbox: &Sandbox) -> PathBuf {
         self.directory.clone().unwrap_or_else(|| sandbox.work())
     }

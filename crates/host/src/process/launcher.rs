@@ -117,7 +117,7 @@ pub fn launch(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     // Otherwise, the process that started the launcher has ended.
     let Ok(mut report) = open_report(&order.report) else { return FAILED };
     let failure = if let Err(error) = set_limits(&order) {
-        Failure::Limits(error)
+        LaunchFailure::Limits(error)
     } else {
         #[expect(clippy::disallowed_methods, reason = "this is where programs are started")]
         let mut command = Command::new(&order.program);
@@ -125,7 +125,7 @@ pub fn launch(arguments: impl IntoIterator<Item = OsString>) -> u8 {
             command.current_dir(directory);
         }
         // The file is closed when the program is executed.
-        Failure::Program(command.args(&order.arguments).envs(order.variables).exec())
+        LaunchFailure::Program(command.args(&order.arguments).envs(order.variables).exec())
     };
     // If this fails, the reader sees only that the FIFO was closed.
     let _ = report.write_all(failure.text().as_bytes());
@@ -134,7 +134,7 @@ pub fn launch(arguments: impl IntoIterator<Item = OsString>) -> u8 {
 
 /// Why a program was not started.
 #[derive(Debug)]
-pub(super) enum Failure {
+pub(super) enum LaunchFailure {
     /// The network namespace could not be joined, or the launcher could not be executed in it.
     Namespace(io::Error),
     /// The limits could not be set.
@@ -143,7 +143,7 @@ pub(super) enum Failure {
     Program(io::Error),
 }
 
-impl Failure {
+impl LaunchFailure {
     fn text(&self) -> String {
         let (kind, error) = match self {
             Self::Namespace(error) => ("namespace", error),
@@ -178,7 +178,7 @@ pub(super) fn read_report(text: &[u8]) -> io::Result<()> {
     if text.is_empty() {
         return Ok(());
     }
-    let read = Failure::read(&String::from_utf8_lossy(text));
+    let read = LaunchFailure::read(&String::from_utf8_lossy(text));
     Err(read.unwrap_or_else(|| io::Error::other("its launcher is of another version of this program")))
 }
 
@@ -275,11 +275,11 @@ mod tests {
 
     #[test]
     fn a_failure_survives_its_way() {
-        let read = |failure: Failure| read_report(failure.text().as_bytes()).unwrap_err();
-        assert_eq!(read(Failure::Program(io::Error::from_raw_os_error(2))).kind(), io::ErrorKind::NotFound);
-        let limits = read(Failure::Limits(io::Error::from_raw_os_error(1)));
+        let read = |failure: LaunchFailure| read_report(failure.text().as_bytes()).unwrap_err();
+        assert_eq!(read(LaunchFailure::Program(io::Error::from_raw_os_error(2))).kind(), io::ErrorKind::NotFound);
+        let limits = read(LaunchFailure::Limits(io::Error::from_raw_os_error(1)));
         assert!(limits.to_string().starts_with("its limits or its user cannot be set: "), "{limits}");
-        let namespace = read(Failure::Namespace(io::Error::from_raw_os_error(2))).to_string();
+        let namespace = read(LaunchFailure::Namespace(io::Error::from_raw_os_error(2))).to_string();
         assert!(namespace.starts_with("its network namespace cannot be joined: "), "{namespace}");
         assert!(read_report(b"").is_ok() && read_report(b"\xff").is_err());
     }

@@ -17,7 +17,7 @@ use super::own_user::let_into;
 pub use super::reach::make_readable;
 pub(super) use super::report::Report;
 use super::sandbox::MARKER;
-use crate::proc::{self, Process, directory_of, environment_of, users_of};
+use crate::proc::{self, Process, directory, environment, user_ids};
 
 /// How long to kill repeatedly, since processes may keep starting new ones.
 const HUNT: Duration = Duration::from_secs(5);
@@ -101,11 +101,11 @@ impl Identity {
     }
 
     fn marks(&self, process: &Process) -> bool {
-        if self.user.is_some_and(|user| users_of(process.pid).contains(&user)) {
+        if self.user.is_some_and(|user| user_ids(process.pid).contains(&user)) {
             return true;
         }
         let Some(marker) = &self.marker else { return false };
-        environment_of(process.pid).split_inclusive(|byte| *byte == 0).any(|entry| entry == marker)
+        environment(process.pid).split_inclusive(|byte| *byte == 0).any(|entry| entry == marker)
     }
 }
 
@@ -167,7 +167,7 @@ fn send(number: u32, signal: Signal) {
 pub fn end_launches_below(folder: &Path) -> bool {
     let marker = [MARKER.as_bytes(), b"=", folder.as_os_str().as_bytes(), b"/"].concat();
     let is_of_launch = |process: &Process| {
-        let environment = environment_of(process.pid);
+        let environment = environment(process.pid);
         environment.split(|byte| *byte == 0).any(|entry| entry.starts_with(&marker))
     };
     let until = Instant::now() + HUNT;
@@ -197,9 +197,9 @@ pub fn hide_from_agents() {
 pub(super) fn has_users(sandbox: &Path) -> bool {
     let marker = [MARKER.as_bytes(), b"=", sandbox.as_os_str().as_bytes()].concat();
     let real = sandbox.canonicalize().unwrap_or_else(|_| sandbox.to_owned());
-    let works_below = |pid: u32| directory_of(pid).is_some_and(|place| place.starts_with(&real));
+    let works_below = |pid: u32| directory(pid).is_some_and(|place| place.starts_with(&real));
     let is_of_it = |pid: u32| {
-        environment_of(pid).split(|byte| *byte == 0).any(|entry| {
+        environment(pid).split(|byte| *byte == 0).any(|entry| {
             // Installed programs run in sandboxes below this one.
             entry.strip_prefix(&marker[..]).is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
         })
@@ -208,7 +208,7 @@ pub(super) fn has_users(sandbox: &Path) -> bool {
     let inner = fs::read_dir(sandbox).into_iter().flatten().flatten();
     let inner = inner.filter(|item| is_random(&item.file_name().to_string_lossy())).map(|item| item.path());
     let users: Vec<u32> = inner.chain([sandbox.to_owned()]).filter_map(|path| let_into(&path)).collect();
-    let has_user = |pid: u32| users_of(pid).iter().any(|user| users.contains(user));
+    let has_user = |pid: u32| user_ids(pid).iter().any(|user| users.contains(user));
     let is_user = |pid: u32| works_below(pid) || is_of_it(pid) || has_user(pid);
     newest_first().any(|process| !process.dead && is_user(process.pid))
 }
@@ -224,7 +224,7 @@ pub struct Orphans {
 
 /// Makes this process the parent of its orphaned descendants, until it ends.
 ///
-/// This affects the whole process. Use it only in programs that start children through [`super::Tree`], or that wait
+/// This affects the whole process. Use it only in programs that start children through [`super::ProcessTree`], or that wait
 /// for all other children before they call [`Orphans::end`].
 #[must_use]
 pub fn adopt_orphans() -> Option<Orphans> {

@@ -8,7 +8,7 @@
 //! * [`Isolation`]: further isolation: none, a user of its own, or bubblewrap
 //! * [`launch()`]: turns the `acp-registry` executable into a program, under limits that hold from its first
 //!   instruction
-//! * [`Tree`]: a running program with its descendants
+//! * [`ProcessTree`]: a running program with its descendants
 //!
 //! What is supported on each system:
 //!
@@ -53,16 +53,16 @@ pub use abandoned::{INSTALLED, remove_abandoned};
 pub use bwrap::{Isolation, IsolationError, Network};
 pub use environment::{Environment, is_executable};
 pub use exit::{Exit, How};
-pub use launch::Launch;
+pub use launch::LaunchSpec;
 #[cfg(target_os = "linux")]
 pub use launcher::{LAUNCH, launch};
 #[cfg(target_os = "linux")]
 pub use namespace::{JOIN, KEEP, join, keep};
 pub use namespace::{Namespace, NamespaceError};
 pub use obstacle::Obstacle;
-pub use place::Place;
+pub use place::UserDirectory;
 pub use platform::{Orphans, adopt_orphans, end_launches_below, hide_from_agents, make_readable};
 pub use sandbox::{Home, Sandbox};
 pub use scratch::Scratch;
 pub use tail::Tail;
-pub use tree::{Ending, Pipes, SpawnError, Tree};
+pub use tree::{Ending, Pipes, ProcessTree, SpawnError};

@@ -70,7 +70,7 @@ impl OwnUser {
     }
 }
 
-impl super::Launch {
+impl super::LaunchSpec {
     /// Whether the program gets a user of its own: never on this system.
     #[must_use]
     pub fn gets_own_user(&self, _temporary: &Path) -> bool {

@@ -7,7 +7,7 @@ use std::ops::RangeInclusive;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::Path;
 
-use crate::lock::{Answer, Lock};
+use crate::lock::{Acquisition, Lock};
 use crate::proc;
 
 /// User ids that systems leave to users without an account.
@@ -32,8 +32,8 @@ pub(super) struct OwnUser {
 impl OwnUser {
     /// Allocates an id that no account, process or other run uses.
     pub(super) fn take() -> io::Result<Self> {
-        let mut taken: BTreeSet<u32> = ACCOUNTS.iter().flat_map(|path| of_accounts(path)).collect();
-        taken.extend(of_processes());
+        let mut taken: BTreeSet<u32> = ACCOUNTS.iter().flat_map(|path| account_ids(path)).collect();
+        taken.extend(process_ids());
         let mapped = [mapped("/proc/self/uid_map"), mapped("/proc/self/gid_map")];
         let is_free = |number: &u32| {
             let is_mapped = mapped.iter().all(|ranges| ranges.iter().any(|range| range.contains(number)));
@@ -48,8 +48,8 @@ impl OwnUser {
                 return Ok(Self { number, lock: None });
             }
             match Lock::ask(&Path::new(LOCKS).join(number.to_string()), "an agent's user") {
-                Ok(Answer::Mine(lock)) => return Ok(Self { number, lock: Some(lock) }),
-                Ok(Answer::Held(_)) => {}
+                Ok(Acquisition::Mine(lock)) => return Ok(Self { number, lock: Some(lock) }),
+                Ok(Acquisition::Held(_)) => {}
                 Err(_) => return Ok(Self { number, lock: None }),
             }
         }
@@ -77,15 +77,15 @@ impl Drop for OwnUser {
 }
 
 /// The ids in the third column of an account or group list.
-fn of_accounts(path: &str) -> Vec<u32> {
+fn account_ids(path: &str) -> Vec<u32> {
     let text = fs::read(path).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
     text.lines().filter_map(|line| line.split(':').nth(2)?.parse().ok()).collect()
 }
 
 /// The user ids of all running processes.
-fn of_processes() -> impl Iterator<Item = u32> {
-    proc::pids().flat_map(proc::users_of)
+fn process_ids() -> impl Iterator<Item = u32> {
+    proc::pids().flat_map(proc::user_ids)
 }
 
 /// The user that [`let_in`](super::place::let_in) gave access to a directory of root, if any.
@@ -130,8 +130,8 @@ mod tests {
 
     #[test]
     fn accounts_and_processes_are_known() {
-        assert!(of_accounts("/etc/passwd").contains(&0));
-        assert!(of_processes().any(|user| user == rustix::process::getuid().as_raw()));
+        assert!(account_ids("/etc/passwd").contains(&0));
+        assert!(process_ids().any(|user| user == rustix::process::getuid().as_raw()));
         assert!(mapped("/proc/self/uid_map").iter().any(|range| range.contains(&0) || !range.is_empty()));
     }
 }

@@ -13,13 +13,13 @@ use {
 /// A directory of the caller with files for programs that may run at once, each as its own user. They become members of
 /// one group, which belongs to the directory while a clone of this exists.
 #[derive(Debug, Clone)]
-pub struct Place {
+pub struct UserDirectory {
     path: PathBuf,
     #[cfg(target_os = "linux")]
     group: Arc<Mutex<Option<OwnUser>>>,
 }
 
-impl Place {
+impl UserDirectory {
     pub(super) fn new(path: PathBuf) -> Self {
         Self {
             path,
@@ -49,13 +49,13 @@ impl Place {
 }
 
 /// Two places are equal if they are the same directory.
-impl PartialEq for Place {
+impl PartialEq for UserDirectory {
     fn eq(&self, other: &Self) -> bool {
         self.path == other.path
     }
 }
 
-impl Eq for Place {}
+impl Eq for UserDirectory {}
 
 /// Allows a user to enter a directory of root, without listing it.
 #[cfg(target_os = "linux")]
@@ -74,7 +74,7 @@ mod tests {
     fn a_directory_has_one_group_and_only_that_may_enter() {
         let parent = tempfile::tempdir().unwrap();
         let directory = parent.path().join("a");
-        let (place, other) = (Place::new(directory.clone()), Place::new(parent.path().join("b")));
+        let (place, other) = (UserDirectory::new(directory.clone()), UserDirectory::new(parent.path().join("b")));
         assert!(place.group().is_err(), "there is no such directory");
         for path in [&directory, &other.path] {
             std::fs::create_dir(path).unwrap();

@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use rustix::thread::{CapabilitySet, capabilities};
 
 use super::own_user::OwnUser;
-use super::{Isolation, Launch};
+use super::{Isolation, LaunchSpec};
+use crate::directory::OpenDirectory;
 use crate::fs::open_file;
-use crate::held::Held;
 
 const READ: u32 = 0o004;
 const ENTER: u32 = 0o001;
@@ -23,7 +23,7 @@ const FIRST_LINE: u64 = 512;
 /// Maximum depth of directories to make readable. Each level keeps a file descriptor open.
 const DEPTH: usize = 128;
 
-impl Launch {
+impl LaunchSpec {
     /// Whether the program gets a user of its own. This requires that this process is root, that the launcher is known,
     /// that the program's namespace has all users, and that any user can access the program, the files that it needs, and `temporary`, the parent of its sandbox.
     #[must_use]
@@ -81,7 +81,7 @@ pub fn make_readable(directory: &Path) {
         return;
     }
     // Errors are ignored: the agent will report files that it cannot read.
-    let Ok(top) = Held::open(directory) else { return };
+    let Ok(top) = OpenDirectory::open(directory) else { return };
     let mut open = Vec::new();
     admit_directory(top, &mut open);
     while let Some((here, entries)) = open.last_mut() {
@@ -101,7 +101,7 @@ pub fn make_readable(directory: &Path) {
     }
 }
 
-fn admit_directory(directory: Held, open: &mut Vec<(Held, Vec<(OsString, bool)>)>) {
+fn admit_directory(directory: OpenDirectory, open: &mut Vec<(OpenDirectory, Vec<(OsString, bool)>)>) {
     if let Some(mode) = directory.mode().ok().and_then(|mode| admitting(mode, READ | ENTER)) {
         let _ = directory.set_mode(mode);
     }
@@ -230,7 +230,7 @@ mod tests {
         let script = folder.path().join("script");
         let mut environment = Environment::default();
         environment.set("PATH", "/bin");
-        let launch = Launch {
+        let launch = LaunchSpec {
             program: "a".into(),
             arguments: Vec::new(),
             directory: None,

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use super::Place;
+use super::UserDirectory;
 use crate::fs::{PathError, without_path};
 use crate::remove::remove_tree;
 
@@ -20,7 +20,7 @@ pub(super) const PREFIX: &str = "acp-registry-";
 /// Dropping it removes it too, as far as possible.
 #[derive(Debug)]
 pub struct Scratch {
-    place: Place,
+    place: UserDirectory,
     is_over: bool,
 }
 
@@ -54,7 +54,7 @@ impl Scratch {
     /// Takes over a directory that exists, or will.
     #[must_use]
     pub fn adopt(path: &Path) -> Self {
-        Self { place: Place::new(path.to_owned()), is_over: false }
+        Self { place: UserDirectory::new(path.to_owned()), is_over: false }
     }
 
     /// The path of the directory.
@@ -65,7 +65,7 @@ impl Scratch {
 
     /// The directory as a place for the files of programs that run at once.
     #[must_use]
-    pub fn place(&self) -> Place {
+    pub fn place(&self) -> UserDirectory {
         self.place.clone()
     }
 

@@ -15,7 +15,7 @@ use super::begin::Begin;
 use super::platform::{Identity, OwnUser};
 use acp_registry_plan::text::printable;
 
-use super::{Exit, Home, How, Isolation, Launch, Obstacle, Sandbox};
+use super::{Exit, Home, How, Isolation, LaunchSpec, Obstacle, Sandbox};
 
 /// How long to wait for the program to end after its stdin is closed, and again after it is asked to end.
 const GRACE: Duration = Duration::from_secs(2);
@@ -60,7 +60,7 @@ pub struct Ending {
 
 /// A running program with its descendants. Dropping it kills all of them.
 #[derive(Debug)]
-pub struct Tree {
+pub struct ProcessTree {
     child: Box<dyn ChildWrapper>,
     identity: Identity,
     exit: Option<Exit>,
@@ -73,31 +73,31 @@ pub struct Tree {
 }
 
 /// Why a program could not be started, by stage.
-enum Trouble {
+enum SpawnFailure {
     /// The command could not be started: the program itself, or the launcher or bubblewrap before it.
     Spawn(io::Error),
     /// The launcher could not execute the program.
     Launcher(io::Error),
 }
 
-impl Tree {
+impl ProcessTree {
     /// Starts a program in a session of its own.
     ///
     /// # Errors
     /// Returns [`SpawnError`] with a probable cause.
-    pub async fn start(launch: &Launch, sandbox: &Sandbox) -> Result<(Self, Pipes), SpawnError> {
+    pub async fn start(launch: &LaunchSpec, sandbox: &Sandbox) -> Result<(Self, Pipes), SpawnError> {
         let mut attempts = 0;
         loop {
             let trouble = match Self::try_start(launch, sandbox).await {
                 Ok(started) => return Ok(started),
                 Err(trouble) => trouble,
             };
-            let (Trouble::Spawn(error) | Trouble::Launcher(error)) = &trouble;
+            let (SpawnFailure::Spawn(error) | SpawnFailure::Launcher(error)) = &trouble;
             // If the program was just written, a process that another thread starts at that moment may still have its
             // file open.
             if error.kind() != ErrorKind::ExecutableFileBusy || attempts == 20 {
                 let hint = hint(&trouble, launch, sandbox);
-                let (Trouble::Spawn(error) | Trouble::Launcher(error)) = trouble;
+                let (SpawnFailure::Spawn(error) | SpawnFailure::Launcher(error)) = trouble;
                 return Err(SpawnError { program: launch.program.to_string_lossy().into_owned(), hint, error });
             }
             attempts += 1;
@@ -105,9 +105,9 @@ impl Tree {
         }
     }
 
-    async fn try_start(launch: &Launch, sandbox: &Sandbox) -> Result<(Self, Pipes), Trouble> {
-        let begin = Begin::of(launch, sandbox).map_err(Trouble::Spawn)?;
-        let mut child = spawn(&begin, &launch.directory(sandbox)).map_err(Trouble::Spawn)?;
+    async fn try_start(launch: &LaunchSpec, sandbox: &Sandbox) -> Result<(Self, Pipes), SpawnFailure> {
+        let begin = Begin::of(launch, sandbox).map_err(SpawnFailure::Spawn)?;
+        let mut child = spawn(&begin, &launch.directory(sandbox)).map_err(SpawnFailure::Spawn)?;
         let root = child.id().unwrap_or_default();
         let is_apart = sandbox.home() == Home::Empty;
         let user = begin.user.as_ref().map(OwnUser::number);
@@ -122,11 +122,11 @@ impl Tree {
                 _ = tree.wait() => report.read_rest(),
                 () = sleep(BEGINNING) => Ok(()),
             };
-            said.map_err(Trouble::Launcher)?;
+            said.map_err(SpawnFailure::Launcher)?;
         }
         match pipes {
             (Some(stdin), Some(stdout), Some(stderr)) => Ok((tree, Pipes { stdin, stdout, stderr })),
-            _ => Err(Trouble::Spawn(io::Error::other("it was started without pipes"))),
+            _ => Err(SpawnFailure::Spawn(io::Error::other("it was started without pipes"))),
         }
     }
 
@@ -217,7 +217,7 @@ impl Tree {
     }
 }
 
-impl Drop for Tree {
+impl Drop for ProcessTree {
     fn drop(&mut self) {
         if self.is_over {
             return;
@@ -249,7 +249,7 @@ fn spawn(begin: &Begin, directory: &Path) -> io::Result<Box<dyn ChildWrapper>> {
 }
 
 /// The probable cause if a program could not be started.
-fn hint(trouble: &Trouble, launch: &Launch, sandbox: &Sandbox) -> Cow<'static, str> {
+fn hint(trouble: &SpawnFailure, launch: &LaunchSpec, sandbox: &Sandbox) -> Cow<'static, str> {
     /// "Exec format error" on all Unix systems.
     const NO_PROGRAM: i32 = 8;
     let directory = launch.directory(sandbox);
@@ -257,14 +257,14 @@ fn hint(trouble: &Trouble, launch: &Launch, sandbox: &Sandbox) -> Cow<'static, s
         return "the directory that it is to work in is not there".into();
     }
     let error = match trouble {
-        Trouble::Spawn(error) if error.kind() == ErrorKind::NotFound => match &launch.isolation {
+        SpawnFailure::Spawn(error) if error.kind() == ErrorKind::NotFound => match &launch.isolation {
             Isolation::Bwrap { .. } => return "`bwrap` is not installed".into(),
             _ if cfg!(target_os = "linux") && launch.launcher.as_ref().is_some_and(|launcher| !launcher.exists()) => {
                 return "acp-registry itself is not where it was any more".into();
             }
             _ => error,
         },
-        Trouble::Spawn(error) | Trouble::Launcher(error) => error,
+        SpawnFailure::Spawn(error) | SpawnFailure::Launcher(error) => error,
     };
     let program = Path::new(&launch.program);
     let has_path = program.components().count() > 1;

@@ -67,7 +67,7 @@ impl Launch {
     /// Describes a plan, which installs files into `files`, a folder of `install_dir`. Members that only an installation can
     /// fill are left empty.
     #[must_use]
-    pub fn of_plan(plan: &Plan, install_dir: &Path, files: &Path) -> Self {
+    pub fn planned(plan: &Plan, install_dir: &Path, files: &Path) -> Self {
         let variables = plan.source.variables().iter();
         let planned = Self {
             id: plan.id.clone(),

@@ -43,7 +43,7 @@ pub fn kinds(entry: &Entry) -> Vec<&'static str> {
 
 /// An agent in the index, for `list` and `search`.
 #[derive(Debug, Serialize)]
-pub struct Listed<'a> {
+pub struct ListedAgent<'a> {
     #[serde(flatten)]
     about: About<'a>,
     installed: bool,
@@ -53,7 +53,7 @@ pub struct Listed<'a> {
     version: &'a str,
 }
 
-impl<'a> Listed<'a> {
+impl<'a> ListedAgent<'a> {
     /// Combines an entry with the agent's installed version, if any, and whether it is pinned.
     #[must_use]
     pub fn of(entry: &'a Entry, installed_version: Option<&'a str>, pinned: bool) -> Self {
@@ -70,13 +70,13 @@ impl<'a> Listed<'a> {
 
 /// Members of `list` and `search`.
 #[derive(Debug, Serialize)]
-pub struct Found<'a> {
+pub struct AgentList<'a> {
     /// The index.
     pub index: IndexOrigin,
     /// SHA-256 of the index.
     pub index_sha256: &'a str,
     /// The agents, best match first.
-    pub agents: Vec<Listed<'a>>,
+    pub agents: Vec<ListedAgent<'a>>,
     /// The parts of the index that cannot be used, and why.
     pub notes: &'a [String],
 }

@@ -7,7 +7,7 @@ mod listed;
 use serde::Serialize;
 
 pub use launch::{IndexOrigin, Installation, Launch};
-pub use listed::{About, Found, Listed, kinds};
+pub use listed::{About, AgentList, ListedAgent, kinds};
 
 /// The `schema` member of all documents.
 const SCHEMA: u32 = 1;
@@ -55,7 +55,7 @@ pub struct Nothing {}
 impl<'a> Document<'a, Nothing> {
     /// Creates the document of a failed command. `command` is `None` if the arguments name no known command.
     #[must_use]
-    pub fn of_failure(command: Option<&'a str>, error: Error) -> Self {
+    pub fn failed_command(command: Option<&'a str>, error: Error) -> Self {
         Self { schema: SCHEMA, command, members: Nothing {}, error: Some(error) }
     }
 }

@@ -39,7 +39,7 @@ impl FormError {
 }
 
 #[derive(Deserialize)]
-struct Form<'a> {
+struct IndexMembers<'a> {
     #[serde(borrow)]
     agents: List<'a, MOST>,
     version: Option<IgnoredAny>,
@@ -54,7 +54,7 @@ struct Form<'a> {
 pub fn entries(index: &str) -> Result<Vec<&str>, FormError> {
     // Some editors begin every file with a byte order mark.
     let json = index.strip_prefix('\u{feff}').unwrap_or(index);
-    let form: Form<'_> = serde_json::from_str(json).map_err(|error| match error.classify() {
+    let form: IndexMembers<'_> = serde_json::from_str(json).map_err(|error| match error.classify() {
         Category::Data => FormError("it is not an object with a list `agents`".to_owned()),
         _ => FormError(error.to_string()),
     })?;

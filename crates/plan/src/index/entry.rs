@@ -46,7 +46,7 @@ impl Entry {
         if !text.starts_with('{') {
             return Err("is passed over: it is not an object".to_owned());
         }
-        let form: Form = serde_json::from_str(text).map_err(|error| {
+        let form: EntryMembers = serde_json::from_str(text).map_err(|error| {
             let error = error.to_string();
             // The line number is that within the entry, and does not help.
             format!("is passed over: {}", error.split(" at line ").next().unwrap_or_default())
@@ -92,7 +92,7 @@ fn is_version(text: &str) -> bool {
 }
 
 #[derive(Deserialize)]
-struct Form {
+struct EntryMembers {
     #[serde(default)]
     id: Text,
     #[serde(default)]

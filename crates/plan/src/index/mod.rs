@@ -24,4 +24,4 @@ mod usable;
 pub use entries::{FormError, INDEX_LIMIT, Notes, entries};
 pub use entry::Entry;
 pub use missing::Missing;
-pub use read::{EntryError, Index, Origin};
+pub use read::{EntryError, Index, IndexSource};

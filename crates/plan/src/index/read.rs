@@ -18,19 +18,19 @@ use crate::text::{nearest, quote};
 #[derive(Debug, Clone)]
 pub struct Index {
     text: String,
-    entries: Vec<Found>,
+    entries: Vec<EntrySpan>,
     /// Ids of agents that the index may have, which serve for suggestions only.
     others: Vec<String>,
     /// Which entries cannot be used, and why; ready to be shown.
     pub notes: Vec<String>,
     /// Where it comes from, and how old it may be.
-    pub origin: Origin,
+    pub origin: IndexSource,
     sha256: String,
 }
 
 /// An entry, and where in the text it is.
 #[derive(Debug, Clone)]
-struct Found {
+struct EntrySpan {
     entry: Entry,
     place: Range<usize>,
 }
@@ -48,7 +48,7 @@ pub struct EntryError {
 
 /// Where an index came from.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Origin {
+pub struct IndexSource {
     /// Its address without secrets, or its path; empty for a text that a program has passed.
     pub source: String,
     /// When its host sent it, or last confirmed it; for a file or a directory, when that last changed.
@@ -85,12 +85,12 @@ impl Index {
                 Ok(entry) => {
                     ids.insert(entry.id.clone());
                     let start = part.as_ptr().addr() - text.as_ptr().addr();
-                    found.push(Found { entry, place: start..start + part.len() });
+                    found.push(EntrySpan { entry, place: start..start + part.len() });
                 }
             }
         }
         let notes = notes.into_sentences();
-        Ok(Self { text, entries: found, others: Vec::new(), notes, sha256, origin: Origin::default() })
+        Ok(Self { text, entries: found, others: Vec::new(), notes, sha256, origin: IndexSource::default() })
     }
 
     /// Removes agents that another proof shows to be withdrawn.

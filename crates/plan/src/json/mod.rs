@@ -12,7 +12,7 @@
 mod parts;
 
 pub use parts::{
-    List, Object, check_at_most, check_count, check_share, flag, members, members_of, object, text, whole,
+    List, Object, check_at_most, check_count, check_share, flag, members, object, read_members, text, whole,
 };
 
 use std::io;

@@ -90,7 +90,7 @@ pub fn members<'a, const COUNT: usize>(
 
         fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
             let mut found = [None; COUNT];
-            while let Some(Key(key)) = map.next_key()? {
+            while let Some(MemberName(key)) = map.next_key()? {
                 match self.0.iter().position(|name| *name == key) {
                     Some(at) => found[at] = Some(map.next_value()?),
                     None => drop(map.next_value::<IgnoredAny>()?),
@@ -107,7 +107,7 @@ pub fn members<'a, const COUNT: usize>(
 
 /// Like [`members`], for a part. Each member is `None` if the part is missing or is not an object.
 #[must_use]
-pub fn members_of<'a, const COUNT: usize>(
+pub fn read_members<'a, const COUNT: usize>(
     part: Option<&'a RawValue>,
     names: [&'static str; COUNT],
 ) -> [Option<&'a RawValue>; COUNT] {
@@ -131,7 +131,7 @@ fn values(text: &[u8]) -> usize {
 
 /// A key, borrowed unless it contains escapes.
 #[derive(Deserialize)]
-struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
+struct MemberName<'a>(#[serde(borrow)] Cow<'a, str>);
 
 impl<'de: 'a, 'a, const MOST: usize> Deserialize<'de> for List<'a, MOST> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -172,7 +172,7 @@ impl<'de: 'a, 'a, const MOST: usize> Deserialize<'de> for Object<'a, MOST> {
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                 let mut object = Object::default();
                 while object.members.len() < MOST {
-                    let Some((Key(key), value)) = map.next_entry()? else { return Ok(object) };
+                    let Some((MemberName(key), value)) = map.next_entry()? else { return Ok(object) };
                     object.members.push((key, value));
                 }
                 while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {
@@ -196,7 +196,7 @@ pub fn object<'a, T: Deserialize<'a>>(part: Option<&'a RawValue>) -> Option<T> {
 /// A part as a string; `None` if the part is missing or has another type.
 #[must_use]
 pub fn text(part: Option<&RawValue>) -> Option<Cow<'_, str>> {
-    let Key(text) = serde_json::from_str(part?.get()).ok()?;
+    let MemberName(text) = serde_json::from_str(part?.get()).ok()?;
     Some(text)
 }
 
@@ -249,7 +249,7 @@ mod tests {
         for odd in ["", "[]", "7", r#"{"a":1"#, r#"{"a":1} x"#] {
             assert!(members(odd.as_bytes(), ["a"]).is_err(), "{odd}");
         }
-        assert_eq!(members_of(None, ["a"]).map(|part| part.map(RawValue::get)), [None]);
+        assert_eq!(read_members(None, ["a"]).map(|part| part.map(RawValue::get)), [None]);
     }
 
     #[test]

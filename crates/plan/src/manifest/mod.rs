@@ -35,5 +35,5 @@ pub use document::{Manifest, SyntaxError};
 pub use id::{AgentId, InvalidId};
 pub use package::{NpmSpec, Pin, PypiSpec, SpecError, pypi_version_matches};
 pub use places::{Places, escape_segment};
-pub use platform_words::platform_of;
+pub use platform_words::guess_platform;
 pub use version::Version;

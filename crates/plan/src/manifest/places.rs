@@ -19,11 +19,11 @@ pub struct Places {
 struct Node {
     key: Option<(String, Range<usize>)>,
     value: Range<usize>,
-    kind: Kind,
+    kind: JsonKind,
 }
 
 #[derive(Debug)]
-enum Kind {
+enum JsonKind {
     Object(Vec<Node>),
     Array(Vec<Node>),
     Scalar,
@@ -76,11 +76,11 @@ impl Places {
         for segment in pointer.split('/').skip(1) {
             let segment = segment.replace("~1", "/").replace("~0", "~");
             node = match &node.kind {
-                Kind::Object(members) => {
+                JsonKind::Object(members) => {
                     members.iter().rev().find(|member| member.key.as_ref().is_some_and(|(key, _)| *key == segment))?
                 }
-                Kind::Array(items) => items.get(segment.parse::<usize>().ok()?)?,
-                Kind::Scalar => return None,
+                JsonKind::Array(items) => items.get(segment.parse::<usize>().ok()?)?,
+                JsonKind::Scalar => return None,
             };
         }
         Some(node)
@@ -89,7 +89,7 @@ impl Places {
 
 fn node(key: Option<(String, Range<usize>)>, value: &Value<'_>) -> Node {
     let kind = match value {
-        Value::Object(object) => Kind::Object(
+        Value::Object(object) => JsonKind::Object(
             object
                 .properties
                 .iter()
@@ -103,8 +103,8 @@ fn node(key: Option<(String, Range<usize>)>, value: &Value<'_>) -> Node {
                 })
                 .collect(),
         ),
-        Value::Array(array) => Kind::Array(array.elements.iter().map(|item| node(None, item)).collect()),
-        _ => Kind::Scalar,
+        Value::Array(array) => JsonKind::Array(array.elements.iter().map(|item| node(None, item)).collect()),
+        _ => JsonKind::Scalar,
     };
     let range = value.range();
     Node { key, value: range.start..range.end, kind }
@@ -113,8 +113,8 @@ fn node(key: Option<(String, Range<usize>)>, value: &Value<'_>) -> Node {
 fn collect_repeated(node: &Node, pointer: &mut String, found: &mut Vec<(String, Range<usize>)>, limit: usize) {
     let length = pointer.len();
     match &node.kind {
-        Kind::Scalar => {}
-        Kind::Array(items) => {
+        JsonKind::Scalar => {}
+        JsonKind::Array(items) => {
             for (index, item) in items.iter().enumerate() {
                 pointer.push('/');
                 pointer.push_str(&index.to_string());
@@ -122,7 +122,7 @@ fn collect_repeated(node: &Node, pointer: &mut String, found: &mut Vec<(String, 
                 pointer.truncate(length);
             }
         }
-        Kind::Object(members) => {
+        JsonKind::Object(members) => {
             let mut seen = HashSet::new();
             for member in members {
                 let Some((key, range)) = &member.key else { continue };

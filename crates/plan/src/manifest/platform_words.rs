@@ -15,7 +15,7 @@ const ARCHITECTURE: [(&str, &[&str]); 2] =
 
 /// The platform that a name contains, in the terms of any tool; `None` unless it is exactly one.
 #[must_use]
-pub fn platform_of(name: &str) -> Option<Platform> {
+pub fn guess_platform(name: &str) -> Option<Platform> {
     let name = name.to_ascii_lowercase();
     let words: Vec<&str> = name.split(|c: char| !c.is_ascii_alphanumeric()).collect();
     let has = |word: &&str| {
@@ -46,7 +46,7 @@ mod tests {
             ("linux", None),
             ("linux-x64-arm64", None),
         ] {
-            assert_eq!(platform_of(name).map(Platform::as_str), platform, "{name}");
+            assert_eq!(guess_platform(name).map(Platform::as_str), platform, "{name}");
         }
     }
 }

@@ -1,12 +1,12 @@
 //! Chooses one plan from the offers.
 
-use super::{Error, Host, Offer, Origin, Plan};
+use super::{Error, Host, Offer, OfferOrigin, Plan};
 use crate::manifest::{AgentId, Platform, env_name};
 use crate::resolve::{Expected, Kind, Source};
 
 /// What is asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wanted {
+pub struct PlanOptions {
     /// The agent.
     pub id: AgentId,
     /// Its version; `None` for that of the index.
@@ -17,7 +17,7 @@ pub struct Wanted {
     pub platform: Option<Platform>,
 }
 
-impl Wanted {
+impl PlanOptions {
     /// The agent in the version of the index, by the best kind of distribution for this machine.
     #[must_use]
     pub fn new(id: AgentId) -> Self {
@@ -32,7 +32,7 @@ impl Wanted {
 ///
 /// # Errors
 /// [`Error`].
-pub fn resolve(offers: &[Offer], wanted: &Wanted, host: &Host) -> Result<Plan, Error> {
+pub fn resolve(offers: &[Offer], wanted: &PlanOptions, host: &Host) -> Result<Plan, Error> {
     let offer = pick(offers, wanted)?;
     let (id, version) = (&wanted.id, &offer.version);
     let kinds = wanted.kind.map_or_else(|| order(host), |kind| vec![kind]);
@@ -42,14 +42,14 @@ pub fn resolve(offers: &[Offer], wanted: &Wanted, host: &Host) -> Result<Plan, E
         && let Some(kind) = wanted.kind
     {
         let (id, version) = (id.to_string(), version.clone());
-        return Err(Error::NoSuchKind { id, version, kind, offered: kinds_of(&offer) });
+        return Err(Error::NoSuchKind { id, version, kind, offered: offered_kinds(&offer) });
     }
     let made: Vec<(Kind, Source)> = declared.into_iter().filter_map(|(kind, source)| Some((kind, source?))).collect();
     if made.is_empty() {
         let platform = wanted.platform.or(host.platform).map_or("this system", Platform::as_str).to_owned();
         let (id, version) = (id.to_string(), version.clone());
         let offered = offer.distribution.binary.iter().map(|target| target.platform.clone()).collect();
-        let mut packages = kinds_of(&offer);
+        let mut packages = offered_kinds(&offer);
         packages.retain(|kind| *kind != Kind::Binary);
         return Err(Error::UnsupportedPlatform { id, version, platform, offered, packages });
     }
@@ -88,7 +88,7 @@ pub fn resolve(offers: &[Offer], wanted: &Wanted, host: &Host) -> Result<Plan, E
 ///
 /// # Errors
 /// [`Error::UnknownVersion`].
-pub fn pick(offers: &[Offer], wanted: &Wanted) -> Result<Offer, Error> {
+pub fn pick(offers: &[Offer], wanted: &PlanOptions) -> Result<Offer, Error> {
     let known = || offers.iter().map(|offer| offer.version.clone()).collect::<Vec<_>>();
     let unknown = |version: &str, has_packages| {
         let (id, version, mut known) = (wanted.id.to_string(), version.to_owned(), known());
@@ -104,7 +104,7 @@ pub fn pick(offers: &[Offer], wanted: &Wanted) -> Result<Offer, Error> {
     if let Some(offer) = exact().find(is_declared).or_else(|| exact().next()) {
         return Ok(offer.clone());
     }
-    let of_index = offers.iter().find(|offer| offer.origin == Origin::Index);
+    let of_index = offers.iter().find(|offer| offer.origin == OfferOrigin::Index);
     let packages = of_index.map(|offer| offer.in_version(version));
     let has_packages =
         of_index.is_some_and(|offer| offer.distribution.npx.is_some() || offer.distribution.uvx.is_some());
@@ -127,7 +127,7 @@ fn order(host: &Host) -> Vec<Kind> {
 /// What an offer names for a kind: `None` when it does not declare it, and `Some(None)` when it does, but not for the
 /// platform.
 #[expect(clippy::option_option, reason = "these are three cases, each used once")]
-fn source(kind: Kind, offer: &Offer, wanted: &Wanted, host: &Host) -> Option<Option<Source>> {
+fn source(kind: Kind, offer: &Offer, wanted: &PlanOptions, host: &Host) -> Option<Option<Source>> {
     let platform = wanted.platform.or(host.platform);
     let of = |platform| kind.source(&offer.distribution, platform).ok().flatten();
     if !declares(offer, kind) {
@@ -138,7 +138,7 @@ fn source(kind: Kind, offer: &Offer, wanted: &Wanted, host: &Host) -> Option<Opt
 }
 
 /// The kinds of distribution that an offer has.
-fn kinds_of(offer: &Offer) -> Vec<Kind> {
+fn offered_kinds(offer: &Offer) -> Vec<Kind> {
     Kind::ALL.into_iter().filter(|kind| declares(offer, *kind)).collect()
 }
 
@@ -157,7 +157,7 @@ mod tests {
     fn agent(distribution: &Value) -> Vec<Offer> {
         let agent = json!({ "id": "a", "version": "1.2.0", "distribution": distribution,
             "preview": { "version": "1.3.0-preview.1", "distribution": { "npx": { "package": "p@1.3.0-preview.1" } } } });
-        Offer::of_agent(&Agent::from_json(&agent), "digest")
+        Offer::from_agent(&Agent::from_json(&agent), "digest")
     }
 
     fn everything() -> Value {
@@ -167,13 +167,13 @@ mod tests {
         })
     }
 
-    fn name(offers: &[Offer], wanted: &Wanted, host: &Host) -> Result<String, String> {
+    fn name(offers: &[Offer], wanted: &PlanOptions, host: &Host) -> Result<String, String> {
         let plan = resolve(offers, wanted, host).map_err(|error| error.to_string())?;
         Ok(format!("{} {}", plan.version, plan.source.name()))
     }
 
-    fn wanted(version: Option<&str>, kind: Option<Kind>, platform: Option<Platform>) -> Wanted {
-        Wanted { id: "a".parse().unwrap(), version: version.map(ToOwned::to_owned), kind, platform }
+    fn wanted(version: Option<&str>, kind: Option<Kind>, platform: Option<Platform>) -> PlanOptions {
+        PlanOptions { id: "a".parse().unwrap(), version: version.map(ToOwned::to_owned), kind, platform }
     }
 
     #[test]
@@ -233,12 +233,12 @@ mod tests {
         assert!(error.remedy().unwrap().actions().eq([&Action::Locked]), "{error}");
         let mut with_lock = binary.clone();
         let mut locked = binary[0].clone();
-        (locked.version, locked.origin) = ("1.1.0".to_owned(), Origin::Lock);
+        (locked.version, locked.origin) = ("1.1.0".to_owned(), OfferOrigin::Lock);
         locked.expected =
             vec![("linux-x86_64".to_owned(), Expected { sha256: Some("d".into()), ..Expected::default() })];
         with_lock.push(locked);
         let plan = resolve(&with_lock, &old, &host()).unwrap();
-        assert_eq!((plan.origin, plan.expected.sha256.as_deref()), (Origin::Lock, Some("d")));
+        assert_eq!((plan.origin, plan.expected.sha256.as_deref()), (OfferOrigin::Lock, Some("d")));
         // The package has a version of its own.
         let own = agent(&json!({ "npx": { "package": "p@9.0.0" } }));
         assert!(name(&own, &old, &host()).unwrap_err().contains("is another one than the agent's"));

@@ -1,6 +1,6 @@
 //! RESOLVE: makes a plan from an agent's id: version, platform, source and runtime.
 //!
-//! * [`Wanted`]: what is asked for
+//! * [`PlanOptions`]: what is asked for
 //! * [`Offer`]: a version and its distributions, from an index, a lock file, or what is installed
 //! * [`Host`]: what the machine can run
 //! * [`resolve()`]: the [`Plan`], or an [`Error`] that names the alternatives
@@ -30,10 +30,10 @@ mod plan;
 pub mod runtimes;
 mod source;
 
-pub use choose::{Wanted, pick, resolve};
+pub use choose::{PlanOptions, pick, resolve};
 pub use error::Error;
 pub use host::Host;
-pub use named::{Named, WrongName};
-pub use offer::{Offer, Origin};
+pub use named::{AgentSpec, WrongName};
+pub use offer::{Offer, OfferOrigin};
 pub use plan::Plan;
 pub use source::{Expected, Kind, NotForPlatform, Source};

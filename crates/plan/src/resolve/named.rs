@@ -7,7 +7,7 @@ const LATEST: &str = "latest";
 /// An agent, with its version if one is named.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Named {
+pub struct AgentSpec {
     /// Its id.
     pub id: String,
     /// An exact version.
@@ -21,7 +21,7 @@ pub struct Named {
 #[error("ID or ID@VERSION is wanted")]
 pub struct WrongName;
 
-impl Named {
+impl AgentSpec {
     /// The agent in its default version: the installed one, else that of the index.
     #[must_use]
     pub fn any(id: &str) -> Self {
@@ -41,7 +41,7 @@ impl Named {
     }
 }
 
-impl fmt::Display for Named {
+impl fmt::Display for AgentSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.version, self.is_latest) {
             (Some(version), _) => write!(f, "{}@{version}", self.id),
@@ -51,7 +51,7 @@ impl fmt::Display for Named {
     }
 }
 
-impl FromStr for Named {
+impl FromStr for AgentSpec {
     type Err = WrongName;
 
     fn from_str(text: &str) -> Result<Self, WrongName> {
@@ -72,11 +72,11 @@ mod tests {
     #[test]
     fn names_are_read_as_they_are_written() {
         for text in ["gemini", "gemini@0.61.0", "gemini@latest"] {
-            assert_eq!(text.parse::<Named>().map(|named| named.to_string()).as_deref(), Ok(text));
+            assert_eq!(text.parse::<AgentSpec>().map(|named| named.to_string()).as_deref(), Ok(text));
         }
-        assert!("gemini@latest".parse::<Named>().is_ok_and(|named| named.has_version() && named.version.is_none()));
+        assert!("gemini@latest".parse::<AgentSpec>().is_ok_and(|named| named.has_version() && named.version.is_none()));
         for wrong in ["", "@1.0.0", "gemini@"] {
-            assert_eq!(wrong.parse::<Named>(), Err(WrongName), "{wrong:?}");
+            assert_eq!(wrong.parse::<AgentSpec>(), Err(WrongName), "{wrong:?}");
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::resolve::Expected;
 
 /// Where an offer comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Origin {
+pub enum OfferOrigin {
     /// The index, stable channel.
     Index,
     /// The index, preview channel.
@@ -20,7 +20,7 @@ pub enum Origin {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Offer {
     /// Where the offer comes from.
-    pub origin: Origin,
+    pub origin: OfferOrigin,
     /// The version.
     pub version: String,
     /// The ways to get it.
@@ -34,9 +34,9 @@ pub struct Offer {
 impl Offer {
     /// What an index offers: its stable channel, then its preview channel.
     #[must_use]
-    pub fn of_agent(agent: &Agent, index_sha256: &str) -> Vec<Self> {
+    pub fn from_agent(agent: &Agent, index_sha256: &str) -> Vec<Self> {
         let offer = |release: crate::manifest::Release<'_>| Self {
-            origin: if release.channel == Channel::Stable { Origin::Index } else { Origin::Preview },
+            origin: if release.channel == Channel::Stable { OfferOrigin::Index } else { OfferOrigin::Preview },
             version: release.version.to_owned(),
             distribution: release.distribution.clone(),
             expected: Vec::new(),

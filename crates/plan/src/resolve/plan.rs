@@ -1,4 +1,4 @@
-use super::Origin;
+use super::OfferOrigin;
 use crate::digest::Sha256;
 use crate::manifest::{AgentId, Platform, extension};
 use crate::resolve::{Expected, Kind, Source};
@@ -20,7 +20,7 @@ pub struct Plan {
     /// Whether its kind of distribution was asked for, and not chosen.
     pub is_kind_wanted: bool,
     /// Where the offer comes from.
-    pub origin: Origin,
+    pub origin: OfferOrigin,
     /// SHA-256 of the index that this is from.
     pub index_sha256: Option<String>,
 }

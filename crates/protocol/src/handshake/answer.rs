@@ -6,10 +6,10 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::auth::{self, AuthMethod};
-use super::failure::{Failure, Reason};
+use super::failure::{FailReason, HandshakeFailure};
 use super::features::Features;
 use super::probe::Probes;
-use super::session::Session;
+use super::session::SessionChoices;
 use super::warnings::kind;
 use acp_registry_plan::text::quote;
 
@@ -34,7 +34,7 @@ pub struct Handshake {
     /// Results of further requests, by method.
     pub probes: Probes,
     /// The choices of a new session; `None` if none was opened.
-    pub session: Option<Session>,
+    pub session: Option<SessionChoices>,
     /// The agent's message on one line, if it cannot open a session for a reason other than missing credentials, such
     /// as a program, model or provider that must be set up first. Not escaped: escape it before printing.
     pub setup_required: Option<String>,
@@ -48,14 +48,15 @@ pub struct Handshake {
 
 impl Handshake {
     /// Reads and checks the `result` of `initialize`. All readable parts are returned even if the check fails.
-    pub(super) fn read(result: &Value, asked: u16) -> (Self, Result<(), Failure>) {
+    pub(super) fn read(result: &Value, asked: u16) -> (Self, Result<(), HandshakeFailure>) {
         let mut handshake = Self::default();
         let judgement = handshake.fill(result, i64::from(asked));
         (handshake, judgement)
     }
 
-    fn fill(&mut self, result: &Value, asked: i64) -> Result<(), Failure> {
-        let malformed = |problem: String| Failure::new(Reason::InvalidResponse, format!("the response {problem}"));
+    fn fill(&mut self, result: &Value, asked: i64) -> Result<(), HandshakeFailure> {
+        let malformed =
+            |problem: String| HandshakeFailure::new(FailReason::InvalidResponse, format!("the response {problem}"));
         let Value::Object(members) = result else {
             return Err(malformed(format!("has `result` that is {}, not an object", kind(result))));
         };
@@ -63,7 +64,7 @@ impl Handshake {
         self.protocol_version = Some(version);
         if !VERSIONS.contains(&version) {
             let message = format!("the agent chose version {version} of the protocol; clients speak versions 1 and 2");
-            return Err(Failure::new(Reason::ProtocolVersion, message));
+            return Err(HandshakeFailure::new(FailReason::ProtocolVersion, message));
         }
         // A lower version is regular negotiation; a higher one does not work with clients of the requested version.
         if version > asked {
@@ -112,7 +113,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn judge(result: &Value) -> Result<(), Failure> {
+    fn judge(result: &Value) -> Result<(), HandshakeFailure> {
         Handshake::read(result, 1).1
     }
 
@@ -158,7 +159,7 @@ mod tests {
         let methods = json!([{ "id": "a", "name": "A" }]);
         let answer = json!({ "protocolVersion": 2, "agentCapabilities": {}, "agentInfo": {}, "authMethods": methods });
         let (handshake, judgement) = Handshake::read(&answer, 2);
-        assert_eq!(judgement.unwrap_err().reason, Reason::InvalidResponse);
+        assert_eq!(judgement.unwrap_err().reason, FailReason::InvalidResponse);
         assert!(
             handshake.warnings.contains(
                 &"`agentCapabilities` is not read: it does not belong to version 2 of the protocol".to_owned()
@@ -169,12 +170,12 @@ mod tests {
     #[test]
     fn versions_are_judged() {
         for (version, reason) in [
-            (json!(0), Reason::ProtocolVersion),
-            (json!(99), Reason::ProtocolVersion),
-            (json!(-1), Reason::ProtocolVersion),
-            (json!("1"), Reason::InvalidResponse),
-            (json!(1.5), Reason::InvalidResponse),
-            (json!(null), Reason::InvalidResponse),
+            (json!(0), FailReason::ProtocolVersion),
+            (json!(99), FailReason::ProtocolVersion),
+            (json!(-1), FailReason::ProtocolVersion),
+            (json!("1"), FailReason::InvalidResponse),
+            (json!(1.5), FailReason::InvalidResponse),
+            (json!(null), FailReason::InvalidResponse),
         ] {
             let failure = judge(&json!({ "protocolVersion": version, "authMethods": [] })).unwrap_err();
             assert_eq!(failure.reason, reason, "{version}: {}", failure.message);
@@ -200,8 +201,8 @@ mod tests {
             ),
         ] {
             let failure = judge(&result).unwrap_err();
-            assert_eq!((failure.reason, failure.message.as_str()), (Reason::InvalidResponse, message));
+            assert_eq!((failure.reason, failure.message.as_str()), (FailReason::InvalidResponse, message));
         }
-        assert_eq!(judge(&json!({ "protocolVersion": 1 })).unwrap_err().reason, Reason::NoAuthMethods);
+        assert_eq!(judge(&json!({ "protocolVersion": 1 })).unwrap_err().reason, FailReason::NoAuthMethods);
     }
 }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::failure::{Failure, Reason};
+use super::failure::{FailReason, HandshakeFailure};
 use super::warnings::kind;
 use acp_registry_plan::text::quote;
 
@@ -81,7 +81,7 @@ fn method(item: &Value, version: i64) -> Result<AuthMethod, String> {
         format!("{problem}{hint}")
     })?;
     let name = text(members, "name")?;
-    let (kind, source) = type_of(members)?;
+    let (kind, source) = method_type(members)?;
     Ok(AuthMethod { id, name, kind, source, members: members.clone() })
 }
 
@@ -95,7 +95,7 @@ fn text(members: &Map<String, Value>, name: &str) -> Result<String, String> {
     }
 }
 
-fn type_of(members: &Map<String, Value>) -> Result<(String, TypeSource), String> {
+fn method_type(members: &Map<String, Value>) -> Result<(String, TypeSource), String> {
     match members.get("type") {
         Some(Value::String(kind)) => return Ok((kind.clone(), TypeSource::Type)),
         None | Some(Value::Null) => {}
@@ -115,12 +115,12 @@ fn type_of(members: &Map<String, Value>) -> Result<(String, TypeSource), String>
 }
 
 /// Checks the registry's requirement: at least one method that the agent carries out itself or in a terminal.
-pub(super) fn judge(methods: &[AuthMethod], has_list: bool) -> Result<(), Failure> {
+pub(super) fn judge(methods: &[AuthMethod], has_list: bool) -> Result<(), HandshakeFailure> {
     const REMEDY: &str = "a registry requires at least one method of type `agent` (also without `type`) or `terminal`";
     if methods.is_empty() {
         let state = if has_list { "`authMethods` is empty" } else { "there are no `authMethods`" };
-        return Err(Failure::new(
-            Reason::NoAuthMethods,
+        return Err(HandshakeFailure::new(
+            FailReason::NoAuthMethods,
             format!("the agent offers no way to sign in: {state}; {REMEDY}"),
         ));
     }
@@ -132,7 +132,7 @@ pub(super) fn judge(methods: &[AuthMethod], has_list: bool) -> Result<(), Failur
     found.truncate(5);
     let message =
         format!("a client alone cannot sign in: all authentication methods are of type {}; {REMEDY}", found.join(", "));
-    Err(Failure::new(Reason::NoSupportedAuthType, message))
+    Err(HandshakeFailure::new(FailReason::NoSupportedAuthType, message))
 }
 
 #[cfg(test)]
@@ -226,9 +226,9 @@ mod tests {
         assert!(judge(&methods(&["env_var", "terminal"]), true).is_ok());
         assert!(judge(&methods(&["agent"]), true).is_ok());
         let failure = judge(&methods(&["env_var", "env_var", "Terminal"]), true).unwrap_err();
-        assert_eq!(failure.reason, Reason::NoSupportedAuthType);
+        assert_eq!(failure.reason, FailReason::NoSupportedAuthType);
         assert!(failure.message.contains("of type `env_var`, `Terminal`; a registry requires"), "{}", failure.message);
-        assert_eq!(judge(&[], true).unwrap_err().reason, Reason::NoAuthMethods);
+        assert_eq!(judge(&[], true).unwrap_err().reason, FailReason::NoAuthMethods);
         assert!(judge(&[], false).unwrap_err().message.contains("there are no `authMethods`"));
     }
 }

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use super::conversation::{Conversation, OpenError};
-use super::failure::Reason;
-use super::options::{Options, SetupError};
+use super::failure::FailReason;
+use super::options::{HandshakeOptions, SetupError};
 use super::outcome::Outcome;
-use acp_registry_host::process::Launch;
+use acp_registry_host::process::LaunchSpec;
 
 /// The time limit for an agent that took `start` to start. A machine that slows the start also slows further answers.
 fn in_proportion(limit: Duration, start: Option<Duration>) -> Duration {
@@ -15,14 +15,14 @@ fn in_proportion(limit: Duration, start: Option<Duration>) -> Duration {
 
 /// Starts an agent, sends requests, judges the answers, and ends the agent with all processes that it has started.
 ///
-/// Takes at most the timeout, plus the time for further requests ([`Options::probe`]), plus the time to end the processes
+/// Takes at most the timeout, plus the time for further requests ([`HandshakeOptions::probe`]), plus the time to end the processes
 /// (up to 4 s, and 5 s more if they keep starting others), plus the time to remove the agent's files. When the future is
 /// dropped, all processes are killed and all files are removed before the drop returns. Requires a tokio runtime with the
 /// IO and time drivers.
 ///
 /// # Errors
 /// Returns [`SetupError`] if the check cannot run. Failures of the agent are part of the [`Outcome`].
-pub async fn check(launch: &Launch, options: &Options) -> Result<Outcome, SetupError> {
+pub async fn check(launch: &LaunchSpec, options: &HandshakeOptions) -> Result<Outcome, SetupError> {
     let mut conversation = match Conversation::start(launch, options, None).await {
         Ok(conversation) => conversation,
         Err(OpenError::Agent(outcome)) => return Ok(*outcome),
@@ -30,7 +30,7 @@ pub async fn check(launch: &Launch, options: &Options) -> Result<Outcome, SetupE
     };
     let judgement = conversation.initialize(options).await;
     if let (Some(limit), Some(_)) = (options.probe, conversation.handshake().protocol_version)
-        && judgement.as_ref().err().is_none_or(|failure| failure.reason != Reason::ProtocolVersion)
+        && judgement.as_ref().err().is_none_or(|failure| failure.reason != FailReason::ProtocolVersion)
     {
         conversation.probe(in_proportion(limit, conversation.start_to_response())).await;
     }

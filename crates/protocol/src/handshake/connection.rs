@@ -12,7 +12,7 @@ use super::request;
 use super::spoken::{Listener, Spoken};
 use super::warnings::Unasked;
 use super::wire::{Silence, Wire};
-use acp_registry_host::process::{Pipes, Tail, Tree};
+use acp_registry_host::process::{Pipes, ProcessTree, Tail};
 
 const BOM: &[u8] = "\u{feff}".as_bytes();
 
@@ -79,7 +79,7 @@ impl Connection {
     /// Waits for the response to one of these requests. Other messages before it are answered or counted.
     pub(super) async fn response(
         &mut self,
-        tree: &mut Tree,
+        tree: &mut ProcessTree,
         waiting: &[u64],
         deadline: Instant,
     ) -> Result<(u64, Response), Silence> {
@@ -115,7 +115,7 @@ impl Connection {
     }
 
     /// Returns the next message.
-    async fn receive(&mut self, tree: &mut Tree, deadline: Instant) -> Result<Message, Silence> {
+    async fn receive(&mut self, tree: &mut ProcessTree, deadline: Instant) -> Result<Message, Silence> {
         loop {
             if let Some(message) = self.received.pop_front() {
                 return Ok(message);

@@ -7,9 +7,9 @@ use tokio::time::Instant;
 
 use super::answer::Handshake;
 use super::connection::{Connection, Relay};
-use super::failure::{Failure, Reason, Verdict};
+use super::failure::{FailReason, HandshakeFailure, Verdict};
 use super::message::{Body, Id, Response};
-use super::options::{Options, SetupError};
+use super::options::{HandshakeOptions, SetupError};
 use super::outcome::{Outcome, Timing};
 use super::probe::Probe;
 use super::probes;
@@ -17,7 +17,7 @@ use super::request;
 use super::silence::explain;
 use super::spoken::Listener;
 use super::warnings::Unasked;
-use acp_registry_host::process::{Launch, Sandbox, Tree};
+use acp_registry_host::process::{LaunchSpec, ProcessTree, Sandbox};
 use acp_registry_plan::text::quote;
 
 /// The id of `initialize`, the first request.
@@ -29,7 +29,7 @@ const ID: u64 = 1;
 pub struct Conversation {
     outcome: Outcome,
     connection: Connection,
-    tree: Tree,
+    tree: ProcessTree,
     // Declared after the tree, so that it is dropped later.
     sandbox: Sandbox,
     keep: bool,
@@ -39,7 +39,7 @@ pub struct Conversation {
 
 /// The result of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reply {
+pub struct RequestResult {
     /// The outcome.
     pub probe: Probe,
     /// A message about the outcome, unless the request succeeded. Safe to print.
@@ -58,17 +58,21 @@ pub enum OpenError {
 }
 
 impl Conversation {
-    /// Starts an agent, which must answer `initialize` within [`Options::timeout`]. `listener` receives its stderr.
+    /// Starts an agent, which must answer `initialize` within [`HandshakeOptions::timeout`]. `listener` receives its stderr.
     ///
     /// Authentication methods are not judged. Requires a tokio runtime with the IO and time drivers.
     ///
     /// # Errors
     /// Returns [`OpenError`] if the setup or the handshake fails.
-    pub async fn open(launch: &Launch, options: &Options, listener: Option<Listener>) -> Result<Self, OpenError> {
+    pub async fn open(
+        launch: &LaunchSpec,
+        options: &HandshakeOptions,
+        listener: Option<Listener>,
+    ) -> Result<Self, OpenError> {
         let mut conversation = Self::start(launch, options, listener).await?;
         match conversation.initialize(options).await {
             Ok(()) => Ok(conversation),
-            Err(failure) if [Reason::NoAuthMethods, Reason::NoSupportedAuthType].contains(&failure.reason) => {
+            Err(failure) if [FailReason::NoAuthMethods, FailReason::NoSupportedAuthType].contains(&failure.reason) => {
                 Ok(conversation)
             }
             Err(failure) => Err(OpenError::Agent(Box::new(conversation.end(Err(failure)).await))),
@@ -76,8 +80,8 @@ impl Conversation {
     }
 
     pub(super) async fn start(
-        launch: &Launch,
-        options: &Options,
+        launch: &LaunchSpec,
+        options: &HandshakeOptions,
         listener: Option<Listener>,
     ) -> Result<Self, OpenError> {
         let started = Instant::now();
@@ -94,7 +98,7 @@ impl Conversation {
             is_flaky: false,
         };
         let sandbox = Sandbox::below(&options.temporary, options.home).map_err(SetupError::Sandbox)?;
-        match Tree::start(launch, &sandbox).await {
+        match ProcessTree::start(launch, &sandbox).await {
             Ok((tree, pipes)) => {
                 outcome.isolation = tree.isolation();
                 let connection = Connection::new(pipes, listener);
@@ -102,7 +106,7 @@ impl Conversation {
                 Ok(Self { outcome, connection, tree, sandbox, keep, started, next_id: ID + 1 })
             }
             Err(error) => {
-                outcome.judge(Err(Failure::new(Reason::SpawnFailed, error.to_string())));
+                outcome.judge(Err(HandshakeFailure::new(FailReason::SpawnFailed, error.to_string())));
                 close(sandbox, options.keep, &mut outcome);
                 outcome.timing.total = started.elapsed();
                 Err(OpenError::Agent(Box::new(outcome)))
@@ -111,7 +115,7 @@ impl Conversation {
     }
 
     /// Sends the first request, and judges its response.
-    pub(super) async fn initialize(&mut self, options: &Options) -> Result<(), Failure> {
+    pub(super) async fn initialize(&mut self, options: &HandshakeOptions) -> Result<(), HandshakeFailure> {
         let (connection, outcome) = (&mut self.connection, &mut self.outcome);
         connection.send(ID, "initialize", &request::initialize(options.protocol_version));
         let reply = connection.response(&mut self.tree, &[ID], self.started + options.timeout).await;
@@ -161,17 +165,17 @@ impl Conversation {
     }
 
     /// Requests that the agent signs the user in with one of its methods, and waits for the result.
-    pub async fn authenticate(&mut self, method: &str, limit: Duration) -> Reply {
+    pub async fn authenticate(&mut self, method: &str, limit: Duration) -> RequestResult {
         self.ask(request::authenticate(self.version(), method), limit).await
     }
 
     /// Requests that the agent signs the user out. Only for agents with the feature `auth/logout`.
-    pub async fn log_out(&mut self, limit: Duration) -> Reply {
+    pub async fn log_out(&mut self, limit: Duration) -> RequestResult {
         self.ask(request::log_out(self.version()), limit).await
     }
 
     /// Requests a new session in an empty directory.
-    pub async fn new_session(&mut self, limit: Duration) -> Reply {
+    pub async fn new_session(&mut self, limit: Duration) -> RequestResult {
         let params = request::in_directory(&self.sandbox.work());
         self.ask(("session/new", params), limit).await
     }
@@ -180,7 +184,7 @@ impl Conversation {
         self.outcome.handshake.protocol_version.unwrap_or(1)
     }
 
-    async fn ask(&mut self, (method, params): (&'static str, Value), limit: Duration) -> Reply {
+    async fn ask(&mut self, (method, params): (&'static str, Value), limit: Duration) -> RequestResult {
         let id = self.next_id;
         self.next_id += 1;
         // An earlier stray message does not belong to this request.
@@ -188,18 +192,18 @@ impl Conversation {
         self.connection.send(id, method, &params);
         let response = self.connection.response(&mut self.tree, &[id], Instant::now() + limit).await;
         let (probe, message) = match response.map(|(_, response)| response.body()) {
-            Ok(Ok(Body::Result(_))) => return Reply { probe: Probe::Ok, message: None },
+            Ok(Ok(Body::Result(_))) => return RequestResult { probe: Probe::Ok, message: None },
             Ok(Ok(Body::Error(error))) => {
                 (Probe::of(&error), format!("the agent answers {} with {}", quote(method), error.describe()))
             }
             Ok(Err(problem)) => (Probe::Error, format!("the response to {} {problem}", quote(method))),
             Err(silence) => {
                 let failure = explain(&mut self.connection, silence, (id, method), limit).await;
-                let probe = if failure.reason == Reason::Timeout { Probe::Timeout } else { Probe::Error };
+                let probe = if failure.reason == FailReason::Timeout { Probe::Timeout } else { Probe::Error };
                 (probe, failure.message)
             }
         };
-        Reply { probe, message: Some(message) }
+        RequestResult { probe, message: Some(message) }
     }
 
     /// Ends the agent and all processes that it has started.
@@ -207,7 +211,7 @@ impl Conversation {
         self.end(Ok(())).await
     }
 
-    pub(super) async fn end(self, judgement: Result<(), Failure>) -> Outcome {
+    pub(super) async fn end(self, judgement: Result<(), HandshakeFailure>) -> Outcome {
         let Self { mut outcome, mut connection, tree, sandbox, keep, started, next_id: _ } = self;
         let handshake = &mut outcome.handshake;
         count(handshake, &connection.unasked);
@@ -260,16 +264,18 @@ fn processes(number: usize) -> String {
 }
 
 /// The `result` of a response to `initialize`.
-fn result(response: &Response) -> Result<Value, Failure> {
-    let malformed = |problem: &str| Failure::new(Reason::InvalidResponse, format!("the response {problem}"));
+fn result(response: &Response) -> Result<Value, HandshakeFailure> {
+    let malformed =
+        |problem: &str| HandshakeFailure::new(FailReason::InvalidResponse, format!("the response {problem}"));
     if response.id(ID) == Id::AsText {
         return Err(malformed(&format!("has the id `\"{ID}\"`, a string, where the request has the number {ID}")));
     }
     match response.body() {
         Err(problem) => Err(malformed(&problem)),
-        Ok(Body::Error(error)) => {
-            Err(Failure::new(Reason::AgentError, format!("the agent answers `initialize` with {}", error.describe())))
-        }
+        Ok(Body::Error(error)) => Err(HandshakeFailure::new(
+            FailReason::AgentError,
+            format!("the agent answers `initialize` with {}", error.describe()),
+        )),
         Ok(Body::Result(result)) => Ok(result),
     }
 }

@@ -17,7 +17,7 @@ pub enum Verdict {
 /// Why an agent did not pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Reason {
+pub enum FailReason {
     /// It has no authentication methods.
     NoAuthMethods,
     /// It has only authentication methods that clients cannot carry out.
@@ -40,7 +40,7 @@ pub enum Reason {
     Examination,
 }
 
-impl Reason {
+impl FailReason {
     /// The name used in reports.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -65,13 +65,13 @@ impl Reason {
 
 /// A reason with its message.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Failure {
-    pub(super) reason: Reason,
+pub(super) struct HandshakeFailure {
+    pub(super) reason: FailReason,
     pub(super) message: String,
 }
 
-impl Failure {
-    pub(super) fn new(reason: Reason, message: impl Into<String>) -> Self {
+impl HandshakeFailure {
+    pub(super) fn new(reason: FailReason, message: impl Into<String>) -> Self {
         Self { reason, message: message.into() }
     }
 }

@@ -9,7 +9,7 @@ use acp_registry_host::process::Home;
 
 /// Options of a check.
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct HandshakeOptions {
     /// The protocol version to request: 1, or 2 for a draft.
     pub protocol_version: u16,
     /// Time limit for the answer to `initialize`, from the start of the process.
@@ -32,7 +32,7 @@ pub struct Options {
 /// Factor of the limit for further requests in a repeated check.
 const PATIENCE: u32 = 3;
 
-impl Options {
+impl HandshakeOptions {
     /// Options to repeat a check of an agent that has left a request unanswered: three times the limit for further
     /// requests.
     #[must_use]

@@ -8,7 +8,7 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use super::answer::Handshake;
-use super::failure::{Failure, Reason, Verdict};
+use super::failure::{FailReason, HandshakeFailure, Verdict};
 use super::probe::Probe;
 use acp_registry_host::process::{Exit, How};
 
@@ -27,7 +27,7 @@ pub struct Outcome {
     /// The verdict.
     pub verdict: Verdict,
     /// Why the agent did not pass.
-    pub reason: Option<Reason>,
+    pub reason: Option<FailReason>,
     /// The reason as a message for people, with help. Free of control characters.
     pub message: Option<String>,
     /// The answers of the agent.
@@ -78,14 +78,14 @@ impl Outcome {
     #[must_use]
     pub fn may_be_chance(&self) -> bool {
         let has_crashed = self.exit.is_some_and(|exit| exit.how == How::Signaled);
-        self.verdict == Verdict::Fail && (self.reason == Some(Reason::Timeout) || has_crashed)
+        self.verdict == Verdict::Fail && (self.reason == Some(FailReason::Timeout) || has_crashed)
     }
 
     /// Turns this outcome into that of a second start, after one that [may have failed by chance](Self::may_be_chance).
     #[must_use]
     pub fn after_failure(mut self) -> Self {
         self.is_flaky = self.verdict == Verdict::Pass;
-        if self.reason == Some(Reason::Timeout) {
+        if self.reason == Some(FailReason::Timeout) {
             // The time in the message is that of each start.
             self.message = self.message.map(|message| format!("{message}, in each of two starts"));
         }
@@ -104,7 +104,7 @@ impl Outcome {
 
     /// Returns `again` if it has the same verdict and reason, and fewer unanswered requests; otherwise returns `self`.
     #[must_use]
-    pub fn or_less_silent(self, again: Self) -> Self {
+    pub fn prefer_fewer_timeouts(self, again: Self) -> Self {
         let is_alike = again.verdict == self.verdict && again.reason == self.reason;
         if is_alike && again.silences() < self.silences() { Self { is_flaky: self.is_flaky, ..again } } else { self }
     }
@@ -116,8 +116,8 @@ impl Outcome {
             return;
         }
         let said = self.message.take().map_or_else(String::new, |message| format!("; without that, {message}"));
-        self.verdict = Reason::RuntimeTooOld.verdict();
-        self.reason = Some(Reason::RuntimeTooOld);
+        self.verdict = FailReason::RuntimeTooOld.verdict();
+        self.reason = Some(FailReason::RuntimeTooOld);
         self.message = Some(format!("the agent {shortfall}{said}"));
     }
 
@@ -134,19 +134,24 @@ impl Outcome {
     }
 
     fn lacks_answer(&self) -> bool {
-        let no_answer =
-            [Reason::AgentError, Reason::Exited, Reason::InvalidResponse, Reason::SpawnFailed, Reason::Timeout];
+        let no_answer = [
+            FailReason::AgentError,
+            FailReason::Exited,
+            FailReason::InvalidResponse,
+            FailReason::SpawnFailed,
+            FailReason::Timeout,
+        ];
         self.reason.is_some_and(|reason| no_answer.contains(&reason))
     }
 
     /// Turns a pass into a failure of the examination, with this printable message.
     pub fn fail_examination(&mut self, message: String) {
         if self.verdict == Verdict::Pass {
-            self.judge(Err(Failure::new(Reason::Examination, message)));
+            self.judge(Err(HandshakeFailure::new(FailReason::Examination, message)));
         }
     }
 
-    pub(super) fn judge(&mut self, judgement: Result<(), Failure>) {
+    pub(super) fn judge(&mut self, judgement: Result<(), HandshakeFailure>) {
         let failure = judgement.err();
         self.verdict = failure.as_ref().map_or(Verdict::Pass, |failure| failure.reason.verdict());
         self.reason = failure.as_ref().map(|failure| failure.reason);

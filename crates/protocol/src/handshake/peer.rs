@@ -9,9 +9,9 @@ use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 
 use super::lines::Lines;
-use super::options::{Options, SetupError};
+use super::options::{HandshakeOptions, SetupError};
 use super::wire::{Silence, Wire};
-use acp_registry_host::process::{Exit, Launch, Sandbox, SpawnError, Tree};
+use acp_registry_host::process::{Exit, LaunchSpec, ProcessTree, Sandbox, SpawnError};
 
 /// Maximum length of a line, in bytes. An agent may repeat a long request in its answer.
 const LINE: usize = 4 << 20;
@@ -22,7 +22,7 @@ const GRACE: Duration = Duration::from_millis(100);
 /// A started agent. Dropping it kills all its processes, and removes its sandbox.
 pub struct Peer {
     wire: Wire,
-    tree: Tree,
+    tree: ProcessTree,
     // Declared after the tree, so that it is dropped later.
     sandbox: Sandbox,
     keep: bool,
@@ -41,17 +41,17 @@ pub enum StartError {
 }
 
 impl Peer {
-    /// Starts an agent in its own sandbox below [`Options::temporary`]. Requires a tokio runtime with the IO and time
+    /// Starts an agent in its own sandbox below [`HandshakeOptions::temporary`]. Requires a tokio runtime with the IO and time
     /// drivers.
     ///
     /// # Errors
     /// Returns [`StartError`] if the setup fails or the program cannot be started.
-    pub async fn start(launch: &Launch, options: &Options) -> Result<Self, StartError> {
+    pub async fn start(launch: &LaunchSpec, options: &HandshakeOptions) -> Result<Self, StartError> {
         let sandbox = Sandbox::below(&options.temporary, options.home).map_err(SetupError::Sandbox)?;
         for (path, text) in &options.files {
             sandbox.add_to_home(path, text).map_err(SetupError::Sandbox)?;
         }
-        let (tree, pipes) = Tree::start(launch, &sandbox).await?;
+        let (tree, pipes) = ProcessTree::start(launch, &sandbox).await?;
         let wire = Wire::new(pipes, Lines::up_to(LINE), None);
         Ok(Self { wire, tree, sandbox, keep: options.keep, heard: VecDeque::new() })
     }

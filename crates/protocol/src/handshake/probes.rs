@@ -13,10 +13,10 @@ use super::connection::Connection;
 use super::message::{Body, Response};
 use super::probe::{NEW, Probe};
 use super::request;
-use super::session::Session;
+use super::session::SessionChoices;
 use super::silence::explain;
 use super::wire::Silence;
-use acp_registry_host::process::Tree;
+use acp_registry_host::process::ProcessTree;
 use acp_registry_plan::text::quote;
 
 /// Time limit for all requests of an agent that keeps answering, as a multiple of the limit for one.
@@ -30,7 +30,7 @@ const FIRST_ID: u64 = 2;
 /// together take at most [`WHOLE`] times as long.
 pub(super) async fn run(
     connection: &mut Connection,
-    tree: &mut Tree,
+    tree: &mut ProcessTree,
     handshake: &mut Handshake,
     directory: &Path,
     limit: Duration,
@@ -134,7 +134,7 @@ fn outcome(method: &str, response: &Response, handshake: &mut Handshake) -> Prob
                 handshake.features.observe("session/config-options/boolean");
             }
             if method == NEW {
-                handshake.session = Some(Session::read(&result));
+                handshake.session = Some(SessionChoices::read(&result));
             }
             return Probe::Ok;
         }

@@ -13,7 +13,7 @@ const LENGTH: usize = 100;
 
 /// The choices of a new session, by id, since names and descriptions may depend on the language.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Session {
+pub struct SessionChoices {
     /// Ids of modes, in the agent's order.
     pub modes: Vec<String>,
     /// Configuration options, in the agent's order.
@@ -32,7 +32,7 @@ pub struct ConfigOption {
     pub category: Option<String>,
 }
 
-impl Session {
+impl SessionChoices {
     /// Reads the result of `session/new`. Items of another form are skipped.
     pub(super) fn read(result: &Value) -> Self {
         let text = |value: &Value, name: &str| value.get(name).and_then(Value::as_str).map(|text| shown(text, LENGTH));
@@ -61,15 +61,15 @@ mod tests {
             "sessionId": "s", "modes": { "currentModeId": "ask", "availableModes": [{ "id": "ask", "name": "Ask" }, { "id": 7 }] },
             "configOptions": [{ "id": "model", "type": "select", "category": "model", "options": [] }, "x", { "id": "b\u{1b}", "type": "boolean" }],
         });
-        let session = Session::read(&result);
+        let session = SessionChoices::read(&result);
         assert_eq!(session.modes, ["ask"]);
         assert_eq!(
             serde_json::to_value(&session.config_options).unwrap(),
             json!([{ "id": "model", "type": "select", "category": "model" }, { "id": "b", "type": "boolean", "category": null }])
         );
-        assert_eq!(Session::read(&json!({ "modes": 7, "configOptions": {} })), Session::default());
+        assert_eq!(SessionChoices::read(&json!({ "modes": 7, "configOptions": {} })), SessionChoices::default());
         let many = json!({ "configOptions": vec![json!({ "id": "x".repeat(1000) }); 1000] });
-        let session = Session::read(&many);
+        let session = SessionChoices::read(&many);
         assert_eq!((session.config_options.len(), session.config_options[0].id.chars().count()), (ITEMS, LENGTH + 1));
     }
 }

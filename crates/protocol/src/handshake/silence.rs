@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::connection::{Connection, Stray};
-use super::failure::{Failure, Reason};
+use super::failure::{FailReason, HandshakeFailure};
 use super::lines::{LINE, MESSAGES, Overflow, TOTAL};
 use super::message;
 use super::wire::Silence;
@@ -16,14 +16,15 @@ pub(super) async fn explain(
     silence: Silence,
     (id, method): (u64, &str),
     timeout: Duration,
-) -> Failure {
+) -> HandshakeFailure {
     if let Some(stray) = &connection.stray {
         return match stray {
-            Stray::Error(error) => {
-                Failure::new(Reason::AgentError, format!("the agent answers, without naming the request, with {error}"))
-            }
-            Stray::Id(stray) => Failure::new(
-                Reason::InvalidResponse,
+            Stray::Error(error) => HandshakeFailure::new(
+                FailReason::AgentError,
+                format!("the agent answers, without naming the request, with {error}"),
+            ),
+            Stray::Id(stray) => HandshakeFailure::new(
+                FailReason::InvalidResponse,
                 format!("the response has the id {}, where the request has the number {id}", quote(stray)),
             ),
         };
@@ -38,7 +39,7 @@ pub(super) async fn explain(
                 let beginning = String::from_utf8_lossy(&unfinished[..unfinished.len().min(1000)]).into_owned();
                 message.push_str(&format!("; it stopped in the middle of a line: {}", quote(&beginning)));
             }
-            Failure::new(Reason::Timeout, message)
+            HandshakeFailure::new(FailReason::Timeout, message)
         }
         Silence::Exited(exit) => {
             let stderr = connection.stderr().await;
@@ -47,21 +48,22 @@ pub(super) async fn explain(
             if let Some(cause) = cause::quoted(&stderr).or_else(|| cause::quoted(&connection.noise())) {
                 message.push_str(&format!(": {cause}"));
             }
-            Failure::new(Reason::Exited, message)
+            HandshakeFailure::new(FailReason::Exited, message)
         }
-        Silence::Closed => {
-            Failure::new(Reason::InvalidResponse, "the agent closed its stdout without an answer, and went on running")
-        }
+        Silence::Closed => HandshakeFailure::new(
+            FailReason::InvalidResponse,
+            "the agent closed its stdout without an answer, and went on running",
+        ),
         Silence::Overflow(overflow) => {
             let what = match overflow {
                 Overflow::Line => format!("more than {} MiB to stdout without a line end", LINE >> 20),
                 Overflow::Total => format!("more than {} MiB to stdout without an answer", TOTAL >> 20),
                 Overflow::Messages => format!("more than {MESSAGES} messages without an answer"),
             };
-            Failure::new(Reason::InvalidResponse, format!("the agent wrote {what}"))
+            HandshakeFailure::new(FailReason::InvalidResponse, format!("the agent wrote {what}"))
         }
-        Silence::Array => Failure::new(
-            Reason::InvalidResponse,
+        Silence::Array => HandshakeFailure::new(
+            FailReason::InvalidResponse,
             "the agent wrote messages in an array, and each must be a line of its own",
         ),
     }

@@ -12,7 +12,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 use super::lines::{Lines, Overflow};
 use super::spoken::{Listener, Spoken};
-use acp_registry_host::process::{Exit, Pipes, Tail, Tree};
+use acp_registry_host::process::{Exit, Pipes, ProcessTree, Tail};
 
 /// Size of a read buffer, in bytes.
 const CHUNK: usize = 64 << 10;
@@ -98,7 +98,7 @@ impl Wire {
     }
 
     /// Reads the next lines, at least one.
-    pub(super) async fn lines(&mut self, tree: &mut Tree, deadline: Instant) -> Result<Vec<Vec<u8>>, Silence> {
+    pub(super) async fn lines(&mut self, tree: &mut ProcessTree, deadline: Instant) -> Result<Vec<Vec<u8>>, Silence> {
         let mut buffer = Vec::with_capacity(CHUNK);
         loop {
             if let Some(overflow) = self.overflow {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use acp_registry_gate::verify::Snapshot;
 use acp_registry_host::fs::read_bounded;
 
-use super::{Document, DocumentError, Earlier, Error, Site};
+use super::{DocumentError, EarlierTree, Error, Site, SiteDocument};
 use crate::diff;
 use crate::history::{Extent, History};
 
@@ -31,20 +31,20 @@ impl Documents {
             named.map(ToOwned::to_owned).or_else(in_registry)
         };
         let capabilities = match file(site.capabilities, "capabilities.json") {
-            Some(path) => document(path, Document::Capabilities, Snapshot::parse)?,
+            Some(path) => document(path, SiteDocument::Capabilities, Snapshot::parse)?,
             None => Snapshot::default(),
         };
         let written = file(site.history, "history.json");
         let is_from_git = written.is_none();
         let history = match written {
-            Some(path) => document(path, Document::History, History::parse)?,
-            None => History::of_registry(site.directory),
+            Some(path) => document(path, SiteDocument::History, History::parse)?,
+            None => History::read(site.directory),
         };
         Ok(Self { capabilities, history, is_from_git })
     }
 
     /// Continues the history of the earlier tree up to `index`, if the history from git is incomplete.
-    pub(super) fn continue_history(&mut self, earlier: &Earlier<'_>, index: &[u8]) -> Result<(), Error> {
+    pub(super) fn continue_history(&mut self, earlier: &EarlierTree<'_>, index: &[u8]) -> Result<(), Error> {
         if !self.is_from_git || *self.history.extent() == Extent::Whole {
             return Ok(());
         }
@@ -62,7 +62,7 @@ impl Documents {
 
 fn document<T, E: Display>(
     path: PathBuf,
-    kind: Document,
+    kind: SiteDocument,
     parse: impl FnOnce(&[u8]) -> Result<T, E>,
 ) -> Result<T, DocumentError> {
     let read = || {

@@ -60,7 +60,7 @@ impl Error {
 #[error("{}{why}", path.display())]
 pub struct DocumentError {
     /// Which document it is.
-    pub document: Document,
+    pub document: SiteDocument,
     /// The path of the document.
     pub path: PathBuf,
     /// What is wrong, appended to the path in messages.
@@ -69,7 +69,7 @@ pub struct DocumentError {
 
 /// A document that the site is built from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Document {
+pub enum SiteDocument {
     /// The capability snapshot.
     Capabilities,
     /// The history.

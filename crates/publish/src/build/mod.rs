@@ -1,7 +1,7 @@
 //! BUILD: a registry to its published tree, with the catalog site and the history.
 //!
-//! * [`build()`]: builds what a [`Request`] asks for; [`Tree::write`] writes the result to disk
-//! * [`Place`]: the location of an earlier tree, a directory or a URL
+//! * [`build()`]: builds what a [`BuildRequest`] asks for; [`Tree::write`] writes the result to disk
+//! * [`TreeLocation`]: the location of an earlier tree, a directory or a URL
 //!
 //! [`Tree::write`]: crate::tree::Tree::write
 
@@ -14,24 +14,24 @@ use std::path::Path;
 use acp_registry_client::registry::{DEFAULT_BASE_URL, Registry};
 use acp_registry_gate::check::{self, Checked, Selection, check};
 
-pub use error::{Document, DocumentError, Error};
-pub use place::{Place, PlaceError};
+pub use error::{DocumentError, Error, SiteDocument};
+pub use place::{PlaceError, TreeLocation};
 
 use self::documents::Documents;
 use crate::site::{self, Catalog, Known};
-use crate::tree::{self, Built, INDEX, Published, Tree};
+use crate::tree::{self, Built, INDEX, PublishedTree, Tree};
 use acp_registry_plan::timestamp::Timestamp;
 
 /// What to build, and how.
-pub struct Request<'a> {
+pub struct BuildRequest<'a> {
     /// The registry to build.
     pub registry: &'a Registry,
     /// How the registry is checked, with its configuration.
-    pub check: &'a check::Options<'a>,
+    pub check: &'a check::CheckOptions<'a>,
     /// Base URL of the published tree; overrides the configured one.
     pub base_url: Option<&'a str>,
     /// The previously published tree.
-    pub earlier: Option<Earlier<'a>>,
+    pub earlier: Option<EarlierTree<'a>>,
     /// What the catalog site is built from. Without it, the tree has only the indexes, icons and schemas, and no entries
     /// of single agents.
     pub site: Option<Site<'a>>,
@@ -42,9 +42,9 @@ pub struct Request<'a> {
 /// Agents with errors keep the entry that they have there. If git has only part of the history, the history of this
 /// tree is continued.
 #[derive(Clone, Copy)]
-pub struct Earlier<'a> {
+pub struct EarlierTree<'a> {
     /// The files of the tree.
-    pub tree: &'a dyn Published,
+    pub tree: &'a dyn PublishedTree,
     /// The time of this build, used for changes whose own time is not known.
     pub now: Timestamp,
 }
@@ -67,7 +67,7 @@ pub struct Site<'a> {
 /// request and files give the same bytes.
 ///
 /// The tree ends with the call, because it renders the pages of large registries when they are needed.
-pub fn build<T>(request: &Request<'_>, then: impl FnOnce(&Checked, Result<&Built<'_>, Error>) -> T) -> T {
+pub fn build<T>(request: &BuildRequest<'_>, then: impl FnOnce(&Checked, Result<&Built<'_>, Error>) -> T) -> T {
     let (checked, documents) = rayon::join(
         || check(request.registry, request.check, &Selection::All),
         || request.site.as_ref().map(Documents::read).transpose(),
@@ -82,7 +82,7 @@ pub fn build<T>(request: &Request<'_>, then: impl FnOnce(&Checked, Result<&Built
     let base_url = request.base_url.or(config.base_url.as_deref()).unwrap_or(DEFAULT_BASE_URL).trim_end_matches('/');
     let published = site.published.unwrap_or(base_url).trim_end_matches('/');
     let registry_url = (published != DEFAULT_BASE_URL).then(|| format!("{published}/{INDEX}"));
-    let options = site::Options {
+    let options = site::SiteOptions {
         index: base.tree.file(INDEX).unwrap_or(b"{}"),
         base_url,
         registry_url: registry_url.as_deref(),
@@ -103,14 +103,14 @@ pub fn build<T>(request: &Request<'_>, then: impl FnOnce(&Checked, Result<&Built
 
 /// Builds the tree without the site, and completes the history.
 fn without_site<'a>(
-    request: &Request<'a>,
+    request: &BuildRequest<'a>,
     checked: &Checked,
     documents: Result<Option<Documents>, DocumentError>,
 ) -> Result<(Built<'a>, Option<Documents>), Error> {
     let mut documents = documents?;
     let previous = request.earlier.map(|earlier| earlier.tree);
     let has_entries = request.site.is_some();
-    let options = tree::Options { base_url: request.base_url, check: request.check, previous, has_entries };
+    let options = tree::TreeOptions { base_url: request.base_url, check: request.check, previous, has_entries };
     let built = tree::build(request.registry, checked, &options)?;
     if let (Some(earlier), Some(documents)) = (&request.earlier, &mut documents) {
         documents.continue_history(earlier, built.tree.file(INDEX).unwrap_or(b"{}"))?;
@@ -130,7 +130,7 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::tree::Directory;
+    use crate::tree::TreeDirectory;
     use acp_registry_gate::check::Levels;
     use acp_registry_gate::config::Config;
     use acp_registry_http::AllowedHosts;
@@ -152,14 +152,15 @@ mod tests {
         let directory = folder.join("r");
         let registry = Registry::load(&directory).unwrap();
         let (levels, allowed_hosts, config) = (Levels::default(), AllowedHosts::default(), Config::default());
-        let check = check::Options { levels: &levels, allowed_hosts: &allowed_hosts, config: &config, survey: None };
-        let earlier = earlier.map(|earlier| Directory(folder.join(earlier)));
+        let check =
+            check::CheckOptions { levels: &levels, allowed_hosts: &allowed_hosts, config: &config, survey: None };
+        let earlier = earlier.map(|earlier| TreeDirectory(folder.join(earlier)));
         let now = Timestamp::from_unix(1_000_000_000).unwrap();
-        let request = Request {
+        let request = BuildRequest {
             registry: &registry,
             check: &check,
             base_url: Some("https://example.com/r/"),
-            earlier: earlier.as_ref().map(|tree| Earlier { tree, now }),
+            earlier: earlier.as_ref().map(|tree| EarlierTree { tree, now }),
             site: Some(Site { directory: &directory, capabilities: None, history: None, published: None }),
         };
         build(&request, |_, built| {
@@ -195,7 +196,7 @@ mod tests {
         assert!(matches!(&error, Error::History { file: "history.json", .. }), "{error}");
         fs::write(root.join("r/capabilities.json"), "{").unwrap();
         let error = build_to(root, "two", None).unwrap_err();
-        assert!(matches!(&error, Error::Document(error) if error.document == Document::Capabilities), "{error}");
+        assert!(matches!(&error, Error::Document(error) if error.document == SiteDocument::Capabilities), "{error}");
         assert!(error.to_string().contains("capabilities.json is not JSON") && !error.remedy().to_string().is_empty());
     }
 }

@@ -9,14 +9,14 @@ use acp_registry_plan::remedy::Remedy;
 use tokio::runtime::Runtime;
 use url::Url;
 
-use crate::tree::{Directory, Published, PublishedError};
+use crate::tree::{PublishedError, PublishedTree, TreeDirectory};
 
 /// The largest file that is fetched, in bytes.
 const FILE_LIMIT: u64 = 64 << 20;
 
 /// The location of a published tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
+pub enum TreeLocation {
     /// A local directory.
     Directory(PathBuf),
     /// A base URL, which ends in a slash.
@@ -54,7 +54,7 @@ impl PlaceError {
     }
 }
 
-impl FromStr for Place {
+impl FromStr for TreeLocation {
     type Err = PlaceError;
 
     fn from_str(place: &str) -> Result<Self, PlaceError> {
@@ -73,7 +73,7 @@ impl FromStr for Place {
     }
 }
 
-impl Place {
+impl TreeLocation {
     /// Opens the tree. Its files are read on demand.
     ///
     /// A tree at a URL blocks while it waits for responses, and must not be read inside an async runtime. `settings`
@@ -81,9 +81,12 @@ impl Place {
     ///
     /// # Errors
     /// [`PlaceError`] when the HTTP client or the runtime for it cannot be created.
-    pub fn open(self, settings: impl FnOnce() -> Result<Settings, Problem>) -> Result<Box<dyn Published>, PlaceError> {
+    pub fn open(
+        self,
+        settings: impl FnOnce() -> Result<Settings, Problem>,
+    ) -> Result<Box<dyn PublishedTree>, PlaceError> {
         Ok(match self {
-            Self::Directory(path) => Box::new(Directory(path)),
+            Self::Directory(path) => Box::new(TreeDirectory(path)),
             Self::Web(base) => {
                 let client = settings().and_then(Client::new)?;
                 Box::new(Remote { base, client, runtime: Runtime::new()? })
@@ -98,7 +101,7 @@ struct Remote {
     runtime: Runtime,
 }
 
-impl Published for Remote {
+impl PublishedTree for Remote {
     fn read(&self, name: &str) -> Result<Option<Vec<u8>>, PublishedError> {
         let url = self.base.join(name).map_err(|error| PublishedError::new(name, &error))?;
         self.runtime
@@ -113,18 +116,18 @@ mod tests {
 
     #[test]
     fn a_place_is_a_directory_or_an_address() {
-        let web = |url: &str| Place::Web(Url::parse(url).unwrap());
-        let directory = |path: &str| Place::Directory(path.into());
+        let web = |url: &str| TreeLocation::Web(Url::parse(url).unwrap());
+        let directory = |path: &str| TreeLocation::Directory(path.into());
         for (text, expected) in [
             ("https://example.com/r", web("https://example.com/r/")),
             ("https://example.com/r//", web("https://example.com/r/")),
             ("dist", directory("dist")),
             ("", directory("")),
         ] {
-            assert_eq!(text.parse::<Place>().unwrap(), expected);
+            assert_eq!(text.parse::<TreeLocation>().unwrap(), expected);
         }
         for wrong in ["http://", "https://a b/", "file://host.example/r"] {
-            let error = wrong.parse::<Place>().unwrap_err();
+            let error = wrong.parse::<TreeLocation>().unwrap_err();
             assert!(matches!(error, PlaceError::Address { .. }) && error.remedy().is_some(), "{wrong}");
         }
     }

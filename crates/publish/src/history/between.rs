@@ -1,8 +1,8 @@
 //! Continues a history by comparing consecutive published trees.
 
 use super::file::INCOMPLETE;
-use super::{Event, Extent, History, Kind};
-use crate::diff::{Changes, Listed};
+use super::{EventKind, Extent, History, HistoryEvent};
+use crate::diff::{Changes, DiffAgent};
 use acp_registry_plan::manifest::AgentId;
 use acp_registry_plan::timestamp::Timestamp;
 
@@ -22,18 +22,18 @@ impl History {
             };
             Self { events: own.events.clone(), extent }
         });
-        let event = |agent: &Listed, kind: Kind| {
+        let event = |agent: &DiffAgent, kind: EventKind| {
             let (id, name, version) = (agent.id.clone(), agent.name.clone(), agent.version.clone());
-            Event { time: now, id, name, version, kind }
+            HistoryEvent { time: now, id, name, version, kind }
         };
-        let added = changes.added.iter().map(|agent| event(agent, Kind::Added));
-        let removed = changes.removed.iter().map(|agent| event(agent, Kind::Withdrawn));
+        let added = changes.added.iter().map(|agent| event(agent, EventKind::Added));
+        let removed = changes.removed.iter().map(|agent| event(agent, EventKind::Withdrawn));
         let updated = changes.updated.iter().filter(|one| one.is_new_version());
-        let updated = updated.map(|one| event(&one.agent, Kind::Updated { from: one.from.clone() }));
+        let updated = updated.map(|one| event(&one.agent, EventKind::Updated { from: one.from.clone() }));
         let mut since = Vec::new();
         // In reverse, because [`Self::new`] reverses the events.
         for mut event in removed.chain(updated).chain(added).filter(|event| AgentId::is_valid(&event.id)) {
-            let is_same = |other: &&Event| {
+            let is_same = |other: &&HistoryEvent| {
                 (&other.id, &other.version, other.kind.as_str()) == (&event.id, &event.version, event.kind.as_str())
             };
             let last = told.iter().find(|other| other.id == event.id);
@@ -65,8 +65,9 @@ mod tests {
     }
 
     fn shown(history: &History) -> Vec<String> {
-        let shown =
-            |event: &Event| format!("{} {} {} {}", event.time.unix(), event.kind.as_str(), event.id, event.version);
+        let shown = |event: &HistoryEvent| {
+            format!("{} {} {} {}", event.time.unix(), event.kind.as_str(), event.id, event.version)
+        };
         history.events().iter().map(shown).collect()
     }
 
@@ -95,16 +96,16 @@ mod tests {
 
     #[test]
     fn what_the_registry_knows_itself_has_its_own_time() {
-        let event = |time, version: &str, kind| Event {
+        let event = |time, version: &str, kind| HistoryEvent {
             time: at(time),
             id: "a".to_owned(),
             name: "A".to_owned(),
             version: version.to_owned(),
             kind,
         };
-        let update = || Kind::Updated { from: "1".to_owned() };
+        let update = || EventKind::Updated { from: "1".to_owned() };
         let own = History::new(vec![event(7, "2", update())], Extent::Part("shallow".to_owned()));
-        let told = History::new(vec![event(1, "1", Kind::Added)], Extent::Whole);
+        let told = History::new(vec![event(1, "1", EventKind::Added)], Extent::Whole);
         let continued = History::continued(Some(told), &changes(A1, A2), &own, at(20));
         assert_eq!(shown(&continued), ["7 updated a 2", "1 added a 1"]);
         assert_eq!(continued.extent(), &Extent::Whole);

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::{Event, Extent, History, Kind};
+use super::{EventKind, Extent, History, HistoryEvent};
 use acp_registry_plan::json::{self, List, Object};
 use acp_registry_plan::manifest::AgentId;
 
@@ -36,7 +36,7 @@ impl History {
     /// [`HistoryError`], which gives the number of an invalid event.
     pub fn parse(text: &[u8]) -> Result<Self, HistoryError> {
         let document: &RawValue = serde_json::from_slice(text)?;
-        let document: Form<'_> = json::object(Some(document)).unwrap_or_default();
+        let document: HistoryMembers<'_> = json::object(Some(document)).unwrap_or_default();
         if document.schema.is_none_or(|schema| schema.get() != "1") {
             return Err(HistoryError::Form("`schema` must be 1".to_owned()));
         }
@@ -56,7 +56,7 @@ impl History {
     /// Serializes the events that `is_shown` selects as a `history.json`, newest first and at most 100,000; `None` if
     /// nothing is known.
     #[must_use]
-    pub fn to_json(&self, is_shown: impl Fn(&Event) -> bool) -> Option<String> {
+    pub fn to_json(&self, is_shown: impl Fn(&HistoryEvent) -> bool) -> Option<String> {
         let incomplete = match &self.extent {
             Extent::Nothing(_) => return None,
             Extent::Part(why) => Some(why.as_str()),
@@ -69,7 +69,7 @@ impl History {
             id: &event.id,
             name: &event.name,
             version: &event.version,
-            from: if let Kind::Updated { from } = &event.kind { Some(from) } else { None },
+            from: if let EventKind::Updated { from } = &event.kind { Some(from) } else { None },
         });
         let events = events.collect();
         let incomplete = if shown.next().is_some() { incomplete.or(Some(INCOMPLETE)) } else { incomplete };
@@ -98,13 +98,13 @@ struct WrittenEvent<'a> {
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
-struct Form<'a> {
+struct HistoryMembers<'a> {
     schema: Option<&'a RawValue>,
     incomplete: Option<&'a RawValue>,
     events: Option<&'a RawValue>,
 }
 
-fn event(part: &RawValue) -> Result<Event, String> {
+fn event(part: &RawValue) -> Result<HistoryEvent, String> {
     let object: Object<'_, MEMBERS> = json::object(Some(part)).unwrap_or_default();
     let text = |key: &str| {
         let (_, value) = object.members.iter().rfind(|(name, _)| name == key)?;
@@ -120,9 +120,9 @@ fn event(part: &RawValue) -> Result<Event, String> {
         return Err(format!("has the id {}, which is not a valid agent id", acp_registry_plan::text::quote(&id)));
     }
     let kind = match needed("event")?.as_str() {
-        "added" => Kind::Added,
-        "updated" => Kind::Updated { from: needed("from")? },
-        "withdrawn" => Kind::Withdrawn,
+        "added" => EventKind::Added,
+        "updated" => EventKind::Updated { from: needed("from")? },
+        "withdrawn" => EventKind::Withdrawn,
         other => {
             return Err(format!(
                 "is {}, which is not one of `added`, `updated` and `withdrawn`",
@@ -130,7 +130,7 @@ fn event(part: &RawValue) -> Result<Event, String> {
             ));
         }
     };
-    Ok(Event { time, name: text("name").unwrap_or_else(|| id.clone()), version: needed("version")?, id, kind })
+    Ok(HistoryEvent { time, name: text("name").unwrap_or_else(|| id.clone()), version: needed("version")?, id, kind })
 }
 
 #[cfg(test)]
@@ -162,7 +162,7 @@ mod tests {
         let event = |number: usize| {
             let time = Timestamp::from_unix(number.try_into().unwrap()).unwrap();
             let (id, name) = ("a".to_owned(), "A".to_owned());
-            Event { time, id, name, version: number.to_string(), kind: Kind::Added }
+            HistoryEvent { time, id, name, version: number.to_string(), kind: EventKind::Added }
         };
         let history = History::new((0..=EVENTS).map(event).collect(), Extent::Whole);
         let text = history.to_json(|_| true).unwrap();

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use super::{Event, Extent, History, Kind};
-use acp_registry_host::git::{self, Change, Cut, Log};
+use super::{EventKind, Extent, History, HistoryEvent};
+use acp_registry_host::git::{self, Cut, FileChange, Log};
 use acp_registry_plan::manifest::AgentId;
 use acp_registry_plan::timestamp::Timestamp;
 
@@ -19,7 +19,7 @@ const HEAD_LIMIT: usize = 1 << 10;
 
 /// The members of a manifest that the history needs.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-struct Head {
+struct ManifestHead {
     #[serde(default)]
     name: String,
     version: String,
@@ -32,7 +32,7 @@ impl History {
     /// Without git or a repository, the history is empty and its extent says why. In a shallow clone, agents that
     /// were added before its first commit have no date.
     #[must_use]
-    pub fn of_registry(directory: &Path) -> Self {
+    pub fn read(directory: &Path) -> Self {
         match read(directory) {
             Ok((log, heads)) => follow(&log, &heads),
             Err(error) => Self::new(Vec::new(), Extent::Nothing(reason(&error))),
@@ -48,7 +48,7 @@ fn reason(error: &git::Error) -> String {
     }
 }
 
-fn read(directory: &Path) -> Result<(Log, HashMap<String, Head>), git::Error> {
+fn read(directory: &Path) -> Result<(Log, HashMap<String, ManifestHead>), git::Error> {
     let log = git::log(directory, "*/agent.json")?;
     let blobs: BTreeSet<&str> =
         log.commits.iter().flat_map(|commit| &commit.changes).filter_map(|change| change.blob.as_deref()).collect();
@@ -56,7 +56,7 @@ fn read(directory: &Path) -> Result<(Log, HashMap<String, Head>), git::Error> {
     if !blobs.is_empty() {
         git::blobs(directory, &blobs, MANIFEST_LIMIT, |blob, bytes| {
             // An unreadable manifest is ignored; the last readable one counts.
-            if let Ok(head) = serde_json::from_slice::<Head>(bytes)
+            if let Ok(head) = serde_json::from_slice::<ManifestHead>(bytes)
                 && head.name.len() + head.version.len() <= HEAD_LIMIT
             {
                 heads.insert(blob.to_owned(), head);
@@ -67,14 +67,14 @@ fn read(directory: &Path) -> Result<(Log, HashMap<String, Head>), git::Error> {
 }
 
 /// Compares the manifests of consecutive commits, and returns the changes as events.
-fn follow(log: &Log, heads: &HashMap<String, Head>) -> History {
-    let mut state: BTreeMap<&str, &Head> = BTreeMap::new();
+fn follow(log: &Log, heads: &HashMap<String, ManifestHead>) -> History {
+    let mut state: BTreeMap<&str, &ManifestHead> = BTreeMap::new();
     let mut events = Vec::new();
     for commit in log.commits.iter().rev() {
         let Some(time) = Timestamp::from_unix(commit.time) else { continue };
         // In reverse, because [`History::new`] reverses the events: the agents of a commit are then in alphabetical
         // order.
-        for Change { path, blob, is_new } in commit.changes.iter().rev() {
+        for FileChange { path, blob, is_new } in commit.changes.iter().rev() {
             let Some(id) = path.strip_suffix("/agent.json").filter(|id| AgentId::is_valid(id)) else { continue };
             // At the start of a shallow clone, all files look new. In a log that was cut, the first change of an
             // agent does.
@@ -85,10 +85,10 @@ fn follow(log: &Log, heads: &HashMap<String, Head>) -> History {
             };
             let head = blob.as_ref().and_then(|blob| heads.get(blob));
             let (kind, shown) = match (state.get(id), blob, head) {
-                (Some(last), None, _) => (Kind::Withdrawn, *last),
-                (None, Some(_), Some(head)) => (Kind::Added, head),
+                (Some(last), None, _) => (EventKind::Withdrawn, *last),
+                (None, Some(_), Some(head)) => (EventKind::Added, head),
                 (Some(last), Some(_), Some(head)) if last.version != head.version => {
-                    (Kind::Updated { from: last.version.clone() }, head)
+                    (EventKind::Updated { from: last.version.clone() }, head)
                 }
                 (Some(_), Some(_), Some(head)) => {
                     state.insert(id, head);
@@ -97,14 +97,14 @@ fn follow(log: &Log, heads: &HashMap<String, Head>) -> History {
                 // Removed before a readable manifest was found, or not readable.
                 _ => continue,
             };
-            if kind == Kind::Withdrawn {
+            if kind == EventKind::Withdrawn {
                 state.remove(id)
             } else {
                 state.insert(id, shown)
             };
             if !is_start {
                 let (name, version) = (shown.name.clone(), shown.version.clone());
-                events.push(Event { time, id: id.to_owned(), name, version, kind });
+                events.push(HistoryEvent { time, id: id.to_owned(), name, version, kind });
             }
         }
     }
@@ -122,8 +122,8 @@ mod tests {
     use super::*;
     use acp_registry_host::git::Commit;
 
-    fn heads(names: &[(&str, &str)]) -> HashMap<String, Head> {
-        let head = |version: &str| Head { name: "N".to_owned(), version: version.to_owned() };
+    fn heads(names: &[(&str, &str)]) -> HashMap<String, ManifestHead> {
+        let head = |version: &str| ManifestHead { name: "N".to_owned(), version: version.to_owned() };
         names.iter().map(|(blob, version)| ((*blob).to_owned(), head(version))).collect()
     }
 
@@ -131,7 +131,7 @@ mod tests {
     fn log(commits: &[(i64, &[(&str, &str)])], cut: Option<Cut>) -> Log {
         let change = |(path, blob): &(&str, &str)| {
             let blob = (!blob.is_empty()).then(|| (*blob).to_owned());
-            Change { path: (*path).to_owned(), blob, is_new: false }
+            FileChange { path: (*path).to_owned(), blob, is_new: false }
         };
         let commits = commits.iter().enumerate();
         let commits = commits.map(|(at, (time, list))| Commit {
@@ -145,7 +145,7 @@ mod tests {
     }
 
     fn shown(history: &History) -> Vec<String> {
-        let shown = |event: &Event| format!("{} {} {}", event.kind.as_str(), event.id, event.version);
+        let shown = |event: &HistoryEvent| format!("{} {} {}", event.kind.as_str(), event.id, event.version);
         history.events().iter().map(shown).collect()
     }
 
@@ -163,7 +163,7 @@ mod tests {
         let history = follow(&log(COMMITS, None), &heads);
         let expected = ["updated a 3", "added b 2", "withdrawn b 1", "updated a 2", "added b 1", "added a 1"];
         assert_eq!((shown(&history).as_slice(), history.extent()), (&expected.map(String::from)[..], &Extent::Whole));
-        assert_eq!(history.events()[0].kind, Kind::Updated { from: "2".to_owned() });
+        assert_eq!(history.events()[0].kind, EventKind::Updated { from: "2".to_owned() });
     }
 
     #[test]

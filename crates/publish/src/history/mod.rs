@@ -1,6 +1,6 @@
 //! LOAD: when agents came, changed and went.
 //!
-//! * [`History::of_registry`]: from the commits of the git repository that holds the registry
+//! * [`History::read`]: from the commits of the git repository that holds the registry
 //! * [`History::parse`]: from a `history.json`, which [`History::to_json`] writes
 //!
 //! * [`History::continued`]: from a published history, and what has changed since that was published
@@ -21,7 +21,7 @@ pub use file::HistoryError;
 /// What happened to the agents of a registry.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct History {
-    events: Vec<Event>,
+    events: Vec<HistoryEvent>,
     extent: Extent,
 }
 
@@ -44,7 +44,7 @@ impl Default for Extent {
 
 /// Something that happened to an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Event {
+pub struct HistoryEvent {
     /// When.
     pub time: Timestamp,
     /// Id of the agent.
@@ -54,12 +54,12 @@ pub struct Event {
     /// Its version after the event; the last one, when it was withdrawn.
     pub version: String,
     /// What.
-    pub kind: Kind,
+    pub kind: EventKind,
 }
 
 /// What happens to agents.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Kind {
+pub enum EventKind {
     /// It was not there before.
     Added,
     /// It has another version. Other changes of an entry are not events.
@@ -71,7 +71,7 @@ pub enum Kind {
     Withdrawn,
 }
 
-impl Kind {
+impl EventKind {
     /// The word used in every output format.
     #[must_use]
     pub fn as_str(&self) -> &'static str {
@@ -85,7 +85,7 @@ impl Kind {
 
 impl History {
     /// Events in the order in which they happened, oldest first.
-    fn new(mut events: Vec<Event>, extent: Extent) -> Self {
+    fn new(mut events: Vec<HistoryEvent>, extent: Extent) -> Self {
         // Stable, so that those of one agent at one time keep their order.
         events.sort_by_key(|event| event.time);
         events.reverse();
@@ -94,7 +94,7 @@ impl History {
 
     /// What happened, newest first.
     #[must_use]
-    pub fn events(&self) -> &[Event] {
+    pub fn events(&self) -> &[HistoryEvent] {
         &self.events
     }
 
@@ -106,8 +106,8 @@ impl History {
 
     /// The events of each agent, newest first.
     #[must_use]
-    pub(crate) fn by_agent(&self) -> BTreeMap<&str, Vec<&Event>> {
-        let mut agents: BTreeMap<&str, Vec<&Event>> = BTreeMap::new();
+    pub(crate) fn by_agent(&self) -> BTreeMap<&str, Vec<&HistoryEvent>> {
+        let mut agents: BTreeMap<&str, Vec<&HistoryEvent>> = BTreeMap::new();
         for event in &self.events {
             agents.entry(&event.id).or_default().push(event);
         }

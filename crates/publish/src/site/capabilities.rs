@@ -1,11 +1,11 @@
 //! What is known of a capability of an agent, and by what evidence.
 
-use acp_registry_examine::examination::Verdict;
-use acp_registry_gate::verify::Answer;
+use acp_registry_examine::examination::CheckVerdict;
+use acp_registry_gate::verify::LastAnswer;
 
 /// Whether an agent supports a capability.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum Support {
     /// A check of an examination passed, or a request for it succeeded.
     Tested,
     /// The agent announces it. Nothing has confirmed or refuted it.
@@ -34,7 +34,7 @@ pub(super) enum Opening {
 }
 
 impl Opening {
-    pub(super) fn of(answer: &Answer) -> Self {
+    pub(super) fn of(answer: &LastAnswer) -> Self {
         match answer.probes.get("session/new").map(String::as_str) {
             Some("ok") => Self::Opens,
             Some("auth_required") => Self::NeedsSignIn,
@@ -91,9 +91,9 @@ const EVIDENCE: &[Evidence] = &[
     call("nes", &["drafts/nes-start", "drafts/nes-suggest"], "nes/start"),
 ];
 
-impl State {
+impl Support {
     /// What an answer says of a feature.
-    pub(super) fn of(answer: &Answer, feature: &str) -> Self {
+    pub(super) fn of(answer: &LastAnswer, feature: &str) -> Self {
         match answer.features.get(feature) {
             None => Self::Unknown,
             Some(false) => Self::No,
@@ -134,7 +134,7 @@ impl State {
 
 impl Evidence {
     /// What is known of an announced feature; `None` if nothing confirms or refutes it. Checks say more than a call.
-    fn judge(&self, answer: &Answer) -> Option<State> {
+    fn judge(&self, answer: &LastAnswer) -> Option<Support> {
         // An examination of an earlier version says nothing about this one.
         let examined = answer.examined.as_ref().filter(|found| answer.version.as_ref() == Some(&found.version));
         let results = examined.into_iter().flat_map(|examined| &examined.record.checks);
@@ -142,15 +142,15 @@ impl Evidence {
         let mut of_checks = None;
         for verdict in verdicts {
             match verdict {
-                Verdict::Fail | Verdict::Warning => return Some(State::Failed),
-                Verdict::Pass => of_checks = Some(State::Tested),
-                Verdict::NotExercised => {}
+                CheckVerdict::Fail | CheckVerdict::Warning => return Some(Support::Failed),
+                CheckVerdict::Pass => of_checks = Some(Support::Tested),
+                CheckVerdict::NotExercised => {}
             }
         }
         of_checks.or_else(|| match answer.probes.get(self.method)?.as_str() {
-            "ok" if self.confirms => Some(State::Tested),
-            "auth_required" => Some(State::NeedsSignIn),
-            "method_not_found" => Some(State::Failed),
+            "ok" if self.confirms => Some(Support::Tested),
+            "auth_required" => Some(Support::NeedsSignIn),
+            "method_not_found" => Some(Support::Failed),
             _ => None,
         })
     }
@@ -164,7 +164,7 @@ mod tests {
     use serde_json::{Value, json};
 
     /// An answer with these features, probes and results of checks.
-    fn answer(features: &Value, probes: &Value, checks: &[(&str, &str)]) -> Answer {
+    fn answer(features: &Value, probes: &Value, checks: &[(&str, &str)]) -> LastAnswer {
         let results: Vec<Value> = checks.iter().map(|(id, result)| json!({ "id": id, "result": result })).collect();
         let examination = json!({ "level": "drafts", "reached": "drafts", "version": "1.0.0", "checks": results });
         let row = json!({ "id": "a", "version": "1.0.0", "protocol_version": 1, "features": features, "probes": probes,
@@ -185,7 +185,7 @@ mod tests {
         ];
         let answer = answer(&features, &probes, &checks);
         for feature in ["session/load", "session/fork", "session/list", "nes"] {
-            assert_eq!(State::of(&answer, feature), State::Failed, "{feature}");
+            assert_eq!(Support::of(&answer, feature), Support::Failed, "{feature}");
         }
     }
 
@@ -202,14 +202,14 @@ mod tests {
         let checks = [("sessions/load", "pass"), ("turns/images", "not_exercised"), ("sessions/fork", "not_exercised")];
         let answer = answer(&features, &probes, &checks);
         for (state, features) in [
-            (State::Tested, &["session/load", "session/list", "providers"][..]),
-            (State::Announced, &["session/resume", "session/close", "prompt/image", "prompt/audio", "x"]),
-            (State::NeedsSignIn, &["session/fork"]),
-            (State::No, &["session/delete"]),
-            (State::Unknown, &["nes"]),
+            (Support::Tested, &["session/load", "session/list", "providers"][..]),
+            (Support::Announced, &["session/resume", "session/close", "prompt/image", "prompt/audio", "x"]),
+            (Support::NeedsSignIn, &["session/fork"]),
+            (Support::No, &["session/delete"]),
+            (Support::Unknown, &["nes"]),
         ] {
             for feature in features {
-                assert_eq!(State::of(&answer, feature), state, "{feature}");
+                assert_eq!(Support::of(&answer, feature), state, "{feature}");
             }
         }
     }
@@ -229,9 +229,9 @@ mod tests {
     #[test]
     fn an_examination_of_another_version_is_no_evidence() {
         let mut answer = answer(&json!({ "session/load": true }), &json!({}), &[("sessions/load", "pass")]);
-        assert_eq!(State::of(&answer, "session/load"), State::Tested);
+        assert_eq!(Support::of(&answer, "session/load"), Support::Tested);
         answer.version = Some("2.0.0".to_owned());
-        assert_eq!(State::of(&answer, "session/load"), State::Announced);
+        assert_eq!(Support::of(&answer, "session/load"), Support::Announced);
     }
 
     #[test]
@@ -239,7 +239,8 @@ mod tests {
         for check in EVIDENCE.iter().flat_map(|evidence| evidence.checks) {
             assert!(find(check).is_some(), "{check}");
         }
-        let states = [State::Tested, State::Announced, State::NeedsSignIn, State::Failed, State::No, State::Unknown];
+        let states =
+            [Support::Tested, Support::Announced, Support::NeedsSignIn, Support::Failed, Support::No, Support::Unknown];
         let mut names: Vec<&str> = states.iter().flat_map(|state| [state.label(), state.class()]).collect();
         names.sort_unstable();
         names.dedup();

@@ -2,13 +2,13 @@
 
 use super::listing::Listing;
 use super::text::shown;
-use crate::history::{Event, Kind};
+use crate::history::{EventKind, HistoryEvent};
 
 /// The maximum number of events of an agent on its page, and of entries of a feed.
 pub(super) const ENTRIES: usize = 50;
 
 /// An event as pages show it.
-pub(super) struct Change {
+pub(super) struct AgentChange {
     pub(super) id: String,
     pub(super) kind: &'static str,
     pub(super) label: &'static str,
@@ -22,13 +22,13 @@ pub(super) struct Change {
     pub(super) is_there: bool,
 }
 
-impl Change {
-    pub(super) fn new(event: &Event, is_there: bool) -> Self {
+impl AgentChange {
+    pub(super) fn new(event: &HistoryEvent, is_there: bool) -> Self {
         let name = shown(&event.name, 80);
         let (label, from) = match &event.kind {
-            Kind::Added => ("New", None),
-            Kind::Updated { from } => ("Updated", Some(shown(from, 40))),
-            Kind::Withdrawn => ("Withdrawn", None),
+            EventKind::Added => ("New", None),
+            EventKind::Updated { from } => ("Updated", Some(shown(from, 40))),
+            EventKind::Withdrawn => ("Withdrawn", None),
         };
         Self {
             id: event.id.clone(),

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use askama::Template;
 
-use super::change::{Change, ENTRIES};
+use super::change::{AgentChange, ENTRIES};
 use super::feed::Feed;
 use super::listing::Listing;
 use super::pages::{Frame, Site};
-use super::{File, SiteError, page};
-use crate::history::{Event, Extent, History, Kind};
+use super::{SiteError, SiteFile, page};
+use crate::history::{EventKind, Extent, History, HistoryEvent};
 
 /// The number of events on a page.
 const PAGE: usize = 100;
@@ -20,7 +20,7 @@ const PAGES: usize = 20;
 /// The events of one day.
 struct Day {
     day: String,
-    changes: Vec<Change>,
+    changes: Vec<AgentChange>,
 }
 
 #[derive(Template)]
@@ -40,7 +40,7 @@ struct Changes<'a> {
 pub(super) struct Changelog<'a> {
     site: &'a Site,
     extent: &'a Extent,
-    events: Vec<&'a Event>,
+    events: Vec<&'a HistoryEvent>,
     present: BTreeSet<&'a str>,
 }
 
@@ -50,18 +50,18 @@ impl<'a> Changelog<'a> {
     pub(super) fn new(site: &'a Site, history: &'a History, listings: &'a [Listing<'_>]) -> Self {
         let present: BTreeSet<&str> = listings.iter().map(|listing| listing.id.as_str()).collect();
         let agents = history.by_agent();
-        let is_gone = |id: &str| agents[id].first().is_some_and(|event| event.kind == Kind::Withdrawn);
-        let is_told = |event: &&Event| present.contains(event.id.as_str()) || is_gone(&event.id);
+        let is_gone = |id: &str| agents[id].first().is_some_and(|event| event.kind == EventKind::Withdrawn);
+        let is_told = |event: &&HistoryEvent| present.contains(event.id.as_str()) || is_gone(&event.id);
         let events = history.events().iter().filter(is_told).collect();
         Self { site, extent: history.extent(), events, present }
     }
 
-    fn change(&self, event: &Event) -> Change {
-        Change::new(event, self.present.contains(event.id.as_str()))
+    fn change(&self, event: &HistoryEvent) -> AgentChange {
+        AgentChange::new(event, self.present.contains(event.id.as_str()))
     }
 
     /// Renders `/changes/` and its further pages `/changes/N/`.
-    pub(super) fn pages(&self) -> Result<Vec<File>, SiteError> {
+    pub(super) fn pages(&self) -> Result<Vec<SiteFile>, SiteError> {
         let pages = self.events.len().div_ceil(PAGE).clamp(1, PAGES);
         let one = |number: usize| {
             let mut days: Vec<Day> = Vec::new();
@@ -89,22 +89,22 @@ impl<'a> Changelog<'a> {
     }
 
     /// Renders `new.atom` and `updated.atom`. Without events there is no feed, because a feed needs an update time.
-    pub(super) fn feeds(&self) -> Result<Vec<File>, SiteError> {
+    pub(super) fn feeds(&self) -> Result<Vec<SiteFile>, SiteError> {
         let Some(newest) = self.events.first() else { return Ok(Vec::new()) };
-        let feed = |path: &str, title: &str, is_in: fn(&Kind) -> bool| -> Result<File, SiteError> {
+        let feed = |path: &str, title: &str, is_in: fn(&EventKind) -> bool| -> Result<SiteFile, SiteError> {
             let events = self.events.iter().filter(|event| is_in(&event.kind)).take(ENTRIES);
-            let changes: Vec<Change> = events.map(|event| self.change(event)).collect();
+            let changes: Vec<AgentChange> = events.map(|event| self.change(event)).collect();
             let (base_url, updated) = (&self.site.base_url, &newest.time.to_string());
             Feed { base_url, path, page: "changes/", title, updated, changes: &changes }.file()
         };
         Ok(vec![
-            feed("new.atom", "New ACP agents", |kind| *kind == Kind::Added)?,
-            feed("updated.atom", "New versions of ACP agents", |kind| matches!(kind, Kind::Updated { .. }))?,
+            feed("new.atom", "New ACP agents", |kind| *kind == EventKind::Added)?,
+            feed("updated.atom", "New versions of ACP agents", |kind| matches!(kind, EventKind::Updated { .. }))?,
         ])
     }
 
     /// Renders `history.json`; `None` if no history is known.
-    pub(super) fn json(&self, history: &History) -> Option<File> {
+    pub(super) fn json(&self, history: &History) -> Option<SiteFile> {
         let told: BTreeSet<&str> = self.events.iter().map(|event| event.id.as_str()).collect();
         let text = history.to_json(|event| told.contains(event.id.as_str()))?;
         Some(("history.json".to_owned(), text.into_bytes()))
@@ -112,7 +112,7 @@ impl<'a> Changelog<'a> {
 }
 
 /// Renders the feed of an agent; `None` if it has no events.
-pub(super) fn agent_feed(site: &Site, listing: &Listing<'_>) -> Result<Option<File>, SiteError> {
+pub(super) fn agent_feed(site: &Site, listing: &Listing<'_>) -> Result<Option<SiteFile>, SiteError> {
     let Some(newest) = listing.events.first() else { return Ok(None) };
     let page = format!("agents/{}/", listing.id);
     let feed = Feed {
@@ -121,7 +121,7 @@ pub(super) fn agent_feed(site: &Site, listing: &Listing<'_>) -> Result<Option<Fi
         page: &page,
         title: &format!("{}: versions", listing.name),
         updated: &newest.time.to_string(),
-        changes: &Change::of(listing),
+        changes: &AgentChange::of(listing),
     };
     feed.file().map(Some)
 }

@@ -7,7 +7,7 @@ use acp_registry_gate::config::AgentFile;
 
 /// A kind of file in the published tree.
 #[derive(Debug, Clone, Copy)]
-pub struct Published {
+pub struct PublishedFile {
     /// The path. `{id}` is an agent's id, `{digest}` a part of a digest, `{N}` a number, and `{…}` any other single
     /// name.
     pub path: &'static str,
@@ -19,20 +19,20 @@ pub struct Published {
     pub of_agent: Option<AgentFile>,
 }
 
-const fn data(path: &'static str, about: &'static str) -> Published {
-    Published { path, about, is_stable: true, of_agent: None }
+const fn data(path: &'static str, about: &'static str) -> PublishedFile {
+    PublishedFile { path, about, is_stable: true, of_agent: None }
 }
 
-const fn of_agent(path: &'static str, about: &'static str, file: AgentFile) -> Published {
-    Published { path, about, is_stable: true, of_agent: Some(file) }
+const fn agent_file(path: &'static str, about: &'static str, file: AgentFile) -> PublishedFile {
+    PublishedFile { path, about, is_stable: true, of_agent: Some(file) }
 }
 
-const fn pages(path: &'static str, about: &'static str) -> Published {
-    Published { path, about, is_stable: false, of_agent: None }
+const fn pages(path: &'static str, about: &'static str) -> PublishedFile {
+    PublishedFile { path, about, is_stable: false, of_agent: None }
 }
 
 /// All kinds of files: first the machine-readable files, then the pages.
-pub const CONTENTS: &[Published] = &[
+pub const CONTENTS: &[PublishedFile] = &[
     data(
         "registry.json",
         "The index that clients read: all agents of the stable channel, with everything that is needed to start them. Further views, if any, are beside it.",
@@ -58,14 +58,14 @@ pub const CONTENTS: &[Published] = &[
         "When agents were added, updated and withdrawn: `time` (RFC 3339), `event` (`added`, `updated` or `withdrawn`), `id`, `name`, `version`, and for updates `from`. Newest first. Only if the registry’s history is known.",
     ),
     data("SHA256SUMS", "SHA-256 digests of all other files, in the form that sha256sum reads."),
-    of_agent("agents/{id}/agent.json", "The entry of one agent, as in registry.json.", AgentFile::Json),
-    of_agent("agents/{id}/index.md", "The page of one agent as Markdown.", AgentFile::Markdown),
-    of_agent(
+    agent_file("agents/{id}/agent.json", "The entry of one agent, as in registry.json.", AgentFile::Json),
+    agent_file("agents/{id}/index.md", "The page of one agent as Markdown.", AgentFile::Markdown),
+    agent_file(
         "agents/{id}/feed.atom",
         "The versions of one agent as an Atom feed. Only if they are known.",
         AgentFile::Feed,
     ),
-    of_agent("agents/{id}/badge.svg", "A badge with the agent’s version, to show elsewhere.", AgentFile::Badge),
+    agent_file("agents/{id}/badge.svg", "A badge with the agent’s version, to show elsewhere.", AgentFile::Badge),
     data("new.atom", "New agents as an Atom feed. Only if the history is known."),
     data("updated.atom", "New versions of agents as an Atom feed. Only if the history is known."),
     data(
@@ -140,12 +140,12 @@ pub fn media_type(name: &str) -> &'static str {
 #[template(path = "api.html")]
 pub(super) struct Api<'a> {
     f: Frame<'a>,
-    data: Vec<Row>,
-    pages: Vec<Row>,
+    data: Vec<ContentsRow>,
+    pages: Vec<ContentsRow>,
 }
 
 /// A row of the table.
-struct Row {
+struct ContentsRow {
     path: &'static str,
     /// Whether the file exists under exactly this path, so it can be linked to.
     is_link: bool,
@@ -153,10 +153,10 @@ struct Row {
 }
 
 pub(super) fn page<'a>(site: &'a Site, is_there: &dyn Fn(&str) -> bool) -> Api<'a> {
-    let is_wanted = |row: &&Published| row.of_agent.is_none_or(|file| site.config.agent_files.contains(&file));
+    let is_wanted = |row: &&PublishedFile| row.of_agent.is_none_or(|file| site.config.agent_files.contains(&file));
     let rows = |is_stable: bool| {
         let rows = CONTENTS.iter().filter(|row| row.is_stable == is_stable).filter(is_wanted);
-        rows.map(|row| Row { path: row.path, is_link: is_there(row.path), about: row.about }).collect()
+        rows.map(|row| ContentsRow { path: row.path, is_link: is_there(row.path), about: row.about }).collect()
     };
     let description = "The machine-readable files of this registry, and what each one means.";
     Api {

@@ -3,17 +3,17 @@
 use askama::Template;
 use serde_json::{Map, Value, json};
 
-use super::capabilities::State;
-use super::change::Change;
+use super::capabilities::Support;
+use super::change::AgentChange;
 use super::changes::agent_feed;
-use super::facts::{Facts, Target, target};
+use super::facts::{Facts, PlatformArchive, target};
 use super::groups::{GROUPS, Group};
 use super::install::{Needs, Setup, setups};
 use super::listing::Listing;
 use super::pages::{Frame, Site};
 use super::text::{json_in_html, short, shown};
 use super::trust::Trust;
-use super::{File, SiteError, badge, markdown, page};
+use super::{SiteError, SiteFile, badge, markdown, page};
 use acp_registry_gate::config::AgentFile;
 use acp_registry_plan::manifest::Distribution;
 
@@ -26,16 +26,16 @@ struct Detail<'a> {
     json_ld: String,
     preview: Option<String>,
     setups: &'a [Setup],
-    targets: Vec<Target>,
+    targets: Vec<PlatformArchive>,
     /// Name and type of each authentication method.
     auth: Vec<(String, String)>,
     trust: Trust,
     /// The capabilities of an agent that answered, in their groups.
-    groups: Vec<(&'static str, Vec<(&'static str, State)>)>,
+    groups: Vec<(&'static str, Vec<(&'static str, Support)>)>,
     /// The texts of the links to the website and the source.
     website: Option<String>,
     source: Option<String>,
-    changes: Vec<Change>,
+    changes: Vec<AgentChange>,
     /// Whether the agent has a feed.
     has_feed: bool,
     /// The address for editing the entry, and whether it leads to the entry itself.
@@ -50,7 +50,7 @@ impl Detail<'_> {
 }
 
 /// Renders the page of an agent and the files that the configuration asks for.
-pub(super) fn files(site: &Site, listing: &Listing<'_>) -> Result<Vec<File>, SiteError> {
+pub(super) fn files(site: &Site, listing: &Listing<'_>) -> Result<Vec<SiteFile>, SiteError> {
     let path = format!("agents/{}/", listing.id);
     let description = if listing.summary.is_empty() { &listing.name } else { &listing.summary };
     let auth = listing.answer.into_iter().flat_map(|answer| &answer.auth_methods).take(20);
@@ -74,7 +74,7 @@ pub(super) fn files(site: &Site, listing: &Listing<'_>) -> Result<Vec<File>, Sit
         groups: groups(listing),
         website: facts.website.as_deref().map(short),
         source: facts.repository.as_deref().map(short),
-        changes: Change::of(listing),
+        changes: AgentChange::of(listing),
         has_feed: wanted.contains(&AgentFile::Feed) && !listing.events.is_empty(),
         edit: site.config.edit_url(&listing.id),
         badge: wanted.contains(&AgentFile::Badge).then(|| format!("[![ACP agent]({address}badge.svg)]({address})")),
@@ -96,7 +96,7 @@ pub(super) fn files(site: &Site, listing: &Listing<'_>) -> Result<Vec<File>, Sit
     Ok(files)
 }
 
-fn groups(listing: &Listing<'_>) -> Vec<(&'static str, Vec<(&'static str, State)>)> {
+fn groups(listing: &Listing<'_>) -> Vec<(&'static str, Vec<(&'static str, Support)>)> {
     let states = |group: &Group| group.members.iter().map(|member| (member.label, member.of(listing.answer))).collect();
     let groups = if listing.answer.is_some() { &GROUPS[..] } else { &[] };
     groups.iter().map(|group| (group.title, states(group))).collect()

@@ -5,7 +5,7 @@ use askama::Template;
 use super::commonmark::{Rendered, render};
 use super::guides::{COMMANDS, GUIDES, Guide, REFERENCE};
 use super::pages::{Frame, Site};
-use super::{File, SiteError, page};
+use super::{SiteError, SiteFile, page};
 use acp_registry_client::registry::DEFAULT_BASE_URL;
 
 /// The page of a command.
@@ -50,7 +50,7 @@ struct ShownGuide<'a> {
     text: Rendered,
 }
 
-pub(super) fn pages(site: &Site) -> Result<Vec<File>, SiteError> {
+pub(super) fn pages(site: &Site) -> Result<Vec<SiteFile>, SiteError> {
     let description = "How to use, add and publish agents and use them from programs, and the rules of the registry.";
     let f = Frame::new(site, "docs/", "Documentation – ACP agents", description);
     let mut files = vec![page("docs/", &Docs { f, guides: &GUIDES, reference: &REFERENCE })?];
@@ -68,7 +68,7 @@ pub(super) fn pages(site: &Site) -> Result<Vec<File>, SiteError> {
 }
 
 /// Renders a page from Markdown, and replaces the address of the public registry with that of this one.
-fn document(site: &Site, path: &str, title: &'static str, about: &str, markdown: &str) -> Result<File, SiteError> {
+fn document(site: &Site, path: &str, title: &'static str, about: &str, markdown: &str) -> Result<SiteFile, SiteError> {
     let base = site.registry_url.as_deref().and_then(|url| url.strip_suffix("/registry.json"));
     let f = Frame::new(site, path, &format!("{title} – ACP agents"), about);
     let text = render(markdown, &|text| match base {

@@ -5,8 +5,8 @@ use askama::Template;
 use super::install::{Needs, Setup, setups};
 use super::listing::Listing;
 use super::pages::{Frame, Site};
-use super::{File, SiteError, page};
-use acp_registry_client::settings::{CLIENTS, Client};
+use super::{SiteError, SiteFile, page};
+use acp_registry_client::settings::{CLIENTS, EditorClient};
 
 /// A page lists up to this many agents; with more, it links to the lists of the site.
 const NAMED: usize = 100;
@@ -15,23 +15,23 @@ const NAMED: usize = 100;
 #[template(path = "editors.html")]
 struct Editors<'a> {
     f: Frame<'a>,
-    clients: &'static [Client],
+    clients: &'static [EditorClient],
 }
 
 #[derive(Template)]
 #[template(path = "editor.html")]
 struct Editor<'a> {
     f: Frame<'a>,
-    client: &'static Client,
+    client: &'static EditorClient,
     /// An example: an agent and its settings.
     example: Option<(&'a Listing<'a>, Setup)>,
-    ways: Vec<Way>,
+    ways: Vec<KindCount>,
     agents: &'a [Listing<'a>],
     total: usize,
 }
 
 /// A kind of distribution, and how many agents have it.
-struct Way {
+struct KindCount {
     slug: &'static str,
     label: &'static str,
     needs: &'static str,
@@ -45,14 +45,14 @@ const NEEDS: [(&str, &str); 3] = [
     ("binary", "are standalone programs: acp-registry downloads and starts them, or you unpack them yourself"),
 ];
 
-pub(super) fn pages(site: &Site, listings: &[Listing<'_>]) -> Result<Vec<File>, SiteError> {
+pub(super) fn pages(site: &Site, listings: &[Listing<'_>]) -> Result<Vec<SiteFile>, SiteError> {
     let ways = || {
         let values = site.groups.iter().filter(|group| group.key == "dist").flat_map(|group| &group.values);
         let needs = |slug: &str| NEEDS.iter().find(|(key, _)| *key == slug).map(|(_, needs)| *needs);
         values
             .filter_map(|value| {
                 let needs = needs(value.slug)?;
-                Some(Way { slug: value.slug, label: value.label, needs, count: value.count })
+                Some(KindCount { slug: value.slug, label: value.label, needs, count: value.count })
             })
             .collect()
     };

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use acp_registry_examine::examination::{CheckRecord, Level, Summary, Verdict, find};
-use acp_registry_gate::verify::Examined;
+use acp_registry_examine::examination::{CheckRecord, CheckVerdict, Level, VerdictCounts, find};
+use acp_registry_gate::verify::EarlierExamination;
 use acp_registry_plan::timestamp::Timestamp;
 
 use super::text::shown;
@@ -43,10 +43,10 @@ pub(super) struct Test {
 }
 
 impl Tests {
-    pub(super) fn of(examined: &Examined) -> Self {
+    pub(super) fn of(examined: &EarlierExamination) -> Self {
         let record = &examined.record;
         let (passed, open): (Vec<&CheckRecord>, Vec<&CheckRecord>) =
-            record.checks.iter().take(SHOWN).partition(|check| check.verdict == Verdict::Pass);
+            record.checks.iter().take(SHOWN).partition(|check| check.verdict == CheckVerdict::Pass);
         let platform = examined.platform.as_deref().map(|platform| platform.split('-').next().unwrap_or_default());
         Self {
             level: record.reached.map(Level::as_str),
@@ -73,10 +73,10 @@ impl Tests {
 impl Test {
     fn of(check: &CheckRecord) -> Self {
         let (label, class) = match check.verdict {
-            Verdict::Pass => ("Passed", "yes"),
-            Verdict::Fail => ("Failed", "auth"),
-            Verdict::Warning => ("Warning", "auth"),
-            Verdict::NotExercised => ("Not exercised", "none"),
+            CheckVerdict::Pass => ("Passed", "yes"),
+            CheckVerdict::Fail => ("Failed", "auth"),
+            CheckVerdict::Warning => ("Warning", "auth"),
+            CheckVerdict::NotExercised => ("Not exercised", "none"),
         };
         let evidence = match &check.message {
             Some(message) => shown(message, MESSAGE),
@@ -87,8 +87,8 @@ impl Test {
     }
 }
 
-fn counts(summary: Summary) -> String {
-    let Summary { passed, failed, warnings, not_exercised } = summary;
+fn counts(summary: VerdictCounts) -> String {
+    let VerdictCounts { passed, failed, warnings, not_exercised } = summary;
     let ran = passed + failed + warnings;
     let mut text = format!("{passed} of {ran} checks passed");
     let warned = if warnings == 1 { "warning" } else { "warnings" };
@@ -105,7 +105,7 @@ fn seconds(duration: Duration) -> String {
 }
 
 /// The cell of the matrix: its class, and the level with the number of failed checks.
-pub(super) fn cell(examined: Option<&Examined>) -> (&'static str, String) {
+pub(super) fn cell(examined: Option<&EarlierExamination>) -> (&'static str, String) {
     let Some(record) = examined.map(|examined| &examined.record) else { return ("none", "–".to_owned()) };
     let Some(level) = record.reached else { return ("no", "No answer".to_owned()) };
     match record.summary().failed {
@@ -120,7 +120,8 @@ mod tests {
 
     #[test]
     fn counts_add_up_and_leave_out_what_is_zero() {
-        let of = |passed, failed, warnings, not_exercised| counts(Summary { passed, failed, warnings, not_exercised });
+        let of =
+            |passed, failed, warnings, not_exercised| counts(VerdictCounts { passed, failed, warnings, not_exercised });
         assert_eq!(of(0, 0, 0, 24), "0 of 0 checks passed, 24 could not run");
         assert_eq!(of(22, 1, 1, 3), "22 of 24 checks passed, 1 failed, 1 warning, 3 could not run");
         assert_eq!(of(24, 0, 0, 0), "24 of 24 checks passed");

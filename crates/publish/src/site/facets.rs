@@ -1,9 +1,9 @@
 //! The filters of the catalog. A filter value is a set of bits in a column; an agent has one set of bits per column.
 
-use super::capabilities::{Opening, State};
+use super::capabilities::{Opening, Support};
 use acp_registry_client::index::is_open_source;
 use acp_registry_examine::examination::Level;
-use acp_registry_gate::verify::{Answer, Examined, Unanswered};
+use acp_registry_gate::verify::{EarlierExamination, LastAnswer, Unanswered};
 use acp_registry_plan::manifest::{Agent, Platform};
 
 /// The number of columns.
@@ -40,7 +40,7 @@ pub(super) const COLUMN_NAMES: [&str; COLUMNS] =
     ["platform", "dist", "license", "auth", "cap", "protocol", "started", "tested"];
 
 /// A group of filter values. Chosen values are alternatives, except capabilities, which are all required.
-pub(super) struct Group {
+pub(super) struct FacetGroup {
     /// Name in URLs.
     pub(super) key: &'static str,
     /// Heading.
@@ -69,8 +69,8 @@ const fn value(slug: &'static str, label: &'static str, bits: u32) -> Value {
 
 /// All groups, those that people use most first. Systems and processors share the platform column, with the bits of [`Platform::ALL`], so that a system
 /// and a processor chosen together match a single platform.
-pub(super) const GROUPS: &[Group] = &[
-    Group {
+pub(super) const GROUPS: &[FacetGroup] = &[
+    FacetGroup {
         key: "os",
         title: "System",
         column: PLATFORM,
@@ -82,7 +82,7 @@ pub(super) const GROUPS: &[Group] = &[
             value("unstated", "Not stated (npx, uvx)", NO_PLATFORM),
         ],
     },
-    Group {
+    FacetGroup {
         key: "license",
         title: "Licence",
         column: LICENSE,
@@ -93,7 +93,7 @@ pub(super) const GROUPS: &[Group] = &[
             value("none", "Not stated", 4),
         ],
     },
-    Group {
+    FacetGroup {
         key: "auth",
         title: "Sign-in",
         column: AUTH,
@@ -106,7 +106,7 @@ pub(super) const GROUPS: &[Group] = &[
             value("untested", "Not known", 1 << 4),
         ],
     },
-    Group {
+    FacetGroup {
         key: "dist",
         title: "Runs as",
         column: DIST,
@@ -117,7 +117,7 @@ pub(super) const GROUPS: &[Group] = &[
             value("uvx", "uvx (needs uv)", UVX),
         ],
     },
-    Group {
+    FacetGroup {
         key: "started",
         title: "Last start",
         column: STARTED,
@@ -129,7 +129,7 @@ pub(super) const GROUPS: &[Group] = &[
             value("untested", "Not tried yet", 1 << 3),
         ],
     },
-    Group {
+    FacetGroup {
         key: "tested",
         title: "Examined",
         column: EXAMINED,
@@ -143,7 +143,7 @@ pub(super) const GROUPS: &[Group] = &[
             value("untested", "Not examined", UNEXAMINED),
         ],
     },
-    Group {
+    FacetGroup {
         key: "cap",
         title: "Capabilities",
         column: CAPABILITY,
@@ -169,14 +169,14 @@ pub(super) const GROUPS: &[Group] = &[
             value("nes", "Next edit suggestions (NES)", 1 << 17),
         ],
     },
-    Group {
+    FacetGroup {
         key: "arch",
         title: "Processor",
         column: PLATFORM,
         is_all: false,
         values: &[value("aarch64", "Arm (aarch64)", 0b01_0101), value("x86-64", "Intel, AMD (x86_64)", 0b10_1010)],
     },
-    Group {
+    FacetGroup {
         key: "protocol",
         title: "Protocol",
         column: PROTOCOL,
@@ -192,7 +192,7 @@ pub(super) fn capabilities() -> impl Iterator<Item = (String, &'static Value)> {
 }
 
 /// Returns the bits of an agent in each column.
-pub(super) fn bits(agent: &Agent, answer: Option<&Answer>, unanswered: Option<&Unanswered>) -> [u32; COLUMNS] {
+pub(super) fn bits(agent: &Agent, answer: Option<&LastAnswer>, unanswered: Option<&Unanswered>) -> [u32; COLUMNS] {
     let mut bits = [0; COLUMNS];
     let distribution = &agent.distribution;
     for (at, platform) in Platform::ALL.iter().enumerate() {
@@ -224,7 +224,7 @@ pub(super) fn bits(agent: &Agent, answer: Option<&Answer>, unanswered: Option<&U
     };
     bits[AUTH] = sign_in(answer);
     for (feature, value) in capabilities() {
-        if State::of(answer, &feature).is_offered() {
+        if Support::of(answer, &feature).is_offered() {
             bits[CAPABILITY] |= value.bits;
         }
     }
@@ -237,7 +237,7 @@ pub(super) fn bits(agent: &Agent, answer: Option<&Answer>, unanswered: Option<&U
 }
 
 /// The levels whose requirements an agent keeps, and whether it fails a check.
-fn examined(examined: &Examined) -> u32 {
+fn examined(examined: &EarlierExamination) -> u32 {
     let above = Level::ALL.into_iter().filter(|level| *level > Level::Handshake);
     let levels = above.enumerate().filter(|(_, level)| examined.record.meets(*level)).map(|(at, _)| 1 << at);
     let failed = if examined.record.summary().failed > 0 { 1 << 4 } else { 0 };
@@ -245,7 +245,7 @@ fn examined(examined: &Examined) -> u32 {
 }
 
 /// How users sign in. A method is by key if its type or its name says so.
-fn sign_in(answer: &Answer) -> u32 {
+fn sign_in(answer: &LastAnswer) -> u32 {
     let by_key = |(name, kind): &(String, String)| {
         let name = name.to_lowercase();
         let mut words = name.split(|c: char| !c.is_alphanumeric());
@@ -270,7 +270,7 @@ mod tests {
         Agent::from_json(value)
     }
 
-    fn group(key: &str) -> &'static Group {
+    fn group(key: &str) -> &'static FacetGroup {
         GROUPS.iter().find(|group| group.key == key).unwrap()
     }
 
@@ -303,10 +303,10 @@ mod tests {
     fn sign_in_is_by_key_if_the_method_says_so() {
         let of = |methods: &[(&str, &str)], outcome: &str| {
             let own = |(name, kind): &(&str, &str)| ((*name).to_owned(), (*kind).to_owned());
-            sign_in(&Answer {
+            sign_in(&LastAnswer {
                 auth_methods: methods.iter().map(own).collect(),
                 probes: [("session/new".to_owned(), outcome.to_owned())].into(),
-                ..Answer::default()
+                ..LastAnswer::default()
             })
         };
         assert_eq!(of(&[("Gemini API key", "agent"), ("Vertex AI", "agent")], "auth_required"), API_KEY | NO_KEY);
@@ -319,10 +319,10 @@ mod tests {
     #[test]
     fn a_start_without_an_answer_differs_from_none() {
         let unanswered = |day: Option<&str>| Unanswered { version: None, day: day.map(Into::into), reason: "x".into() };
-        let of = |answer: Option<&Answer>, found: Option<Unanswered>| {
+        let of = |answer: Option<&LastAnswer>, found: Option<Unanswered>| {
             bits(&agent(&json!({})), answer, found.as_ref())[STARTED]
         };
-        assert_eq!(of(Some(&Answer::default()), None), 1);
+        assert_eq!(of(Some(&LastAnswer::default()), None), 1);
         assert_eq!(of(None, Some(unanswered(Some("2026-11-21")))), 2);
         assert_eq!(of(None, Some(unanswered(None))), 4);
         assert_eq!(of(None, None), 8);

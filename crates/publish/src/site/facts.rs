@@ -1,12 +1,12 @@
 //! The facts about an agent that its page and its Markdown show.
 
-use super::capabilities::{Opening, State};
+use super::capabilities::{Opening, Support};
 use super::examined::Tests;
 use super::facets::{self, capabilities};
 use super::install::start;
 use super::listing::{Listing, authors};
 use super::text::{link, shown};
-use acp_registry_gate::verify::Answer;
+use acp_registry_gate::verify::LastAnswer;
 use acp_registry_plan::manifest::{Agent, BinaryTarget};
 use acp_registry_plan::timestamp::Timestamp;
 
@@ -40,13 +40,13 @@ pub(super) struct Facts {
     pub(super) packages: Vec<(&'static str, String)>,
     /// The version whose capabilities were tested.
     pub(super) row_version: String,
-    pub(super) capabilities: Vec<(&'static str, State)>,
+    pub(super) capabilities: Vec<(&'static str, Support)>,
     /// The results of the last examination, if there was one.
     pub(super) tests: Option<Tests>,
 }
 
 /// The archive for a platform.
-pub(super) struct Target {
+pub(super) struct PlatformArchive {
     pub(super) os: String,
     pub(super) arch: String,
     pub(super) url: Option<String>,
@@ -84,7 +84,7 @@ impl Facts {
             capabilities: listing
                 .answer
                 .map(|answer| {
-                    capabilities().map(|(feature, value)| (value.label, State::of(answer, &feature))).collect()
+                    capabilities().map(|(feature, value)| (value.label, Support::of(answer, &feature))).collect()
                 })
                 .unwrap_or_default(),
             tests: listing.examined().map(Tests::of),
@@ -124,7 +124,7 @@ fn next(listing: &Listing<'_>) -> Option<String> {
 }
 
 /// The names of the ways to sign in; no more than fit on a page.
-fn sign_in_names(answer: &Answer) -> Vec<String> {
+fn sign_in_names(answer: &LastAnswer) -> Vec<String> {
     answer.auth_methods.iter().take(20).map(|(name, _)| shown(name, 80)).collect()
 }
 
@@ -134,7 +134,7 @@ fn sign_in(listing: &Listing<'_>) -> String {
     if names.is_empty() { "None offered".to_owned() } else { names.join(", ") }
 }
 
-pub(super) fn target(target: &BinaryTarget) -> Target {
+pub(super) fn target(target: &BinaryTarget) -> PlatformArchive {
     let (os, arch) = target.platform.split_once('-').unwrap_or((&target.platform, ""));
     let os = match os {
         "darwin" => "macOS".to_owned(),
@@ -145,7 +145,7 @@ pub(super) fn target(target: &BinaryTarget) -> Target {
     let url = link(&target.archive);
     let file = url.as_deref().and_then(|url| url.split(['?', '#']).next()?.rsplit('/').next());
     let file = file.filter(|file| !file.is_empty()).map_or_else(|| "archive".to_owned(), |file| shown(file, 80));
-    Target {
+    PlatformArchive {
         os,
         arch: shown(arch, 40),
         file,

@@ -2,9 +2,9 @@
 
 use std::io;
 
-use super::change::Change;
+use super::change::AgentChange;
 use super::xml::{self, Xml, empty_line, end_line, text_line};
-use super::{File, SiteError};
+use super::{SiteError, SiteFile};
 
 /// A feed.
 pub(super) struct Feed<'a> {
@@ -16,12 +16,12 @@ pub(super) struct Feed<'a> {
     pub(super) title: &'a str,
     /// Time of the newest event. It may be in another feed.
     pub(super) updated: &'a str,
-    pub(super) changes: &'a [Change],
+    pub(super) changes: &'a [AgentChange],
 }
 
 impl Feed<'_> {
     /// Renders the feed.
-    pub(super) fn file(&self) -> Result<File, SiteError> {
+    pub(super) fn file(&self) -> Result<SiteFile, SiteError> {
         let bytes = xml::document("feed", "http://www.w3.org/2005/Atom", |xml| {
             let address = format!("{}/{}", self.base_url, self.path);
             text_line(xml, "title", self.title)?;
@@ -36,8 +36,8 @@ impl Feed<'_> {
         Ok((self.path.to_owned(), bytes))
     }
 
-    fn entry(&self, xml: &mut Xml, change: &Change) -> io::Result<()> {
-        let Change { id, kind, label, name, version, time, .. } = change;
+    fn entry(&self, xml: &mut Xml, change: &AgentChange) -> io::Result<()> {
+        let AgentChange { id, kind, label, name, version, time, .. } = change;
         let address = format!("{}/agents/{id}/", self.base_url);
         xml.create_element("entry").write_inner_content(|xml| {
             end_line(xml)?;
@@ -57,8 +57,8 @@ fn page_link(xml: &mut Xml, address: &str) -> io::Result<()> {
     empty_line(xml, "link", &[("rel", "alternate"), ("type", "text/html"), ("href", address)])
 }
 
-fn summary(change: &Change) -> String {
-    let Change { kind, name, version, from, .. } = change;
+fn summary(change: &AgentChange) -> String {
+    let AgentChange { kind, name, version, from, .. } = change;
     match from {
         Some(from) => format!("{name} {version} follows {from}."),
         None if *kind == "added" => format!("{name} {version} is in the registry."),
@@ -74,7 +74,7 @@ mod tests {
     #[test]
     fn what_a_manifest_says_is_text() {
         let hostile = "</title><x a=\"'\"> & ]]> é";
-        let change = Change {
+        let change = AgentChange {
             id: "a".to_owned(),
             kind: "withdrawn",
             label: "Withdrawn",

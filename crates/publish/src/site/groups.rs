@@ -1,7 +1,7 @@
 //! Capabilities in the groups in which tables show them, with labels that are short enough for a column.
 
-use super::capabilities::State;
-use acp_registry_gate::verify::Answer;
+use super::capabilities::Support;
+use acp_registry_gate::verify::LastAnswer;
 
 /// A group of capabilities.
 pub(super) struct Group {
@@ -17,9 +17,9 @@ pub(super) struct Member {
 }
 
 impl Member {
-    /// What is known of the capability; [`State::Unknown`] of an agent that did not answer.
-    pub(super) fn of(&self, answer: Option<&Answer>) -> State {
-        answer.map_or(State::Unknown, |answer| State::of(answer, self.feature))
+    /// What is known of the capability; [`Support::Unknown`] of an agent that did not answer.
+    pub(super) fn of(&self, answer: Option<&LastAnswer>) -> Support {
+        answer.map_or(Support::Unknown, |answer| Support::of(answer, self.feature))
     }
 }
 

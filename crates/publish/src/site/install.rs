@@ -1,20 +1,22 @@
 //! Setup instructions for an agent, by client.
 
 use super::listing::Listing;
-use acp_registry_client::settings::{CLIENTS, Client, Launch, SETTINGS_LIMIT, powershell, shell, zed_registry};
+use acp_registry_client::settings::{
+    AgentCommand, CLIENTS, EditorClient, SETTINGS_LIMIT, powershell, shell, zed_registry,
+};
 use acp_registry_plan::manifest::Distribution;
 
 /// Instructions for one client.
 pub(super) struct Setup {
-    pub(super) client: &'static Client,
+    pub(super) client: &'static EditorClient,
     /// The ways to set up the agent, the one that needs least first.
-    pub(super) ways: Vec<Way>,
+    pub(super) ways: Vec<SetupWay>,
     /// The command that prints the settings with the path of `acp-registry`; `None` where a path is not needed.
     pub(super) config: Option<String>,
 }
 
 /// A way to set up the agent.
-pub(super) struct Way {
+pub(super) struct SetupWay {
     pub(super) title: String,
     /// What to do, or where the snippets go; may be empty.
     pub(super) text: String,
@@ -52,10 +54,10 @@ fn snippet(title: &str, text: &str) -> Option<Snippet> {
 /// the default.
 pub(super) fn setups(listing: &Listing<'_>, distribution: &Distribution, index: Option<&str>) -> Vec<Setup> {
     let flags: Vec<&str> = index.into_iter().flat_map(|index| ["--index", index]).collect();
-    let run = Launch::of_run(&listing.id, &listing.name, &flags);
-    let direct = Launch::of_package(&listing.id, &listing.name, distribution);
-    let setup = |client: &'static Client| {
-        let mut ways: Vec<Way> = of_registry(client, listing, index.is_some()).into_iter().collect();
+    let run = AgentCommand::through_run(&listing.id, &listing.name, &flags);
+    let direct = AgentCommand::of_package(&listing.id, &listing.name, distribution);
+    let setup = |client: &'static EditorClient| {
+        let mut ways: Vec<SetupWay> = registry_way(client, listing, index.is_some()).into_iter().collect();
         ways.push(way(client, &run, RUN, Needs::Program));
         if let Some(direct) = &direct {
             let runtime = if direct.program == "npx" { "Node.js" } else { "uv" };
@@ -78,7 +80,7 @@ pub(super) fn setups(listing: &Listing<'_>, distribution: &Distribution, index: 
 }
 
 /// The way through the client's own registry, if it has one. `is_other` says that this site is of another registry.
-fn of_registry(client: &Client, listing: &Listing<'_>, is_other: bool) -> Option<Way> {
+fn registry_way(client: &EditorClient, listing: &Listing<'_>, is_other: bool) -> Option<SetupWay> {
     if client.registry.is_empty() {
         return None;
     }
@@ -86,7 +88,7 @@ fn of_registry(client: &Client, listing: &Listing<'_>, is_other: bool) -> Option
     let condition = if is_other { " This needs the agent to be in the registry that the editor reads." } else { "" };
     let place = if is_zed { " Or put this in settings.json:" } else { "" };
     let title = "From the registry";
-    Some(Way {
+    Some(SetupWay {
         title: title.to_owned(),
         text: format!("{}{condition}{place}", client.registry),
         snippets: is_zed.then(|| snippet(title, &zed_registry(&listing.id))).flatten().into_iter().collect(),
@@ -96,18 +98,18 @@ fn of_registry(client: &Client, listing: &Listing<'_>, is_other: bool) -> Option
 }
 
 /// The way with settings that start a program.
-fn way(client: &Client, launch: &Launch, title: &str, needs: Needs) -> Way {
+fn way(client: &EditorClient, launch: &AgentCommand, title: &str, needs: Needs) -> SetupWay {
     let snippets: Vec<Snippet> = if client.id == "cli" {
         command_lines(launch, title)
     } else {
         client.settings(launch).ok().and_then(|text| snippet(title, &text)).into_iter().collect()
     };
     let text = if snippets.is_empty() { TOO_LONG } else { client.place };
-    Way { title: title.to_owned(), text: text.to_owned(), snippets, needs, is_open: false }
+    SetupWay { title: title.to_owned(), text: text.to_owned(), snippets, needs, is_open: false }
 }
 
 /// Commands for every shell, independent of the system that builds the site. One is enough where all shells read it alike.
-fn command_lines(launch: &Launch, title: &str) -> Vec<Snippet> {
+fn command_lines(launch: &AgentCommand, title: &str) -> Vec<Snippet> {
     let posix = shell::command(&launch.env, launch.words());
     let windows = powershell::command(&launch.env, &launch.program, launch.args.iter().map(String::as_str));
     if posix == windows {

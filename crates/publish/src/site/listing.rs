@@ -7,11 +7,11 @@ use serde_json::value::RawValue;
 
 use super::facets::{self, COLUMNS, GROUPS};
 use super::text::shown;
-use crate::history::{Event, Kind};
+use crate::history::{EventKind, HistoryEvent};
 use acp_registry_client::index::{BY, SUMMARY, without_addresses};
 use acp_registry_client::settings::display_name;
 use acp_registry_examine::examination::Level;
-use acp_registry_gate::verify::{Answer, Examined, Snapshot, Unanswered};
+use acp_registry_gate::verify::{EarlierExamination, LastAnswer, Snapshot, Unanswered};
 use acp_registry_plan::manifest::{Agent, AgentId};
 use acp_registry_plan::timestamp::Timestamp;
 
@@ -27,7 +27,7 @@ const SIGN_IN: usize = 30;
 
 /// What is known of agents by starting them, by id.
 pub struct Known {
-    answers: BTreeMap<String, Answer>,
+    answers: BTreeMap<String, LastAnswer>,
     unanswered: BTreeMap<String, Unanswered>,
 }
 
@@ -51,11 +51,11 @@ pub(super) struct Listing<'a> {
     license: Option<String>,
     pub(super) has_icon: bool,
     pub(super) bits: [u32; COLUMNS],
-    pub(super) answer: Option<&'a Answer>,
+    pub(super) answer: Option<&'a LastAnswer>,
     /// Why the agent gave no answer, if it was tried.
     pub(super) unanswered: Option<&'a Unanswered>,
     /// The events of the agent, newest first.
-    pub(super) events: Vec<&'a Event>,
+    pub(super) events: Vec<&'a HistoryEvent>,
     /// The version as the entry has it.
     current: String,
     /// The agent's entry in the index.
@@ -67,7 +67,7 @@ impl<'a> Listing<'a> {
     pub(super) fn new(
         entry: &'a RawValue,
         known: &'a Known,
-        history: &BTreeMap<&str, Vec<&'a Event>>,
+        history: &BTreeMap<&str, Vec<&'a HistoryEvent>>,
         has_icon: &(impl Fn(&str) -> bool + ?Sized),
     ) -> Option<Self> {
         let agent = Agent::from_json(&value(entry));
@@ -105,7 +105,7 @@ impl<'a> Listing<'a> {
     }
 
     /// The last examination of the agent, if there was one.
-    pub(super) fn examined(&self) -> Option<&'a Examined> {
+    pub(super) fn examined(&self) -> Option<&'a EarlierExamination> {
         self.answer?.examined.as_ref()
     }
 
@@ -134,12 +134,12 @@ impl<'a> Listing<'a> {
 
     /// When the agent was added; the last time, if it was added more than once.
     pub(super) fn added(&self) -> Option<Timestamp> {
-        self.events.iter().find(|event| event.kind == Kind::Added).map(|event| event.time)
+        self.events.iter().find(|event| event.kind == EventKind::Added).map(|event| event.time)
     }
 
     /// When the agent got its current version.
     pub(super) fn updated(&self) -> Option<Timestamp> {
-        let last = self.events.first().filter(|event| event.kind != Kind::Withdrawn)?;
+        let last = self.events.first().filter(|event| event.kind != EventKind::Withdrawn)?;
         (last.version == self.current).then_some(last.time)
     }
 

@@ -3,26 +3,26 @@
 use rayon::prelude::*;
 
 use super::listing::Listing;
-use super::pages::{Frame, List, Part, ShownGroup, ShownValue, Site, anchor};
+use super::pages::{Frame, List, ListSection, ShownGroup, ShownValue, Site, anchor};
 use super::text::agents_that_speak;
-use super::{File, SiteError, page};
+use super::{SiteError, SiteFile, page};
 
 /// The number of agents on a page.
 const PAGE: usize = 100;
 
 /// Renders `/all/N/`.
-pub(super) fn all(site: &Site, listings: &[Listing<'_>]) -> Result<Vec<File>, SiteError> {
+pub(super) fn all(site: &Site, listings: &[Listing<'_>]) -> Result<Vec<SiteFile>, SiteError> {
     let agents: Vec<&Listing<'_>> = listings.iter().collect();
     pages(site, &agents, "all", "All agents from A to Z", None)
 }
 
 /// Renders `/<group>/<value>/` and its further pages `/<group>/<value>/N/`.
-pub(super) fn of_value(
+pub(super) fn value_list(
     site: &Site,
     listings: &[Listing<'_>],
     group: &ShownGroup,
     value: &ShownValue,
-) -> Result<Vec<File>, SiteError> {
+) -> Result<Vec<SiteFile>, SiteError> {
     let has = |listing: &&Listing<'_>| listing.bits[group.column] & value.bits != 0;
     let agents: Vec<&Listing<'_>> = listings.iter().filter(has).collect();
     let heading = format!("{}: {}", group.title, value.label);
@@ -37,12 +37,12 @@ fn letter(listing: &Listing<'_>) -> char {
 }
 
 /// The parts of a page. Each letter is a heading once: names without one can be first and last.
-fn by_letter<'a>(cards: &'a [&'a Listing<'a>]) -> Vec<Part<'a>> {
-    let mut parts: Vec<Part<'a>> = Vec::new();
+fn by_letter<'a>(cards: &'a [&'a Listing<'a>]) -> Vec<ListSection<'a>> {
+    let mut parts: Vec<ListSection<'a>> = Vec::new();
     for cards in cards.chunk_by(|one, other| letter(one) == letter(other)) {
         let letter = cards.first().map(|first| letter(first));
         let is_new = parts.iter().all(|part| part.letter != letter);
-        parts.push(Part { letter: letter.filter(|_| is_new), cards });
+        parts.push(ListSection { letter: letter.filter(|_| is_new), cards });
     }
     parts
 }
@@ -65,7 +65,7 @@ fn pages(
     folder: &str,
     heading: &str,
     query: Option<&str>,
-) -> Result<Vec<File>, SiteError> {
+) -> Result<Vec<SiteFile>, SiteError> {
     let count = agents.len().div_ceil(PAGE).max(1);
     // The first page of a filter value has no number; all pages of the complete list do.
     let is_bare = |number: usize| number == 1 && query.is_some();
@@ -81,7 +81,7 @@ fn pages(
             f: Frame::new(site, &path, &format!("{title} – ACP agents"), &description),
             heading,
             query,
-            parts: if is_by_letter { by_letter(cards) } else { vec![Part { letter: None, cards }] },
+            parts: if is_by_letter { by_letter(cards) } else { vec![ListSection { letter: None, cards }] },
             has_letters: is_by_letter,
             total: agents.len(),
             page: number,

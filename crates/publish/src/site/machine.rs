@@ -7,7 +7,7 @@ use super::guides::GUIDES;
 use super::listing::Listing;
 use super::pages::Site;
 use super::xml::{self, empty_line, text_line};
-use super::{CSP, File, ICON_CSP, SiteError, sitemap, text};
+use super::{CSP, ICON_CSP, SiteError, SiteFile, sitemap, text};
 use acp_registry_gate::config::AgentFile;
 
 /// The number of agents that `llms.txt` lists: more than these do not fit what language models read at once.
@@ -18,7 +18,7 @@ pub(super) fn files<'a>(
     site: &Site,
     listings: &[Listing<'_>],
     pages: impl Iterator<Item = &'a str>,
-) -> Result<Vec<File>, SiteError> {
+) -> Result<Vec<SiteFile>, SiteError> {
     let mut paths: Vec<String> =
         pages.filter_map(|name| name.strip_suffix("index.html")).map(ToOwned::to_owned).collect();
     paths.sort_unstable();

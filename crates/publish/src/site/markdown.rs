@@ -1,6 +1,6 @@
 //! The page of an agent as Markdown.
 
-use super::change::Change;
+use super::change::AgentChange;
 use super::examined::Tests;
 use super::facts::{Facts, target};
 use super::install::{Needs, Setup};
@@ -74,7 +74,7 @@ pub(super) fn page(
         out.push_str(&format!("- {} {}: {address}, {digest}\n", text(&one.os), text(&one.arch)));
     }
     if let Some(tests) = &facts.tests {
-        out.push_str(&of_tests(tests));
+        out.push_str(&tests_text(tests));
     }
     out.push_str("\n## Capabilities\n\n");
     match listing.answer {
@@ -92,7 +92,7 @@ pub(super) fn page(
     }
     if !listing.events.is_empty() {
         out.push_str("\n## Versions\n\n");
-        for change in Change::of(listing) {
+        for change in AgentChange::of(listing) {
             out.push_str(&format!(
                 "- {}: {} {}\n",
                 change.day,
@@ -105,7 +105,7 @@ pub(super) fn page(
     out
 }
 
-fn of_tests(tests: &Tests) -> String {
+fn tests_text(tests: &Tests) -> String {
     let head = match tests.level {
         Some(level) => format!("Examined at the level `{level}`: {}", tests.counts),
         None => "The agent did not answer, and could not be examined".to_owned(),

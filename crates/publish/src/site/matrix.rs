@@ -6,14 +6,14 @@ use std::collections::BTreeSet;
 use askama::Template;
 use rayon::prelude::*;
 
-use super::capabilities::State;
+use super::capabilities::Support;
 use super::examined;
 use super::groups::{GROUPS, Member};
 use super::listing::Listing;
 use super::pages::{Frame, Site};
 use super::text::shown;
-use super::{File, SiteError, page};
-use acp_registry_gate::verify::Answer;
+use super::{SiteError, SiteFile, page};
+use acp_registry_gate::verify::LastAnswer;
 
 /// The number of agents on a page.
 const PAGE: usize = 100;
@@ -23,14 +23,14 @@ const PAGE: usize = 100;
 struct Matrix<'a> {
     f: Frame<'a>,
     /// The groups of columns, without the capabilities that no agent has.
-    heads: &'a [Head],
+    heads: &'a [ColumnGroup],
     /// Whether any agent was examined, so there is a column for it.
     has_examined: bool,
     /// The capabilities that no agent has.
     missing: &'a [String],
     /// The states to explain.
-    legend: &'a [State],
-    rows: Vec<Row<'a>>,
+    legend: &'a [Support],
+    rows: Vec<MatrixRow<'a>>,
     answered: usize,
     total: usize,
     /// The first agents that did not answer, and how many more there are.
@@ -41,16 +41,16 @@ struct Matrix<'a> {
 }
 
 /// A group of columns.
-struct Head {
+struct ColumnGroup {
     title: &'static str,
     members: Vec<&'static Member>,
 }
 
 /// A row of the matrix.
-struct Row<'a> {
+struct MatrixRow<'a> {
     id: &'a str,
     name: &'a str,
-    states: Vec<State>,
+    states: Vec<Support>,
     /// The level that was reached, with the failed checks.
     examined: (&'static str, String),
     version: String,
@@ -58,11 +58,11 @@ struct Row<'a> {
 }
 
 /// Renders `/matrix/` and its further pages `/matrix/N/`.
-pub(super) fn pages(site: &Site, listings: &[Listing<'_>]) -> Result<Vec<File>, SiteError> {
+pub(super) fn pages(site: &Site, listings: &[Listing<'_>]) -> Result<Vec<SiteFile>, SiteError> {
     let (answered, silent): (Vec<&Listing<'_>>, Vec<&Listing<'_>>) =
         listings.iter().partition(|listing| listing.answer.is_some());
     let has_examined = listings.iter().any(|listing| listing.examined().is_some());
-    let answers: Vec<&Answer> = answered.iter().filter_map(|listing| listing.answer).collect();
+    let answers: Vec<&LastAnswer> = answered.iter().filter_map(|listing| listing.answer).collect();
     let (heads, missing) = columns(&answers);
     let legend = legend(&answers, &heads);
     let pages = answered.len().div_ceil(PAGE).max(1);
@@ -96,12 +96,12 @@ pub(super) fn pages(site: &Site, listings: &[Listing<'_>]) -> Result<Vec<File>, 
 }
 
 /// Whether the state is worth a column: the agent announced the capability, or it was tested.
-fn is_known(state: State) -> bool {
-    !matches!(state, State::No | State::Unknown)
+fn is_known(state: Support) -> bool {
+    !matches!(state, Support::No | Support::Unknown)
 }
 
 /// The columns, and the names of the capabilities that no agent has.
-fn columns(answers: &[&Answer]) -> (Vec<Head>, Vec<String>) {
+fn columns(answers: &[&LastAnswer]) -> (Vec<ColumnGroup>, Vec<String>) {
     let mut missing = Vec::new();
     let mut heads = Vec::new();
     for group in &GROUPS {
@@ -112,25 +112,26 @@ fn columns(answers: &[&Answer]) -> (Vec<Head>, Vec<String>) {
             title => format!("{title}: {}", member.label),
         }));
         if !members.is_empty() {
-            heads.push(Head { title: group.title, members });
+            heads.push(ColumnGroup { title: group.title, members });
         }
     }
     (heads, missing)
 }
 
 /// The states that occur, in the order of the type.
-fn legend(answers: &[&Answer], heads: &[Head]) -> Vec<State> {
+fn legend(answers: &[&LastAnswer], heads: &[ColumnGroup]) -> Vec<Support> {
     let members = || heads.iter().flat_map(|head| &head.members);
     let found: BTreeSet<&str> =
         answers.iter().flat_map(|answer| members().map(|member| member.of(Some(answer)).class())).collect();
-    let all = [State::Tested, State::Announced, State::NeedsSignIn, State::Failed, State::No, State::Unknown];
+    let all =
+        [Support::Tested, Support::Announced, Support::NeedsSignIn, Support::Failed, Support::No, Support::Unknown];
     all.into_iter().filter(|state| found.contains(state.class())).collect()
 }
 
-fn row<'a>(listing: &'a Listing<'_>, heads: &[Head]) -> Row<'a> {
+fn row<'a>(listing: &'a Listing<'_>, heads: &[ColumnGroup]) -> MatrixRow<'a> {
     let members = heads.iter().flat_map(|head| &head.members);
     let version = listing.answer.and_then(|answer| answer.version.as_deref());
-    Row {
+    MatrixRow {
         id: &listing.id,
         name: &listing.name,
         states: members.map(|member| member.of(listing.answer)).collect(),

@@ -48,7 +48,7 @@ use rayon::prelude::*;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-pub use contents::{CONTENTS, Published, media_type};
+pub use contents::{CONTENTS, PublishedFile, media_type};
 use facets::GROUPS;
 pub use listing::Known;
 use listing::Listing;
@@ -85,7 +85,7 @@ pub(crate) const CSP: &str = "default-src 'none'; script-src 'self'; style-src '
 
 /// The inputs of the site.
 #[derive(Clone, Copy)]
-pub struct Options<'a> {
+pub struct SiteOptions<'a> {
     /// The published index, as JSON.
     pub index: &'a [u8],
     /// Base URL of the published tree, without a slash at the end.
@@ -126,15 +126,15 @@ pub enum SiteError {
 }
 
 /// Path and content of a file.
-type File = (String, Vec<u8>);
+type SiteFile = (String, Vec<u8>);
 
 /// The catalog site of an index, to be rendered in parts.
 pub struct Catalog<'a> {
     site: Site,
     listings: Vec<Listing<'a>>,
-    options: Options<'a>,
+    options: SiteOptions<'a>,
     /// Style, scripts, icon and the catalog that the search script loads.
-    assets: Vec<File>,
+    assets: Vec<SiteFile>,
 }
 
 impl<'a> Catalog<'a> {
@@ -142,8 +142,8 @@ impl<'a> Catalog<'a> {
     ///
     /// # Errors
     /// [`SiteError::Index`] if the index is not JSON.
-    pub fn new(options: Options<'a>) -> Result<Self, SiteError> {
-        let index: Index<'a> = serde_json::from_slice(options.index)?;
+    pub fn new(options: SiteOptions<'a>) -> Result<Self, SiteError> {
+        let index: RawIndex<'a> = serde_json::from_slice(options.index)?;
         let events = options.history.by_agent();
         let has_icon = |id: &str| (options.icon)(id).is_some();
         let listing = |entry| Listing::new(entry, options.known, &events, &has_icon);
@@ -180,7 +180,7 @@ impl<'a> Catalog<'a> {
         if site.previews == Previews::OfAgents {
             parts.extend(listings.iter().map(|listing| part(|| Ok(vec![self.picture(listing)?]))));
         }
-        parts.extend(site.values().map(|(group, value)| part(move || lists::of_value(site, listings, group, value))));
+        parts.extend(site.values().map(|(group, value)| part(move || lists::value_list(site, listings, group, value))));
         parts.extend([
             part(|| lists::all(site, listings)),
             part(|| matrix::pages(site, listings)),
@@ -195,12 +195,12 @@ impl<'a> Catalog<'a> {
     }
 
     /// The picture for link previews of an agent.
-    fn picture(&self, listing: &Listing<'_>) -> Result<File, SiteError> {
+    fn picture(&self, listing: &Listing<'_>) -> Result<SiteFile, SiteError> {
         let drawn = picture::agent(listing, (self.options.icon)(&listing.id)).map_err(SiteError::Picture)?;
-        Ok((picture::of_agent(&listing.id), drawn))
+        Ok((picture::path(&listing.id), drawn))
     }
 
-    fn picture_of_site(&self) -> Result<Vec<File>, SiteError> {
+    fn picture_of_site(&self) -> Result<Vec<SiteFile>, SiteError> {
         if self.site.previews == Previews::None {
             return Ok(Vec::new());
         }
@@ -209,7 +209,7 @@ impl<'a> Catalog<'a> {
         Ok(vec![(picture::OF_SITE.to_owned(), drawn)])
     }
 
-    fn changes(&self) -> Result<Vec<File>, SiteError> {
+    fn changes(&self) -> Result<Vec<SiteFile>, SiteError> {
         let changelog = changes::Changelog::new(&self.site, self.options.history, &self.listings);
         let mut files = changelog.pages()?;
         files.extend(changelog.feeds()?);
@@ -217,7 +217,7 @@ impl<'a> Catalog<'a> {
         Ok(files)
     }
 
-    fn documentation(&self) -> Result<Vec<File>, SiteError> {
+    fn documentation(&self) -> Result<Vec<SiteFile>, SiteError> {
         let mut files = docs::pages(&self.site)?;
         files.extend(schemas::files(&self.site.base_url));
         files.push(page("docs/rules/", &rules::page(&self.site))?);
@@ -228,7 +228,7 @@ impl<'a> Catalog<'a> {
     ///
     /// # Errors
     /// [`SiteError`] if a file cannot be rendered.
-    pub fn last<'b>(&self, names: impl Iterator<Item = &'b str>) -> Result<Vec<File>, SiteError> {
+    pub fn last<'b>(&self, names: impl Iterator<Item = &'b str>) -> Result<Vec<SiteFile>, SiteError> {
         let names: Vec<&str> = names.collect();
         let api = page("api/", &contents::page(&self.site, &|path| is_there(&names, path)))?;
         let pages = names.into_iter().chain([&*api.0]);
@@ -238,13 +238,13 @@ impl<'a> Catalog<'a> {
     }
 }
 
-fn part<'a>(render: impl Fn() -> Result<Vec<File>, SiteError> + Send + Sync + 'a) -> Render<'a> {
+fn part<'a>(render: impl Fn() -> Result<Vec<SiteFile>, SiteError> + Send + Sync + 'a) -> Render<'a> {
     Box::new(move || render().map_err(RenderError::new))
 }
 
 /// An index. Its entries are read one by one, because an entry in memory takes several times its text.
 #[derive(Deserialize)]
-struct Index<'a> {
+struct RawIndex<'a> {
     #[serde(borrow, default)]
     agents: Vec<&'a RawValue>,
 }
@@ -253,7 +253,7 @@ struct Index<'a> {
 ///
 /// # Errors
 /// [`SiteError::Index`] if the index is not JSON. The other errors do not occur with a valid index.
-pub fn render(options: Options<'_>) -> Result<BTreeMap<String, Vec<u8>>, SiteError> {
+pub fn render(options: SiteOptions<'_>) -> Result<BTreeMap<String, Vec<u8>>, SiteError> {
     let catalog = Catalog::new(options)?;
     let mut files = BTreeMap::new();
     for part in catalog.parts() {
@@ -271,7 +271,7 @@ fn is_there(names: &[&str], path: &str) -> bool {
 }
 
 /// Renders a page at a path that ends in a slash.
-fn page(path: &str, template: &impl Template) -> Result<File, SiteError> {
+fn page(path: &str, template: &impl Template) -> Result<SiteFile, SiteError> {
     Ok((format!("{path}index.html"), template.render()?.into_bytes()))
 }
 

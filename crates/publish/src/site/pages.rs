@@ -120,7 +120,7 @@ impl<'a> Frame<'a> {
 
     /// Uses the picture of an agent, if agents have pictures.
     pub(super) fn with_agent(self, id: &str, name: &str) -> Self {
-        let picture = (picture::of_agent(id), format!("{name}, an ACP agent"));
+        let picture = (picture::path(id), format!("{name}, an ACP agent"));
         let picture = if self.site.previews == Previews::OfAgents { Some(picture) } else { self.picture };
         Self { picture, ..self }
     }
@@ -180,7 +180,7 @@ pub(super) struct List<'a> {
     /// The query of the home page that selects the same agents.
     pub(super) query: Option<&'a str>,
     /// The agents, each part below a heading.
-    pub(super) parts: Vec<Part<'a>>,
+    pub(super) parts: Vec<ListSection<'a>>,
     /// Whether there are links to letters.
     pub(super) has_letters: bool,
     pub(super) total: usize,
@@ -223,13 +223,13 @@ pub(super) struct ShownExample {
 }
 
 /// Agents of a list below one heading.
-pub(super) struct Part<'a> {
+pub(super) struct ListSection<'a> {
     /// The letter that their names begin with; `None` in lists without letters.
     pub(super) letter: Option<char>,
     pub(super) cards: &'a [&'a Listing<'a>],
 }
 
-impl Part<'_> {
+impl ListSection<'_> {
     /// The letter, and its part of the heading's id.
     pub(super) fn heading(&self) -> Option<(char, String)> {
         self.letter.map(|letter| (letter, anchor(letter)))

@@ -1,6 +1,6 @@
 //! `schemas/cli/`: the JSON Schemas of the program's JSON output.
 
-use super::File;
+use super::SiteFile;
 use acp_registry_gate::check::schema;
 
 /// Embeds the schemas of these names.
@@ -18,7 +18,7 @@ const SCHEMAS: &[(&str, &str)] = schemas![
 ];
 
 /// Returns the schemas, with ids below the base URL of the registry.
-pub(super) fn files(base_url: &str) -> impl Iterator<Item = File> {
+pub(super) fn files(base_url: &str) -> impl Iterator<Item = SiteFile> {
     let base = format!("{base_url}/schemas");
     SCHEMAS.iter().map(move |(path, text)| ((*path).to_owned(), text.replace(schema::BASE, &base).into_bytes()))
 }

@@ -3,7 +3,7 @@
 use std::io;
 
 use super::xml::{self, Xml, end_line};
-use super::{File, SiteError};
+use super::{SiteError, SiteFile};
 
 /// The maximum number of addresses in a sitemap, set by the sitemap protocol.
 const ADDRESSES: usize = 50_000;
@@ -11,11 +11,11 @@ const ADDRESSES: usize = 50_000;
 const NAMESPACE: &str = "http://www.sitemaps.org/schemas/sitemap/0.9";
 
 /// Renders `sitemap.xml`: all pages, or an index of the parts that list them.
-pub(super) fn files(base_url: &str, paths: &[String]) -> Result<Vec<File>, SiteError> {
+pub(super) fn files(base_url: &str, paths: &[String]) -> Result<Vec<SiteFile>, SiteError> {
     parts(base_url, paths, ADDRESSES).map_err(SiteError::from)
 }
 
-fn parts(base_url: &str, paths: &[String], limit: usize) -> io::Result<Vec<File>> {
+fn parts(base_url: &str, paths: &[String], limit: usize) -> io::Result<Vec<SiteFile>> {
     let address = |path: &String| format!("{base_url}/{path}");
     let pages = |paths: &[String]| list("urlset", "url", paths.iter().map(address));
     if paths.len() <= limit {

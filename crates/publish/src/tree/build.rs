@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use super::entries::{self, DiscoveryFiles};
 use super::files::{Content, INDEX, Tree};
-use super::index::{Index, index, rendered};
-use super::part::{Part, Render, RenderError};
-use super::previous::{Kept, Published, PublishedError};
-use super::sources::{Chosen, Source, choose};
+use super::index::{ParsedIndex, index, rendered};
+use super::part::{FileSet, Render, RenderError};
+use super::previous::{KeptAgent, PublishedError, PublishedTree};
+use super::sources::{AgentSource, Chosen, choose};
 use acp_registry_client::registry::{DEFAULT_BASE_URL, Registry};
 use acp_registry_gate::check::{self, Checked, schema};
 use acp_registry_gate::config::{Schemas, View};
@@ -17,13 +17,13 @@ use acp_registry_plan::remedy::Remedy;
 use acp_registry_plan::text::quote;
 
 /// How a tree is built.
-pub struct Options<'a> {
+pub struct TreeOptions<'a> {
     /// Base URL of the published tree; overrides the configured one.
     pub base_url: Option<&'a str>,
     /// How the registry was checked. Earlier entries are checked in the same way.
-    pub check: &'a check::Options<'a>,
+    pub check: &'a check::CheckOptions<'a>,
     /// An earlier tree, from which agents with errors keep their last entry. Those that it lacks are left out.
-    pub previous: Option<&'a dyn Published>,
+    pub previous: Option<&'a dyn PublishedTree>,
     /// Whether the tree has the entries of single agents.
     pub has_entries: bool,
 }
@@ -61,7 +61,7 @@ impl Built<'_> {
     }
 
     /// The ids of the agents whose outcome matches `is`.
-    pub fn with(&self, is: fn(Outcome) -> bool) -> impl Iterator<Item = &str> {
+    pub fn with(&self, is: fn(AgentOutcome) -> bool) -> impl Iterator<Item = &str> {
         self.agents.iter().filter(move |agent| is(agent.outcome)).map(|agent| agent.id.as_str())
     }
 
@@ -69,7 +69,7 @@ impl Built<'_> {
     /// of the earlier tree, because agents without a manifest cannot be detected then.
     #[must_use]
     pub fn is_complete(&self) -> bool {
-        let is_other = |outcome| matches!(outcome, Outcome::Kept | Outcome::LeftOut(_));
+        let is_other = |outcome| matches!(outcome, AgentOutcome::Kept | AgentOutcome::LeftOut(_));
         !self.nothing_published && self.with(is_other).next().is_none()
     }
 }
@@ -80,32 +80,32 @@ pub struct BuiltAgent {
     /// Name of the agent's folder.
     pub id: String,
     /// How the agent is published, or why it is not.
-    pub outcome: Outcome,
+    pub outcome: AgentOutcome,
 }
 
 /// How an agent is published.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub enum AgentOutcome {
     /// From its folder.
     Published,
     /// With its previously published entry, because it has errors or lost its manifest.
     Kept,
     /// Not published: it has errors and no earlier entry that can be published.
-    LeftOut(Reason),
+    LeftOut(LeftOutReason),
     /// Not published: it is listed in `[withdrawn]` of `registry.toml`.
     Withdrawn,
 }
 
 /// Why an agent with errors has no earlier entry to keep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reason {
+pub enum LeftOutReason {
     /// The earlier tree has no entry of it.
     NeverPublished,
     /// Its earlier entry breaks this safety rule.
     Unsafe(&'static str),
 }
 
-impl Outcome {
+impl AgentOutcome {
     /// The name of the outcome in all output formats.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -213,7 +213,11 @@ pub fn brief_list(agents: &[String]) -> String {
 /// # Errors
 /// [`BuildError`]: agents have errors and no earlier entry, there are no agents to publish, the configuration of a
 /// view or schema is invalid, or the earlier tree cannot be read.
-pub fn build<'a>(registry: &'a Registry, checked: &Checked, options: &Options<'_>) -> Result<Built<'a>, BuildError> {
+pub fn build<'a>(
+    registry: &'a Registry,
+    checked: &Checked,
+    options: &TreeOptions<'_>,
+) -> Result<Built<'a>, BuildError> {
     let config = options.check.config;
     let views = config.views();
     // Reported before findings about the schema, because this error names the configuration.
@@ -229,14 +233,14 @@ pub fn build<'a>(registry: &'a Registry, checked: &Checked, options: &Options<'_
 
     let base_url = options.base_url.or(config.base_url.as_deref()).unwrap_or(DEFAULT_BASE_URL).trim_end_matches('/');
     let mut files: BTreeMap<String, Content<'a>> = BTreeMap::new();
-    let (mut parts, mut of_agents): (Vec<Render<'a>>, Vec<Part<'a>>) = Default::default();
+    let (mut parts, mut of_agents): (Vec<Render<'a>>, Vec<FileSet<'a>>) = Default::default();
     let missing = missing(&views, &sources);
     let mut discovery = options.has_entries.then(|| DiscoveryFiles::new(base_url));
     let sources = Arc::new(sources);
     for view in views {
         // A base URL passed by the caller applies to all views.
         let base_url = options.base_url.map_or(view.base_url.as_deref(), |_| None).unwrap_or(base_url).to_owned();
-        let Index { text, mut entries } = index(&view, &base_url, &sources)?;
+        let ParsedIndex { text, mut entries } = index(&view, &base_url, &sources)?;
         if let Some(discovery) = &mut discovery {
             let digests = entries.iter().map(|(id, place)| (*id, Sha256::of(&text[place.clone()])));
             discovery.add(&view.file, Sha256::of(&text), digests);
@@ -247,7 +251,7 @@ pub fn build<'a>(registry: &'a Registry, checked: &Checked, options: &Options<'_
         if view.file == INDEX || text.len() <= HELD {
             let text = Arc::new(text);
             let named = entries.into_iter().map(|(id, place)| (entries::name(&view.file, id), place));
-            of_agents.extend(Part::within(&text, named));
+            of_agents.extend(FileSet::within(&text, named));
             files.insert(view.file, Content::Shared(text));
         } else {
             parts.extend(rendered(&Arc::new(view), &base_url, &sources, options.has_entries));
@@ -269,8 +273,8 @@ pub fn build<'a>(registry: &'a Registry, checked: &Checked, options: &Options<'_
     }
     for source in sources.iter() {
         let (icon, earlier) = match source {
-            Source::Own(entry, earlier) => (entry.icon.present(), earlier),
-            Source::Earlier(kept) => (None, &kept.icon),
+            AgentSource::Own(entry, earlier) => (entry.icon.present(), earlier),
+            AgentSource::Earlier(kept) => (None, &kept.icon),
         };
         let icon = icon.map(|icon| Content::Borrowed(icon.as_bytes()));
         let icon = icon.or_else(|| Some(Content::Owned(earlier.clone()?.into_bytes())));
@@ -287,11 +291,11 @@ pub fn build<'a>(registry: &'a Registry, checked: &Checked, options: &Options<'_
 }
 
 /// Pairs of a kept agent and a view in which it should be, but of which it has no earlier entry.
-fn missing(views: &[View], sources: &[Source<'_>]) -> Vec<(String, String)> {
+fn missing(views: &[View], sources: &[AgentSource<'_>]) -> Vec<(String, String)> {
     let kept =
-        || sources.iter().filter_map(|source| if let Source::Earlier(kept) = source { Some(kept) } else { None });
+        || sources.iter().filter_map(|source| if let AgentSource::Earlier(kept) = source { Some(kept) } else { None });
     let lacking = |view: &View| {
-        let lacks = |kept: &&Kept| !view.exclude.contains(&kept.id) && !kept.entries.contains_key(&view.file);
+        let lacks = |kept: &&KeptAgent| !view.exclude.contains(&kept.id) && !kept.entries.contains_key(&view.file);
         kept().filter(lacks).map(|kept| (kept.id.clone(), view.file.clone())).collect::<Vec<_>>()
     };
     views.iter().flat_map(lacking).collect()

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use rayon::prelude::*;
 
-use super::part::{Listed, Part, Render, RenderError};
+use super::part::{FileDigest, FileSet, Render, RenderError};
 use acp_registry_client::registry::Registry;
 use acp_registry_host::fs::{PathError, ReadError, Staging, read_bounded};
 use acp_registry_plan::digest::Sha256;
@@ -47,9 +47,9 @@ impl Content<'_> {
 /// digests, and rendered again when they are written, beyond what is kept in memory.
 pub struct Tree<'a> {
     held: BTreeMap<String, (Content<'a>, Sha256)>,
-    parts: Vec<Arc<Part<'a>>>,
+    parts: Vec<Arc<FileSet<'a>>>,
     /// Name, size and digest of `SHA256SUMS`, once they are needed: a tree to which files are added needs none.
-    sums: OnceLock<Listed>,
+    sums: OnceLock<FileDigest>,
 }
 
 /// A difference between a directory and a tree.
@@ -89,7 +89,7 @@ pub enum TreeError {
 impl<'a> Tree<'a> {
     pub(super) fn new(
         files: BTreeMap<String, Content<'a>>,
-        entries: Vec<Part<'a>>,
+        entries: Vec<FileSet<'a>>,
         parts: Vec<Render<'a>>,
     ) -> Result<Self, RenderError> {
         let with_digest = |(name, content): (String, Content<'a>)| {
@@ -97,7 +97,7 @@ impl<'a> Tree<'a> {
             (name, (content, digest))
         };
         let held = files.into_iter().collect::<Vec<_>>().into_par_iter().map(with_digest).collect();
-        let parts = entries.into_iter().map(Arc::new).chain(Part::all(parts)?).collect();
+        let parts = entries.into_iter().map(Arc::new).chain(FileSet::all(parts)?).collect();
         Ok(Self { held, parts, sums: OnceLock::new() })
     }
 
@@ -109,7 +109,7 @@ impl<'a> Tree<'a> {
     {
         let held = self.held.iter();
         let held = held.map(|(name, (content, digest))| (name.clone(), (Content::Borrowed(content.bytes()), *digest)));
-        let parts = self.parts.iter().map(|part| Arc::clone(part) as Arc<Part<'b>>).collect();
+        let parts = self.parts.iter().map(|part| Arc::clone(part) as Arc<FileSet<'b>>).collect();
         Tree { held: held.collect(), parts, sums: OnceLock::new() }
     }
 
@@ -118,7 +118,7 @@ impl<'a> Tree<'a> {
     /// # Errors
     /// [`RenderError`] if a file cannot be rendered.
     pub fn with(mut self, parts: Vec<Render<'a>>) -> Result<Self, RenderError> {
-        let parts = Part::all(parts)?;
+        let parts = FileSet::all(parts)?;
         for file in parts.iter().flat_map(|part| &part.files) {
             self.held.remove(&file.name);
         }
@@ -127,8 +127,8 @@ impl<'a> Tree<'a> {
         Ok(self)
     }
 
-    fn sums(&self) -> &Listed {
-        self.sums.get_or_init(|| Listed::of(SUMS, self.sums_text().as_bytes()))
+    fn sums(&self) -> &FileDigest {
+        self.sums.get_or_init(|| FileDigest::of(SUMS, self.sums_text().as_bytes()))
     }
 
     /// The text of `SHA256SUMS`. Made on each call, because it takes much memory in a large tree.

@@ -11,7 +11,7 @@ use super::entries;
 use super::entry::{Icon, entry, renewed};
 use super::index_text::{IndexText, indented};
 use super::part::{Render, RenderError};
-use super::sources::Source;
+use super::sources::AgentSource;
 use acp_registry_gate::check::schema;
 use acp_registry_gate::config::View;
 
@@ -19,7 +19,7 @@ use acp_registry_gate::config::View;
 const CHUNK: usize = 4096;
 
 /// An index, and the places of the entries in its text.
-pub(super) struct Index<'a> {
+pub(super) struct ParsedIndex<'a> {
     pub(super) text: String,
     pub(super) entries: Vec<(&'a str, Range<usize>)>,
 }
@@ -28,7 +28,7 @@ pub(super) struct Index<'a> {
 pub(super) fn rendered<'a>(
     view: &Arc<View>,
     base_url: &str,
-    sources: &Arc<Vec<Source<'a>>>,
+    sources: &Arc<Vec<AgentSource<'a>>>,
     has_entries: bool,
 ) -> Vec<Render<'a>> {
     let (of, at, from) = (Arc::clone(view), base_url.to_owned(), Arc::clone(sources));
@@ -52,7 +52,11 @@ pub(super) fn rendered<'a>(
 }
 
 /// Serializes the index of a view.
-pub(super) fn index<'a>(view: &View, base_url: &str, sources: &'a [Source<'_>]) -> Result<Index<'a>, BuildError> {
+pub(super) fn index<'a>(
+    view: &View,
+    base_url: &str,
+    sources: &'a [AgentSource<'_>],
+) -> Result<ParsedIndex<'a>, BuildError> {
     let mut around = Map::from_iter([
         ("version".to_owned(), Value::String(view.format_version.clone())),
         ("agents".to_owned(), Value::Array(Vec::new())),
@@ -69,19 +73,19 @@ pub(super) fn index<'a>(view: &View, base_url: &str, sources: &'a [Source<'_>]) 
         let texts: Result<Vec<(&str, String)>, BuildError> = texts.map(|(id, text)| Ok((id, text?))).collect();
         entries.extend(texts?.into_iter().map(|(id, text)| (id, out.entry(&text))));
     }
-    Ok(Index { text: out.end(&view.extra), entries })
+    Ok(ParsedIndex { text: out.end(&view.extra), entries })
 }
 
 /// Serializes the entry of an agent as it is in the index of a view; `None` if the view does not have the agent.
-fn serialized(source: &Source<'_>, view: &View, base_url: &str) -> Option<Result<String, BuildError>> {
+fn serialized(source: &AgentSource<'_>, view: &View, base_url: &str) -> Option<Result<String, BuildError>> {
     if view.exclude.contains(source.id()) {
         return None;
     }
     let address = format!("{base_url}/{}.svg", source.id());
     let icon = if source.has_icon() { Icon::At(&address) } else { Icon::None };
     let entry = match source {
-        Source::Own(own, _) => own.manifest.present().and_then(|manifest| entry(manifest, icon, view)),
-        Source::Earlier(kept) => kept.entries.get(&view.file).map(|entry| renewed(entry.clone(), icon)),
+        AgentSource::Own(own, _) => own.manifest.present().and_then(|manifest| entry(manifest, icon, view)),
+        AgentSource::Earlier(kept) => kept.entries.get(&view.file).map(|entry| renewed(entry.clone(), icon)),
     }?;
     // Changes from the configuration are checked here; the manifest was checked before.
     if view.agents.contains_key(source.id()) && !schema::is_agent(&entry) {
@@ -113,7 +117,7 @@ mod tests {
             fs::write(folder.path().join(&id).join("agent.json"), manifest).unwrap();
         }
         let registry = Registry::load(folder.path()).unwrap();
-        let sources = Arc::new(registry.entries.iter().map(|entry| Source::Own(entry, None)).collect::<Vec<_>>());
+        let sources = Arc::new(registry.entries.iter().map(|entry| AgentSource::Own(entry, None)).collect::<Vec<_>>());
         let mut view = View::named("x.json");
         view.exclude.insert("a1".to_owned());
         let whole = index(&view, "https://h.example", &sources).unwrap();

@@ -2,7 +2,7 @@
 //!
 //! * [`build()`]: builds a [`Tree`] in memory from a registry and its findings
 //! * [`Tree`]: the files of a published registry with their checksums; writes them to a directory
-//! * [`Published`]: an earlier tree, from which agents with errors keep their published entry
+//! * [`PublishedTree`]: an earlier tree, from which agents with errors keep their published entry
 
 mod build;
 mod entries;
@@ -14,7 +14,7 @@ mod part;
 mod previous;
 mod sources;
 
-pub use build::{BuildError, Built, BuiltAgent, Options, Outcome, Reason, brief_list, build};
+pub use build::{AgentOutcome, BuildError, Built, BuiltAgent, LeftOutReason, TreeOptions, brief_list, build};
 pub use files::{Difference, INDEX, Tree, TreeError};
-pub use part::{Listed, Render, RenderError};
-pub use previous::{Directory, Published, PublishedError};
+pub use part::{FileDigest, Render, RenderError};
+pub use previous::{PublishedError, PublishedTree, TreeDirectory};

@@ -34,7 +34,7 @@ impl RenderError {
 
 /// Name, size and digest of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listed {
+pub struct FileDigest {
     /// The path in the tree.
     pub name: String,
     /// The size in bytes.
@@ -43,15 +43,15 @@ pub struct Listed {
     pub digest: Sha256,
 }
 
-impl Listed {
+impl FileDigest {
     pub(super) fn of(name: &str, bytes: &[u8]) -> Self {
         Self { name: name.to_owned(), size: bytes.len(), digest: Sha256::of(bytes) }
     }
 }
 
 /// Files that are rendered together.
-pub(super) struct Part<'a> {
-    pub(super) files: Vec<Listed>,
+pub(super) struct FileSet<'a> {
+    pub(super) files: Vec<FileDigest>,
     contents: Contents<'a>,
 }
 
@@ -62,7 +62,7 @@ enum Contents<'a> {
     Within(Arc<String>, Vec<Range<usize>>),
 }
 
-impl<'a> Part<'a> {
+impl<'a> FileSet<'a> {
     /// Files that are in a text, by name. Those of a part are written one after the other, so that there are several.
     pub(super) fn within(
         text: &Arc<String>,
@@ -71,7 +71,7 @@ impl<'a> Part<'a> {
         iter::from_fn(move || {
             let (names, places): (Vec<String>, Vec<Range<usize>>) = files.by_ref().take(WITHIN).unzip();
             let pairs = names.par_iter().zip(&places);
-            let listed = pairs.map(|(name, place)| Listed::of(name, text[place.clone()].as_bytes())).collect();
+            let listed = pairs.map(|(name, place)| FileDigest::of(name, text[place.clone()].as_bytes())).collect();
             let is_end = names.is_empty();
             let contents = Contents::Within(Arc::clone(text), places);
             (!is_end).then_some(Self { files: listed, contents })
@@ -87,7 +87,7 @@ impl<'a> Part<'a> {
         let kept = AtomicUsize::new(0);
         let part = |render: Render<'a>| {
             let rendered = render()?;
-            let files = rendered.iter().map(|(name, bytes)| Listed::of(name, bytes)).collect();
+            let files = rendered.iter().map(|(name, bytes)| FileDigest::of(name, bytes)).collect();
             let size = rendered.iter().map(|(_, bytes)| bytes.len()).sum();
             let is_kept = kept.fetch_add(size, Ordering::Relaxed) + size <= limit;
             let contents = || Contents::Kept(rendered.into_iter().map(|(_, bytes)| bytes).collect());
@@ -99,7 +99,7 @@ impl<'a> Part<'a> {
     /// Calls `each` with every file and its content.
     pub(super) fn each<E: From<RenderError>>(
         &self,
-        mut each: impl FnMut(&Listed, &[u8]) -> Result<(), E>,
+        mut each: impl FnMut(&FileDigest, &[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
         match &self.contents {
             Contents::Kept(contents) => self.files.iter().zip(contents).try_for_each(|(file, bytes)| each(file, bytes)),
@@ -109,7 +109,7 @@ impl<'a> Part<'a> {
             }
             Contents::Again(render) => {
                 let rendered = render()?;
-                let is_same = |(file, (name, bytes)): (&Listed, &(String, Vec<u8>))| {
+                let is_same = |(file, (name, bytes)): (&FileDigest, &(String, Vec<u8>))| {
                     file.name == *name && file.size == bytes.len()
                 };
                 // The names and digests are already listed in `SHA256SUMS`.
@@ -138,7 +138,7 @@ mod tests {
     /// What a part gives when its files are read, and how often it was rendered.
     fn read(limit: usize, content: fn(usize) -> Option<&'static str>) -> (Result<Vec<u8>, String>, usize) {
         let calls = AtomicUsize::new(0);
-        let result = Part::all_within(vec![counted(&calls, content)], limit).and_then(|parts| {
+        let result = FileSet::all_within(vec![counted(&calls, content)], limit).and_then(|parts| {
             let mut found = Vec::new();
             parts[0].each(|file, bytes| {
                 assert_eq!((file.name.as_str(), file.digest), ("a", Sha256::of("one")));

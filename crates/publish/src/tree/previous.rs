@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use acp_registry_client::registry::{Entry, ICON_LIMIT, Loaded, Registry};
-use acp_registry_gate::check::{Options, Selection, check};
+use acp_registry_client::registry::{AgentFolder, ICON_LIMIT, Loaded, Registry};
+use acp_registry_gate::check::{CheckOptions, Selection, check};
 use acp_registry_gate::config::View;
 use acp_registry_gate::finding::Level;
 use acp_registry_host::fs::{ReadError, read_bounded};
@@ -22,7 +22,7 @@ const INDEX_LIMIT: u64 = 64 << 20;
 const INDEX: &str = "registry.json";
 
 /// A published tree whose files are read by name.
-pub trait Published: Sync {
+pub trait PublishedTree: Sync {
     /// Returns the content of a file; `None` if the file does not exist.
     ///
     /// # Errors
@@ -64,9 +64,9 @@ impl PublishedError {
 
 /// A published tree in a directory.
 #[derive(Debug, Clone)]
-pub struct Directory(pub PathBuf);
+pub struct TreeDirectory(pub PathBuf);
 
-impl Published for Directory {
+impl PublishedTree for TreeDirectory {
     fn read(&self, name: &str) -> Result<Option<Vec<u8>>, PublishedError> {
         let failed = |error: &dyn Display| PublishedError::new(name, error);
         let root = self.0.canonicalize().map_err(|error| failed(&format_args!("{}: {error}", self.0.display())))?;
@@ -97,15 +97,15 @@ const SAFETY: &[&str] = &[
 ];
 
 /// The earlier indexes of all views.
-pub(super) struct Earlier<'a> {
-    tree: &'a dyn Published,
+pub(super) struct EarlierIndexes<'a> {
+    tree: &'a dyn PublishedTree,
     /// Whether the tree has a `registry.json`.
     pub(super) is_tree: bool,
     views: BTreeMap<String, Vec<Value>>,
 }
 
 /// An agent that keeps its previously published form.
-pub(super) struct Kept {
+pub(super) struct KeptAgent {
     pub(super) id: String,
     /// Its entries, by view.
     pub(super) entries: BTreeMap<String, Value>,
@@ -114,16 +114,16 @@ pub(super) struct Kept {
 }
 
 /// The result of looking up an agent in the earlier tree.
-pub(super) enum Found {
+pub(super) enum Lookup {
     Nothing,
     /// All of its entries are unsafe; the last one breaks this rule.
     Unsafe(&'static str),
-    Kept(Kept),
+    Kept(KeptAgent),
 }
 
-impl<'a> Earlier<'a> {
+impl<'a> EarlierIndexes<'a> {
     /// Reads the index of every view; a missing index has no entries.
-    pub(super) fn load(tree: &'a dyn Published, views: &[View]) -> Result<Self, PublishedError> {
+    pub(super) fn load(tree: &'a dyn PublishedTree, views: &[View]) -> Result<Self, PublishedError> {
         let read = |view: &View| Ok((view.file.clone(), entries(tree, &view.file)?));
         let found: BTreeMap<String, Option<Vec<Value>>> = views.iter().map(read).collect::<Result<_, _>>()?;
         let is_tree = found.get(INDEX).is_some_and(Option::is_some);
@@ -132,7 +132,7 @@ impl<'a> Earlier<'a> {
     }
 
     /// Looks up the entries and the icon of an agent, and checks them.
-    pub(super) fn keep(&self, id: &str, options: &Options<'_>) -> Result<Found, PublishedError> {
+    pub(super) fn keep(&self, id: &str, options: &CheckOptions<'_>) -> Result<Lookup, PublishedError> {
         let mut entries = BTreeMap::new();
         let mut refused = None;
         for (file, entry) in self.entries(id) {
@@ -143,9 +143,9 @@ impl<'a> Earlier<'a> {
                 }
             }
         }
-        let Some(entry) = entries.values().next() else { return Ok(refused.map_or(Found::Nothing, Found::Unsafe)) };
+        let Some(entry) = entries.values().next() else { return Ok(refused.map_or(Lookup::Nothing, Lookup::Unsafe)) };
         let icon = self.icon(id, entry, options)?;
-        Ok(Found::Kept(Kept { id: id.to_owned(), entries, icon }))
+        Ok(Lookup::Kept(KeptAgent { id: id.to_owned(), entries, icon }))
     }
 
     /// Returns the published icon of an agent if it passes the rules together with `entry`.
@@ -153,7 +153,7 @@ impl<'a> Earlier<'a> {
         &self,
         id: &str,
         entry: &Value,
-        options: &Options<'_>,
+        options: &CheckOptions<'_>,
     ) -> Result<Option<String>, PublishedError> {
         let name = format!("{id}.svg");
         // Some stores answer 403 for missing files, so only icons named in an index are requested.
@@ -177,7 +177,7 @@ impl<'a> Earlier<'a> {
 }
 
 /// Reads the entries of an index; `None` if the file does not exist.
-fn entries(tree: &dyn Published, file: &str) -> Result<Option<Vec<Value>>, PublishedError> {
+fn entries(tree: &dyn PublishedTree, file: &str) -> Result<Option<Vec<Value>>, PublishedError> {
     let Some(bytes) = tree.read(file)? else { return Ok(None) };
     let failed = |why: &dyn Display| PublishedError::new(file, why);
     let mut index: Value = json::whole(&bytes).map_err(|error| failed(&error))?;
@@ -188,10 +188,10 @@ fn entries(tree: &dyn Published, file: &str) -> Result<Option<Vec<Value>>, Publi
 }
 
 /// Checks an entry as if it were a registry of its own, and returns the rules that report an error.
-fn check_alone(id: &str, entry: &Value, icon: Option<&String>, options: &Options<'_>) -> Vec<&'static str> {
+fn check_alone(id: &str, entry: &Value, icon: Option<&String>, options: &CheckOptions<'_>) -> Vec<&'static str> {
     let manifest = Manifest::parse(entry.to_string()).map_or_else(Loaded::Broken, Loaded::Present);
     let icon = icon.map_or(Loaded::Missing, |icon| Loaded::Present(icon.clone()));
-    let entry = Entry { id: id.to_owned(), manifest, icon };
-    let checked = check(&Registry::of_one(Path::new(""), entry), options, &Selection::Agents([id.to_owned()].into()));
+    let entry = AgentFolder { id: id.to_owned(), manifest, icon };
+    let checked = check(&Registry::with_one(Path::new(""), entry), options, &Selection::Agents([id.to_owned()].into()));
     checked.findings.iter().filter(|finding| finding.level == Level::Error).map(|finding| finding.rule).collect()
 }

@@ -3,9 +3,9 @@
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::build::{BuildError, BuiltAgent, Outcome, Reason};
-use super::previous::{Earlier, Found, Kept, Published, PublishedError};
-use acp_registry_client::registry::{Entry, Registry};
+use super::build::{AgentOutcome, BuildError, BuiltAgent, LeftOutReason};
+use super::previous::{EarlierIndexes, KeptAgent, Lookup, PublishedError, PublishedTree};
+use acp_registry_client::registry::{AgentFolder, Registry};
 use acp_registry_gate::check::{self, Checked};
 use acp_registry_gate::config::View;
 use acp_registry_gate::finding::{Finding, Level};
@@ -19,14 +19,14 @@ const MISSING_ICON: &str = "icon/missing";
 const QUARANTINE: &str = "registry/quarantine";
 
 /// The form in which an agent is published.
-pub(super) enum Source<'a> {
+pub(super) enum AgentSource<'a> {
     /// From its folder, with its earlier icon if the folder has none.
-    Own(&'a Entry, Option<String>),
+    Own(&'a AgentFolder, Option<String>),
     /// With its previously published entries.
-    Earlier(Kept),
+    Earlier(KeptAgent),
 }
 
-impl Source<'_> {
+impl AgentSource<'_> {
     pub(super) fn id(&self) -> &str {
         match self {
             Self::Own(entry, _) => &entry.id,
@@ -45,7 +45,7 @@ impl Source<'_> {
 /// The result of [`choose`]; the sources and the agents are ordered by id.
 #[derive(Default)]
 pub(super) struct Chosen<'a> {
-    pub(super) sources: Vec<Source<'a>>,
+    pub(super) sources: Vec<AgentSource<'a>>,
     pub(super) agents: Vec<BuiltAgent>,
     /// Agents that keep their earlier icon.
     pub(super) icons: Vec<String>,
@@ -64,16 +64,16 @@ struct Errors {
 
 /// The earlier tree, read on first use.
 struct Previous<'a> {
-    tree: Option<&'a dyn Published>,
+    tree: Option<&'a dyn PublishedTree>,
     views: &'a [View],
-    loaded: OnceCell<Result<Earlier<'a>, PublishedError>>,
+    loaded: OnceCell<Result<EarlierIndexes<'a>, PublishedError>>,
 }
 
 impl<'a> Previous<'a> {
     /// Returns the indexes of the earlier tree; `None` without an earlier tree.
-    fn get(&self) -> Result<Option<&Earlier<'a>>, PublishedError> {
+    fn get(&self) -> Result<Option<&EarlierIndexes<'a>>, PublishedError> {
         let Some(tree) = self.tree else { return Ok(None) };
-        self.loaded.get_or_init(|| Earlier::load(tree, self.views)).as_ref().map(Some).map_err(Clone::clone)
+        self.loaded.get_or_init(|| EarlierIndexes::load(tree, self.views)).as_ref().map(Some).map_err(Clone::clone)
     }
 }
 
@@ -81,8 +81,8 @@ impl<'a> Previous<'a> {
 pub(super) fn choose<'a>(
     registry: &'a Registry,
     checked: &Checked,
-    options: &check::Options<'_>,
-    tree: Option<&dyn Published>,
+    options: &check::CheckOptions<'_>,
+    tree: Option<&dyn PublishedTree>,
     views: &[View],
 ) -> Result<Chosen<'a>, BuildError> {
     if checked.findings.iter().any(|finding| is_fatal(finding, registry, tree.is_some())) {
@@ -94,20 +94,20 @@ pub(super) fn choose<'a>(
     let errors = errors(checked);
     for entry in &registry.entries {
         if options.config.withdrawn.contains_key(&entry.id) {
-            chosen.agents.push(BuiltAgent { id: entry.id.clone(), outcome: Outcome::Withdrawn });
+            chosen.agents.push(BuiltAgent { id: entry.id.clone(), outcome: AgentOutcome::Withdrawn });
             continue;
         }
         let errors = errors.get(entry.id.as_str()).copied().unwrap_or_default();
         match own(entry, errors, &previous, options, &mut chosen)? {
             Some(source) => {
-                chosen.agents.push(BuiltAgent { id: entry.id.clone(), outcome: Outcome::Published });
+                chosen.agents.push(BuiltAgent { id: entry.id.clone(), outcome: AgentOutcome::Published });
                 chosen.sources.push(source);
             }
             None => broken.push(entry),
         }
     }
     keep(registry, &broken, &previous, options, &mut chosen)?;
-    if let Some(error) = tree.and_then(Published::refusal) {
+    if let Some(error) = tree.and_then(PublishedTree::refusal) {
         return Err(error.into());
     }
     chosen.sources.sort_by(|a, b| a.id().cmp(b.id()));
@@ -135,19 +135,19 @@ fn errors(checked: &Checked) -> BTreeMap<&str, Errors> {
 
 /// Publishes the agent from its folder, if possible. Looks for an earlier icon if the folder has none.
 fn own<'a>(
-    entry: &'a Entry,
+    entry: &'a AgentFolder,
     errors: Errors,
     previous: &Previous<'_>,
-    options: &check::Options<'_>,
+    options: &check::CheckOptions<'_>,
     chosen: &mut Chosen<'_>,
-) -> Result<Option<Source<'a>>, PublishedError> {
+) -> Result<Option<AgentSource<'a>>, PublishedError> {
     // Checked at any rule level: a manifest is needed, and the id becomes a file name.
     let manifest = entry.manifest.present().filter(|manifest| manifest.is_object());
     let Some(manifest) = manifest.filter(|_| AgentId::is_valid(&entry.id) && !errors.others) else { return Ok(None) };
     let links_icon = || manifest.agent().icon.as_deref().is_some_and(|icon| icon.starts_with("https://"));
     let lacks_icon = entry.icon.present().is_none() && !links_icon();
     if !lacks_icon && !errors.missing_icon {
-        return Ok(Some(Source::Own(entry, None)));
+        return Ok(Some(AgentSource::Own(entry, None)));
     }
     let look = || match previous.get()? {
         Some(earlier) => earlier.icon(&entry.id, &manifest.value(), options),
@@ -156,7 +156,7 @@ fn own<'a>(
     if errors.missing_icon {
         let icon = look()?;
         chosen.icons.extend(icon.as_ref().map(|_| entry.id.clone()));
-        return Ok(icon.map(|icon| Source::Own(entry, Some(icon))));
+        return Ok(icon.map(|icon| AgentSource::Own(entry, Some(icon))));
     }
     // Icons are optional, so a failure to read the earlier one is recorded instead of returned.
     let icon = if chosen.no_icons.is_some() { Ok(None) } else { look() };
@@ -165,16 +165,16 @@ fn own<'a>(
         None
     });
     chosen.icons.extend(icon.as_ref().map(|_| entry.id.clone()));
-    Ok(Some(Source::Own(entry, icon)))
+    Ok(Some(AgentSource::Own(entry, icon)))
 }
 
 /// Keeps the earlier entries of agents with errors, and of those whose manifest was lost or whose folder was renamed.
 /// Agents without an earlier entry are left out.
 fn keep(
     registry: &Registry,
-    broken: &[&Entry],
+    broken: &[&AgentFolder],
     previous: &Previous<'_>,
-    options: &check::Options<'_>,
+    options: &check::CheckOptions<'_>,
     chosen: &mut Chosen<'_>,
 ) -> Result<(), BuildError> {
     let names = || broken.iter().map(|entry| printable(&entry.id).into_owned()).collect::<Vec<_>>();
@@ -194,16 +194,16 @@ fn keep(
     if let Some(earlier) = earlier {
         let broken_ids = broken.iter().map(|entry| entry.id.as_str());
         for (id, is_lost) in broken_ids.map(|id| (id, false)).chain(lost.into_iter().map(|id| (id, true))) {
-            let found = if can_be_kept(id) { earlier.keep(id, options)? } else { Found::Nothing };
+            let found = if can_be_kept(id) { earlier.keep(id, options)? } else { Lookup::Nothing };
             let outcome = match found {
-                Found::Kept(kept) => {
-                    chosen.sources.push(Source::Earlier(kept));
-                    Outcome::Kept
+                Lookup::Kept(kept) => {
+                    chosen.sources.push(AgentSource::Earlier(kept));
+                    AgentOutcome::Kept
                 }
-                Found::Unsafe(rule) => Outcome::LeftOut(Reason::Unsafe(rule)),
+                Lookup::Unsafe(rule) => AgentOutcome::LeftOut(LeftOutReason::Unsafe(rule)),
                 // The folder never held a published agent.
-                Found::Nothing if is_lost => continue,
-                Found::Nothing => Outcome::LeftOut(Reason::NeverPublished),
+                Lookup::Nothing if is_lost => continue,
+                Lookup::Nothing => AgentOutcome::LeftOut(LeftOutReason::NeverPublished),
             };
             chosen.agents.push(BuiltAgent { id: id.to_owned(), outcome });
         }
@@ -221,7 +221,7 @@ fn keep(
 }
 
 /// Ids of agents whose folder has lost its manifest or was renamed. They may have been published earlier.
-fn lost<'a>(registry: &'a Registry, broken: &[&'a Entry]) -> BTreeSet<&'a str> {
+fn lost<'a>(registry: &'a Registry, broken: &[&'a AgentFolder]) -> BTreeSet<&'a str> {
     let strays = registry.strays.iter().map(|stray| stray.name.as_str());
     let has_folder = |id: &str| registry.entry(id).is_some();
     let renamed = broken.iter().filter_map(|entry| Some(entry.manifest.present()?.id()));

@@ -5,7 +5,7 @@ use quick_xml::events::Event;
 
 /// Returns the text of the first element of this name, at any depth; `None` if it is missing or the document breaks
 /// off before its end.
-pub(super) fn text_of(xml: &str, name: &str) -> Option<String> {
+pub(super) fn element_text(xml: &str, name: &str) -> Option<String> {
     let mut reader = Reader::from_str(xml);
     // A proxy may answer with an HTML page instead, which is rarely well-formed.
     let config = reader.config_mut();
@@ -55,8 +55,8 @@ mod tests {
             ("busy & closed", None),
             ("", None),
         ] {
-            assert_eq!(text_of(answer, "Code").as_deref(), expected, "{answer}");
-            assert_eq!(text_of(&format!("{before}{answer}"), "Code").as_deref(), expected, "{answer}");
+            assert_eq!(element_text(answer, "Code").as_deref(), expected, "{answer}");
+            assert_eq!(element_text(&format!("{before}{answer}"), "Code").as_deref(), expected, "{answer}");
         }
     }
 }

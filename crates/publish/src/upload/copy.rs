@@ -5,7 +5,7 @@ use object_store::client::{HttpRequest, HttpRequestBody, HttpService as _};
 use reqwest::Method;
 use reqwest::header::{HeaderName, HeaderValue};
 
-use super::answer::text_of;
+use super::answer::element_text;
 use super::bucket::Store;
 use super::headers::Headers;
 use super::state::STATE;
@@ -55,6 +55,6 @@ impl Store {
         let body = response.into_body().bytes().await.ok()?;
         // A store that has begun to answer can only report a failure in the text.
         let result = String::from_utf8_lossy(&body);
-        (is_done && result.contains("CopyObjectResult") && text_of(&result, "ETag").is_some()).then_some(())
+        (is_done && result.contains("CopyObjectResult") && element_text(&result, "ETag").is_some()).then_some(())
     }
 }

@@ -10,7 +10,7 @@ use super::*;
 use acp_registry_plan::digest::Sha256;
 use acp_registry_plan::sums::{self, SIGNATURE, SUMS};
 
-const TURNS: Turns = Turns { wait: Duration::ZERO, lease: Duration::from_mins(1) };
+const TURNS: LeaseTimes = LeaseTimes { wait: Duration::ZERO, lease: Duration::from_mins(1) };
 
 /// The names of files of synthetic trees.
 const NAMES: [&str; 8] = [
@@ -19,7 +19,7 @@ const NAMES: [&str; 8] = [
 ];
 
 /// Writes a tree with some of these files. Contents repeat in a tree, and in later ones.
-fn tree(folder: &Path, random: &mut fastrand::Rng) -> Tree {
+fn tree(folder: &Path, random: &mut fastrand::Rng) -> BuiltTree {
     let _ = fs::remove_dir_all(folder);
     let mut files: BTreeMap<&str, String> = BTreeMap::new();
     files.insert("registry.json", format!("{{\"agents\":[{}]}}", random.u8(..3)));
@@ -37,28 +37,28 @@ fn tree(folder: &Path, random: &mut fastrand::Rng) -> Tree {
         list.push_str(&format!("{}  {name}\n", Sha256::of(text.as_bytes())));
     }
     fs::write(folder.join(SUMS), list).unwrap();
-    Tree::read(folder).unwrap()
+    BuiltTree::read(folder).unwrap()
 }
 
 /// What is done to the target.
 enum Step {
-    Publish(Tree, u32),
+    Publish(BuiltTree, u32),
     /// Back to the snapshot at this place in the list.
     Rollback(usize),
     Prune,
 }
 
 struct Place {
-    target: Target,
+    target: UploadTarget,
 }
 
 impl Place {
     fn new() -> Self {
-        Self { target: Target::Memory(Memory::new()) }
+        Self { target: UploadTarget::Memory(Memory::new()) }
     }
 
     fn memory(&self) -> &Memory {
-        let Target::Memory(memory) = &self.target else { unreachable!() };
+        let UploadTarget::Memory(memory) = &self.target else { unreachable!() };
         memory
     }
 
@@ -69,7 +69,7 @@ impl Place {
         runtime.block_on(async {
             match step {
                 Step::Publish(tree, number) => {
-                    let options = Options {
+                    let options = PublishOptions {
                         revision: Revision::Named(format!("r{number}")),
                         grace,
                         sign: Some(&|sums| Ok(sums.iter().rev().copied().collect())),
@@ -82,7 +82,7 @@ impl Place {
                 }
                 Step::Rollback(at) => {
                     let all = list(&self.target).await?;
-                    let complete: Vec<&Listed> = all.iter().filter(|one| one.is_complete).collect();
+                    let complete: Vec<&SnapshotEntry> = all.iter().filter(|one| one.is_complete).collect();
                     let options = RollbackOptions { grace, jobs: 3, turns: TURNS };
                     let name = &complete[at % complete.len()].name;
                     rollback(&self.target, name, options, false, &quiet).await.map(drop)
@@ -115,7 +115,7 @@ impl Place {
     }
 
     /// `latest/` holds exactly the tree.
-    fn check_latest(&self, tree: &Tree, at: &str) {
+    fn check_latest(&self, tree: &BuiltTree, at: &str) {
         let files = self.memory().files();
         let latest: BTreeMap<&str, &Vec<u8>> =
             files.iter().filter_map(|(name, bytes)| Some((name.strip_prefix("latest/")?, bytes))).collect();
@@ -208,7 +208,7 @@ fn old_form(files: &BTreeMap<String, Vec<u8>>, snapshot: &str) -> BTreeMap<Strin
         .iter()
         .filter_map(|(name, bytes)| {
             let name = name.strip_prefix("latest/")?;
-            let form = headers::Headers::of_latest(name, Gzip::default()).fingerprint(&Sha256::of(bytes).to_string());
+            let form = headers::Headers::for_latest(name, Gzip::default()).fingerprint(&Sha256::of(bytes).to_string());
             Some((name.to_owned(), serde_json::json!({ "form": form })))
         })
         .collect();
@@ -237,7 +237,7 @@ fn a_target_of_the_old_form_goes_on_with_shared_contents() {
     let old = old_form(&files, &snapshot);
     place.memory().set(old.clone());
     // Nothing to do for the same tree: the old form stays.
-    let first = Tree::read(&folder.path().join("1")).unwrap();
+    let first = BuiltTree::read(&folder.path().join("1")).unwrap();
     place.run(&Step::Publish(first, 1)).unwrap();
     assert_eq!(place.memory().files(), old);
     place.run(&Step::Publish(second, 2)).unwrap();

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 
 use time::OffsetDateTime;
 
-use super::{CONTENT, Error, Event, LATEST, Notice, Turns};
+use super::{CONTENT, Error, LATEST, LeaseTimes, Notice, UploadEvent};
 use acp_registry_host::fs::{PathError, ReadError, linked_folder, read_bounded, sync_below, write_atomic_from};
-use acp_registry_host::lock::{Answer, Lock};
+use acp_registry_host::lock::{Acquisition, Lock};
 use acp_registry_plan::text::printable;
 
 /// Where files are written before they are renamed into place.
@@ -148,7 +148,7 @@ impl Directory {
     }
 
     /// Waits for the lock, then removes temporary files that a killed publisher left behind.
-    pub(super) async fn lock(&self, turns: Turns, notice: Notice<'_>) -> Result<Lock, Error> {
+    pub(super) async fn lock(&self, turns: LeaseTimes, notice: Notice<'_>) -> Result<Lock, Error> {
         let path = self.path(LOCK)?;
         let folder = path.parent().unwrap_or(&self.root);
         fs::create_dir_all(folder).map_err(PathError::at(folder))?;
@@ -156,7 +156,7 @@ impl Directory {
         let mut is_told = false;
         loop {
             match Lock::ask(&path, "publish")? {
-                Answer::Mine(lock) => {
+                Acquisition::Mine(lock) => {
                     let making = self.root.join(MAKING);
                     match fs::remove_dir_all(&making) {
                         Err(error) if error.kind() != ErrorKind::NotFound => {
@@ -165,14 +165,14 @@ impl Directory {
                         _ => return Ok(lock),
                     }
                 }
-                Answer::Held(holder) => {
+                Acquisition::Held(holder) => {
                     let holder = printable(&holder).into_owned();
                     if began.elapsed() >= turns.wait {
                         return Err(Error::Busy { place: self.shown(""), holder });
                     }
                     if !is_told {
                         is_told = true;
-                        notice(Event::Waiting(holder));
+                        notice(UploadEvent::Waiting(holder));
                     }
                     tokio::time::sleep(INTERVAL).await;
                 }

@@ -4,15 +4,15 @@ use std::collections::HashMap;
 
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 
-use super::state::State;
-use super::{Error, Event, Notice, Target, content, snapshot, tree};
+use super::state::TargetState;
+use super::{Error, Notice, UploadEvent, UploadTarget, content, snapshot, tree};
 use acp_registry_plan::digest::Sha256;
 use acp_registry_plan::sums::{self, SIGNATURE, SUMS, is_name};
 
 /// How many lists of digests are read at once, to bound memory: each may have 128 MiB.
 const LISTS: usize = 3;
 
-pub(super) struct Found {
+pub(super) struct StoredSnapshot {
     pub(super) name: String,
     pub(super) created: i64,
     /// SHA-256 of its list of digests, if that list is valid.
@@ -43,13 +43,13 @@ pub(super) struct Files {
 
 /// How many times lists of digests name each content.
 #[derive(Debug, Default)]
-pub(super) struct Named {
+pub(super) struct ContentUses {
     counts: HashMap<Sha256, u32>,
     /// Whether all lists could be read.
     pub(super) is_certain: bool,
 }
 
-impl Named {
+impl ContentUses {
     fn note(&mut self, digests: Vec<Sha256>) {
         for digest in digests {
             *self.counts.entry(digest).or_default() += 1;
@@ -71,14 +71,14 @@ impl Named {
     }
 }
 
-impl Found {
+impl StoredSnapshot {
     /// The files that belong to the snapshot; `None` if that is unknown.
-    pub(super) async fn files(&self, target: &Target) -> Result<Option<Files>, Error> {
+    pub(super) async fn files(&self, target: &UploadTarget) -> Result<Option<Files>, Error> {
         let list = match self.owned {
             Owned::Listed => {
                 let list = target.sums(&self.name).await?;
                 // The list may have changed since the snapshots were found.
-                let Some(list) = list.filter(|list| self.sums == Some(tree::digest_of(list))) else { return Ok(None) };
+                let Some(list) = list.filter(|list| self.sums == Some(tree::hex_digest(list))) else { return Ok(None) };
                 Some(list)
             }
             Owned::All => None,
@@ -97,11 +97,11 @@ impl Found {
 
 /// Finds the snapshots of the target, ordered by name, and counts the contents that they name.
 pub(super) async fn find(
-    target: &Target,
-    state: &State,
+    target: &UploadTarget,
+    state: &TargetState,
     jobs: usize,
     notice: Notice<'_>,
-) -> Result<(Vec<Found>, Named), Error> {
+) -> Result<(Vec<StoredSnapshot>, ContentUses), Error> {
     let one = async |name: String| {
         let known = state.snapshots.get(&name);
         let list = target.sums(&name).await?;
@@ -113,7 +113,7 @@ pub(super) async fn find(
             }
             Some(Err(why)) => {
                 let shown = target.shown(&name);
-                notice(Event::Warning(format!(
+                notice(UploadEvent::Warning(format!(
                     "{shown} is kept, because it is not known which files belong to it: {why}"
                 )));
                 Owned::Unknown
@@ -126,12 +126,12 @@ pub(super) async fn find(
             Some(known) => known.created,
             None => snapshot::created(target, &name).await?.unwrap_or_default(),
         };
-        let sums = list.filter(|_| matches!(owned, Owned::Listed)).map(|list| tree::digest_of(&list));
-        Ok(Some((Found { name, created, sums, owned }, digests)))
+        let sums = list.filter(|_| matches!(owned, Owned::Listed)).map(|list| tree::hex_digest(&list));
+        Ok(Some((StoredSnapshot { name, created, sums, owned }, digests)))
     };
     let folders = names(target, state).await?;
     let mut lists = stream::iter(folders.into_iter().map(one)).buffered(jobs.clamp(1, LISTS));
-    let mut named = Named { is_certain: true, ..Named::default() };
+    let mut named = ContentUses { is_certain: true, ..ContentUses::default() };
     let mut all = Vec::new();
     while let Some(found) = lists.try_next().await? {
         let Some((found, digests)) = found else { continue };
@@ -146,7 +146,7 @@ pub(super) async fn find(
 }
 
 /// The names of folders that may be snapshots, in order.
-pub(super) async fn names(target: &Target, state: &State) -> Result<Vec<String>, Error> {
+pub(super) async fn names(target: &UploadTarget, state: &TargetState) -> Result<Vec<String>, Error> {
     let mut names = target.folders().await?;
     names.extend(state.snapshots.keys().cloned());
     names.retain(|name| snapshot::end_of_day(name).is_some());

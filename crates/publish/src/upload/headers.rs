@@ -1,6 +1,6 @@
 //! The form in which a file is stored: headers and content encoding.
 
-use super::tree::digest_of;
+use super::tree::hex_digest;
 use super::{Gzip, content, encoding};
 use crate::site::caching::{FIXED, caching};
 use crate::site::{CONTENTS, media_type};
@@ -9,8 +9,8 @@ use acp_registry_plan::sums::SIGNATURE;
 /// A digest of the headers of all kinds of files of `latest/`. It changes when a version of this program sends others.
 pub(super) fn rules() -> String {
     let all = Gzip { assets: true, documents: true };
-    let forms = CONTENTS.iter().map(|kind| Headers::of_latest(kind.path, all).fingerprint(kind.path));
-    digest_of(forms.collect::<String>().as_bytes())
+    let forms = CONTENTS.iter().map(|kind| Headers::for_latest(kind.path, all).fingerprint(kind.path));
+    hex_digest(forms.collect::<String>().as_bytes())
 }
 
 /// Whether a file is an index, the list of digests, the history or a sitemap: documents of the whole registry.
@@ -29,7 +29,7 @@ pub(super) struct Headers {
 
 impl Headers {
     /// Headers of a file of `latest/`, by its name there.
-    pub(super) fn of_latest(name: &str, gzip: Gzip) -> Self {
+    pub(super) fn for_latest(name: &str, gzip: Gzip) -> Self {
         let is_encoded = (gzip.assets && name.starts_with("assets/")) || (gzip.documents && is_document(name));
         Self {
             content_type: media_type(name),
@@ -39,14 +39,14 @@ impl Headers {
     }
 
     /// Headers of a file of a snapshot, which never changes.
-    pub(super) fn of_snapshot(name: &str, gzip: Gzip) -> Self {
-        Self { cache_control: FIXED, ..Self::of_latest(name, gzip) }
+    pub(super) fn for_snapshot(name: &str, gzip: Gzip) -> Self {
+        Self { cache_control: FIXED, ..Self::for_latest(name, gzip) }
     }
 
     /// Headers of content that is stored by its digest: of no type, so that browsers do not show it as a page. It is encoded
     /// like the file in `latest/`, so that a store can copy it.
-    pub(super) fn of_content(name: &str, gzip: Gzip) -> Self {
-        Self { content_type: "application/octet-stream", ..Self::of_snapshot(name, gzip) }
+    pub(super) fn for_content(name: &str, gzip: Gzip) -> Self {
+        Self { content_type: "application/octet-stream", ..Self::for_snapshot(name, gzip) }
     }
 
     /// Headers of the files in `.acp-registry/`, which only publishers read.
@@ -57,7 +57,7 @@ impl Headers {
     /// either.
     pub(super) fn fingerprint(&self, digest: &str) -> String {
         let encoding = self.content_encoding.unwrap_or_default();
-        digest_of([digest, self.content_type, self.cache_control, encoding].join("\n").as_bytes())
+        hex_digest([digest, self.content_type, self.cache_control, encoding].join("\n").as_bytes())
     }
 
     /// The bytes to store: compressed if the headers say so.
@@ -80,19 +80,19 @@ mod tests {
             "registry.json", "registry-for-editors.json", "SHA256SUMS", "sitemap.xml", "sitemap-2.xml", "history.json",
         ];
         for name in documents {
-            assert_eq!(Headers::of_latest(name, all).content_encoding, Some("gzip"), "{name}");
-            assert_eq!(Headers::of_latest(name, Gzip { documents: false, ..all }).content_encoding, None, "{name}");
-            assert_eq!(Headers::of_content(name, all).content_encoding, Some("gzip"), "{name}");
+            assert_eq!(Headers::for_latest(name, all).content_encoding, Some("gzip"), "{name}");
+            assert_eq!(Headers::for_latest(name, Gzip { documents: false, ..all }).content_encoding, None, "{name}");
+            assert_eq!(Headers::for_content(name, all).content_encoding, Some("gzip"), "{name}");
         }
         // Clients read these of single agents, with any program, and a signature covers the bytes as they are.
         for name in [
             "SHA256SUMS.sig", "entries.json", "entries/registry/a.json", "entry-lists/12.json", "a.svg", "index.html",
             "agent.schema.json", "agents/a/sitemap.xml", "agents/a/registry.json",
         ] {
-            assert_eq!(Headers::of_latest(name, all).content_encoding, None, "{name}");
+            assert_eq!(Headers::for_latest(name, all).content_encoding, None, "{name}");
         }
-        let asset = Headers::of_latest("assets/catalog.1.json", Gzip { assets: true, documents: false });
+        let asset = Headers::for_latest("assets/catalog.1.json", Gzip { assets: true, documents: false });
         assert_eq!(asset.content_encoding, Some("gzip"));
-        assert_eq!(Headers::of_latest("assets/catalog.1.json", Gzip::default()).content_encoding, None);
+        assert_eq!(Headers::for_latest("assets/catalog.1.json", Gzip::default()).content_encoding, None);
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::headers::Headers;
 use super::order::wave;
 use super::send::{Planned, Sender};
-use super::state::{File, State};
+use super::state::{LatestFile, TargetState};
 use super::{Action, Error, LATEST, What, now, seconds, tree};
 use acp_registry_plan::entries::DISCOVERY;
 use acp_registry_plan::sums::{SIGNATURE, SUMS};
@@ -17,7 +17,7 @@ use acp_registry_plan::sums::{SIGNATURE, SUMS};
 const CHECKPOINT: Duration = Duration::from_secs(20);
 
 /// The files of `latest/` that a tree changes.
-pub(super) struct Plan {
+pub(super) struct LatestChanges {
     pub(super) planned: Vec<Planned>,
     /// The names of all files that `latest/` will have.
     wanted: BTreeSet<String>,
@@ -28,15 +28,15 @@ pub(super) struct Plan {
 pub(super) fn files(sender: &Sender<'_>) -> Vec<(String, String)> {
     let files = sender.source.files().iter().map(|(name, digest)| (name.clone(), digest.clone()));
     let lists = [(SUMS, Some(sender.source.sums())), (SIGNATURE, sender.signature.as_deref())];
-    let lists = lists.into_iter().filter_map(|(name, bytes)| Some((name.to_owned(), tree::digest_of(bytes?))));
+    let lists = lists.into_iter().filter_map(|(name, bytes)| Some((name.to_owned(), tree::hex_digest(bytes?))));
     files.chain(lists).collect()
 }
 
 /// Compares `latest/`, as the state has it, with a tree.
-pub(super) fn plan(sender: &Sender<'_>, state: &State) -> Plan {
-    let mut plan = Plan { planned: Vec::new(), wanted: BTreeSet::new(), kept: Vec::new() };
+pub(super) fn plan(sender: &Sender<'_>, state: &TargetState) -> LatestChanges {
+    let mut plan = LatestChanges { planned: Vec::new(), wanted: BTreeSet::new(), kept: Vec::new() };
     for (name, digest) in files(sender) {
-        let headers = Headers::of_latest(&name, state.gzip());
+        let headers = Headers::for_latest(&name, state.gzip());
         let form = headers.fingerprint(&digest);
         let known = state.files.get(&name);
         let place = format!("{LATEST}/{name}");
@@ -55,18 +55,18 @@ pub(super) fn plan(sender: &Sender<'_>, state: &State) -> Plan {
 /// Sends what has changed, and notes the snapshot that `latest/` is then made from.
 pub(super) async fn update(
     sender: &Sender<'_>,
-    state: &mut State,
+    state: &mut TargetState,
     snapshot: &str,
-    plan: Plan,
+    plan: LatestChanges,
 ) -> Result<Vec<Action>, Error> {
-    let Plan { planned, wanted, kept: mut actions } = plan;
+    let LatestChanges { planned, wanted, kept: mut actions } = plan;
     for (name, file) in &mut state.files {
         if wanted.contains(name) {
             file.stale_since = None;
         }
     }
     // Until they are sent, the content of these files is unknown.
-    state.files.extend(planned.iter().map(|file| (file.name.clone(), File::default())));
+    state.files.extend(planned.iter().map(|file| (file.name.clone(), LatestFile::default())));
     let is_done = state.latest.as_deref() == Some(snapshot);
     let has_stale = state.files.iter().any(|(name, file)| !wanted.contains(name) && file.stale_since.is_none());
     if planned.is_empty() && is_done && !has_stale {
@@ -107,7 +107,7 @@ pub(super) async fn update(
             file.stale_since = Some(since);
         }
     }
-    state.arrive(snapshot, sender.source.files().clone(), &tree::digest_of(sender.source.sums()));
+    state.arrive(snapshot, sender.source.files().clone(), &tree::hex_digest(sender.source.sums()));
     save(sender, state).await?;
     Ok(actions)
 }
@@ -115,7 +115,7 @@ pub(super) async fn update(
 /// Removes the files of `latest/` whose grace period is over.
 pub(super) async fn remove_stale(
     sender: &Sender<'_>,
-    state: &mut State,
+    state: &mut TargetState,
     grace: Duration,
 ) -> Result<Vec<Action>, Error> {
     let (grace, now) = (seconds(grace), now());
@@ -142,12 +142,12 @@ pub(super) async fn remove_stale(
 }
 
 /// Writes the state, except in a dry run.
-pub(super) async fn save(sender: &Sender<'_>, state: &State) -> Result<(), Error> {
+pub(super) async fn save(sender: &Sender<'_>, state: &TargetState) -> Result<(), Error> {
     if sender.is_dry_run { Ok(()) } else { state.save(sender.target).await }
 }
 
-fn note(state: &mut State, sent: &Mutex<BTreeMap<String, String>>) {
+fn note(state: &mut TargetState, sent: &Mutex<BTreeMap<String, String>>) {
     for (name, form) in sent.lock().unwrap_or_else(PoisonError::into_inner).iter() {
-        state.files.insert(name.clone(), File { form: Some(form.clone()), stale_since: None });
+        state.files.insert(name.clone(), LatestFile { form: Some(form.clone()), stale_since: None });
     }
 }

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use super::bucket::Store;
 use super::headers::Headers;
 use super::refusal::store_error;
-use super::{Error, Event, Notice, Turns, now, seconds};
+use super::{Error, LeaseTimes, Notice, UploadEvent, now, seconds};
 use acp_registry_plan::text::printable;
 
 const LEASE: &str = ".acp-registry/lease.json";
@@ -26,7 +26,7 @@ const INTERVAL: Duration = Duration::from_secs(1);
 
 /// The content of a lease.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Words {
+struct LeaseContent {
     /// Random, different for each run.
     token: String,
     process: String,
@@ -48,7 +48,7 @@ pub(super) struct Lease<'a> {
 
 impl<'a> Lease<'a> {
     /// Waits until this run holds the lease.
-    pub(super) async fn take(store: &'a Store, turns: Turns, notice: Notice<'_>) -> Result<Self, Error> {
+    pub(super) async fn take(store: &'a Store, turns: LeaseTimes, notice: Notice<'_>) -> Result<Self, Error> {
         let token = format!("{:016x}{:016x}", fastrand::u64(..), fastrand::u64(..));
         let mut lease =
             Self { store, token, lasts: turns.lease.max(Duration::from_secs(1)), version: None, is_conditional: true };
@@ -66,7 +66,7 @@ impl<'a> Lease<'a> {
                 Err(error) => return Err(lease.fail(&error)),
             }
             let Some((bytes, version)) = store.get_with_version(LEASE, LEASE_LIMIT).await? else { continue };
-            let words: Option<Words> = serde_json::from_slice(&bytes).ok();
+            let words: Option<LeaseContent> = serde_json::from_slice(&bytes).ok();
             // If the response to a successful write is lost, the retry finds this run's own lease.
             if words.as_ref().is_some_and(|words| words.token == lease.token) && lease.settle(notice).await? {
                 return Ok(lease);
@@ -95,14 +95,14 @@ impl<'a> Lease<'a> {
                 return Err(Error::Busy { place: store.shown(""), holder });
             }
             if since.elapsed() < INTERVAL {
-                notice(Event::Waiting(holder));
+                notice(UploadEvent::Waiting(holder));
             }
             tokio::time::sleep(INTERVAL.min(turns.wait.saturating_sub(began.elapsed()))).await;
         }
     }
 
     async fn write(&mut self, mode: PutMode) -> Result<PutResult, StoreError> {
-        let words = Words {
+        let words = LeaseContent {
             token: self.token.clone(),
             process: format!("process {}", std::process::id()),
             renewed: now(),
@@ -121,7 +121,7 @@ impl<'a> Lease<'a> {
             Err(error) => return Err(self.fail(&error)),
             Ok(_) => {
                 self.is_conditional = false;
-                notice(Event::Warning(format!(
+                notice(UploadEvent::Warning(format!(
                     "{} ignores conditional requests: make sure that only one publisher runs at a time",
                     self.store.shown("")
                 )));
@@ -132,7 +132,7 @@ impl<'a> Lease<'a> {
 
     async fn is_mine(&mut self) -> Result<bool, Error> {
         let Some((bytes, version)) = self.store.get_with_version(LEASE, LEASE_LIMIT).await? else { return Ok(false) };
-        let is_mine = serde_json::from_slice::<Words>(&bytes).is_ok_and(|words| words.token == self.token);
+        let is_mine = serde_json::from_slice::<LeaseContent>(&bytes).is_ok_and(|words| words.token == self.token);
         if is_mine {
             self.version = version;
         }

@@ -4,8 +4,8 @@ use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 
 use super::find::names;
 use super::prune::refuse_unpublished;
-use super::state::State;
-use super::{Error, Target, snapshot};
+use super::state::TargetState;
+use super::{Error, UploadTarget, snapshot};
 use acp_registry_plan::sums::SUMS;
 
 /// How many snapshots are looked up at once.
@@ -13,7 +13,7 @@ const LOOKUPS: usize = 16;
 
 /// A snapshot at a target.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listed {
+pub struct SnapshotEntry {
     /// The name of its folder.
     pub name: String,
     /// When it was made, in seconds since 1970.
@@ -30,9 +30,9 @@ pub struct Listed {
 ///
 /// # Errors
 /// [`Error::Unpublished`] if nothing was ever published to the target, and other variants of [`Error`].
-pub async fn list(target: &Target) -> Result<Vec<Listed>, Error> {
+pub async fn list(target: &UploadTarget) -> Result<Vec<SnapshotEntry>, Error> {
     refuse_unpublished(target).await?;
-    let state = State::read(target).await?;
+    let state = TargetState::read(target).await?;
     let one = async |name: String| {
         let known = state.snapshots.get(&name);
         let is_complete = target.modified(&format!("{name}/{SUMS}")).await?.is_some();
@@ -46,11 +46,12 @@ pub async fn list(target: &Target) -> Result<Vec<Listed>, Error> {
         };
         let is_latest = state.latest.as_ref() == Some(&name);
         let sums = known.filter(|known| !known.sums.is_empty()).map(|known| known.sums.clone());
-        Ok(Some(Listed { name, created, is_complete, is_latest, sums }))
+        Ok(Some(SnapshotEntry { name, created, is_complete, is_latest, sums }))
     };
     let names = names(target, &state).await?;
-    let found: Vec<Option<Listed>> = stream::iter(names.into_iter().map(one)).buffered(LOOKUPS).try_collect().await?;
-    let mut found: Vec<Listed> = found.into_iter().flatten().collect();
+    let found: Vec<Option<SnapshotEntry>> =
+        stream::iter(names.into_iter().map(one)).buffered(LOOKUPS).try_collect().await?;
+    let mut found: Vec<SnapshotEntry> = found.into_iter().flatten().collect();
     found.sort_by(|one, other| (other.created, &other.name).cmp(&(one.created, &one.name)));
     Ok(found)
 }

@@ -8,7 +8,7 @@ use object_store::list::{PaginatedListOptions, PaginatedListStore as _};
 
 use super::Error;
 use super::bucket::Store;
-use super::tree::digest_of;
+use super::tree::hex_digest;
 
 /// The largest number of objects that a folder may have.
 const KEYS: usize = 1_000_000;
@@ -24,7 +24,7 @@ const TIME: Duration = Duration::from_mins(15);
 
 /// The names below a folder.
 #[derive(Debug, Default)]
-pub(super) struct Listing {
+pub(super) struct FolderListing {
     /// The files, with their modification times in seconds since 1970.
     pub(super) files: Vec<(String, i64)>,
     /// Names of the folders directly inside; only in a flat listing.
@@ -33,16 +33,16 @@ pub(super) struct Listing {
 
 impl Store {
     /// Lists all objects below a folder, or only its direct entries if `is_flat`.
-    pub(super) async fn listing(&self, folder: &str, is_flat: bool) -> Result<Listing, Error> {
+    pub(super) async fn listing(&self, folder: &str, is_flat: bool) -> Result<FolderListing, Error> {
         match tokio::time::timeout(TIME, self.pages(folder, is_flat)).await {
             Ok(listed) => listed,
             Err(_) => Err(self.endless(folder, &format!("takes longer than {} minutes", TIME.as_secs() / 60))),
         }
     }
 
-    async fn pages(&self, folder: &str, is_flat: bool) -> Result<Listing, Error> {
+    async fn pages(&self, folder: &str, is_flat: bool) -> Result<FolderListing, Error> {
         let below = self.below(folder);
-        let mut listing = Listing::default();
+        let mut listing = FolderListing::default();
         // The tokens that were seen, as digests, because a store may send tokens of any length.
         let mut tokens = HashSet::new();
         let mut length = 0;
@@ -71,7 +71,7 @@ impl Store {
                 return Err(self.endless(folder, &format!("has more than {KEYS} objects")));
             }
             let Some(next) = page.page_token else { return Ok(listing) };
-            if !tokens.insert(digest_of(next.as_bytes())) {
+            if !tokens.insert(hex_digest(next.as_bytes())) {
                 return Err(self.endless(folder, "repeats a NextContinuationToken"));
             }
             token = Some(next);

@@ -7,8 +7,8 @@
 //! .acp-registry/state.json    what differs in latest/ from its snapshot, since when files are stale, and the snapshots
 //! ```
 //!
-//! * [`Tree`]: a built tree whose files match its `SHA256SUMS`
-//! * [`Target`]: the destination, a directory or a bucket
+//! * [`BuiltTree`]: a built tree whose files match its `SHA256SUMS`
+//! * [`UploadTarget`]: the destination, a directory or a bucket
 //! * [`publish()`]: sends new and changed files
 //! * [`list()`]: the snapshots
 //! * [`rollback()`]: puts an earlier snapshot into `latest/`
@@ -58,19 +58,19 @@ use std::time::Duration;
 
 pub use bucket::Bucket;
 pub use error::Error;
-pub use list::{Listed, list};
+pub use list::{SnapshotEntry, list};
 pub use prune::{Pruned, prune};
 pub use rollback::{RollbackOptions, RolledBack, rollback};
 pub use run::publish;
 pub use snapshot::{Revision, WrongRevision};
-pub use target::Target;
-pub use tree::Tree;
+pub use target::UploadTarget;
+pub use tree::BuiltTree;
 
 /// Signs a tree: takes the content of `SHA256SUMS` and returns the content of `SHA256SUMS.sig`, or an error message.
 pub type Sign<'a> = &'a (dyn Fn(&[u8]) -> Result<Vec<u8>, String> + Sync);
 
 /// How a tree is published.
-pub struct Options<'a> {
+pub struct PublishOptions<'a> {
     /// The revision in the name of the snapshot.
     pub revision: Revision,
     /// How long files of `latest/` are kept after they are no longer referenced.
@@ -85,7 +85,7 @@ pub struct Options<'a> {
     /// How many files are sent at once.
     pub jobs: usize,
     /// How this run waits for other publishers.
-    pub turns: Turns,
+    pub turns: LeaseTimes,
 }
 
 /// Which files are stored compressed with gzip. Readers get them with `Content-Encoding: gzip`, even if they have not asked
@@ -100,7 +100,7 @@ pub struct Gzip {
 
 /// How publishers to the same target wait for each other.
 #[derive(Debug, Clone, Copy)]
-pub struct Turns {
+pub struct LeaseTimes {
     /// How long to wait for another publisher before [`Error::Busy`].
     pub wait: Duration,
     /// How long a lease on a bucket is valid without renewal. After that, its holder counts as dead.
@@ -109,7 +109,7 @@ pub struct Turns {
 
 /// Progress of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Event {
+pub enum UploadEvent {
     /// Waiting for another publisher, which describes itself in these words.
     Waiting(String),
     /// This many more files will be sent, compared or removed.
@@ -120,8 +120,8 @@ pub enum Event {
     Warning(String),
 }
 
-/// Receives [`Event`]s.
-pub type Notice<'a> = &'a (dyn Fn(Event) + Sync);
+/// Receives [`UploadEvent`]s.
+pub type Notice<'a> = &'a (dyn Fn(UploadEvent) + Sync);
 
 /// What was done with a file, or would be done in a dry run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -160,7 +160,7 @@ impl What {
 
 /// The result of publishing.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Published {
+pub struct UploadResult {
     /// The name of the snapshot that holds the tree.
     pub snapshot: String,
     /// The snapshot that `latest/` was made from before; `None` if that is not known.

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 
-use super::find::{Files, Found, find};
+use super::find::{Files, StoredSnapshot, find};
 use super::order::{LAST, WAVES, wave};
 use super::snapshot::DAY;
-use super::state::{STATE, Snapshot, State};
-use super::{Error, Event, LATEST, Notice, Target, Turns, content, now, seconds, stored, tree};
+use super::state::{STATE, Snapshot, TargetState};
+use super::{Error, LATEST, LeaseTimes, Notice, UploadEvent, UploadTarget, content, now, seconds, stored, tree};
 use acp_registry_plan::sums::SUMS;
 use acp_registry_plan::text::printable;
 
@@ -35,10 +35,10 @@ pub struct Pruned {
 /// [`Error::Unpublished`] if nothing was ever published to the target, and other variants of [`Error`]. A snapshot
 /// that was removed partly is recorded as incomplete, and the next run removes the rest.
 pub async fn prune(
-    target: &Target,
+    target: &UploadTarget,
     keep: Duration,
     jobs: usize,
-    turns: Turns,
+    turns: LeaseTimes,
     is_dry_run: bool,
     notice: Notice<'_>,
 ) -> Result<Pruned, Error> {
@@ -48,20 +48,20 @@ pub async fn prune(
 }
 
 /// Refuses a target without a published tree, before a lock is created there: its address may be mistyped.
-pub(super) async fn refuse_unpublished(target: &Target) -> Result<(), Error> {
+pub(super) async fn refuse_unpublished(target: &UploadTarget) -> Result<(), Error> {
     let is_published = target.modified(STATE).await?.is_some() || target.sums(LATEST).await?.is_some();
     if is_published { Ok(()) } else { Err(Error::Unpublished(target.shown(""))) }
 }
 
 async fn run(
-    target: &Target,
+    target: &UploadTarget,
     keep: Duration,
     jobs: usize,
     is_dry_run: bool,
     notice: Notice<'_>,
 ) -> Result<Pruned, Error> {
-    let mut state = State::read(target).await?;
-    let latest = target.sums(LATEST).await?.map(|list| tree::digest_of(&list));
+    let mut state = TargetState::read(target).await?;
+    let latest = target.sums(LATEST).await?.map(|list| tree::hex_digest(&list));
     let (found, mut named) = find(target, &state, jobs, notice).await?;
     let newest = newest(&found, target, notice);
     let limit = now().saturating_sub(seconds(keep));
@@ -79,7 +79,7 @@ async fn run(
         };
         if let Some(name) = foreign.into_iter().min() {
             let place = target.shown(&format!("{}/{name}", one.name));
-            notice(Event::Warning(format!("{} is not part of the snapshot, and is kept", printable(&place))));
+            notice(UploadEvent::Warning(format!("{} is not part of the snapshot, and is kept", printable(&place))));
         }
         if !is_dry_run {
             // Once its list of digests is removed, only this entry tells that the folder is a snapshot.
@@ -101,7 +101,7 @@ async fn run(
         let over: Vec<String> = over.map(|(digest, _)| content::path(&digest)).collect();
         pruned.contents = over.len();
         if !is_dry_run {
-            notice(Event::Planned(over.len()));
+            notice(UploadEvent::Planned(over.len()));
             remove_all(target, over.iter(), jobs, notice).await?;
         }
     }
@@ -110,13 +110,15 @@ async fn run(
 
 /// The newest complete snapshot. Snapshots dated in the future, by a wrong clock, count only if there are no others:
 /// they would otherwise stay the newest.
-fn newest(found: &[Found], target: &Target, notice: Notice<'_>) -> Option<String> {
+fn newest(found: &[StoredSnapshot], target: &UploadTarget, notice: Notice<'_>) -> Option<String> {
     let limit = now().saturating_add(DAY);
     let whole = found.iter().filter(|one| one.sums.is_some());
-    let (future, past): (Vec<&Found>, Vec<&Found>) = whole.partition(|one| one.created > limit);
+    let (future, past): (Vec<&StoredSnapshot>, Vec<&StoredSnapshot>) = whole.partition(|one| one.created > limit);
     for one in &future {
         let place = target.shown(&one.name);
-        notice(Event::Warning(format!("{place} is dated in the future: it is kept, but does not count as the newest")));
+        notice(UploadEvent::Warning(format!(
+            "{place} is dated in the future: it is kept, but does not count as the newest"
+        )));
     }
     let all = if past.is_empty() { future } else { past };
     all.into_iter().max_by_key(|one| (one.created, &one.name)).map(|one| one.name.clone())
@@ -125,13 +127,13 @@ fn newest(found: &[Found], target: &Target, notice: Notice<'_>) -> Option<String
 /// Removes the files of a snapshot in reverse order of sending, so that readers never find a reference to a missing
 /// file.
 async fn remove(
-    target: &Target,
+    target: &UploadTarget,
     snapshot: &str,
     names: &[String],
     jobs: usize,
     notice: Notice<'_>,
 ) -> Result<(), Error> {
-    notice(Event::Planned(names.len()));
+    notice(UploadEvent::Planned(names.len()));
     let place = |name: &String| format!("{snapshot}/{name}");
     for at in (0..WAVES).rev() {
         // Without its list of digests, it is no longer a snapshot that could be read back.
@@ -143,14 +145,14 @@ async fn remove(
 }
 
 async fn remove_all(
-    target: &Target,
+    target: &UploadTarget,
     names: impl Iterator<Item = &String>,
     jobs: usize,
     notice: Notice<'_>,
 ) -> Result<(), Error> {
     let one = async |name: &String| {
         target.remove(name).await?;
-        notice(Event::Done);
+        notice(UploadEvent::Done);
         Ok::<(), Error>(())
     };
     stream::iter(names.map(one)).buffer_unordered(jobs.max(1)).try_collect().await

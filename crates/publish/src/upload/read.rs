@@ -9,7 +9,7 @@ use super::refusal::code;
 use super::{Error, encoding};
 
 /// What a store says about an object.
-struct Found {
+struct ObjectHead {
     /// The `ETag`, which identifies the version.
     tag: Option<String>,
     attributes: Attributes,
@@ -39,13 +39,13 @@ impl Store {
     }
 
     /// Reads an object without decoding it.
-    async fn get_as_stored(&self, name: &str, limit: u64) -> Result<Option<(Vec<u8>, Found)>, Error> {
+    async fn get_as_stored(&self, name: &str, limit: u64) -> Result<Option<(Vec<u8>, ObjectHead)>, Error> {
         let Some(found) = self.find(name, false).await? else { return Ok(None) };
         let too_large = || self.unusable(name, format!("is larger than {limit} bytes"));
         if found.meta.size > limit {
             return Err(too_large());
         }
-        let about = Found { tag: found.meta.e_tag.clone(), attributes: found.attributes.clone() };
+        let about = ObjectHead { tag: found.meta.e_tag.clone(), attributes: found.attributes.clone() };
         let mut pieces = found.into_stream();
         let mut bytes = Vec::new();
         while let Some(piece) = pieces.try_next().await.map_err(|error| self.fail(name, &error))? {

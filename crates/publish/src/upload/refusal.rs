@@ -5,7 +5,7 @@ use acp_registry_plan::text::{printable, quote};
 use object_store::path::Error as PathError;
 
 use super::Error;
-use super::answer::text_of;
+use super::answer::element_text;
 
 /// The error of a failed request, with a remedy where one is known.
 pub(super) fn store_error(place: String, error: &object_store::Error, bucket: &str) -> Error {
@@ -49,7 +49,7 @@ fn explain(error: &object_store::Error, bucket: &str) -> (String, Option<Remedy>
 
 /// The error code in the store's response, for example `NoSuchKey`.
 pub(super) fn code(error: &object_store::Error) -> Option<String> {
-    let code = text_of(&chain(error), "Code")?;
+    let code = element_text(&chain(error), "Code")?;
     Some(printable(&code.chars().take(60).collect::<String>()).into_owned())
 }
 

@@ -7,7 +7,7 @@ use object_store::client::{
     HttpService,
 };
 
-use super::answer::text_of;
+use super::answer::element_text;
 
 /// The largest successful response that is not a listing, in bytes.
 pub(super) const ANSWER: usize = 256 << 20;
@@ -43,7 +43,7 @@ impl HttpService for Bounded {
             (true, false) => ANSWER,
         };
         let mut body =
-            HttpResponseBody::new(BodyExt::map_err(Limited::new(body, limit), move |error| said(error, limit)));
+            HttpResponseBody::new(BodyExt::map_err(Limited::new(body, limit), move |error| http_error(error, limit)));
         if is_list && parts.status.is_success() {
             let bytes = body.bytes().await?;
             refuse_half(&bytes)?;
@@ -53,7 +53,7 @@ impl HttpService for Bounded {
     }
 }
 
-fn said(error: Box<dyn std::error::Error + Send + Sync>, limit: usize) -> HttpError {
+fn http_error(error: Box<dyn std::error::Error + Send + Sync>, limit: usize) -> HttpError {
     if error.is::<LengthLimitError>() {
         return HttpError::new(HttpErrorKind::Decode, Wrong(format!("its response is larger than {limit} bytes")));
     }
@@ -66,8 +66,8 @@ fn said(error: Box<dyn std::error::Error + Send + Sync>, limit: usize) -> HttpEr
 /// Refuses a truncated page without a continuation token, which the library would take for the last page.
 fn refuse_half(page: &[u8]) -> Result<(), HttpError> {
     let text = String::from_utf8_lossy(page);
-    let goes_on = text_of(&text, "IsTruncated").as_deref() == Some("true");
-    if goes_on && text_of(&text, "NextContinuationToken").is_none_or(|token| token.is_empty()) {
+    let goes_on = element_text(&text, "IsTruncated").as_deref() == Some("true");
+    if goes_on && element_text(&text, "NextContinuationToken").is_none_or(|token| token.is_empty()) {
         let wrong = Wrong("its list is truncated, but has no NextContinuationToken".to_owned());
         return Err(HttpError::new(HttpErrorKind::Decode, wrong));
     }

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use super::prune::refuse_unpublished;
 use super::send::{Large, Sender};
-use super::source::{Kept, Source};
-use super::state::{Snapshot, State};
-use super::{Action, Error, Notice, Target, Turns, latest, now, snapshot, takeover, tree};
+use super::source::{KeptSnapshot, TreeSource};
+use super::state::{Snapshot, TargetState};
+use super::{Action, Error, LeaseTimes, Notice, UploadTarget, latest, now, snapshot, takeover, tree};
 
 /// How a snapshot is put into `latest/`.
 #[derive(Debug, Clone, Copy)]
@@ -16,7 +16,7 @@ pub struct RollbackOptions {
     /// How many files are read and sent at once.
     pub jobs: usize,
     /// How this run waits for other publishers.
-    pub turns: Turns,
+    pub turns: LeaseTimes,
 }
 
 /// The result of [`rollback()`].
@@ -38,7 +38,7 @@ pub struct RolledBack {
 /// [`Error::Unpublished`], [`Error::NoSnapshot`], [`Error::Missing`] and [`Error::Altered`] before anything is changed,
 /// and other variants of [`Error`]. After an interruption, run it again.
 pub async fn rollback(
-    target: &Target,
+    target: &UploadTarget,
     name: &str,
     options: RollbackOptions,
     is_dry_run: bool,
@@ -53,17 +53,17 @@ pub async fn rollback(
 }
 
 async fn run(
-    target: &Target,
+    target: &UploadTarget,
     name: &str,
     options: RollbackOptions,
     is_dry_run: bool,
     notice: Notice<'_>,
 ) -> Result<RolledBack, Error> {
-    let mut state = State::load(target).await?;
+    let mut state = TargetState::load(target).await?;
     let previous = state.latest.clone();
     let known = state.snapshots.get(name).map(|known| known.sums.clone());
-    let kept = Kept::read(target, name, known.as_deref()).await?;
-    let source = Source::Snapshot(&kept);
+    let kept = KeptSnapshot::read(target, name, known.as_deref()).await?;
+    let source = TreeSource::Snapshot(&kept);
     let files = source.files().keys().chain(state.files.keys());
     target.refuse_links(files.map(String::as_str))?;
     takeover::adopt(&mut state, source, target, notice).await?;
@@ -73,7 +73,7 @@ async fn run(
     sender.rehearse(&plan.planned).await?;
     if known.is_none() {
         let created = snapshot::created(target, name).await?.unwrap_or_else(now);
-        let sums = tree::digest_of(source.sums());
+        let sums = tree::hex_digest(source.sums());
         // It is not known where its contents are.
         let found = Snapshot { sums, created, is_complete: true, is_shared: false };
         state.snapshots.insert(name.to_owned(), found);

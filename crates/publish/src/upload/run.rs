@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::headers::Headers;
 use super::order::{LAST, wave};
 use super::send::{Large, Planned, Sender};
-use super::source::Source;
-use super::state::{Snapshot, State};
+use super::source::TreeSource;
+use super::state::{Snapshot, TargetState};
 use super::{
-    Action, Error, Event, Gzip, Notice, Options, Published, Revision, Target, Tree, content, latest, now, snapshot,
-    stored, takeover, tree,
+    Action, BuiltTree, Error, Gzip, Notice, PublishOptions, Revision, UploadEvent, UploadResult, UploadTarget, content,
+    latest, now, snapshot, stored, takeover, tree,
 };
 use acp_registry_plan::remedy::{self, Remedy};
 use acp_registry_plan::sums::{SIGNATURE, SIGNATURE_LIMIT, SUMS};
@@ -23,55 +23,55 @@ use acp_registry_plan::sums::{SIGNATURE, SIGNATURE_LIMIT, SUMS};
 /// [`Error`]. Files that were sent before the error stay, and readers find no reference to a missing file. Running
 /// again sends the rest.
 pub async fn publish(
-    tree: &Tree,
-    target: &Target,
-    options: &Options<'_>,
+    tree: &BuiltTree,
+    target: &UploadTarget,
+    options: &PublishOptions<'_>,
     is_dry_run: bool,
     notice: Notice<'_>,
-) -> Result<Published, Error> {
+) -> Result<UploadResult, Error> {
     target.refuse(tree)?;
-    let work = Work { tree, target, options, is_dry_run, notice };
+    let work = Upload { tree, target, options, is_dry_run, notice };
     if is_dry_run {
         return work.all().await;
     }
     target.take_turn(options.turns, notice).await?.during(work.all()).await
 }
 
-struct Work<'a> {
-    tree: &'a Tree,
-    target: &'a Target,
-    options: &'a Options<'a>,
+struct Upload<'a> {
+    tree: &'a BuiltTree,
+    target: &'a UploadTarget,
+    options: &'a PublishOptions<'a>,
     is_dry_run: bool,
     notice: Notice<'a>,
 }
 
 /// The name of a snapshot, and whether it is already complete.
-struct Place {
+struct SnapshotName {
     name: String,
     is_complete: bool,
     /// Whether an earlier run may have sent a part of it.
     is_begun: bool,
 }
 
-impl Place {
+impl SnapshotName {
     fn complete(name: &str) -> Self {
         Self { name: name.to_owned(), is_complete: true, is_begun: true }
     }
 }
 
-impl Work<'_> {
-    async fn all(&self) -> Result<Published, Error> {
-        let mut state = State::load(self.target).await?;
+impl Upload<'_> {
+    async fn all(&self) -> Result<UploadResult, Error> {
+        let mut state = TargetState::load(self.target).await?;
         let previous = state.latest.clone();
         let files = self.tree.files().map(|(name, _)| name);
         self.target.refuse_links(files.chain(state.files.keys().map(String::as_str)))?;
-        let source = Source::Tree(self.tree);
+        let source = TreeSource::Tree(self.tree);
         takeover::adopt(&mut state, source, self.target, self.notice).await?;
         if self.options.recheck {
             state.doubt();
         }
         state.set_gzip(self.gzip(state.gzip()).await?);
-        let sums = tree::digest_of(self.tree.sums());
+        let sums = tree::hex_digest(self.tree.sums());
         let place = self.place(&state, &sums).await?;
         let signature = self.signature(&place).await?;
         let (target, notice, is_dry_run) = (self.target, self.notice, self.is_dry_run);
@@ -81,7 +81,7 @@ impl Work<'_> {
         let plan = latest::plan(&sender, &state);
         actions.extend(latest::update(&sender, &mut state, &place.name, plan).await?);
         actions.extend(latest::remove_stale(&sender, &mut state, self.options.grace).await?);
-        Ok(Published { snapshot: place.name, previous, is_known: place.is_complete, actions })
+        Ok(UploadResult { snapshot: place.name, previous, is_known: place.is_complete, actions })
     }
 
     /// What is stored compressed: only what the target returns with its encoding. `known` was stored so by an earlier run.
@@ -94,13 +94,13 @@ impl Work<'_> {
             return Ok(wanted);
         }
         let message = "the store loses the header Content-Encoding: nothing is stored compressed";
-        (self.notice)(Event::Warning(message.to_owned()));
+        (self.notice)(UploadEvent::Warning(message.to_owned()));
         Ok(Gzip::default())
     }
 
     /// Finds a complete or interrupted snapshot of this tree, or chooses an unused name.
-    async fn place(&self, state: &State, sums: &str) -> Result<Place, Error> {
-        let Options { revision, .. } = self.options;
+    async fn place(&self, state: &TargetState, sums: &str) -> Result<SnapshotName, Error> {
+        let PublishOptions { revision, .. } = self.options;
         let latest = state.latest.as_ref().and_then(|name| Some((name, state.snapshots.get(name)?)));
         let is_wanted = |name: &str| match revision {
             Revision::Named(revision) => name.ends_with(&format!("-{revision}")),
@@ -109,22 +109,22 @@ impl Work<'_> {
         if let Some((name, _)) =
             latest.filter(|(name, found)| found.is_complete && found.sums == sums && is_wanted(name))
         {
-            return Ok(Place::complete(name));
+            return Ok(SnapshotName::complete(name));
         }
         // An interrupted snapshot is finished, even if its name has an earlier day.
         let mut begun = state.snapshots.iter().filter(|(_, found)| !found.is_complete && found.sums == sums);
         if let Some((name, _)) = begun.find(|(name, _)| is_wanted(name)) {
-            return Ok(Place { name: name.clone(), is_complete: false, is_begun: true });
+            return Ok(SnapshotName { name: name.clone(), is_complete: false, is_begun: true });
         }
         let name = snapshot::name(revision, sums, now());
         for name in [name.clone(), snapshot::other_name(&name, sums)] {
             match self.target.sums(&name).await? {
-                Some(list) if list == self.tree.sums() => return Ok(Place::complete(&name)),
+                Some(list) if list == self.tree.sums() => return Ok(SnapshotName::complete(&name)),
                 Some(_) => {}
                 // The name belongs to an interrupted snapshot of another tree.
                 None if state.snapshots.contains_key(&name) => {}
                 None if !self.target.list(&name).await?.is_empty() => {}
-                None => return Ok(Place { name, is_complete: false, is_begun: false }),
+                None => return Ok(SnapshotName { name, is_complete: false, is_begun: false }),
             }
         }
         let place = self.target.shown(&name);
@@ -133,7 +133,7 @@ impl Work<'_> {
     }
 
     /// The signature of `SHA256SUMS`: the one in the snapshot if it has one, else a new one.
-    async fn signature(&self, place: &Place) -> Result<Option<Vec<u8>>, Error> {
+    async fn signature(&self, place: &SnapshotName) -> Result<Option<Vec<u8>>, Error> {
         let Some(sign) = self.options.sign else { return Ok(None) };
         let known = self.target.get(&format!("{}/{SIGNATURE}", place.name), SIGNATURE_LIMIT).await?;
         if known.is_some() || self.is_dry_run {
@@ -147,8 +147,8 @@ impl Work<'_> {
     async fn keep(
         &self,
         sender: &Sender<'_>,
-        state: &mut State,
-        place: &Place,
+        state: &mut TargetState,
+        place: &SnapshotName,
         sums: String,
     ) -> Result<Vec<Action>, Error> {
         let there: BTreeSet<String> = self.target.list(&place.name).await?.into_iter().collect();
@@ -176,7 +176,12 @@ impl Work<'_> {
     }
 
     /// The contents that may not be stored yet.
-    async fn contents(&self, sender: &Sender<'_>, state: &State, place: &Place) -> Result<Vec<Planned>, Error> {
+    async fn contents(
+        &self,
+        sender: &Sender<'_>,
+        state: &TargetState,
+        place: &SnapshotName,
+    ) -> Result<Vec<Planned>, Error> {
         let recheck = self.options.recheck;
         if place.is_complete && !recheck {
             return Ok(Vec::new());
@@ -193,7 +198,7 @@ impl Work<'_> {
         let there = if is_unknown { stored::list(self.target, sender.jobs).await? } else { BTreeMap::new() };
         let gzip = state.gzip();
         let planned = wanted.into_iter().map(|(digest, name)| {
-            let headers = Headers::of_content(name, gzip);
+            let headers = Headers::for_content(name, gzip);
             Planned {
                 name: name.to_owned(),
                 place: content::path(digest),
@@ -212,7 +217,7 @@ impl Work<'_> {
         &self,
         sender: &Sender<'_>,
         gzip: Gzip,
-        place: &Place,
+        place: &SnapshotName,
         there: &BTreeSet<String>,
         is_whole: bool,
     ) -> Vec<Planned> {
@@ -224,7 +229,7 @@ impl Work<'_> {
             if is_known || !(is_whole || content::is_kept_by_name(&name)) {
                 continue;
             }
-            let headers = Headers::of_snapshot(&name, gzip);
+            let headers = Headers::for_snapshot(&name, gzip);
             let (form, may_be_there) = (headers.fingerprint(&digest), there.contains(&name));
             // `SHA256SUMS` marks the snapshot complete, and comes last.
             let wave = if name == SUMS { LAST } else { wave(&name, true) };

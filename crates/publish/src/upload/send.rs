@@ -8,8 +8,8 @@ use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use super::copy::LARGE;
 use super::headers::Headers;
 use super::order::WAVES;
-use super::source::Source;
-use super::{Action, Error, Event, LATEST, Notice, Target, What};
+use super::source::TreeSource;
+use super::{Action, Error, LATEST, Notice, UploadEvent, UploadTarget, What};
 use acp_registry_plan::sums::{SIGNATURE, SUMS};
 
 /// A file to be sent, unless the target already has it.
@@ -32,10 +32,10 @@ pub(super) type Large = Mutex<HashMap<(String, Option<&'static str>), String>>;
 
 /// What is sent, where to and how.
 pub(super) struct Sender<'a> {
-    pub(super) source: Source<'a>,
+    pub(super) source: TreeSource<'a>,
     /// The signature of `SHA256SUMS`, if it is published.
     pub(super) signature: Option<Vec<u8>>,
-    pub(super) target: &'a Target,
+    pub(super) target: &'a UploadTarget,
     pub(super) jobs: usize,
     pub(super) is_dry_run: bool,
     pub(super) notice: Notice<'a>,
@@ -46,14 +46,14 @@ pub(super) struct Sender<'a> {
 impl Sender<'_> {
     /// Sends files in waves; see [`super::order`].
     pub(super) async fn send(&self, planned: &[Planned], on_sent: impl Fn(&Planned)) -> Result<Vec<Action>, Error> {
-        (self.notice)(Event::Planned(planned.len()));
+        (self.notice)(UploadEvent::Planned(planned.len()));
         let mut actions = Vec::new();
         for wave in 0..WAVES {
             let files = planned.iter().filter(|file| file.wave == wave);
             let one = async |file: &Planned| {
                 let what = self.send_one(file).await?;
                 on_sent(file);
-                (self.notice)(Event::Done);
+                (self.notice)(UploadEvent::Done);
                 Ok::<Action, Error>(Action { file: file.place.clone(), what })
             };
             let done: Vec<Action> =

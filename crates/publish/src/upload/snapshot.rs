@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use super::{Error, Target};
+use super::{Error, UploadTarget};
 use acp_registry_plan::sums::SUMS;
 use acp_registry_plan::timestamp::{Timestamp, date};
 
@@ -78,7 +78,7 @@ pub(super) fn end_of_day(name: &str) -> Option<i64> {
 ///
 /// The list is written last, so its time is that of the snapshot. The day in the name bounds it, because copying a tree
 /// changes the times of files.
-pub(super) async fn created(target: &Target, name: &str) -> Result<Option<i64>, Error> {
+pub(super) async fn created(target: &UploadTarget, name: &str) -> Result<Option<i64>, Error> {
     let Some(end_of_day) = end_of_day(name) else { return Ok(None) };
     let modified = target.modified(&format!("{name}/{SUMS}")).await?;
     Ok(modified.map(|modified| modified.clamp(end_of_day - DAY, end_of_day)))

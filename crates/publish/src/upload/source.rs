@@ -2,27 +2,27 @@
 
 use std::collections::BTreeMap;
 
-use super::tree::{FILE_LIMIT, INDEX, digest_of, is_index};
-use super::{Error, Target, Tree, content};
+use super::tree::{FILE_LIMIT, INDEX, hex_digest, is_index};
+use super::{BuiltTree, Error, UploadTarget, content};
 use acp_registry_plan::sums::{self, SIGNATURE, SIGNATURE_LIMIT, SUMS};
 
 /// The files of a tree.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Source<'a> {
-    Tree(&'a Tree),
-    Snapshot(&'a Kept<'a>),
+pub(super) enum TreeSource<'a> {
+    Tree(&'a BuiltTree),
+    Snapshot(&'a KeptSnapshot<'a>),
 }
 
 /// A snapshot at a target, of either form: with all files in its folder, or with contents that it shares with others.
 #[derive(Debug)]
-pub(super) struct Kept<'a> {
-    target: &'a Target,
+pub(super) struct KeptSnapshot<'a> {
+    target: &'a UploadTarget,
     name: &'a str,
     files: BTreeMap<String, String>,
     sums: Vec<u8>,
 }
 
-impl Source<'_> {
+impl TreeSource<'_> {
     /// Names and digests of all files, without `SHA256SUMS`.
     pub(super) fn files(&self) -> &BTreeMap<String, String> {
         match self {
@@ -53,12 +53,12 @@ impl Source<'_> {
     }
 }
 
-impl<'a> Kept<'a> {
+impl<'a> KeptSnapshot<'a> {
     /// Reads the list of digests of a snapshot. `known` is the list's own digest, if it is recorded.
-    pub(super) async fn read(target: &'a Target, name: &'a str, known: Option<&str>) -> Result<Self, Error> {
+    pub(super) async fn read(target: &'a UploadTarget, name: &'a str, known: Option<&str>) -> Result<Self, Error> {
         let place = || target.shown(&format!("{name}/{SUMS}"));
         let Some(sums) = target.sums(name).await? else { return Err(Error::NoSnapshot(target.shown(name))) };
-        if known.is_some_and(|known| known != digest_of(&sums)) {
+        if known.is_some_and(|known| known != hex_digest(&sums)) {
             return Err(Error::Altered(place()));
         }
         let files = sums::parse(&sums).map_err(|why| Error::Unreadable { place: place(), why })?;
@@ -85,7 +85,7 @@ impl<'a> Kept<'a> {
         let mut failed = Error::Missing(self.target.shown(&places[0]));
         for place in &places {
             match self.target.get(place, FILE_LIMIT).await? {
-                Some(bytes) if digest_of(&bytes) == digest => return Ok(bytes),
+                Some(bytes) if hex_digest(&bytes) == digest => return Ok(bytes),
                 Some(_) => failed = Error::Altered(self.target.shown(place)),
                 None => {}
             }

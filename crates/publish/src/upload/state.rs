@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashSet};
 use serde::{Deserialize, Serialize};
 
 use super::headers::{self, Headers};
-use super::{Error, Gzip, LATEST, Target, content, snapshot, tree};
+use super::{Error, Gzip, LATEST, UploadTarget, content, snapshot, tree};
 use acp_registry_plan::json;
 use acp_registry_plan::sums::{self, SUMS, is_name};
 use acp_registry_plan::text::{printable, quote};
@@ -27,7 +27,7 @@ const SCHEMA: u32 = 2;
 /// The files and snapshots at a target.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct State {
+pub(super) struct TargetState {
     schema: u32,
     /// Whether no state was found. The only source is then the list of digests in `latest/`, if there is one.
     #[serde(skip)]
@@ -44,15 +44,15 @@ pub(super) struct State {
     #[serde(default)]
     gzip_documents: bool,
     /// The files of `latest/`, by their names there. Stored without those that are as `tree` says.
-    pub(super) files: BTreeMap<String, File>,
+    pub(super) files: BTreeMap<String, LatestFile>,
     /// The snapshots that were started, by name.
     pub(super) snapshots: BTreeMap<String, Snapshot>,
-    /// The names and digests of the files of the snapshot `latest`; empty until [`State::load`] has read it.
+    /// The names and digests of the files of the snapshot `latest`; empty until [`TargetState::load`] has read it.
     #[serde(skip)]
     pub(super) tree: BTreeMap<String, String>,
 }
 
-/// The stored form of a [`State`].
+/// The stored form of a [`TargetState`].
 #[derive(Serialize)]
 struct Stored<'a> {
     schema: u32,
@@ -60,14 +60,14 @@ struct Stored<'a> {
     headers: &'a str,
     gzip_assets: bool,
     gzip_documents: bool,
-    files: BTreeMap<&'a str, File>,
+    files: BTreeMap<&'a str, LatestFile>,
     snapshots: &'a BTreeMap<String, Snapshot>,
 }
 
 /// A file of `latest/`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct File {
+pub(super) struct LatestFile {
     /// Fingerprint of the content and headers (see [`Headers::fingerprint`]); `None` while the file is being sent or
     /// removed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -92,9 +92,9 @@ pub(super) struct Snapshot {
     pub(super) is_shared: bool,
 }
 
-impl State {
+impl TargetState {
     /// Reads the state, and what is in `latest/`.
-    pub(super) async fn load(target: &Target) -> Result<Self, Error> {
+    pub(super) async fn load(target: &UploadTarget) -> Result<Self, Error> {
         let mut state = Self::read(target).await?;
         if let Some(tree) = state.newest(target).await? {
             state.tree = tree;
@@ -119,14 +119,15 @@ impl State {
         // If another version of this program sends other headers, files are compared before they are trusted.
         let is_known = self.headers == headers::rules();
         let form = |(name, digest): (&String, &String)| is_known.then(|| form(name, digest, self.gzip()));
-        let file = |entry: (&String, &String)| File { form: form(entry), stale_since: None };
-        let mut files: BTreeMap<String, File> = self.tree.iter().map(|entry| (entry.0.clone(), file(entry))).collect();
+        let file = |entry: (&String, &String)| LatestFile { form: form(entry), stale_since: None };
+        let mut files: BTreeMap<String, LatestFile> =
+            self.tree.iter().map(|entry| (entry.0.clone(), file(entry))).collect();
         files.append(&mut self.files);
         self.files = files;
     }
 
     /// Reads the state as it is stored.
-    pub(super) async fn read(target: &Target) -> Result<Self, Error> {
+    pub(super) async fn read(target: &UploadTarget) -> Result<Self, Error> {
         let place = target.shown(STATE);
         let wrong = |message: &str| Error::State { place: place.clone(), message: printable(message).into_owned() };
         let Some(bytes) = target.get(STATE, STATE_LIMIT).await? else {
@@ -143,16 +144,16 @@ impl State {
     }
 
     /// The names and digests of the files of the snapshot that `latest/` is made from; `None` if it is not known.
-    async fn newest(&self, target: &Target) -> Result<Option<BTreeMap<String, String>>, Error> {
+    async fn newest(&self, target: &UploadTarget) -> Result<Option<BTreeMap<String, String>>, Error> {
         let known = self.latest.as_ref().and_then(|name| Some((name, self.snapshots.get(name)?)));
         let Some((name, snapshot)) = known else { return Ok(None) };
-        let list = target.sums(name).await?.filter(|list| tree::digest_of(list) == snapshot.sums);
+        let list = target.sums(name).await?.filter(|list| tree::hex_digest(list) == snapshot.sums);
         let tree = list.and_then(|list| sums::parse(&list).ok());
         Ok(tree.map(|tree| with_sums(tree, &snapshot.sums)))
     }
 
     /// Assumes that the files in the list of digests of `latest/` may exist. Another tool may have written it.
-    async fn assume(&mut self, target: &Target) -> Result<(), Error> {
+    async fn assume(&mut self, target: &UploadTarget) -> Result<(), Error> {
         let Some(list) = target.sums(LATEST).await? else { return Ok(()) };
         for name in sums::parse(&list).unwrap_or_default().into_keys().chain([SUMS.to_owned()]) {
             self.files.entry(name).or_default();
@@ -169,17 +170,17 @@ impl State {
     }
 
     /// Writes the state to the target.
-    pub(super) async fn save(&self, target: &Target) -> Result<(), Error> {
-        let is_usual = |name: &str, file: &File| {
+    pub(super) async fn save(&self, target: &UploadTarget) -> Result<(), Error> {
+        let is_usual = |name: &str, file: &LatestFile| {
             let digest = self.tree.get(name).filter(|_| file.stale_since.is_none());
             digest.is_some_and(|digest| file.form.as_ref() == Some(&form(name, digest, self.gzip())))
         };
         let known = self.files.iter().map(|(name, file)| (name.as_str(), file));
-        let mut files: BTreeMap<&str, File> =
+        let mut files: BTreeMap<&str, LatestFile> =
             known.filter(|(name, file)| !is_usual(name, file)).map(|(name, file)| (name, file.clone())).collect();
         // These may have been removed.
         let missing = self.tree.keys().filter(|name| !self.files.contains_key(*name));
-        files.extend(missing.map(|name| (name.as_str(), File::default())));
+        files.extend(missing.map(|name| (name.as_str(), LatestFile::default())));
         let Self { latest, headers, snapshots, .. } = self;
         let Gzip { assets: gzip_assets, documents: gzip_documents } = self.gzip();
         let stored = Stored { schema: SCHEMA, latest, headers, gzip_assets, gzip_documents, files, snapshots };
@@ -224,5 +225,5 @@ fn with_sums(mut tree: BTreeMap<String, String>, sums: &str) -> BTreeMap<String,
 }
 
 fn form(name: &str, digest: &str, gzip: Gzip) -> String {
-    Headers::of_latest(name, gzip).fingerprint(digest)
+    Headers::for_latest(name, gzip).fingerprint(digest)
 }

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 
-use super::{CONTENT, Error, Target};
+use super::{CONTENT, Error, UploadTarget};
 use acp_registry_plan::sums::is_digest;
 
-/// The digests of all stored contents, with the times of [`Target::list_dated`]. Other files below the folder are not listed:
+/// The digests of all stored contents, with the times of [`UploadTarget::list_dated`]. Other files below the folder are not listed:
 /// they were not published.
-pub(super) async fn list(target: &Target, jobs: usize) -> Result<BTreeMap<String, i64>, Error> {
+pub(super) async fn list(target: &UploadTarget, jobs: usize) -> Result<BTreeMap<String, i64>, Error> {
     let one = async |start: u8| {
         let folder = format!("{CONTENT}/{start:02x}");
         let files = target.list_dated(&folder).await?;

@@ -6,14 +6,14 @@ use super::bucket::{Bucket, Store};
 use super::directory::Directory;
 use super::headers::Headers;
 use super::lease::Lease;
-use super::{Error, LATEST, Notice, Tree, Turns};
+use super::{BuiltTree, Error, LATEST, LeaseTimes, Notice};
 use acp_registry_host::lock::Lock;
 use acp_registry_plan::remedy::{Action, Remedy};
 use acp_registry_plan::sums::{SUMS, SUMS_LIMIT};
 
 /// The destination of published trees.
 #[derive(Debug)]
-pub enum Target {
+pub enum UploadTarget {
     /// A directory on this machine.
     Directory(Directory),
     /// A bucket, or a prefix in a bucket.
@@ -32,7 +32,7 @@ pub(super) enum Turn<'a> {
     Free,
 }
 
-impl Target {
+impl UploadTarget {
     /// A directory, which is created by the first [`publish()`](super::publish()).
     #[must_use]
     pub fn directory(path: &Path) -> Self {
@@ -48,7 +48,7 @@ impl Target {
     }
 
     /// Refuses a target inside the tree, and a tree inside the target's `latest/`.
-    pub(super) fn refuse(&self, tree: &Tree) -> Result<(), Error> {
+    pub(super) fn refuse(&self, tree: &BuiltTree) -> Result<(), Error> {
         let Self::Directory(directory) = self else { return Ok(()) };
         // A path that does not exist yet is resolved through its nearest existing parent.
         let real = directory.root().ancestors().find_map(|path| {
@@ -213,7 +213,7 @@ impl Target {
     }
 
     /// Waits until no other publisher is writing, then locks the target.
-    pub(super) async fn take_turn(&self, turns: Turns, notice: Notice<'_>) -> Result<Turn<'_>, Error> {
+    pub(super) async fn take_turn(&self, turns: LeaseTimes, notice: Notice<'_>) -> Result<Turn<'_>, Error> {
         match self {
             Self::Directory(directory) => Ok(Turn::Locked(directory.lock(turns, notice).await?, directory)),
             Self::Store(store) => Lease::take(store, turns, notice).await.map(Turn::Leased),

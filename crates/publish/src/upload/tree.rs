@@ -19,13 +19,13 @@ pub(super) const INDEX: &str = "registry.json";
 
 /// A built tree whose files match its `SHA256SUMS`.
 #[derive(Debug)]
-pub struct Tree {
+pub struct BuiltTree {
     root: PathBuf,
     files: BTreeMap<String, String>,
     sums: Vec<u8>,
 }
 
-impl Tree {
+impl BuiltTree {
     /// Reads a tree, and verifies every file listed in its `SHA256SUMS`. Other files are not part of it.
     ///
     /// # Errors
@@ -88,7 +88,7 @@ impl Tree {
             return Err(read_error(&link, ReadError::Outside));
         }
         let bytes = read_bounded(&path, &self.root, FILE_LIMIT).map_err(|error| read_error(&path, error))?;
-        if self.files.get(name).is_some_and(|digest| *digest == digest_of(&bytes)) {
+        if self.files.get(name).is_some_and(|digest| *digest == hex_digest(&bytes)) {
             Ok(bytes)
         } else {
             Err(Error::Digest(path.display().to_string()))
@@ -107,7 +107,7 @@ pub(super) fn is_index(text: &[u8]) -> bool {
 }
 
 /// SHA-256 of `bytes` in hexadecimal.
-pub(super) fn digest_of(bytes: &[u8]) -> String {
+pub(super) fn hex_digest(bytes: &[u8]) -> String {
     Sha256::of(bytes).to_string()
 }
 

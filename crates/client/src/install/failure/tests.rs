@@ -2,7 +2,7 @@ use std::fs;
 use std::path::Path;
 
 use super::*;
-use crate::install::{Error, Reason};
+use crate::install::{Error, InstallFailure};
 use acp_registry_host::process::How;
 
 /// The remedy of a failure, as text.
@@ -160,7 +160,7 @@ fn a_package_that_is_not_there_is_the_fault_of_the_manifest() {
         ("uv", "uv-dead-dns.txt", false),
     ] {
         let error = Error::Tool(Box::new(failure(program, &read(name))));
-        let reason = if is_absent { Reason::PackageNotFound } else { Reason::InstallFailed };
+        let reason = if is_absent { InstallFailure::PackageNotFound } else { InstallFailure::InstallFailed };
         assert_eq!((error.reason(), error.is_of_manifest()), (reason, is_absent), "{name}: {error}");
         let has_told = failure(program, &read(name)).lacks_version("pi-acp", "99.0.0");
         assert_eq!(has_told, name.ends_with("etarget.txt"), "{name}");

@@ -4,7 +4,7 @@ use std::path::{Component, Path, PathBuf};
 
 use serde_json::Value;
 
-use super::Places;
+use super::VariablePaths;
 use super::versions::Versions;
 use acp_registry_host::fs::read_bounded;
 
@@ -15,7 +15,7 @@ const LIMIT: u64 = 1 << 18;
 const ALIASES: usize = 8;
 
 /// nvm: the alias `default`, which may name another alias.
-pub(super) fn of_nvm(root: &Path, versions: &Versions) -> Option<PathBuf> {
+pub(super) fn nvm(root: &Path, versions: &Versions) -> Option<PathBuf> {
     let mut text = first_line(&root.join("alias/default"))?;
     for _ in 0..ALIASES {
         if let Some(found) = versions.meant_by(&text) {
@@ -31,13 +31,13 @@ pub(super) fn of_nvm(root: &Path, versions: &Versions) -> Option<PathBuf> {
 }
 
 /// Volta: the platform of the user.
-pub(super) fn of_volta(root: &Path, versions: &Versions) -> Option<PathBuf> {
+pub(super) fn volta(root: &Path, versions: &Versions) -> Option<PathBuf> {
     let platform: Value = serde_json::from_str(&text(&root.join("tools/user/platform.json"))?).ok()?;
     versions.meant_by(platform.pointer("/node/runtime")?.as_str()?)
 }
 
 /// mise: its configuration for all projects, or else the file that it shares with asdf.
-pub(super) fn of_mise(places: &Places<'_>, versions: &Versions) -> Option<PathBuf> {
+pub(super) fn mise(places: &VariablePaths<'_>, versions: &Versions) -> Option<PathBuf> {
     let config = places.named("MISE_CONFIG_DIR").or_else(|| Some(places.config()?.join("mise")));
     let named = config.and_then(|config| {
         let settings: toml::Table = text(&config.join("config.toml"))?.parse().ok()?;
@@ -46,11 +46,11 @@ pub(super) fn of_mise(places: &Places<'_>, versions: &Versions) -> Option<PathBu
         let one = one.as_table().and_then(|table| table.get("version")).unwrap_or(one);
         versions.meant_by(one.as_str()?)
     });
-    named.or_else(|| of_tool_versions(places, versions))
+    named.or_else(|| tool_versions(places, versions))
 }
 
 /// asdf: the file `.tool-versions` in the home directory.
-pub(super) fn of_tool_versions(places: &Places<'_>, versions: &Versions) -> Option<PathBuf> {
+pub(super) fn tool_versions(places: &VariablePaths<'_>, versions: &Versions) -> Option<PathBuf> {
     let text = text(&places.home()?.join(".tool-versions"))?;
     let mut lines = text.lines().map(|line| line.split_whitespace());
     let mut words = lines.find_map(|mut words| ["nodejs", "node"].contains(&words.next()?).then_some(words))?;

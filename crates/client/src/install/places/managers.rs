@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use semver::Version;
 
 use super::versions::{MOST, NODE, PYTHON, Versions, entries, with};
-use super::{Places, default};
+use super::{VariablePaths, default};
 
 /// Where installers of conda put it, below the home directory.
 const CONDA: [&str; 4] = ["miniconda3", "miniforge3", "mambaforge", "anaconda3"];
@@ -20,14 +20,14 @@ pub(super) struct Nodes {
 }
 
 /// Searches the directories of the version managers and of Homebrew.
-pub(super) fn nodes(places: &Places<'_>) -> Nodes {
+pub(super) fn nodes(places: &VariablePaths<'_>) -> Nodes {
     let below_home = |name: &str| Some(places.home()?.join(name));
     let mut all: Vec<(Versions, Option<PathBuf>)> = Vec::new();
     let nvm =
         places.named("NVM_DIR").or_else(|| existing([below_home(".nvm"), places.config().map(|c| c.join("nvm"))]));
     if let Some(nvm) = nvm {
         let versions = Versions::at(nvm.join("versions/node"), inner("bin"), NODE);
-        let default = default::of_nvm(&nvm, &versions);
+        let default = default::nvm(&nvm, &versions);
         all.push((versions, default));
     }
     let fnm = places.named("FNM_DIR").or_else(|| {
@@ -45,17 +45,17 @@ pub(super) fn nodes(places: &Places<'_>) -> Nodes {
     let of_windows = || places.named("LOCALAPPDATA").map(|folder| folder.join("Volta"));
     if let Some(volta) = places.named("VOLTA_HOME").or_else(|| existing([below_home(".volta"), of_windows()])) {
         let versions = Versions::at(volta.join("tools/image/node"), inner("bin"), NODE);
-        let default = default::of_volta(&volta, &versions);
+        let default = default::volta(&volta, &versions);
         all.push((versions, default));
     }
     if let Some(mise) = mise(places) {
         let versions = Versions::at(mise.join("installs/node"), inner("bin"), NODE);
-        let default = default::of_mise(places, &versions);
+        let default = default::mise(places, &versions);
         all.push((versions, default));
     }
     if let Some(asdf) = asdf(places) {
         let versions = Versions::at(asdf.join("installs/nodejs"), inner("bin"), NODE);
-        let default = default::of_tool_versions(places, &versions);
+        let default = default::tool_versions(places, &versions);
         all.push((versions, default));
     }
     let mut nodes =
@@ -64,13 +64,13 @@ pub(super) fn nodes(places: &Places<'_>) -> Nodes {
     // Of the same version, the one of the first manager stays first.
     others.sort_by(|(one, _), (other, _)| other.cmp(one));
     nodes.others = others.into_iter().map(|(_, directory)| directory).collect();
-    nodes.others.extend(places.homebrew().iter().flat_map(|prefix| of_homebrew(prefix)));
+    nodes.others.extend(places.homebrew().iter().flat_map(|prefix| homebrew(prefix)));
     nodes
 }
 
 /// Searches the directories of version managers, and then those of conda, for directories with a program `python3`: the newest
 /// versions first. uv, which is told of them, chooses.
-pub(super) fn pythons(places: &Places<'_>) -> Vec<PathBuf> {
+pub(super) fn pythons(places: &VariablePaths<'_>) -> Vec<PathBuf> {
     let below_home = |name: &str| Some(places.home()?.join(name));
     let pyenv = places.named("PYENV_ROOT").or_else(|| existing([below_home(".pyenv"), below_home(".pyenv/pyenv-win")]));
     let of_uv = places.named("UV_PYTHON_INSTALL_DIR").or_else(|| Some(places.data()?.join("uv/python")));
@@ -92,16 +92,16 @@ pub(super) fn pythons(places: &Places<'_>) -> Vec<PathBuf> {
     found.into_iter().map(|(_, directory)| directory).chain(conda).collect()
 }
 
-fn mise(places: &Places<'_>) -> Option<PathBuf> {
+fn mise(places: &VariablePaths<'_>) -> Option<PathBuf> {
     places.named("MISE_DATA_DIR").or_else(|| existing([places.data().map(|data| data.join("mise"))]))
 }
 
-fn asdf(places: &Places<'_>) -> Option<PathBuf> {
+fn asdf(places: &VariablePaths<'_>) -> Option<PathBuf> {
     places.named("ASDF_DATA_DIR").or_else(|| existing([Some(places.home()?.join(".asdf"))]))
 }
 
 /// The versions of Node.js that Homebrew does not link into its `bin`, the newest first.
-fn of_homebrew(prefix: &Path) -> Vec<PathBuf> {
+fn homebrew(prefix: &Path) -> Vec<PathBuf> {
     let opt = prefix.join("opt");
     let number = |name: &str| name.strip_prefix("node@")?.parse::<u32>().ok();
     let mut found: Vec<(u32, PathBuf)> =

@@ -49,7 +49,7 @@ pub fn host_environment(variables: &[(OsString, OsString)], first: impl IntoIter
         let is_named = |known: &OsString| if cfg!(windows) { known.eq_ignore_ascii_case(name) } else { known == name };
         variables.iter().find(|(known, _)| is_named(known)).map(|(_, value)| value.as_os_str())
     };
-    let places = Places { get: &get };
+    let places = VariablePaths { get: &get };
     let safe = |directory: &PathBuf| is_safe_for_programs(directory);
     environment.append_to_path(first);
     let nodes = managers::nodes(&places);
@@ -66,11 +66,11 @@ pub fn host_environment(variables: &[(OsString, OsString)], first: impl IntoIter
 }
 
 /// The directories that the variables of a person name.
-struct Places<'a> {
+struct VariablePaths<'a> {
     get: &'a dyn Fn(&str) -> Option<&'a OsStr>,
 }
 
-impl Places<'_> {
+impl VariablePaths<'_> {
     /// The absolute directory that a variable names.
     fn named(&self, name: &str) -> Option<PathBuf> {
         (self.get)(name).map(PathBuf::from).filter(|path| path.is_absolute())

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{Writer, named};
 use crate::model::conversation::{Conversation, Item, Output, Tool, content_text, list, text};
-use crate::model::reply::{Call, Message, Stop};
+use crate::model::reply::{ReplyCall, ReplyMessage, Stop};
 
 pub(super) fn read(body: &Value) -> Conversation {
     let mut items = Vec::new();
@@ -85,15 +85,15 @@ fn envelope(model: &str, serial: u64, content: &[Value], stop: Option<Stop>) -> 
     })
 }
 
-fn id_of(serial: u64, index: usize) -> String {
+fn call_id(serial: u64, index: usize) -> String {
     format!("toolu_{serial:08}_{index}")
 }
 
-pub(super) fn whole(model: &str, message: &Message, serial: u64) -> Value {
+pub(super) fn whole(model: &str, message: &ReplyMessage, serial: u64) -> Value {
     let text = message.text();
     let mut content = if text.is_empty() { Vec::new() } else { vec![json!({ "type": "text", "text": text })] };
     for (index, call) in message.calls().enumerate() {
-        let id = id_of(serial, index + 1);
+        let id = call_id(serial, index + 1);
         content.push(json!({ "type": "tool_use", "id": id, "name": call.name, "input": call.arguments }));
     }
     envelope(model, serial, &content, Some(message.stop))
@@ -112,7 +112,7 @@ pub(super) fn error(status: u16, text: &str) -> Value {
 }
 
 /// Writes the events of an answer, in which each text and each call is a block.
-pub(super) struct Events {
+pub(super) struct MessageBlocks {
     model: String,
     serial: u64,
     /// Number of blocks that have begun.
@@ -120,7 +120,7 @@ pub(super) struct Events {
     is_text_open: bool,
 }
 
-impl Events {
+impl MessageBlocks {
     pub(super) fn new(model: &str, serial: u64) -> Self {
         Self { model: model.to_owned(), serial, blocks: 0, is_text_open: false }
     }
@@ -143,7 +143,7 @@ impl Events {
     }
 }
 
-impl Writer for Events {
+impl Writer for MessageBlocks {
     fn open(&mut self) -> String {
         let message = envelope(&self.model, self.serial, &[], None);
         named(&json!({ "type": "message_start", "message": message }))
@@ -155,9 +155,9 @@ impl Writer for Events {
         begin + &self.delta(&json!({ "type": "text_delta", "text": text }))
     }
 
-    fn call(&mut self, call: &Call) -> String {
+    fn call(&mut self, call: &ReplyCall) -> String {
         let before = self.end_text();
-        let id = id_of(self.serial, self.blocks + 1);
+        let id = call_id(self.serial, self.blocks + 1);
         let begin = self.begin(&json!({ "type": "tool_use", "id": id, "name": call.name, "input": {} }));
         let arguments = call.arguments.to_string();
         let delta = self.delta(&json!({ "type": "input_json_delta", "partial_json": arguments }));

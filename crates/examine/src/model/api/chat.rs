@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{Writer, data};
 use crate::model::conversation::{Conversation, Item, Output, Tool, content_text, list, text};
-use crate::model::reply::{Call, Message, Stop};
+use crate::model::reply::{ReplyCall, ReplyMessage, Stop};
 
 pub(super) fn read(body: &Value) -> Conversation {
     let (mut items, mut system) = (Vec::new(), String::new());
@@ -82,7 +82,7 @@ fn usage() -> Value {
     json!({ "prompt_tokens": 10, "completion_tokens": 10, "total_tokens": 20 })
 }
 
-fn call_of(call: &Call, serial: u64, index: usize) -> Value {
+fn call_json(call: &ReplyCall, serial: u64, index: usize) -> Value {
     let id = format!("call_{serial:08}_{index}");
     if call.is_text {
         return json!({ "id": id, "type": "custom", "custom": { "name": call.name, "input": call.arguments } });
@@ -98,8 +98,8 @@ fn envelope(kind: &str, model: &str, serial: u64, choices: &Value) -> Value {
     })
 }
 
-pub(super) fn whole(model: &str, message: &Message, serial: u64) -> Value {
-    let calls: Vec<Value> = message.calls().enumerate().map(|(index, call)| call_of(call, serial, index)).collect();
+pub(super) fn whole(model: &str, message: &ReplyMessage, serial: u64) -> Value {
+    let calls: Vec<Value> = message.calls().enumerate().map(|(index, call)| call_json(call, serial, index)).collect();
     let text = message.text();
     let is_refusal = message.stop == Stop::Refusal;
     let mut answer = json!({
@@ -116,13 +116,13 @@ pub(super) fn whole(model: &str, message: &Message, serial: u64) -> Value {
 }
 
 /// Writes the chunks of an answer.
-pub(super) struct Events {
+pub(super) struct ChatChunks {
     model: String,
     serial: u64,
     calls: usize,
 }
 
-impl Events {
+impl ChatChunks {
     pub(super) fn new(model: &str, serial: u64) -> Self {
         Self { model: model.to_owned(), serial, calls: 0 }
     }
@@ -133,7 +133,7 @@ impl Events {
     }
 }
 
-impl Writer for Events {
+impl Writer for ChatChunks {
     fn open(&mut self) -> String {
         self.chunk(&json!({ "role": "assistant", "content": "" }), None)
     }
@@ -146,8 +146,8 @@ impl Writer for Events {
         self.chunk(&json!({ "refusal": text }), None)
     }
 
-    fn call(&mut self, call: &Call) -> String {
-        let mut value = call_of(call, self.serial, self.calls);
+    fn call(&mut self, call: &ReplyCall) -> String {
+        let mut value = call_json(call, self.serial, self.calls);
         value["index"] = self.calls.into();
         self.calls += 1;
         self.chunk(&json!({ "tool_calls": [value] }), None)

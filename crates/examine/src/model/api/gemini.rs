@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{Writer, data};
 use crate::model::conversation::{Conversation, Item, Output, Tool, list, text};
-use crate::model::reply::{Call, Message, Stop};
+use crate::model::reply::{ReplyCall, ReplyMessage, Stop};
 
 /// A member by its name in camel case or in snake case, both of which the API accepts.
 fn member<'a>(value: &'a Value, camel: &str, snake: &str) -> Option<&'a Value> {
@@ -83,7 +83,7 @@ fn reason(stop: Stop) -> &'static str {
     }
 }
 
-fn call_part(call: &Call, serial: u64, index: usize) -> Value {
+fn call_part(call: &ReplyCall, serial: u64, index: usize) -> Value {
     let id = format!("call_{serial:08}_{index}");
     json!({ "functionCall": { "id": id, "name": call.name, "args": call.arguments } })
 }
@@ -99,7 +99,7 @@ fn envelope(model: &str, serial: u64, parts: &[Value], stop: Option<Stop>) -> Va
     })
 }
 
-pub(super) fn whole(model: &str, message: &Message, serial: u64) -> Value {
+pub(super) fn whole(model: &str, message: &ReplyMessage, serial: u64) -> Value {
     let text = message.text();
     let mut parts = if text.is_empty() { Vec::new() } else { vec![json!({ "text": text })] };
     parts.extend(message.calls().enumerate().map(|(index, call)| call_part(call, serial, index)));
@@ -118,7 +118,7 @@ pub(super) fn error(status: u16, text: &str) -> Value {
 }
 
 /// Writes the chunks of an answer, as events or as the elements of an array.
-pub(super) struct Events {
+pub(super) struct GeminiChunks {
     model: String,
     serial: u64,
     is_sse: bool,
@@ -126,7 +126,7 @@ pub(super) struct Events {
     is_first: bool,
 }
 
-impl Events {
+impl GeminiChunks {
     pub(super) fn new(model: &str, serial: u64, is_sse: bool) -> Self {
         Self { model: model.to_owned(), serial, is_sse, calls: 0, is_first: true }
     }
@@ -142,7 +142,7 @@ impl Events {
     }
 }
 
-impl Writer for Events {
+impl Writer for GeminiChunks {
     fn open(&mut self) -> String {
         self.chunk(&[json!({ "text": "" })], None)
     }
@@ -151,7 +151,7 @@ impl Writer for Events {
         self.chunk(&[json!({ "text": text })], None)
     }
 
-    fn call(&mut self, call: &Call) -> String {
+    fn call(&mut self, call: &ReplyCall) -> String {
         self.calls += 1;
         let part = call_part(call, self.serial, self.calls);
         self.chunk(&[part], None)

@@ -11,7 +11,7 @@ use std::fmt;
 use serde_json::{Value, json};
 
 use super::conversation::Conversation;
-use super::reply::{Call, Message, Stop};
+use super::reply::{ReplyCall, ReplyMessage, Stop};
 
 /// An API of language models.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -46,7 +46,7 @@ pub(super) trait Writer: Send {
     fn refusal(&mut self, text: &str) -> String {
         self.text(text)
     }
-    fn call(&mut self, call: &Call) -> String;
+    fn call(&mut self, call: &ReplyCall) -> String;
     fn close(&mut self, stop: Stop) -> String;
 }
 
@@ -62,7 +62,7 @@ impl Api {
     }
 
     /// An answer that is not streamed. `serial` makes its ids unique.
-    pub(super) fn whole(self, model: &str, message: &Message, serial: u64) -> Value {
+    pub(super) fn whole(self, model: &str, message: &ReplyMessage, serial: u64) -> Value {
         match self {
             Self::Anthropic => anthropic::whole(model, message, serial),
             Self::Chat => chat::whole(model, message, serial),
@@ -74,10 +74,10 @@ impl Api {
     /// A writer of a streamed answer. Without `is_sse`, Gemini streams a JSON array.
     pub(super) fn writer(self, model: &str, serial: u64, is_sse: bool) -> Box<dyn Writer> {
         match self {
-            Self::Anthropic => Box::new(anthropic::Events::new(model, serial)),
-            Self::Chat => Box::new(chat::Events::new(model, serial)),
-            Self::Responses => Box::new(responses::Events::new(model, serial)),
-            Self::Gemini => Box::new(gemini::Events::new(model, serial, is_sse)),
+            Self::Anthropic => Box::new(anthropic::MessageBlocks::new(model, serial)),
+            Self::Chat => Box::new(chat::ChatChunks::new(model, serial)),
+            Self::Responses => Box::new(responses::ResponseItems::new(model, serial)),
+            Self::Gemini => Box::new(gemini::GeminiChunks::new(model, serial, is_sse)),
         }
     }
 

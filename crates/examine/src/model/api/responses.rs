@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{Writer, named};
 use crate::model::conversation::{Conversation, Item, Output, Tool, content_text, list, text};
-use crate::model::reply::{Call, Message, Stop};
+use crate::model::reply::{ReplyCall, ReplyMessage, Stop};
 
 pub(super) fn read(body: &Value) -> Conversation {
     let (mut items, mut system, mut tools) = (Vec::new(), text(body, "instructions").to_owned(), Vec::new());
@@ -97,7 +97,7 @@ fn message_item(serial: u64, content: &[Value], status: &str) -> Value {
     json!({ "id": format!("msg_{serial:08}"), "type": "message", "role": "assistant", "status": status, "content": content })
 }
 
-fn call_item(call: &Call, serial: u64, index: usize) -> Value {
+fn call_item(call: &ReplyCall, serial: u64, index: usize) -> Value {
     let (kind, argument, value) = if call.is_text {
         ("custom_tool_call", "input", call.arguments.clone())
     } else {
@@ -133,7 +133,7 @@ fn envelope(model: &str, serial: u64, output: &[Value], stop: Option<Stop>) -> V
     })
 }
 
-pub(super) fn whole(model: &str, message: &Message, serial: u64) -> Value {
+pub(super) fn whole(model: &str, message: &ReplyMessage, serial: u64) -> Value {
     let text = message.text();
     let content = [part(&text, message.stop == Stop::Refusal)];
     let mut output = if text.is_empty() { Vec::new() } else { vec![message_item(serial, &content, "completed")] };
@@ -142,7 +142,7 @@ pub(super) fn whole(model: &str, message: &Message, serial: u64) -> Value {
 }
 
 /// Writes the events of an answer, in which each text and each call is an item.
-pub(super) struct Events {
+pub(super) struct ResponseItems {
     model: String,
     serial: u64,
     /// Number of events so far.
@@ -153,7 +153,7 @@ pub(super) struct Events {
     output: Vec<Value>,
 }
 
-impl Events {
+impl ResponseItems {
     pub(super) fn new(model: &str, serial: u64) -> Self {
         Self { model: model.to_owned(), serial, number: 0, open: None, output: Vec::new() }
     }
@@ -212,7 +212,7 @@ impl Events {
     }
 }
 
-impl Writer for Events {
+impl Writer for ResponseItems {
     fn open(&mut self) -> String {
         let response = envelope(&self.model, self.serial, &[], None);
         self.event("response.created", &[("response", response.clone())])
@@ -227,7 +227,7 @@ impl Writer for Events {
         self.begin_text(text, true) + &self.about("response.refusal.delta", "delta", json!(text))
     }
 
-    fn call(&mut self, call: &Call) -> String {
+    fn call(&mut self, call: &ReplyCall) -> String {
         let before = self.end_text(false);
         let item = call_item(call, self.serial, self.output.len());
         let (argument, kind) =

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::http::{APIS, answer, ask, model, request, send};
-use crate::model::{Api, Script, Step, Wanted};
+use crate::model::{Api, Script, Step, ToolCall};
 
 fn tools() -> Vec<(&'static str, serde_json::Value)> {
     vec![(
@@ -20,7 +20,7 @@ async fn a_turn_with_a_tool_call_is_played() {
             let model = model();
             let chunks = vec!["one ".to_owned(), "two".to_owned()];
             let say = Step::Say { chunks, pause: std::time::Duration::from_millis(1) };
-            let wanted = Wanted::Shell { command: "echo \"a\"".to_owned() };
+            let wanted = ToolCall::Shell { command: "echo \"a\"".to_owned() };
             let play = model.play(Script::new(vec![Step::Call(vec![wanted.clone(), wanted]), say]));
             let prompt = format!("Please, {}.", play.marker());
 
@@ -201,8 +201,8 @@ async fn images_and_special_tools_are_read() {
         let response = send(model.address(), "POST", path, &body.to_string().replace('$', &play.marker())).await;
         assert_eq!((response.status, play.requests()[0].images), (200, 1), "{path}");
     }
-    let call = Wanted::Named { name: "note".to_owned(), arguments: json!({ "a": 1 }) };
-    let write = Wanted::Write { path: "/a".to_owned(), before: None, text: "x\ny".to_owned() };
+    let call = ToolCall::Named { name: "note".to_owned(), arguments: json!({ "a": 1 }) };
+    let write = ToolCall::Write { path: "/a".to_owned(), before: None, text: "x\ny".to_owned() };
     let play = model.play(Script::new(vec![Step::Call(vec![call, write])]));
     let body = json!({ "input": play.marker(), "tools": [
         { "type": "web_search" }, { "type": "custom", "name": "apply_patch" },

@@ -6,7 +6,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use super::http::{APIS, answer, ask, model, request, send, send_raw};
-use crate::model::{Api, Script, Step, Wanted};
+use crate::model::{Api, Script, Step, ToolCall};
 
 #[tokio::test]
 async fn bad_bodies_are_refused() {
@@ -157,7 +157,7 @@ async fn answers_repeat_no_long_names_and_no_large_schemas() {
         "$defs": { "a": { "const": long } }, "type": "object" });
     for api in APIS {
         for (tool, schema) in [(name.as_str(), &path), ("read", &wide), ("read", &large)] {
-            let read = Wanted::Read { path: "/a".to_owned() };
+            let read = ToolCall::Read { path: "/a".to_owned() };
             let play = model.play(Script::new(vec![Step::Call(vec![read])]));
             for is_streamed in [true, false] {
                 let response = ask(&model, api, &play.marker(), &[], &[(tool, schema.clone())], is_streamed).await;

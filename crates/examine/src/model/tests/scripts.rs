@@ -6,7 +6,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use super::http::{APIS, answer, ask, model, request, send};
-use crate::model::{Api, Script, Step, Wanted};
+use crate::model::{Api, Script, Step, ToolCall};
 
 const SOON: Duration = Duration::from_secs(10);
 
@@ -69,7 +69,7 @@ async fn parallel_turns_and_retries_stay_apart() {
     let model = model();
     let plays: Vec<_> = (0..20)
         .map(|number| {
-            let shell = Wanted::Shell { command: format!("echo {number}") };
+            let shell = ToolCall::Shell { command: format!("echo {number}") };
             model.play(Script::new(vec![Step::Call(vec![shell]), Step::say(format!("turn {number}"))]))
         })
         .collect();
@@ -92,7 +92,7 @@ async fn parallel_turns_and_retries_stay_apart() {
 #[tokio::test]
 async fn a_tool_that_is_not_offered_is_reported() {
     let model = model();
-    let read = Wanted::Read { path: "/a".to_owned() };
+    let read = ToolCall::Read { path: "/a".to_owned() };
     let play = model.play(Script::new(vec![Step::Call(vec![read])]));
     let tools = [("bash", serde_json::json!({ "properties": { "command": { "type": "string" } } }))];
     let response = ask(&model, Api::Chat, &play.marker(), &[], &tools, true).await;
@@ -151,7 +151,7 @@ async fn a_step_can_fail_once() {
 #[tokio::test]
 async fn a_tool_is_searched_for_once() {
     let model = model();
-    let note = Wanted::Named { name: "note".to_owned(), arguments: serde_json::json!({}) };
+    let note = ToolCall::Named { name: "note".to_owned(), arguments: serde_json::json!({}) };
     let play = model.play(Script::new(vec![Step::Call(vec![note])]));
     let tools = serde_json::json!([{ "name": "ToolSearch", "input_schema": { "properties": { "query": {} } } }]);
     let mut messages = vec![serde_json::json!({ "role": "user", "content": play.marker() })];

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::model::Wanted;
+use crate::model::ToolCall;
 use crate::model::conversation::Tool;
 use crate::model::tools::find;
 
@@ -13,20 +13,20 @@ fn tool(name: &str, required: &[&str], optional: &[&str]) -> Tool {
     Tool { name: name.to_owned(), schema: Some(schema), ..Tool::default() }
 }
 
-fn found(wanted: &Wanted, tools: &[Tool]) -> Option<(String, Value)> {
+fn found(wanted: &ToolCall, tools: &[Tool]) -> Option<(String, Value)> {
     find(wanted, tools).map(|call| (call.name, call.arguments))
 }
 
-fn shell() -> Wanted {
-    Wanted::Shell { command: "ls".to_owned() }
+fn shell() -> ToolCall {
+    ToolCall::Shell { command: "ls".to_owned() }
 }
 
-fn read() -> Wanted {
-    Wanted::Read { path: "/a".to_owned() }
+fn read() -> ToolCall {
+    ToolCall::Read { path: "/a".to_owned() }
 }
 
-fn write(before: Option<&str>) -> Wanted {
-    Wanted::Write { path: "/a".to_owned(), before: before.map(str::to_owned), text: "new".to_owned() }
+fn write(before: Option<&str>) -> ToolCall {
+    ToolCall::Write { path: "/a".to_owned(), before: before.map(str::to_owned), text: "new".to_owned() }
 }
 
 #[test]
@@ -49,7 +49,7 @@ fn without_a_fitting_tool_there_is_no_call() {
         Tool::default(),
     ];
     for wanted in
-        [shell(), read(), write(None), write(Some("old")), Wanted::Named { name: "x".into(), arguments: json!(7) }]
+        [shell(), read(), write(None), write(Some("old")), ToolCall::Named { name: "x".into(), arguments: json!(7) }]
     {
         assert_eq!(found(&wanted, &others), None, "{wanted:?}");
         assert_eq!(found(&wanted, &[]), None);
@@ -122,7 +122,7 @@ fn writes_are_found() {
 #[test]
 fn names_are_compared_without_punctuation() {
     let tools = [tool("mcp__acp_registry__Note-It", &["text", "extra"], &[])];
-    let wanted = Wanted::Named { name: "note_it".to_owned(), arguments: json!({ "text": "x" }) };
+    let wanted = ToolCall::Named { name: "note_it".to_owned(), arguments: json!({ "text": "x" }) };
     let expected = json!({ "text": "x", "extra": "acp-registry" });
     assert_eq!(found(&wanted, &tools), Some(("mcp__acp_registry__Note-It".to_owned(), expected)));
 }
@@ -131,14 +131,14 @@ fn names_are_compared_without_punctuation() {
 fn functions_of_a_program_are_called() {
     let description = "Run JavaScript code. Tools are `tools.x`.\n### `exec_command`\n `apply_patch` require_escalated";
     let exec = [Tool { name: "exec".to_owned(), description: description.to_owned(), ..Tool::default() }];
-    let text = |wanted: &Wanted| found(wanted, &exec).map(|(_, text)| text.as_str().unwrap().to_owned());
-    let shell = text(&Wanted::Shell { command: "echo \"a\"".to_owned() }).unwrap();
+    let text = |wanted: &ToolCall| found(wanted, &exec).map(|(_, text)| text.as_str().unwrap().to_owned());
+    let shell = text(&ToolCall::Shell { command: "echo \"a\"".to_owned() }).unwrap();
     assert!(
         shell.starts_with(r#"text(await tools.exec_command({"cmd":"echo \"a\"","sandbox_permissions":"req"#),
         "{shell}"
     );
     assert!(text(&write(None)).unwrap().contains(r#"apply_patch("*** Begin Patch\n*** Add File: /a\n+new\n"#));
-    let named = text(&Wanted::Named { name: "Note_It".to_owned(), arguments: json!({ "a": 1 }) }).unwrap();
+    let named = text(&ToolCall::Named { name: "Note_It".to_owned(), arguments: json!({ "a": 1 }) }).unwrap();
     assert!(named.contains("includes('noteit')") && named.contains(r#"({"a":1})"#), "{named}");
     assert_eq!(text(&read()), None);
     let other = [Tool { description: "Runs Python.".to_owned(), ..exec[0].clone() }];

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use roxmltree::{Node, NodeId};
 
 use super::Icon;
-use super::css::{Declaration, Kind};
+use super::css::{Declaration, SelectorKind};
 use super::value::Piece;
 
 /// The properties that affect whether and how a shape is visible, and which colour filters make.
@@ -17,13 +17,13 @@ pub(super) const PROPERTIES: [&str; 18] = [
 /// Declarations, indexed by selector and by element, so that looking up an element does not depend on their number.
 #[derive(Default)]
 pub(super) struct Cascade<'b> {
-    sheets: HashMap<(Kind, &'b str), Winners<'b>>,
+    sheets: HashMap<(SelectorKind, &'b str), Winners<'b>>,
     attributes: HashMap<NodeId, Winners<'b>>,
 }
 
 /// Sort key of declarations, the highest wins: `!important`, in a `style` attribute, kind of selector, order in the
 /// file.
-type Precedence = (bool, bool, Kind, usize);
+type Precedence = (bool, bool, SelectorKind, usize);
 
 /// The winning declarations for one element.
 #[derive(Default)]
@@ -35,11 +35,11 @@ impl<'b> Cascade<'b> {
         let all =
             icon.styles.iter().flat_map(|styled| styled.css.declarations.iter().map(move |found| (styled, found)));
         for (order, (styled, declaration)) in all.enumerate().filter(|(_, (_, found))| !found.is_unread) {
-            let Some(property) = number_of(&declaration.property) else { continue };
+            let Some(property) = property_index(&declaration.property) else { continue };
             let important = declaration.important;
             if !styled.is_sheet {
                 let own = cascade.attributes.entry(styled.element).or_default();
-                own.offer(property, (important, true, Kind::Any, order), declaration);
+                own.offer(property, (important, true, SelectorKind::Any, order), declaration);
             }
             for selector in declaration.selectors.iter() {
                 let named = cascade.sheets.entry((selector.kind, &selector.name)).or_default();
@@ -73,19 +73,19 @@ impl<'b> Winners<'b> {
 
     /// The winning value of one of [`PROPERTIES`], if any.
     pub(super) fn value(&self, property: &str) -> Option<&'b [Piece]> {
-        let (_, declaration) = self.0[number_of(property)?]?;
+        let (_, declaration) = self.0[property_index(property)?]?;
         Some(&declaration.value)
     }
 }
 
 /// The simple selectors that match an element.
-pub(super) fn keys<'n>(node: Node<'n, '_>) -> impl Iterator<Item = (Kind, &'n str)> {
+pub(super) fn keys<'n>(node: Node<'n, '_>) -> impl Iterator<Item = (SelectorKind, &'n str)> {
     let classes = node.attribute("class").unwrap_or_default().split_ascii_whitespace();
-    let name = [(Kind::Any, ""), (Kind::Element, node.tag_name().name())];
-    let id = node.attribute("id").map(|id| (Kind::Id, id));
-    name.into_iter().chain(id).chain(classes.map(|class| (Kind::Class, class)))
+    let name = [(SelectorKind::Any, ""), (SelectorKind::Element, node.tag_name().name())];
+    let id = node.attribute("id").map(|id| (SelectorKind::Id, id));
+    name.into_iter().chain(id).chain(classes.map(|class| (SelectorKind::Class, class)))
 }
 
-fn number_of(property: &str) -> Option<usize> {
+fn property_index(property: &str) -> Option<usize> {
     PROPERTIES.iter().position(|known| *known == property)
 }

@@ -52,14 +52,14 @@ impl Declaration {
 /// A simple selector.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Selector {
-    pub(super) kind: Kind,
+    pub(super) kind: SelectorKind,
     /// The name to compare with; empty for `*`.
     pub(super) name: String,
 }
 
 /// The kind of a selector, in ascending order of specificity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum Kind {
+pub(super) enum SelectorKind {
     Any,
     Element,
     Class,
@@ -88,10 +88,10 @@ pub(crate) fn parse(text: &str, is_sheet: bool) -> Style {
 impl Selector {
     fn parse(tokens: &[Placed<'_>]) -> Option<Self> {
         let (kind, name) = match trimmed(tokens) {
-            [(Token::Sign('*'), _)] => (Kind::Any, ""),
-            [(Token::Word(name), _)] => (Kind::Element, *name),
-            [(Token::Sign('.'), _), (Token::Word(name), _)] => (Kind::Class, *name),
-            [(Token::Sign('#'), _), (Token::Word(name), _)] => (Kind::Id, *name),
+            [(Token::Sign('*'), _)] => (SelectorKind::Any, ""),
+            [(Token::Word(name), _)] => (SelectorKind::Element, *name),
+            [(Token::Sign('.'), _), (Token::Word(name), _)] => (SelectorKind::Class, *name),
+            [(Token::Sign('#'), _), (Token::Word(name), _)] => (SelectorKind::Id, *name),
             _ => return None,
         };
         Some(Self { kind, name: name.to_owned() })
@@ -258,10 +258,10 @@ mod tests {
     #[test]
     fn simple_selectors_are_read() {
         for (css, expected) in [
-            ("path{x:y}", &[(Kind::Element, "path")][..]),
-            (" .a , #b,* {x:y}", &[(Kind::Class, "a"), (Kind::Id, "b"), (Kind::Any, "")]),
-            ("/* c */.a/* d */{x:y", &[(Kind::Class, "a")]),
-            (".b{;} .--{x:y}", &[(Kind::Class, "--")]),
+            ("path{x:y}", &[(SelectorKind::Element, "path")][..]),
+            (" .a , #b,* {x:y}", &[(SelectorKind::Class, "a"), (SelectorKind::Id, "b"), (SelectorKind::Any, "")]),
+            ("/* c */.a/* d */{x:y", &[(SelectorKind::Class, "a")]),
+            (".b{;} .--{x:y}", &[(SelectorKind::Class, "--")]),
         ] {
             let style = parse(css, true);
             let found: Vec<_> =

@@ -119,7 +119,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::check::{Example, Levels, Options, Selection, check};
+    use crate::check::{CheckOptions, Example, Levels, Selection, check};
     use crate::config::{Config, LevelSetting};
     use crate::finding::{Finding, Level};
     use crate::survey::Survey;
@@ -208,7 +208,7 @@ mod tests {
             (online.answers)(&mut survey);
         }
         let options =
-            Options { levels: &levels, allowed_hosts: &allowed_hosts, config: &config, survey: Some(&survey) };
+            CheckOptions { levels: &levels, allowed_hosts: &allowed_hosts, config: &config, survey: Some(&survey) };
         let underlined = |finding: &Finding| {
             finding.span.map_or(String::new(), |span| {
                 let text = registry.text(&finding.file).unwrap();

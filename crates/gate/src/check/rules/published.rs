@@ -4,11 +4,11 @@ use crate::check::rule::Subject;
 use crate::survey::Survey;
 use acp_registry_plan::manifest::{NpmSpec, Package, PackageKind, Pin, PypiSpec, Release};
 use acp_registry_sources::SourceError;
-use acp_registry_sources::npm::{Packument, Published};
+use acp_registry_sources::npm::{PackageVersion, Packument};
 use acp_registry_sources::pypi::Project;
 
 /// A package with the registry's answer.
-pub(super) struct Named<'a, S, T> {
+pub(super) struct NamedPackage<'a, S, T> {
     /// JSON pointer of the package specification.
     pub(super) pointer: String,
     /// The package; `object` is the JSON pointer of its object.
@@ -20,21 +20,21 @@ pub(super) struct Named<'a, S, T> {
 }
 
 /// The npm packages of a manifest for which the registry has answered.
-pub(super) fn npm<'a>(subject: &'a Subject<'_>, survey: &'a Survey) -> Vec<Named<'a, NpmSpec, Packument>> {
+pub(super) fn npm<'a>(subject: &'a Subject<'_>, survey: &'a Survey) -> Vec<NamedPackage<'a, NpmSpec, Packument>> {
     let named = specs(subject, PackageKind::Npx).filter_map(|(object, package)| {
         let spec: NpmSpec = package.package.parse().ok()?;
         let known = survey.npm.get(&spec.name)?.as_ref().ok()?.as_deref();
-        Some(Named { pointer: format!("{object}/package"), package, object, spec, known })
+        Some(NamedPackage { pointer: format!("{object}/package"), package, object, spec, known })
     });
     named.collect()
 }
 
 /// The Python packages of a manifest for which the index has answered.
-pub(super) fn pypi<'a>(subject: &'a Subject<'_>, survey: &'a Survey) -> Vec<Named<'a, PypiSpec, Project>> {
+pub(super) fn pypi<'a>(subject: &'a Subject<'_>, survey: &'a Survey) -> Vec<NamedPackage<'a, PypiSpec, Project>> {
     let named = specs(subject, PackageKind::Uvx).filter_map(|(object, package)| {
         let spec: PypiSpec = package.package.parse().ok()?;
         let known = survey.pypi.get(&spec.name)?.as_ref().ok()?.as_deref();
-        Some(Named { pointer: format!("{object}/package"), package, object, spec, known })
+        Some(NamedPackage { pointer: format!("{object}/package"), package, object, spec, known })
     });
     named.collect()
 }
@@ -54,7 +54,7 @@ pub(super) fn failures<'a>(subject: &Subject<'_>, survey: &'a Survey) -> Vec<(St
 
 /// The version that npx would install, and its registry entry; `None` if it is not published or the specification is a
 /// range.
-pub(super) fn npm_version<'a>(named: &Named<'a, NpmSpec, Packument>) -> Option<(String, &'a Published)> {
+pub(super) fn npm_version<'a>(named: &NamedPackage<'a, NpmSpec, Packument>) -> Option<(String, &'a PackageVersion)> {
     let packument: &'a Packument = named.known?;
     let version = match &named.spec.pin {
         Pin::Exact(version) => version,

@@ -19,7 +19,7 @@ const OUTSIDE: [SocketAddr; 2] = [
 const WAIT: Duration = Duration::from_secs(1);
 
 /// Listeners of the host that must not be reachable.
-pub(super) struct Host<'a> {
+pub(super) struct HostListeners<'a> {
     /// A port on the host's loopback address.
     pub(super) port: u16,
     /// The name of an abstract Unix socket.
@@ -27,7 +27,7 @@ pub(super) struct Host<'a> {
 }
 
 /// Checks that nothing outside this process's network namespace can be reached. Returns what can be.
-pub(super) fn check(host: &Host<'_>) -> Result<(), String> {
+pub(super) fn check(host: &HostListeners<'_>) -> Result<(), String> {
     for address in OUTSIDE {
         let tcp = TcpStream::connect_timeout(&address, WAIT).map(drop);
         let any: SocketAddr =
@@ -108,7 +108,7 @@ mod tests {
         let socket =
             std::os::unix::net::UnixListener::bind_addr(&UnixAddr::from_abstract_name(&name).unwrap()).unwrap();
         let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        let host = Host { port: listener.local_addr().unwrap().port(), name: OsStr::new(&name) };
+        let host = HostListeners { port: listener.local_addr().unwrap().port(), name: OsStr::new(&name) };
         assert!(check(&host).is_err());
         drop(socket);
     }

@@ -10,7 +10,7 @@ use nix::sched::{CloneFlags, unshare};
 use rustix::process::{getegid, geteuid};
 use rustix::thread::{CapabilitySet, capabilities};
 
-use super::isolated::{self, Host};
+use super::isolated::{self, HostListeners};
 use super::loopback;
 use super::passing::{receive, send};
 use crate::process::launcher::close_inherited;
@@ -33,7 +33,7 @@ pub(super) mod said {
 }
 
 /// Why there is no namespace: the first byte of the message, and the reason.
-type Failure = (u8, String);
+type NamespaceFailure = (u8, String);
 
 /// Moves this process into a new network namespace, and keeps it until stdin, a Unix socket, is closed: for each byte
 /// received, binds a port of the loopback address and sends it back. `arguments` are those after [`KEEP`]. The
@@ -51,7 +51,7 @@ pub fn keep(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     }
 }
 
-fn refused<E: Into<io::Error>>(step: &str) -> impl Fn(E) -> Failure {
+fn refused<E: Into<io::Error>>(step: &str) -> impl Fn(E) -> NamespaceFailure {
     move |error| {
         let error = error.into();
         // The system's text for this error is about disks.
@@ -62,7 +62,7 @@ fn refused<E: Into<io::Error>>(step: &str) -> impl Fn(E) -> Failure {
 }
 
 /// Moves this process. Returns the message for success.
-fn set_up(arguments: impl IntoIterator<Item = OsString>) -> Result<u8, Failure> {
+fn set_up(arguments: impl IntoIterator<Item = OsString>) -> Result<u8, NamespaceFailure> {
     let mut arguments = arguments.into_iter();
     let port = arguments.next().and_then(|port| port.to_str()?.parse().ok());
     let (Some(port), Some(name)) = (port, arguments.next()) else {
@@ -76,13 +76,13 @@ fn set_up(arguments: impl IntoIterator<Item = OsString>) -> Result<u8, Failure> 
         unshare_users()?;
     }
     loopback::bring_up().map_err(refused("the loopback interface"))?;
-    isolated::check(&Host { port, name: &name }).map_err(|reason| (said::NOT_ISOLATED, reason))?;
+    isolated::check(&HostListeners { port, name: &name }).map_err(|reason| (said::NOT_ISOLATED, reason))?;
     Ok(if is_admin { said::READY } else { said::READY_WITH_USERS })
 }
 
 /// Moves this process into a new network namespace that belongs to a new user namespace, in which the user and the group
 /// keep their numbers.
-fn unshare_users() -> Result<(), Failure> {
+fn unshare_users() -> Result<(), NamespaceFailure> {
     let (user, group) = (geteuid().as_raw(), getegid().as_raw());
     unshare(CloneFlags::CLONE_NEWUSER | CloneFlags::CLONE_NEWNET).map_err(refused("unshare"))?;
     // Without `deny`, the system does not let an ordinary user map groups.

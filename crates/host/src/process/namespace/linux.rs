@@ -29,7 +29,7 @@ const MESSAGE: usize = 1000;
 
 /// A network namespace with a loopback interface of its own, and no other that leads anywhere.
 ///
-/// Programs run in it if they are started with [`Launch::namespace`](crate::process::Launch::namespace). They reach
+/// Programs run in it if they are started with [`LaunchSpec::namespace`](crate::process::LaunchSpec::namespace). They reach
 /// the ports that [`listen`](Self::listen) binds, and each other. They reach neither the host's addresses, its loopback
 /// ports and its abstract Unix sockets, nor any other host. Unix sockets in the file system can still be opened.
 ///

@@ -29,7 +29,7 @@ pub enum UrlVersion {
 
 /// A version found in a URL.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct FoundVersion {
     text: String,
     version: Version,
     marked: bool,
@@ -45,7 +45,7 @@ pub(super) struct Found {
 #[must_use]
 pub fn compare_version(url: &str, stated: &Version) -> UrlVersion {
     let found = versions(url, Some(stated));
-    let same = |found: &Found| found.version == *stated;
+    let same = |found: &FoundVersion| found.version == *stated;
     let contradicting = if found.iter().any(same) {
         found.into_iter().find(|found| found.marked && !same(found))
     } else {
@@ -58,7 +58,7 @@ pub fn compare_version(url: &str, stated: &Version) -> UrlVersion {
 }
 
 /// All versions in a URL. `stated` is recognized as written, however unusual its prerelease is.
-pub(super) fn versions(url: &str, stated: Option<&Version>) -> Vec<Found> {
+pub(super) fn versions(url: &str, stated: Option<&Version>) -> Vec<FoundVersion> {
     let (path, query) = path_and_query(url);
     let segments: Vec<&str> = path.split('/').collect();
     let is_tag = |at: usize| at >= 2 && segments[at - 1] == "download" && segments[at - 2] == "releases";
@@ -73,7 +73,7 @@ pub(super) fn versions(url: &str, stated: Option<&Version>) -> Vec<Found> {
     in_path.chain(in_query).collect()
 }
 
-fn versions_in(segment: &str, stated: Option<&Version>) -> Vec<Found> {
+fn versions_in(segment: &str, stated: Option<&Version>) -> Vec<FoundVersion> {
     let bytes = segment.as_bytes();
     let mut found = Vec::new();
     let mut at = 0;
@@ -106,7 +106,7 @@ fn run_of_numbers(segment: &str, start: usize) -> usize {
     }
 }
 
-fn version_at(segment: &str, start: usize, end: usize, stated: Option<&Version>) -> Option<Found> {
+fn version_at(segment: &str, start: usize, end: usize, stated: Option<&Version>) -> Option<FoundVersion> {
     let release = &segment[start..end];
     let before = &segment[..start];
     let unmarked =
@@ -132,7 +132,7 @@ fn version_at(segment: &str, start: usize, end: usize, stated: Option<&Version>)
     let is_whole_segment = unmarked.unwrap_or(before).is_empty() && end == segment.len();
     let is_date = version.parts().first().is_some_and(|year| (1990..2100).contains(year));
     let marked = is_full && (unmarked.is_some() || (is_whole_segment && !is_date));
-    Some(Found { text, version, marked })
+    Some(FoundVersion { text, version, marked })
 }
 
 /// Whether a text is at an offset, and is not followed by a character that would extend it.

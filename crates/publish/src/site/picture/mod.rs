@@ -38,7 +38,7 @@ const MARGIN: f32 = 80.0;
 const INNER: f32 = 1040.0;
 
 /// The path of an agent's picture.
-pub(super) fn of_agent(id: &str) -> String {
+pub(super) fn path(id: &str) -> String {
     format!("agents/{id}/{OF_SITE}")
 }
 

@@ -1,4 +1,4 @@
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::ask::not_asked;
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
@@ -23,7 +23,7 @@ agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}"#,
     run: Run::Talk(Setup::Draft, |agent| Box::pin(run(agent))),
 };
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let session = agent.open_session().await?;
     for action in ["decline", "cancel"] {
         agent.client.drafts.action = Some(action);
@@ -34,10 +34,10 @@ async fn run(agent: &mut Agent) -> Result<(), Trouble> {
         let how = match answer {
             Ok(Ok(_)) => continue,
             Ok(Err(error)) => format!("ends the turn with {}", error.describe()),
-            Err(trouble @ Trouble::NotExercised(_)) => return Err(trouble),
+            Err(trouble @ CheckFailure::NotExercised(_)) => return Err(trouble),
             Err(trouble) => trouble.into_text(),
         };
-        return Err(Trouble::Fail(format!("{how} after the action `{action}`")));
+        return Err(CheckFailure::Fail(format!("{how} after the action `{action}`")));
     }
     Ok(())
 }

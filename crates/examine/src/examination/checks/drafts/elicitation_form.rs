@@ -1,7 +1,7 @@
 use acp_registry_plan::text::quote;
 use serde_json::Value;
 
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
 
@@ -26,11 +26,11 @@ agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}"#,
     run: Run::Talk(Setup::Draft, |agent| Box::pin(run(agent))),
 };
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let session = agent.open_session().await?;
     let asked = agent.asks(&session.id, "Ask me which color to use.").await?;
     match asked.iter().find_map(problem) {
-        Some(problem) => Err(Trouble::Fail(format!("sends `elicitation/create` {problem}"))),
+        Some(problem) => Err(CheckFailure::Fail(format!("sends `elicitation/create` {problem}"))),
         None => Ok(()),
     }
 }

@@ -1,4 +1,4 @@
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
 
@@ -21,17 +21,17 @@ agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}"#,
     run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
 };
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let session = agent.open_session().await?;
     let answer = agent.possible_turn(&session.id, "Ask me which shape to use.").await;
     if agent.client.asked().any(|method| method == "elicitation/create") {
-        return Err(Trouble::Fail("sends `elicitation/create`, which the client has not advertised".to_owned()));
+        return Err(CheckFailure::Fail("sends `elicitation/create`, which the client has not advertised".to_owned()));
     }
     match answer {
         Ok(Ok(_)) => Ok(()),
         // Without a model, the turn says nothing about questions.
-        Ok(Err(error)) => Err(Trouble::NotExercised(format!("the agent ends the turn with {}", error.describe()))),
+        Ok(Err(error)) => Err(CheckFailure::NotExercised(format!("the agent ends the turn with {}", error.describe()))),
         Err(trouble) if agent.access.model.is_some() => Err(trouble),
-        Err(trouble) => Err(Trouble::NotExercised(format!("the agent {}", trouble.into_text()))),
+        Err(trouble) => Err(CheckFailure::NotExercised(format!("the agent {}", trouble.into_text()))),
     }
 }

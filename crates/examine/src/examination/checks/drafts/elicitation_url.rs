@@ -1,9 +1,9 @@
 use acp_registry_plan::text::quote;
 use serde_json::Value;
 
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
-use crate::examination::client::Offer;
+use crate::examination::client::ClientOffer;
 use crate::examination::level::Level;
 
 pub(super) static CHECK: Check = Check {
@@ -28,17 +28,17 @@ agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}"#,
     run: Run::Talk(Setup::Apart, |agent| Box::pin(run(agent))),
 };
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
-    agent.introduce(Offer::Links).await?;
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
+    agent.introduce(ClientOffer::Links).await?;
     let session = agent.open_session().await?;
     let asked = agent.asks(&session.id, "Ask me to open a link.").await?;
     if let Some(problem) = asked.iter().find_map(problem) {
-        return Err(Trouble::Fail(format!("sends `elicitation/create` {problem}")));
+        return Err(CheckFailure::Fail(format!("sends `elicitation/create` {problem}")));
     }
     let completed = agent.client.notes.iter().filter(|note| note.method == "elicitation/complete");
     let is_known = |id: &Value| id.is_string() && asked.iter().any(|params| params["elicitationId"] == *id);
     match completed.map(|note| &note.params["elicitationId"]).find(|id| !is_known(id)) {
-        Some(id) => Err(Trouble::Fail(format!(
+        Some(id) => Err(CheckFailure::Fail(format!(
             "sends `elicitation/complete` with the id {}, which it has not used before",
             quote(&id.to_string())
         ))),

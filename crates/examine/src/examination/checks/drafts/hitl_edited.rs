@@ -1,7 +1,7 @@
 use acp_registry_plan::text::quote;
 use serde_json::json;
 
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
 
@@ -32,7 +32,7 @@ agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}"#,
 
 const PROMPT: &str = "Write the line `one` to `acp-registry-edited.txt`, then add the line `two` to it.";
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     agent.needs("/fs/hitlEditing")?;
     let session = agent.open_session().await?;
     agent.client.drafts.review = Some(json!({
@@ -45,16 +45,19 @@ async fn run(agent: &mut Agent) -> Result<(), Trouble> {
     let answer = agent.possible_turn(&session.id, PROMPT).await?;
     let written: Vec<&str> = agent.written("acp-registry-edited.txt").collect();
     if written.is_empty() {
-        return Err(Trouble::NotExercised("the agent writes no file through the client".to_owned()));
+        return Err(CheckFailure::NotExercised("the agent writes no file through the client".to_owned()));
     }
     if let Err(error) = answer {
-        return Err(Trouble::Fail(format!("ends the turn with {} after the user has edited a file", error.describe())));
+        return Err(CheckFailure::Fail(format!(
+            "ends the turn with {} after the user has edited a file",
+            error.describe()
+        )));
     }
     match written.get(1) {
-        None => Err(Trouble::NotExercised("the agent writes only once in the turn of this check".to_owned())),
+        None => Err(CheckFailure::NotExercised("the agent writes only once in the turn of this check".to_owned())),
         Some(second) if second.contains("uno") => Ok(()),
         Some(second) => {
-            Err(Trouble::Fail(format!("writes {} after the user has changed `one` to `uno`", quote(second))))
+            Err(CheckFailure::Fail(format!("writes {} after the user has changed `one` to `uno`", quote(second))))
         }
     }
 }

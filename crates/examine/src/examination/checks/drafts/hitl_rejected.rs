@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
 
@@ -29,23 +29,23 @@ const PROMPT: &str = "Write the line `one` to `acp-registry-rejected.txt`.";
 
 const NAME: &str = "acp-registry-rejected.txt";
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     agent.needs("/fs/hitlEditing")?;
     let session = agent.open_session().await?;
     agent.client.drafts.review = Some(json!({ "action": "reject", "feedback": "Leave it." }));
     let answer = agent.possible_turn(&session.id, PROMPT).await?;
     if agent.written(NAME).next().is_none() {
-        return Err(Trouble::NotExercised("the agent writes no file through the client".to_owned()));
+        return Err(CheckFailure::NotExercised("the agent writes no file through the client".to_owned()));
     }
     if let Err(error) = answer {
-        return Err(Trouble::Fail(format!(
+        return Err(CheckFailure::Fail(format!(
             "ends the turn with {} after the user has rejected a file",
             error.describe()
         )));
     }
     let file = agent.work().join(NAME);
     if file.symlink_metadata().is_ok() {
-        return Err(Trouble::Fail("writes a file by itself that the user has rejected".to_owned()));
+        return Err(CheckFailure::Fail("writes a file by itself that the user has rejected".to_owned()));
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
 
@@ -37,7 +37,7 @@ agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION
     run: Run::Talk(Setup::Next, |agent| Box::pin(run(agent))),
 };
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     agent.needs_inject("queue")?;
     let session = agent.hold_turn("cancel").await?.session;
     let message = agent.queued(&session, "Then say `kept`.").await?;

@@ -2,7 +2,7 @@ use std::future::ready;
 
 use acp_registry_plan::text::quote;
 
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
 
@@ -22,23 +22,24 @@ agent {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":2,"info":{"name":"agen
     run: Run::Talk(Setup::Next, |agent| Box::pin(ready(run(agent)))),
 };
 
-fn run(agent: &Agent) -> Result<(), Trouble> {
+fn run(agent: &StartedAgent) -> Result<(), CheckFailure> {
     agent.needs_version_2()?;
     let Some(inject) = agent.capabilities().pointer("/session/inject").filter(|inject| !inject.is_null()) else {
         return agent.needs("/session/inject");
     };
     let Some(modes) = inject["modes"].as_array() else {
-        return Err(Trouble::Fail("advertises `session/inject` without a list of `modes`".to_owned()));
+        return Err(CheckFailure::Fail("advertises `session/inject` without a list of `modes`".to_owned()));
     };
     if modes.is_empty() {
-        return Err(Trouble::Fail("advertises `session/inject` with an empty list of `modes`".to_owned()));
+        return Err(CheckFailure::Fail("advertises `session/inject` with an empty list of `modes`".to_owned()));
     }
     // Names of extensions begin with an underscore.
     let is_known = |mode: &str| matches!(mode, "queue" | "steer") || mode.starts_with('_');
     match modes.iter().find(|mode| !mode.as_str().is_some_and(is_known)) {
-        Some(mode) => {
-            Err(Trouble::Fail(format!("advertises the unknown mode {} of `session/inject`", quote(&mode.to_string()))))
-        }
+        Some(mode) => Err(CheckFailure::Fail(format!(
+            "advertises the unknown mode {} of `session/inject`",
+            quote(&mode.to_string())
+        ))),
         None => Ok(()),
     }
 }

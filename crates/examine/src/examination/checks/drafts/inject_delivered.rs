@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use crate::examination::agent::{Agent, Trouble, error_of_code};
+use crate::examination::agent::{CheckFailure, StartedAgent, error_of_code};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
 use crate::examination::unended::PRECONDITION;
@@ -39,13 +39,13 @@ agent {"jsonrpc":"2.0","id":5,"error":{"code":-32010,"message":"Inject precondit
     run: Run::Talk(Setup::Next, |agent| Box::pin(run(agent))),
 };
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     agent.needs_inject("queue")?;
     let session = agent.hold_turn("delivered").await?.session;
     let message = agent.queued(&session, "Then say `delivered`.").await?;
     agent.allow().await;
     if agent.until(|agent| agent.delivery(&session, &message).is_some()).await.is_err() {
-        return Err(Trouble::NotExercised("the agent does not deliver the message of this check".to_owned()));
+        return Err(CheckFailure::NotExercised("the agent does not deliver the message of this check".to_owned()));
     }
     let params = json!({ "sessionId": session, "messageId": message });
     let answer = agent.ask("session/revoke_inject", &params).await?;

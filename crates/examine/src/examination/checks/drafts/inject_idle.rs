@@ -1,4 +1,4 @@
-use crate::examination::agent::{Agent, Trouble, error_of_code};
+use crate::examination::agent::{CheckFailure, StartedAgent, error_of_code};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
 use crate::examination::unended::PRECONDITION;
@@ -20,7 +20,7 @@ agent {"jsonrpc":"2.0","id":4,"error":{"code":-32010,"message":"Inject precondit
     run: Run::Talk(Setup::Next, |agent| Box::pin(run(agent))),
 };
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     agent.needs_inject("steer")?;
     let session = agent.open_session().await?;
     let answer = agent.inject(&session.id, "steer", "Use the file `c` instead.").await?;

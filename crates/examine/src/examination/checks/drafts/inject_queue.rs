@@ -1,6 +1,6 @@
 use acp_registry_plan::text::quote;
 
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
 use crate::examination::unended::WATCHED;
@@ -38,17 +38,17 @@ agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION
 
 const TEXTS: [&str; 2] = ["Then say `one`.", "Then say `two`."];
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     agent.needs_inject("queue")?;
     let session = agent.hold_turn("queue").await?.session;
     let first = agent.injected(&session, "queue", TEXTS[0]).await?;
     let second = agent.injected(&session, "queue", TEXTS[1]).await?;
     if first == second {
-        return Err(Trouble::Fail(format!("gives two messages the same id {}", quote(&first))));
+        return Err(CheckFailure::Fail(format!("gives two messages the same id {}", quote(&first))));
     }
     agent.read_for(WATCHED).await;
     if agent.delivery(&session, &first).is_some() {
-        return Err(Trouble::Fail("delivers a queued message before the turn has ended".to_owned()));
+        return Err(CheckFailure::Fail("delivers a queued message before the turn has ended".to_owned()));
     }
     agent.allow().await;
     agent.until_delivered(&session, &first, "after the turn").await?;
@@ -56,13 +56,13 @@ async fn run(agent: &mut Agent) -> Result<(), Trouble> {
     let place = |id: &str| agent.delivery(&session, id).unwrap_or_default();
     let ((first, said), (second, _)) = (place(&first), place(&second));
     if said != TEXTS[0] {
-        return Err(Trouble::Fail(format!("delivers {} instead of the queued message", quote(said))));
+        return Err(CheckFailure::Fail(format!("delivers {} instead of the queued message", quote(said))));
     }
     if first > second {
-        return Err(Trouble::Fail("delivers the second of two queued messages first".to_owned()));
+        return Err(CheckFailure::Fail("delivers the second of two queued messages first".to_owned()));
     }
     match agent.idle_at(&session) {
         Some(idle) if idle < first => Ok(()),
-        _ => Err(Trouble::Fail("delivers a queued message before the turn has ended".to_owned())),
+        _ => Err(CheckFailure::Fail("delivers a queued message before the turn has ended".to_owned())),
     }
 }

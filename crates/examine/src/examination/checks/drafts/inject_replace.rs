@@ -1,7 +1,7 @@
 use acp_registry_plan::text::quote;
 use serde_json::json;
 
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
 use crate::examination::unended::{PRECONDITION, text};
@@ -41,7 +41,7 @@ agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION
     run: Run::Talk(Setup::Next, |agent| Box::pin(run(agent))),
 };
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     agent.needs_inject("queue")?;
     let can_replace = agent.advertises("/session/inject/pending/replace");
     let session = agent.hold_turn("replace").await?.session;
@@ -51,10 +51,10 @@ async fn run(agent: &mut Agent) -> Result<(), Trouble> {
     match answer {
         Err(error) if !can_replace && matches!(error.code, Some(-32_601 | PRECONDITION)) => return Ok(()),
         Err(error) => {
-            return Err(Trouble::Fail(format!("answers the replacement of a message with {}", error.describe())));
+            return Err(CheckFailure::Fail(format!("answers the replacement of a message with {}", error.describe())));
         }
         Ok(_) if !can_replace => {
-            return Err(Trouble::Fail("replaces a message, which it does not advertise".to_owned()));
+            return Err(CheckFailure::Fail("replaces a message, which it does not advertise".to_owned()));
         }
         Ok(_) => {}
     }
@@ -62,7 +62,7 @@ async fn run(agent: &mut Agent) -> Result<(), Trouble> {
     agent.until_delivered(&session, &message, "after its replacement").await?;
     match agent.delivery(&session, &message) {
         Some((_, said)) if said != AFTER => {
-            Err(Trouble::Fail(format!("delivers {} instead of the new content", quote(said))))
+            Err(CheckFailure::Fail(format!("delivers {} instead of the new content", quote(said))))
         }
         _ => Ok(()),
     }

@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
 use crate::examination::unended::WATCHED;
@@ -38,20 +38,23 @@ agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION
     run: Run::Talk(Setup::Next, |agent| Box::pin(run(agent))),
 };
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     agent.needs_inject("queue")?;
     let session = agent.hold_turn("revoke").await?.session;
     let message = agent.queued(&session, "Then say `revoked`.").await?;
     let params = json!({ "sessionId": session, "messageId": message });
     if let Err(error) = agent.ask("session/revoke_inject", &params).await? {
-        return Err(Trouble::Fail(format!("answers the revocation of a pending message with {}", error.describe())));
+        return Err(CheckFailure::Fail(format!(
+            "answers the revocation of a pending message with {}",
+            error.describe()
+        )));
     }
     agent.allow().await;
     // A silent agent is noticed by other checks.
     let _ = agent.until(|agent| agent.is_idle(&session)).await;
     agent.read_for(WATCHED).await;
     if agent.delivery(&session, &message).is_some() {
-        return Err(Trouble::Fail("delivers a message that was revoked".to_owned()));
+        return Err(CheckFailure::Fail("delivers a message that was revoked".to_owned()));
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
 use crate::examination::unended::WATCHED;
@@ -35,20 +35,20 @@ agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION
     run: Run::Talk(Setup::Next, |agent| Box::pin(run(agent))),
 };
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     agent.needs_inject("steer")?;
     let session = agent.hold_turn("steer").await?.session;
     let message = agent.injected(&session, "steer", "Use the file `b` instead.").await?;
     agent.read_for(WATCHED).await;
     if agent.delivery(&session, &message).is_some() {
-        return Err(Trouble::Fail("delivers a steering message while a permission is open".to_owned()));
+        return Err(CheckFailure::Fail("delivers a steering message while a permission is open".to_owned()));
     }
     agent.allow().await;
     agent.until_delivered(&session, &message, "after the decision on a permission").await?;
     let delivered = agent.delivery(&session, &message).map_or(0, |(at, _)| at);
     match agent.idle_at(&session) {
         Some(idle) if idle < delivered => {
-            Err(Trouble::Fail("delivers a steering message only after the turn".to_owned()))
+            Err(CheckFailure::Fail("delivers a steering message only after the turn".to_owned()))
         }
         _ => Ok(()),
     }

@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use crate::examination::agent::{Agent, Trouble, error_of_code};
+use crate::examination::agent::{CheckFailure, StartedAgent, error_of_code};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
 
@@ -20,7 +20,7 @@ agent {"jsonrpc":"2.0","id":4,"error":{"code":-32002,"message":"Resource not fou
     run: Run::Talk(Setup::Next, |agent| Box::pin(run(agent))),
 };
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     agent.needs_version_2()?;
     agent.needs("/session/inject")?;
     let session = agent.open_session().await?;

@@ -1,8 +1,8 @@
 use acp_registry_plan::text::quote;
 
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
-use crate::examination::client::Call;
+use crate::examination::client::AgentCall;
 use crate::examination::drafts::TOOL;
 use crate::examination::level::Level;
 
@@ -34,19 +34,19 @@ agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}"#,
     run: Run::Talk(Setup::Draft, |agent| Box::pin(run(agent))),
 };
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let calls = agent.calls_to_server("server-call").await?;
-    let is_call = |call: &&Call| call.method == "mcp/message" && call.params["method"] == "tools/call";
+    let is_call = |call: &&AgentCall| call.method == "mcp/message" && call.params["method"] == "tools/call";
     let Some(call) = calls.iter().find(is_call) else {
-        return Err(Trouble::NotExercised("the agent calls no tool in the turn of this check".to_owned()));
+        return Err(CheckFailure::NotExercised("the agent calls no tool in the turn of this check".to_owned()));
     };
     let (connection, name) = (&call.params["connectionId"], &call.params["params"]["name"]);
     if !agent.client.drafts.is_connected(connection) {
         let id = quote(&connection.to_string());
-        return Err(Trouble::Fail(format!("calls a tool with the id {id}, which is not that of a connection")));
+        return Err(CheckFailure::Fail(format!("calls a tool with the id {id}, which is not that of a connection")));
     }
     if name != TOOL {
-        return Err(Trouble::Fail(format!(
+        return Err(CheckFailure::Fail(format!(
             "calls the tool {}, which the server does not have",
             quote(&name.to_string())
         )));

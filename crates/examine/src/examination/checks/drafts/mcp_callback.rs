@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::drafts::connection;
 use crate::examination::level::Level;
@@ -22,18 +22,20 @@ agent {"jsonrpc":"2.0","id":4,"result":{}}"#,
     run: Run::Talk(Setup::Draft, |agent| Box::pin(run(agent))),
 };
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let calls = agent.calls_to_server("server-callback").await?;
     let is_closed = calls.iter().any(|call| call.method == "mcp/disconnect");
     if is_closed || !agent.client.drafts.is_connected(&connection(1).into()) {
-        return Err(Trouble::NotExercised(
+        return Err(CheckFailure::NotExercised(
             "the agent has not opened, or has closed the connection to the server".to_owned(),
         ));
     }
     let params = json!({ "connectionId": connection(1), "method": "ping" });
     match agent.ask("mcp/message", &params).await? {
         Ok(result) if result.is_object() => Ok(()),
-        Ok(_) => Err(Trouble::Fail("answers `ping` of the MCP server with a result that is not an object".to_owned())),
-        Err(error) => Err(Trouble::Fail(format!("answers `ping` of the MCP server with {}", error.describe()))),
+        Ok(_) => {
+            Err(CheckFailure::Fail("answers `ping` of the MCP server with a result that is not an object".to_owned()))
+        }
+        Err(error) => Err(CheckFailure::Fail(format!("answers `ping` of the MCP server with {}", error.describe()))),
     }
 }

@@ -1,6 +1,6 @@
 use acp_registry_plan::text::quote;
 
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
 
@@ -29,24 +29,24 @@ agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}"#,
     run: Run::Talk(Setup::Draft, |agent| Box::pin(run(agent))),
 };
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let calls = agent.calls_to_server("server-connect").await?;
     if let Some(call) =
         calls.iter().find(|call| call.method == "mcp/connect" && call.params["acpId"] != "server-connect")
     {
         let id = quote(&call.params["acpId"].to_string());
-        return Err(Trouble::Fail(format!("sends `mcp/connect` with the id {id} instead of that of the server")));
+        return Err(CheckFailure::Fail(format!("sends `mcp/connect` with the id {id} instead of that of the server")));
     }
     let messages: Vec<_> = calls.iter().filter(|call| call.method == "mcp/message").collect();
     if messages.iter().any(|call| !call.params["method"].is_string()) {
-        return Err(Trouble::Fail("sends `mcp/message` without the `method` of the inner message".to_owned()));
+        return Err(CheckFailure::Fail("sends `mcp/message` without the `method` of the inner message".to_owned()));
     }
     // Calls of tools are judged by a check of their own.
     let first = messages.iter().find(|call| call.params["method"] != "tools/call");
     match first {
         Some(call) if !agent.client.drafts.is_connected(&call.params["connectionId"]) => {
             let id = quote(&call.params["connectionId"].to_string());
-            Err(Trouble::Fail(format!("sends `mcp/message` with the id {id}, which is not that of a connection")))
+            Err(CheckFailure::Fail(format!("sends `mcp/message` with the id {id}, which is not that of a connection")))
         }
         _ => Ok(()),
     }

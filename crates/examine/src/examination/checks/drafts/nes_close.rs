@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
 use crate::examination::nes::suggest_params;
@@ -24,7 +24,7 @@ agent {"jsonrpc":"2.0","id":3,"error":{"code":-32602,"message":"Unknown session"
     run: Run::Talk(Setup::Draft, |agent| Box::pin(run(agent))),
 };
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let closed = agent.start_nes(&json!({})).await?;
     let open = agent.start_nes(&json!({})).await?;
     let uri = "file:///acp-registry/open.txt";
@@ -32,16 +32,18 @@ async fn run(agent: &mut Agent) -> Result<(), Trouble> {
     let suggests = agent.suggest(&open, uri).await.is_ok();
     match agent.ask("nes/close", &json!({ "sessionId": closed })).await? {
         Ok(result) if result.is_object() => {}
-        Ok(_) => return Err(Trouble::Fail("answers `nes/close` with a result that is not an object".to_owned())),
-        Err(error) => return Err(Trouble::Fail(format!("answers `nes/close` with {}", error.describe()))),
+        Ok(_) => return Err(CheckFailure::Fail("answers `nes/close` with a result that is not an object".to_owned())),
+        Err(error) => return Err(CheckFailure::Fail(format!("answers `nes/close` with {}", error.describe()))),
     }
     let suggest = suggest_params(&closed, "file:///acp-registry/closed.txt");
     let answer = agent.ask("nes/suggest", &suggest).await?;
     if answer.is_ok_and(|result| result["suggestions"].as_array().is_some_and(|list| !list.is_empty())) {
-        return Err(Trouble::Fail("suggests an edit in a session that was closed".to_owned()));
+        return Err(CheckFailure::Fail("suggests an edit in a session that was closed".to_owned()));
     }
     match agent.suggest(&open, uri).await {
-        Err(Trouble::Fail(text)) if suggests => Err(Trouble::Fail(format!("{text}, after another session was closed"))),
+        Err(CheckFailure::Fail(text)) if suggests => {
+            Err(CheckFailure::Fail(format!("{text}, after another session was closed")))
+        }
         _ => Ok(()),
     }
 }

@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
 use crate::examination::nes::{DOCUMENT, positions};
@@ -24,7 +24,7 @@ agent {"jsonrpc":"2.0","id":3,"result":{"suggestions":[{"id":"s-1","kind":"edit"
 
 const URI: &str = "file:///acp-registry/events.txt";
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     agent.needs("/nes/events/document")?;
     let session = agent.start_nes(&json!({})).await?;
     let of_document = |version: u64| json!({ "sessionId": session, "uri": URI, "version": version });
@@ -41,18 +41,20 @@ async fn run(agent: &mut Agent) -> Result<(), Trouble> {
     agent.is_alive("document events").await?;
     if let Some(answer) = agent.nameless_answer() {
         let how = answer.err().map_or_else(|| "a result".to_owned(), |error| error.describe());
-        return Err(Trouble::Fail(format!("answers a document event with {how}")));
+        return Err(CheckFailure::Fail(format!("answers a document event with {how}")));
     }
     // One line is left, and the empty one after it.
     let is_outside = |(line, character): &(u64, u64)| *line > 1 || (*line == 1 && *character > 0);
     match positions(&suggestions, URI).find(is_outside).filter(|_| is_applied) {
-        Some((line, _)) => Err(Trouble::Fail(format!("suggests an edit of line {line} after that line was removed"))),
+        Some((line, _)) => {
+            Err(CheckFailure::Fail(format!("suggests an edit of line {line} after that line was removed")))
+        }
         None => Ok(()),
     }
 }
 
 /// Removes the second line of the document, if the agent wants to know about changes.
-async fn change(agent: &mut Agent, mut params: Value) -> bool {
+async fn change(agent: &mut StartedAgent, mut params: Value) -> bool {
     let kind = agent.capabilities()["nes"]["events"]["document"]["didChange"]["syncKind"].clone();
     params["contentChanges"] = match kind.as_str() {
         Some("incremental") => {

@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
 
@@ -23,7 +23,7 @@ const URI: &str = "file:///acp-registry/feedback.txt";
 
 const REASONS: &[Option<&str>] = &[Some("rejected"), Some("ignored"), Some("replaced"), Some("cancelled"), None];
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let session = agent.start_nes(&json!({})).await?;
     agent.open_document(&session, URI).await;
     let shown = agent.some_suggestions(&session, URI).await?;
@@ -39,9 +39,9 @@ async fn run(agent: &mut Agent) -> Result<(), Trouble> {
     agent.is_alive("`nes/accept` and `nes/reject`").await?;
     match agent.nameless_answer() {
         Some(Err(error)) => {
-            Err(Trouble::Fail(format!("answers `nes/accept` or `nes/reject` with {}", error.describe())))
+            Err(CheckFailure::Fail(format!("answers `nes/accept` or `nes/reject` with {}", error.describe())))
         }
-        Some(Ok(_)) => Err(Trouble::Fail("answers `nes/accept` or `nes/reject`".to_owned())),
+        Some(Ok(_)) => Err(CheckFailure::Fail("answers `nes/accept` or `nes/reject`".to_owned())),
         None => Ok(()),
     }
 }

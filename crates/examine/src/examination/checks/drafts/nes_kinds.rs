@@ -1,7 +1,7 @@
 use acp_registry_plan::text::quote;
 use serde_json::json;
 
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
 
@@ -27,7 +27,7 @@ const URI: &str = "file:///acp-registry/kinds.txt";
 /// `edit`, and those that the client advertises.
 const KINDS: &[&str] = &["edit", "jump"];
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let session = agent.start_nes(&json!({})).await?;
     agent.open_document(&session, URI).await;
     let suggestions = agent.some_suggestions(&session, URI).await?;
@@ -35,7 +35,7 @@ async fn run(agent: &mut Agent) -> Result<(), Trouble> {
     match kinds.into_iter().find(|kind| !KINDS.contains(kind)) {
         Some(kind) => {
             let kind = quote(kind);
-            Err(Trouble::Fail(format!("suggests the kind {kind}, which the client has not advertised")))
+            Err(CheckFailure::Fail(format!("suggests the kind {kind}, which the client has not advertised")))
         }
         None => Ok(()),
     }

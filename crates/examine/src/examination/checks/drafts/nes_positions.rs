@@ -1,7 +1,7 @@
 use acp_registry_plan::text::quote;
 use serde_json::json;
 
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
 use crate::examination::nes::{positions, width};
@@ -28,12 +28,12 @@ const URI: &str = "file:///acp-registry/positions.txt";
 /// Those that the client advertises.
 const ENCODINGS: &[&str] = &["utf-32", "utf-16"];
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     agent.needs("/nes")?;
     let encoding = agent.encoding().to_owned();
     if !ENCODINGS.contains(&encoding.as_str()) {
         let encoding = quote(&encoding);
-        return Err(Trouble::Fail(format!("selects the encoding {encoding}, which the client has not offered")));
+        return Err(CheckFailure::Fail(format!("selects the encoding {encoding}, which the client has not offered")));
     }
     let session = agent.start_nes(&json!({})).await?;
     agent.open_document(&session, URI).await;
@@ -44,7 +44,7 @@ async fn run(agent: &mut Agent) -> Result<(), Trouble> {
         *line > 2 || *character > end || character % width != 0
     };
     match positions(&suggestions, URI).find(is_wrong) {
-        Some((line, character)) => Err(Trouble::Fail(format!(
+        Some((line, character)) => Err(CheckFailure::Fail(format!(
             "suggests an edit at line {line}, character {character}, which is inside a character or outside of the \
              document in `{encoding}`"
         ))),

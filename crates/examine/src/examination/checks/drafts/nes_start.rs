@@ -1,7 +1,7 @@
 use acp_registry_plan::text::quote;
 use serde_json::json;
 
-use crate::examination::agent::{Agent, Trouble, needs_sign_in};
+use crate::examination::agent::{CheckFailure, StartedAgent, needs_sign_in};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
 
@@ -22,7 +22,7 @@ agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"$NEW"}}"#,
     run: Run::Talk(Setup::Draft, |agent| Box::pin(run(agent))),
 };
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let params = json!({ "workspaceUri": "file:///acp-registry" });
     agent.needs("/nes")?;
     let mut ids = Vec::new();
@@ -30,15 +30,18 @@ async fn run(agent: &mut Agent) -> Result<(), Trouble> {
         match agent.ask("nes/start", &params).await? {
             Ok(result) => match result["sessionId"].as_str().filter(|id| !id.is_empty()) {
                 Some(id) => ids.push(id.to_owned()),
-                None => return Err(Trouble::Fail("answers `nes/start` without a `sessionId`".to_owned())),
+                None => return Err(CheckFailure::Fail("answers `nes/start` without a `sessionId`".to_owned())),
             },
-            Err(error) if error.is_about_sign_in() => return Err(Trouble::NotExercised(needs_sign_in(&error))),
-            Err(error) => return Err(Trouble::Fail(format!("answers `nes/start` with {}", error.describe()))),
+            Err(error) if error.is_about_sign_in() => return Err(CheckFailure::NotExercised(needs_sign_in(&error))),
+            Err(error) => return Err(CheckFailure::Fail(format!("answers `nes/start` with {}", error.describe()))),
         }
     }
     if ids[0] == ids[1] {
         let first = &ids[0];
-        return Err(Trouble::Fail(format!("starts two sessions for suggestions with the same id {}", quote(first))));
+        return Err(CheckFailure::Fail(format!(
+            "starts two sessions for suggestions with the same id {}",
+            quote(first)
+        )));
     }
     Ok(())
 }

@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use acp_registry_plan::text::quote;
 use serde_json::{Value, json};
 
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
 use crate::examination::nes::problem;
@@ -27,20 +27,20 @@ agent {"jsonrpc":"2.0","id":3,"result":{"suggestions":[{"id":"$NEW","kind":"edit
 
 const URI: &str = "file:///acp-registry/suggest.txt";
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let session = agent.start_nes(&json!({})).await?;
     agent.open_document(&session, URI).await;
     let mut suggestions = agent.suggest(&session, URI).await?;
     suggestions.extend(agent.suggest(&session, URI).await?);
     if let Some(problem) = suggestions.iter().find_map(problem) {
-        return Err(Trouble::Fail(format!("sends a suggestion {problem}")));
+        return Err(CheckFailure::Fail(format!("sends a suggestion {problem}")));
     }
     let mut ids = BTreeSet::new();
     let is_new = |suggestion: &&Value| !ids.insert(suggestion["id"].to_string());
     match suggestions.iter().find(is_new) {
         Some(twice) => {
             let id = quote(twice["id"].as_str().unwrap_or_default());
-            Err(Trouble::Fail(format!("sends two suggestions with the id {id}")))
+            Err(CheckFailure::Fail(format!("sends two suggestions with the id {id}")))
         }
         None => Ok(()),
     }

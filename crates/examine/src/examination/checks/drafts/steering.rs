@@ -1,6 +1,6 @@
 use acp_registry_plan::text::quote;
 
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
 
@@ -22,14 +22,16 @@ agent {"jsonrpc":"2.0","id":4,"result":{"outcome":"promptRequired","reason":"noR
     run: Run::Talk(Setup::Draft, |agent| Box::pin(run(agent))),
 };
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     agent.needs_steering()?;
     let session = agent.open_session().await?;
     match agent.steer(&session.id, "Use the file `d` instead.").await?.as_str() {
         "promptRequired" => Ok(()),
         outcome => {
             let outcome = quote(outcome);
-            Err(Trouble::Fail(format!("answers `_session/steering` without a running turn with the outcome {outcome}")))
+            Err(CheckFailure::Fail(format!(
+                "answers `_session/steering` without a running turn with the outcome {outcome}"
+            )))
         }
     }
 }

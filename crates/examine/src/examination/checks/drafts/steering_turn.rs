@@ -1,6 +1,6 @@
 use acp_registry_plan::text::quote;
 
-use crate::examination::agent::{Agent, Trouble, silent};
+use crate::examination::agent::{CheckFailure, StartedAgent, silent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
 
@@ -29,7 +29,7 @@ agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}"#,
     run: Run::Talk(Setup::Draft, |agent| Box::pin(run(agent))),
 };
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     agent.needs_steering()?;
     let held = agent.hold_turn("steering").await?;
     let outcome = agent.steer(&held.session, "Use the file `e` instead.").await?;
@@ -37,7 +37,9 @@ async fn run(agent: &mut Agent) -> Result<(), Trouble> {
     let ended = agent.end_of_turn(&held.prompt).await;
     if outcome != "injected" {
         let outcome = quote(&outcome);
-        return Err(Trouble::Fail(format!("answers `_session/steering` during a turn with the outcome {outcome}")));
+        return Err(CheckFailure::Fail(format!(
+            "answers `_session/steering` during a turn with the outcome {outcome}"
+        )));
     }
     ended.map(|_| ()).map_err(|silence| silent(silence, "session/prompt"))
 }

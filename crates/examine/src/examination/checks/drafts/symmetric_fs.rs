@@ -1,8 +1,8 @@
 use acp_registry_plan::text::quote;
 
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
-use crate::examination::client::Offer;
+use crate::examination::client::ClientOffer;
 use crate::examination::level::Level;
 
 pub(super) static CHECK: Check = Check {
@@ -32,8 +32,8 @@ const PROMPT: &str = "Replace the word `old` by `new` in `acp-registry-symmetric
 
 const NAME: &str = "acp-registry-symmetric.txt";
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
-    agent.introduce(Offer::OnlyWriting).await?;
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
+    agent.introduce(ClientOffer::OnlyWriting).await?;
     // There is no such file on the disk: a program outside of the sandbox should not write where the agent can place links.
     let file = agent.work().join(NAME);
     agent.client.texts.insert(file.to_string_lossy().into_owned(), "old in the editor\n".to_owned());
@@ -41,13 +41,15 @@ async fn run(agent: &mut Agent) -> Result<(), Trouble> {
     let _ = agent.possible_turn(&session.id, PROMPT).await?;
     let place = |method: &str| agent.client.asked().position(|asked| asked == method);
     match (place("fs/write_text_file"), place("fs/read_text_file")) {
-        (None, _) => Err(Trouble::NotExercised("the agent writes no file through the client".to_owned())),
+        (None, _) => Err(CheckFailure::NotExercised("the agent writes no file through the client".to_owned())),
         (Some(written), Some(read)) if read < written => {
             match agent.written(NAME).find(|text| !text.contains("editor")) {
-                Some(text) => Err(Trouble::Fail(format!("reads through the client, but then writes {}", quote(text)))),
+                Some(text) => {
+                    Err(CheckFailure::Fail(format!("reads through the client, but then writes {}", quote(text))))
+                }
                 None => Ok(()),
             }
         }
-        _ => Err(Trouble::Fail("writes a file through the client without having read it there".to_owned())),
+        _ => Err(CheckFailure::Fail("writes a file through the client without having read it there".to_owned())),
     }
 }

@@ -1,6 +1,6 @@
 use std::future::ready;
 
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
 
@@ -28,15 +28,15 @@ const MARKERS: &[&str] = &[
     "/session/fork",
 ];
 
-fn run(agent: &Agent) -> Result<(), Trouble> {
+fn run(agent: &StartedAgent) -> Result<(), CheckFailure> {
     agent.needs_version_2()?;
     let result = agent.result();
     let has_info = ["name", "version"].iter().all(|name| result["info"][name].is_string());
     if !has_info {
-        return Err(Trouble::Fail("answers version 2 without an `info` with a `name` and a `version`".to_owned()));
+        return Err(CheckFailure::Fail("answers version 2 without an `info` with a `name` and a `version`".to_owned()));
     }
     if !result["capabilities"].is_object() {
-        return Err(Trouble::Fail("answers version 2 without `capabilities`".to_owned()));
+        return Err(CheckFailure::Fail("answers version 2 without `capabilities`".to_owned()));
     }
     let is_wrong = |pointer: &&&str| {
         let marker = result["capabilities"].pointer(pointer);
@@ -45,7 +45,7 @@ fn run(agent: &Agent) -> Result<(), Trouble> {
     match MARKERS.iter().find(is_wrong) {
         Some(pointer) => {
             let name = pointer.trim_start_matches('/').replace('/', ".");
-            Err(Trouble::Fail(format!("advertises `{name}` in version 2 with a value that is not an object")))
+            Err(CheckFailure::Fail(format!("advertises `{name}` in version 2 with a value that is not an object")))
         }
         None => Ok(()),
     }

@@ -1,6 +1,6 @@
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
-use crate::examination::client::Update;
+use crate::examination::client::SessionUpdate;
 use crate::examination::level::Level;
 
 pub(super) static CHECK: Check = Check {
@@ -26,35 +26,37 @@ agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION
     run: Run::Talk(Setup::Next, |agent| Box::pin(run(agent))),
 };
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     agent.needs_version_2()?;
     agent.needs_turns()?;
     let session = agent.open_session().await?.id;
     match agent.prompt_2(&session, "Say hello.").await? {
         Ok(result) if result.get("stopReason").is_some() => {
-            return Err(Trouble::Fail("answers a prompt of version 2 with a `stopReason`".to_owned()));
+            return Err(CheckFailure::Fail("answers a prompt of version 2 with a `stopReason`".to_owned()));
         }
         Ok(_) => {}
         Err(error) => {
-            return Err(Trouble::NotExercised(format!("the agent answers a prompt with {}", error.describe())));
+            return Err(CheckFailure::NotExercised(format!("the agent answers a prompt with {}", error.describe())));
         }
     }
     let ended = agent.until(|agent| agent.is_idle(&session)).await;
-    let has = |is_meant: &dyn Fn(&Update) -> bool| agent.client.updates_of(&session).any(is_meant);
-    let is_message = |update: &Update| update.kind() == "user_message" && update.body["messageId"].is_string();
+    let has = |is_meant: &dyn Fn(&SessionUpdate) -> bool| agent.client.session_updates(&session).any(is_meant);
+    let is_message = |update: &SessionUpdate| update.kind() == "user_message" && update.body["messageId"].is_string();
     if !has(&is_message) {
-        return Err(Trouble::Fail("sends no `user_message` with a `messageId` for a prompt of version 2".to_owned()));
+        return Err(CheckFailure::Fail(
+            "sends no `user_message` with a `messageId` for a prompt of version 2".to_owned(),
+        ));
     }
     if !has(&|update| update.kind() == "state_update" && update.body["state"] == "running") {
-        return Err(Trouble::Fail("reports no state `running` for a prompt of version 2".to_owned()));
+        return Err(CheckFailure::Fail("reports no state `running` for a prompt of version 2".to_owned()));
     }
     let has_said = has(&|update| update.kind().starts_with("agent_message"));
     match ended {
         Ok(()) => Ok(()),
         // Without a model, an agent may try again for minutes.
         Err(_) if !has_said => {
-            Err(Trouble::NotExercised("the agent does not end the turn, and says nothing".to_owned()))
+            Err(CheckFailure::NotExercised("the agent does not end the turn, and says nothing".to_owned()))
         }
-        Err(_) => Err(Trouble::Silent("reports no state `idle` at the end of a turn".to_owned())),
+        Err(_) => Err(CheckFailure::Silent("reports no state `idle` at the end of a turn".to_owned())),
     }
 }

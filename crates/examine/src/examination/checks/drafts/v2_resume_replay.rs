@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
 
@@ -22,30 +22,30 @@ agent {"jsonrpc":"2.0","id":5,"result":{}}"#,
     run: Run::Talk(Setup::Next, |agent| Box::pin(run(agent))),
 };
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     agent.needs_version_2()?;
     agent.needs_turns()?;
     let session = agent.open_session().await?.id;
     if let Err(error) = agent.prompt_2(&session, "Say hello again.").await? {
-        return Err(Trouble::NotExercised(format!("the agent answers a prompt with {}", error.describe())));
+        return Err(CheckFailure::NotExercised(format!("the agent answers a prompt with {}", error.describe())));
     }
     if agent.until(|agent| agent.is_idle(&session)).await.is_err() {
-        return Err(Trouble::NotExercised("the agent does not end the turn".to_owned()));
+        return Err(CheckFailure::NotExercised("the agent does not end the turn".to_owned()));
     }
     let plain = replayed(agent, &session, false).await?;
     let whole = replayed(agent, &session, true).await?;
     match (whole, plain) {
-        (0, _) => Err(Trouble::Fail("replays no message for `replayFrom` of the type `start`".to_owned())),
+        (0, _) => Err(CheckFailure::Fail("replays no message for `replayFrom` of the type `start`".to_owned())),
         (_, 0) => Ok(()),
-        _ => Err(Trouble::Fail("replays messages without `replayFrom`".to_owned())),
+        _ => Err(CheckFailure::Fail("replays messages without `replayFrom`".to_owned())),
     }
 }
 
 /// Closes and resumes the session, and returns the number of messages that were replayed before the response.
-async fn replayed(agent: &mut Agent, session: &str, is_whole: bool) -> Result<usize, Trouble> {
+async fn replayed(agent: &mut StartedAgent, session: &str, is_whole: bool) -> Result<usize, CheckFailure> {
     let close = json!({ "sessionId": session });
     if let Err(error) = agent.ask("session/close", &close).await? {
-        return Err(Trouble::NotExercised(format!("the agent answers `session/close` with {}", error.describe())));
+        return Err(CheckFailure::NotExercised(format!("the agent answers `session/close` with {}", error.describe())));
     }
     agent.client.updates.clear();
     let mut params = agent.session_params();
@@ -54,8 +54,11 @@ async fn replayed(agent: &mut Agent, session: &str, is_whole: bool) -> Result<us
         params["replayFrom"] = json!({ "type": "start" });
     }
     if let Err(error) = agent.ask_within("session/resume", &params, agent.turn_limit()).await? {
-        return Err(Trouble::NotExercised(format!("the agent answers `session/resume` with {}", error.describe())));
+        return Err(CheckFailure::NotExercised(format!(
+            "the agent answers `session/resume` with {}",
+            error.describe()
+        )));
     }
     let is_message = |kind: &str| kind.starts_with("user_message") || kind.starts_with("agent_message");
-    Ok(agent.client.updates_of(session).filter(|update| is_message(update.kind())).count())
+    Ok(agent.client.session_updates(session).filter(|update| is_message(update.kind())).count())
 }

@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
 
@@ -21,7 +21,7 @@ agent {"jsonrpc":"2.0","id":2,"result":{"sessions":[]}}"#,
     run: Run::Talk(Setup::Next, |agent| Box::pin(run(agent))),
 };
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     agent.needs_version_2()?;
     agent.needs("/session")?;
     let session = agent.open_session().await?;
@@ -32,7 +32,7 @@ async fn run(agent: &mut Agent) -> Result<(), Trouble> {
         if let Err(error) = agent.ask_within(method, &params, agent.turn_limit()).await?
             && error.code == Some(METHOD_NOT_FOUND)
         {
-            return Err(Trouble::Fail(format!("answers `{method}` in version 2 with {}", error.describe())));
+            return Err(CheckFailure::Fail(format!("answers `{method}` in version 2 with {}", error.describe())));
         }
     }
     Ok(())

@@ -1,6 +1,6 @@
 use std::future::ready;
 
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
 
@@ -20,9 +20,9 @@ agent {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,"agentCapabilities":
     run: Run::Talk(Setup::Shared, |agent| Box::pin(ready(run(agent)))),
 };
 
-fn run(agent: &Agent) -> Result<(), Trouble> {
+fn run(agent: &StartedAgent) -> Result<(), CheckFailure> {
     match agent.result().get("agentInfo") {
         Some(info) if info.is_object() => Ok(()),
-        _ => Err(Trouble::Fail("states neither its name nor its version".to_owned())),
+        _ => Err(CheckFailure::Fail("states neither its name nor its version".to_owned())),
     }
 }

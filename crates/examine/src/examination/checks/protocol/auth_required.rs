@@ -1,4 +1,4 @@
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
 
@@ -18,16 +18,17 @@ agent {"jsonrpc":"2.0","id":2,"error":{"code":-32000,"message":"Authentication r
     run: Run::Talk(Setup::Shared, |agent| Box::pin(run(agent))),
 };
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let params = agent.session_params();
     match agent.ask("session/new", &params).await? {
-        Ok(_) => Err(Trouble::NotExercised("the agent opens a session without a sign-in".to_owned())),
+        Ok(_) => Err(CheckFailure::NotExercised("the agent opens a session without a sign-in".to_owned())),
         Err(error) if error.asks_for_sign_in() => Ok(()),
         Err(error) if error.is_about_sign_in() => {
-            Err(Trouble::Fail(format!("requests authentication with {}", error.describe())))
+            Err(CheckFailure::Fail(format!("requests authentication with {}", error.describe())))
         }
-        Err(error) => {
-            Err(Trouble::NotExercised(format!("the agent refuses a session for another reason: {}", error.describe())))
-        }
+        Err(error) => Err(CheckFailure::NotExercised(format!(
+            "the agent refuses a session for another reason: {}",
+            error.describe()
+        ))),
     }
 }

@@ -1,4 +1,4 @@
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
 
@@ -20,10 +20,10 @@ agent {"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"initialize comes
     run: Run::Talk(Setup::Silent, |agent| Box::pin(run(agent))),
 };
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let params = agent.session_params();
     match agent.ask("session/new", &params).await? {
-        Ok(_) => Err(Trouble::Fail("opens a session before `initialize`".to_owned())),
+        Ok(_) => Err(CheckFailure::Fail("opens a session before `initialize`".to_owned())),
         Err(_) => Ok(()),
     }
 }

@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use crate::examination::agent::{Agent, NO_SESSION, Trouble};
+use crate::examination::agent::{CheckFailure, NO_SESSION, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
 
@@ -21,11 +21,11 @@ agent {"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"Method not found
     run: Run::Talk(Setup::Shared, |agent| Box::pin(run(agent))),
 };
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     agent.notify("session/cancel", &json!({ "sessionId": NO_SESSION })).await;
     agent.is_alive("`session/cancel` for an unknown session").await?;
     match agent.nameless_answer() {
-        Some(_) => Err(Trouble::Fail("answers `session/cancel`, which is a notification".to_owned())),
+        Some(_) => Err(CheckFailure::Fail("answers `session/cancel`, which is a notification".to_owned())),
         None => Ok(()),
     }
 }

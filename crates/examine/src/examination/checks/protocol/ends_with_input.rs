@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
 
@@ -18,9 +18,9 @@ pub(super) static CHECK: Check = Check {
     run: Run::Talk(Setup::Ending, |agent| Box::pin(run(agent))),
 };
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     match agent.close_input(Duration::from_secs(5)).await {
         Some(_) => Ok(()),
-        None => Err(Trouble::Fail("still runs 5 s after its stdin was closed".to_owned())),
+        None => Err(CheckFailure::Fail("still runs 5 s after its stdin was closed".to_owned())),
     }
 }

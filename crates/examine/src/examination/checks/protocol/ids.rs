@@ -1,7 +1,7 @@
 use acp_registry_plan::text::quote;
 use serde_json::json;
 
-use crate::examination::agent::{Agent, PING, Trouble, silent};
+use crate::examination::agent::{CheckFailure, PING, StartedAgent, silent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
 
@@ -21,7 +21,7 @@ agent {"jsonrpc":"2.0","id":"acp-registry","error":{"code":-32601,"message":"Met
     run: Run::Talk(Setup::Shared, |agent| Box::pin(run(agent))),
 };
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     // Ids as clients use them. The last is the largest integer that every JSON parser represents exactly.
     for id in [
         json!("acp-registry"),
@@ -35,12 +35,15 @@ async fn run(agent: &mut Agent) -> Result<(), Trouble> {
         let shown = quote(&id.to_string());
         // A response with another id belongs to no earlier request, because all of those are answered.
         if let Some(other) = agent.other_ids().next() {
-            return Err(Trouble::Fail(format!("answers the id {shown} with the id {}", quote(&other.to_string()))));
+            return Err(CheckFailure::Fail(format!(
+                "answers the id {shown} with the id {}",
+                quote(&other.to_string())
+            )));
         }
         return Err(match silent(silence, PING) {
-            Trouble::Silent(text) => Trouble::Silent(format!("{text} with the id {shown}")),
-            Trouble::Fail(text) => Trouble::Fail(format!("{text} with the id {shown}")),
-            other @ Trouble::NotExercised(_) => other,
+            CheckFailure::Silent(text) => CheckFailure::Silent(format!("{text} with the id {shown}")),
+            CheckFailure::Fail(text) => CheckFailure::Fail(format!("{text} with the id {shown}")),
+            other @ CheckFailure::NotExercised(_) => other,
         });
     }
     Ok(())

@@ -1,6 +1,6 @@
 use std::future::ready;
 
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
 use crate::examination::shape;
@@ -22,11 +22,11 @@ agent {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,"agentCapabilities":
     run: Run::Talk(Setup::Shared, |agent| Box::pin(ready(run(agent)))),
 };
 
-fn run(agent: &Agent) -> Result<(), Trouble> {
+fn run(agent: &StartedAgent) -> Result<(), CheckFailure> {
     match shape::initialize(agent.result()) {
-        Some(problem) => {
-            Err(Trouble::Fail(format!("answers `initialize` with a result that does not match the schema: {problem}")))
-        }
+        Some(problem) => Err(CheckFailure::Fail(format!(
+            "answers `initialize` with a result that does not match the schema: {problem}"
+        ))),
         None => Ok(()),
     }
 }

@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use crate::examination::agent::{Agent, NO_SESSION, Trouble, refused};
+use crate::examination::agent::{CheckFailure, NO_SESSION, StartedAgent, refused};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
 
@@ -20,9 +20,9 @@ agent {"jsonrpc":"2.0","id":2,"error":{"code":-32002,"message":"Resource not fou
     run: Run::Talk(Setup::Shared, |agent| Box::pin(run(agent))),
 };
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     if agent.result().pointer("/agentCapabilities/loadSession") != Some(&json!(true)) {
-        return Err(Trouble::NotExercised("the agent does not advertise `loadSession`".to_owned()));
+        return Err(CheckFailure::NotExercised("the agent does not advertise `loadSession`".to_owned()));
     }
     let mut params = agent.session_params();
     params["sessionId"] = NO_SESSION.into();

@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use crate::examination::agent::{Agent, PING, Trouble, silent};
+use crate::examination::agent::{CheckFailure, PING, StartedAgent, silent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
 
@@ -23,17 +23,17 @@ agent {"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"Method not found
 /// Length of the line in bytes, with the line end.
 const LENGTH: usize = 1 << 20;
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let id = json!("long-line");
-    let empty = agent.line_of(&id, PING, &json!({ "text": "" })).len();
-    let line = agent.line_of(&id, PING, &json!({ "text": "x".repeat(LENGTH - empty) }));
+    let empty = agent.request_line(&id, PING, &json!({ "text": "" })).len();
+    let line = agent.request_line(&id, PING, &json!({ "text": "x".repeat(LENGTH - empty) }));
     agent.write(&line).await;
     match agent.answer(&id).await {
         Ok(_) => Ok(()),
         Err(silence) => Err(match silent(silence, PING) {
-            Trouble::Silent(_) => Trouble::Silent("does not answer a request of 1 MiB".to_owned()),
-            Trouble::Fail(text) => Trouble::Fail(format!("{text}, which was sent in a line of 1 MiB")),
-            other @ Trouble::NotExercised(_) => other,
+            CheckFailure::Silent(_) => CheckFailure::Silent("does not answer a request of 1 MiB".to_owned()),
+            CheckFailure::Fail(text) => CheckFailure::Fail(format!("{text}, which was sent in a line of 1 MiB")),
+            other @ CheckFailure::NotExercised(_) => other,
         }),
     }
 }

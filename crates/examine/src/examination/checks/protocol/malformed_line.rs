@@ -1,4 +1,4 @@
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
 
@@ -18,7 +18,7 @@ agent {"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}
     run: Run::Talk(Setup::Shared, |agent| Box::pin(run(agent))),
 };
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     agent.write("{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\n").await;
     agent.is_alive("a line that is not JSON").await
 }

@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use crate::examination::agent::{Agent, PING, Trouble, silent};
+use crate::examination::agent::{CheckFailure, PING, StartedAgent, silent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
 
@@ -26,16 +26,16 @@ agent {"jsonrpc":"2.0","id":3,"error":{"code":-32601,"message":"Method not found
 /// Number of requests that are sent at once.
 const REQUESTS: usize = 20;
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let ids: Vec<Value> = (1..=REQUESTS).map(|number| json!(format!("pipelined-{number}"))).collect();
     let lines: Vec<String> =
-        ids.iter().zip(1..).map(|(id, number)| agent.line_of(id, PING, &json!({ "number": number }))).collect();
+        ids.iter().zip(1..).map(|(id, number)| agent.request_line(id, PING, &json!({ "number": number }))).collect();
     agent.write(&lines.concat()).await;
     for (answered, id) in ids.iter().enumerate() {
         let Err(silence) = agent.answer(id).await else { continue };
         return Err(match silent(silence, PING) {
-            Trouble::Silent(_) if answered > 0 => {
-                Trouble::Fail(format!("does not answer all of {REQUESTS} requests that arrive at once"))
+            CheckFailure::Silent(_) if answered > 0 => {
+                CheckFailure::Fail(format!("does not answer all of {REQUESTS} requests that arrive at once"))
             }
             other => other,
         });

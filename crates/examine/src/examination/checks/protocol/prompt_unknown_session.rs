@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use crate::examination::agent::{Agent, NO_SESSION, Trouble, refused};
+use crate::examination::agent::{CheckFailure, NO_SESSION, StartedAgent, refused};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
 
@@ -21,7 +21,7 @@ agent {"jsonrpc":"2.0","id":2,"error":{"code":-32002,"message":"Resource not fou
     run: Run::Talk(Setup::Shared, |agent| Box::pin(run(agent))),
 };
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let params = json!({ "sessionId": NO_SESSION, "prompt": [{ "type": "text", "text": "Hello" }] });
     let answer = agent.ask("session/prompt", &params).await?;
     // A turn that ends with a refusal also informs the client.

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
 
@@ -17,12 +17,12 @@ pub(super) static CHECK: Check = Check {
     run: Run::Talk(Setup::Stopping, |agent| Box::pin(run(agent))),
 };
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     if !cfg!(unix) {
-        return Err(Trouble::NotExercised("this system has no signals".to_owned()));
+        return Err(CheckFailure::NotExercised("this system has no signals".to_owned()));
     }
     match agent.terminate(Duration::from_secs(5)).await {
         Some(_) => Ok(()),
-        None => Err(Trouble::Fail("still runs 5 s after SIGTERM".to_owned())),
+        None => Err(CheckFailure::Fail("still runs 5 s after SIGTERM".to_owned())),
     }
 }

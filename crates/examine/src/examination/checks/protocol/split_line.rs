@@ -1,7 +1,7 @@
 use acp_registry_plan::text::quote;
 use serde_json::json;
 
-use crate::examination::agent::{Agent, PING, Trouble, silent};
+use crate::examination::agent::{CheckFailure, PING, StartedAgent, silent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
 
@@ -21,18 +21,20 @@ agent {"jsonrpc":"2.0","id":"zwölf 🦀","error":{"code":-32601,"message":"Meth
     run: Run::Talk(Setup::Shared, |agent| Box::pin(run(agent))),
 };
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let id = json!("zwölf 🦀");
-    let line = agent.line_of(&id, PING, &json!({}));
+    let line = agent.request_line(&id, PING, &json!({}));
     agent.write_bytewise(&line).await;
     let Err(silence) = agent.answer(&id).await else { return Ok(()) };
     if let Some(other) = agent.other_ids().next() {
         let (sent, other) = (quote(&id.to_string()), quote(&other.to_string()));
-        return Err(Trouble::Fail(format!("answers the id {sent}, sent one byte at a time, with the id {other}")));
+        return Err(CheckFailure::Fail(format!("answers the id {sent}, sent one byte at a time, with the id {other}")));
     }
     Err(match silent(silence, PING) {
-        Trouble::Silent(_) => Trouble::Silent("does not answer a request that was sent one byte at a time".to_owned()),
-        Trouble::Fail(text) => Trouble::Fail(format!("{text}, which was sent one byte at a time")),
-        other @ Trouble::NotExercised(_) => other,
+        CheckFailure::Silent(_) => {
+            CheckFailure::Silent("does not answer a request that was sent one byte at a time".to_owned())
+        }
+        CheckFailure::Fail(text) => CheckFailure::Fail(format!("{text}, which was sent one byte at a time")),
+        other @ CheckFailure::NotExercised(_) => other,
     })
 }

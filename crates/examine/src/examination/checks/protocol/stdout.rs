@@ -1,7 +1,7 @@
-use crate::examination::agent::Trouble;
+use crate::examination::agent::CheckFailure;
 use crate::examination::check::{Check, Force, Run};
 use crate::examination::level::Level;
-use crate::examination::messages::Heard;
+use crate::examination::messages::OutputViolations;
 
 pub(super) static CHECK: Check = Check {
     id: "protocol/stdout",
@@ -20,9 +20,9 @@ agent {"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"Method not found
     run: Run::Heard(run),
 };
 
-fn run(heard: &Heard) -> Result<(), Trouble> {
+fn run(heard: &OutputViolations) -> Result<(), CheckFailure> {
     match heard.noise.text() {
-        Some(text) => Err(Trouble::Fail(format!("writes a line to stdout that is not a message: {text}"))),
+        Some(text) => Err(CheckFailure::Fail(format!("writes a line to stdout that is not a message: {text}"))),
         None => Ok(()),
     }
 }

@@ -1,6 +1,6 @@
 use acp_registry_plan::text::quote;
 
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
 
@@ -24,16 +24,16 @@ agent {"jsonrpc":"2.0","id":2,"error":{"code":-32000,"message":"Authentication r
     run: Run::Talk(Setup::Bare, |agent| Box::pin(run(agent))),
 };
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     if let Err(text) = &agent.initialized {
-        return Err(Trouble::NotExercised(format!("the agent {text} if the client has no capabilities")));
+        return Err(CheckFailure::NotExercised(format!("the agent {text} if the client has no capabilities")));
     }
     let params = agent.session_params();
     // Only the agent's requests before its response count, not whether it opens a session.
     let answer = agent.ask("session/new", &params).await;
     let has_capability = |method: &&str| !method.starts_with("fs/") && !method.starts_with("terminal/");
     if let Some(method) = agent.client.asked().find(|method| !has_capability(method)) {
-        return Err(Trouble::Fail(format!("calls {}, which the client has not advertised", quote(method))));
+        return Err(CheckFailure::Fail(format!("calls {}, which the client has not advertised", quote(method))));
     }
     answer.map(|_| ())
 }

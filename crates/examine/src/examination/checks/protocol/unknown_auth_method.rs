@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
 
@@ -20,12 +20,12 @@ agent {"jsonrpc":"2.0","id":2,"error":{"code":-32602,"message":"Invalid params"}
     run: Run::Talk(Setup::Shared, |agent| Box::pin(run(agent))),
 };
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     if agent.result().get("authMethods").and_then(Value::as_array).is_none_or(Vec::is_empty) {
-        return Err(Trouble::NotExercised("the agent advertises no `authMethods`".to_owned()));
+        return Err(CheckFailure::NotExercised("the agent advertises no `authMethods`".to_owned()));
     }
     match agent.ask("authenticate", &json!({ "methodId": "acp-registry-no-such-method" })).await? {
-        Ok(_) => Err(Trouble::Fail("accepts a `methodId` that it has not advertised".to_owned())),
+        Ok(_) => Err(CheckFailure::Fail("accepts a `methodId` that it has not advertised".to_owned())),
         Err(_) => Ok(()),
     }
 }

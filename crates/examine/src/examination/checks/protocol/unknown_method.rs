@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use crate::examination::agent::{Agent, Trouble, error_of_code};
+use crate::examination::agent::{CheckFailure, StartedAgent, error_of_code};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
 
@@ -20,7 +20,7 @@ agent {"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"Method not found
     run: Run::Talk(Setup::Shared, |agent| Box::pin(run(agent))),
 };
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let method = "acp-registry/unknown";
     error_of_code(&agent.ask(method, &json!({})).await?, -32_601, "an unknown method")
 }

@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
 
@@ -21,12 +21,12 @@ agent {"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"Method not found
     run: Run::Talk(Setup::Shared, |agent| Box::pin(run(agent))),
 };
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     for method in ["_acp-registry/note", "$/acp-registry"] {
         agent.notify(method, &json!({})).await;
         agent.is_alive("an unknown notification").await?;
         if agent.nameless_answer().is_some() {
-            return Err(Trouble::Fail("answers an unknown notification".to_owned()));
+            return Err(CheckFailure::Fail("answers an unknown notification".to_owned()));
         }
     }
     Ok(())

@@ -1,6 +1,6 @@
 use acp_registry_protocol::handshake::initialize_params;
 
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
 
@@ -24,13 +24,13 @@ agent {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,"agentCapabilities":
 /// The largest version that the schema allows, which no agent supports.
 const VERSION: u16 = u16::MAX;
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     match agent.ask("initialize", &initialize_params(VERSION)).await? {
         Err(error) => {
-            Err(Trouble::Fail(format!("answers version {VERSION} of the protocol with {}", error.describe())))
+            Err(CheckFailure::Fail(format!("answers version {VERSION} of the protocol with {}", error.describe())))
         }
         Ok(result) if result["protocolVersion"] == VERSION => {
-            Err(Trouble::Fail(format!("claims to support version {VERSION} of the protocol")))
+            Err(CheckFailure::Fail(format!("claims to support version {VERSION} of the protocol")))
         }
         Ok(_) => Ok(()),
     }

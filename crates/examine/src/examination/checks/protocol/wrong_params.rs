@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use crate::examination::agent::{Agent, Trouble, error_of_code, needs_sign_in};
+use crate::examination::agent::{CheckFailure, StartedAgent, error_of_code, needs_sign_in};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
 
@@ -20,13 +20,13 @@ agent {"jsonrpc":"2.0","id":2,"error":{"code":-32602,"message":"Invalid params"}
     run: Run::Talk(Setup::Shared, |agent| Box::pin(run(agent))),
 };
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let mut answer = agent.ask("session/new", &json!({ "cwd": 7 })).await?;
     if matches!(&answer, Err(error) if error.asks_for_sign_in()) {
         answer = agent.ask("session/prompt", &json!({ "sessionId": 7, "prompt": 7 })).await?;
     }
     match &answer {
-        Err(error) if error.asks_for_sign_in() => Err(Trouble::NotExercised(needs_sign_in(error))),
+        Err(error) if error.asks_for_sign_in() => Err(CheckFailure::NotExercised(needs_sign_in(error))),
         _ => error_of_code(&answer, -32_602, "parameters of the wrong type"),
     }
 }

@@ -2,7 +2,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
 
@@ -22,14 +22,14 @@ agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"$NEW"}}"#,
     run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
 };
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     agent.needs("/sessionCapabilities/additionalDirectories")?;
     agent.any_session().await?;
     let project = agent.project("second")?;
     let mut params = agent.session_params();
     params["additionalDirectories"] = json!([project.to_string_lossy()]);
     let result = agent.new_session(&params).await?.map_err(|error| {
-        Trouble::Fail(format!("answers `session/new` with `additionalDirectories` with {}", error.describe()))
+        CheckFailure::Fail(format!("answers `session/new` with `additionalDirectories` with {}", error.describe()))
     })?;
     if !agent.advertises("/sessionCapabilities/list") {
         return Ok(());
@@ -44,5 +44,5 @@ async fn run(agent: &mut Agent) -> Result<(), Trouble> {
     if reported.len() == 1 && is_project(&reported[0]) {
         return Ok(());
     }
-    Err(Trouble::Fail("lists other additional directories than those of the session".to_owned()))
+    Err(CheckFailure::Fail("lists other additional directories than those of the session".to_owned()))
 }

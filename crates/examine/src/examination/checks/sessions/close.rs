@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
 
@@ -20,14 +20,14 @@ agent {"jsonrpc":"2.0","id":2,"result":{}}"#,
     run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
 };
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     agent.needs("/sessionCapabilities/close")?;
     let (first, second) = (agent.open_session().await?, agent.open_session().await?);
     let two = [(&first, "an open session"), (&second, "an open session, after another was closed")];
     // Sessions with the same id are another violation.
     for (session, which) in two.into_iter().take(if first.id == second.id { 1 } else { 2 }) {
         if let Err(error) = agent.ask("session/close", &json!({ "sessionId": session.id })).await? {
-            return Err(Trouble::Fail(format!("answers `session/close` for {which} with {}", error.describe())));
+            return Err(CheckFailure::Fail(format!("answers `session/close` for {which} with {}", error.describe())));
         }
     }
     Ok(())

@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use acp_registry_plan::text::quote;
 
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
 
@@ -24,15 +24,15 @@ agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$LAST","
     run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
 };
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let commands = agent.commands().await?;
     let mut seen = BTreeSet::new();
     for name in commands.as_array().into_iter().flatten().filter_map(|command| command["name"].as_str()) {
         if name.is_empty() || name.starts_with('/') {
-            return Err(Trouble::Fail(format!("sends a command with the name {}", quote(name))));
+            return Err(CheckFailure::Fail(format!("sends a command with the name {}", quote(name))));
         }
         if !seen.insert(name) {
-            return Err(Trouble::Fail(format!("sends two commands with the name {}", quote(name))));
+            return Err(CheckFailure::Fail(format!("sends two commands with the name {}", quote(name))));
         }
     }
     Ok(())

@@ -1,6 +1,6 @@
 use acp_registry_plan::text::quote;
 
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
 
@@ -23,21 +23,24 @@ agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$LAST","
     run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
 };
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let commands = agent.commands().await?;
     let Some(commands) = commands.as_array() else {
-        return Err(Trouble::Fail("sends commands without an array `availableCommands`".to_owned()));
+        return Err(CheckFailure::Fail("sends commands without an array `availableCommands`".to_owned()));
     };
     for command in commands {
         let Some(name) = command["name"].as_str() else {
-            return Err(Trouble::Fail("sends a command without a `name`".to_owned()));
+            return Err(CheckFailure::Fail("sends a command without a `name`".to_owned()));
         };
         if !command["description"].is_string() {
-            return Err(Trouble::Fail(format!("sends the command {} without a `description`", quote(name))));
+            return Err(CheckFailure::Fail(format!("sends the command {} without a `description`", quote(name))));
         }
         let input = &command["input"];
         if !input.is_null() && !input["hint"].is_string() {
-            return Err(Trouble::Fail(format!("sends the command {} with an `input` without a `hint`", quote(name))));
+            return Err(CheckFailure::Fail(format!(
+                "sends the command {} with an `input` without a `hint`",
+                quote(name)
+            )));
         }
     }
     Ok(())

@@ -1,6 +1,6 @@
 use acp_registry_plan::text::quote;
 
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
 
@@ -19,10 +19,10 @@ agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"$NEW","configOptions":[{"id
     run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
 };
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let options = agent.any_session().await?.options()?;
     match options.iter().find(|option| option.current.is_null()) {
-        Some(option) => Err(Trouble::Fail(format!("has no value for its option {}", quote(&option.id)))),
+        Some(option) => Err(CheckFailure::Fail(format!("has no value for its option {}", quote(&option.id)))),
         None => Ok(()),
     }
 }

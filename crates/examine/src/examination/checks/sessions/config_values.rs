@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use acp_registry_plan::text::quote;
 
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::config::shown;
 use crate::examination::level::Level;
@@ -23,22 +23,22 @@ agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"$NEW","configOptions":[{"id
     run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
 };
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let options = agent.any_session().await?.options()?;
     let mut ids = BTreeSet::new();
     for option in &options {
         let id = quote(&option.id);
         if !ids.insert(&option.id) {
-            return Err(Trouble::Fail(format!("lists the option {id} twice")));
+            return Err(CheckFailure::Fail(format!("lists the option {id} twice")));
         }
         let is_missing = !option.current.is_null() && !option.values.contains(&option.current);
         if is_missing && !option.values.is_empty() {
             let value = shown(&option.current);
-            return Err(Trouble::Fail(format!("does not list the current value {value} of its option {id}")));
+            return Err(CheckFailure::Fail(format!("does not list the current value {value} of its option {id}")));
         }
         let mut values = BTreeSet::new();
         if let Some(value) = option.values.iter().find(|value| !values.insert(value.to_string())) {
-            return Err(Trouble::Fail(format!("lists the value {} of its option {id} twice", shown(value))));
+            return Err(CheckFailure::Fail(format!("lists the value {} of its option {id} twice", shown(value))));
         }
     }
     Ok(())

@@ -2,7 +2,7 @@ use std::path::Path;
 
 use acp_registry_plan::text::quote;
 
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
 
@@ -22,7 +22,7 @@ agent {"jsonrpc":"2.0","id":2,"result":{"sessions":[{"sessionId":"$LAST","cwd":"
     run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
 };
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     agent.needs("/sessionCapabilities/list")?;
     agent.needs_listed()?;
     let project = agent.project("first")?;
@@ -35,5 +35,5 @@ async fn run(agent: &mut Agent) -> Result<(), Trouble> {
         return Ok(());
     }
     let (directory, project) = (quote(directory), quote(&project.to_string_lossy()));
-    Err(Trouble::Fail(format!("lists a session with the `cwd` {directory} that was opened with {project}")))
+    Err(CheckFailure::Fail(format!("lists a session with the `cwd` {directory} that was opened with {project}")))
 }

@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
 
@@ -23,7 +23,7 @@ agent {"jsonrpc":"2.0","id":2,"result":{}}"#,
     run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
 };
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     agent.needs("/sessionCapabilities/delete")?;
     agent.needs_listed()?;
     let session = agent.open_session().await?;
@@ -34,13 +34,13 @@ async fn run(agent: &mut Agent) -> Result<(), Trouble> {
     if let Err(error) = agent.ask("session/delete", &params).await? {
         let text = format!("answers `session/delete` with {}", error.describe());
         return Err(if is_closed {
-            Trouble::Fail(text)
+            CheckFailure::Fail(text)
         } else {
-            Trouble::NotExercised(format!("the agent {text}, for a session that is active"))
+            CheckFailure::NotExercised(format!("the agent {text}, for a session that is active"))
         });
     }
     match agent.listed_now(&session.id).await? {
         None => Ok(()),
-        Some(_) => Err(Trouble::Fail("lists a session after `session/delete`".to_owned())),
+        Some(_) => Err(CheckFailure::Fail("lists a session after `session/delete`".to_owned())),
     }
 }

@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use crate::examination::agent::{Agent, NO_SESSION, Trouble};
+use crate::examination::agent::{CheckFailure, NO_SESSION, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
 
@@ -20,13 +20,14 @@ agent {"jsonrpc":"2.0","id":2,"result":{}}"#,
     run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
 };
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     agent.needs("/sessionCapabilities/delete")?;
     agent.any_session().await?;
     match agent.ask("session/delete", &json!({ "sessionId": NO_SESSION })).await? {
         Ok(_) => Ok(()),
-        Err(error) => {
-            Err(Trouble::Fail(format!("answers `session/delete` for an unknown session with {}", error.describe())))
-        }
+        Err(error) => Err(CheckFailure::Fail(format!(
+            "answers `session/delete` for an unknown session with {}",
+            error.describe()
+        ))),
     }
 }

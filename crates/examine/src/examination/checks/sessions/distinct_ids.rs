@@ -1,6 +1,6 @@
 use acp_registry_plan::text::quote;
 
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
 
@@ -20,11 +20,11 @@ agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"$NEW"}}"#,
     run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
 };
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let first = agent.any_session().await?;
     let second = agent.open_session().await?;
     if first.id == second.id {
-        return Err(Trouble::Fail(format!("opens two sessions with the same id {}", quote(&first.id))));
+        return Err(CheckFailure::Fail(format!("opens two sessions with the same id {}", quote(&first.id))));
     }
     agent.kept.spare.push(second);
     Ok(())

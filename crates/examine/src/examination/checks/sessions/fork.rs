@@ -1,4 +1,4 @@
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
 
@@ -18,14 +18,14 @@ agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"$NEW"}}"#,
     run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
 };
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     agent.needs("/sessionCapabilities/fork")?;
     let session = agent.any_session().await?;
     let answer = agent.reopen("session/fork", &session.id).await?;
     let result = answer.map_err(|error| session.refused_before_prompt("session/fork", &error))?;
     match result["sessionId"].as_str() {
-        None | Some("") => Err(Trouble::Fail("answers `session/fork` without a `sessionId`".to_owned())),
-        Some(id) if id == session.id => Err(Trouble::Fail("gives a fork the id of its original".to_owned())),
+        None | Some("") => Err(CheckFailure::Fail("answers `session/fork` without a `sessionId`".to_owned())),
+        Some(id) if id == session.id => Err(CheckFailure::Fail("gives a fork the id of its original".to_owned())),
         Some(_) => Ok(()),
     }
 }

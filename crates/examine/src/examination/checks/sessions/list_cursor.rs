@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use crate::examination::agent::{Agent, Trouble, refused};
+use crate::examination::agent::{CheckFailure, StartedAgent, refused};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::config::UNKNOWN;
 use crate::examination::level::Level;
@@ -21,7 +21,7 @@ agent {"jsonrpc":"2.0","id":2,"error":{"code":-32602,"message":"Invalid params: 
     run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
 };
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     agent.needs("/sessionCapabilities/list")?;
     agent.any_session().await?;
     let answer = agent.ask("session/list", &json!({ "cursor": UNKNOWN })).await?;

@@ -1,7 +1,7 @@
 use acp_registry_plan::text::quote;
 use serde_json::json;
 
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
 
@@ -22,15 +22,15 @@ agent {"jsonrpc":"2.0","id":2,"result":{"sessions":[]}}"#,
     run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
 };
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     agent.needs("/sessionCapabilities/list")?;
     agent.any_session().await?;
     agent.sessions().await?;
     // No check opens a session in it.
     let project = agent.project("second")?;
     let filter = json!({ "cwd": project.to_string_lossy() });
-    let page = agent.page(&filter).await?.map_err(|text| Trouble::Fail(format!("{text}, for one `cwd`")))?;
+    let page = agent.page(&filter).await?.map_err(|text| CheckFailure::Fail(format!("{text}, for one `cwd`")))?;
     let Some(other) = page.sessions.first() else { return Ok(()) };
     let other = quote(other["cwd"].as_str().unwrap_or_default());
-    Err(Trouble::Fail(format!("lists a session of {other} when asked for those of another directory")))
+    Err(CheckFailure::Fail(format!("lists a session of {other} when asked for those of another directory")))
 }

@@ -1,4 +1,4 @@
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
 
@@ -18,9 +18,9 @@ agent {"jsonrpc":"2.0","id":2,"result":{"sessions":[{"sessionId":"$LAST","cwd":"
     run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
 };
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     agent.needs("/sessionCapabilities/list")?;
-    let unlisted = || Trouble::Fail("does not list a session before its first prompt".to_owned());
+    let unlisted = || CheckFailure::Fail("does not list a session before its first prompt".to_owned());
     agent.needs_listed().map_err(|_| unlisted())?;
     let session = agent.open_session().await?;
     agent.listed(&session.id).await?.ok_or_else(unlisted)?;

@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use acp_registry_plan::text::quote;
 use serde_json::json;
 
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
 use crate::examination::listing::PAGES;
@@ -28,7 +28,7 @@ agent {"jsonrpc":"2.0","id":2,"result":{"sessions":[{"sessionId":"s1","cwd":"/ho
     run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
 };
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     agent.needs("/sessionCapabilities/list")?;
     agent.any_session().await?;
     let second = agent.spare_session().await?;
@@ -37,21 +37,21 @@ async fn run(agent: &mut Agent) -> Result<(), Trouble> {
     for number in 1..=PAGES {
         let page = match agent.page(&params).await? {
             Ok(page) => page,
-            Err(text) if number == 1 => return Err(Trouble::NotExercised(format!("the agent {text}"))),
-            Err(text) => return Err(Trouble::Fail(format!("{text}, for the `nextCursor` of the page before"))),
+            Err(text) if number == 1 => return Err(CheckFailure::NotExercised(format!("the agent {text}"))),
+            Err(text) => return Err(CheckFailure::Fail(format!("{text}, for the `nextCursor` of the page before"))),
         };
         for id in page.sessions.iter().filter_map(|session| session["sessionId"].as_str()) {
             if !ids.insert(id.to_owned()) {
-                return Err(Trouble::Fail(format!("lists the session {} twice", quote(id))));
+                return Err(CheckFailure::Fail(format!("lists the session {} twice", quote(id))));
             }
         }
         let Some(cursor) = page.next else {
-            let reason = || Trouble::NotExercised("all sessions are on the first page".to_owned());
+            let reason = || CheckFailure::NotExercised("all sessions are on the first page".to_owned());
             return if number == 1 { Err(reason()) } else { Ok(()) };
         };
         params = json!({ "cursor": cursor });
         if !cursors.insert(cursor) {
-            return Err(Trouble::Fail("returns the same `nextCursor` twice".to_owned()));
+            return Err(CheckFailure::Fail("returns the same `nextCursor` twice".to_owned()));
         }
     }
     Ok(())

@@ -1,6 +1,6 @@
 use acp_registry_plan::text::quote;
 
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
 
@@ -22,7 +22,7 @@ agent {"jsonrpc":"2.0","id":2,"result":null}"#,
     run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
 };
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     agent.needs("/loadSession")?;
     let session = agent.spare_session().await?;
     // Updates of the new session itself.
@@ -33,14 +33,14 @@ async fn run(agent: &mut Agent) -> Result<(), Trouble> {
     if let Some(other) =
         agent.client.updates.iter().find(|update| is_history(update.kind()) && update.session != session.id)
     {
-        return Err(Trouble::Fail(format!(
+        return Err(CheckFailure::Fail(format!(
             "replays messages in another session, {}, than it loads",
             quote(&other.session)
         )));
     }
     if !result.is_object() && !result.is_null() {
         let result = quote(&result.to_string());
-        return Err(Trouble::Fail(format!("answers `session/load` with {result}, which is not an object")));
+        return Err(CheckFailure::Fail(format!("answers `session/load` with {result}, which is not an object")));
     }
     Ok(())
 }

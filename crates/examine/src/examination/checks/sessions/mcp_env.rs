@@ -1,6 +1,6 @@
 use acp_registry_plan::text::quote;
 
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
 use crate::examination::server::VALUE;
@@ -23,18 +23,18 @@ agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"$NEW"}}"#,
     run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
 };
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let record = agent.mcp_session().await?;
     let Some(started) = record.started.first() else {
         let reason = "the agent does not start the MCP server of a new session";
-        return Err(Trouble::NotExercised(reason.to_owned()));
+        return Err(CheckFailure::NotExercised(reason.to_owned()));
     };
     match &started.variable {
         Some(value) if value == VALUE => Ok(()),
         Some(value) => {
             let (set, value) = (quote(VALUE), quote(value));
-            Err(Trouble::Fail(format!("sets a variable of an MCP server to {value} instead of {set}")))
+            Err(CheckFailure::Fail(format!("sets a variable of an MCP server to {value} instead of {set}")))
         }
-        None => Err(Trouble::Fail("does not set the variables in `env` of an MCP server".to_owned())),
+        None => Err(CheckFailure::Fail("does not set the variables in `env` of an MCP server".to_owned())),
     }
 }

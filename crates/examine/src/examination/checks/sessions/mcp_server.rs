@@ -1,4 +1,4 @@
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
 
@@ -19,13 +19,15 @@ agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"$NEW"}}"#,
     run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
 };
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let record = agent.mcp_session().await?;
     if record.started.is_empty() {
-        return Err(Trouble::Fail("does not start the MCP server of a new session".to_owned()));
+        return Err(CheckFailure::Fail("does not start the MCP server of a new session".to_owned()));
     }
     if !record.has("initialize") {
-        return Err(Trouble::Fail("starts the MCP server of a new session, but sends it no `initialize`".to_owned()));
+        return Err(CheckFailure::Fail(
+            "starts the MCP server of a new session, but sends it no `initialize`".to_owned(),
+        ));
     }
     Ok(())
 }

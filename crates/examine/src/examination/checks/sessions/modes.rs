@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use acp_registry_plan::text::quote;
 
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
 
@@ -22,15 +22,17 @@ agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"$NEW","modes":{"currentMode
     run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
 };
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let (ids, current) = agent.any_session().await?.modes()?;
     if !ids.contains(&current) {
         let current = quote(&current);
-        return Err(Trouble::Fail(format!("names {current} as the current mode, which is not in `availableModes`")));
+        return Err(CheckFailure::Fail(format!(
+            "names {current} as the current mode, which is not in `availableModes`"
+        )));
     }
     let mut seen = BTreeSet::new();
     match ids.iter().find(|id| !seen.insert(*id)) {
-        Some(id) => Err(Trouble::Fail(format!("lists the mode {} twice", quote(id)))),
+        Some(id) => Err(CheckFailure::Fail(format!("lists the mode {} twice", quote(id)))),
         None => Ok(()),
     }
 }

@@ -3,11 +3,11 @@ use std::time::Duration;
 use acp_registry_plan::text::quote;
 use serde_json::Value;
 
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
-use crate::examination::config::{ConfigOption, options_of, shown};
+use crate::examination::config::{ConfigOption, read_options, shown};
 use crate::examination::level::Level;
-use crate::examination::session::Session;
+use crate::examination::session::OpenSession;
 
 pub(super) static CHECK: Check = Check {
     id: "sessions/modes-in-sync",
@@ -28,17 +28,17 @@ agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"$NEW","modes":{"currentMode
 /// Time for an update after the response.
 const LATE: Duration = Duration::from_millis(300);
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let session = agent.changing_session().await?;
     let (ids, mode) = session.modes()?;
     let options = session.options()?;
     let is_mode = |option: &&ConfigOption| option.category.as_deref() == Some("mode") && option.current.is_string();
     let Some(option) = options.iter().find(is_mode) else {
-        return Err(Trouble::NotExercised("the agent has no configuration option for modes".to_owned()));
+        return Err(CheckFailure::NotExercised("the agent has no configuration option for modes".to_owned()));
     };
     if option.current != mode.as_str() {
         let (value, mode) = (shown(&option.current), quote(&mode));
-        return Err(Trouble::Fail(format!("opens a session with the mode {mode} and the option {value}")));
+        return Err(CheckFailure::Fail(format!("opens a session with the mode {mode} and the option {value}")));
     }
     let is_in_both = |id: &&String| **id != mode && option.values.iter().any(|value| value == id.as_str());
     let Some(other) = ids.iter().find(is_in_both) else { return Ok(()) };
@@ -53,7 +53,7 @@ async fn run(agent: &mut Agent) -> Result<(), Trouble> {
         && value != other.as_str()
     {
         let (value, other) = (shown(&value), quote(other));
-        return Err(Trouble::Fail(format!("keeps the option {value} after the mode was set to {other}")));
+        return Err(CheckFailure::Fail(format!("keeps the option {value} after the mode was set to {other}")));
     }
     Ok(())
 }
@@ -61,18 +61,18 @@ async fn run(agent: &mut Agent) -> Result<(), Trouble> {
 /// The current value of an option: from the response to setting another one to the value that it has, or else from an
 /// update.
 async fn now(
-    agent: &mut Agent,
-    session: &Session,
+    agent: &mut StartedAgent,
+    session: &OpenSession,
     option: &ConfigOption,
     options: &[ConfigOption],
-) -> Result<Option<Value>, Trouble> {
+) -> Result<Option<Value>, CheckFailure> {
     let value_in =
-        |state: &Value| options_of(state).into_iter().find(|found| found.id == option.id).map(|found| found.current);
+        |state: &Value| read_options(state).into_iter().find(|found| found.id == option.id).map(|found| found.current);
     if let Some(other) = options.iter().find(|other| other.id != option.id && other.current.is_string()) {
         let answer = agent.set_option(&session.id, other, &other.current).await?;
         return Ok(answer.ok().as_ref().and_then(value_in));
     }
     agent.read_for(LATE).await;
-    let updates = agent.client.updates_of(&session.id).filter(|update| update.kind() == "config_option_update");
+    let updates = agent.client.session_updates(&session.id).filter(|update| update.kind() == "config_option_update");
     Ok(updates.last().and_then(|update| value_in(&update.body)))
 }

@@ -1,6 +1,6 @@
 use acp_registry_plan::text::quote;
 
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
 
@@ -21,20 +21,20 @@ agent {"jsonrpc":"2.0","id":2,"result":{}}"#,
     run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
 };
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     agent.needs("/sessionCapabilities/resume")?;
     let session = agent.spare_session().await?;
     // Updates of the new session itself.
     agent.client.reset();
     let answer = agent.reopen("session/resume", &session.id).await?;
     let result = answer.map_err(|error| session.refused_before_prompt("session/resume", &error))?;
-    let mut updates = agent.client.updates_of(&session.id);
+    let mut updates = agent.client.session_updates(&session.id);
     if let Some(update) = updates.find(|update| matches!(update.kind(), "user_message_chunk" | "tool_call")) {
-        return Err(Trouble::Fail(format!("sends a {} before it answers `session/resume`", quote(update.kind()))));
+        return Err(CheckFailure::Fail(format!("sends a {} before it answers `session/resume`", quote(update.kind()))));
     }
     if !result.is_object() && !result.is_null() {
         let result = quote(&result.to_string());
-        return Err(Trouble::Fail(format!("answers `session/resume` with {result}, which is not an object")));
+        return Err(CheckFailure::Fail(format!("answers `session/resume` with {result}, which is not an object")));
     }
     Ok(())
 }

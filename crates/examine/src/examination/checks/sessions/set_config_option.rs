@@ -1,8 +1,8 @@
 use acp_registry_plan::text::quote;
 
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
-use crate::examination::config::options_of;
+use crate::examination::config::read_options;
 use crate::examination::level::Level;
 
 pub(super) static CHECK: Check = Check {
@@ -21,27 +21,27 @@ agent {"jsonrpc":"2.0","id":2,"result":{"configOptions":[{"id":"mode","name":"Mo
     run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
 };
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let session = agent.changing_session().await?;
     let options = session.options()?;
     let Some(option) = options.iter().find(|option| option.values.contains(&option.current)) else {
-        return Err(Trouble::NotExercised("the agent has no configuration option with a known value".to_owned()));
+        return Err(CheckFailure::NotExercised("the agent has no configuration option with a known value".to_owned()));
     };
     let answer = agent.set_option(&session.id, option, &option.current).await?;
     let result = answer.map_err(|error| {
         let (id, error) = (quote(&option.id), error.describe());
-        Trouble::NotExercised(format!("the agent answers the current value of its option {id} with {error}"))
+        CheckFailure::NotExercised(format!("the agent answers the current value of its option {id} with {error}"))
     })?;
     if !result["configOptions"].is_array() {
         let text = "answers `session/set_config_option` without an array `configOptions`";
-        return Err(Trouble::Fail(text.to_owned()));
+        return Err(CheckFailure::Fail(text.to_owned()));
     }
-    let found = options_of(&result);
+    let found = read_options(&result);
     match options.iter().find(|option| !found.iter().any(|other| other.id == option.id)) {
         None => Ok(()),
         Some(missing) => {
             let missing = quote(&missing.id);
-            Err(Trouble::Fail(format!("answers `session/set_config_option` without its option {missing}")))
+            Err(CheckFailure::Fail(format!("answers `session/set_config_option` without its option {missing}")))
         }
     }
 }

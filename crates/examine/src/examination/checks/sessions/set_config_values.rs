@@ -1,11 +1,11 @@
 use acp_registry_plan::text::quote;
 use serde_json::Value;
 
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
-use crate::examination::config::{ConfigOption, TRIED, options_of, shown};
+use crate::examination::config::{ConfigOption, TRIED, read_options, shown};
 use crate::examination::level::Level;
-use crate::examination::session::Session;
+use crate::examination::session::OpenSession;
 
 pub(super) static CHECK: Check = Check {
     id: "sessions/set-config-values",
@@ -25,7 +25,7 @@ agent {"jsonrpc":"2.0","id":2,"result":{"configOptions":[{"id":"mode","name":"Mo
 /// Number of values of one option to set.
 const VALUES: usize = 2;
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let session = agent.changing_session().await?;
     let mut options = session.options()?;
     let ids: Vec<String> = options.iter().map(|option| option.id.clone()).take(TRIED).collect();
@@ -43,21 +43,21 @@ async fn run(agent: &mut Agent) -> Result<(), Trouble> {
 
 /// Sets an option to one of its values, and returns all options.
 async fn set(
-    agent: &mut Agent,
-    session: &Session,
+    agent: &mut StartedAgent,
+    session: &OpenSession,
     option: &ConfigOption,
     value: &Value,
-) -> Result<Vec<ConfigOption>, Trouble> {
+) -> Result<Vec<ConfigOption>, CheckFailure> {
     let (id, set) = (quote(&option.id), shown(value));
     let result = agent
         .set_option(&session.id, option, value)
         .await?
-        .map_err(|error| Trouble::Fail(format!("does not set its option {id} to {set}: {}", error.describe())))?;
-    let options = options_of(&result);
+        .map_err(|error| CheckFailure::Fail(format!("does not set its option {id} to {set}: {}", error.describe())))?;
+    let options = read_options(&result);
     match options.iter().find(|found| found.id == option.id) {
         Some(found) if found.current != *value => {
             let found = shown(&found.current);
-            Err(Trouble::Fail(format!("reports {found} after its option {id} was set to {set}")))
+            Err(CheckFailure::Fail(format!("reports {found} after its option {id} was set to {set}")))
         }
         _ => Ok(options),
     }

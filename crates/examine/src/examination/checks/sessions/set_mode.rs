@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use acp_registry_plan::text::quote;
 
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::config::TRIED;
 use crate::examination::level::Level;
@@ -27,25 +27,26 @@ agent {"jsonrpc":"2.0","id":2,"result":{}}"#,
 /// Time for an update after the response.
 const LATE: Duration = Duration::from_millis(300);
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let session = agent.changing_session().await?;
     let (ids, first) = session.modes()?;
     // The first mode is set last, so that the session ends as it began.
     let others = ids.iter().filter(|id| **id != first).take(TRIED);
     for (number, id) in others.chain(ids.iter().filter(|id| **id == first)).enumerate() {
         if let Err(error) = agent.set_mode(&session.id, id).await? {
-            return Err(Trouble::Fail(format!("does not change to its mode {}: {}", quote(id), error.describe())));
+            return Err(CheckFailure::Fail(format!("does not change to its mode {}: {}", quote(id), error.describe())));
         }
         // Later updates could be about an earlier mode.
         if number == 0 {
             agent.read_for(LATE).await;
-            let updates = agent.client.updates_of(&session.id).filter(|update| update.kind() == "current_mode_update");
+            let updates =
+                agent.client.session_updates(&session.id).filter(|update| update.kind() == "current_mode_update");
             // The page calls the member `modeId` in its example, the schema `currentModeId`.
             let modes = updates
                 .filter_map(|update| ["currentModeId", "modeId"].iter().find_map(|name| update.body[name].as_str()));
             if let Some(other) = modes.last().filter(|mode| mode != id) {
                 let (id, other) = (quote(id), quote(other));
-                return Err(Trouble::Fail(format!("reports the mode {other} after it was set to {id}")));
+                return Err(CheckFailure::Fail(format!("reports the mode {other} after it was set to {id}")));
             }
         }
     }

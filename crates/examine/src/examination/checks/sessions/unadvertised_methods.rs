@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
 
@@ -20,7 +20,7 @@ agent {"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"Method not found
     run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
 };
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let session = agent.spare_session().await?;
     let id = json!({ "sessionId": session.id });
     let mut full = agent.session_params();
@@ -44,8 +44,8 @@ async fn run(agent: &mut Agent) -> Result<(), Trouble> {
         }
         is_any = true;
         if agent.ask_within(method, &params, agent.patience() * 2).await?.is_ok() {
-            return Err(Trouble::Fail(format!("carries out `{method}`, which it does not advertise")));
+            return Err(CheckFailure::Fail(format!("carries out `{method}`, which it does not advertise")));
         }
     }
-    if is_any { Ok(()) } else { Err(Trouble::NotExercised("the agent advertises all methods".to_owned())) }
+    if is_any { Ok(()) } else { Err(CheckFailure::NotExercised("the agent advertises all methods".to_owned())) }
 }

@@ -1,7 +1,7 @@
 use acp_registry_plan::text::quote;
 use serde_json::{Value, json};
 
-use crate::examination::agent::{Agent, Trouble, refused};
+use crate::examination::agent::{CheckFailure, StartedAgent, refused};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::config::{ConfigOption, UNKNOWN};
 use crate::examination::level::Level;
@@ -22,7 +22,7 @@ agent {"jsonrpc":"2.0","id":2,"error":{"code":-32602,"message":"Invalid params: 
     run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
 };
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     // No later check uses this session: an agent that accepts the value may keep it.
     let session = agent.changing_session().await?;
     let options = session.options()?;
@@ -30,7 +30,9 @@ async fn run(agent: &mut Agent) -> Result<(), Trouble> {
     // Some agents pass names of models on to providers that have more of them than they list.
     let is_other = |option: &&ConfigOption| option.category.as_deref() != Some("model");
     let Some(option) = selects.clone().find(is_other).or_else(|| selects.next()) else {
-        return Err(Trouble::NotExercised("the agent has no configuration option with a list of values".to_owned()));
+        return Err(CheckFailure::NotExercised(
+            "the agent has no configuration option with a list of values".to_owned(),
+        ));
     };
     let answer = agent.set_option(&session.id, option, &json!(UNKNOWN)).await?;
     refused(&answer, &format!("an unknown value of its option {}", quote(&option.id)))

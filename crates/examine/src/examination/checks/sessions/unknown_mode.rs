@@ -1,4 +1,4 @@
-use crate::examination::agent::{Agent, Trouble, refused};
+use crate::examination::agent::{CheckFailure, StartedAgent, refused};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::config::UNKNOWN;
 use crate::examination::level::Level;
@@ -19,7 +19,7 @@ agent {"jsonrpc":"2.0","id":2,"error":{"code":-32602,"message":"Invalid params: 
     run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
 };
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let session = agent.any_session().await?;
     session.modes()?;
     let answer = agent.set_mode(&session.id, UNKNOWN).await?;

@@ -1,9 +1,9 @@
 use acp_registry_plan::text::quote;
 
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
-use crate::model::{Script, Step, Wanted};
+use crate::model::{Script, Step, ToolCall};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/approval",
@@ -25,12 +25,12 @@ agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION
     run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
 };
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let session = agent.shared_session().await?;
     let file = agent.work().join("approved.txt");
     // A relative path: it is resolved in the working directory of the session.
     let command = "echo acp-registry > approved.txt".to_owned();
-    let script = Script::new(vec![Step::Call(vec![Wanted::Shell { command }]), Step::say("Approved")]);
+    let script = Script::new(vec![Step::Call(vec![ToolCall::Shell { command }]), Step::say("Approved")]);
     let turn = agent.play(&session, script).await?;
     agent.end_with_tools(&turn).await?;
     agent.needs_permission(&turn)?;
@@ -38,10 +38,10 @@ async fn run(agent: &mut Agent) -> Result<(), Trouble> {
     if text.trim() != "acp-registry" {
         let result = turn.requests().last().and_then(|request| request.results.last().cloned()).unwrap_or_default();
         let result = quote(&result.chars().take(300).collect::<String>());
-        return Err(Trouble::Fail(format!("does not run a command that was approved; the model gets {result}")));
+        return Err(CheckFailure::Fail(format!("does not run a command that was approved; the model gets {result}")));
     }
     if turn.requests().iter().all(|request| request.new_results == 0) {
-        return Err(Trouble::Fail("does not send the result of a tool to the model".to_owned()));
+        return Err(CheckFailure::Fail("does not send the result of a tool to the model".to_owned()));
     }
     Ok(())
 }

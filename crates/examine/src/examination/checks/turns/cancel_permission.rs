@@ -1,8 +1,8 @@
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::client::Permission;
 use crate::examination::level::Level;
-use crate::model::{Script, Step, Wanted};
+use crate::model::{Script, Step, ToolCall};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/cancel-permission",
@@ -27,12 +27,12 @@ agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"cancelled"}}"#,
     run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
 };
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let session = agent.shared_session().await?;
     agent.client.permission = Permission::Hold;
     let file = agent.work().join("cancelled.txt");
     let command = format!("echo acp-registry > '{}'", file.display());
-    let script = Script::new(vec![Step::Call(vec![Wanted::Shell { command }]), Step::say("Not cancelled")]);
+    let script = Script::new(vec![Step::Call(vec![ToolCall::Shell { command }]), Step::say("Not cancelled")]);
     let turn = agent.play(&session, script).await?;
     if !agent.turn_until(&turn, |agent| agent.client.held() > 0).await {
         agent.end_with_tools(&turn).await?;
@@ -43,7 +43,7 @@ async fn run(agent: &mut Agent) -> Result<(), Trouble> {
     agent.release_permissions().await;
     agent.stops_with(&turn, "cancelled").await?;
     if file.exists() {
-        return Err(Trouble::Fail("runs a command after the turn was cancelled".to_owned()));
+        return Err(CheckFailure::Fail("runs a command after the turn was cancelled".to_owned()));
     }
     Ok(())
 }

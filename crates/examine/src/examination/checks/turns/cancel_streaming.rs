@@ -1,7 +1,7 @@
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
-use crate::examination::turn::{is_reason, reason_of};
+use crate::examination::turn::{is_reason, stop_reason};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/cancel-streaming",
@@ -26,7 +26,7 @@ agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"cancelled"}}"#,
     run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
 };
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let cancelled = agent.cancelled_turn().await?;
-    is_reason(&reason_of(cancelled.ended?)?, "cancelled")
+    is_reason(&stop_reason(cancelled.ended?)?, "cancelled")
 }

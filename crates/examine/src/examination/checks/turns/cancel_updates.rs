@@ -1,4 +1,4 @@
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
 
@@ -26,15 +26,15 @@ agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"cancelled"}}"#,
     run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
 };
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let cancelled = agent.cancelled_turn().await?;
     if !cancelled.is_cancelled() {
-        return Err(Trouble::NotExercised("the agent does not end the turn as cancelled".to_owned()));
+        return Err(CheckFailure::NotExercised("the agent does not end the turn as cancelled".to_owned()));
     }
     match cancelled.late {
         None => Ok(()),
         Some(kind) => {
-            Err(Trouble::Fail(format!("sends an update of the kind {kind} after it ended the turn as cancelled")))
+            Err(CheckFailure::Fail(format!("sends an update of the kind {kind} after it ended the turn as cancelled")))
         }
     }
 }

@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
 use crate::model::{Script, Step};
@@ -25,7 +25,7 @@ agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}"#,
     run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
 };
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     agent.needs("/promptCapabilities/embeddedContext")?;
     let session = agent.shared_session().await?;
     let resource = json!({ "type": "resource", "resource": {
@@ -38,5 +38,5 @@ async fn run(agent: &mut Agent) -> Result<(), Trouble> {
         return Ok(());
     }
     let text = "advertises `promptCapabilities.embeddedContext`, but does not pass the text of a resource to the model";
-    Err(Trouble::Fail(text.to_owned()))
+    Err(CheckFailure::Fail(text.to_owned()))
 }

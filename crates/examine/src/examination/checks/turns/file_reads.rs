@@ -1,9 +1,9 @@
 use acp_registry_plan::text::quote;
 
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
-use crate::model::{Script, Step, Wanted};
+use crate::model::{Script, Step, ToolCall};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/file-reads",
@@ -23,19 +23,19 @@ agent {"jsonrpc":"2.0","id":9,"method":"fs/read_text_file","params":{"sessionId"
     run: Run::Talk(Setup::Editor, |agent| Box::pin(run(agent))),
 };
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let session = agent.shared_session().await?;
     let file = agent.work().join("unsaved.txt");
     let path = file.display().to_string();
     if let Err(error) = std::fs::write(&file, "acp-registry-saved\n") {
-        return Err(Trouble::NotExercised(format!("a file for the agent cannot be written: {error}")));
+        return Err(CheckFailure::NotExercised(format!("a file for the agent cannot be written: {error}")));
     }
     agent.client.texts.insert(path.clone(), "acp-registry-unsaved\n".to_owned());
-    let script = Script::new(vec![Step::Call(vec![Wanted::Read { path }]), Step::say("Read")]);
+    let script = Script::new(vec![Step::Call(vec![ToolCall::Read { path }]), Step::say("Read")]);
     let turn = agent.play(&session, script).await?;
     agent.end_with_tools(&turn).await?;
     if agent.calls(&turn, "fs/read_text_file").is_empty() {
-        return Err(Trouble::NotExercised("the agent reads files itself".to_owned()));
+        return Err(CheckFailure::NotExercised("the agent reads files itself".to_owned()));
     }
     let requests = turn.requests();
     let results = || requests.iter().flat_map(|request| &request.results);
@@ -44,7 +44,7 @@ async fn run(agent: &mut Agent) -> Result<(), Trouble> {
     }
     let result =
         quote(&results().next_back().map(String::as_str).unwrap_or_default().chars().take(300).collect::<String>());
-    Err(Trouble::Fail(format!(
+    Err(CheckFailure::Fail(format!(
         "asks the client for a file, but does not pass its text to the model, which gets {result}"
     )))
 }

@@ -1,9 +1,9 @@
 use acp_registry_plan::text::quote;
 
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
-use crate::model::{Script, Step, Wanted};
+use crate::model::{Script, Step, ToolCall};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/file-writes",
@@ -29,21 +29,21 @@ agent {"jsonrpc":"2.0","id":9,"method":"fs/write_text_file","params":{"sessionId
 
 const TEXT: &str = "acp-registry writes\ntwo lines\n";
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let session = agent.shared_session().await?;
     let path = agent.work().join("written.txt").display().to_string();
-    let write = Wanted::Write { path: path.clone(), before: None, text: TEXT.to_owned() };
+    let write = ToolCall::Write { path: path.clone(), before: None, text: TEXT.to_owned() };
     let turn = agent.play(&session, Script::new(vec![Step::Call(vec![write]), Step::say("Written")])).await?;
     agent.end_with_tools(&turn).await?;
     if agent.calls(&turn, "fs/write_text_file").is_empty() {
-        return Err(Trouble::NotExercised("the agent writes files itself, or not this one".to_owned()));
+        return Err(CheckFailure::NotExercised("the agent writes files itself, or not this one".to_owned()));
     }
     match agent.client.texts.get(&path) {
         Some(text) if text.trim_end() == TEXT.trim_end() => Ok(()),
         Some(text) => {
             let text = quote(&text.chars().take(300).collect::<String>());
-            Err(Trouble::Fail(format!("writes {text} instead of the text of the model")))
+            Err(CheckFailure::Fail(format!("writes {text} instead of the text of the model")))
         }
-        None => Err(Trouble::Fail("writes another file than the model wants".to_owned())),
+        None => Err(CheckFailure::Fail("writes another file than the model wants".to_owned())),
     }
 }

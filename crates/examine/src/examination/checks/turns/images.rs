@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
 use crate::model::{Script, Step};
@@ -29,7 +29,7 @@ agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}"#,
 const IMAGE: &str =
     "iVBORw0KGgoAAAANSUhEUgAAABAAAAAQCAIAAACQkWg2AAAAFUlEQVR42mNgaPhPGhrVMKph+GoAAJ5XfxCkHTF9AAAAAElFTkSuQmCC";
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     agent.needs("/promptCapabilities/image")?;
     let session = agent.shared_session().await?;
     let image = json!({ "type": "image", "mimeType": "image/png", "data": IMAGE });
@@ -38,5 +38,5 @@ async fn run(agent: &mut Agent) -> Result<(), Trouble> {
     if turn.requests().iter().any(|request| request.images > 0) {
         return Ok(());
     }
-    Err(Trouble::Fail("advertises `promptCapabilities.image`, but does not pass an image to the model".to_owned()))
+    Err(CheckFailure::Fail("advertises `promptCapabilities.image`, but does not pass an image to the model".to_owned()))
 }

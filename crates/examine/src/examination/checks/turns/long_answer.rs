@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
 use crate::examination::turn::plain;
@@ -29,7 +29,7 @@ agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}"#,
 const CHUNKS: usize = 64;
 const CHUNK: usize = 32 << 10;
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     // A session of its own: the answer stays in the history.
     let session = agent.open_session().await?;
     // No line is repeated: agents stop models that repeat themselves.
@@ -44,7 +44,7 @@ async fn run(agent: &mut Agent) -> Result<(), Trouble> {
     agent.has_text(&turn, &last).await;
     let text = agent.text(&turn);
     if text.len() < length || !text.contains(&plain(&last)) {
-        return Err(Trouble::Fail(format!("sends {} of {length} characters of an answer", text.len())));
+        return Err(CheckFailure::Fail(format!("sends {} of {length} characters of an answer", text.len())));
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
 use crate::model::{Script, Step};
@@ -24,7 +24,7 @@ agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}"#,
 /// Length of the prompt, in bytes.
 const LENGTH: usize = 200_000;
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     // A session of its own: the prompt stays in the history.
     let session = agent.open_session().await?;
     let line = "acp-registry-long-prompt\n";
@@ -35,7 +35,7 @@ async fn run(agent: &mut Agent) -> Result<(), Trouble> {
     let texts = || requests.iter().flat_map(|request| &request.texts);
     let received = texts().map(|text| text.matches(line.trim()).count()).max().unwrap_or_default();
     if received < LENGTH / line.len() || !texts().any(|text| text.contains("acp-registry-end-of-prompt")) {
-        return Err(Trouble::Fail(format!(
+        return Err(CheckFailure::Fail(format!(
             "passes {} of {LENGTH} bytes of a prompt to the model",
             received * line.len()
         )));

@@ -1,4 +1,4 @@
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
 use crate::model::{Script, Step};
@@ -23,7 +23,7 @@ agent {"jsonrpc":"2.0","id":3,"error":{"code":-32603,"message":"The model failed
     run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
 };
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let session = agent.shared_session().await?;
     let script = Script::new(vec![Step::Fail(429).once("Recovered")]);
     agent.survives(&session, script, "the model answered with the status 429", "After-429").await

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
 use crate::model::{Script, Step};
@@ -24,7 +24,7 @@ agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}"#,
     run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
 };
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let first = agent.shared_session().await?;
     let second = agent.spare_session().await?;
     let say = |name: &str| {
@@ -39,14 +39,16 @@ async fn run(agent: &mut Agent) -> Result<(), Trouble> {
     for (turn, own, other, foreign) in [(&first, "a", "b", "second"), (&second, "b", "a", "first")] {
         let text = agent.text(turn);
         if (0..5).any(|number| text.contains(&format!("{other}{number}"))) {
-            return Err(Trouble::Fail("sends the text of one session with the id of another".to_owned()));
+            return Err(CheckFailure::Fail("sends the text of one session with the id of another".to_owned()));
         }
         if (0..5).any(|number| !text.contains(&format!("{own}{number}"))) {
-            return Err(Trouble::Fail("does not send the text of one of two sessions with parallel turns".to_owned()));
+            return Err(CheckFailure::Fail(
+                "does not send the text of one of two sessions with parallel turns".to_owned(),
+            ));
         }
         let is_mixed = |text: &String| text.contains(&format!("acp-registry-{foreign}"));
         if turn.requests().iter().flat_map(|request| &request.texts).any(is_mixed) {
-            return Err(Trouble::Fail("sends the model the prompt of another session".to_owned()));
+            return Err(CheckFailure::Fail("sends the model the prompt of another session".to_owned()));
         }
     }
     Ok(())

@@ -1,10 +1,10 @@
 use acp_registry_plan::text::quote;
 
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::client::Permission;
 use crate::examination::level::Level;
-use crate::model::{Script, Step, Wanted};
+use crate::model::{Script, Step, ToolCall};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/permission-options",
@@ -25,12 +25,12 @@ client {"jsonrpc":"2.0","id":9,"result":{"outcome":{"outcome":"selected","option
     run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
 };
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let session = agent.shared_session().await?;
     agent.client.permission = Permission::Reject;
     let file = agent.work().join("options.txt");
     let command = format!("echo acp-registry > '{}'", file.display());
-    let script = Script::new(vec![Step::Call(vec![Wanted::Shell { command }]), Step::say("Options")]);
+    let script = Script::new(vec![Step::Call(vec![ToolCall::Shell { command }]), Step::say("Options")]);
     let turn = agent.play(&session, script).await?;
     let ended = agent.end_with_tools(&turn).await;
     let Some(asked) = agent.permissions(&turn).first().copied().cloned() else {
@@ -39,20 +39,22 @@ async fn run(agent: &mut Agent) -> Result<(), Trouble> {
     };
     let options = asked["options"].as_array().map(Vec::as_slice).unwrap_or_default();
     if options.is_empty() {
-        return Err(Trouble::Fail("asks for permission without options".to_owned()));
+        return Err(CheckFailure::Fail("asks for permission without options".to_owned()));
     }
     for (at, option) in options.iter().enumerate() {
         let text = |name: &str| option[name].as_str().unwrap_or_default();
         let id = quote(text("optionId"));
         if options[..at].iter().any(|other| other["optionId"] == option["optionId"]) {
-            return Err(Trouble::Fail(format!("asks for permission with two options that have the id {id}")));
+            return Err(CheckFailure::Fail(format!("asks for permission with two options that have the id {id}")));
         }
         if text("name").trim().is_empty() {
-            return Err(Trouble::Fail(format!("asks for permission with the option {id}, which has no name")));
+            return Err(CheckFailure::Fail(format!("asks for permission with the option {id}, which has no name")));
         }
         if !["allow_once", "allow_always", "reject_once", "reject_always"].contains(&text("kind")) {
             let kind = quote(text("kind"));
-            return Err(Trouble::Fail(format!("asks for permission with the option {id} of the unknown kind {kind}")));
+            return Err(CheckFailure::Fail(format!(
+                "asks for permission with the option {id} of the unknown kind {kind}"
+            )));
         }
     }
     Ok(())

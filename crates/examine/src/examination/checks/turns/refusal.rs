@@ -1,6 +1,6 @@
 use acp_registry_plan::text::quote;
 
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
 use crate::model::{Script, Step};
@@ -25,18 +25,20 @@ agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"refusal"}}"#,
     run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
 };
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let session = agent.shared_session().await?;
     let turn = agent.play(&session, Script::new(vec![Step::Refuse.once("Recovered")])).await?;
     match agent.ended(&turn).await? {
         _ if turn.requests().len() > 1 => {
-            Err(Trouble::NotExercised("the agent repeats a request that the model has refused".to_owned()))
+            Err(CheckFailure::NotExercised("the agent repeats a request that the model has refused".to_owned()))
         }
         Ok(result) if result["stopReason"] == "refusal" => Ok(()),
         Ok(result) => {
             let reason = quote(result["stopReason"].as_str().unwrap_or_default());
-            Err(Trouble::Fail(format!("stops with {reason} although the model has refused")))
+            Err(CheckFailure::Fail(format!("stops with {reason} although the model has refused")))
         }
-        Err(error) => Err(Trouble::Fail(format!("answers `session/prompt` with {} to a refusal", error.describe()))),
+        Err(error) => {
+            Err(CheckFailure::Fail(format!("answers `session/prompt` with {} to a refusal", error.describe())))
+        }
     }
 }

@@ -1,10 +1,10 @@
 use std::time::Duration;
 
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::client::Permission;
 use crate::examination::level::Level;
-use crate::model::{Script, Step, Wanted};
+use crate::model::{Script, Step, ToolCall};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/rejection",
@@ -26,12 +26,12 @@ agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION
     run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
 };
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let session = agent.shared_session().await?;
     agent.client.permission = Permission::Reject;
     let file = agent.work().join("rejected.txt");
     let command = format!("echo acp-registry > '{}'", file.display());
-    let script = Script::new(vec![Step::Call(vec![Wanted::Shell { command }]), Step::say("Rejected")]);
+    let script = Script::new(vec![Step::Call(vec![ToolCall::Shell { command }]), Step::say("Rejected")]);
     let turn = agent.play(&session, script).await?;
     let ended = agent.end_with_tools(&turn).await;
     if agent.permissions(&turn).is_empty() {
@@ -40,7 +40,7 @@ async fn run(agent: &mut Agent) -> Result<(), Trouble> {
     }
     agent.read_for(SETTLES).await;
     if file.exists() {
-        return Err(Trouble::Fail("runs a command after the permission was rejected".to_owned()));
+        return Err(CheckFailure::Fail("runs a command after the permission was rejected".to_owned()));
     }
     ended
 }

@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
 use crate::model::{Script, Step};
@@ -24,11 +24,11 @@ agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}"#,
     run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
 };
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let session = agent.shared_session().await?;
     let file = agent.work().join("linked.txt");
     if let Err(error) = std::fs::write(&file, "acp-registry\n") {
-        return Err(Trouble::NotExercised(format!("a file for the agent cannot be written: {error}")));
+        return Err(CheckFailure::NotExercised(format!("a file for the agent cannot be written: {error}")));
     }
     let uri = format!("file://{}", file.display());
     let link = json!({ "type": "resource_link", "uri": uri, "name": "linked.txt", "mimeType": "text/plain" });

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
 use crate::model::{Script, Step};
@@ -34,21 +34,21 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// Number of pieces.
 const PIECES: u32 = 6;
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let chunks: Vec<String> = (0..PIECES).map(|number| format!("Stream line {number}.\n\n")).collect();
     let session = agent.shared_session().await?;
     let turn = agent.play(&session, Script::new(vec![Step::Say { chunks, pause: PAUSE }])).await?;
     agent.stop_reason(&turn).await?;
     let ended = Instant::now();
     if !turn.requests().iter().any(|request| request.is_streamed) {
-        return Err(Trouble::NotExercised("the agent does not ask the model to stream".to_owned()));
+        return Err(CheckFailure::NotExercised("the agent does not ask the model to stream".to_owned()));
     }
     let updates = agent.updates(&turn);
     let first = updates.iter().find(|update| !update.text().trim().is_empty());
     // Half of the time that the model takes.
     match first {
         Some(update) if ended.duration_since(update.at) >= PAUSE * PIECES / 2 => Ok(()),
-        Some(_) => Err(Trouble::Fail("sends text only when the model has finished".to_owned())),
-        None => Err(Trouble::Fail("sends no text".to_owned())),
+        Some(_) => Err(CheckFailure::Fail("sends text only when the model has finished".to_owned())),
+        None => Err(CheckFailure::Fail("sends no text".to_owned())),
     }
 }

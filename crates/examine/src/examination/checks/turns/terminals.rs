@@ -1,11 +1,11 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
 use crate::examination::turn::Turn;
-use crate::model::{Script, Step, Wanted};
+use crate::model::{Script, Step, ToolCall};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/terminals",
@@ -32,29 +32,29 @@ agent {"jsonrpc":"2.0","id":9,"method":"terminal/release","params":{"sessionId":
 /// How long a terminal may be released after the end of the turn.
 const LATE: Duration = Duration::from_millis(300);
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let session = agent.shared_session().await?;
     let file = agent.work().join("terminal.txt");
     let command = format!("echo acp-registry > '{}'", file.display());
-    let script = Script::new(vec![Step::Call(vec![Wanted::Shell { command }]), Step::say("Terminal")]);
+    let script = Script::new(vec![Step::Call(vec![ToolCall::Shell { command }]), Step::say("Terminal")]);
     let turn = agent.play(&session, script).await?;
     agent.end_with_tools(&turn).await?;
     let created = agent.calls(&turn, "terminal/create").len();
     if created == 0 {
-        return Err(Trouble::NotExercised("the agent runs commands itself".to_owned()));
+        return Err(CheckFailure::NotExercised("the agent runs commands itself".to_owned()));
     }
     if released(agent, &turn) < created {
         agent.read_for(LATE).await;
     }
     let released = released(agent, &turn);
     if released < created {
-        return Err(Trouble::Fail(format!("creates {created} terminals, and releases {released} of them")));
+        return Err(CheckFailure::Fail(format!("creates {created} terminals, and releases {released} of them")));
     }
     Ok(())
 }
 
 /// Number of the agent's terminals that it has released.
-fn released(agent: &Agent, turn: &Turn) -> usize {
+fn released(agent: &StartedAgent, turn: &Turn) -> usize {
     let ids = agent.calls(turn, "terminal/release").into_iter().filter_map(|params| params["terminalId"].as_str());
     let known = ids.filter(|id| agent.client.has_terminal(id));
     known.collect::<BTreeSet<_>>().len()

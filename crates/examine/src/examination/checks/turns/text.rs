@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use acp_registry_plan::text::quote;
 
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
 use crate::model::{Script, Step};
@@ -27,7 +27,7 @@ agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}"#,
     run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
 };
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let chunks: Vec<String> = (0..20).map(|number| format!("Text part {number} of 20. ")).collect();
     let whole = chunks.concat();
     let session = agent.shared_session().await?;
@@ -37,5 +37,5 @@ async fn run(agent: &mut Agent) -> Result<(), Trouble> {
         return Ok(());
     }
     let received = agent.text(&turn).chars().take(200).collect::<String>();
-    Err(Trouble::Fail(format!("does not send the text of the model in order, but {}", quote(&received))))
+    Err(CheckFailure::Fail(format!("does not send the text of the model in order, but {}", quote(&received))))
 }

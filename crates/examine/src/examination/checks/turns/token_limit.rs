@@ -1,6 +1,6 @@
 use acp_registry_plan::text::quote;
 
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
 use crate::model::{Script, Step};
@@ -25,20 +25,20 @@ agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"max_tokens"}}"#,
     run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
 };
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let session = agent.shared_session().await?;
     let turn = agent.play(&session, Script::repeating(vec![Step::CutOff("Cut".to_owned())])).await?;
     let ended = agent.ended(&turn).await?;
     if turn.requests().len() > 1 {
-        return Err(Trouble::NotExercised("the agent lets the model go on after its token limit".to_owned()));
+        return Err(CheckFailure::NotExercised("the agent lets the model go on after its token limit".to_owned()));
     }
     match ended {
         Ok(result) if result["stopReason"] == "max_tokens" => Ok(()),
         Ok(result) => {
             let reason = quote(result["stopReason"].as_str().unwrap_or_default());
-            Err(Trouble::Fail(format!("stops with {reason} although the model has reached its token limit")))
+            Err(CheckFailure::Fail(format!("stops with {reason} although the model has reached its token limit")))
         }
-        Err(error) => Err(Trouble::Fail(format!(
+        Err(error) => Err(CheckFailure::Fail(format!(
             "answers `session/prompt` with {} if the model reaches its token limit",
             error.describe()
         ))),

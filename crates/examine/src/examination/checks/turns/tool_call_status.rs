@@ -2,10 +2,10 @@ use std::collections::BTreeMap;
 
 use acp_registry_plan::text::quote;
 
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
-use crate::model::{Script, Step, Wanted};
+use crate::model::{Script, Step, ToolCall};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/tool-call-status",
@@ -33,11 +33,11 @@ agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION
     run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
 };
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let session = agent.shared_session().await?;
     let file = agent.work().join("status.txt");
     let command = format!("echo acp-registry > '{}'", file.display());
-    let script = Script::new(vec![Step::Call(vec![Wanted::Shell { command }]), Step::say("Status")]);
+    let script = Script::new(vec![Step::Call(vec![ToolCall::Shell { command }]), Step::say("Status")]);
     let turn = agent.play(&session, script).await?;
     agent.end_with_tools(&turn).await?;
     agent.has_text(&turn, "Status").await;
@@ -53,11 +53,11 @@ async fn run(agent: &mut Agent) -> Result<(), Trouble> {
         let before = stages.insert(id, stage).unwrap_or_default();
         if stage < before {
             let (id, status) = (quote(id), quote(status.unwrap_or("pending")));
-            return Err(Trouble::Fail(format!("sets the tool call {id} back to the status {status}")));
+            return Err(CheckFailure::Fail(format!("sets the tool call {id} back to the status {status}")));
         }
     }
     if stages.is_empty() {
-        return Err(Trouble::NotExercised("the agent reports no tool call".to_owned()));
+        return Err(CheckFailure::NotExercised("the agent reports no tool call".to_owned()));
     }
     Ok(())
 }

@@ -2,10 +2,10 @@ use std::collections::BTreeMap;
 
 use acp_registry_plan::text::quote;
 
-use crate::examination::agent::{Agent, Trouble};
+use crate::examination::agent::{CheckFailure, StartedAgent};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::level::Level;
-use crate::model::{Script, Step, Wanted};
+use crate::model::{Script, Step, ToolCall};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/tool-calls",
@@ -34,11 +34,11 @@ agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION
     run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
 };
 
-async fn run(agent: &mut Agent) -> Result<(), Trouble> {
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let session = agent.shared_session().await?;
     let file = agent.work().join("reported.txt");
     let command = format!("echo acp-registry > '{}'", file.display());
-    let script = Script::new(vec![Step::Call(vec![Wanted::Shell { command }]), Step::say("Reported")]);
+    let script = Script::new(vec![Step::Call(vec![ToolCall::Shell { command }]), Step::say("Reported")]);
     let turn = agent.play(&session, script).await?;
     agent.end_with_tools(&turn).await?;
     agent.has_text(&turn, "Reported").await;
@@ -52,11 +52,11 @@ async fn run(agent: &mut Agent) -> Result<(), Trouble> {
         }
     }
     if open.is_empty() {
-        return Err(Trouble::Fail("does not report a tool call of the model".to_owned()));
+        return Err(CheckFailure::Fail("does not report a tool call of the model".to_owned()));
     }
     match open.iter().find(|(_, status)| !matches!(status.as_deref(), Some("completed" | "failed"))) {
         None => Ok(()),
-        Some((id, status)) => Err(Trouble::Fail(format!(
+        Some((id, status)) => Err(CheckFailure::Fail(format!(
             "leaves the tool call {} with the status {} at the end of the turn",
             quote(id),
             quote(status.as_deref().unwrap_or("pending"))

@@ -1,6 +1,6 @@
 use super::{TARGET, fine, found, inspected};
 use crate::check::reporter::Reporter;
-use crate::check::rule::{Check, Example, Online, Rule, Subject};
+use crate::check::rule::{CheckFn, Example, Online, Rule, Subject};
 use crate::finding::Level;
 use crate::survey::Inspection;
 use crate::survey::Survey;
@@ -38,7 +38,7 @@ pub(crate) static RULE: Rule = Rule {
         world: "The archive linux.tar.gz holds the file agent.",
         answers: |survey| found(survey, Ok(fine())),
     }),
-    check: Check::Online(check),
+    check: CheckFn::Online(check),
 };
 
 const SEARCH: &str = "clients join cmd to the folder of the archive, and search nowhere else";

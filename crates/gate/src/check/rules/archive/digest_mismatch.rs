@@ -1,6 +1,6 @@
 use super::{TARGET, fetched, fine, found};
 use crate::check::reporter::Reporter;
-use crate::check::rule::{Check, Example, Online, Rule, Subject};
+use crate::check::rule::{CheckFn, Example, Online, Rule, Subject};
 use crate::finding::Level;
 use crate::survey::Survey;
 use acp_registry_plan::text::quote;
@@ -27,7 +27,7 @@ pub(crate) static RULE: Rule = Rule {
         world: "The archive linux.tar.gz has the digest e3b0…b855.",
         answers: |survey| found(survey, Ok(fine())),
     }),
-    check: Check::Online(check),
+    check: CheckFn::Online(check),
 };
 
 fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {

@@ -1,10 +1,10 @@
 use super::{TARGET, fine, found, inspected};
 use crate::check::reporter::Reporter;
-use crate::check::rule::{Check, Example, Online, Rule, Subject};
+use crate::check::rule::{CheckFn, Example, Online, Rule, Subject};
 use crate::finding::Level;
 use crate::survey::Inspection;
 use crate::survey::Survey;
-use acp_registry_archive::Format;
+use acp_registry_archive::BinaryFormat;
 
 pub(crate) static RULE: Rule = Rule {
     name: "archive/misleading-suffix",
@@ -16,7 +16,7 @@ pub(crate) static RULE: Rule = Rule {
     fails: Example::Online(&Online {
         manifest: TARGET,
         world: "The archive linux.tar.gz is actually a .zip.",
-        answers: |survey| found(survey, Ok(Inspection { format: Format::Zip, ..fine() })),
+        answers: |survey| found(survey, Ok(Inspection { format: BinaryFormat::Zip, ..fine() })),
     }),
     marks: "\"https://example.com/1.0.0/linux.tar.gz\"",
     passes: Example::Online(&Online {
@@ -24,7 +24,7 @@ pub(crate) static RULE: Rule = Rule {
         world: "The archive linux.tar.gz is what its name says.",
         answers: |survey| found(survey, Ok(fine())),
     }),
-    check: Check::Online(check),
+    check: CheckFn::Online(check),
 };
 
 fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {

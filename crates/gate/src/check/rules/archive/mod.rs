@@ -12,7 +12,7 @@ pub(super) mod wrong_platform;
 
 use crate::check::rule::{Example, Subject};
 use crate::survey::{Archive, Inspection, Survey};
-use acp_registry_archive::{Compression, Error, Format};
+use acp_registry_archive::{BinaryFormat, Compression, Error};
 use acp_registry_http::Answer;
 use acp_registry_plan::digest::Sha256;
 use acp_registry_plan::manifest::{BinaryTarget, Release};
@@ -63,5 +63,5 @@ fn found(survey: &mut Survey, inspection: Result<Inspection, Error>) {
 
 /// For examples: an inspection without problems.
 fn fine() -> Inspection {
-    Inspection { format: Format::Tar(Compression::Gzip), cmd: Ok(()), program: None }
+    Inspection { format: BinaryFormat::Tar(Compression::Gzip), cmd: Ok(()), program: None }
 }

@@ -1,6 +1,6 @@
 use super::{TARGET, fine, found, inspected};
 use crate::check::reporter::Reporter;
-use crate::check::rule::{Check, Example, Online, Rule, Subject};
+use crate::check::rule::{CheckFn, Example, Online, Rule, Subject};
 use crate::finding::Level;
 use crate::survey::Inspection;
 use crate::survey::Survey;
@@ -38,7 +38,7 @@ pub(crate) static RULE: Rule = Rule {
         world: "The program agent is linked statically.",
         answers: |survey| found(survey, Ok(fine())),
     }),
-    check: Check::Online(check),
+    check: CheckFn::Online(check),
 };
 
 /// The newest glibc that common systems have: that of Ubuntu 22.04.

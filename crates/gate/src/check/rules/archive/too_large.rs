@@ -1,6 +1,6 @@
 use super::{TARGET, fine, found, refused};
 use crate::check::reporter::Reporter;
-use crate::check::rule::{Check, Example, Online, Rule, Subject};
+use crate::check::rule::{CheckFn, Example, Online, Rule, Subject};
 use crate::finding::Level;
 use crate::survey::Survey;
 use acp_registry_archive::{Error, Excess};
@@ -23,7 +23,7 @@ pub(crate) static RULE: Rule = Rule {
         world: "The archive linux.tar.gz holds three files.",
         answers: |survey| found(survey, Ok(fine())),
     }),
-    check: Check::Online(check),
+    check: CheckFn::Online(check),
 };
 
 const HELP: &str = "leave out what the agent does not need; archive-limits in registry.toml sets the limits";

@@ -1,6 +1,6 @@
 use super::{TARGET, fine, found, refused};
 use crate::check::reporter::Reporter;
-use crate::check::rule::{Check, Example, Online, Rule, Subject};
+use crate::check::rule::{CheckFn, Example, Online, Rule, Subject};
 use crate::finding::Level;
 use crate::survey::Survey;
 use acp_registry_archive::{Error, Lookalike};
@@ -23,7 +23,7 @@ pub(crate) static RULE: Rule = Rule {
         world: "The archive linux.tar.gz can be unpacked.",
         answers: |survey| found(survey, Ok(fine())),
     }),
-    check: Check::Online(check),
+    check: CheckFn::Online(check),
 };
 
 fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {

@@ -1,9 +1,9 @@
 use super::{TARGET, fine, found, refused};
 use crate::check::reporter::Reporter;
-use crate::check::rule::{Check, Example, Online, Rule, Subject};
+use crate::check::rule::{CheckFn, Example, Online, Rule, Subject};
 use crate::finding::Level;
 use crate::survey::Survey;
-use acp_registry_archive::{Error, Reason};
+use acp_registry_archive::{Error, UnsafeReason};
 
 pub(crate) static RULE: Rule = Rule {
     name: "archive/unsafe-entry",
@@ -17,7 +17,7 @@ pub(crate) static RULE: Rule = Rule {
         manifest: TARGET,
         world: "The archive linux.tar.gz has an entry ../../.bashrc.",
         answers: |survey| {
-            found(survey, Err(Error::Unsafe { path: "../../.bashrc".to_owned(), reason: Reason::Parent }));
+            found(survey, Err(Error::Unsafe { path: "../../.bashrc".to_owned(), reason: UnsafeReason::Parent }));
         },
     }),
     marks: "\"https://example.com/1.0.0/linux.tar.gz\"",
@@ -26,7 +26,7 @@ pub(crate) static RULE: Rule = Rule {
         world: "The archive linux.tar.gz has entries with plain relative paths only.",
         answers: |survey| found(survey, Ok(fine())),
     }),
-    check: Check::Online(check),
+    check: CheckFn::Online(check),
 };
 
 fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {

@@ -1,6 +1,6 @@
 use super::{TARGET, fine, found, inspected};
 use crate::check::reporter::Reporter;
-use crate::check::rule::{Check, Example, Online, Rule, Subject};
+use crate::check::rule::{CheckFn, Example, Online, Rule, Subject};
 use crate::finding::Level;
 use crate::survey::Inspection;
 use crate::survey::Survey;
@@ -39,7 +39,7 @@ pub(crate) static RULE: Rule = Rule {
         world: "The program agent was built for this platform.",
         answers: |survey| found(survey, Ok(fine())),
     }),
-    check: Check::Online(check),
+    check: CheckFn::Online(check),
 };
 
 fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {

@@ -1,5 +1,5 @@
 use crate::check::reporter::Reporter;
-use crate::check::rule::{Check, Example, Rule, Subject};
+use crate::check::rule::{CheckFn, Example, Rule, Subject};
 use crate::finding::Level;
 use acp_registry_plan::manifest::archive;
 
@@ -13,7 +13,7 @@ pub(crate) static RULE: Rule = Rule {
     fails: Example::Target("{ \"archive\": \"https://example.com/1.0.0/agent.deb\", \"cmd\": \"./agent\" }"),
     marks: "\"https://example.com/1.0.0/agent.deb\"",
     passes: Example::Target("{ \"archive\": \"https://example.com/1.0.0/agent.tar.gz\", \"cmd\": \"./agent\" }"),
-    check: Check::Manifest(check),
+    check: CheckFn::Manifest(check),
 };
 
 fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {

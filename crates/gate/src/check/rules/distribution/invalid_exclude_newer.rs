@@ -1,5 +1,5 @@
 use crate::check::reporter::Reporter;
-use crate::check::rule::{Check, Example, Rule, Subject};
+use crate::check::rule::{CheckFn, Example, Rule, Subject};
 use crate::finding::Level;
 use acp_registry_plan::manifest::extension;
 use acp_registry_plan::text::quote;
@@ -18,7 +18,7 @@ pub(crate) static RULE: Rule = Rule {
     passes: Example::Manifest(
         "\"distribution\": { \"uvx\": { \"package\": \"example==1.0.0\", \"exclude_newer\": \"2026-02-28\" } }",
     ),
-    check: Check::Manifest(check),
+    check: CheckFn::Manifest(check),
 };
 
 fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {

@@ -1,6 +1,6 @@
 use super::{help, pin, pinned};
 use crate::check::reporter::Reporter;
-use crate::check::rule::{Check, Example, Rule, Subject};
+use crate::check::rule::{CheckFn, Example, Rule, Subject};
 use crate::finding::Level;
 use acp_registry_plan::manifest::{Pin, archive};
 use acp_registry_plan::text::quote;
@@ -15,7 +15,7 @@ pub(crate) static RULE: Rule = Rule {
     fails: Example::Manifest("\"distribution\": { \"npx\": { \"package\": \"example@latest\" } }"),
     marks: "\"example@latest\"",
     passes: Example::Manifest("\"distribution\": { \"npx\": { \"package\": \"example@1.0.0\" } }"),
-    check: Check::Manifest(check),
+    check: CheckFn::Manifest(check),
 };
 
 fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {

@@ -1,9 +1,9 @@
 use std::collections::BTreeSet;
 
 use crate::check::reporter::Reporter;
-use crate::check::rule::{Check, Example, Rule, Subject};
+use crate::check::rule::{CheckFn, Example, Rule, Subject};
 use crate::finding::Level;
-use acp_registry_plan::manifest::{Platform, platform_of};
+use acp_registry_plan::manifest::{Platform, guess_platform};
 
 pub(crate) static RULE: Rule = Rule {
     name: "distribution/missing-os",
@@ -23,7 +23,7 @@ pub(crate) static RULE: Rule = Rule {
          \"linux-x86_64\": { \"archive\": \"https://example.com/1.0.0/linux.zip\", \"cmd\": \"./agent\" },\n    \
          \"windows-x86_64\": { \"archive\": \"https://example.com/1.0.0/windows.zip\", \"cmd\": \"./agent.exe\" }\n  } }",
     ),
-    check: Check::Manifest(check),
+    check: CheckFn::Manifest(check),
 };
 
 fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
@@ -31,7 +31,7 @@ fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
         let targets = &release.distribution.binary;
         // A misspelled platform is reported by its own rule, and here counts as the platform that is meant.
         let platforms =
-            targets.iter().filter_map(|target| target.platform.parse().ok().or(platform_of(&target.platform)));
+            targets.iter().filter_map(|target| target.platform.parse().ok().or(guess_platform(&target.platform)));
         let covered: BTreeSet<&str> = platforms.map(Platform::os).collect();
         let missing: Vec<&str> =
             ["darwin", "linux", "windows"].into_iter().filter(|os| !covered.contains(os)).collect();

@@ -2,7 +2,7 @@ use percent_encoding::percent_decode_str;
 use serde_json::Value;
 
 use crate::check::reporter::Reporter;
-use crate::check::rule::{Check, Example, Rule, Subject};
+use crate::check::rule::{CheckFn, Example, Rule, Subject};
 use crate::finding::Level;
 use acp_registry_plan::manifest::escape_segment;
 use acp_registry_plan::text::quote;
@@ -22,7 +22,7 @@ pub(crate) static RULE: Rule = Rule {
     passes: Example::Manifest(
         "\"distribution\": { \"npx\": { \"package\": \"example@1.0.0\", \"env\": { \"EXAMPLE_API_KEY\": \"${EXAMPLE_API_KEY}\" } } }",
     ),
-    check: Check::Manifest(check),
+    check: CheckFn::Manifest(check),
 };
 
 /// The beginnings of keys that services publish so that programs find leaked ones, with whose they are.

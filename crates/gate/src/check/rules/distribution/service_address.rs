@@ -1,5 +1,5 @@
 use crate::check::reporter::Reporter;
-use crate::check::rule::{Check, Example, Rule, Subject};
+use crate::check::rule::{CheckFn, Example, Rule, Subject};
 use crate::finding::Level;
 use acp_registry_plan::manifest::{env_name, escape_segment};
 use acp_registry_plan::text::quote;
@@ -17,7 +17,7 @@ pub(crate) static RULE: Rule = Rule {
     passes: Example::Manifest(
         "\"distribution\": { \"npx\": { \"package\": \"example@1.0.0\", \"env\": { \"EXAMPLE_MODE\": \"acp\" } } }",
     ),
-    check: Check::Manifest(check),
+    check: CheckFn::Manifest(check),
 };
 
 fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {

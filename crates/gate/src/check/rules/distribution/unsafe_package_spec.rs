@@ -1,6 +1,6 @@
 use super::pin;
 use crate::check::reporter::Reporter;
-use crate::check::rule::{Check, Example, Rule, Subject};
+use crate::check::rule::{CheckFn, Example, Rule, Subject};
 use crate::finding::Level;
 use acp_registry_plan::text::quote;
 
@@ -16,7 +16,7 @@ pub(crate) static RULE: Rule = Rule {
     ),
     marks: "\"--registry=https://example.org example\"",
     passes: Example::Manifest("\"distribution\": { \"npx\": { \"package\": \"@example/agent@1.0.0\" } }"),
-    check: Check::Manifest(check),
+    check: CheckFn::Manifest(check),
 };
 
 fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {

@@ -3,7 +3,7 @@ use std::net::IpAddr;
 use url::Host;
 
 use crate::check::reporter::Reporter;
-use crate::check::rule::{Check, Example, Rule, Subject};
+use crate::check::rule::{CheckFn, Example, Rule, Subject};
 use crate::finding::Level;
 use acp_registry_http::address::{self, AddressError};
 use acp_registry_http::{AllowedHosts, addr, name};
@@ -20,7 +20,7 @@ pub(crate) static RULE: Rule = Rule {
     fails: Example::Target("{ \"archive\": \"http://example.com/1.0.0/linux.zip\", \"cmd\": \"./agent\" }"),
     marks: "\"http://example.com/1.0.0/linux.zip\"",
     passes: Example::Target("{ \"archive\": \"https://example.com/1.0.0/linux.zip\", \"cmd\": \"./agent\" }"),
-    check: Check::Manifest(check),
+    check: CheckFn::Manifest(check),
 };
 
 /// Top-level domains, besides the private ones, that do not resolve in public DNS.

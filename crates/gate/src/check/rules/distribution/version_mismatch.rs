@@ -1,6 +1,6 @@
 use super::{pin, pinned};
 use crate::check::reporter::Reporter;
-use crate::check::rule::{Check, Example, Rule, Subject};
+use crate::check::rule::{CheckFn, Example, Rule, Subject};
 use crate::finding::Level;
 use acp_registry_plan::manifest::archive::{UrlVersion, compare_version};
 use acp_registry_plan::manifest::{PackageKind, Pin, Version, pypi_version_matches};
@@ -20,7 +20,7 @@ pub(crate) static RULE: Rule = Rule {
     passes: Example::Manifest(
         "\"version\": \"1.1.0\",\n  \"distribution\": { \"npx\": { \"package\": \"example@1.1.0\" } }",
     ),
-    check: Check::Manifest(check),
+    check: CheckFn::Manifest(check),
 };
 
 fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {

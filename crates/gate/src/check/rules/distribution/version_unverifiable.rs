@@ -1,5 +1,5 @@
 use crate::check::reporter::Reporter;
-use crate::check::rule::{Check, Example, Rule, Subject};
+use crate::check::rule::{CheckFn, Example, Rule, Subject};
 use crate::finding::Level;
 use acp_registry_plan::manifest::Version;
 use acp_registry_plan::manifest::archive::{UrlVersion, compare_version, moving_reference};
@@ -13,7 +13,7 @@ pub(crate) static RULE: Rule = Rule {
     fails: Example::Target("{ \"archive\": \"https://example.com/agent-linux.zip\", \"cmd\": \"./agent\" }"),
     marks: "\"https://example.com/agent-linux.zip\"",
     passes: Example::Target("{ \"archive\": \"https://example.com/agent-1.0.0-linux.zip\", \"cmd\": \"./agent\" }"),
-    check: Check::Manifest(check),
+    check: CheckFn::Manifest(check),
 };
 
 fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {

@@ -1,10 +1,10 @@
 use std::sync::Arc;
 
 use crate::check::reporter::Reporter;
-use crate::check::rule::{Check, Example, Online, Rule, Subject};
+use crate::check::rule::{CheckFn, Example, Online, Rule, Subject};
 use crate::finding::Level;
 use crate::survey::Survey;
-use acp_registry_plan::manifest::platform_of;
+use acp_registry_plan::manifest::guess_platform;
 use acp_registry_plan::text::{nearest, quote};
 use acp_registry_sources::github::{Asset, Release, ReleaseId};
 
@@ -26,7 +26,7 @@ pub(crate) static RULE: Rule = Rule {
         world: "The release v1.0.0 of example/agent on GitHub has the file linux.zip.",
         answers: |survey| example(survey, "linux.zip"),
     }),
-    check: Check::Online(check),
+    check: CheckFn::Online(check),
 };
 
 const TARGET: Example = Example::Target(
@@ -57,7 +57,7 @@ fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
         }
         let names: Vec<&str> = found.assets.iter().map(|asset| asset.name.as_str()).collect();
         // A file for another platform is not suggested.
-        let fits = |name: &&str| platform_of(name).is_none_or(|platform| platform.as_str() == target.platform);
+        let fits = |name: &&str| guess_platform(name).is_none_or(|platform| platform.as_str() == target.platform);
         let near = nearest(file, names.iter().copied().filter(fits));
         let help = match near {
             Some(near) => format!("did you mean {}?", quote(near)),

@@ -1,6 +1,6 @@
 use super::{AGENT, MARKS, not_started, own_remedy, passed, release, report_row, rows, target};
 use crate::check::reporter::Reporter;
-use crate::check::rule::{Check, Example, Online, Rule, Subject};
+use crate::check::rule::{CheckFn, Example, Online, Rule, Subject};
 use crate::finding::Level;
 use crate::survey::Survey;
 use crate::verify::Row;
@@ -30,7 +30,7 @@ pub(crate) static RULE: Rule = Rule {
         world: "npm installs example@1.0.0, and the agent answers.",
         answers: passed,
     }),
-    check: Check::Online(check),
+    check: CheckFn::Online(check),
 };
 
 pub(super) const REASONS: &[&str] =

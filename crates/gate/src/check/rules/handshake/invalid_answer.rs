@@ -1,10 +1,10 @@
 use super::{AGENT, MARKS, passed, report, started};
 use crate::check::reporter::Reporter;
-use crate::check::rule::{Check, Example, Online, Rule, Subject};
+use crate::check::rule::{CheckFn, Example, Online, Rule, Subject};
 use crate::finding::Level;
 use crate::survey::Survey;
 use acp_registry_plan::remedy::{Action, Remedy};
-use acp_registry_protocol::handshake::{Handshake, Reason};
+use acp_registry_protocol::handshake::{FailReason, Handshake};
 
 pub(crate) static RULE: Rule = Rule {
     name: "handshake/invalid-answer",
@@ -19,7 +19,7 @@ pub(crate) static RULE: Rule = Rule {
         answers: |survey| {
             started(
                 survey,
-                Some((Reason::InvalidResponse, "`authMethods` is null, not an array")),
+                Some((FailReason::InvalidResponse, "`authMethods` is null, not an array")),
                 Handshake::default(),
             );
         },
@@ -30,7 +30,7 @@ pub(crate) static RULE: Rule = Rule {
         world: "The agent answers `initialize`, and a person can sign in.",
         answers: passed,
     }),
-    check: Check::Online(check),
+    check: CheckFn::Online(check),
 };
 
 pub(super) const REASONS: &[&str] = &["agent_error", "invalid_response"];

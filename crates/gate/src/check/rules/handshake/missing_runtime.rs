@@ -1,6 +1,6 @@
 use super::{AGENT, MARKS, not_started, own_remedy, passed, report_row, rows};
 use crate::check::reporter::Reporter;
-use crate::check::rule::{Check, Example, Online, Rule, Subject};
+use crate::check::rule::{CheckFn, Example, Online, Rule, Subject};
 use crate::finding::Level;
 use crate::survey::Survey;
 
@@ -26,7 +26,7 @@ pub(crate) static RULE: Rule = Rule {
         world: "The agent answers `initialize`, and a person can sign in.",
         answers: passed,
     }),
-    check: Check::Online(check),
+    check: CheckFn::Online(check),
 };
 
 pub(super) const REASONS: &[&str] = &["missing_runtime", "runtime_too_old", "held_by_cooldown"];

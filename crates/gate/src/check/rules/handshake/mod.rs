@@ -19,7 +19,7 @@ use acp_registry_client::install::Kind;
 use acp_registry_plan::manifest::{BinaryTarget, Channel, PackageKind, Platform, Release};
 use acp_registry_plan::remedy::Remedy;
 use acp_registry_plan::text::quote;
-use acp_registry_protocol::handshake::{Handshake, Outcome, Reason, Timing, Verdict};
+use acp_registry_protocol::handshake::{FailReason, Handshake, Outcome, Timing, Verdict};
 
 /// Maximum number of stderr lines in a finding.
 const LINES: usize = 5;
@@ -129,7 +129,7 @@ const AGENT: Example = Example::Manifest("\"distribution\": { \"npx\": { \"packa
 const MARKS: &str = "\"example@1.0.0\"";
 
 /// For examples: adds the result of a started agent.
-fn started(survey: &mut Survey, failure: Option<(Reason, &str)>, handshake: Handshake) {
+fn started(survey: &mut Survey, failure: Option<(FailReason, &str)>, handshake: Handshake) {
     let outcome = Outcome {
         verdict: if failure.is_some() { Verdict::Fail } else { Verdict::Pass },
         reason: failure.map(|(reason, _)| reason),
@@ -163,7 +163,7 @@ fn not_startable(survey: &mut Survey, kind: Kind, message: &str, remedy: Option<
 
 /// For examples: adds the result of an agent that was not started.
 fn not_started(survey: &mut Survey, reason: &'static str, message: &str, remedy: Option<&str>) {
-    let (verdict, message, stderr) = (verify::Verdict::Error, message.to_owned(), String::new());
+    let (verdict, message, stderr) = (verify::TaskVerdict::Error, message.to_owned(), String::new());
     put(survey, State::NotStarted { verdict, reason, message, remedy: remedy.map(ToOwned::to_owned), stderr });
 }
 

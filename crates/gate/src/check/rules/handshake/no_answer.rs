@@ -1,10 +1,10 @@
 use super::{AGENT, MARKS, passed, report, started};
 use crate::check::reporter::Reporter;
-use crate::check::rule::{Check, Example, Online, Rule, Subject};
+use crate::check::rule::{CheckFn, Example, Online, Rule, Subject};
 use crate::finding::Level;
 use crate::survey::Survey;
 use acp_registry_plan::remedy::{Action, Remedy};
-use acp_registry_protocol::handshake::{Handshake, Reason};
+use acp_registry_protocol::handshake::{FailReason, Handshake};
 
 pub(crate) static RULE: Rule = Rule {
     name: "handshake/no-answer",
@@ -21,7 +21,7 @@ pub(crate) static RULE: Rule = Rule {
         answers: |survey| {
             started(
                 survey,
-                Some((Reason::Exited, "the agent ended before it answered (exit code 1)")),
+                Some((FailReason::Exited, "the agent ended before it answered (exit code 1)")),
                 Handshake::default(),
             );
         },
@@ -32,7 +32,7 @@ pub(crate) static RULE: Rule = Rule {
         world: "The agent answers `initialize`, and a person can sign in.",
         answers: passed,
     }),
-    check: Check::Online(check),
+    check: CheckFn::Online(check),
 };
 
 pub(super) const REASONS: &[&str] = &["exited", "spawn_failed", "timeout"];

@@ -1,9 +1,9 @@
 use super::{AGENT, MARKS, passed, report, started};
 use crate::check::reporter::Reporter;
-use crate::check::rule::{Check, Example, Online, Rule, Subject};
+use crate::check::rule::{CheckFn, Example, Online, Rule, Subject};
 use crate::finding::Level;
 use crate::survey::Survey;
-use acp_registry_protocol::handshake::{Handshake, Reason};
+use acp_registry_protocol::handshake::{FailReason, Handshake};
 
 pub(crate) static RULE: Rule = Rule {
     name: "handshake/no-supported-auth",
@@ -20,7 +20,7 @@ pub(crate) static RULE: Rule = Rule {
         answers: |survey| {
             started(
                 survey,
-                Some((Reason::NoSupportedAuthType, "the only way to sign in is of type `env_var`")),
+                Some((FailReason::NoSupportedAuthType, "the only way to sign in is of type `env_var`")),
                 Handshake::default(),
             );
         },
@@ -31,7 +31,7 @@ pub(crate) static RULE: Rule = Rule {
         world: "The agent answers `initialize`, and a person can sign in.",
         answers: passed,
     }),
-    check: Check::Online(check),
+    check: CheckFn::Online(check),
 };
 
 pub(super) const REASONS: &[&str] = &["no_auth_methods", "no_supported_auth_type"];

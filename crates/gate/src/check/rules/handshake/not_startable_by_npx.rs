@@ -1,6 +1,6 @@
 use super::{AGENT, MARKS, not_startable, passed, report_not_startable};
 use crate::check::reporter::Reporter;
-use crate::check::rule::{Check, Example, Online, Rule, Subject};
+use crate::check::rule::{CheckFn, Example, Online, Rule, Subject};
 use crate::finding::Level;
 use crate::survey::Survey;
 use acp_registry_client::install::Kind;
@@ -31,7 +31,7 @@ pub(crate) static RULE: Rule = Rule {
         world: "The file of the command of example@1.0.0 begins with `#!/usr/bin/env node`.",
         answers: passed,
     }),
-    check: Check::Online(check),
+    check: CheckFn::Online(check),
 };
 
 fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {

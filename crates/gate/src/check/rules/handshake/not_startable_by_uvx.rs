@@ -1,6 +1,6 @@
 use super::{not_startable, passed, report_not_startable};
 use crate::check::reporter::Reporter;
-use crate::check::rule::{Check, Example, Online, Rule, Subject};
+use crate::check::rule::{CheckFn, Example, Online, Rule, Subject};
 use crate::finding::Level;
 use crate::survey::Survey;
 use acp_registry_client::install::Kind;
@@ -29,7 +29,7 @@ pub(crate) static RULE: Rule = Rule {
         world: "The package example-cli has the command `example-cli`.",
         answers: passed,
     }),
-    check: Check::Online(check),
+    check: CheckFn::Online(check),
 };
 
 fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {

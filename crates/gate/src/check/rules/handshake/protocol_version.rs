@@ -1,9 +1,9 @@
 use super::{AGENT, MARKS, passed, report, started};
 use crate::check::reporter::Reporter;
-use crate::check::rule::{Check, Example, Online, Rule, Subject};
+use crate::check::rule::{CheckFn, Example, Online, Rule, Subject};
 use crate::finding::Level;
 use crate::survey::Survey;
-use acp_registry_protocol::handshake::{Handshake, Reason};
+use acp_registry_protocol::handshake::{FailReason, Handshake};
 
 pub(crate) static RULE: Rule = Rule {
     name: "handshake/protocol-version",
@@ -18,7 +18,7 @@ pub(crate) static RULE: Rule = Rule {
         answers: |survey| {
             started(
                 survey,
-                Some((Reason::ProtocolVersion, "the agent chose version 99 of the protocol")),
+                Some((FailReason::ProtocolVersion, "the agent chose version 99 of the protocol")),
                 Handshake::default(),
             );
         },
@@ -29,7 +29,7 @@ pub(crate) static RULE: Rule = Rule {
         world: "The agent answers `initialize`, and a person can sign in.",
         answers: passed,
     }),
-    check: Check::Online(check),
+    check: CheckFn::Online(check),
 };
 
 pub(super) const REASONS: &[&str] = &["protocol_version"];

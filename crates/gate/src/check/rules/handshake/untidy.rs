@@ -1,6 +1,6 @@
 use super::{AGENT, MARKS, passed, place, rows, started};
 use crate::check::reporter::Reporter;
-use crate::check::rule::{Check, Example, Online, Rule, Subject};
+use crate::check::rule::{CheckFn, Example, Online, Rule, Subject};
 use crate::finding::Level;
 use crate::survey::Survey;
 use crate::verify::State;
@@ -28,7 +28,7 @@ pub(crate) static RULE: Rule = Rule {
         world: "The agent answers `initialize`, and a person can sign in.",
         answers: passed,
     }),
-    check: Check::Online(check),
+    check: CheckFn::Online(check),
 };
 
 fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {

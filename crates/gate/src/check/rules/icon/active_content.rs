@@ -1,6 +1,6 @@
 use crate::check::icon::{ELEMENTS, Icon, SVG, XHTML, XLINK, value_range};
 use crate::check::reporter::Reporter;
-use crate::check::rule::{Check, Example, Rule};
+use crate::check::rule::{CheckFn, Example, Rule};
 use crate::finding::Level;
 use acp_registry_plan::text::quote;
 use roxmltree::Node;
@@ -23,7 +23,7 @@ pub(crate) static RULE: Rule = Rule {
     passes: Example::Icon(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"16\" height=\"16\">\n  <path fill=\"currentColor\" d=\"M2 2h12v12H2z\"/>\n</svg>\n",
     ),
-    check: Check::Icon(check),
+    check: CheckFn::Icon(check),
 };
 
 const ACTIVE: &[&str] = &[

@@ -2,7 +2,7 @@ use std::ops::Range;
 
 use crate::check::icon::{Icon, Piece, urls, value, value_range};
 use crate::check::reporter::Reporter;
-use crate::check::rule::{Check, Example, Rule};
+use crate::check::rule::{CheckFn, Example, Rule};
 use crate::finding::Level;
 use acp_registry_plan::text::quote;
 
@@ -22,7 +22,7 @@ pub(crate) static RULE: Rule = Rule {
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"16\" height=\"16\">\n  <defs><path id=\"a\" d=\"M2 2h5v5H2z\"/></defs>\n  \
          <g fill=\"currentColor\"><use href=\"#a\"/><use href=\"#a\" x=\"7\"/></g>\n</svg>\n",
     ),
-    check: Check::Icon(check),
+    check: CheckFn::Icon(check),
 };
 
 fn check(icon: &Icon<'_>, report: &mut Reporter<'_>) {

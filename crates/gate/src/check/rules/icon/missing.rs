@@ -1,6 +1,6 @@
 use crate::check::icon::IconFile;
 use crate::check::reporter::Reporter;
-use crate::check::rule::{Check, Example, Rule};
+use crate::check::rule::{CheckFn, Example, Rule};
 use crate::finding::Level;
 use acp_registry_client::registry::Loaded;
 
@@ -17,7 +17,7 @@ pub(crate) static RULE: Rule = Rule {
     )]),
     marks: "",
     passes: Example::Manifest("\"id\": \"example\""),
-    check: Check::IconFile(check),
+    check: CheckFn::IconFile(check),
 };
 
 fn check(icon: &IconFile<'_>, report: &mut Reporter<'_>) {

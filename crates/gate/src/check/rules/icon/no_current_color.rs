@@ -2,7 +2,7 @@ use roxmltree::NodeId;
 
 use crate::check::icon::{Icon, Shape};
 use crate::check::reporter::Reporter;
-use crate::check::rule::{Check, Example, Rule};
+use crate::check::rule::{CheckFn, Example, Rule};
 use crate::finding::Level;
 use acp_registry_plan::text::quote;
 
@@ -20,7 +20,7 @@ pub(crate) static RULE: Rule = Rule {
     passes: Example::Icon(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"16\" height=\"16\" fill=\"currentColor\">\n  <path d=\"M2 2h12v12H2z\"/>\n</svg>\n",
     ),
-    check: Check::Icon(check),
+    check: CheckFn::Icon(check),
 };
 
 fn check(icon: &Icon<'_>, report: &mut Reporter<'_>) {

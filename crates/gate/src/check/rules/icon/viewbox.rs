@@ -2,7 +2,7 @@ use roxmltree::Node;
 
 use crate::check::icon::{Icon, value_range};
 use crate::check::reporter::Reporter;
-use crate::check::rule::{Check, Example, Rule};
+use crate::check::rule::{CheckFn, Example, Rule};
 use crate::finding::Level;
 use acp_registry_plan::text::quote;
 
@@ -22,7 +22,7 @@ pub(crate) static RULE: Rule = Rule {
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"16\" height=\"16\" viewBox=\"0 -10 100 100\">\n  \
          <path fill=\"currentColor\" d=\"M10 10h80v60H10z\"/>\n</svg>\n",
     ),
-    check: Check::Icon(check),
+    check: CheckFn::Icon(check),
 };
 
 fn check(icon: &Icon<'_>, report: &mut Reporter<'_>) {

@@ -1,8 +1,8 @@
 use std::collections::HashMap;
 
-use crate::check::Options;
-use crate::check::reporter::{About, Reporter};
-use crate::check::rule::{Check, Example, Rule};
+use crate::check::CheckOptions;
+use crate::check::reporter::{FindingFile, Reporter};
+use crate::check::rule::{CheckFn, Example, Rule};
 use crate::finding::Level;
 use acp_registry_client::registry::Registry;
 use acp_registry_plan::text::quote;
@@ -17,13 +17,13 @@ pub(crate) static RULE: Rule = Rule {
     fails: Example::Files(&[("first/agent.json", DUPLICATE), ("second/agent.json", DUPLICATE)]),
     marks: "\"first\"",
     passes: Example::Manifest("\"id\": \"example\""),
-    check: Check::Registry(check),
+    check: CheckFn::Registry(check),
 };
 
 const DUPLICATE: &str = "{\n  \"id\": \"first\",\n  \"name\": \"First\",\n  \"version\": \"1.0.0\",\n  \"description\": \"An agent.\",\n  \
                          \"distribution\": { \"npx\": { \"package\": \"first@1.0.0\" } }\n}\n";
 
-fn check(registry: &Registry, _options: &Options<'_>, report: &mut Reporter<'_>) {
+fn check(registry: &Registry, _options: &CheckOptions<'_>, report: &mut Reporter<'_>) {
     let mut seen: HashMap<&str, &str> = HashMap::with_capacity(registry.entries.len());
     let agents = registry.entries.iter().filter_map(|entry| Some((entry, entry.manifest.present()?)));
     // Agents whose folder has the id's name come first, so that the others are reported.
@@ -35,8 +35,12 @@ fn check(registry: &Registry, _options: &Options<'_>, report: &mut Reporter<'_>)
         }
         if let Some(first) = seen.insert(id, &entry.id) {
             seen.insert(id, first);
-            let about =
-                About { agent: Some(&entry.id), file: "agent.json", text: manifest.text(), manifest: Some(manifest) };
+            let about = FindingFile {
+                agent: Some(&entry.id),
+                file: "agent.json",
+                text: manifest.text(),
+                manifest: Some(manifest),
+            };
             report.about(about, |report| {
                 report
                     .value("/id", format!("the id {} already belongs to the agent in {}", quote(id), quote(first)))

@@ -1,5 +1,5 @@
 use crate::check::reporter::Reporter;
-use crate::check::rule::{Check, Example, Rule, Subject};
+use crate::check::rule::{CheckFn, Example, Rule, Subject};
 use crate::finding::Level;
 use acp_registry_plan::text::quote;
 
@@ -12,7 +12,7 @@ pub(crate) static RULE: Rule = Rule {
     fails: Example::Manifest("\"name\": \"One\",\n  \"name\" : \"Another\""),
     marks: "\"name\"",
     passes: Example::Manifest("\"name\": \"One\""),
-    check: Check::Manifest(check),
+    check: CheckFn::Manifest(check),
 };
 
 /// Maximum number of keys to report, since JSON pointers in a hostile file can be long.

@@ -1,5 +1,5 @@
 use crate::check::reporter::Reporter;
-use crate::check::rule::{Check, Example, Rule, Subject};
+use crate::check::rule::{CheckFn, Example, Rule, Subject};
 use crate::finding::Level;
 use acp_registry_plan::text::quote;
 
@@ -12,7 +12,7 @@ pub(crate) static RULE: Rule = Rule {
     fails: Example::Manifest("\"id\": \"exmaple\""),
     marks: "\"exmaple\"",
     passes: Example::Manifest("\"id\": \"example\""),
-    check: Check::Manifest(check),
+    check: CheckFn::Manifest(check),
 };
 
 fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {

@@ -1,7 +1,7 @@
 use spdx::{Expression, ParseMode};
 
 use crate::check::reporter::Reporter;
-use crate::check::rule::{Check, Example, Rule, Subject};
+use crate::check::rule::{CheckFn, Example, Rule, Subject};
 use crate::finding::Level;
 use acp_registry_plan::text::quote;
 
@@ -14,7 +14,7 @@ pub(crate) static RULE: Rule = Rule {
     fails: Example::Manifest("\"license\": \"Apache 2.0\""),
     marks: "\"Apache 2.0\"",
     passes: Example::Manifest("\"license\": \"Apache-2.0\""),
-    check: Check::Manifest(check),
+    check: CheckFn::Manifest(check),
 };
 
 /// The value for agents without a public licence.

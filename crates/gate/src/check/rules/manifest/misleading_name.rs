@@ -2,7 +2,7 @@ use unicode_security::MixedScript;
 use unicode_security::mixed_script::AugmentedScriptSet;
 
 use crate::check::reporter::Reporter;
-use crate::check::rule::{Check, Example, Rule, Subject};
+use crate::check::rule::{CheckFn, Example, Rule, Subject};
 use crate::check::rules::looks::{badge, look_alike};
 use crate::finding::Level;
 use acp_registry_plan::text::{is_blank, is_hidden, quote};
@@ -19,7 +19,7 @@ pub(crate) static RULE: Rule = Rule {
     fails: Example::Manifest("\"name\": \"Example ✓\""),
     marks: "\"Example ✓\"",
     passes: Example::Manifest("\"name\": \"Example\""),
-    check: Check::Manifest(check),
+    check: CheckFn::Manifest(check),
 };
 
 fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
@@ -86,7 +86,7 @@ mod tests {
     use acp_registry_client::registry::Registry;
     use acp_registry_http::AllowedHosts;
 
-    use crate::check::{Levels, Options, Selection, check};
+    use crate::check::{CheckOptions, Levels, Selection, check};
     use crate::config::Config;
     use crate::finding::Level;
 
@@ -121,8 +121,12 @@ mod tests {
             std::fs::write(folder.path().join("a/agent.json"), manifest).unwrap();
             let registry = Registry::load(folder.path()).unwrap();
             let (levels, config) = (Levels::default(), Config::default());
-            let options =
-                Options { levels: &levels, allowed_hosts: &AllowedHosts::default(), config: &config, survey: None };
+            let options = CheckOptions {
+                levels: &levels,
+                allowed_hosts: &AllowedHosts::default(),
+                config: &config,
+                survey: None,
+            };
             let findings = check(&registry, &options, &Selection::All).findings;
             let own: Vec<Level> = findings
                 .iter()

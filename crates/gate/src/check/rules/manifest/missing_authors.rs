@@ -1,5 +1,5 @@
 use crate::check::reporter::Reporter;
-use crate::check::rule::{Check, Example, Rule, Subject};
+use crate::check::rule::{CheckFn, Example, Rule, Subject};
 use crate::finding::Level;
 use acp_registry_plan::text::is_blank;
 
@@ -29,7 +29,7 @@ pub(crate) static RULE: Rule = Rule {
         ),
         ICON,
     ]),
-    check: Check::Manifest(check),
+    check: CheckFn::Manifest(check),
 };
 
 fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
@@ -56,7 +56,7 @@ mod tests {
     use acp_registry_client::registry::Registry;
     use acp_registry_http::AllowedHosts;
 
-    use crate::check::{Levels, Options, Selection, check};
+    use crate::check::{CheckOptions, Levels, Selection, check};
     use crate::config::Config;
 
     #[test]
@@ -73,8 +73,12 @@ mod tests {
             std::fs::write(folder.path().join("a/agent.json"), format!("{{\"authors\":{authors}}}")).unwrap();
             let registry = Registry::load(folder.path()).unwrap();
             let (levels, config) = (Levels::default(), Config::default());
-            let options =
-                Options { levels: &levels, allowed_hosts: &AllowedHosts::default(), config: &config, survey: None };
+            let options = CheckOptions {
+                levels: &levels,
+                allowed_hosts: &AllowedHosts::default(),
+                config: &config,
+                survey: None,
+            };
             let findings = check(&registry, &options, &Selection::All).findings;
             let of_rule = findings.iter().filter(|finding| finding.rule == super::RULE.name);
             let places: Vec<&str> = of_rule.filter_map(|finding| finding.pointer.as_deref()).collect();

@@ -1,5 +1,5 @@
 use crate::check::reporter::Reporter;
-use crate::check::rule::{Check, Example, Rule, Subject};
+use crate::check::rule::{CheckFn, Example, Rule, Subject};
 use crate::finding::Level;
 
 pub(crate) static RULE: Rule = Rule {
@@ -12,7 +12,7 @@ pub(crate) static RULE: Rule = Rule {
     fails: Example::Manifest("\"license\": \"MIT\""),
     marks: "{",
     passes: Example::Manifest("\"license\": \"MIT\",\n  \"license_url\": \"https://example.com/license\""),
-    check: Check::Manifest(check),
+    check: CheckFn::Manifest(check),
 };
 
 fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {

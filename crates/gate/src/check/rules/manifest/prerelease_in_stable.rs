@@ -1,5 +1,5 @@
 use crate::check::reporter::Reporter;
-use crate::check::rule::{Check, Example, Rule, Subject};
+use crate::check::rule::{CheckFn, Example, Rule, Subject};
 use crate::finding::Level;
 use acp_registry_plan::manifest::{Channel, Version};
 use acp_registry_plan::text::quote;
@@ -14,7 +14,7 @@ pub(crate) static RULE: Rule = Rule {
     fails: Example::Manifest("\"version\": \"1.2.0-rc.1\""),
     marks: "\"1.2.0-rc.1\"",
     passes: Example::Manifest("\"version\": \"1.2.0\""),
-    check: Check::Manifest(check),
+    check: CheckFn::Manifest(check),
 };
 
 fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {

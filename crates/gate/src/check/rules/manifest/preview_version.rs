@@ -1,5 +1,5 @@
 use crate::check::reporter::Reporter;
-use crate::check::rule::{Check, Example, Rule, Subject};
+use crate::check::rule::{CheckFn, Example, Rule, Subject};
 use crate::finding::Level;
 use acp_registry_plan::manifest::{Channel, Version};
 use acp_registry_plan::text::quote;
@@ -17,7 +17,7 @@ pub(crate) static RULE: Rule = Rule {
     passes: Example::Manifest(
         "\"preview\": { \"version\": \"1.1.0-preview.1\", \"distribution\": { \"npx\": { \"package\": \"example@1.1.0-preview.1\" } } }",
     ),
-    check: Check::Manifest(check),
+    check: CheckFn::Manifest(check),
 };
 
 fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {

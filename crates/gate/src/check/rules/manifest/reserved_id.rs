@@ -1,5 +1,5 @@
 use crate::check::reporter::Reporter;
-use crate::check::rule::{Check, Example, Rule, Subject};
+use crate::check::rule::{CheckFn, Example, Rule, Subject};
 use crate::finding::Level;
 use acp_registry_archive::is_device;
 use acp_registry_plan::manifest::AgentId;
@@ -15,7 +15,7 @@ pub(crate) static RULE: Rule = Rule {
     fails: Example::Manifest("\"id\": \"con\""),
     marks: "\"con\"",
     passes: Example::Manifest("\"id\": \"example\""),
-    check: Check::Manifest(check),
+    check: CheckFn::Manifest(check),
 };
 
 /// Names of files, folders and pages in the published tree, and of folders that are skipped when a registry is loaded.

@@ -1,5 +1,5 @@
 use crate::check::reporter::Reporter;
-use crate::check::rule::{Check, Example, Rule, Subject};
+use crate::check::rule::{CheckFn, Example, Rule, Subject};
 use crate::check::schema::violations;
 use crate::finding::Level;
 
@@ -13,7 +13,7 @@ pub(crate) static RULE: Rule = Rule {
     fails: Example::Manifest("\"authors\": \"Example Team\""),
     marks: "\"Example Team\"",
     passes: Example::Manifest("\"authors\": [\"Example Team\"]"),
-    check: Check::Manifest(check),
+    check: CheckFn::Manifest(check),
 };
 
 fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {

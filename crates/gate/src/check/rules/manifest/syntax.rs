@@ -1,5 +1,5 @@
 use crate::check::reporter::Reporter;
-use crate::check::rule::{Check, Example, Rule};
+use crate::check::rule::{CheckFn, Example, Rule};
 use crate::finding::Level;
 use acp_registry_client::registry::{Loaded, MANIFEST_LIMIT};
 use acp_registry_host::fs::ReadError;
@@ -16,7 +16,7 @@ pub(crate) static RULE: Rule = Rule {
     fails: Example::Files(&[("example/agent.json", "{\n  \"id\": \"example\",\n  \"name\": NaN\n}\n")]),
     marks: "N",
     passes: Example::Manifest("\"name\": \"Not a number\""),
-    check: Check::ManifestFile(check),
+    check: CheckFn::ManifestFile(check),
 };
 
 fn check(manifest: &Loaded<Manifest>, report: &mut Reporter<'_>) {

@@ -1,5 +1,5 @@
 use crate::check::reporter::Reporter;
-use crate::check::rule::{Check, Example, Rule, Subject};
+use crate::check::rule::{CheckFn, Example, Rule, Subject};
 use crate::finding::Level;
 use acp_registry_plan::manifest::escape_segment;
 use acp_registry_plan::text::is_hidden;
@@ -15,7 +15,7 @@ pub(crate) static RULE: Rule = Rule {
     fails: Example::Manifest("\"name\": \"Exam\\u202eple\""),
     marks: "\"Exam\\u202eple\"",
     passes: Example::Manifest("\"name\": \"Example\""),
-    check: Check::Manifest(check),
+    check: CheckFn::Manifest(check),
 };
 
 fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {

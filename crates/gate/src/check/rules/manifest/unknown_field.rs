@@ -1,5 +1,5 @@
 use crate::check::reporter::Reporter;
-use crate::check::rule::{Check, Example, Rule, Subject};
+use crate::check::rule::{CheckFn, Example, Rule, Subject};
 use crate::check::schema::known_members;
 use crate::finding::Level;
 use acp_registry_plan::manifest::escape_segment;
@@ -15,7 +15,7 @@ pub(crate) static RULE: Rule = Rule {
     fails: Example::Manifest("\"licence\": \"MIT\""),
     marks: "\"licence\"",
     passes: Example::Manifest("\"license\": \"MIT\""),
-    check: Check::Manifest(check),
+    check: CheckFn::Manifest(check),
 };
 
 /// Members that the public registry's build sets, whatever this registry's configuration is.

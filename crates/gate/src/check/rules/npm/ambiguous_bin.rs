@@ -1,6 +1,6 @@
 use super::example;
 use crate::check::reporter::Reporter;
-use crate::check::rule::{Check, Example, Online, Rule, Subject};
+use crate::check::rule::{CheckFn, Example, Online, Rule, Subject};
 use crate::check::rules::published;
 use crate::finding::Level;
 use crate::survey::Survey;
@@ -38,7 +38,7 @@ pub(crate) static RULE: Rule = Rule {
             );
         },
     }),
-    check: Check::Online(check),
+    check: CheckFn::Online(check),
 };
 
 fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {

@@ -1,6 +1,6 @@
 use super::example;
 use crate::check::reporter::Reporter;
-use crate::check::rule::{Check, Example, Online, Rule, Subject};
+use crate::check::rule::{CheckFn, Example, Online, Rule, Subject};
 use crate::check::rules::published;
 use crate::finding::Level;
 use crate::survey::Survey;
@@ -29,7 +29,7 @@ pub(crate) static RULE: Rule = Rule {
         world: "Version 1.0.0 of the npm package example is not deprecated.",
         answers: |survey| example(survey, "1.0.0", "\"bin\":\"cli.js\",\"dist\":{\"integrity\":\"sha512-…\"}"),
     }),
-    check: Check::Online(check),
+    check: CheckFn::Online(check),
 };
 
 fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {

@@ -4,14 +4,14 @@ use time::UtcOffset;
 use time::macros::datetime;
 
 use crate::check::reporter::Reporter;
-use crate::check::rule::{Check, Example, Online, Rule, Subject};
+use crate::check::rule::{CheckFn, Example, Online, Rule, Subject};
 use crate::check::rules::published;
 use crate::finding::Level;
 use crate::survey::Survey;
 use acp_registry_plan::manifest::{Pin, extension};
 use acp_registry_plan::text::quote;
 use acp_registry_plan::timestamp::date;
-use acp_registry_sources::pypi::{File, Project};
+use acp_registry_sources::pypi::{Project, ProjectFile};
 
 pub(crate) static RULE: Rule = Rule {
     name: "pypi/excluded-version",
@@ -34,18 +34,18 @@ pub(crate) static RULE: Rule = Rule {
         world: "The Python index has example 1.0.0, of 2 February 2026.",
         answers: released,
     }),
-    check: Check::Online(check),
+    check: CheckFn::Online(check),
 };
 
 /// For examples: adds a version with an upload date.
 fn released(survey: &mut Survey) {
-    let file = File {
+    let file = ProjectFile {
         name: "example-1.0.0-py3-none-any.whl".to_owned(),
         has_hash: true,
         uploaded: Some(datetime!(2026-02-02 12:00 UTC)),
-        ..File::default()
+        ..ProjectFile::default()
     };
-    survey.pypi.insert("example".to_owned(), Ok(Some(Arc::new(Project::of_files([file])))));
+    survey.pypi.insert("example".to_owned(), Ok(Some(Arc::new(Project::from_files([file])))));
 }
 
 fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {

@@ -8,10 +8,15 @@ pub(super) mod yanked;
 use std::sync::Arc;
 
 use crate::survey::Survey;
-use acp_registry_sources::pypi::{File, Project};
+use acp_registry_sources::pypi::{Project, ProjectFile};
 
 /// For examples: adds the Python project `example` with one file.
 fn example(survey: &mut Survey, name: &str, has_hash: bool, yanked: Option<&str>) {
-    let file = File { name: name.to_owned(), has_hash, yanked: yanked.map(ToOwned::to_owned), ..File::default() };
-    survey.pypi.insert("example".to_owned(), Ok(Some(Arc::new(Project::of_files([file])))));
+    let file = ProjectFile {
+        name: name.to_owned(),
+        has_hash,
+        yanked: yanked.map(ToOwned::to_owned),
+        ..ProjectFile::default()
+    };
+    survey.pypi.insert("example".to_owned(), Ok(Some(Arc::new(Project::from_files([file])))));
 }

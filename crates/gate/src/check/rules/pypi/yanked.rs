@@ -1,6 +1,6 @@
 use super::example;
 use crate::check::reporter::Reporter;
-use crate::check::rule::{Check, Example, Online, Rule, Subject};
+use crate::check::rule::{CheckFn, Example, Online, Rule, Subject};
 use crate::check::rules::published;
 use crate::finding::Level;
 use crate::survey::Survey;
@@ -24,7 +24,7 @@ pub(crate) static RULE: Rule = Rule {
         world: "Version 1.0.0 of the Python package example is not yanked.",
         answers: |survey| example(survey, "example-1.0.0-py3-none-any.whl", true, None),
     }),
-    check: Check::Online(check),
+    check: CheckFn::Online(check),
 };
 
 fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {

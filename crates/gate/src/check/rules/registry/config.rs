@@ -1,6 +1,6 @@
-use crate::check::Options;
-use crate::check::reporter::{About, Draft, Reporter};
-use crate::check::rule::{Check, Example, Rule};
+use crate::check::CheckOptions;
+use crate::check::reporter::{Draft, FindingFile, Reporter};
+use crate::check::rule::{CheckFn, Example, Rule};
 use crate::config::{Schemas, View};
 use crate::finding::Level;
 use acp_registry_client::registry::Registry;
@@ -17,11 +17,11 @@ pub(crate) static RULE: Rule = Rule {
     fails: Example::Files(&[("registry.toml", "[[view]]\nfile = \"registry.json\"\nexclude = [\"unknown\"]\n")]),
     marks: "",
     passes: Example::Files(&[("registry.toml", "[[view]]\nfile = \"registry.json\"\n")]),
-    check: Check::Registry(check),
+    check: CheckFn::Registry(check),
 };
 
-fn check(registry: &Registry, options: &Options<'_>, report: &mut Reporter<'_>) {
-    let config = || About { file: "registry.toml", ..About::default() };
+fn check(registry: &Registry, options: &CheckOptions<'_>, report: &mut Reporter<'_>) {
+    let config = || FindingFile { file: "registry.toml", ..FindingFile::default() };
     for id in options.config.agents.keys().filter(|id| registry.entry(id).is_none()) {
         report.about(config(), |report| {
             let message = format!("`[agents]` names {}, but there is no such agent", quote(id));

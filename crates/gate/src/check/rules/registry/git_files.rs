@@ -1,6 +1,6 @@
-use crate::check::Options;
-use crate::check::reporter::{About, Reporter};
-use crate::check::rule::{Check, Example, Rule};
+use crate::check::CheckOptions;
+use crate::check::reporter::{FindingFile, Reporter};
+use crate::check::rule::{CheckFn, Example, Rule};
 use crate::finding::Level;
 use acp_registry_client::registry::Registry;
 use acp_registry_plan::text::quote;
@@ -16,16 +16,16 @@ pub(crate) static RULE: Rule = Rule {
     fails: Example::Files(&[("HEAD", "ref: refs/heads/main\n")]),
     marks: "",
     passes: Example::Manifest("\"id\": \"example\""),
-    check: Check::Registry(check),
+    check: CheckFn::Registry(check),
 };
 
-fn check(registry: &Registry, _options: &Options<'_>, report: &mut Reporter<'_>) {
+fn check(registry: &Registry, _options: &CheckOptions<'_>, report: &mut Reporter<'_>) {
     for path in &registry.git_files {
         let (agent, file) = match path.split_once('/') {
             Some((folder, name)) if registry.entry(folder).is_some() => (Some(folder), name),
             _ => (None, path.as_str()),
         };
-        report.about(About { agent, file, ..About::default() }, |report| {
+        report.about(FindingFile { agent, file, ..FindingFile::default() }, |report| {
             report
                 .file(format!("{} is a file of a git repository, which git would read", quote(path)))
                 .help("remove it");

@@ -1,8 +1,8 @@
 use serde_json::Value;
 
-use crate::check::Options;
-use crate::check::reporter::{About, Reporter};
-use crate::check::rule::{Check, Example, Rule};
+use crate::check::CheckOptions;
+use crate::check::reporter::{FindingFile, Reporter};
+use crate::check::rule::{CheckFn, Example, Rule};
 use crate::finding::Level;
 use acp_registry_client::registry::{Loaded, Quarantine, Registry};
 use acp_registry_plan::manifest::{SyntaxError, escape_segment};
@@ -22,7 +22,7 @@ pub(crate) static RULE: Rule = Rule {
     fails: Example::Files(&[("quarantine.json", "{ \"unknown\": \"crashes at start\" }\n")]),
     marks: "\"unknown\"",
     passes: Example::Files(&[("quarantine.json", "{}\n")]),
-    check: Check::Registry(check),
+    check: CheckFn::Registry(check),
 };
 
 const FORM: &str = "the file is one object: { \"<id>\": \"<reason>\" }";
@@ -33,22 +33,24 @@ const REASON: &str = "write why the agent is neither started nor updated";
 
 const MEMBERS: [&str; 2] = ["reason", "until"];
 
-fn check(registry: &Registry, _options: &Options<'_>, report: &mut Reporter<'_>) {
-    let about = About { file: "quarantine.json", ..About::default() };
+fn check(registry: &Registry, _options: &CheckOptions<'_>, report: &mut Reporter<'_>) {
+    let about = FindingFile { file: "quarantine.json", ..FindingFile::default() };
     match &registry.quarantine {
         Loaded::Missing => {}
         Loaded::Unreadable(error) => report.about(about, |report| {
             report.file(error.to_string()).grave().help(FORM);
         }),
-        Loaded::NotUtf8 { text, offset } => report.about(About { text, ..about }, |report| {
+        Loaded::NotUtf8 { text, offset } => report.about(FindingFile { text, ..about }, |report| {
             report.range(*offset..*offset, "not UTF-8").grave().help("save the file as UTF-8");
         }),
-        Loaded::Broken(SyntaxError { text, message, help, range }) => report.about(About { text, ..about }, |report| {
-            report.range(range.clone(), format!("not valid JSON: {message}")).grave().help(help.unwrap_or(FORM));
-        }),
+        Loaded::Broken(SyntaxError { text, message, help, range }) => {
+            report.about(FindingFile { text, ..about }, |report| {
+                report.range(range.clone(), format!("not valid JSON: {message}")).grave().help(help.unwrap_or(FORM));
+            })
+        }
         Loaded::Present(quarantine) => {
             let document = &quarantine.document;
-            report.about(About { text: document.text(), manifest: Some(document), ..about }, |report| {
+            report.about(FindingFile { text: document.text(), manifest: Some(document), ..about }, |report| {
                 check_members(registry, quarantine, report);
             });
         }
@@ -128,7 +130,7 @@ fn check_entry(id: &str, entry: &Value, pointer: &str, report: &mut Reporter<'_>
 mod tests {
     use std::fs;
 
-    use crate::check::{Levels, Options, Selection, check, schema};
+    use crate::check::{CheckOptions, Levels, Selection, check, schema};
     use crate::config::Config;
     use crate::finding::Level;
     use acp_registry_client::registry::Registry;
@@ -142,7 +144,7 @@ mod tests {
         fs::write(folder.path().join("quarantine.json"), format!("{{ \"held\": {entry} }}")).unwrap();
         let registry = Registry::load(folder.path()).unwrap();
         let (levels, allowed_hosts, config) = (Levels::default(), AllowedHosts::default(), Config::default());
-        let options = Options { levels: &levels, allowed_hosts: &allowed_hosts, config: &config, survey: None };
+        let options = CheckOptions { levels: &levels, allowed_hosts: &allowed_hosts, config: &config, survey: None };
         let found = check(&registry, &options, &Selection::All).findings;
         let own = found.into_iter().filter(|finding| finding.rule == super::RULE.name);
         own.map(|finding| {

@@ -1,8 +1,8 @@
 use std::collections::{BTreeSet, HashMap};
 
-use crate::check::Options;
-use crate::check::reporter::{About, Reporter};
-use crate::check::rule::{Check, Example, Rule};
+use crate::check::CheckOptions;
+use crate::check::reporter::{FindingFile, Reporter};
+use crate::check::rule::{CheckFn, Example, Rule};
 use crate::check::rules::looks::Look;
 use crate::finding::Level;
 use acp_registry_client::registry::Registry;
@@ -28,7 +28,7 @@ pub(crate) static RULE: Rule = Rule {
     ]),
     marks: "\"Claude Code\"",
     passes: Example::Manifest("\"name\": \"Example\""),
-    check: Check::Registry(check),
+    check: CheckFn::Registry(check),
 };
 
 const CLAUDE: &str = "{\n  \"id\": \"claude-code\",\n  \"name\": \"Claude Code\",\n  \"version\": \"1.0.0\",\n  \"description\": \"An agent.\",\n  \
@@ -37,11 +37,11 @@ const CLAUDE: &str = "{\n  \"id\": \"claude-code\",\n  \"name\": \"Claude Code\"
 /// Maximum number of names with one key that are compared, so that the cost grows with the number of agents alone.
 const COMPARED: usize = 16;
 
-type Named<'a> = (&'a str, &'a Manifest);
+type NamedManifest<'a> = (&'a str, &'a Manifest);
 
-fn check(registry: &Registry, options: &Options<'_>, report: &mut Reporter<'_>) {
+fn check(registry: &Registry, options: &CheckOptions<'_>, report: &mut Reporter<'_>) {
     let published = |id: &str| !options.config.withdrawn.contains_key(id);
-    let agents: Vec<Named<'_>> = registry
+    let agents: Vec<NamedManifest<'_>> = registry
         .entries
         .iter()
         .filter(|entry| published(&entry.id))
@@ -51,8 +51,12 @@ fn check(registry: &Registry, options: &Options<'_>, report: &mut Reporter<'_>) 
         for (one, other) in pairs(&agents, what) {
             // Which of them came first is not known here, and a run may look at one of them only.
             for ((folder, manifest), (_, other)) in [(one, other), (other, one)] {
-                let about =
-                    About { agent: Some(folder), file: "agent.json", text: manifest.text(), manifest: Some(manifest) };
+                let about = FindingFile {
+                    agent: Some(folder),
+                    file: "agent.json",
+                    text: manifest.text(),
+                    manifest: Some(manifest),
+                };
                 let message = match key {
                     "name" => format!("looks like the name {} of {}", quote(other.name()), quote(other.id())),
                     _ => format!("looks like the id {}", quote(other.id())),
@@ -68,8 +72,8 @@ fn check(registry: &Registry, options: &Options<'_>, report: &mut Reporter<'_>) 
 }
 
 /// The agents of which a text looks like that of another one: each with the first such agent.
-fn pairs<'a>(agents: &[Named<'a>], text: fn(&Manifest) -> &str) -> Vec<(Named<'a>, Named<'a>)> {
-    let mut seen: HashMap<String, Vec<(Look, Named<'a>)>> = HashMap::with_capacity(agents.len());
+fn pairs<'a>(agents: &[NamedManifest<'a>], text: fn(&Manifest) -> &str) -> Vec<(NamedManifest<'a>, NamedManifest<'a>)> {
+    let mut seen: HashMap<String, Vec<(Look, NamedManifest<'a>)>> = HashMap::with_capacity(agents.len());
     let mut found = Vec::new();
     for agent in agents {
         let look = Look::new(text(agent.1));
@@ -78,7 +82,7 @@ fn pairs<'a>(agents: &[Named<'a>], text: fn(&Manifest) -> &str) -> Vec<(Named<'a
         let is_new = alike.peek().is_none();
         // That two agents have the same id is a finding of another rule.
         let may_share = |other: &Manifest| text(other) == text(agent.1) && have_one_publisher(other, agent.1);
-        let is_taken = |other: &Named<'_>| other.1.id() != agent.1.id() && !may_share(other.1);
+        let is_taken = |other: &NamedManifest<'_>| other.1.id() != agent.1.id() && !may_share(other.1);
         found.extend(alike.find(is_taken).map(|other| (*agent, other)));
         if is_new && others.len() < COMPARED {
             others.push((look, *agent));
@@ -135,7 +139,7 @@ mod tests {
         let registry = Registry::load(folder.path()).unwrap();
         let config = Config::parse("registry.toml".as_ref(), config).unwrap();
         let (levels, allowed_hosts) = (Levels::configured(&config).unwrap(), AllowedHosts::default());
-        let options = Options { levels: &levels, allowed_hosts: &allowed_hosts, config: &config, survey: None };
+        let options = CheckOptions { levels: &levels, allowed_hosts: &allowed_hosts, config: &config, survey: None };
         let findings = crate::check::check(&registry, &options, &Selection::All).findings;
         let own = findings.iter().filter(|finding| finding.rule == RULE.name);
         own.map(|finding| format!("{}{}", finding.agent.as_deref().unwrap(), finding.pointer.as_deref().unwrap()))

@@ -1,6 +1,6 @@
-use crate::check::Options;
-use crate::check::reporter::{About, Reporter};
-use crate::check::rule::{Check, Example, Rule};
+use crate::check::CheckOptions;
+use crate::check::reporter::{FindingFile, Reporter};
+use crate::check::rule::{CheckFn, Example, Rule};
 use crate::finding::Level;
 use acp_registry_client::registry::Registry;
 use acp_registry_plan::text::quote;
@@ -15,12 +15,12 @@ pub(crate) static RULE: Rule = Rule {
     fails: Example::Files(&[("example/agents.json", "{}\n")]),
     marks: "",
     passes: Example::Manifest("\"id\": \"example\""),
-    check: Check::Registry(check),
+    check: CheckFn::Registry(check),
 };
 
-fn check(registry: &Registry, _options: &Options<'_>, report: &mut Reporter<'_>) {
+fn check(registry: &Registry, _options: &CheckOptions<'_>, report: &mut Reporter<'_>) {
     for stray in &registry.strays {
-        report.about(About { file: &stray.name, ..About::default() }, |report| {
+        report.about(FindingFile { file: &stray.name, ..FindingFile::default() }, |report| {
             let draft = report.file("the folder has no agent.json and is not published");
             match &stray.misnamed {
                 Some(misnamed) => draft.help(format!("rename {} to agent.json", quote(misnamed))),

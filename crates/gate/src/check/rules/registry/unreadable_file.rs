@@ -1,6 +1,6 @@
-use crate::check::Options;
-use crate::check::reporter::{About, Reporter};
-use crate::check::rule::{Check, Example, Rule};
+use crate::check::CheckOptions;
+use crate::check::reporter::{FindingFile, Reporter};
+use crate::check::rule::{CheckFn, Example, Rule};
 use crate::finding::Level;
 use acp_registry_client::registry::{Loaded, Registry};
 use acp_registry_host::fs::ReadError;
@@ -15,14 +15,14 @@ pub(crate) static RULE: Rule = Rule {
     fails: Example::Files(&[("example/agent.json/file", "a directory in the place of the manifest\n")]),
     marks: "",
     passes: Example::Manifest("\"id\": \"example\""),
-    check: Check::Registry(check),
+    check: CheckFn::Registry(check),
 };
 
-fn check(registry: &Registry, _options: &Options<'_>, report: &mut Reporter<'_>) {
+fn check(registry: &Registry, _options: &CheckOptions<'_>, report: &mut Reporter<'_>) {
     for entry in &registry.entries {
         for (file, error) in [("agent.json", refusal(&entry.manifest)), ("icon.svg", refusal(&entry.icon))] {
             let Some(error) = error else { continue };
-            report.about(About { agent: Some(&entry.id), file, ..About::default() }, |report| {
+            report.about(FindingFile { agent: Some(&entry.id), file, ..FindingFile::default() }, |report| {
                 report.file(error.to_string()).help("put a regular, readable file in its place");
             });
         }

@@ -1,6 +1,6 @@
 use super::{failed_pages, no_such_host, trouble};
 use crate::check::reporter::Reporter;
-use crate::check::rule::{Check, Example, Online, Rule, Subject};
+use crate::check::rule::{CheckFn, Example, Online, Rule, Subject};
 use crate::finding::Level;
 use crate::survey::Survey;
 use acp_registry_http::{Answer, FetchError, Problem};
@@ -28,7 +28,7 @@ pub(crate) static RULE: Rule = Rule {
             survey.links.insert("https://example.com".to_owned(), Ok(Answer::default()));
         },
     }),
-    check: Check::Online(check),
+    check: CheckFn::Online(check),
 };
 
 fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {

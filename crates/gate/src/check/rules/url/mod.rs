@@ -36,7 +36,7 @@ fn failed_pages<'a>(
 
 /// Describes a failed request.
 pub(super) fn trouble(error: &FetchError) -> String {
-    format!("{}{} {}", quote(&error.url), by_way_of(&error.hops), error.problem)
+    format!("{}{} {}", quote(&error.url), redirect_chain(&error.hops), error.problem)
 }
 
 /// Help for a host name that does not resolve. Whether other names resolved tells a wrong name from a network problem.
@@ -62,7 +62,7 @@ fn later(problem: &Problem, survey: &Survey) -> Remedy {
 const CUT_OFF: &str = "no host was reached: check the network and the name server of this machine";
 
 /// Describes the redirects that were followed; empty if there were none.
-pub(super) fn by_way_of(hops: &[String]) -> String {
+pub(super) fn redirect_chain(hops: &[String]) -> String {
     if hops.is_empty() {
         return String::new();
     }

@@ -1,6 +1,6 @@
-use super::{archives, by_way_of};
+use super::{archives, redirect_chain};
 use crate::check::reporter::Reporter;
-use crate::check::rule::{Check, Example, Online, Rule, Subject};
+use crate::check::rule::{CheckFn, Example, Online, Rule, Subject};
 use crate::finding::Level;
 use crate::survey::Survey;
 use acp_registry_http::{Answer, FetchError, Problem};
@@ -35,13 +35,13 @@ pub(crate) static RULE: Rule = Rule {
             survey.links.insert(url.clone(), Ok(Answer { hops: vec![url], ..Answer::default() }));
         },
     }),
-    check: Check::Online(check),
+    check: CheckFn::Online(check),
 };
 
 fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
     for (pointer, _, asked) in archives(subject, survey) {
         if let Err(FetchError { url, hops, problem: Problem::Refused(reason) }) = asked {
-            let way = if hops.is_empty() { String::new() } else { format!("redirects{} to ", by_way_of(hops)) };
+            let way = if hops.is_empty() { String::new() } else { format!("redirects{} to ", redirect_chain(hops)) };
             report
                 .value(pointer, format!("{way}{}, which clients must not follow: {reason}", quote(url)))
                 .help("the archive, and everything that redirects to it, must be on public hosts with https");

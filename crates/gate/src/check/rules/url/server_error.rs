@@ -1,6 +1,6 @@
 use super::{archives, failed_pages, later, no_such_host, trouble};
 use crate::check::reporter::Reporter;
-use crate::check::rule::{Check, Example, Online, Rule, Subject};
+use crate::check::rule::{CheckFn, Example, Online, Rule, Subject};
 use crate::check::rules::published;
 use crate::finding::Level;
 use crate::survey::Survey;
@@ -32,7 +32,7 @@ pub(crate) static RULE: Rule = Rule {
             survey.links.insert("https://example.com/1.0.0/linux.zip".to_owned(), Ok(Answer::default()));
         },
     }),
-    check: Check::Online(check),
+    check: CheckFn::Online(check),
 };
 
 fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {

@@ -1,8 +1,8 @@
 use std::time::Duration;
 
-use super::{archives, by_way_of};
+use super::{archives, redirect_chain};
 use crate::check::reporter::Reporter;
-use crate::check::rule::{Check, Example, Online, Rule, Subject};
+use crate::check::rule::{CheckFn, Example, Online, Rule, Subject};
 use crate::finding::Level;
 use crate::survey::Survey;
 use acp_registry_http::Answer;
@@ -31,7 +31,7 @@ pub(crate) static RULE: Rule = Rule {
             survey.links.insert("https://example.com/1.0.0/linux.zip".to_owned(), Ok(answer));
         },
     }),
-    check: Check::Online(check),
+    check: CheckFn::Online(check),
 };
 
 /// Maximum time until the response headers arrive.
@@ -42,7 +42,7 @@ fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
         if let Ok(Answer { hops, elapsed, .. }) = asked
             && *elapsed > WAIT_LIMIT
         {
-            let way = by_way_of(hops);
+            let way = redirect_chain(hops);
             let message = format!("{}{way} took {:.1} s to answer", quote(url), elapsed.as_secs_f64());
             report.value(pointer, message).help("publish the archive on a host that answers at once");
         }

@@ -2,13 +2,15 @@
 
 use std::path::Path;
 
-use super::{Check, Examined};
+use super::{DiagnosedAgent, Diagnosis};
 use crate::store::{StoredInterpreter, Version};
 use acp_registry_host::owner::is_safe_for_programs;
-use acp_registry_host::process::{Environment, Isolation, Launch};
+use acp_registry_host::process::{Environment, Isolation, LaunchSpec};
 use acp_registry_plan::remedy::{Action, Remedy};
 use acp_registry_plan::text::{printable, quote};
-use acp_registry_protocol::handshake::{Options, Outcome, Probe, Reason, SetupError, check, set_variables};
+use acp_registry_protocol::handshake::{
+    FailReason, HandshakeOptions, Outcome, Probe, SetupError, check, set_variables,
+};
 
 /// Starts the agent, unless a check has found a reason why it cannot start, and adds the result.
 ///
@@ -19,14 +21,14 @@ use acp_registry_protocol::handshake::{Options, Outcome, Probe, Reason, SetupErr
 /// # Errors
 /// [`SetupError`] when the directory for the handshake cannot be made.
 pub async fn start(
-    examined: &mut Examined,
+    examined: &mut DiagnosedAgent,
     environment: &Environment,
     launcher: Option<&Path>,
-    options: &Options,
+    options: &HandshakeOptions,
 ) -> Result<(), SetupError> {
     let Some(version) = &examined.startable else {
         let help = "repair that first";
-        examined.add(Check::error("handshake", "it was not started, because of the errors above", help));
+        examined.add(Diagnosis::error("handshake", "it was not started, because of the errors above", help));
         return Ok(());
     };
     let version = version.clone();
@@ -43,7 +45,7 @@ pub async fn start(
         }
         Err(problem) => {
             let help = "tell the people who keep the registry";
-            examined.add(Check::error("handshake", format!("it was not started: {problem}"), help));
+            examined.add(Diagnosis::error("handshake", format!("it was not started: {problem}"), help));
         }
     }
     Ok(())
@@ -58,7 +60,7 @@ pub async fn speak(
     version: &Version,
     environment: &Environment,
     launcher: Option<&Path>,
-    options: &Options,
+    options: &HandshakeOptions,
 ) -> Result<Result<Outcome, String>, SetupError> {
     let start = match version.launch(|| environment.clone()) {
         Ok(start) => start,
@@ -70,7 +72,7 @@ pub async fn speak(
         return Ok(Err(error.to_string()));
     }
     environment.append_to_path(start.beside.into_iter().filter(|folder| is_safe_for_programs(folder)));
-    let launch = Launch {
+    let launch = LaunchSpec {
         program: start.program.into(),
         arguments: start.args.into_iter().map(Into::into).collect(),
         directory: None,
@@ -87,7 +89,7 @@ pub async fn speak(
         outcome = check(&launch, options).await?.after_failure();
     }
     if outcome.has_silence() {
-        outcome = outcome.or_less_silent(check(&launch, &options.patient()).await?);
+        outcome = outcome.prefer_fewer_timeouts(check(&launch, &options.patient()).await?);
     }
     drop(mark);
     let interpreter = version.receipt.interpreter.as_ref();
@@ -101,7 +103,7 @@ pub async fn speak(
 
 /// Explains an outcome.
 #[must_use]
-pub fn explain(outcome: &Outcome) -> Check {
+pub fn explain(outcome: &Outcome) -> Diagnosis {
     let Some(reason) = outcome.reason else { return passed(outcome) };
     let said = outcome.message.as_deref().map(printable).unwrap_or_default();
     let (what, help) = words(reason);
@@ -109,14 +111,14 @@ pub fn explain(outcome: &Outcome) -> Check {
     let may_be_used = outcome.handshake.probes.get("session/new") == Some(Probe::Ok);
     match reason {
         // Registries require a way to sign in; an agent that has opened a session works without one.
-        Reason::NoAuthMethods | Reason::NoSupportedAuthType if may_be_used => {
-            Check::warning("handshake", message, "it opens a session all the same: nothing needs to be done")
+        FailReason::NoAuthMethods | FailReason::NoSupportedAuthType if may_be_used => {
+            Diagnosis::warning("handshake", message, "it opens a session all the same: nothing needs to be done")
         }
-        _ => Check::error("handshake", message, help),
+        _ => Diagnosis::error("handshake", message, help),
     }
 }
 
-fn passed(outcome: &Outcome) -> Check {
+fn passed(outcome: &Outcome) -> Diagnosis {
     let handshake = &outcome.handshake;
     let named = handshake.agent_info.get("name").and_then(|name| name.as_str());
     let who = named.map_or_else(String::new, |name| format!(" as {}", quote(name)));
@@ -129,7 +131,7 @@ fn passed(outcome: &Outcome) -> Check {
                         set up already may be enough: ";
             let help = Remedy::from(help).then(Action::SignIn).then(" starts it with yours");
             let message = format!("it answers{who}, but opens no session before it is set up: {said}");
-            return Check::warning("handshake", message, help);
+            return Diagnosis::warning("handshake", message, help);
         }
         Some(_) => {
             let said = handshake.probes.refusal().map(printable).unwrap_or_default();
@@ -137,48 +139,48 @@ fn passed(outcome: &Outcome) -> Check {
                 .then(Action::SignIn)
                 .then(" starts it with yours; what it wrote to stderr may say more");
             let message = format!("it answers{who}, but opens no session: {said}");
-            return Check::warning("handshake", message, help);
+            return Diagnosis::warning("handshake", message, help);
         }
         None => "",
     };
     let again = if outcome.is_flaky { ", but only when it was started again" } else { "" };
-    Check::ok("handshake", format!("it answers{who}{again}{next}"))
+    Diagnosis::ok("handshake", format!("it answers{who}{again}{next}"))
 }
 
 /// What has happened, and what helps.
-fn words(reason: Reason) -> (&'static str, Remedy) {
+fn words(reason: FailReason) -> (&'static str, Remedy) {
     let (what, help) = match reason {
-        Reason::NoAuthMethods => (
+        FailReason::NoAuthMethods => (
             "it starts and answers, but names no way to sign in",
             "look into its own documentation for how to sign in, or update it",
         ),
-        Reason::NoSupportedAuthType => (
+        FailReason::NoSupportedAuthType => (
             "it starts and answers, but names only ways to sign in that editors cannot offer",
             "look into its own documentation: it may want a variable with a key to be set",
         ),
-        Reason::Timeout => {
+        FailReason::Timeout => {
             let help = Remedy::from("try again with ")
                 .then(Action::LongerTimeout)
                 .then("; if it waits for the network, see whether the network is there");
             return ("it was started, but did not answer in time", help);
         }
-        Reason::Exited => ("it was started, but ended at once", "update it"),
-        Reason::InvalidResponse => {
+        FailReason::Exited => ("it was started, but ended at once", "update it"),
+        FailReason::InvalidResponse => {
             let see = Remedy::from("see").then(Action::ShowCommand);
             let help = see.then(" whether its arguments start it as one, and update it");
             return ("it was started, but what it wrote is not the answer of an ACP agent", help);
         }
-        Reason::AgentError => (
+        FailReason::AgentError => (
             "it was started, but answered with an error",
             "what it wrote to stderr may say why; update it, or tell its makers",
         ),
-        Reason::ProtocolVersion => ("it speaks a version of the protocol that editors do not", "update it"),
-        Reason::Examination => ("it starts and answers, but does not keep to the protocol", "update it"),
-        Reason::RuntimeTooOld => (
+        FailReason::ProtocolVersion => ("it speaks a version of the protocol that editors do not", "update it"),
+        FailReason::Examination => ("it starts and answers, but does not keep to the protocol", "update it"),
+        FailReason::RuntimeTooOld => (
             "it did not answer, and asks for another version of what starts it",
             "put a newer Node.js first in PATH: the next start uses it",
         ),
-        Reason::SpawnFailed => {
+        FailReason::SpawnFailed => {
             let help = Remedy::from("the program may be for another system or lack a library; ")
                 .then(Action::InstallPackage)
                 .then(", if the agent has such a package");

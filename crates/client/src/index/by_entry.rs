@@ -8,15 +8,15 @@ use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use serde::de::IgnoredAny;
 use url::Url;
 
-use super::copies::{Copies, Copy, Kept};
-use super::load::{Error, Loaded, Options, load, staleness};
-use super::place::Place;
+use super::copies::{Copies, Copy, UnreadCopy};
+use super::load::{Error, LoadOptions, Loaded, load, staleness};
+use super::place::IndexLocation;
 use acp_registry_http::{Client, FetchError, Problem, shown};
 use acp_registry_plan::digest::Sha256;
 use acp_registry_plan::entries::{
     DISCOVERY, DISCOVERY_LIMIT, EMPTY, ENTRY_LIMIT, LIST_LIMIT, View, WrongForm, entry_in, list_in,
 };
-use acp_registry_plan::index::{Index, Origin};
+use acp_registry_plan::index::{Index, IndexSource};
 use acp_registry_plan::manifest::AgentId;
 
 /// The most requests that run at once.
@@ -29,12 +29,12 @@ const JOBS: usize = 16;
 /// # Errors
 /// [`Error`].
 pub async fn load_some(
-    place: &Place,
+    place: &IndexLocation,
     ids: &[&str],
-    options: &Options,
+    options: &LoadOptions,
     client: impl Fn() -> Result<Arc<Client>, Problem>,
 ) -> Result<Loaded, Error> {
-    let absent = match Wanted::new(place, ids, options) {
+    let absent = match IndexedAgents::new(place, ids, options) {
         Some(wanted) => match wanted.load(&client).await {
             Ok(loaded) => return Ok(loaded),
             Err(absent) => absent,
@@ -57,13 +57,13 @@ struct Absent {
 }
 
 /// Agents of an index at an address.
-struct Wanted<'a> {
+struct IndexedAgents<'a> {
     index: &'a Url,
     /// The file name of the index.
     view: &'a str,
     discovery: Url,
     ids: BTreeSet<AgentId>,
-    options: &'a Options,
+    options: &'a LoadOptions,
 }
 
 /// The digests and addresses of files that are needed.
@@ -87,10 +87,10 @@ enum Unusable {
     Entry(String),
 }
 
-impl<'a> Wanted<'a> {
+impl<'a> IndexedAgents<'a> {
     /// `None` where entries cannot be offered: of files, and of indexes with a query, which is for that address only.
-    fn new(place: &'a Place, ids: &[&str], options: &'a Options) -> Option<Self> {
-        let Place::Url(index) = place else { return None };
+    fn new(place: &'a IndexLocation, ids: &[&str], options: &'a LoadOptions) -> Option<Self> {
+        let IndexLocation::Url(index) = place else { return None };
         let view = index.path_segments()?.next_back().filter(|view| !view.is_empty())?;
         let ids: BTreeSet<AgentId> = ids.iter().map(|id| id.parse().ok()).collect::<Option<_>>()?;
         let discovery = index.join(DISCOVERY).ok()?;
@@ -156,7 +156,7 @@ impl<'a> Wanted<'a> {
 
     /// Whether a fresh copy of the whole index serves beside a copy of the entries. One of another publication may be the
     /// older one, whenever it was sent, so that it serves for agents only that are in both.
-    async fn serves(&self, index: &Kept, view: &View, copy: &Copy) -> bool {
+    async fn serves(&self, index: &UnreadCopy, view: &View, copy: &Copy) -> bool {
         let has_all = |index: Index| index.entries().count() == self.ids.len();
         view.index.to_string() == index.sha256
             || (index.checked > copy.checked && self.read(None, view).await.is_ok_and(has_all))
@@ -166,7 +166,7 @@ impl<'a> Wanted<'a> {
     async fn at_hand(
         &self,
         known: Option<&(View, Copy)>,
-        of_index: Option<&Kept>,
+        of_index: Option<&UnreadCopy>,
         error: Option<&FetchError>,
     ) -> Result<Loaded, Absent> {
         let (view, copy) = known.ok_or_else(Absent::default)?;
@@ -187,8 +187,8 @@ impl<'a> Wanted<'a> {
     }
 
     fn loaded(&self, mut index: Index, checked: SystemTime, warning: Option<String>) -> Loaded {
-        let source = Place::Url(self.index.clone()).to_string();
-        index.origin = Origin { source, fetched_at: Some(checked), is_stale: warning.is_some() };
+        let source = IndexLocation::Url(self.index.clone()).to_string();
+        index.origin = IndexSource { source, fetched_at: Some(checked), is_stale: warning.is_some() };
         Loaded { index, is_whole: false, warning }
     }
 
@@ -243,7 +243,7 @@ impl<'a> Wanted<'a> {
     async fn read(&self, client: Option<&Client>, view: &View) -> Result<Index, (Unusable, Absent)> {
         let (needed, there) = self.find(client, view).await.map_err(|error| (error, Absent::default()))?;
         let entries = self.parts(client, needed, ENTRY_LIMIT).await;
-        let index = entries.and_then(|entries| index_of(view, entries, &there).map_err(Unusable::Entry));
+        let index = entries.and_then(|entries| view_index(view, entries, &there).map_err(Unusable::Entry));
         index.map_err(|error| (error, self.absent(view, &there)))
     }
 
@@ -299,7 +299,7 @@ impl<'a> Wanted<'a> {
 }
 
 /// An index with these entries only, which must be those of the agents.
-fn index_of(view: &View, entries: Parts, agents: &BTreeSet<&str>) -> Result<Index, String> {
+fn view_index(view: &View, entries: Parts, agents: &BTreeSet<&str>) -> Result<Index, String> {
     let mut texts = Vec::with_capacity(entries.len());
     for entry in entries.into_values() {
         let text = String::from_utf8(entry).map_err(|error| error.to_string())?;

@@ -69,7 +69,7 @@ pub(super) fn record(directory: &Path, program: &Path, kind: Kind) -> Result<u64
     if kind == Kind::Binary {
         files.extend(found.into_iter().map(|(path, _)| path));
     } else {
-        let named = found.into_iter().filter_map(|(path, bytes)| Some((name_of(&path, directory)?, bytes)));
+        let named = found.into_iter().filter_map(|(path, bytes)| Some((file_name(&path, directory)?, bytes)));
         sizes.extend(named.filter(|(name, _)| !is_rewritten(name)));
         files.push(program.canonicalize().map_err(PathError::at(program))?);
     }
@@ -77,7 +77,7 @@ pub(super) fn record(directory: &Path, program: &Path, kind: Kind) -> Result<u64
     let digests: BTreeMap<String, String> = files
         .into_par_iter()
         .filter_map(|path| {
-            let name = name_of(&path, directory).or_else(|| name_of(&path, &real))?;
+            let name = file_name(&path, directory).or_else(|| file_name(&path, &real))?;
             Some(digest(&path).map(|digest| (name, digest)).map_err(PathError::at(&path)))
         })
         .collect::<Result<_, _>>()?;
@@ -105,7 +105,7 @@ impl Version {
     pub fn damages(&self) -> Result<Vec<Damage>, Error> {
         let Digests { files, sizes, .. } = self.digests()?;
         let found = files.into_par_iter().filter_map(|(name, wanted)| {
-            let is_same = digest(&self.path_of(&name)).map(|found| found == wanted);
+            let is_same = digest(&self.file_path(&name)).map(|found| found == wanted);
             Damage::of(name, is_same)
         });
         let mut damages: Vec<Damage> = found.collect();
@@ -124,7 +124,7 @@ impl Version {
     #[must_use]
     pub fn seems_intact(&self) -> bool {
         let are_there = |digests: Digests| {
-            let has = |name: &String| self.path_of(name).symlink_metadata().is_ok();
+            let has = |name: &String| self.file_path(name).symlink_metadata().is_ok();
             digests.files.par_iter().all(|(name, _)| has(name)) && self.resized(digests.sizes).is_empty()
         };
         self.is_whole() && self.digests().is_ok_and(are_there)
@@ -133,13 +133,13 @@ impl Version {
     /// The files that have gone or have another size.
     fn resized(&self, sizes: BTreeMap<String, u64>) -> Vec<Damage> {
         let found = sizes.into_par_iter().filter_map(|(name, wanted)| {
-            let found = self.path_of(&name).symlink_metadata();
+            let found = self.file_path(&name).symlink_metadata();
             Damage::of(name, found.map(|found| found.is_file() && found.len() == wanted))
         });
         found.collect()
     }
 
-    fn path_of(&self, name: &str) -> PathBuf {
+    fn file_path(&self, name: &str) -> PathBuf {
         name.split('/').fold(self.directory.clone(), |path, part| path.join(part))
     }
 
@@ -164,12 +164,12 @@ impl Version {
 }
 
 /// The path below a directory, with `/` between the parts; `None` where it is not Unicode.
-fn name_of(path: &Path, directory: &Path) -> Option<String> {
+fn file_name(path: &Path, directory: &Path) -> Option<String> {
     let parts: Option<Vec<&str>> =
         path.strip_prefix(directory).ok()?.components().map(|part| part.as_os_str().to_str()).collect();
     Some(parts?.join("/"))
 }
 
 fn digest(path: &Path) -> io::Result<String> {
-    Ok(Sha256::of_file(&open_file(path)?)?.to_string())
+    Ok(Sha256::read(&open_file(path)?)?.to_string())
 }

@@ -19,9 +19,9 @@ const SHOWN: usize = 60;
 
 /// The end of what a program writes.
 #[derive(Clone, Default)]
-pub(super) struct Words(Arc<Mutex<Tail>>);
+pub(super) struct OutputTail(Arc<Mutex<Tail>>);
 
-impl Words {
+impl OutputTail {
     fn push(&self, bytes: &[u8]) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(bytes);
     }
@@ -35,7 +35,7 @@ impl Words {
 
 /// Hears what a program writes to stderr.
 pub(super) struct Ear {
-    words: Words,
+    words: OutputTail,
     phase: watch::Sender<String>,
     /// The beginning of the current line.
     line: Vec<u8>,
@@ -56,7 +56,7 @@ struct Downloads {
 }
 
 impl Ear {
-    pub(super) fn new(words: Words, phase: watch::Sender<String>) -> Self {
+    pub(super) fn new(words: OutputTail, phase: watch::Sender<String>) -> Self {
         Self { words, phase, line: Vec::new(), kept: 0, descriptions: 0, archives: 0, downloads: Downloads::default() }
     }
 
@@ -146,7 +146,7 @@ impl Downloads {
 }
 
 /// Keeps what a pipe brings, to its end.
-pub(super) async fn drain(mut pipe: impl AsyncRead + Unpin, words: Words) {
+pub(super) async fn drain(mut pipe: impl AsyncRead + Unpin, words: OutputTail) {
     let mut buffer = vec![0; 1 << 14];
     while let Ok(length @ 1..) = pipe.read(&mut buffer).await {
         words.push(&buffer[..length]);
@@ -167,7 +167,7 @@ mod tests {
     use super::*;
 
     fn heard(pieces: &[&str]) -> (String, String) {
-        let (words, (phase, seen)) = (Words::default(), watch::channel(String::new()));
+        let (words, (phase, seen)) = (OutputTail::default(), watch::channel(String::new()));
         let mut ear = Ear::new(words.clone(), phase);
         for piece in pieces {
             ear.hear(piece.as_bytes());

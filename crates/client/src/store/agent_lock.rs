@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::{Error, Store};
 use acp_registry_host::fs::PathError;
-use acp_registry_host::lock::{Answer, Lock};
+use acp_registry_host::lock::{Acquisition, Lock};
 use acp_registry_plan::manifest::AgentId;
 
 /// How often a lock that another process holds is asked for again.
@@ -27,9 +27,9 @@ impl Store {
         loop {
             fs::create_dir_all(&agents).map_err(PathError::at(&agents))?;
             let holder = match Lock::ask(&self.lock_file(id), what) {
-                Ok(Answer::Mine(lock)) => return Ok(lock),
-                Ok(Answer::Held(words)) if words.is_empty() => "another process".to_owned(),
-                Ok(Answer::Held(words)) => words,
+                Ok(Acquisition::Mine(lock)) => return Ok(lock),
+                Ok(Acquisition::Held(words)) if words.is_empty() => "another process".to_owned(),
+                Ok(Acquisition::Held(words)) => words,
                 // The process that removed the last agent may have removed the directory as well. `gc` has no patience, but tries
                 // again, too.
                 Err(PathError { error, .. })

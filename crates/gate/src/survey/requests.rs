@@ -4,7 +4,7 @@ use super::{Scope, Survey, Surveyor};
 use crate::config::Config;
 use crate::select::{Selection, knows_quarantine};
 use crate::verify::{self, Row, Task};
-use acp_registry_client::registry::{Entry, Registry};
+use acp_registry_client::registry::{AgentFolder, Registry};
 use acp_registry_plan::manifest::{Agent, Distribution, Platform};
 use acp_registry_plan::text::quote;
 use acp_registry_sources::Needs;
@@ -58,7 +58,8 @@ pub fn tasks(registry: &Registry, selection: &Selection, config: &Config) -> Opt
     if !knows_quarantine(registry) {
         return None;
     }
-    let is_selected = |entry: &&Entry| selection.has_folder(&entry.id) && !config.withdrawn.contains_key(&entry.id);
+    let is_selected =
+        |entry: &&AgentFolder| selection.has_folder(&entry.id) && !config.withdrawn.contains_key(&entry.id);
     let selected = registry.entries.iter().filter(is_selected);
     let wanted = verify::Selection {
         ids: Some(selected.map(|entry| entry.id.clone()).collect()),
@@ -74,11 +75,11 @@ pub fn not_started(registry: &Registry, selection: &Selection, config: &Config) 
     let ids = registry.entries.iter().map(|entry| &entry.id);
     let is_withdrawn = |id: &&String| selection.has_folder(id) && config.withdrawn.contains_key(*id);
     let ids: Vec<String> = ids.filter(is_withdrawn).map(|id| quote(id)).collect();
-    note_of("started", &ids, "withdrawn")
+    note("started", &ids, "withdrawn")
 }
 
 /// A note that these agents were not `work` (such as "started"), with the reason; `None` if there are none.
-pub(crate) fn note_of(work: &str, ids: &[String], why: &str) -> Option<String> {
+pub(crate) fn note(work: &str, ids: &[String], why: &str) -> Option<String> {
     let (count, more) = (ids.len(), if ids.len() > NOTED { ", …" } else { "" });
     let named = ids[..count.min(NOTED)].join(", ");
     (count > 0).then(|| format!("not {work} because they are {why}: {count} ({named}{more})"))
@@ -93,7 +94,7 @@ impl Survey {
         for (reason, why) in [("quarantined", "in quarantine"), ("unsupported_platform", "not made for this machine")] {
             let ids: Vec<String> =
                 rows.iter().filter(|row| row.reason() == Some(reason)).map(|row| quote(&row.id)).collect();
-            notes.extend(note_of("started", &ids, why));
+            notes.extend(note("started", &ids, why));
         }
         self.notes.extend(notes.iter().cloned());
         for row in rows {

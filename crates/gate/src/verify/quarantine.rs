@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use time::{Date, Duration};
 
-use super::Verdict;
+use super::TaskVerdict;
 use acp_registry_client::registry::Hold;
 
 /// Number of days for which [`Advice::Extend`] extends a quarantine.
@@ -23,7 +23,7 @@ pub enum WhenHeld {
 
 /// An agent in quarantine, and whether it is checked anyway.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Held {
+pub struct QuarantinedAgent {
     /// Its entry in the quarantine list.
     pub hold: Hold,
     /// Whether the agent was named explicitly.
@@ -47,10 +47,10 @@ pub enum Advice {
     Retry,
 }
 
-impl Held {
+impl QuarantinedAgent {
     pub(super) fn new(id: &str, hold: &Hold, when: WhenHeld) -> Self {
         let is_due = match when {
-            WhenHeld::CheckWhenOver(today) => hold.until.is_none() && is_day_of(id, today),
+            WhenHeld::CheckWhenOver(today) => hold.until.is_none() && is_check_day(id, today),
             WhenHeld::Skip | WhenHeld::Check => false,
         };
         let over = match when {
@@ -74,20 +74,20 @@ impl Held {
 
     /// What to do after a check with this verdict.
     #[must_use]
-    pub fn advice(&self, verdict: Verdict) -> Advice {
+    pub fn advice(&self, verdict: TaskVerdict) -> Advice {
         match verdict {
             _ if !self.is_checked() => Advice::Wait,
-            Verdict::Pass => Advice::Release,
-            Verdict::Fail => Advice::Extend(self.over.and_then(|today| today.checked_add(Duration::days(DAYS)))),
-            Verdict::Error => Advice::Retry,
+            TaskVerdict::Pass => Advice::Release,
+            TaskVerdict::Fail => Advice::Extend(self.over.and_then(|today| today.checked_add(Duration::days(DAYS)))),
+            TaskVerdict::Error => Advice::Retry,
             // The distribution is for another platform.
-            Verdict::Skipped => Advice::Wait,
+            TaskVerdict::Skipped => Advice::Wait,
         }
     }
 
-    /// [`Held::advice`] as a sentence; `None` if it is [`Advice::Wait`].
+    /// [`QuarantinedAgent::advice`] as a sentence; `None` if it is [`Advice::Wait`].
     #[must_use]
-    pub fn message(&self, verdict: Verdict) -> Option<String> {
+    pub fn message(&self, verdict: TaskVerdict) -> Option<String> {
         Some(match self.advice(verdict) {
             Advice::Wait => return None,
             Advice::Release => "it works again and can be released: remove its entry from quarantine.json".to_owned(),
@@ -97,7 +97,7 @@ impl Held {
         })
     }
 
-    pub(super) fn to_json(&self, verdict: Verdict) -> Value {
+    pub(super) fn to_json(&self, verdict: TaskVerdict) -> Value {
         let (advice, day) = match self.advice(verdict) {
             Advice::Wait => (None, None),
             Advice::Release => (Some("release"), None),
@@ -114,7 +114,7 @@ impl Held {
 
 /// Whether `today` is the weekday on which an agent is checked if its quarantine has no end. Agents are spread over the
 /// week, and all runs of a day agree.
-fn is_day_of(id: &str, today: Date) -> bool {
+fn is_check_day(id: &str, today: Date) -> bool {
     let place: i64 = id.bytes().map(i64::from).sum();
     (i64::from(today.to_julian_day()) + place).rem_euclid(7) == 0
 }
@@ -125,9 +125,9 @@ mod tests {
 
     use super::*;
 
-    fn held(until: Option<Date>, is_named: bool) -> Held {
+    fn held(until: Option<Date>, is_named: bool) -> QuarantinedAgent {
         let when = if is_named { WhenHeld::Check } else { WhenHeld::CheckWhenOver(date!(2026 - 12 - 15)) };
-        Held::new("b", &Hold { reason: "x".to_owned(), until }, when)
+        QuarantinedAgent::new("b", &Hold { reason: "x".to_owned(), until }, when)
     }
 
     #[test]
@@ -141,7 +141,7 @@ mod tests {
             assert_eq!(held(until, is_named).is_checked(), is_checked, "{until:?} {is_named}");
         }
         let hold = Hold { reason: String::new(), until: Some(date!(2000 - 01 - 01)) };
-        assert!(!Held::new("a", &hold, WhenHeld::Skip).is_checked());
+        assert!(!QuarantinedAgent::new("a", &hold, WhenHeld::Skip).is_checked());
     }
 
     #[test]
@@ -149,28 +149,32 @@ mod tests {
         let hold = Hold { reason: String::new(), until: None };
         for id in ["a", "some-agent"] {
             let days = (1..=28).map(|day| Date::from_calendar_date(2027, time::Month::February, day).unwrap());
-            let due: Vec<Date> =
-                days.filter(|day| Held::new(id, &hold, WhenHeld::CheckWhenOver(*day)).is_checked()).collect();
+            let due: Vec<Date> = days
+                .filter(|day| QuarantinedAgent::new(id, &hold, WhenHeld::CheckWhenOver(*day)).is_checked())
+                .collect();
             assert_eq!(due.len(), 4, "{id}");
             assert!(due.windows(2).all(|pair| pair[1] - pair[0] == Duration::days(7)), "{due:?}");
-            let one = Held::new(id, &hold, WhenHeld::CheckWhenOver(due[0]));
+            let one = QuarantinedAgent::new(id, &hold, WhenHeld::CheckWhenOver(due[0]));
             assert!(one.is_excused());
-            assert_eq!((one.advice(Verdict::Fail), one.advice(Verdict::Pass)), (Advice::Extend(None), Advice::Release));
+            assert_eq!(
+                (one.advice(TaskVerdict::Fail), one.advice(TaskVerdict::Pass)),
+                (Advice::Extend(None), Advice::Release)
+            );
         }
     }
 
     #[test]
     fn each_end_has_its_advice() {
         let over = held(Some(date!(2026 - 12 - 14)), false);
-        assert!(over.message(Verdict::Pass).unwrap().contains("can be released"));
-        assert_eq!(over.advice(Verdict::Fail), Advice::Extend(Some(date!(2027 - 01 - 14))));
-        assert!(over.message(Verdict::Fail).unwrap().ends_with("could become 2027-01-14"));
-        assert_eq!(over.advice(Verdict::Error), Advice::Retry);
-        assert_eq!(over.to_json(Verdict::Fail)["suggested_until"], "2027-01-14");
+        assert!(over.message(TaskVerdict::Pass).unwrap().contains("can be released"));
+        assert_eq!(over.advice(TaskVerdict::Fail), Advice::Extend(Some(date!(2027 - 01 - 14))));
+        assert!(over.message(TaskVerdict::Fail).unwrap().ends_with("could become 2027-01-14"));
+        assert_eq!(over.advice(TaskVerdict::Error), Advice::Retry);
+        assert_eq!(over.to_json(TaskVerdict::Fail)["suggested_until"], "2027-01-14");
         let named = held(None, true);
-        assert_eq!(named.advice(Verdict::Pass), Advice::Release);
+        assert_eq!(named.advice(TaskVerdict::Pass), Advice::Release);
         // The quarantine had no end, so none is suggested.
-        assert_eq!(named.advice(Verdict::Fail), Advice::Extend(None));
-        assert_eq!(held(None, false).message(Verdict::Skipped), None);
+        assert_eq!(named.advice(TaskVerdict::Fail), Advice::Extend(None));
+        assert_eq!(held(None, false).message(TaskVerdict::Skipped), None);
     }
 }

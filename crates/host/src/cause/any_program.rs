@@ -67,9 +67,9 @@ fn weight(line: &str) -> u8 {
         return 1;
     }
     match level(text) {
-        Some(Level::Error) => return 5,
-        Some(Level::Warning) => return 2,
-        Some(Level::Other) => return 1,
+        Some(LineRank::Error) => return 5,
+        Some(LineRank::Warning) => return 2,
+        Some(LineRank::Other) => return 1,
         None => {}
     }
     if is_exception(text) || (begins(&ERRORS) && text.contains(':')) || has(&NAMES) || text.contains("panicked at") {
@@ -88,23 +88,23 @@ fn weight(line: &str) -> u8 {
     if begins(&PROGRESS) || lower.starts_with("node:internal") || is_indented(line) { 1 } else { 2 }
 }
 
-enum Level {
+enum LineRank {
     Error,
     Warning,
     Other,
 }
 
 /// The level of a log line, if one of its first five words is one.
-fn level(text: &str) -> Option<Level> {
+fn level(text: &str) -> Option<LineRank> {
     text.split_whitespace().take(5).find_map(|word| {
         let is_marked = word.starts_with('[') && word.ends_with(']');
         let word = word.trim_matches(|c: char| !c.is_alphanumeric());
         let upper = if is_marked { word.to_uppercase() } else { word.to_owned() };
         match upper.as_str() {
             // Also matches `FATAL ERROR:` and `ERROR:`.
-            "ERROR" | "FATAL" | "CRITICAL" | "ERR" | "SEVERE" => Some(Level::Error),
-            "WARN" | "WARNING" => Some(Level::Warning),
-            "INFO" | "DEBUG" | "TRACE" | "NOTICE" => Some(Level::Other),
+            "ERROR" | "FATAL" | "CRITICAL" | "ERR" | "SEVERE" => Some(LineRank::Error),
+            "WARN" | "WARNING" => Some(LineRank::Warning),
+            "INFO" | "DEBUG" | "TRACE" | "NOTICE" => Some(LineRank::Other),
             _ => None,
         }
     })

@@ -16,9 +16,9 @@ use rustix::io::Errno;
 
 /// An open directory. Names are those of direct entries; links are never followed.
 #[derive(Debug)]
-pub(crate) struct Held(OwnedFd);
+pub(crate) struct OpenDirectory(OwnedFd);
 
-impl Held {
+impl OpenDirectory {
     /// Opens a directory. A link at the path itself is an error; links in parent directories are followed.
     #[cfg(any(target_os = "linux", test))]
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
@@ -116,12 +116,12 @@ fn removed(result: rustix::io::Result<()>) -> io::Result<()> {
     }
 }
 
-fn open_at(parent: BorrowedFd<'_>, name: &OsStr) -> rustix::io::Result<Held> {
+fn open_at(parent: BorrowedFd<'_>, name: &OsStr) -> rustix::io::Result<OpenDirectory> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    openat(parent, name, flags, Mode::empty()).map(Held)
+    openat(parent, name, flags, Mode::empty()).map(OpenDirectory)
 }
 
-fn unlock_at(parent: BorrowedFd<'_>, name: &OsStr) -> rustix::io::Result<Held> {
+fn unlock_at(parent: BorrowedFd<'_>, name: &OsStr) -> rustix::io::Result<OpenDirectory> {
     let held = match open_at(parent, name) {
         Err(Errno::ACCESS) => {
             unlock_closed(parent, name)?;
@@ -171,15 +171,15 @@ mod tests {
             fs::create_dir_all(&path).unwrap();
             fs::set_permissions(&path, Permissions::from_mode(0o000)).unwrap();
         }
-        let held = Held::open(&tree).unwrap();
+        let held = OpenDirectory::open(&tree).unwrap();
         fs::rename(&tree, &aside).unwrap();
         symlink(&outside, &tree).unwrap();
         held.enter_unlocked("inner".as_ref()).unwrap();
         assert_eq!((mode(&aside.join("inner")), mode(&outside.join("inner"))), (0o700, 0));
         unlock_closed(held.0.as_fd(), "inner".as_ref()).unwrap();
         // Links are neither opened nor followed.
-        let above = Held::open(folder.path()).unwrap();
-        assert!(Held::open(&tree).is_err() && Held::unlock(&tree).is_err());
+        let above = OpenDirectory::open(folder.path()).unwrap();
+        assert!(OpenDirectory::open(&tree).is_err() && OpenDirectory::unlock(&tree).is_err());
         assert!(above.enter("tree".as_ref()).is_err() && above.enter_unlocked("tree".as_ref()).is_err());
         assert!(unlock_closed(above.0.as_fd(), "tree".as_ref()).is_err());
         above.move_to("tree".as_ref(), &held, "moved".as_ref()).unwrap();

@@ -11,9 +11,9 @@ use crate::failure::remedy::remedy;
 const SINGLE: usize = 3;
 
 /// What equal findings have in common: rule, level, message and help.
-pub(crate) type Key<'a> = (&'a str, Level, Cow<'a, str>, Option<String>);
+pub(crate) type FindingKey<'a> = (&'a str, Level, Cow<'a, str>, Option<String>);
 
-pub(crate) fn key(finding: &Finding) -> Key<'_> {
+pub(crate) fn key(finding: &Finding) -> FindingKey<'_> {
     // A broken network is one problem, whatever the URLs are; so is a wrong tag, whatever the files are.
     let has_names = ["url/", "github/"].iter().any(|group| finding.rule.starts_with(group));
     let message: Cow<'_, str> = if has_names {
@@ -26,8 +26,8 @@ pub(crate) fn key(finding: &Finding) -> Key<'_> {
 
 /// Groups equal findings, within one file or across files. Groups of up to three are left out, since their findings are
 /// shown one by one.
-pub(crate) fn equal<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> BTreeMap<Key<'a>, Vec<&'a Finding>> {
-    let mut groups: BTreeMap<Key<'_>, Vec<&Finding>> = BTreeMap::new();
+pub(crate) fn equal<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> BTreeMap<FindingKey<'a>, Vec<&'a Finding>> {
+    let mut groups: BTreeMap<FindingKey<'_>, Vec<&Finding>> = BTreeMap::new();
     for finding in findings {
         groups.entry(key(finding)).or_default().push(finding);
     }

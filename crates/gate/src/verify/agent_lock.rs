@@ -10,23 +10,23 @@ use tokio::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 /// credentials from the environment of package managers, so it runs alone. So does an agent that is started again,
 /// since the load of other work may have caused its failure. All other work runs concurrently.
 #[derive(Debug, Clone, Default)]
-pub struct Turns(Arc<RwLock<()>>);
+pub struct AgentLock(Arc<RwLock<()>>);
 
 /// A lock that is held while the work runs.
 #[derive(Debug)]
-pub(super) enum Turn<'a> {
+pub(super) enum AgentGuard<'a> {
     Shared { _guard: RwLockReadGuard<'a, ()> },
     Alone { _guard: RwLockWriteGuard<'a, ()> },
 }
 
-impl Turns {
+impl AgentLock {
     /// Waits until no work runs that must be alone.
-    pub(super) async fn beside_others(&self) -> Turn<'_> {
-        Turn::Shared { _guard: self.0.read().await }
+    pub(super) async fn beside_others(&self) -> AgentGuard<'_> {
+        AgentGuard::Shared { _guard: self.0.read().await }
     }
 
     /// Waits until no work runs.
-    pub(super) async fn alone(&self) -> Turn<'_> {
-        Turn::Alone { _guard: self.0.write().await }
+    pub(super) async fn alone(&self) -> AgentGuard<'_> {
+        AgentGuard::Alone { _guard: self.0.write().await }
     }
 }
