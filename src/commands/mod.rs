@@ -39,8 +39,7 @@ use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::flags::global::Global;
 use crate::terminal::ui::Ui;
-#[cfg(unix)]
-use crate::terminal::{arguments as command_line, help, log, signals, usage};
+use crate::terminal::{arguments as command_line, help, log, usage};
 
 /// Validate, publish and use registries of Agent Client Protocol agents.
 #[derive(Debug, Parser)]
@@ -162,7 +161,7 @@ enum Command {
 pub(crate) fn main() -> ExitCode {
     acp_registry::host::umask::tighten();
     #[cfg(unix)]
-    signals::survive_file_limit();
+    crate::terminal::signals::survive_file_limit();
     let arguments = command_line::move_behind_command(std::env::args_os().collect(), &command());
     if let Some(code) = completions::answer(&arguments) {
         return code;

@@ -1,26 +1,25 @@
 //! The HTTP client of the program: redirects, retries and limits for each host.
 
+use std::collections::HashMap;
 use std::fs::File;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use acp_registry_plan::digest::Sha256;
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::header::{self, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, Response, StatusCode, redirect};
 use rustls_platform_verifier::BuilderVerifierExt;
-use tokio::sync::OwnedSemaphorePermit;
+use tokio::sync::{OnceCell, OwnedSemaphorePermit};
 use url::{Host as UrlHost, Url};
 
-use super::error::{FetchError, NO_HOST, Problem, shown};
-use super::host::Hosts;
+use super::error::{FetchError, NO_HOST, Problem, ResolveError, shown};
+use super::host::{HostLimits, Hosts};
 use super::memo::Memo;
-use super::proxy::Proxies;
-use super::resolve::{Guard, Open, Resolver};
-use super::settings::Settings;
-use super::{addr, name, retry};
-use acp_registry_plan::digest::Sha256;
+use super::{AllowedHosts, Authorities, Cache, Credentials, Proxies, addr, name, retry};
 
 /// How many redirects are followed.
 const HOP_LIMIT: usize = 10;
@@ -367,7 +366,7 @@ fn tls(settings: &Settings) -> Result<rustls::ClientConfig, Problem> {
 }
 
 /// The address without user info, which would be sent as a secret: secrets come from
-/// [`Credentials`](super::Credentials) only.
+/// [`Credentials`] only.
 fn bare(url: &Url) -> Url {
     let mut url = url.clone();
     // Both fail only for addresses that cannot have user info.
@@ -380,6 +379,138 @@ fn bare(url: &Url) -> Url {
 pub(super) fn headers(pairs: &[(HeaderName, &str)]) -> HeaderMap {
     let pairs = pairs.iter().filter_map(|(name, value)| Some((name.clone(), HeaderValue::from_str(value).ok()?)));
     pairs.collect()
+}
+
+/// Resolves each name once.
+pub(super) struct Resolver {
+    names: Mutex<HashMap<String, Names>>,
+    /// Whether IPv4 addresses come first: a proxy that speaks SOCKS 4 connects to no others.
+    prefers_ipv4: bool,
+}
+
+/// The addresses of a name; none where there is no such name.
+type Names = Arc<OnceCell<Vec<SocketAddr>>>;
+
+/// Allows connections to public addresses only. The check is made for the connection itself, so that a name cannot
+/// resolve to another address afterwards.
+pub(super) struct Guard {
+    pub(super) resolver: Arc<Resolver>,
+    /// Hosts that may be private: the proxies of the person's system.
+    pub(super) exempt: Vec<String>,
+}
+
+/// For hosts that may be private.
+pub(super) struct Open {
+    pub(super) resolver: Arc<Resolver>,
+}
+
+impl Resolver {
+    pub(super) fn new(proxies: &Proxies) -> Self {
+        Self { names: Mutex::default(), prefers_ipv4: proxies.urls().any(|proxy| proxy.scheme() == "socks4") }
+    }
+
+    async fn resolve(&self, name: &str) -> Result<Vec<SocketAddr>, ResolveError> {
+        // An IPv6 address that goes to a SOCKS proxy has brackets.
+        let name = name.trim_matches(['[', ']']);
+        let names =
+            self.names.lock().unwrap_or_else(PoisonError::into_inner).entry(name.to_owned()).or_default().clone();
+        let mut found = names.get_or_try_init(|| lookup(name)).await?.clone();
+        if self.prefers_ipv4 {
+            found.sort_by_key(SocketAddr::is_ipv6);
+        }
+        if found.is_empty() { Err(ResolveError::Unknown) } else { Ok(found) }
+    }
+}
+
+impl Resolve for Guard {
+    fn resolve(&self, name: Name) -> Resolving {
+        let resolver = self.resolver.clone();
+        let is_exempt = self.exempt.iter().any(|exempt| exempt == name.as_str());
+        Box::pin(async move {
+            let mut found = resolver.resolve(name.as_str()).await?;
+            found.retain(|address| is_exempt || addr::is_public(address.ip()));
+            if found.is_empty() { Err(ResolveError::Private.into()) } else { Ok(boxed(found)) }
+        })
+    }
+}
+
+impl Resolve for Open {
+    fn resolve(&self, name: Name) -> Resolving {
+        let resolver = self.resolver.clone();
+        Box::pin(async move { Ok(boxed(resolver.resolve(name.as_str()).await?)) })
+    }
+}
+
+fn boxed(addresses: Vec<SocketAddr>) -> Addrs {
+    Box::new(addresses.into_iter())
+}
+
+async fn lookup(host: &str) -> Result<Vec<SocketAddr>, ResolveError> {
+    match tokio::net::lookup_host((host, 0)).await {
+        Ok(found) => Ok(found.collect()),
+        // The system's resolver returns no code, only a message, whose words for "try again later" are the same on all
+        // systems.
+        Err(error) if error.to_string().to_ascii_lowercase().contains("temporary") => {
+            Err(ResolveError::Temporary(error.to_string()))
+        }
+        Err(_) => Ok(Vec::new()),
+    }
+}
+
+/// How a [`Client`] behaves.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Hosts that may be private, and may be reached without https.
+    pub allowed: AllowedHosts,
+    /// The proxies of requests, whose hosts may be private; there are none by default, see [`Proxies::new`].
+    pub proxies: Proxies,
+    /// The certificate authorities that the environment names; with `None`, those of the system are trusted.
+    pub authorities: Option<Authorities>,
+    /// Package registries and the like that a person has configured: they may be private, may be reached without https,
+    /// and get their secrets. This holds only for requests to the sources themselves
+    /// ([`Client::document`](super::Client::document)), never for addresses in a manifest.
+    pub sources: AllowedHosts,
+    /// The secrets of the sources, each for its host.
+    pub credentials: Credentials,
+    /// Where answers are kept from one run to the next.
+    pub cache: Option<Cache>,
+    /// Limits for one host.
+    pub host_limits: HostLimits,
+    /// How long it may take until a connection is open.
+    pub connect_timeout: Duration,
+    /// How long a host may send no bytes.
+    pub idle_timeout: Duration,
+    /// For how long a download may be slower than 16 KiB/s.
+    pub slow_timeout: Duration,
+    /// How long an answer may take, with its body; downloads of archives have [`Settings::download_timeout`].
+    pub total_timeout: Duration,
+    /// How long a download may take.
+    pub download_timeout: Duration,
+    /// How often a request is sent at most, after problems that may pass.
+    pub attempts: u32,
+    /// The wait before the second attempt; it doubles with each further one.
+    pub backoff: Duration,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            allowed: AllowedHosts::default(),
+            proxies: Proxies::default(),
+            authorities: None,
+            sources: AllowedHosts::default(),
+            credentials: Credentials::default(),
+            cache: None,
+            host_limits: HostLimits::default(),
+            connect_timeout: Duration::from_secs(10),
+            idle_timeout: Duration::from_secs(30),
+            slow_timeout: Duration::from_secs(30),
+            total_timeout: Duration::from_mins(2),
+            download_timeout: Duration::from_mins(30),
+            attempts: 3,
+            backoff: Duration::from_millis(500),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! `acp-registry build`
 
-pub(crate) mod clock;
 pub(crate) mod text;
 
+use std::env;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -10,9 +10,9 @@ use acp_registry::build::{BuildRequest, EarlierTree, Error, Site, TreeLocation, 
 use acp_registry::check::{CheckOptions, Checked};
 use acp_registry::config::{Config, check_base_url};
 use acp_registry::registry::{DEFAULT_BASE_URL, Registry};
+use acp_registry::timestamp::Timestamp;
 use acp_registry::tree::{BuildError, Built};
 
-use self::clock::moment;
 use self::text::{BuildNotice, BuildReport, build_errors, build_notices};
 use crate::documents;
 use crate::failure::{Exit, Failure, remedies};
@@ -190,4 +190,17 @@ fn previous_place<'a>(args: &'a Args, config: &'a Config, ui: &Ui) -> Option<&'a
         );
     }
     place
+}
+
+/// Returns the time of publication: `SOURCE_DATE_EPOCH` if set, for reproducible builds, otherwise the current time.
+fn moment() -> Result<Timestamp, Failure> {
+    let wrong =
+        || Failure::usage("SOURCE_DATE_EPOCH is not a number of seconds since 1970").help("correct or unset it");
+    match env::var("SOURCE_DATE_EPOCH") {
+        Ok(text) if !text.trim().is_empty() => {
+            let seconds = text.trim().parse().ok();
+            seconds.and_then(Timestamp::from_unix).ok_or_else(wrong)
+        }
+        _ => Ok(Timestamp::now()),
+    }
 }

@@ -1,10 +1,10 @@
 //! `acp-registry doctor`
 
 pub(crate) mod repair;
-pub(crate) mod text;
 
 use std::collections::BTreeMap;
 use std::env;
+use std::fmt::Write as _;
 use std::time::Duration;
 
 use acp_registry::doctor::{self, CheckStatus, DiagnosedAgent, Diagnosis};
@@ -28,6 +28,8 @@ use crate::flags::global::{FormatArgs, Global};
 use crate::flags::network::{self, environment};
 use crate::flags::place::{CommandSession, PlaceArgs};
 use crate::flags::{candidates, duration, isolation, versions};
+use crate::terminal::excerpt::{cut, stderr};
+use crate::terminal::layout::Look;
 use crate::terminal::progress::Installs;
 use crate::terminal::ui::Ui;
 use crate::terminal::{plural, signals};
@@ -105,7 +107,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     if args.format.is_json() {
         ui.document(&Document::new("doctor", documents::Doctor { checks: &checks, agents: &agents, errors }))?;
     } else {
-        ui.result(&text::doctor(&checks, &agents, ui.look()))?;
+        ui.result(&doctor(&checks, &agents, ui.look()))?;
     }
     Ok(if is_well(&checks, &agents) { Exit::Success } else { Exit::Findings })
 }
@@ -260,4 +262,46 @@ fn converse(args: &Args, agents: &mut [DiagnosedAgent], ui: &Ui) -> Result<(), F
 fn is_well(checks: &[Diagnosis], agents: &[DiagnosedAgent]) -> bool {
     let worst = checks.iter().map(|check| check.status).chain(agents.iter().map(|agent| agent.status)).max();
     worst != Some(CheckStatus::Error)
+}
+
+/// Renders the checks. For agents that failed, it includes the end of their stderr.
+#[must_use]
+fn doctor(checks: &[Diagnosis], agents: &[DiagnosedAgent], look: Look) -> String {
+    let mut out = String::new();
+    let all = checks.iter().chain(agents.iter().flat_map(|agent| &agent.checks));
+    let width = all.map(|check| check.name.len()).max().unwrap_or_default().max(9);
+    for check in checks {
+        line(&mut out, check, width, look);
+    }
+    for agent in agents {
+        let version = agent.version.as_deref().map_or_else(String::new, |version| format!(" {}", cut(version)));
+        // Writing to a String cannot fail.
+        let _ = writeln!(out, "\n{}{version}", cut(&agent.id));
+        for check in &agent.checks {
+            line(&mut out, check, width, look);
+        }
+        let is_told = agent.checks.iter().any(|check| check.name == "handshake" && check.status != CheckStatus::Ok);
+        if let Some(outcome) = &agent.handshake
+            && is_told
+            && outcome.exit.is_some()
+        {
+            out.push_str(&stderr(&outcome.stderr_tail));
+        }
+    }
+    out
+}
+
+fn line(out: &mut String, check: &Diagnosis, width: usize, look: Look) {
+    let code = match check.status {
+        CheckStatus::Ok => "1;32",
+        CheckStatus::Warning => "1;33",
+        CheckStatus::Error => "1;31",
+    };
+    let word = look.paint(code, &format!("{:7}", check.status.as_str()));
+    // Column at which messages begin.
+    let indent = 7 + 2 + width + 2;
+    out.push_str(&look.wrap(&format!("{word}  {:width$}  {}", check.name, check.message), indent));
+    if let Some(help) = &check.help {
+        out.push_str(&look.wrap(&format!("{:indent$}help: {help}", ""), indent + 2));
+    }
 }

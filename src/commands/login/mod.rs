@@ -2,12 +2,12 @@
 
 pub(crate) mod relay;
 pub(crate) mod signing;
-pub(crate) mod text;
 
+use std::fmt::Write as _;
 use std::time::Duration;
 
 use acp_registry::handshake::AuthMethod;
-use acp_registry::login::{SignInResult, SignInStatus};
+use acp_registry::login::{Needed, SignInResult, SignInStatus};
 use acp_registry::session::AgentSpec;
 use acp_registry::text::quote;
 
@@ -18,6 +18,8 @@ use crate::failure::{Exit, Failure, remedy};
 use crate::flags::global::{FormatArgs, Global};
 use crate::flags::place::{CommandSession, PlaceArgs};
 use crate::flags::{candidates, duration, versions};
+use crate::terminal::excerpt::{INDENT, cut, stderr};
+use crate::terminal::layout::Look;
 use crate::terminal::prompt::choose;
 use crate::terminal::signals;
 use crate::terminal::ui::Ui;
@@ -95,7 +97,7 @@ fn sign_in(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
         }
         let question = format!("{} can be signed in to in several ways:", quote(&args.agent.id));
         let shown = &methods[..methods.len().min(METHODS)];
-        let items: Vec<String> = shown.iter().map(text::method).collect();
+        let items: Vec<String> = shown.iter().map(method).collect();
         let names: Vec<&str> = methods.iter().map(|method| method.id.as_str()).collect();
         let method = methods[choose(&question, &items, &names, ui)?].id.clone();
         step = signals::run(ui, work.begin(Some(&method)))??;
@@ -161,7 +163,60 @@ fn tell(command: &str, mut attempt: SignInResult, is_json: bool, ui: &Ui) -> Res
         let error = failure.as_ref().map(Failure::document);
         ui.document(&Document::new(command, &attempt).failed(error))?;
     } else {
-        ui.result(&text::login(&attempt, ui.look()))?;
+        ui.result(&login(&attempt, ui.look()))?;
     }
     Ok(failure.map_or(Exit::Success, |failure| failure.exit))
+}
+
+/// Renders an attempt to sign in or out. Texts of the agent are made printable.
+#[must_use]
+fn login(attempt: &SignInResult, look: Look) -> String {
+    let (word, code) = match (attempt.status, attempt.reason) {
+        (SignInStatus::SignedIn, _) => ("signed in", "32"),
+        (SignInStatus::Unconfirmed, _) => ("not confirmed", "33"),
+        (SignInStatus::SignedOut, _) => ("signed out", "32"),
+        (SignInStatus::Failed, _) => ("failed", "31"),
+    };
+    let head = look.paint(&format!("1;{code}"), word);
+    let mut out = format!("{head}: {} {}: {}\n", cut(&attempt.id), cut(&attempt.version), attempt.message);
+    let mut line = |key: &str, text: &str| {
+        // Writing to a String cannot fail.
+        let _ = writeln!(out, "  {key:9} {text}");
+    };
+    if let Some(method) = &attempt.method {
+        line("method", &self::method(method));
+    }
+    for needed in &attempt.variables {
+        line(if needed.is_set { "set" } else { "not set" }, &variable(needed));
+    }
+    if let Some(link) = &attempt.link {
+        line("values at", link);
+    }
+    if let Some(help) = &attempt.help {
+        line("help", &help.to_string());
+    }
+    if attempt.status == SignInStatus::Failed && !attempt.stderr_tail.trim().is_empty() {
+        out.push_str(&stderr(&attempt.stderr_tail));
+    }
+    out.lines().map(|line| look.wrap(line, INDENT)).collect()
+}
+
+/// Describes an authentication method in one line.
+#[must_use]
+fn method(method: &AuthMethod) -> String {
+    let description = method.description().filter(|text| !text.trim().is_empty());
+    let description = description.map_or_else(String::new, |text| format!(": {}", cut(text)));
+    format!("{} ({}): {}{description}", quote(&method.id), cut(&method.kind), cut(&method.name))
+}
+
+fn variable(needed: &Needed) -> String {
+    let variable = &needed.variable;
+    let notes = match (variable.is_secret, variable.is_optional) {
+        (true, true) => " (secret, optional)",
+        (true, false) => " (secret)",
+        (false, true) => " (optional)",
+        (false, false) => "",
+    };
+    let label = variable.label.as_deref().map_or_else(String::new, |label| format!(": {}", cut(label)));
+    format!("{}{notes}{label}", cut(&variable.name))
 }

@@ -21,14 +21,14 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The messages that the client has not read.
 pub(crate) struct MessageQueue {
-    state: Mutex<Queue>,
+    state: Mutex<Outgoing>,
     changed: Condvar,
     /// Whether nothing more is written.
     closed: watch::Sender<bool>,
 }
 
 #[derive(Default)]
-struct Queue {
+struct Outgoing {
     queue: VecDeque<String>,
     is_writing: bool,
     /// The number of pieces that were written.
@@ -82,7 +82,7 @@ impl MessageQueue {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Queue> {
+    fn lock(&self) -> MutexGuard<'_, Outgoing> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -98,12 +98,12 @@ impl MessageQueue {
     }
 
     /// Waits for a change. While the program ends, a client that reads nothing counts as gone.
-    fn wait<'a>(&self, state: MutexGuard<'a, Queue>) -> MutexGuard<'a, Queue> {
+    fn wait<'a>(&self, state: MutexGuard<'a, Outgoing>) -> MutexGuard<'a, Outgoing> {
         if !state.is_ending {
             return self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         let before = state.pieces;
-        let is_same = |state: &mut Queue| state.pieces == before && !self.is_closed();
+        let is_same = |state: &mut Outgoing| state.pieces == before && !self.is_closed();
         let (state, time) =
             self.changed.wait_timeout_while(state, PATIENCE, is_same).unwrap_or_else(PoisonError::into_inner);
         if time.timed_out() {

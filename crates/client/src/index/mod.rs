@@ -28,8 +28,6 @@
 mod by_entry;
 mod copies;
 mod load;
-mod parts;
-mod phrases;
 mod place;
 mod search;
 
@@ -39,6 +37,6 @@ pub use acp_registry_plan::index::{
 pub use by_entry::load_some;
 pub use copies::Copies;
 pub use load::{Error, LoadOptions, Loaded, load};
-pub use phrases::{Class, Meaning, PHRASES, is_open_source};
 pub use place::{IndexLocation, WrongPlace};
 pub use search::{BY, Hit, MARKS, Match, Query, SPELLINGS, SUMMARY, without_addresses};
+pub use search::{Class, Meaning, PHRASES, is_open_source};

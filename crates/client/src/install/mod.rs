@@ -52,18 +52,15 @@ mod npm;
 mod npm_range;
 mod output;
 mod places;
-mod progress;
-mod proof;
-mod python;
-mod reason;
 mod refusal;
 pub mod remedy;
-mod same_package;
 mod scripts;
 mod tool;
 mod uv;
 
+use std::fmt;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -71,11 +68,14 @@ use acp_registry_archive::Limits;
 use acp_registry_host::fs::PathError;
 use acp_registry_host::process::Environment;
 use acp_registry_http::Client;
-use acp_registry_plan::manifest::Platform;
+use acp_registry_plan::digest::Sha256;
+use acp_registry_plan::manifest::{NpmSpec, Platform, PypiSpec};
+pub use acp_registry_plan::resolve::{Expected, Kind, NotForPlatform, Source};
 use acp_registry_sources::Registries;
 use acp_registry_sources::github::Github;
-
-pub use acp_registry_plan::resolve::{Expected, Kind, NotForPlatform, Source};
+use acp_registry_sources::pypi::normalized;
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 pub use binary::github_digest;
 pub use cache::PackageCache;
 pub use cooldown::HeldBack;
@@ -84,11 +84,6 @@ pub use failure::ToolFailure;
 pub use node::Shortfall;
 pub(crate) use node::{better_node, node_version};
 pub use places::host_environment;
-pub use progress::Progress;
-pub(crate) use proof::is_sha512;
-pub use proof::{DigestSource, Proof};
-pub use reason::InstallFailure;
-pub(crate) use same_package::is_same_package;
 pub use scripts::ScriptsNotRun;
 
 /// An agent that can be started.
@@ -291,4 +286,208 @@ struct InstallJob<'a> {
     directory: &'a Path,
     temporary: &'a Path,
     progress: &'a (dyn Fn(Progress) + Send + Sync),
+}
+
+/// How far an installation is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Progress {
+    /// A download begins; how many bytes its host announces.
+    Downloading(Option<u64>),
+    /// This many more bytes were received.
+    Received(u64),
+    /// The archive is being unpacked.
+    Unpacking,
+    /// The package manager of this name was started.
+    Running(&'static str),
+    /// The progress of the package manager, in a few words without hidden characters.
+    Phase(&'static str, String),
+}
+
+/// Where the expected digest comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum DigestSource {
+    /// The manifest, by the archive's SHA-256.
+    Manifest,
+    /// GitHub, by the SHA-256 that it computed when the archive was uploaded.
+    Github,
+    /// A lock file.
+    Lock,
+    /// The npm registry, by the SHA-512 that npm compares of each package.
+    Npm,
+    /// The Python package index, over connections that cannot be tampered with. uv compares the digests that it states.
+    Pypi,
+    /// Nowhere, or by a weak digest: the bytes are what the host has sent.
+    None,
+}
+
+impl DigestSource {
+    /// The name in JSON documents.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Manifest => "manifest",
+            Self::Github => "github",
+            Self::Lock => "lock",
+            Self::Npm => "npm",
+            Self::Pypi => "pypi",
+            Self::None => "none",
+        }
+    }
+}
+
+impl DigestSource {
+    /// The source, as a part of a sentence.
+    fn speaker(self) -> &'static str {
+        match self {
+            Self::Manifest => "the manifest",
+            Self::Github => "GitHub",
+            Self::Lock => "the lock file",
+            Self::Npm => "the npm registry",
+            Self::Pypi => "the Python package index",
+            Self::None => "no source",
+        }
+    }
+}
+
+impl fmt::Display for DigestSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl FromStr for DigestSource {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let all = [Self::Manifest, Self::Github, Self::Lock, Self::Npm, Self::Pypi, Self::None];
+        all.into_iter().find(|verified| verified.as_str() == text).ok_or(())
+    }
+}
+
+/// What is known of the bytes that were installed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Proof {
+    /// Where the expected digest comes from.
+    pub verified: DigestSource,
+    /// SHA-256 of the archive, in lower-case hexadecimal; `None` for packages.
+    pub sha256: Option<Sha256>,
+    /// Integrity value of the package, as npm writes it; `None` where the package manager reports none.
+    pub integrity: Option<String>,
+}
+
+/// Whether an integrity value is one SHA-512 digest and nothing else. npm verifies nothing by a value that it cannot read, and
+/// accepts bytes that match any of several values.
+pub(crate) fn is_sha512(integrity: &str) -> bool {
+    let digest = integrity.strip_prefix("sha512-").and_then(|digest| BASE64_STANDARD.decode(digest).ok());
+    digest.is_some_and(|digest| digest.len() == 64)
+}
+
+/// Why an agent was not installed, as reports name it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InstallFailure {
+    /// A program that installs or starts the agent is not there.
+    MissingRuntime,
+    /// The runtime is older than the package asks for.
+    RuntimeTooOld,
+    /// The agent has no archive for the platform.
+    UnsupportedPlatform,
+    /// The bytes are not those that were stated.
+    DigestMismatch,
+    /// The package registry has no such package, or no such version of it.
+    PackageNotFound,
+    /// The version is too new for a setting of the person's npm or uv.
+    HeldByCooldown,
+    /// The archive was refused.
+    UnsafeArchive,
+    /// The archive does not have the program that the manifest names.
+    CmdNotFound,
+    /// Anything else.
+    InstallFailed,
+}
+
+impl InstallFailure {
+    /// The word in JSON documents.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::MissingRuntime => "missing_runtime",
+            Self::RuntimeTooOld => "runtime_too_old",
+            Self::UnsupportedPlatform => "unsupported_platform",
+            Self::DigestMismatch => "digest_mismatch",
+            Self::PackageNotFound => "package_not_found",
+            Self::HeldByCooldown => "held_by_cooldown",
+            Self::UnsafeArchive => "unsafe_archive",
+            Self::CmdNotFound => "cmd_not_found",
+            Self::InstallFailed => "install_failed",
+        }
+    }
+}
+
+/// Whether two specifications name the same version of the same package, however they are written.
+#[must_use]
+pub(crate) fn is_same_package(kind: Kind, a: &str, b: &str) -> bool {
+    if a == b {
+        return true;
+    }
+    match kind {
+        Kind::Npx => match (a.parse::<NpmSpec>(), b.parse::<NpmSpec>()) {
+            (Ok(a), Ok(b)) => a.name == b.name && a.pin == b.pin,
+            _ => false,
+        },
+        Kind::Uvx => match (a.parse::<PypiSpec>(), b.parse::<PypiSpec>()) {
+            (Ok(a), Ok(b)) => normalized(&a.name) == normalized(&b.name) && a.pin == b.pin,
+            _ => false,
+        },
+        Kind::Binary => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_whole_sha512_is_a_proof_and_nothing_else() {
+        let encode = |length: usize| BASE64_STANDARD.encode(vec![7; length]);
+        let good = format!("sha512-{}", encode(64));
+        assert!(is_sha512(&good));
+        for bad in [
+            String::new(),
+            " ".to_owned(),
+            encode(64),
+            "sha512-".to_owned(),
+            "sha512-!!!!".to_owned(),
+            format!("sha512-{}", encode(63)),
+            format!("sha512-{}", encode(65)),
+            format!("SHA512-{}", encode(64)),
+            format!("sha1-{}", encode(20)),
+            format!("sha256-{}", encode(32)),
+            format!("sha256-{}", encode(64)),
+            format!("{good}?x=y"),
+            format!(" {good}"),
+            format!("{good} {good}"),
+            good[..good.len() - 2].to_owned(),
+        ] {
+            assert!(!is_sha512(&bad), "{bad}");
+        }
+    }
+
+    #[test]
+    fn packages_are_compared_by_what_they_mean() {
+        for (kind, a, b, expected) in [
+            (Kind::Npx, "@s/p@1.0.0", "@s/p@1.0.0", true),
+            (Kind::Npx, "p@1.0.0", "q@1.0.0", false),
+            (Kind::Npx, "p@1.0.0", "p@1.0.1", false),
+            (Kind::Npx, "p@1.0.0", "git+https://h.example/p", false),
+            (Kind::Uvx, "My_Tool==1.0.0", "my-tool==1.0.0", true),
+            (Kind::Uvx, "tool[acp]==1.0.0", "tool==1.0.0", true),
+            (Kind::Uvx, "tool==1.0.0", "tool==1.0.1", false),
+            (Kind::Binary, "a", "b", false),
+        ] {
+            assert_eq!(is_same_package(kind, a, b), expected, "{a} {b}");
+        }
+    }
 }

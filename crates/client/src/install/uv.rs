@@ -4,17 +4,19 @@ use std::env::consts::EXE_SUFFIX;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::tool::{Tool, write};
-use super::{
-    DigestSource, Error, Expected, InstallJob, Installer, Placed, Progress, Proof, Remarks, Shortfall, TooOld,
-    cooldown, python, refusal, remedy,
-};
 use acp_registry_host::fs::{PathError, read_bounded};
 use acp_registry_host::process::is_executable;
 use acp_registry_plan::manifest::extension::is_command;
 use acp_registry_plan::manifest::{Package, Pin, PypiSpec};
-use acp_registry_plan::text::quote;
+use acp_registry_plan::text::{printable, quote};
 use acp_registry_sources::pypi::normalized;
+
+use super::error::UV_PYTHON;
+use super::tool::{Tool, write};
+use super::{
+    DigestSource, Error, Expected, InstallJob, Installer, Placed, Progress, Proof, Remarks, Shortfall, TooOld,
+    cooldown, refusal, remedy,
+};
 
 /// The largest file of entry points that is read, in bytes.
 const ENTRY_POINTS_LIMIT: u64 = 1 << 20;
@@ -45,7 +47,7 @@ pub(super) async fn install(work: &InstallJob<'_>, wanted: &Package) -> Result<P
             let shortfall = first.as_ref().err().and_then(shortfall);
             let ran = match (&shortfall, first) {
                 (Some(shortfall), Err(error)) => {
-                    if let Some(chosen) = python::chosen(&uv) {
+                    if let Some(chosen) = chosen(&uv) {
                         let (wanted, chosen) = (quote(&shortfall.wanted), quote(&chosen));
                         let phase = format!("the package accepts Python {wanted}, not {chosen} (UV_PYTHON)");
                         (work.progress)(Progress::Phase("uv", phase));
@@ -54,7 +56,7 @@ pub(super) async fn install(work: &InstallJob<'_>, wanted: &Package) -> Result<P
                     match uv.run(install.iter().chain(&["--python", &shortfall.wanted, "--", &spec])).await {
                         Err(again) if !lacks_commands(&again) => {
                             let said = again.stderr().to_owned();
-                            return Err(python::explain(refused_again(again, error, package), &said, &uv).await);
+                            return Err(explain(refused_again(again, error, package), &said, &uv).await);
                         }
                         again => again,
                     }
@@ -73,7 +75,7 @@ pub(super) async fn install(work: &InstallJob<'_>, wanted: &Package) -> Result<P
                 }
                 Err(error) => {
                     let error = held(error, wanted, directory, &uv, installer).await;
-                    return Err(python::none(absent(error, package, directory, &uv, installer).await, &uv).await);
+                    return Err(none(absent(error, package, directory, &uv, installer).await, &uv).await);
                 }
             }
         }
@@ -151,7 +153,7 @@ async fn install_into(place: &Path, python: Option<&str>, what: &[&str], uv: &To
     make.extend(python.iter().flat_map(|python| ["--python", python]));
     make.extend(["--", &place]);
     if let Err(error) = uv.run(make).await {
-        return Err(python::none(error, uv).await);
+        return Err(none(error, uv).await);
     }
     uv.run([&["pip", "install", "--no-progress", "--python", &place], what].concat()).await?;
     Ok(())
@@ -334,6 +336,86 @@ fn is_named(program: &Path, name: &str) -> bool {
     list(folder).is_ok_and(|names| names.iter().any(|known| known == name))
 }
 
+/// How many versions of Python are named.
+const NAMED: usize = 8;
+
+/// The Python that the person has chosen for uv.
+pub(super) fn chosen(uv: &Tool<'_>) -> Option<String> {
+    let value = uv.environment.get(UV_PYTHON)?.to_str()?;
+    (!value.is_empty()).then(|| quote(value).trim_matches('`').to_owned())
+}
+
+/// The failure of uv with no Python named, as the lack of a Python if it is that.
+pub(super) async fn none(error: Error, uv: &Tool<'_>) -> Error {
+    match error {
+        Error::Tool(failure) if has_none(&failure.stderr) => {
+            Error::NoPython { chosen: chosen(uv), found: installed(uv).await, failure }
+        }
+        error => error,
+    }
+}
+
+/// Completes the message that a package accepts no Python that is there: `again` is what uv wrote when it was told which
+/// ones the package accepts.
+pub(super) async fn explain(error: Error, again: &str, uv: &Tool<'_>) -> Error {
+    let Error::RuntimeTooOld(too_old) = error else { return error };
+    let by = chosen(uv).map(|chosen| format!(" (by {UV_PYTHON}={chosen})")).unwrap_or_default();
+    let mut others = installed(uv).await;
+    others.retain(|version| *version != too_old.shortfall.found);
+    let there = if others.is_empty() { String::new() } else { format!("; there is also {}", others.join(", ")) };
+    let words = again.split_whitespace().collect::<Vec<_>>().join(" ");
+    let download = failed_download(again);
+    let hint = if words.contains("Python downloads are set to") {
+        "; uv is configured to download none".to_owned()
+    } else {
+        download.as_ref().map(|why| format!("; uv could not download another: {why}")).unwrap_or_default()
+    };
+    let is_downloadable = download.is_none();
+    Error::RuntimeTooOld(Box::new(TooOld { note: format!("{by}{there}{hint}"), is_downloadable, ..*too_old }))
+}
+
+/// Why uv could not download a Python: the address and the last cause, both printable. `None` if it has not tried.
+fn failed_download(stderr: &str) -> Option<String> {
+    let mut lines = stderr.lines().map(str::trim);
+    // Packages are named, not their addresses.
+    let mut named = lines.by_ref().filter_map(|line| line.split_once("Failed to download `")?.1.strip_suffix('`'));
+    let address = named.find(|text| text.contains("://"))?;
+    let mut causes = lines.filter_map(|line| line.strip_prefix("cause: ").or(line.strip_prefix("Caused by: ")));
+    let cause = causes.next_back().unwrap_or("the request failed");
+    Some(format!("{}: {}", quote(address), printable(cause)))
+}
+
+/// The versions of Python that uv finds.
+async fn installed(uv: &Tool<'_>) -> Vec<String> {
+    let listed = uv.run(["python", "list", "--only-installed", "--no-progress"]).await;
+    listed.map(|output| versions(&output.stdout)).unwrap_or_default()
+}
+
+/// Whether uv has found no Python of the kind that it was to use.
+fn has_none(stderr: &str) -> bool {
+    let words = stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+    [
+        "error: No interpreter found ",
+        "error: No download found for request",
+        "error: Failed to inspect Python interpreter ",
+    ]
+    .iter()
+    .any(|begin| words.contains(begin))
+}
+
+/// The versions of `CPython` in uv's list, in its order.
+fn versions(list: &str) -> Vec<String> {
+    let mut versions: Vec<String> = Vec::new();
+    for key in list.lines().filter_map(|line| line.split_whitespace().next()) {
+        let Some(version) = key.strip_prefix("cpython-").and_then(|rest| rest.split('-').next()) else { continue };
+        let is_plain = version.len() < 40 && version.chars().all(|c| c.is_ascii_alphanumeric() || ".+".contains(c));
+        if is_plain && !versions.iter().any(|known| known == version) && versions.len() < NAMED {
+            versions.push(version.to_owned());
+        }
+    }
+    versions
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -394,5 +476,46 @@ mod tests {
         assert_eq!(super::choose("other", None, &names[..1], &places), Err((problem, Some("my-tool".to_owned()))));
         let nothing = super::choose("tool", None, &[], &[]);
         assert_eq!(nothing, Err(("has no command, so that uvx has nothing to start".to_owned(), None)));
+    }
+
+    #[test]
+    fn the_lack_of_a_python_is_told_from_other_failures() {
+        for text in [
+            "error: No interpreter found for Python 3.99 in managed installations or search path",
+            "error: No interpreter found at path `/nowhere/python`",
+            "warning: x\nerror: No interpreter found for Python\n  >=3.15 in search path\n\nhint: A managed Python download is",
+            "error: Failed to inspect Python interpreter from search path at `/x/python3.9`",
+        ] {
+            assert!(has_none(text), "{text}");
+        }
+        for text in ["", "error: x", "warning: Failed to inspect Python interpreter from search path at `/x/python3.9`"]
+        {
+            assert!(!has_none(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_download_that_failed_is_told_with_its_last_cause() {
+        let text = "error: Request failed after 3 retries in 7.5s\n  cause: Failed to download `https://h.example/p.tar.gz`\n  \
+                    cause: client error (Connect)\n  cause: dns error\u{1b}[2J";
+        assert_eq!(failed_download(text).as_deref(), Some("`https://h.example/p.tar.gz`: dns error\\u{1b}[2J"));
+        let old = "error: Failed to download `https://h.example/p`\n  Caused by: timeout";
+        assert_eq!(failed_download(old).as_deref(), Some("`https://h.example/p`: timeout"));
+        for other in
+            ["error: No interpreter found for Python >=3.12", "error: Failed to download `q==1.0.0`\n  cause: timeout"]
+        {
+            assert_eq!(failed_download(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn versions_are_read_from_the_list_of_uv() {
+        let list = "cpython-3.14.0a1+freethreaded-linux-x86_64-gnu  /a\ncpython-3.11.7-linux-x86_64-gnu    /opt/python3.11\n\
+                    cpython-3.11.7-linux-x86_64-gnu  /b\npypy-3.10.14-linux-x86_64-gnu /c\ncpython-\u{1b}[2J-x /d\n\ngarbage";
+        assert_eq!(versions(list), ["3.14.0a1+freethreaded", "3.11.7"]);
+        assert_eq!(
+            versions(&(0..99).map(|minor| format!("cpython-3.{minor}.0-x /a\n")).collect::<String>()).len(),
+            NAMED
+        );
     }
 }

@@ -4,7 +4,6 @@
 //! * [`Locked`], [`LockedArchive`], [`LockedPackage`]: its entry for an agent
 //! * [`Locker`]: makes an entry from an offer
 
-mod count;
 mod form;
 mod make;
 mod packages;

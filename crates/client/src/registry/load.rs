@@ -3,11 +3,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use rayon::prelude::*;
-
-use super::{Quarantine, git_files};
 use acp_registry_host::fs::{PathError, ReadError, read_bounded, resolve_below};
 use acp_registry_plan::manifest::{Manifest, SyntaxError};
+use rayon::prelude::*;
+
+use super::Quarantine;
 
 /// URL of the public registry, which is the default base URL.
 pub const DEFAULT_BASE_URL: &str = "https://cdn.agentclientprotocol.com/registry/v1/latest";
@@ -126,7 +126,7 @@ impl Registry {
             let is_skipped = name.to_str().is_some_and(Self::passes_over);
             if !is_skipped && (kind.is_dir() || (kind.is_symlink() && root.join(&name).is_dir())) {
                 names.push((name, kind.is_symlink()));
-            } else if let Some(name) = name.to_str().filter(|name| git_files::is_name(name)) {
+            } else if let Some(name) = name.to_str().filter(|name| is_name(name)) {
                 git_files.push(name.to_owned());
             }
         }
@@ -136,7 +136,7 @@ impl Registry {
             .map(|(name, is_link)| {
                 let folder = root.join(&name);
                 let found = load_folder(&root, &folder, name.to_string_lossy().into_owned(), is_link);
-                (found, git_files::in_folder(&folder))
+                (found, in_folder(&folder))
             })
             .collect();
         let mut registry = Self {
@@ -155,7 +155,7 @@ impl Registry {
             match item {
                 FolderEntry::Entry(entry) => registry.entries.push(entry),
                 // An agent may have this name.
-                FolderEntry::Stray(stray) if git_files::is_name(&stray.name) => registry.git_files.push(stray.name),
+                FolderEntry::Stray(stray) if is_name(&stray.name) => registry.git_files.push(stray.name),
                 FolderEntry::Stray(stray) => registry.strays.push(stray),
             }
         }
@@ -263,4 +263,21 @@ fn misnamed_manifest(folder: &Path) -> Option<String> {
 fn load_quarantine(root: &Path) -> Loaded<Quarantine> {
     let text = load_text(&root.join("quarantine.json"), root, MANIFEST_LIMIT);
     text.and_then(parse).and_then(|document| Loaded::Present(Quarantine::of(document)))
+}
+
+/// Entries by which git recognizes or configures a repository.
+const NAMES: [&str; 6] = ["HEAD", "commondir", "config", "objects", "packed-refs", "refs"];
+
+/// Whether an entry with this name may belong to a repository. Ignores case, as some file systems do.
+pub(super) fn is_name(name: &str) -> bool {
+    NAMES.iter().any(|known| known.eq_ignore_ascii_case(name))
+}
+
+/// The entries that make git treat a registry's folder as a repository. Empty if there is no `HEAD`.
+pub(super) fn in_folder(folder: &Path) -> Vec<&'static str> {
+    let is_there = |name: &str| folder.join(name).symlink_metadata().is_ok();
+    if !is_there("HEAD") {
+        return Vec::new();
+    }
+    NAMES.into_iter().filter(|name| is_there(name)).collect()
 }

@@ -7,34 +7,37 @@
 //! The safety checks hold for every caller: an agent is started only if it is unchanged since its installation and in a
 //! directory that other people cannot change, and a manifest sets no variable that decides what runs.
 
-mod error;
-mod find;
 mod install;
-mod launch;
-mod options;
 mod plan;
 
-pub use crate::resolve::{AgentSpec, WrongName};
-pub use error::Error;
-pub use find::is_same;
-pub use install::{InstallEvent, InstallRequest, Liveness, PATIENCE};
-pub use launch::{Running, may_set};
-pub use options::{SessionOptions, Variables};
-
+use std::collections::BTreeSet;
+use std::env::split_paths;
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+use std::{fmt, io};
 
-use futures_util::FutureExt as _;
-
-use crate::index::{self, Copies, Index, Loaded};
-use crate::install::{Installer, PackageCache, host_environment};
-use crate::resolve::{self, Host};
-use crate::store::Store;
 use acp_registry_host::fs::PathError;
+use acp_registry_host::owner::is_safe_for_programs;
 use acp_registry_host::process::Environment;
-use acp_registry_http::{Authorities, Client, Problem, Proxies, Settings};
-use acp_registry_plan::manifest::Platform;
+use acp_registry_host::start::{Program, spawn};
+use acp_registry_http::{AllowedHosts, Authorities, Client, Problem, Proxies, Settings};
+use acp_registry_plan::manifest::{self, Platform, env_name};
+use acp_registry_plan::text::quote;
+use acp_registry_protocol::handshake::SetupError;
 use acp_registry_sources::github::Github;
 use acp_registry_sources::{Registries, Surroundings, ask_package_manager, npm_variables, uv_variables};
+use futures_util::FutureExt as _;
+pub use install::{InstallEvent, InstallRequest, Liveness, PATIENCE};
+use tokio::process::{Child, ChildStdin, ChildStdout};
+
+use crate::index::{self, Copies, EntryError, Index, IndexLocation, Loaded, Missing};
+use crate::install::{Installer, Kind, PackageCache, host_environment};
+use crate::resolve::{self, Host};
+pub use crate::resolve::{AgentSpec, WrongName};
+use crate::store::{self, Launch, Store, Version};
 
 /// An index and a directory of installed agents. Connections and questions to package managers wait until they are needed.
 #[derive(Debug)]
@@ -185,10 +188,312 @@ impl Session {
         let github = Github::configured(&variable, &mut settings.credentials)
             .map_err(|problem| Problem::Variable(problem.to_owned()))?;
         settings.sources.add(&github.api);
-        if let index::IndexLocation::Url(index) = &self.options.index {
+        if let IndexLocation::Url(index) = &self.options.index {
             settings.credentials.add_user_info(index);
         }
         let client = Arc::new(Client::new(settings)?);
         Ok(self.connection.get_or_init(|| (client, github)).clone())
+    }
+}
+
+/// Why an agent was not chosen, installed or started.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The index cannot be used.
+    #[error(transparent)]
+    Index(#[from] index::Error),
+    /// An entry of the index cannot be read.
+    #[error(transparent)]
+    Entry(#[from] EntryError),
+    /// The index has no such agent that can be used.
+    #[error(transparent)]
+    Missing(#[from] Missing),
+    /// There is no plan for the agent.
+    #[error(transparent)]
+    Resolve(#[from] resolve::Error),
+    /// It cannot be installed, or what is installed cannot be used.
+    #[error(transparent)]
+    Store(Box<store::Error>),
+    /// There is no HTTP client.
+    #[error(transparent)]
+    Client(#[from] Problem),
+    /// A request is needed, and the session is offline.
+    #[error("{id} {version} {problem}, and {work} it needs the network")]
+    Offline {
+        /// The agent.
+        id: String,
+        /// Its version.
+        version: String,
+        /// What is wrong with it, as `is not installed`.
+        problem: &'static str,
+        /// What would be done: `installing` or `repairing`.
+        work: &'static str,
+    },
+    /// A package manager installs for its own platform only.
+    #[error(
+        "{id}: a distribution by {kind} can be installed on the platform that it is for only: package managers choose for themselves"
+    )]
+    OtherPlatform {
+        /// The agent.
+        id: String,
+        /// The kind of distribution.
+        kind: &'static str,
+    },
+    /// The program is not what was installed.
+    #[error("{} is damaged: {program} is not what was installed", quote(id))]
+    Damaged {
+        /// The agent.
+        id: String,
+        /// Its program.
+        program: String,
+    },
+    /// The interpreter that starts the agent is gone.
+    #[error("{id} needs {name}, which is not in PATH any more")]
+    LostInterpreter {
+        /// The agent.
+        id: String,
+        /// The interpreter.
+        name: String,
+    },
+    /// The operating system has not started the agent.
+    #[error("{} cannot be started: {program}: {error}", quote(id))]
+    Start {
+        /// The agent.
+        id: String,
+        /// Its program, ready to be shown.
+        program: String,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// The directory for the handshake cannot be made.
+    #[error(transparent)]
+    Setup(#[from] SetupError),
+    /// A directory cannot be read or written.
+    #[error(transparent)]
+    Path(#[from] PathError),
+}
+
+impl From<store::Error> for Error {
+    fn from(error: store::Error) -> Self {
+        Self::Store(Box::new(error))
+    }
+}
+
+impl Session {
+    /// The installed version that is named; if no version is named, the current one. `None` for `ID@latest`, which only
+    /// the index knows.
+    ///
+    /// # Errors
+    /// [`Error::Store`] when that cannot be seen.
+    pub fn find_version(&self, named: &AgentSpec, kind: Option<Kind>) -> Result<Option<Version>, Error> {
+        if named.is_latest {
+            return Ok(None);
+        }
+        let current = self.store.agent(&named.id)?.map(|agent| agent.current);
+        let Some(wanted) = &named.version else { return Ok(current) };
+        let fits = |version: &Version| {
+            is_same(&version.receipt.version, wanted) && kind.is_none_or(|kind| version.receipt.kind() == Some(kind))
+        };
+        Ok(current.into_iter().chain(self.store.versions(&named.id)?).find(fits))
+    }
+
+    /// Refuses a version that is not what was installed, or that other people could change.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`], [`Error::Store`].
+    pub fn refuse_unfit(&self, version: &Version) -> Result<(), Error> {
+        if !version.is_whole() {
+            let program = version.program().display().to_string();
+            return Err(Error::Damaged { id: version.receipt.id.to_string(), program });
+        }
+        Ok(self.store.vouch_for(version)?)
+    }
+}
+
+/// Whether two texts mean the same version.
+#[must_use]
+pub fn is_same(one: &str, other: &str) -> bool {
+    let parse = manifest::Version::parse;
+    one == other || matches!((parse(one), parse(other)), (Some(one), Some(other)) if one == other)
+}
+
+/// A running agent, which is ended when this is dropped. As long as it runs, its version is not removed.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Running {
+    /// The process. Its stderr is that of this program.
+    pub child: Child,
+    /// Where the client writes messages of the protocol, one on each line.
+    pub stdin: ChildStdin,
+    /// Where the client reads messages of the agent.
+    pub stdout: ChildStdout,
+    _mark: Option<File>,
+}
+
+/// Whether a variable of a manifest is handed on. Variables that decide what runs are not.
+#[must_use]
+pub fn may_set(name: &str, value: &str) -> bool {
+    env_name::problem(name).is_none() && !value.contains('\0')
+}
+
+impl Session {
+    /// How a version is started.
+    ///
+    /// # Errors
+    /// [`Error::LostInterpreter`].
+    pub fn launch(&self, version: &Version) -> Result<Launch, Error> {
+        let id = || version.receipt.id.to_string();
+        version.launch(|| self.environment()).map_err(|name| Error::LostInterpreter { id: id(), name })
+    }
+
+    /// The variables that an agent gets besides those of the person: `PATH`, with more directories at its end, and those of
+    /// its manifest, except for variables that the person has set.
+    #[must_use]
+    pub fn variables(&self, launch: &Launch) -> Vec<(OsString, OsString)> {
+        let is_set = |name: &str| self.options.variables.get(name).is_some();
+        let is_free = |(name, value): &&(String, String)| !is_set(name) && may_set(name, value);
+        let own = launch.env.iter().filter(is_free).map(|(name, value)| (name.into(), value.into()));
+        let environment = self.start_environment(launch);
+        let path = environment.path().map(|(name, value)| (name.to_owned(), value.to_owned()));
+        path.into_iter().chain(own).collect()
+    }
+
+    /// The directories that [`Session::variables`] appends to `PATH`.
+    #[must_use]
+    pub fn more_path(&self, launch: &Launch) -> Vec<PathBuf> {
+        let parts = |path: &OsStr| split_paths(path).collect::<Vec<_>>();
+        let known = self.options.variables.get("PATH").map(parts).unwrap_or_default().len();
+        self.start_environment(launch).path().map(|(_, path)| parts(path).split_off(known)).unwrap_or_default()
+    }
+
+    fn start_environment(&self, launch: &Launch) -> Environment {
+        let trusts = self.options.trusts_others;
+        let beside = launch.beside.iter().filter(|folder| trusts || is_safe_for_programs(folder)).cloned();
+        host_environment(self.options.variables.as_slice(), beside)
+    }
+
+    /// Starts a version for a client that speaks the protocol. The agent runs as the person, with the environment and
+    /// in the working directory of this program.
+    ///
+    /// # Errors
+    /// [`Error`] when it has changed since its installation, other people could change it, or the system does
+    /// not start it.
+    pub fn start(&self, version: &Version) -> Result<Running, Error> {
+        let mark = version.mark_used();
+        self.refuse_unfit(version)?;
+        let launch = self.launch(version)?;
+        let program = Program {
+            path: launch.program.clone(),
+            variables: self.variables(&launch),
+            arguments: launch.args.iter().map(OsString::from).collect(),
+            keep_open: None,
+        };
+        let failed = |error| {
+            let program = quote(&launch.program.display().to_string());
+            Error::Start { id: version.receipt.id.to_string(), program, error }
+        };
+        let mut child = spawn(program).map_err(failed)?;
+        let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(failed(io::ErrorKind::BrokenPipe.into()));
+        };
+        Ok(Running { child, stdin, stdout, _mark: mark })
+    }
+}
+
+/// Environment variables. Their values may be secrets, and are not shown.
+#[derive(Clone)]
+pub struct Variables(Vec<(OsString, OsString)>);
+
+impl Variables {
+    /// The value of a variable.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&OsStr> {
+        // On Windows, the case of names does not matter.
+        let is_named = |known: &OsString| if cfg!(windows) { known.eq_ignore_ascii_case(name) } else { known == name };
+        self.iter().find(|(known, _)| is_named(known)).map(|(_, value)| value.as_os_str())
+    }
+
+    fn as_slice(&self) -> &[(OsString, OsString)] {
+        &self.0
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = &(OsString, OsString)> {
+        self.0.iter()
+    }
+}
+
+impl fmt::Debug for Variables {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter().map(|(name, _)| name)).finish()
+    }
+}
+
+/// What a session works with.
+#[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "switches that a caller sets by name")]
+#[non_exhaustive]
+pub struct SessionOptions {
+    /// Where the index is: by default, that of the public registry.
+    pub index: IndexLocation,
+    /// The directory of installed agents.
+    pub root: PathBuf,
+    /// The directory for copies of indexes, and for what npm and uv have fetched. Without it, nothing is kept for later
+    /// sessions.
+    pub cache: Option<PathBuf>,
+    /// The environment variables of the person: `PATH`, proxies, the configuration of npm and uv. Agents and package managers
+    /// see only those of them that hold no secrets.
+    pub variables: Variables,
+    /// Whether requests are forbidden.
+    pub is_offline: bool,
+    /// Whether the host of the index is asked although the copy is fresh.
+    pub refresh: bool,
+    /// Whether agents are started although other people could change them.
+    pub trusts_others: bool,
+    /// How long to wait for another process that changes the same agent: by default, 5 minutes.
+    pub patience: Duration,
+    /// The platform to install for: by default, this machine's.
+    pub platform: Option<Platform>,
+    /// Hosts that need neither https nor a public address, such as a mirror.
+    pub allowed_hosts: AllowedHosts,
+    /// Whether what npm and uv fetch is kept in the cache: by default, it is.
+    pub keeps_packages: bool,
+    /// Whether uv may build Python packages from source, which runs their code: by default, it may not.
+    pub allow_build: bool,
+    /// The ids of agents for which it may, whatever `allow_build` says.
+    pub builders: BTreeSet<String>,
+    /// How long the installation of an agent may take: by default, 30 minutes.
+    pub install_timeout: Option<Duration>,
+    /// The `acp-registry` executable. On Linux, it sets memory and file limits for package managers, and for agents that are
+    /// asked whether they answer; without it, they have none.
+    pub launcher: Option<PathBuf>,
+}
+
+impl SessionOptions {
+    /// The public index, and agents in this directory. `std::env::vars_os()` is usual for the variables.
+    pub fn new(root: impl AsRef<Path>, variables: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
+        Self {
+            index: IndexLocation::default(),
+            root: root.as_ref().to_owned(),
+            cache: None,
+            variables: Variables(variables.into_iter().collect()),
+            is_offline: false,
+            refresh: false,
+            trusts_others: false,
+            patience: Duration::from_mins(5),
+            platform: None,
+            allowed_hosts: AllowedHosts::default(),
+            keeps_packages: true,
+            allow_build: false,
+            builders: BTreeSet::new(),
+            install_timeout: None,
+            launcher: None,
+        }
+    }
+
+    /// The value of a variable, if it is Unicode.
+    fn variable(&self, name: &str) -> Option<String> {
+        self.variables.get(name)?.to_str().map(ToOwned::to_owned)
     }
 }

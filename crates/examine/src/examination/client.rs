@@ -11,7 +11,6 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::drafts::Drafts;
-pub(super) use super::update::SessionUpdate;
 
 /// Maximum memory of all recorded messages, in bytes. Later messages are answered, but not recorded.
 const RECORDED: usize = 8 << 20;
@@ -305,6 +304,28 @@ fn chosen(params: &Value, word: &str) -> Value {
     match option.and_then(|option| option["optionId"].as_str()) {
         Some(id) => json!({ "outcome": { "outcome": "selected", "optionId": id } }),
         None => json!({ "outcome": { "outcome": "cancelled" } }),
+    }
+}
+
+/// A `session/update` by the agent.
+#[derive(Debug, Clone)]
+pub(super) struct SessionUpdate {
+    pub(super) session: String,
+    /// The member `update`.
+    pub(super) body: Value,
+    /// When it arrived.
+    pub(super) at: Instant,
+}
+
+impl SessionUpdate {
+    /// The kind of update, such as `agent_message_chunk`.
+    pub(super) fn kind(&self) -> &str {
+        self.body["sessionUpdate"].as_str().unwrap_or_default()
+    }
+
+    /// The text of a message chunk; empty for other updates.
+    pub(super) fn text(&self) -> &str {
+        self.body["content"]["text"].as_str().unwrap_or_default()
     }
 }
 

@@ -2,7 +2,9 @@
 
 use std::cmp::Reverse;
 use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
+use std::io;
+use std::net::{Ipv4Addr, TcpListener};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use acp_registry_host::process::{Isolation, LaunchSpec, Network};
@@ -16,9 +18,10 @@ use super::checks::CHECKS;
 use super::lane::{Common, GroupResult, Item, Lane};
 use super::level::Level;
 use super::messages::OutputViolations;
-use super::plan::ExaminationPlan;
+use super::plan::{ExaminationPlan, Recipe};
 use super::result::{CheckVerdict, Examination, Examined};
-use super::scripted;
+use super::session::Access;
+use crate::model::Model;
 
 /// Time limit for a response of an agent that starts fast.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -46,10 +49,10 @@ pub async fn examine(
     let patience = usual.max(outcome.timing.start_to_response.unwrap_or_default()).min(usual * SLOWEST);
     let lacks_network =
         launch.namespace.is_some() || matches!(launch.isolation, Isolation::Bwrap { network: Network::None });
-    let access = scripted::access(plan, launch).await;
+    let access = access(plan, launch).await;
     let common = Common {
         alone: (launch.clone(), options.clone()),
-        with_model: scripted::led(launch, options, &plan.recipe, access.model.as_deref()),
+        with_model: led(launch, options, &plan.recipe, access.model.as_deref()),
         patience,
         again: patience.max(usual * AGAIN),
         limit: plan.limit,
@@ -153,4 +156,42 @@ fn judge(check: &'static Check, result: Result<(), CheckFailure>, duration: Dura
         }
     };
     Examined { check, verdict, message, duration }
+}
+
+/// Starts the model if checks of the plan need it. If that fails, no session is opened, for this reason.
+pub(super) async fn access(plan: &ExaminationPlan, launch: &LaunchSpec) -> Access {
+    let mut access = Access::new(&plan.recipe);
+    if plan.level.has_model() {
+        match listener(launch).await.and_then(Model::start) {
+            Ok(model) => access.model = Some(Arc::new(model)),
+            Err(error) => access.closed = Some(format!("the scripted model cannot be served: {error}")),
+        }
+    }
+    access
+}
+
+/// A listener on loopback, where the agent will be.
+async fn listener(launch: &LaunchSpec) -> io::Result<TcpListener> {
+    match &launch.namespace {
+        Some(namespace) => namespace.listen().await,
+        None => TcpListener::bind((Ipv4Addr::LOCALHOST, 0)),
+    }
+}
+
+/// The launch and its options with which the agent reaches the model: by the usual variables, and by its recipe.
+pub(super) fn led(
+    launch: &LaunchSpec,
+    options: &HandshakeOptions,
+    recipe: &Recipe,
+    model: Option<&Model>,
+) -> (LaunchSpec, HandshakeOptions) {
+    let (mut launch, mut options) = (launch.clone(), options.clone());
+    let Some(model) = model else { return (launch, options) };
+    let recipe = recipe.with_model(&format!("http://{}", model.address()));
+    for (name, value) in model.variables().into_iter().chain(recipe.env) {
+        launch.environment.set(name, value);
+    }
+    launch.arguments.extend(recipe.args.into_iter().map(Into::into));
+    options.files.extend(recipe.files);
+    (launch, options)
 }

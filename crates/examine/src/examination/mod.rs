@@ -17,12 +17,10 @@
 
 mod agent;
 mod ask;
-mod cancelled;
 mod check;
 mod checks;
 mod client;
 mod config;
-mod demand;
 mod drafts;
 mod engine;
 mod forms;
@@ -35,20 +33,108 @@ mod nes;
 mod plan;
 mod record;
 mod result;
-mod scripted;
 mod server;
 mod session;
 mod shape;
 mod turn;
 mod unended;
-mod unreached;
-mod update;
 
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use acp_registry_host::process::LaunchSpec;
+use acp_registry_protocol::handshake::{HandshakeOptions, Outcome};
 pub use check::{Check, Force};
 pub use checks::{CHECKS, find};
-pub use demand::Demand;
 pub use engine::examine;
 pub use level::Level;
 pub use plan::{ExaminationPlan, LIMIT, Recipe};
 pub use record::{CheckRecord, Record};
 pub use result::{CheckVerdict, Examination, Examined, VerdictCounts};
+
+/// The level up to which agents are examined, and the level that they must meet to pass.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Demand {
+    level: Level,
+    require: Level,
+    recipes: BTreeMap<String, Recipe>,
+}
+
+impl Demand {
+    /// `require` raises `level`: a required level is always examined.
+    #[must_use]
+    pub fn new(level: Option<Level>, require: Option<Level>) -> Self {
+        let require = require.unwrap_or_default();
+        Self { level: level.unwrap_or_default().max(require), require, recipes: BTreeMap::new() }
+    }
+
+    /// Adds how single agents reach the scripted model, by their id.
+    #[must_use]
+    pub fn with_recipes(self, recipes: BTreeMap<String, Recipe>) -> Self {
+        Self { recipes, ..self }
+    }
+
+    /// The level up to which agents are examined.
+    #[must_use]
+    pub fn level(&self) -> Level {
+        self.level
+    }
+
+    /// The level that agents must meet to pass.
+    #[must_use]
+    pub fn require(&self) -> Level {
+        self.require
+    }
+
+    /// Whether there is more to do than the handshake.
+    #[must_use]
+    pub fn is_any(&self) -> bool {
+        self.level > Level::Handshake
+    }
+
+    /// Examines an agent after its handshake, and turns `outcome` into a failure if the agent does not meet the
+    /// required level. `id` selects the agent's recipe. `place` is a directory whose name differs between runs: messages
+    /// contain `$SANDBOX` instead. Returns `None` if only the handshake was requested.
+    ///
+    /// Takes up to [`LIMIT`].
+    pub async fn meet(
+        &self,
+        launch: &LaunchSpec,
+        options: &HandshakeOptions,
+        outcome: &mut Outcome,
+        id: Option<&str>,
+        place: Option<&Path>,
+    ) -> Option<Examination> {
+        if !self.is_any() {
+            return None;
+        }
+        let recipe = id.and_then(|id| self.recipes.get(id)).cloned().unwrap_or_default();
+        let plan = ExaminationPlan { recipe, ..ExaminationPlan::up_to(self.level) };
+        // A large future, which callers would otherwise hold for each agent.
+        let mut examination = Box::pin(examine(launch, options, outcome, &plan)).await;
+        if let Some(place) = place {
+            examination.hide_path(place);
+        }
+        if self.require > Level::Handshake
+            && let Some(message) = examination.shortfall(self.require)
+        {
+            outcome.fail_examination(message);
+        }
+        Some(examination)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_required_is_examined() {
+        use Level::{Handshake, Protocol};
+        let demand = |level, require| Demand::new(level, require);
+        assert!(!demand(None, None).is_any() && !demand(Some(Handshake), None).is_any());
+        let levels = |demand: Demand| (demand.level, demand.require);
+        assert_eq!(levels(demand(Some(Handshake), Some(Protocol))), (Protocol, Protocol));
+        assert_eq!(levels(demand(Some(Protocol), None)), (Protocol, Handshake));
+    }
+}

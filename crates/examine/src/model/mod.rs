@@ -15,11 +15,8 @@
 
 mod api;
 mod body;
-mod code;
 mod conversation;
-mod locate;
 mod reply;
-mod route;
 mod sample;
 mod script;
 mod server;

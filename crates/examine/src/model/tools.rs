@@ -3,7 +3,6 @@
 use acp_registry_plan::json::weight;
 use serde_json::{Map, Value, json};
 
-use super::code;
 use super::conversation::{Tool, list};
 use super::reply::ReplyCall;
 use super::sample::{ANSWER, sample_in, types};
@@ -82,8 +81,8 @@ impl ToolKind {
 /// The call of the best tool, with its arguments; `None` if there is none.
 pub(super) fn find(wanted: &ToolCall, tools: &[Tool]) -> Option<ReplyCall> {
     find_plain(wanted, tools).or_else(|| {
-        let tool = tools.iter().find(|tool| code::is_code(tool))?;
-        call(tool, code::program(tool, wanted)?.into())
+        let tool = tools.iter().find(|tool| is_code(tool))?;
+        call(tool, program(tool, wanted)?.into())
     })
 }
 
@@ -256,4 +255,35 @@ fn words(name: &str) -> Vec<String> {
     }
     words.retain(|word| !word.is_empty());
     words
+}
+
+/// Whether a tool takes a program in JavaScript.
+pub(super) fn is_code(tool: &Tool) -> bool {
+    tool.schema.is_none() && tool.description.contains("JavaScript") && tool.description.contains("tools.")
+}
+
+/// The program that does what is wanted; `None` if no function is known to do it.
+pub(super) fn program(tool: &Tool, wanted: &ToolCall) -> Option<String> {
+    let has = |name: &str| tool.description.contains(&format!("`{name}`"));
+    match wanted {
+        ToolCall::Shell { command } if has("exec_command") => {
+            let mut arguments = json!({ "cmd": command });
+            if tool.description.contains("require_escalated") {
+                arguments["sandbox_permissions"] = json!("require_escalated");
+                arguments["justification"] = json!("May this examination run the command?");
+            }
+            Some(format!("text(await tools.exec_command({arguments}));\n"))
+        }
+        ToolCall::Write { path, before, text } if has("apply_patch") => {
+            let patch = Value::from(patch_text(path, before.as_deref(), text));
+            Some(format!("text(await tools.apply_patch({patch}));\n"))
+        }
+        // Not every function is described, but all are listed.
+        ToolCall::Named { name, arguments } => Some(format!(
+            "const found = ALL_TOOLS.find(({{ name }}) => name.toLowerCase().replace(/[^a-z0-9]/g, '').includes('{}'));\n\
+             text(found ? await tools[found.name]({arguments}) : 'There is no such tool.');\n",
+            plain(name)
+        )),
+        ToolCall::Shell { .. } | ToolCall::Write { .. } | ToolCall::Read { .. } => None,
+    }
 }

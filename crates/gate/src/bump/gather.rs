@@ -124,7 +124,7 @@ impl Bumper<'_> {
         }
         let offers = releases
             .iter()
-            .filter_map(|found| self.from_release(found, targets, &repository, current, release.channel));
+            .filter_map(|found| self.release_versions(found, targets, &repository, current, release.channel));
         let offers = Offers::new(SourceKind::Github, offers, None);
         Ok((ArchiveSource::Github { repository, releases }, Some(offers)))
     }
@@ -169,7 +169,7 @@ impl Bumper<'_> {
         product(&targets.iter().find_map(tag_of)?)
     }
 
-    fn from_release(
+    fn release_versions(
         &self,
         found: &github::Release,
         targets: &[BinaryTarget],

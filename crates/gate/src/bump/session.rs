@@ -3,14 +3,16 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use time::OffsetDateTime;
-
-use super::{Bumped, Bumper, Troubles, TroublesError, apply};
-use crate::survey::needs;
 use acp_registry_client::registry::{AgentFolder, Loaded, Registry};
 use acp_registry_host::fs::{PathError, check_writable, write_atomic};
 use acp_registry_plan::manifest::Channel;
+use acp_registry_plan::source::Edit;
 use acp_registry_sources::Needs;
+use time::OffsetDateTime;
+
+use super::{Bumped, Bumper, ChannelOutcome, ErrorKind, Troubles, TroublesError};
+use crate::edit;
+use crate::survey::needs;
 
 /// The request of a run.
 #[derive(Debug, Clone, Default)]
@@ -114,7 +116,7 @@ impl<'a> BumpRun<'a> {
         let to_hold = to_hold(request, registry, troubles.as_ref(), now);
         let (mut bumped, to_release) = released(request, registry, bumped);
         if request.apply {
-            apply::write(registry, &mut bumped);
+            write(registry, &mut bumped);
         }
         Ok(Finished { bumped, quarantined, troubles, to_hold, to_release, is_applied: request.apply })
     }
@@ -161,4 +163,31 @@ fn released(request: &BumpRequest, registry: &Registry, bumped: Vec<Bumped>) -> 
     let works = |of: &[Bumped]| of.iter().all(|one| one.result.is_ok());
     let released = held.chunk_by(|a, b| a.id == b.id).filter(|of| works(of)).map(|of| of[0].id.clone()).collect();
     (free, released)
+}
+
+impl Bumped {
+    /// The edits of the manifest's text; empty without an update.
+    pub fn edits(&self) -> impl Iterator<Item = Edit> {
+        let update = match &self.result {
+            Ok(ChannelOutcome::Update(update)) => Some(update),
+            _ => None,
+        };
+        update.into_iter().flat_map(|update| update.edits.clone())
+    }
+}
+
+/// Writes the updates of each agent. If that fails, the results of its updates become errors.
+pub(super) fn write(registry: &Registry, bumped: &mut [Bumped]) {
+    for of_agent in bumped.chunk_by_mut(|a, b| a.id == b.id) {
+        let edits: Vec<Edit> = of_agent.iter().flat_map(Bumped::edits).collect();
+        if edits.is_empty() {
+            continue;
+        }
+        let file = format!("{}/agent.json", of_agent[0].id);
+        if let Err(error) = edit::write(registry, &file, &edits) {
+            for one in of_agent.iter_mut().filter(|one| one.edits().next().is_some()) {
+                one.result = Err(ErrorKind::NotWritten.because(error.to_string()));
+            }
+        }
+    }
 }

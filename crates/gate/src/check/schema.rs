@@ -2,13 +2,11 @@
 
 use std::sync::LazyLock;
 
-use jsonschema::error::ValidationErrorKind as Kind;
-use jsonschema::{Draft, Registry, Validator};
-use serde_json::Value;
-
-use super::schema_remedy;
 use acp_registry_plan::manifest::{Platform, guess_platform};
 use acp_registry_plan::text::{nearest, quote};
+use jsonschema::error::{TypeKind, ValidationError, ValidationErrorKind as Kind};
+use jsonschema::{Draft, JsonType, Registry, Validator};
+use serde_json::Value;
 
 /// Prefix of the ids of the embedded schemas, on a reserved domain that never resolves. The build replaces it with the
 /// registry's base URL.
@@ -93,7 +91,7 @@ pub fn index_errors(index: &Value) -> Vec<String> {
     compiled.unwrap_or_else(|error| vec![error.to_string()])
 }
 
-fn describe(error: &jsonschema::ValidationError<'_>) -> Vec<Violation> {
+fn describe(error: &ValidationError<'_>) -> Vec<Violation> {
     let place = error.instance_path().as_str().to_owned();
     let keyword = error.kind().keyword().to_owned();
     let one = |pointer: String, is_key, message: String, help: Option<String>| {
@@ -136,12 +134,10 @@ fn describe(error: &jsonschema::ValidationError<'_>) -> Vec<Violation> {
             )
         }
         Kind::Type { .. } => {
-            let (expected, help) = schema_remedy::type_remedy(error, &AGENT_VALUE);
+            let (expected, help) = type_remedy(error, &AGENT_VALUE);
             one(place.clone(), false, format!("{} must be {expected}", name(&place)), Some(help))
         }
-        Kind::MinLength { .. } => {
-            one(place.clone(), false, format!("{} is empty", name(&place)), Some(schema_remedy::empty_remedy()))
-        }
+        Kind::MinLength { .. } => one(place.clone(), false, format!("{} is empty", name(&place)), Some(empty_remedy())),
         Kind::MaxLength { limit } => {
             let message = format!("{} is longer than {limit} characters", name(&place));
             one(place.clone(), false, message, Some("write a shorter text".to_owned()))
@@ -188,17 +184,82 @@ fn strings(values: &Value) -> Vec<String> {
 }
 
 /// The members that the schema defines at the place of an unknown one.
-fn known_at(error: &jsonschema::ValidationError<'_>) -> Vec<String> {
+fn known_at(error: &ValidationError<'_>) -> Vec<String> {
     let mut path = error.schema_path().as_str().to_owned();
     path.truncate(path.rfind('/').unwrap_or(0));
     let known = AGENT_VALUE.pointer(&format!("{path}/properties")).and_then(Value::as_object);
     known.map(|known| known.keys().cloned().collect()).unwrap_or_default()
 }
 
+/// What stands where a value of this type is expected, and what to write there.
+pub(super) fn type_remedy(error: &ValidationError<'_>, schema: &Value) -> (&'static str, String) {
+    let Kind::Type { kind: TypeKind::Single(expected) } = error.kind() else {
+        return ("of another type", "see agent.schema.json, which is published beside the index".to_owned());
+    };
+    let value: &Value = error.instance();
+    match expected {
+        JsonType::Object => ("an object", object(around(error, schema))),
+        JsonType::Array => ("an array", list(value)),
+        _ => ("a string", string(value)),
+    }
+}
+
+/// What to write in the place of an empty text.
+pub(super) fn empty_remedy() -> String {
+    "write a text between the quotes".to_owned()
+}
+
+/// The schema that has the broken keyword.
+fn around<'s>(error: &ValidationError<'_>, schema: &'s Value) -> &'s Value {
+    let path = error.schema_path().as_str();
+    schema.pointer(path.rsplit_once('/').unwrap_or_default().0).unwrap_or(&Value::Null)
+}
+
+fn string(value: &Value) -> String {
+    match value {
+        Value::Bool(_) | Value::Number(_) => format!("write it in double quotes: {}", quote(&format!("\"{value}\""))),
+        Value::Array(items) if items.len() == 1 && items[0].is_string() => {
+            format!("write the text without square brackets: {}", quote(&items[0].to_string()))
+        }
+        _ => "write a text in double quotes".to_owned(),
+    }
+}
+
+fn list(value: &Value) -> String {
+    match value {
+        Value::String(_) => format!("write a list of texts: {}", quote(&format!("[{value}]"))),
+        _ => "write a list of texts in square brackets, such as `[\"text\"]`".to_owned(),
+    }
+}
+
+/// The members that an object must have; else those that it may have.
+fn object(schema: &Value) -> String {
+    let names = |names: Vec<&str>| names.into_iter().map(|name| format!("`{name}`")).collect::<Vec<_>>();
+    let texts = |key: &str| schema[key].as_array().map(|texts| texts.iter().filter_map(Value::as_str).collect());
+    if let Some(required) = texts("required") {
+        return format!("write an object with {}", series(&names(required), "and"));
+    }
+    if let Some(known) = schema["properties"].as_object() {
+        return format!("write an object with {}", series(&names(known.keys().map(String::as_str).collect()), "or"));
+    }
+    if schema.get("propertyNames").is_some() {
+        return "write an object with a member for each platform, such as `linux-x86_64`".to_owned();
+    }
+    "write an object of names and texts, such as `{ \"NAME\": \"text\" }`".to_owned()
+}
+
+fn series(names: &[String], word: &str) -> String {
+    match names {
+        [first @ .., last] if !first.is_empty() => format!("{} {word} {last}", first.join(", ")),
+        names => names.concat(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::*;
     use serde_json::json;
+
+    use super::*;
 
     #[test]
     fn every_error_is_found_with_its_place() {

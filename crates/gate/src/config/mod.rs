@@ -2,16 +2,13 @@
 //!
 //! * [`Config`]: rule levels, views, version feeds, the site
 
-mod bump;
-mod previews;
 mod read;
-mod schemas;
 mod site;
 mod view;
 
-pub use bump::{BumpSource, Feed};
-pub use previews::{PreviewSetting, Previews};
+pub use read::Schemas;
 pub use read::{AgentConfig, ArchiveLimits, Config, ConfigError, ExamineConfig, LevelSetting, check_base_url};
-pub use schemas::Schemas;
+pub use read::{BumpSource, Feed};
 pub use site::{AgentFile, SiteConfig};
+pub use site::{PreviewSetting, Previews};
 pub use view::{AgentChanges, View};

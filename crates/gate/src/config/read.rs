@@ -4,19 +4,20 @@
 //! [`Config`], and validate the documentation's examples against it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
-
-use super::bump::{BumpSource, Feed};
-use super::schemas::Schemas;
-use super::site::SiteConfig;
-use super::view::View;
 use acp_registry_archive::Limits;
+use acp_registry_client::registry::MANIFEST_LIMIT;
 use acp_registry_examine::examination::{Level, Recipe};
 use acp_registry_host::fs::{ReadError, read_bounded};
 use acp_registry_http as http;
 use acp_registry_plan::manifest::Channel;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::site::SiteConfig;
+use super::view::View;
 
 /// Maximum size of a configuration file, in bytes.
 const CONFIG_LIMIT: u64 = 1 << 20;
@@ -248,6 +249,101 @@ pub fn check_base_url(address: &str) -> Result<(), String> {
     Ok(())
 }
 
+/// The feeds of one agent that is published neither in a package registry nor on GitHub.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct BumpSource {
+    /// The feed of the stable channel.
+    pub stable: Option<Feed>,
+    /// The feed of the preview channel.
+    pub preview: Option<Feed>,
+}
+
+/// A publisher's list of versions: one JSON document, or one JSON value per line.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Feed {
+    /// URL of the feed.
+    pub url: String,
+    /// JSON pointer to the array of records in the document. Without it, each line is a record.
+    pub records: Option<String>,
+    /// Read only this many records, from the end. Without it, all records are read, and more than 200,000 are an error.
+    pub last: Option<NonZeroUsize>,
+    /// JSON pointer to the version in a record.
+    pub version: String,
+    /// JSON pointer to the platform of a record. Without it, each record applies to all platforms.
+    pub platform: Option<String>,
+    /// JSON pointer to the archive's URL in a record; `{platform}` in it is replaced by the platform's name in the
+    /// feed.
+    pub archive: String,
+    /// JSON pointer to the archive's SHA-256; `{platform}` is replaced as in `archive`.
+    pub sha256: Option<String>,
+    /// The feed's names for platforms, keyed by the names used in manifests.
+    #[serde(default)]
+    pub names: BTreeMap<String, String>,
+}
+
+impl BumpSource {
+    /// Checks what deserialization does not: the URL, the form of JSON pointers, and that the platform is named.
+    ///
+    /// # Errors
+    /// Returns the problem, and what to write instead, as a message.
+    pub(super) fn check(&self, id: &str) -> Result<(), String> {
+        for feed in self.stable.iter().chain(&self.preview) {
+            acp_registry_http::address::parse(&feed.url)
+                .map_err(|error| format!("the feed {:?} of the agent {id:?} {error}", feed.url))?;
+            let pointers = [
+                feed.records.as_ref(),
+                Some(&feed.version),
+                feed.platform.as_ref(),
+                Some(&feed.archive),
+                feed.sha256.as_ref(),
+            ];
+            if let Some(pointer) =
+                pointers.into_iter().flatten().find(|pointer| !pointer.is_empty() && !pointer.starts_with('/'))
+            {
+                return Err(format!(
+                    "{pointer:?} in the feed of the agent {id:?} must be a JSON pointer, such as \"/version\""
+                ));
+            }
+            if feed.platform.is_none() && !feed.archive.contains("{platform}") {
+                return Err(format!(
+                    "the feed of the agent {id:?} must name the platform: with `platform`, or with {{platform}} in `archive`"
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Schema files of a registry, published byte for byte. Manifests are still checked against the built-in schema.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct Schemas {
+    /// Path of the file published as `agent.schema.json`, relative to the registry directory.
+    pub agent: Option<String>,
+    /// Path of the file published as `registry.schema.json`, relative to the registry directory.
+    pub registry: Option<String>,
+}
+
+impl Schemas {
+    /// Reads one of these files, and checks that it is a JSON object.
+    ///
+    /// # Errors
+    /// Returns what is wrong with the file, worded to follow its name: "does not exist".
+    pub fn read(root: &Path, path: &str) -> Result<Vec<u8>, String> {
+        let bytes = read_bounded(&root.join(path), root, MANIFEST_LIMIT).map_err(|error| match error {
+            ReadError::NotFound => "does not exist".to_owned(),
+            error => error.to_string(),
+        })?;
+        match serde_json::from_slice(&bytes) {
+            Ok(Value::Object(_)) => Ok(bytes),
+            Ok(_) => Err("is not a JSON object".to_owned()),
+            Err(error) => Err(format!("is not JSON: {error}")),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -310,7 +406,7 @@ mod tests {
     #[test]
     fn the_schema_has_the_keys_of_each_table() {
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../schemas/registry.toml.schema.json");
-        let schema: serde_json::Value = serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();
+        let schema: Value = serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();
         for (table, place) in [
             ("", ""),
             ("[schemas]", "/properties/schemas"),
@@ -326,7 +422,7 @@ mod tests {
             let error = parse(&format!("{table}\nno-such-key = 1")).expect_err(table);
             let expected = error.split("expected ").nth(1).unwrap_or_else(|| panic!("{table}: {error}"));
             let known: BTreeSet<&str> = expected.split('`').skip(1).step_by(2).collect();
-            let properties = schema.pointer(&format!("{place}/properties")).and_then(serde_json::Value::as_object);
+            let properties = schema.pointer(&format!("{place}/properties")).and_then(Value::as_object);
             let described: BTreeSet<&str> =
                 properties.unwrap_or_else(|| panic!("{place}")).keys().map(String::as_str).collect();
             assert_eq!(described, known, "{table}");

@@ -9,18 +9,18 @@
 
 mod pulls;
 mod target;
-mod text;
 
-use crate::bump::VersionUpdate;
 use acp_registry_host::git::{self, Branch, Identity, Remote};
 use acp_registry_http::Client;
 use acp_registry_plan::manifest::Channel;
 use acp_registry_plan::remedy::Remedy;
+use acp_registry_plan::text::{cell, code_span, printable, prose};
 use acp_registry_sources::github::Github;
-
 pub use pulls::Slug;
 use pulls::{Pull, Pulls};
 pub use target::{Notes, Target, TargetError};
+
+use crate::bump::VersionUpdate;
 
 /// Prefix of all branches that this program creates.
 const PREFIX: &str = "bump/";
@@ -196,7 +196,7 @@ impl Proposer<'_> {
         }
         let name = branch_name(wanted.id, wanted.update.channel);
         let path = format!("{}/agent.json", wanted.id);
-        let title = text::title(wanted);
+        let title = title(wanted);
         if self.remote.file_at(head, &path).as_deref() != Some(wanted.original.as_bytes()) {
             // Uncommitted changes must not be published.
             return Err(format!("{path} differs from the checked-out commit; commit or restore it first"));
@@ -209,12 +209,12 @@ impl Proposer<'_> {
             self.remote.file_at(&branch.tip, &path).as_deref() == Some(wanted.manifest.as_bytes())
         });
         if !holds {
-            let message = text::commit(wanted);
+            let message = commit(wanted);
             let commit = self.remote.commit(head, &path, wanted.manifest.as_bytes(), &message, &self.identity);
             let commit = commit.map_err(why)?;
             self.remote.push(&name, &commit, branch.map(|branch| branch.tip.as_str())).map_err(why)?;
         }
-        let body = text::body(wanted);
+        let body = body(wanted);
         let (number, done) = match pull {
             None => {
                 let opened = pulls.create(&name, &self.base, &title, &body).await?;
@@ -268,4 +268,71 @@ fn branch_name(id: &str, channel: Channel) -> String {
         // Ids contain no dots, so this cannot be another agent's branch.
         Channel::Preview => format!("{PREFIX}{id}.preview"),
     }
+}
+
+/// Maximum length of a value, in bytes, since GitHub rejects texts longer than 65,536 characters.
+const VALUE: usize = 500;
+
+fn title(wanted: &ProposedUpdate<'_>) -> String {
+    let channel = if wanted.update.channel == Channel::Preview { " (preview)" } else { "" };
+    format!("Update {}{channel} to {}", printable(wanted.id), printable(&wanted.update.to))
+}
+
+fn commit(wanted: &ProposedUpdate<'_>) -> String {
+    format!("{}\n\nFrom {}.\n", title(wanted), printable(&wanted.update.from))
+}
+
+/// The description of a pull request. It depends only on the update, so that it can be compared with the existing one.
+fn body(wanted: &ProposedUpdate<'_>) -> String {
+    let update = wanted.update;
+    let sources: Vec<&str> = update.sources.iter().map(|source| source.as_str()).collect();
+    let mut out = format!(
+        "**{}** from {} to **{}**, offered by {}.\n\n",
+        shown(wanted.id),
+        shown(&update.from),
+        shown(&update.to),
+        sources.join(", ")
+    );
+    out.push_str("| in `agent.json` | old | new |\n|---|---|---|\n");
+    for change in &update.changes {
+        let value =
+            |value: &Option<String>| value.as_deref().map_or_else(|| "–".to_owned(), |value| cell(&shown(value)));
+        out.push_str(&format!(
+            "| {} | {} | {} |\n",
+            cell(&shown(&change.pointer)),
+            value(&change.from),
+            value(&change.to)
+        ));
+    }
+    if update.is_straightforward() {
+        out.push_str(
+            "\nThe change is straightforward: only version, package, addresses in the same place and digests differ.\n",
+        );
+    } else {
+        out.push_str("\nNeeds a review:\n\n");
+        for reason in &update.reasons {
+            out.push_str(&format!("- {}\n", prose(cut(&printable(reason)))));
+        }
+    }
+    let words = ["Release notes", "All changes"];
+    for (word, link) in words.iter().zip(&update.links) {
+        // This program builds the URL from encoded parts.
+        out.push_str(&format!("\n[{word}](<{}>)\n", link.replace(['<', '>', '\\'], "")));
+    }
+    if !wanted.notes.is_empty() {
+        out.push_str(&format!("\n{}\n", wanted.notes.trim_end()));
+    }
+    out
+}
+
+fn shown(text: &str) -> String {
+    let text = printable(text);
+    let end = cut(&text);
+    let more = if end.len() < text.len() { "…" } else { "" };
+    code_span(&format!("{end}{more}"))
+}
+
+/// The first [`VALUE`] bytes of a text.
+fn cut(text: &str) -> &str {
+    &text[..text.floor_char_boundary(VALUE)]
 }

@@ -3,14 +3,14 @@
 use std::fs;
 use std::path::Path;
 
-use serde_json::{Value, json};
-
-use super::{Draft, Error, manifest, starter_icon};
-use crate::check::{CheckOptions, Selection, check};
-use crate::finding::{Finding, Level};
 use acp_registry_client::registry::{AgentFolder, Loaded, Registry};
 use acp_registry_host::fs::{PathError, Staging};
-use acp_registry_plan::manifest::{AgentId, Manifest};
+use acp_registry_plan::manifest::{Agent, AgentId, BinaryTarget, Manifest, Package, extension};
+use serde_json::{Map, Value, json};
+
+use super::{Draft, Error, starter_icon};
+use crate::check::{CheckOptions, Selection, check};
+use crate::finding::{Finding, Level};
 
 /// The members that are left out if the source's value breaks a rule.
 const OPTIONAL: [&str; 5] = ["repository", "website", "authors", "license", "license_url"];
@@ -49,7 +49,7 @@ pub(super) fn check_id(id: &str, root: &Path, options: &CheckOptions<'_>) -> Res
     let value = json!({
         "id": id, "name": "x", "version": "1.0.0", "description": "x", "distribution": { "npx": { "package": "x@1.0.0" } },
     });
-    let findings = errors(id, root, &manifest::to_text(&value), options);
+    let findings = errors(id, root, &to_text(&value), options);
     let of_id = findings.into_iter().find(|finding| finding.pointer.as_deref() == Some("/id"));
     of_id.map_or(Ok(()), |finding| {
         Err(Error::Id { message: format!("{}: {}", finding.rule, finding.message), remedy: finding.help, near: None })
@@ -59,10 +59,10 @@ pub(super) fn check_id(id: &str, root: &Path, options: &CheckOptions<'_>) -> Res
 /// Creates the files of a new entry. Optional members that break a rule are left out.
 #[must_use]
 pub fn propose(draft: &Draft, root: &Path, options: &CheckOptions<'_>) -> Proposal {
-    let mut manifest = manifest::to_json(&draft.agent);
+    let mut manifest = to_json(&draft.agent);
     let mut left_out = Vec::new();
     loop {
-        let text = manifest::to_text(&manifest);
+        let text = to_text(&manifest);
         let errors = errors(&draft.agent.id, root, &text, options);
         let key = |finding: &Finding| {
             let key = finding.pointer.as_deref()?.split('/').nth(1)?;
@@ -102,4 +102,85 @@ fn errors(id: &str, root: &Path, text: &str, options: &CheckOptions<'_>) -> Vec<
     let entry = AgentFolder { id: id.to_owned(), manifest, icon: Loaded::Present(starter_icon(id)) };
     let findings = check(&Registry::with_one(root, entry), options, &Selection::All).findings;
     findings.into_iter().filter(|finding| finding.level == Level::Error).collect()
+}
+
+/// The manifest of an agent, with members in the usual order. Empty members are left out.
+pub(super) fn to_json(agent: &Agent) -> Value {
+    let mut members = Map::new();
+    let mut put = |key: &str, value: Option<Value>| {
+        members.extend(value.map(|value| (key.to_owned(), value)));
+    };
+    let text = |text: &str| Some(Value::from(text));
+    put("id", text(&agent.id));
+    put("name", text(&agent.name));
+    put("version", text(&agent.version));
+    put("description", text(&agent.description));
+    put("repository", agent.repository.as_deref().map(Value::from));
+    put("website", agent.website.as_deref().map(Value::from));
+    put("authors", (!agent.authors.is_empty()).then(|| json!(agent.authors)));
+    put("license", agent.license.as_deref().map(Value::from));
+    put("license_url", agent.license_url.as_deref().map(Value::from));
+    let mut distribution = Map::new();
+    let binary: Map<String, Value> =
+        agent.distribution.binary.iter().map(|target| (target.platform.clone(), target_json(target))).collect();
+    if !binary.is_empty() {
+        distribution.insert("binary".to_owned(), Value::Object(binary));
+    }
+    for (kind, package) in agent.distribution.packages() {
+        distribution.insert(kind.as_str().to_owned(), package_json(package));
+    }
+    put("distribution", Some(Value::Object(distribution)));
+    Value::Object(members)
+}
+
+/// The text of a manifest, indented.
+pub(super) fn to_text(value: &Value) -> String {
+    format!("{value:#}\n")
+}
+
+fn package_json(package: &Package) -> Value {
+    let mut value = json!({ "package": package.package });
+    if let Some(command) = &package.command {
+        value[extension::COMMAND] = json!(command);
+    }
+    if let Some(day) = &package.exclude_newer {
+        value[extension::EXCLUDE_NEWER] = json!(day);
+    }
+    if !package.args.is_empty() {
+        value["args"] = json!(package.args);
+    }
+    value
+}
+
+fn target_json(target: &BinaryTarget) -> Value {
+    let mut value = json!({ "archive": target.archive });
+    if let Some(sha256) = &target.sha256 {
+        value["sha256"] = json!(sha256);
+    }
+    value["cmd"] = json!(target.cmd);
+    if !target.args.is_empty() {
+        value["args"] = json!(target.args);
+    }
+    value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        let agent = Agent::from_json(&json!({
+            "id": "a", "name": "Ä", "version": "1.0.0", "description": "d", "website": "https://h.example",
+            "authors": ["A"], "license": "MIT",
+            "distribution": {
+                "binary": { "linux-x86_64": { "archive": "https://h.example/a", "sha256": "00", "cmd": "./a", "args": ["acp"] } },
+                "npx": { "package": "a@1.0.0", "command": "b" },
+                "uvx": { "package": "a==1.0.0", "exclude_newer": "2026-02-28", "args": ["--acp"] },
+            },
+        }));
+        let text = to_text(&to_json(&agent));
+        assert!(text.contains("\"name\": \"Ä\"") && text.ends_with("}\n"), "{text}");
+        assert_eq!(Agent::from_json(&serde_json::from_str(&text).unwrap()), agent);
+    }
 }

@@ -17,30 +17,169 @@
 //! https are used.
 
 mod addition;
-mod assets;
 mod entry;
-mod error;
 mod icon;
 mod layout;
 mod layout_todo;
-mod letters;
-mod manifest;
 mod origin;
 mod packages;
-mod program;
 mod releases;
 mod todo;
-mod ways;
 mod words;
 
+use std::path::PathBuf;
+use std::time::Duration;
+
+use acp_registry_client::install::{Kind, Source};
+use acp_registry_host::fs::PathError;
+use acp_registry_host::process::IsolationError;
+use acp_registry_plan::digest::Sha256;
+use acp_registry_plan::manifest::{Distribution, Platform};
+use acp_registry_plan::remedy::Remedy;
+use acp_registry_sources::SourceError;
 pub use addition::{Added, Addition};
 use entry::check_id;
 pub use entry::{FILES, Proposal, place, propose};
-pub use error::Error;
 use icon::starter_icon;
 use layout::pages_address;
 pub use layout::{Layout, LayoutError, lay_out, would_lay_out};
 pub use layout_todo::LayoutTodo;
 pub use origin::{Draft, GithubSpec, GithubSpecError, NewOrigin, Scaffolder};
 pub use todo::{Cause, Todo};
-pub use ways::{PATIENCE, Ways};
+
+use crate::verify::{Attempts, Trying, Verifier};
+
+/// Why an agent could not be added.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The id is invalid or reserved.
+    #[error("{message}")]
+    Id {
+        /// What is wrong.
+        message: String,
+        /// How to fix it, if known.
+        remedy: Option<Remedy>,
+        /// A similar valid id.
+        near: Option<String>,
+    },
+    /// A file or folder with this name exists in the registry.
+    #[error("{} is there already; nothing was changed", .0.display())]
+    Exists(PathBuf),
+    /// The source did not answer, or its answer was invalid.
+    #[error(transparent)]
+    Source(#[from] SourceError),
+    /// The source's URL is unknown.
+    #[error("{0}")]
+    UnknownSource(String),
+    /// The source does not have the package, project or repository.
+    #[error("{message}")]
+    NoPackage {
+        /// What is missing.
+        message: String,
+        /// How to fix it.
+        remedy: &'static str,
+    },
+    /// The source does not have the version or release.
+    #[error("{message}")]
+    NoVersion {
+        /// What is missing.
+        message: String,
+        /// The newest version, if known.
+        newest: Option<String>,
+    },
+    /// The source contains nothing that can be an agent.
+    #[error("{message}")]
+    Unfit {
+        /// What is wrong.
+        message: String,
+        /// How to fix it, unless the message says so.
+        remedy: Option<Remedy>,
+    },
+    /// The digest of a downloaded file is not the one that GitHub states.
+    #[error("{url} has the SHA-256 {found}, where GitHub says {known}; nothing was written")]
+    DigestMismatch {
+        /// URL of the file.
+        url: String,
+        /// SHA-256 as stated by GitHub.
+        known: Sha256,
+        /// SHA-256 of the downloaded file.
+        found: Sha256,
+    },
+    /// The folder could not be written.
+    #[error(transparent)]
+    Path(#[from] PathError),
+}
+
+impl Error {
+    /// Creates [`Error::Unfit`] without a remedy.
+    fn unfit(message: impl Into<String>) -> Self {
+        Self::Unfit { message: message.into(), remedy: None }
+    }
+
+    /// Creates [`Error::Unfit`] with a remedy.
+    fn unfit_with(message: impl Into<String>, remedy: impl Into<Remedy>) -> Self {
+        Self::Unfit { message: message.into(), remedy: Some(remedy.into()) }
+    }
+}
+
+/// The lists of arguments to try, in this order.
+const WAYS: [&[&str]; 4] = [&[], &["--acp"], &["acp"], &["--experimental-acp"]];
+
+/// Default timeout for each list of arguments.
+pub const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The source of an agent, and the lists of arguments to try.
+#[derive(Debug, Clone)]
+pub struct Ways {
+    source: Source,
+    lists: Vec<Vec<String>>,
+}
+
+impl Ways {
+    /// Chooses the distribution for a platform, and the lists of arguments: `named`, or else the usual ones. Returns
+    /// `None` if there is no distribution for the platform.
+    #[must_use]
+    pub fn of(distribution: &Distribution, platform: Option<Platform>, named: Option<&[String]>) -> Option<Self> {
+        let mut sources = Kind::ALL.into_iter().filter_map(|kind| kind.source(distribution, platform).ok().flatten());
+        let source = sources.next()?;
+        let usual = || WAYS.iter().map(|way| way.iter().map(ToString::to_string).collect()).collect();
+        let lists = named.map_or_else(usual, |arguments| vec![arguments.to_vec()]);
+        Some(Self { source, lists })
+    }
+
+    /// The name of the package, or the URL of the archive.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.source.name()
+    }
+
+    /// The lists of arguments.
+    #[must_use]
+    pub fn lists(&self) -> &[Vec<String>] {
+        &self.lists
+    }
+
+    /// Installs the agent in a temporary directory and tries all lists of arguments, see [`Verifier::attempt`]. `id` is the
+    /// agent's.
+    ///
+    /// # Errors
+    /// Returns [`IsolationError`] if the requested isolation is not available. The agent is not started then.
+    pub async fn attempt(
+        &self,
+        verifier: &Verifier,
+        id: &str,
+        trying: &(dyn Fn(Trying) + Send + Sync),
+    ) -> Result<Attempts, IsolationError> {
+        verifier.get_ready().await?;
+        Ok(verifier.attempt(&self.source, &self.lists, id, trying).await)
+    }
+}
+
+impl Attempts {
+    /// The result if there is no distribution for this machine.
+    #[must_use]
+    pub fn impossible() -> Self {
+        let not_started = Some(("unsupported_platform", "there is nothing for this machine".to_owned()));
+        Self { not_started, ..Self::default() }
+    }
+}

@@ -3,20 +3,20 @@
 use std::fs::File;
 use std::sync::Arc;
 
+use acp_registry_archive::{self as archive, BinaryFormat, Entry, EntryKind, Limits};
+use acp_registry_host::fs::temporary;
+use acp_registry_http::{FetchError, Hashing, Problem, address};
+use acp_registry_plan::manifest::archive::{Format, format};
+use acp_registry_plan::manifest::{BinaryTarget, Distribution, Platform, Version, guess_platform};
+use acp_registry_plan::remedy::{Action, Remedy};
+use acp_registry_plan::text::quote;
+use acp_registry_sources::github::{Asset, Release, ReleaseId};
 use futures_util::future::join_all;
 use tokio::task::spawn_blocking;
 
-use super::assets::{self, Chosen};
+use super::Error;
 use super::origin::{GithubSpec, Scaffolder, SourceFacts};
-use super::{Error, program};
 use crate::bump::version_of_tag;
-use acp_registry_archive::{self as archive, BinaryFormat, Limits};
-use acp_registry_host::fs::temporary;
-use acp_registry_http::{FetchError, Hashing, Problem, address};
-use acp_registry_plan::manifest::{BinaryTarget, Distribution, Platform, Version};
-use acp_registry_plan::remedy::{Action, Remedy};
-use acp_registry_plan::text::quote;
-use acp_registry_sources::github::{Release, ReleaseId};
 
 /// Maximum number of names in a message.
 const SHOWN: usize = 8;
@@ -38,7 +38,7 @@ impl Scaffolder<'_> {
         let formless = || Error::unfit(format!("the tag {} of {repository} names no version", quote(&release.tag)));
         let version: Version = version.ok_or_else(formless)?;
 
-        let chosen = assets::choose(&release, &names);
+        let chosen = choose(&release, &names);
         let targets = join_all(chosen.iter().map(|chosen| self.target(spec, &release, chosen, &names))).await;
         let (mut binary, mut notes, mut left_out) = (Vec::new(), Vec::new(), Vec::new());
         for (chosen, target) in chosen.iter().zip(targets) {
@@ -72,7 +72,7 @@ impl Scaffolder<'_> {
         let github = &self.sources.github;
         let GithubSpec { owner, name, tag } = spec;
         let repository = format!("{owner}/{name}");
-        let has_files = |release: &Release| !assets::choose(release, names).is_empty();
+        let has_files = |release: &Release| !choose(release, names).is_empty();
         if let Some(tag) = tag {
             let id = ReleaseId { owner: owner.clone(), repository: name.clone(), tag: tag.clone() };
             let release = github.release(self.client, &id).await?;
@@ -188,7 +188,7 @@ fn find_program(
         bare
     } else {
         let names: Vec<&str> = wanted.names.iter().map(String::as_str).collect();
-        let entry = program::find(&listing.entries, platform, command, &names).map_err(|programs| {
+        let entry = find(&listing.entries, platform, command, &names).map_err(|programs| {
             let there = || shown(programs.iter().copied());
             let (problem, remedy) = match (command, programs.as_slice()) {
                 (_, []) => (" has no program".to_owned(), None),
@@ -317,4 +317,211 @@ fn shown<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let more = names.len().saturating_sub(SHOWN);
     let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
     format!("{}{rest}", names[..names.len().min(SHOWN)].join(", "))
+}
+
+/// Words that mark special builds.
+const SPECIAL: [&str; 8] = ["baseline", "debug", "dbg", "symbols", "profile", "lite", "minimal", "nightly"];
+
+/// The file for one platform.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Chosen<'a> {
+    pub(super) platform: Platform,
+    pub(super) asset: &'a Asset,
+    /// The other files for this platform.
+    pub(super) others: Vec<&'a str>,
+}
+
+/// Chooses a file for each platform, recognized by the same words as in `bump`. If there are several, prefers files
+/// with one of `names` in their name, then those that are not special builds, then those that run with any C library,
+/// then archives, and then the shortest name.
+pub(super) fn choose<'a>(release: &'a Release, names: &[&str]) -> Vec<Chosen<'a>> {
+    let of = |platform: Platform| {
+        let fits = |asset: &&Asset| {
+            asset.is_complete && guess_platform(&asset.name) == Some(platform) && has_program(&asset.name)
+        };
+        let mut found: Vec<&Asset> = release.assets.iter().filter(fits).collect();
+        found.sort_by_key(|asset| (rank(&asset.name, names), asset.name.len(), asset.name.as_str()));
+        let (asset, others) = found.split_first()?;
+        Some(Chosen { platform, asset, others: others.iter().map(|other| other.name.as_str()).collect() })
+    };
+    Platform::ALL.into_iter().filter_map(of).collect()
+}
+
+/// Whether a file is an archive that clients can unpack, or a program.
+fn has_program(name: &str) -> bool {
+    let is_other = |ending: &str| {
+        !ending.is_empty() && ending.bytes().all(|b| b.is_ascii_alphabetic()) && !ending.eq_ignore_ascii_case("exe")
+    };
+    match format(&format!("/{name}")) {
+        Ok(Format::Raw) => name.rsplit_once('.').is_none_or(|(_, ending)| !is_other(ending)),
+        Ok(_) => true,
+        Err(_) => false,
+    }
+}
+
+/// The sort key of candidates; the lowest is chosen.
+fn rank(name: &str, names: &[&str]) -> (bool, bool, u8, bool) {
+    let name = name.to_ascii_lowercase();
+    let is_named = names.iter().any(|wanted| !wanted.is_empty() && name.contains(&wanted.to_ascii_lowercase()));
+    let words: Vec<&str> = name.split(|c: char| !c.is_ascii_alphanumeric()).collect();
+    let is_special = words.iter().any(|word| SPECIAL.contains(word));
+    // Files for `unknown-linux-musl` are usually linked statically; others for musl run only on musl systems.
+    let libc = match () {
+        () if name.contains("unknown-linux-musl") => 0,
+        () if words.contains(&"musl") => 2,
+        () => 1,
+    };
+    let is_raw = format(&format!("/{name}")) == Ok(Format::Raw);
+    (!is_named, is_special, libc, is_raw)
+}
+
+/// Files without an extension that are not programs.
+const TEXTS: [&str; 8] = ["license", "licence", "copying", "readme", "notice", "changelog", "authors", "version"];
+
+/// Extensions of files that may be executable but are not the agent's program.
+const PARTS: [&str; 12] = ["so", "dylib", "dll", "node", "md", "txt", "json", "js", "py", "html", "1", "sh"];
+
+/// Finds the program to start. If `wanted`, a name or a path, is given, only that file is accepted. Otherwise it is the
+/// file with one of `names` that is nearest to the root, or the only file that can be a program.
+///
+/// # Errors
+/// Returns the candidates if none can be chosen.
+pub(super) fn find<'a>(
+    entries: &'a [Entry],
+    platform: Platform,
+    wanted: Option<&str>,
+    names: &[&str],
+) -> Result<&'a Entry, Vec<&'a str>> {
+    let is_windows = platform.os() == "windows";
+    let files = || entries.iter().filter(|entry| entry.kind != EntryKind::Directory);
+    let ending = |entry: &Entry| entry.file_name().rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
+    let can_run = |entry: &&Entry| match ending(entry) {
+        Some(ending) if is_windows => ending == "exe",
+        Some(ending) => !PARTS.contains(&ending.as_str()) && entry.executable,
+        None => !is_windows && !TEXTS.contains(&entry.file_name().to_ascii_lowercase().as_str()),
+    };
+    let mut programs: Vec<&Entry> = files().filter(can_run).collect();
+    // Archives made on Windows mark no file as executable; others mark the programs.
+    if programs.iter().any(|entry| entry.executable) {
+        programs.retain(|entry| entry.executable);
+    }
+    let depth = |entry: &Entry| entry.path.matches('/').count();
+    let is_named = |entry: &Entry, name: &str| {
+        let file = entry.file_name();
+        let stem = if is_windows { file.get(..file.len().saturating_sub(4)).unwrap_or(file) } else { file };
+        file.eq_ignore_ascii_case(name) || stem.eq_ignore_ascii_case(name)
+    };
+    let nearest = |of: &[&'a Entry], name: &str| {
+        let of_name = of.iter().filter(|entry| is_named(entry, name));
+        of_name.min_by_key(|entry| (depth(entry), entry.path.as_str())).copied()
+    };
+    let found = match wanted.map(|name| name.strip_prefix("./").unwrap_or(name)) {
+        // A file named by the user may be a script, or lack the executable bit.
+        Some(name) => {
+            let of_path = files().find(|entry| entry.path == name);
+            of_path.or_else(|| nearest(&programs, name)).or_else(|| nearest(&files().collect::<Vec<_>>(), name))
+        }
+        None => names.iter().find_map(|name| nearest(&programs, name)).or(match programs.as_slice() {
+            [entry] => Some(entry),
+            _ => None,
+        }),
+    };
+    found.ok_or_else(|| programs.into_iter().map(|entry| entry.path.as_str()).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chosen(names: &[&str]) -> Vec<(String, String)> {
+        let asset =
+            |name: &&str| Asset { name: (*name).to_owned(), sha256: None, is_complete: *name != "partial-linux-x64" };
+        let release = Release { assets: names.iter().map(asset).collect(), ..Release::default() };
+        let chosen = choose(&release, &["agent"]);
+        chosen.into_iter().map(|chosen| (chosen.platform.to_string(), chosen.asset.name.clone())).collect()
+    }
+
+    fn linux(names: &[&str]) -> String {
+        chosen(names)
+            .into_iter()
+            .find(|(platform, _)| platform == "linux-x86_64")
+            .map_or_else(String::new, |(_, name)| name)
+    }
+
+    #[test]
+    fn one_file_is_taken_for_each_platform() {
+        let names = [
+            "agent-darwin-arm64.zip", "agent-windows-x64.exe", "agent-linux-x64.tar.gz",
+            "agent-linux-x64.tar.gz.sha256",
+        ];
+        let expected = [
+            ("darwin-aarch64", "agent-darwin-arm64.zip"),
+            ("linux-x86_64", "agent-linux-x64.tar.gz"),
+            ("windows-x86_64", "agent-windows-x64.exe"),
+        ];
+        assert_eq!(chosen(&names), expected.map(|(platform, name)| (platform.to_owned(), name.to_owned())));
+        assert_eq!(chosen(&["source.tar.gz", "partial-linux-x64", "agent-linux-x64.deb", "agent-linux-x64.jsonl"]), []);
+    }
+
+    #[test]
+    fn of_several_the_likeliest_is_taken() {
+        for (names, expected) in [
+            (["agent-x86_64-unknown-linux-gnu.tar.gz", "agent-x86_64-unknown-linux-musl.tar.gz"], 1),
+            (["agent-linux-x64-musl.zip", "agent-linux-x64.zip"], 1),
+            (["agent-linux-x64-baseline.zip", "agent-linux-x64-v1.0.0-full.zip"], 1),
+            (["tool-linux-x64.zip", "the-agent-linux-x64.zip"], 1),
+            (["agent-linux-x64.zip", "agent-linux-x64"], 0),
+            (["agent-linux-x64-b.zip", "agent-linux-x64-a.zip"], 1),
+        ] {
+            assert_eq!(linux(&names), names[expected], "{names:?}");
+        }
+    }
+
+    fn found(files: &[&str], platform: Platform, names: &[&str]) -> Result<String, usize> {
+        let entry = |text: &&str| {
+            let path = text.trim_end_matches('*').to_owned();
+            Entry { path, kind: EntryKind::File, size: 1, executable: text.ends_with('*') }
+        };
+        let entries: Vec<Entry> = files.iter().map(entry).collect();
+        find(&entries, platform, None, names).map(|entry| entry.path.clone()).map_err(|programs| programs.len())
+    }
+
+    #[test]
+    fn the_program_is_known_by_its_name_or_by_being_alone() {
+        let (linux, windows) = (Platform::LinuxX8664, Platform::WindowsX8664);
+        for (files, platform, expected) in [
+            (&["a/bin/agent*", "a/lib/agent*", "a/agent*", "README"][..], linux, Ok("a/agent")),
+            (&["tool*", "libtool.so*", "LICENSE"], linux, Ok("tool")),
+            (&["tool", "LICENSE", "README.md"], linux, Ok("tool")),
+            (&["a*", "b*"], linux, Err(2)),
+            (&["README.md"], linux, Err(0)),
+            (&["Agent.exe", "other.exe"], windows, Ok("Agent.exe")),
+            (&["x.exe", "y.dll", "agent"], windows, Ok("x.exe")),
+        ] {
+            assert_eq!(found(files, platform, &["agent"]), expected.map(ToOwned::to_owned), "{files:?}");
+        }
+        assert_eq!(found(&["a*", "b*"], linux, &["none", "b"]), Ok("b".to_owned()));
+    }
+
+    #[test]
+    fn a_program_that_was_named_is_that_one_or_none() {
+        let entry = |(path, executable): (&str, bool)| Entry {
+            path: path.to_owned(),
+            kind: EntryKind::File,
+            size: 1,
+            executable,
+        };
+        let entries = [("p/agent", true), ("p/run.sh", false), ("q/agent", true)].map(entry);
+        for (wanted, expected) in [
+            ("agent", Ok("p/agent")),
+            ("q/agent", Ok("q/agent")),
+            ("./q/agent", Ok("q/agent")),
+            ("run.sh", Ok("p/run.sh")),
+            ("other", Err(vec!["p/agent", "q/agent"])),
+            ("bin/agent", Err(vec!["p/agent", "q/agent"])),
+        ] {
+            let found = find(&entries, Platform::LinuxX8664, Some(wanted), &["agent"]);
+            assert_eq!(found.map(|entry| entry.path.as_str()), expected, "{wanted}");
+        }
+    }
 }

@@ -10,7 +10,6 @@
 mod archives;
 mod requests;
 mod surveyor;
-mod targets;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

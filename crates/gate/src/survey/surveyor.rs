@@ -4,17 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
+use acp_registry_archive::Limits;
+use acp_registry_http::{Client, FetchError, Problem, address};
+use acp_registry_plan::manifest::{Agent, NpmSpec, Platform, PypiSpec};
+use acp_registry_sources::Sources;
+use acp_registry_sources::github::ReleaseId;
 use futures_util::stream::{self, StreamExt as _};
 use url::Url;
 
 use super::Survey;
 use super::archives::{Archive, ArchiveRequest};
-use super::targets::Targets;
-use acp_registry_archive::Limits;
-use acp_registry_http::{Client, FetchError, Problem};
-use acp_registry_plan::manifest::Agent;
-use acp_registry_sources::Sources;
-use acp_registry_sources::github::ReleaseId;
 
 /// Maximum number of concurrent requests, over all hosts.
 const OPEN_QUESTIONS: usize = 256;
@@ -171,5 +170,54 @@ impl Surveyor<'_> {
             }
         });
         answers.buffer_unordered(OPEN_QUESTIONS).collect().await
+    }
+}
+
+/// Everything that agents name, without duplicates.
+#[derive(Debug, Default)]
+pub(super) struct Targets {
+    /// Archive URLs, keyed by the URL as written.
+    pub(super) archives: BTreeMap<String, Url>,
+    /// The programs (`cmd`) that manifests start, by archive URL.
+    pub(super) cmds: BTreeMap<String, BTreeSet<String>>,
+    /// URLs of repositories, websites and licences, keyed by the URL as written.
+    pub(super) pages: BTreeMap<String, Url>,
+    /// Names of npm packages.
+    pub(super) npm: BTreeSet<String>,
+    /// Names of Python projects.
+    pub(super) pypi: BTreeSet<String>,
+}
+
+impl Targets {
+    /// Collects what `agents` name. Invalid URLs and package specifications are skipped; offline rules report them.
+    pub(super) fn of<'a>(agents: impl IntoIterator<Item = &'a Agent>) -> Self {
+        let mut targets = Self::default();
+        for agent in agents {
+            for release in agent.releases() {
+                // Unknown platforms are reported by the schema rule, and could be thousands in a hostile manifest.
+                let targets_of_platforms =
+                    release.distribution.binary.iter().filter(|t| t.platform.parse::<Platform>().is_ok());
+                for target in targets_of_platforms {
+                    add(&mut targets.archives, &target.archive);
+                    targets.cmds.entry(target.archive.clone()).or_default().insert(target.cmd.clone());
+                }
+                if let Some(Ok(spec)) = release.distribution.npx.as_ref().map(|npx| npx.package.parse::<NpmSpec>()) {
+                    targets.npm.insert(spec.name);
+                }
+                if let Some(Ok(spec)) = release.distribution.uvx.as_ref().map(|uvx| uvx.package.parse::<PypiSpec>()) {
+                    targets.pypi.insert(spec.name);
+                }
+            }
+            for page in [&agent.repository, &agent.website, &agent.license_url].into_iter().flatten() {
+                add(&mut targets.pages, page);
+            }
+        }
+        targets
+    }
+}
+
+fn add(urls: &mut BTreeMap<String, Url>, text: &str) {
+    if let Ok(url) = address::parse(text) {
+        urls.insert(text.to_owned(), url);
     }
 }

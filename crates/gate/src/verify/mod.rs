@@ -15,17 +15,11 @@
 //! * [`EarlierExamination`]: the examination that a row of a snapshot records
 //! * [`merge()`], [`merge_files`]: merge the snapshots of several machines
 
-mod agent_lock;
 mod answer;
 mod attempts;
-mod basis;
-mod divide;
-mod error;
 mod examined;
 mod job;
-mod journal;
 mod merge;
-mod networks;
 mod out;
 mod plan;
 mod quarantine;
@@ -37,29 +31,222 @@ mod setup;
 mod shard_files;
 mod snapshot;
 mod sources;
-mod steady;
 mod stop;
-mod task;
-mod unanswered;
-mod verdict;
 
-pub use agent_lock::AgentLock;
-pub use answer::LastAnswer;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use acp_registry_client::install::{Kind, Source};
+use acp_registry_host::fs::{PathError, ReadError};
+use acp_registry_host::process::Network;
+use acp_registry_plan::manifest::Channel;
+use acp_registry_plan::text::quote;
+use acp_registry_protocol::handshake;
+pub use answer::{LastAnswer, Unanswered};
 pub use attempts::{Attempts, StartAttempt, Trying};
-pub use error::{Error, FormError, SnapshotError};
 pub use examined::EarlierExamination;
 pub use job::{Job, Nothing, Verified, lacks_package_managers, sources_down};
 pub use merge::{MergeError, Merged, ShardSnapshot, Unknown, merge};
-pub use networks::Networks;
 pub use plan::{Earlier, Selection, Shard, ShardError, plan};
 pub use quarantine::{Advice, QuarantinedAgent, WhenHeld};
 pub use request::VerifyRequest;
 pub use row::{Row, RowCounts, State};
 pub use run::{Verifier, VerifyEvent};
+use serde::Serialize;
 pub use setup::{Machine, StartOptions, usual_jobs};
 pub use shard_files::{ShardFile, ShardFileError, ShardFilesError, merge_files};
 pub use snapshot::{SCHEMA, SNAPSHOT_LIMIT, Snapshot};
 pub use sources::{DistributionOrigin, Sources};
-pub use task::{Task, TaskKind};
-pub use unanswered::Unanswered;
-pub use verdict::TaskVerdict;
+use tokio::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use crate::select;
+
+/// Decides which agents of a run are installed and started concurrently.
+///
+/// An agent that runs as the caller's user can kill processes of other agents, change installations, and read
+/// credentials from the environment of package managers, so it runs alone. So does an agent that is started again,
+/// since the load of other work may have caused its failure. All other work runs concurrently.
+#[derive(Debug, Clone, Default)]
+pub struct AgentLock(Arc<RwLock<()>>);
+
+/// A lock that is held while the work runs.
+#[derive(Debug)]
+enum AgentGuard<'a> {
+    Shared { _guard: RwLockReadGuard<'a, ()> },
+    Alone { _guard: RwLockWriteGuard<'a, ()> },
+}
+
+impl AgentLock {
+    /// Waits until no work runs that must be alone.
+    async fn beside_others(&self) -> AgentGuard<'_> {
+        AgentGuard::Shared { _guard: self.0.read().await }
+    }
+
+    /// Waits until no work runs.
+    async fn alone(&self) -> AgentGuard<'_> {
+        AgentGuard::Alone { _guard: self.0.write().await }
+    }
+}
+
+/// Why a verification could not be prepared.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The agents could not be selected.
+    #[error(transparent)]
+    Select(#[from] select::Error),
+    /// A named agent has no distribution of the requested kinds.
+    #[error("{} has no distribution {kinds}; it has {offered}", quote(.id))]
+    OtherKind {
+        /// The agent's id.
+        id: String,
+        /// The requested kinds.
+        kinds: String,
+        /// The kinds that the agent has.
+        offered: String,
+    },
+    /// No agent has a distribution of the requested kinds.
+    #[error("no agent of the registry has a distribution {0}")]
+    NoKind(String),
+    /// The earlier snapshot could not be read.
+    #[error(transparent)]
+    Snapshot(#[from] SnapshotError),
+    /// The directory for `keep` could not be created.
+    #[error(transparent)]
+    Keep(PathError),
+    /// The snapshot cannot be written.
+    #[error(transparent)]
+    Unwritable(PathError),
+}
+
+/// Why a snapshot could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum SnapshotError {
+    /// The file could not be read.
+    #[error("{}: {error}", .path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        error: ReadError,
+    },
+    /// The file is not a snapshot.
+    #[error("{} is not a capability snapshot: {message}", .path.display())]
+    Form {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        message: String,
+    },
+}
+
+/// A document lists no agents that could have answered.
+#[derive(Debug, thiserror::Error)]
+pub enum FormError {
+    /// Not JSON.
+    #[error("is not JSON: {0}")]
+    Syntax(#[from] serde_json::Error),
+    /// There is no list of agents in it.
+    #[error("has no list `agents`")]
+    NoRows,
+}
+
+/// The networks that agents reach if they are examined after the handshake. For agents that are not, only the
+/// [`Isolation`](acp_registry_host::process::Isolation) counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Networks {
+    /// During the handshake.
+    pub handshake: Network,
+    /// During the examination. With [`Network::None`], the network is a [`Namespace`] of the agent's own.
+    ///
+    /// [`Namespace`]: acp_registry_host::process::Namespace
+    pub examination: Network,
+}
+
+impl Default for Networks {
+    fn default() -> Self {
+        Self { handshake: Network::Shared, examination: Network::Shared }
+    }
+}
+
+/// One distribution of one release of an agent.
+#[derive(Debug, Clone)]
+pub struct Task {
+    /// The agent's id.
+    pub id: String,
+    /// The version in the manifest.
+    pub version: String,
+    /// The channel of that version.
+    pub channel: Channel,
+    /// The kind of distribution; `None` if the manifest has none or cannot be read.
+    pub kind: Option<Kind>,
+    /// The agent's quarantine, if any.
+    pub held: Option<QuarantinedAgent>,
+    /// The work.
+    pub work: TaskKind,
+    /// Digest of everything that a verdict is based on: the distribution and the checks; `None` if there is nothing to
+    /// check.
+    pub basis: Option<String>,
+}
+
+impl Task {
+    /// The agent's id and kind of distribution, for people.
+    #[must_use]
+    pub fn name(&self) -> String {
+        format!("{} ({})", self.id, self.kind.map_or("-", Kind::as_str))
+    }
+}
+
+/// The work of a [`Task`].
+#[derive(Debug, Clone)]
+pub enum TaskKind {
+    /// Install and check this source.
+    Check(Source),
+    /// Skip it; this is not a failure.
+    Skip {
+        /// The reason, as named in reports.
+        reason: &'static str,
+        /// The reason as a sentence.
+        message: String,
+    },
+    /// Fail without checking; holds the reason as a sentence.
+    Broken(String),
+    /// Reuse this row of an earlier snapshot.
+    Reuse(serde_json::Value),
+}
+
+/// The verdict on a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TaskVerdict {
+    /// The agent answers, and users can sign in.
+    Pass,
+    /// The agent does not pass the handshake, or its manifest is wrong.
+    Fail,
+    /// The agent could not be started, so nothing is known about it.
+    Error,
+    /// The agent was skipped.
+    Skipped,
+}
+
+impl TaskVerdict {
+    /// The name used in reports.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::Fail => "fail",
+            Self::Error => "error",
+            Self::Skipped => "skipped",
+        }
+    }
+}
+
+impl From<handshake::Verdict> for TaskVerdict {
+    fn from(verdict: handshake::Verdict) -> Self {
+        match verdict {
+            handshake::Verdict::Pass => Self::Pass,
+            handshake::Verdict::Fail => Self::Fail,
+            handshake::Verdict::Error => Self::Error,
+        }
+    }
+}

@@ -9,10 +9,12 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use super::journal::journal;
-use super::{Error, Row, Snapshot, SnapshotError, State};
 use acp_registry_client::registry::Registry;
-use acp_registry_host::fs::{PathError, ReadError, check_writable, write_atomic};
+use acp_registry_host::fs::{PathError, ReadError, check_writable, read_bounded, write_atomic};
+use acp_registry_plan::json;
+
+use super::snapshot::SNAPSHOT_LIMIT;
+use super::{Error, Row, Snapshot, SnapshotError, State};
 
 /// The whole file is written again when this many times the duration of its last writing has passed.
 const REST: u32 = 20;
@@ -100,5 +102,30 @@ impl Drop for Out {
         if self.state.get_mut().is_behind {
             let _ = self.write();
         }
+    }
+}
+
+// The journal of a snapshot file: the rows that a run has finished since it wrote the whole file, one on each line.
+//
+// It exists during a run, and after one that was killed.
+
+/// The path of the journal of a snapshot file.
+pub(super) fn journal(path: &Path) -> PathBuf {
+    let mut name = path.canonicalize().unwrap_or_else(|_| path.to_owned()).into_os_string();
+    name.push(".journal");
+    name.into()
+}
+
+impl Snapshot {
+    /// Reads a snapshot file, with the rows of a run that was killed.
+    pub(super) fn read_with_journal(path: &Path) -> Result<Self, SnapshotError> {
+        let mut snapshot = Self::read(path)?;
+        // Without a journal, or with one that cannot be read, these agents are checked again.
+        let journal = read_bounded(&journal(path), Path::new("/"), SNAPSHOT_LIMIT).unwrap_or_default();
+        // The last line may be incomplete.
+        for row in journal.split(|byte| *byte == b'\n').filter_map(|line| json::whole(line).ok()) {
+            snapshot.recover(row);
+        }
+        Ok(snapshot)
     }
 }

@@ -23,17 +23,392 @@
 
 mod choose;
 mod error;
-mod host;
-mod named;
-mod offer;
-mod plan;
 pub mod runtimes;
-mod source;
+
+use std::fmt;
+use std::str::FromStr;
 
 pub use choose::{PlanOptions, pick, resolve};
 pub use error::Error;
-pub use host::Host;
-pub use named::{AgentSpec, WrongName};
-pub use offer::{Offer, OfferOrigin};
-pub use plan::Plan;
-pub use source::{Expected, Kind, NotForPlatform, Source};
+
+use crate::digest::Sha256;
+use crate::manifest::{
+    Agent, AgentId, BinaryTarget, Channel, Distribution, NpmSpec, Package, Pin, Platform, PypiSpec, Version, extension,
+    pypi_version_matches,
+};
+
+use crate::text::quote;
+
+/// What a machine can run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Host {
+    /// Its platform; `None` for one that manifests have no name for.
+    pub platform: Option<Platform>,
+    /// Another platform whose programs run here too, more slowly.
+    pub emulated: Option<Platform>,
+    /// Whether most Linux programs find no loader here, so that packages are the better choice.
+    pub lacks_glibc: bool,
+    /// Whether Node.js and npm are there.
+    pub has_npm: bool,
+    /// Whether uv is there.
+    pub has_uv: bool,
+}
+
+impl Host {
+    /// The program that an installation of this kind needs and that is missing here, and how to get it.
+    fn lacks(&self, kind: Kind) -> Option<(&'static str, &'static str)> {
+        match kind {
+            Kind::Npx if !self.has_npm => Some(("npm", runtimes::NODE)),
+            Kind::Uvx if !self.has_uv => Some(("uv", runtimes::UV)),
+            _ => None,
+        }
+    }
+}
+
+/// The word for the version in the index.
+const LATEST: &str = "latest";
+
+/// An agent, with its version if one is named.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct AgentSpec {
+    /// Its id.
+    pub id: String,
+    /// An exact version.
+    pub version: Option<String>,
+    /// Whether it is written as `ID@latest`: the version in the index.
+    pub is_latest: bool,
+}
+
+/// A text that names no agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("ID or ID@VERSION is wanted")]
+pub struct WrongName;
+
+impl AgentSpec {
+    /// The agent in its default version: the installed one, else that of the index.
+    #[must_use]
+    pub fn any(id: &str) -> Self {
+        Self { id: id.to_owned(), version: None, is_latest: false }
+    }
+
+    /// One version of the agent.
+    #[must_use]
+    pub fn exact(id: &str, version: &str) -> Self {
+        Self { id: id.to_owned(), version: Some(version.to_owned()), is_latest: false }
+    }
+
+    /// Whether a version is named, by number or as `latest`.
+    #[must_use]
+    pub fn has_version(&self) -> bool {
+        self.version.is_some() || self.is_latest
+    }
+}
+
+impl fmt::Display for AgentSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.version, self.is_latest) {
+            (Some(version), _) => write!(f, "{}@{version}", self.id),
+            (None, true) => write!(f, "{}@{LATEST}", self.id),
+            (None, false) => f.write_str(&self.id),
+        }
+    }
+}
+
+impl FromStr for AgentSpec {
+    type Err = WrongName;
+
+    fn from_str(text: &str) -> Result<Self, WrongName> {
+        match text.split_once('@') {
+            Some(("", _) | (_, "")) => Err(WrongName),
+            Some((id, LATEST)) => Ok(Self { is_latest: true, ..Self::any(id) }),
+            Some((id, version)) => Ok(Self::exact(id, version)),
+            None if text.is_empty() => Err(WrongName),
+            None => Ok(Self::any(text)),
+        }
+    }
+}
+
+/// Where an offer comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OfferOrigin {
+    /// The index, stable channel.
+    Index,
+    /// The index, preview channel.
+    Preview,
+    /// A lock file.
+    Lock,
+    /// An installed version.
+    Installed,
+}
+
+/// One version of an agent, and its distributions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Offer {
+    /// Where the offer comes from.
+    pub origin: OfferOrigin,
+    /// The version.
+    pub version: String,
+    /// The ways to get it.
+    pub distribution: Distribution,
+    /// The digests that are known before anything is fetched, by kind and platform.
+    pub expected: Vec<(String, Expected)>,
+    /// SHA-256 of the index that this is from.
+    pub index_sha256: Option<String>,
+}
+
+impl Offer {
+    /// What an index offers: its stable channel, then its preview channel.
+    #[must_use]
+    pub fn from_agent(agent: &Agent, index_sha256: &str) -> Vec<Self> {
+        let offer = |release: crate::manifest::Release<'_>| Self {
+            origin: if release.channel == Channel::Stable { OfferOrigin::Index } else { OfferOrigin::Preview },
+            version: release.version.to_owned(),
+            distribution: release.distribution.clone(),
+            expected: Vec::new(),
+            index_sha256: Some(index_sha256.to_owned()),
+        };
+        agent.releases().map(offer).collect()
+    }
+
+    fn has_version(&self, version: &str) -> bool {
+        self.version == version
+            || matches!((Version::parse(&self.version), Version::parse(version)), (Some(a), Some(b)) if a == b)
+    }
+
+    /// The same packages in another version, with the command and the arguments of this one. Archives are left out,
+    /// since their addresses are for one version, and so is the day of `exclude_newer`.
+    fn in_version(&self, version: &str) -> Self {
+        let npx = self.distribution.npx.as_ref().and_then(|package| npm_in_version(package, &self.version, version));
+        let uvx = self.distribution.uvx.as_ref().and_then(|package| pypi_in_version(package, &self.version, version));
+        Self {
+            version: version.to_owned(),
+            distribution: Distribution { binary: Vec::new(), npx, uvx },
+            expected: Vec::new(),
+            ..self.clone()
+        }
+    }
+}
+
+/// `None` where the version of the package differs from that of the agent: the package's other version is then unknown.
+fn npm_in_version(package: &Package, from: &str, to: &str) -> Option<Package> {
+    let spec: NpmSpec = package.package.parse().ok()?;
+    let is_same = matches!(&spec.pin, Pin::Exact(version) if version == from);
+    let is_version = matches!(format!("{}@{to}", spec.name).parse(), Ok(NpmSpec { pin: Pin::Exact(_), .. }));
+    (is_same && is_version).then(|| Package {
+        package: format!("{}@{to}", spec.name),
+        exclude_newer: None,
+        ..package.clone()
+    })
+}
+
+fn pypi_in_version(package: &Package, from: &str, to: &str) -> Option<Package> {
+    let spec: PypiSpec = package.package.parse().ok()?;
+    let is_same = matches!(&spec.pin, Pin::Exact(version) if pypi_version_matches(version, from));
+    let extras = if spec.extras.is_empty() { String::new() } else { format!("[{}]", spec.extras.join(",")) };
+    let text = format!("{}{extras}=={to}", spec.name);
+    let is_version = matches!(text.parse(), Ok(PypiSpec { pin: Pin::Exact(_), .. }));
+    (is_same && is_version).then(|| Package { package: text, exclude_newer: None, ..package.clone() })
+}
+
+/// What is installed, with all details.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Plan {
+    /// The agent.
+    pub id: AgentId,
+    /// Its version.
+    pub version: String,
+    /// The platform it is for; `None` where that is this machine, and manifests have no name for it.
+    pub platform: Option<Platform>,
+    /// What the manifest names.
+    pub source: Source,
+    /// The digests that are known before anything is fetched.
+    pub expected: Expected,
+    /// Whether its kind of distribution was asked for, and not chosen.
+    pub is_kind_wanted: bool,
+    /// Where the offer comes from.
+    pub origin: OfferOrigin,
+    /// SHA-256 of the index that this is from.
+    pub index_sha256: Option<String>,
+}
+
+impl Plan {
+    /// The kind of distribution.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        self.source.kind()
+    }
+
+    /// A name for the folder of the version: equal for equal bytes. It consists of the version and a part of the digest
+    /// of everything that says where the bytes come from.
+    #[must_use]
+    pub fn folder(&self) -> String {
+        let platform = self.platform.map_or("-", Platform::as_str);
+        let cmd = match &self.source {
+            Source::Binary(target) => target.cmd.as_str(),
+            Source::Npx(_) | Source::Uvx(_) => "",
+        };
+        let extensions = match &self.source {
+            Source::Npx(package) | Source::Uvx(package) => [&package.command, &package.exclude_newer],
+            Source::Binary(_) => [&None, &None],
+        };
+        let parts = [&self.version, self.kind().as_str(), platform, self.source.name(), cmd];
+        let mut parts = parts.join("\n");
+        // Both are included only where they are set, so that the folders of other packages keep their names.
+        for (name, value) in [extension::COMMAND, extension::EXCLUDE_NEWER].iter().zip(extensions) {
+            if let Some(value) = value {
+                parts.push_str(&format!("\n{name} {value}"));
+            }
+        }
+        if let Some(packages) = &self.expected.packages {
+            parts.push_str(packages);
+        }
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "-+.".contains(c);
+        let version: String = self.version.chars().take(100).map(|c| if is_plain(c) { c } else { '_' }).collect();
+        format!("{}-{}", version.trim_start_matches('.'), Sha256::of(parts).first(12))
+    }
+}
+
+/// A kind of distribution.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// A package of the npm registry.
+    Npx,
+    /// A package of the Python package index.
+    Uvx,
+    /// An archive for each platform.
+    Binary,
+}
+
+impl Kind {
+    /// All kinds, in the order in which they are tried and shown.
+    pub const ALL: [Self; 3] = [Self::Npx, Self::Uvx, Self::Binary];
+
+    /// The key in the manifest.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Npx => "npx",
+            Self::Uvx => "uvx",
+            Self::Binary => "binary",
+        }
+    }
+
+    /// The kind of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == name)
+    }
+
+    /// What a manifest names for this kind; `None` when it does not declare the kind.
+    ///
+    /// # Errors
+    /// [`NotForPlatform`] when the kind is declared, but not for this platform; `None` is a platform for
+    /// which no agent is made.
+    pub fn source(
+        self,
+        distribution: &Distribution,
+        platform: Option<Platform>,
+    ) -> Result<Option<Source>, NotForPlatform> {
+        Ok(match self {
+            Self::Npx => distribution.npx.clone().map(Source::Npx),
+            Self::Uvx => distribution.uvx.clone().map(Source::Uvx),
+            Self::Binary if distribution.binary.is_empty() => None,
+            Self::Binary => {
+                let of_host = |target: &&BinaryTarget| platform.is_some_and(|host| target.platform == host.as_str());
+                let target = distribution.binary.iter().find(of_host);
+                let offered = || distribution.binary.iter().map(|target| target.platform.clone()).collect();
+                let target = target.ok_or_else(|| NotForPlatform { platform, offered: offered() })?;
+                Some(Source::Binary(target.clone()))
+            }
+        })
+    }
+}
+
+/// What a manifest names for one kind of distribution.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    /// A package for `npx`.
+    Npx(Package),
+    /// A package for `uvx`.
+    Uvx(Package),
+    /// The archive of one platform.
+    Binary(BinaryTarget),
+}
+
+impl Source {
+    /// The kind of distribution.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::Npx(_) => Kind::Npx,
+            Self::Uvx(_) => Kind::Uvx,
+            Self::Binary(_) => Kind::Binary,
+        }
+    }
+
+    /// The package with its version, or the address of the archive, as the manifest has it.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Npx(package) | Self::Uvx(package) => &package.package,
+            Self::Binary(target) => &target.archive,
+        }
+    }
+
+    /// The arguments in the manifest.
+    #[must_use]
+    pub fn arguments(&self) -> &[String] {
+        match self {
+            Self::Npx(package) | Self::Uvx(package) => &package.args,
+            Self::Binary(target) => &target.args,
+        }
+    }
+
+    /// The variables in the manifest.
+    #[must_use]
+    pub fn variables(&self) -> &[(String, String)] {
+        match self {
+            Self::Npx(package) | Self::Uvx(package) => &package.env,
+            Self::Binary(target) => &target.env,
+        }
+    }
+}
+
+/// There is no archive for a platform.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("there is no archive for {}; there are some for {}", platform.map_or("this system", Platform::as_str), quote(&offered.join(", ")))]
+pub struct NotForPlatform {
+    /// The platform; `None` for one that manifests have no name for.
+    pub platform: Option<Platform>,
+    /// Those of the manifest.
+    pub offered: Vec<String>,
+}
+
+/// What is known beforehand of the bytes that will come.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Expected {
+    /// SHA-256 of the archive in a lock file.
+    pub sha256: Option<String>,
+    /// All packages with their digests, as npm (`package-lock.json`) or uv (`requirements.txt` with hashes) reads them.
+    pub packages: Option<String>,
+    /// The version of Python that they are for.
+    pub python: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_as_they_are_written() {
+        for text in ["gemini", "gemini@0.61.0", "gemini@latest"] {
+            assert_eq!(text.parse::<AgentSpec>().map(|named| named.to_string()).as_deref(), Ok(text));
+        }
+        assert!("gemini@latest".parse::<AgentSpec>().is_ok_and(|named| named.has_version() && named.version.is_none()));
+        for wrong in ["", "@1.0.0", "gemini@"] {
+            assert_eq!(wrong.parse::<AgentSpec>(), Err(WrongName), "{wrong:?}");
+        }
+    }
+}

@@ -5,22 +5,24 @@
 //!
 //! [`Tree::write`]: crate::tree::Tree::write
 
-mod documents;
-mod error;
 mod place;
 
-use std::path::Path;
+use std::fmt::Display;
+use std::path::{Path, PathBuf};
 
+use acp_registry_client::index::FormError;
 use acp_registry_client::registry::{DEFAULT_BASE_URL, Registry};
 use acp_registry_gate::check::{self, Checked, Selection, check};
-
-pub use error::{DocumentError, Error, SiteDocument};
+use acp_registry_gate::verify::Snapshot;
+use acp_registry_host::fs::read_bounded;
+use acp_registry_plan::remedy::Remedy;
+use acp_registry_plan::timestamp::Timestamp;
 pub use place::{PlaceError, TreeLocation};
 
-use self::documents::Documents;
-use crate::site::{self, Catalog, Known};
-use crate::tree::{self, Built, INDEX, PublishedTree, Tree};
-use acp_registry_plan::timestamp::Timestamp;
+use crate::diff;
+use crate::history::{Extent, History};
+use crate::site::{self, Catalog, Known, SiteError};
+use crate::tree::{self, BuildError, Built, INDEX, PublishedError, PublishedTree, RenderError, Tree};
 
 /// What to build, and how.
 pub struct BuildRequest<'a> {
@@ -125,15 +127,157 @@ fn with_site<'a>(tree: &'a Tree<'_>, catalog: &'a Catalog<'_>) -> Result<Tree<'a
     Ok(tree.with(vec![Box::new(move || Ok(last.clone()))])?)
 }
 
+/// The largest snapshot or history that is read, in bytes.
+const DOCUMENT_LIMIT: u64 = 64 << 20;
+
+/// The documents that the site is built from, beside the index.
+struct Documents {
+    /// The capabilities of agents.
+    capabilities: Snapshot,
+    history: History,
+    /// Whether the history was read from git. Only then may it be continued from the earlier tree.
+    is_from_git: bool,
+}
+
+impl Documents {
+    /// Reads the named files, or by default those in the registry. Without a history file, reads the history from
+    /// git.
+    fn read(site: &Site<'_>) -> Result<Self, DocumentError> {
+        let file = |named: Option<&Path>, usual: &str| {
+            let in_registry = || Some(site.directory.join(usual)).filter(|path| path.is_file());
+            named.map(ToOwned::to_owned).or_else(in_registry)
+        };
+        let capabilities = match file(site.capabilities, "capabilities.json") {
+            Some(path) => document(path, SiteDocument::Capabilities, Snapshot::parse)?,
+            None => Snapshot::default(),
+        };
+        let written = file(site.history, "history.json");
+        let is_from_git = written.is_none();
+        let history = match written {
+            Some(path) => document(path, SiteDocument::History, History::parse)?,
+            None => History::read(site.directory),
+        };
+        Ok(Self { capabilities, history, is_from_git })
+    }
+
+    /// Continues the history of the earlier tree up to `index`, if the history from git is incomplete.
+    fn continue_history(&mut self, earlier: &EarlierTree<'_>, index: &[u8]) -> Result<(), Error> {
+        if !self.is_from_git || *self.history.extent() == Extent::Whole {
+            return Ok(());
+        }
+        let failed = |file, error: &dyn Display| Error::History { file, message: error.to_string() };
+        let Some(before) = earlier.tree.read("registry.json")? else { return Ok(()) };
+        let before = diff::Agents::parse(&before).map_err(|error| failed("registry.json", &error))?;
+        let now = diff::Agents::parse(index).map_err(Error::Index)?;
+        let told = earlier.tree.read("history.json")?.map(|bytes| History::parse(&bytes)).transpose();
+        let told = told.map_err(|error| failed("history.json", &error))?;
+        let changes = diff::compare(&before, &now);
+        self.history = History::continued(told, &changes, &self.history, earlier.now);
+        Ok(())
+    }
+}
+
+fn document<T, E: Display>(
+    path: PathBuf,
+    kind: SiteDocument,
+    parse: impl FnOnce(&[u8]) -> Result<T, E>,
+) -> Result<T, DocumentError> {
+    let read = || {
+        let real = path.canonicalize().map_err(|error| format!(": {error}"))?;
+        let bytes = read_bounded(&real, &real, DOCUMENT_LIMIT).map_err(|error| format!(": {error}"))?;
+        parse(&bytes).map_err(|error| format!(" {error}"))
+    };
+    read().map_err(|why| DocumentError { document: kind, path, why })
+}
+
+/// Why a registry cannot be built.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The capability snapshot or the history cannot be read.
+    #[error(transparent)]
+    Document(#[from] DocumentError),
+    /// The tree cannot be built.
+    #[error(transparent)]
+    Tree(#[from] BuildError),
+    /// The earlier tree cannot be read.
+    #[error(transparent)]
+    Previous(#[from] PublishedError),
+    /// The history of the earlier tree cannot be continued.
+    #[error("{file} of the previous tree {message}")]
+    History {
+        /// The invalid file of the earlier tree.
+        file: &'static str,
+        /// What is wrong, as the rest of a sentence that begins with the file.
+        message: String,
+    },
+    /// The new index cannot be compared with the earlier one.
+    #[error("the new registry.json {0}")]
+    Index(FormError),
+    /// The site cannot be read from the index.
+    #[error(transparent)]
+    Site(#[from] SiteError),
+    /// A page of the site cannot be rendered.
+    #[error(transparent)]
+    Render(#[from] RenderError),
+}
+
+impl Error {
+    /// What the user can do about it.
+    #[must_use]
+    pub fn remedy(&self) -> Remedy {
+        match self {
+            Self::Document(error) => error.remedy().into(),
+            Self::Tree(error) => error.remedy(),
+            Self::Previous(error) => error.remedy(),
+            Self::History { .. } => "use another published tree, or a history in a file".into(),
+            Self::Index(_) | Self::Site(_) | Self::Render(_) => {
+                "leave the site out, and report this as a bug of acp-registry".into()
+            }
+        }
+    }
+}
+
+/// A capability snapshot or a history cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("{}{why}", path.display())]
+pub struct DocumentError {
+    /// Which document it is.
+    pub document: SiteDocument,
+    /// The path of the document.
+    pub path: PathBuf,
+    /// What is wrong, appended to the path in messages.
+    why: String,
+}
+
+/// A document that the site is built from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SiteDocument {
+    /// The capability snapshot.
+    Capabilities,
+    /// The history.
+    History,
+}
+
+impl DocumentError {
+    /// What the user can do about it.
+    #[must_use]
+    pub fn remedy(&self) -> &'static str {
+        "correct the file, or use another"
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs;
 
-    use super::*;
-    use crate::tree::TreeDirectory;
     use acp_registry_gate::check::Levels;
     use acp_registry_gate::config::Config;
     use acp_registry_http::AllowedHosts;
+
+    use crate::tree::TreeDirectory;
+
+    use super::*;
 
     const ICON: &str = r#"<svg xmlns="http://www.w3.org/2000/svg" width="16" height="16" viewBox="0 0 16 16"><path fill="currentColor" d="M0 0h16v16H0z"/></svg>"#;
 

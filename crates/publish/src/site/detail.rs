@@ -1,9 +1,13 @@
 //! The page of an agent, and the files beside it.
 
+use std::io;
+
+use acp_registry_gate::config::AgentFile;
+use acp_registry_plan::manifest::Distribution;
 use askama::Template;
 use serde_json::{Map, Value, json};
 
-use super::capabilities::Support;
+use super::capabilities::{Opening, Support};
 use super::change::AgentChange;
 use super::changes::agent_feed;
 use super::facts::{Facts, PlatformArchive, target};
@@ -12,10 +16,8 @@ use super::install::{Needs, Setup, setups};
 use super::listing::Listing;
 use super::pages::{Frame, Site};
 use super::text::{json_in_html, short, shown};
-use super::trust::Trust;
-use super::{SiteError, SiteFile, badge, markdown, page};
-use acp_registry_gate::config::AgentFile;
-use acp_registry_plan::manifest::Distribution;
+use super::xml::{self, Xml};
+use super::{SiteError, SiteFile, markdown, page};
 
 #[derive(Template)]
 #[template(path = "agent.html")]
@@ -91,7 +93,7 @@ pub(super) fn files(site: &Site, listing: &Listing<'_>) -> Result<Vec<SiteFile>,
         files.extend(agent_feed(site, listing)?);
     }
     if wanted.contains(&AgentFile::Badge) {
-        files.push((format!("{path}badge.svg"), badge::svg(listing)?));
+        files.push((format!("{path}badge.svg"), svg(listing)?));
     }
     Ok(files)
 }
@@ -128,4 +130,103 @@ fn json_ld(address: &str, listing: &Listing<'_>, facts: &Facts, distribution: &D
         set("operatingSystem", json!(listing.labels("os")));
     }
     Value::Object(object)
+}
+
+/// Width of the left part, in pixels.
+const LEFT: usize = 38;
+
+/// Draws the badge. `textLength` sets the width of the text, because fonts differ.
+pub(super) fn svg(listing: &Listing<'_>) -> io::Result<Vec<u8>> {
+    let version = if listing.version.is_empty() { "listed" } else { &listing.version };
+    let text = version.chars().map(width).sum::<usize>().div_ceil(10);
+    let right = text + 16;
+    let (whole, middle) = ((LEFT + right).to_string(), (LEFT + right / 2).to_string());
+    let right_part = format!("M{LEFT} 0h{}a4 4 0 0 1 4 4v12a4 4 0 0 1-4 4H{LEFT}z", right - 4);
+    let mut svg = Xml::new(Vec::new());
+    let attributes = [("xmlns", "http://www.w3.org/2000/svg"), ("width", &whole), ("height", "20"), ("role", "img")];
+    svg.create_element("svg").with_attributes(attributes).write_inner_content(|svg| {
+        xml::text(svg, "title", &[], &format!("{}: ACP agent, version {version}", listing.name))?;
+        let rect = [("width", whole.as_str()), ("height", "20"), ("rx", "4"), ("fill", "#23594b")];
+        svg.create_element("rect").with_attributes(rect).write_empty()?;
+        let path = [("d", right_part.as_str()), ("fill", "#1f2423")];
+        svg.create_element("path").with_attributes(path).write_empty()?;
+        let font = [
+            ("fill", "#fff"),
+            ("font-family", "Verdana,DejaVu Sans,sans-serif"),
+            ("font-size", "11"),
+            ("text-anchor", "middle"),
+        ];
+        svg.create_element("g").with_attributes(font).write_inner_content(|svg| {
+            xml::text(svg, "text", &[("x", "19"), ("y", "14"), ("textLength", "24")], "ACP")?;
+            xml::text(svg, "text", &[("x", &middle), ("y", "14"), ("textLength", &text.to_string())], version)
+        })?;
+        Ok(())
+    })?;
+    Ok(svg.into_inner())
+}
+
+/// Approximate width of a character at a font size of 11 pixels, in tenths of a pixel.
+fn width(c: char) -> usize {
+    match c {
+        '.' | ',' | ':' | 'i' | 'l' | 'j' | '\'' | '!' | '|' => 36,
+        '-' | 'f' | 't' | 'r' | ' ' | '(' | ')' => 46,
+        'm' | 'w' | 'M' | 'W' => 100,
+        c if c.is_ascii() => 70,
+        _ => 110,
+    }
+}
+
+/// The facts of one agent.
+pub(super) struct Trust {
+    /// The class of the mark.
+    pub(super) class: &'static str,
+    /// Whether the agent answered, and if not, why.
+    pub(super) outcome: String,
+    /// The day of the start, as `YYYY-MM-DD`.
+    pub(super) day: Option<String>,
+    /// Whether a session opens before sign-in, if that is known.
+    pub(super) session: Option<&'static str>,
+    /// Which downloads have a digest; `None` for an agent without downloads.
+    pub(super) digests: Option<String>,
+}
+
+impl Trust {
+    pub(super) fn of(listing: &Listing<'_>, distribution: &Distribution) -> Self {
+        let (class, outcome) = match (listing.answer, listing.why_unanswered()) {
+            (Some(_), _) => ("tested", "Started and answered".to_owned()),
+            (None, Some(why)) => ("failed", why),
+            (None, None) => ("none", "Not started yet".to_owned()),
+        };
+        let targets = &distribution.binary;
+        let stated = targets.iter().filter(|target| target.sha256.is_some()).count();
+        let day = listing.answer.and_then(|answer| answer.day.clone());
+        let session = listing.answer.and_then(|answer| match Opening::of(answer) {
+            Opening::Opens => Some("opens sessions without sign-in"),
+            Opening::NeedsSignIn => Some("opens sessions after sign-in"),
+            Opening::NeedsSetup | Opening::Unknown => None,
+        });
+        Self { class, outcome, day, session, digests: digests(stated, targets.len()) }
+    }
+}
+
+fn digests(stated: usize, total: usize) -> Option<String> {
+    match (stated, total) {
+        (_, 0) => None,
+        (0, _) => Some("no SHA-256 stated for its downloads".to_owned()),
+        (stated, total) if stated == total => Some("SHA-256 stated for every download".to_owned()),
+        (stated, total) => Some(format!("SHA-256 stated for {stated} of {total} downloads")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digests_are_counted_and_not_claimed() {
+        assert_eq!(digests(0, 0), None);
+        assert_eq!(digests(0, 2).unwrap(), "no SHA-256 stated for its downloads");
+        assert_eq!(digests(1, 2).unwrap(), "SHA-256 stated for 1 of 2 downloads");
+        assert_eq!(digests(2, 2).unwrap(), "SHA-256 stated for every download");
+    }
 }

@@ -8,7 +8,6 @@
 //! path. Pictures for link previews are drawn when the site is built. Texts from manifests are limited in length and escaped. Pages load nothing from other hosts.
 
 mod assets;
-mod badge;
 pub(crate) mod caching;
 mod capabilities;
 mod catalog;
@@ -22,7 +21,6 @@ mod editors;
 mod examined;
 mod facets;
 mod facts;
-mod feed;
 mod groups;
 mod guides;
 mod install;
@@ -37,7 +35,6 @@ mod rules;
 mod schemas;
 mod sitemap;
 mod text;
-mod trust;
 mod xml;
 
 use std::collections::BTreeMap;

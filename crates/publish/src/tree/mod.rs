@@ -6,10 +6,8 @@
 
 mod build;
 mod entries;
-mod entry;
 mod files;
 mod index;
-mod index_text;
 mod part;
 mod previous;
 mod sources;

@@ -4,7 +4,17 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use acp_registry_http::{self as http, AllowedHosts};
+use acp_registry_plan::remedy::{Action, Remedy};
+use acp_registry_plan::sums::is_name;
+use acp_registry_plan::text::quote;
+use async_trait::async_trait;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
 use object_store::aws::{AmazonS3, AmazonS3Builder};
+use object_store::client::{
+    ClientOptions, HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpResponseBody,
+    HttpService,
+};
 use object_store::path::Path;
 use object_store::{
     Attribute, Attributes, BackoffConfig, ObjectStore, ObjectStoreExt as _, PutMode, PutOptions, PutResult, RetryConfig,
@@ -13,13 +23,9 @@ use tokio::sync::OnceCell;
 use url::{Host, Url};
 
 use super::Error;
+use super::answer::element_text;
 use super::headers::Headers;
 use super::refusal::store_error;
-use super::responses::{Bounded, Connector};
-use acp_registry_http::{self as http, AllowedHosts};
-use acp_registry_plan::remedy::{Action, Remedy};
-use acp_registry_plan::sums::is_name;
-use acp_registry_plan::text::quote;
 
 /// How long to wait while the store sends no data. It sends none during an upload, and connections can be slow.
 const IDLE: Duration = Duration::from_mins(5);
@@ -224,6 +230,75 @@ fn refused(error: &dyn std::fmt::Display) -> Error {
         remedy: Remedy::from("check ").then(Action::Target).then(" and the variables AWS_*"),
     }
 }
+
+/// The largest successful response that is not a listing, in bytes.
+pub(super) const ANSWER: usize = 256 << 20;
+
+/// The largest page of a listing, in bytes: 1000 keys of at most 1024 bytes, some of them escaped, fit into it.
+const PAGE: usize = 16 << 20;
+
+/// The largest error response, in bytes.
+const TROUBLE: usize = 1 << 20;
+
+/// Makes the `object_store` library use this program's HTTP client, with its certificates and limits.
+#[derive(Debug)]
+pub(super) struct Connector(pub(super) reqwest::Client);
+
+impl HttpConnector for Connector {
+    fn connect(&self, _: &ClientOptions) -> object_store::Result<HttpClient> {
+        Ok(HttpClient::new(Bounded(self.0.clone())))
+    }
+}
+
+/// An HTTP client that limits the size of responses.
+#[derive(Debug)]
+pub(super) struct Bounded(pub(super) reqwest::Client);
+
+#[async_trait]
+impl HttpService for Bounded {
+    async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
+        let is_list = request.uri().query().is_some_and(|query| query.contains("list-type=2"));
+        let (parts, body) = HttpService::call(&self.0, request).await?.into_parts();
+        let limit = match (parts.status.is_success(), is_list) {
+            (false, _) => TROUBLE,
+            (true, true) => PAGE,
+            (true, false) => ANSWER,
+        };
+        let mut body =
+            HttpResponseBody::new(BodyExt::map_err(Limited::new(body, limit), move |error| http_error(error, limit)));
+        if is_list && parts.status.is_success() {
+            let bytes = body.bytes().await?;
+            refuse_half(&bytes)?;
+            body = bytes.into();
+        }
+        Ok(HttpResponse::from_parts(parts, body))
+    }
+}
+
+fn http_error(error: Box<dyn std::error::Error + Send + Sync>, limit: usize) -> HttpError {
+    if error.is::<LengthLimitError>() {
+        return HttpError::new(HttpErrorKind::Decode, Wrong(format!("its response is larger than {limit} bytes")));
+    }
+    match error.downcast::<HttpError>() {
+        Ok(error) => *error,
+        Err(error) => HttpError::new_boxed(HttpErrorKind::Unknown, error),
+    }
+}
+
+/// Refuses a truncated page without a continuation token, which the library would take for the last page.
+fn refuse_half(page: &[u8]) -> Result<(), HttpError> {
+    let text = String::from_utf8_lossy(page);
+    let goes_on = element_text(&text, "IsTruncated").as_deref() == Some("true");
+    if goes_on && element_text(&text, "NextContinuationToken").is_none_or(|token| token.is_empty()) {
+        let wrong = Wrong("its list is truncated, but has no NextContinuationToken".to_owned());
+        return Err(HttpError::new(HttpErrorKind::Decode, wrong));
+    }
+    Ok(())
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct Wrong(String);
 
 #[cfg(test)]
 mod tests {

@@ -23,7 +23,6 @@
 mod answer;
 mod bucket;
 mod content;
-mod copy;
 #[cfg(test)]
 mod crashes;
 mod directory;
@@ -41,7 +40,6 @@ mod order;
 mod prune;
 mod read;
 mod refusal;
-mod responses;
 mod rollback;
 mod run;
 mod send;

@@ -8,7 +8,6 @@ mod elements;
 mod gradient;
 mod own;
 mod paint;
-mod path_data;
 mod token;
 mod value;
 

@@ -46,7 +46,7 @@ fn check(registry: &Registry, _options: &CheckOptions<'_>, report: &mut Reporter
         Loaded::Broken(SyntaxError { text, message, help, range }) => {
             report.about(FindingFile { text, ..about }, |report| {
                 report.range(range.clone(), format!("not valid JSON: {message}")).grave().help(help.unwrap_or(FORM));
-            })
+            });
         }
         Loaded::Present(quarantine) => {
             let document = &quarantine.document;
