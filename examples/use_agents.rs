@@ -1,4 +1,4 @@
-//! Installs an agent and starts it: `cargo run --example use-agents -- INDEX AGENT [ALLOWED-HOST]...`
+//! Installs an agent and starts it: `cargo run --example use_agents -- INDEX AGENT [ALLOWED-HOST]...`
 #![allow(clippy::print_stdout, reason = "an example shows what it has found")]
 use acp_registry_client::session::{AgentSpec, InstallRequest, Session, SessionOptions};
 use acp_registry_http::AllowedHosts;

@@ -64,7 +64,6 @@ pub(crate) struct InstalledAgent<'a> {
 
 impl<'a> InstalledAgent<'a> {
     /// Combines an installed agent with its entry in the index, if any.
-    #[must_use]
     pub(crate) fn of(launch: Launch, entry: Option<&'a Entry>, agent: &'a StoredAgent) -> Self {
         let about = entry.map(About::of).unwrap_or_default();
         Self { launch, about, installed_version: &agent.current.receipt.version, pinned: agent.is_pinned }
@@ -96,7 +95,6 @@ pub(crate) struct InstalledVersion<'a> {
 
 impl<'a> InstalledVersion<'a> {
     /// Describes a version. `is_current` tells whether it is the version that is started.
-    #[must_use]
     pub(crate) fn of(version: &'a store::Version, is_current: bool) -> Self {
         let receipt = &version.receipt;
         Self {
@@ -302,13 +300,11 @@ pub(crate) struct Install {
 
 impl Install {
     /// The result of a dry run.
-    #[must_use]
     pub(crate) fn planned(agents: Vec<Launch>, index: Option<IndexOrigin>) -> Self {
         Self { alone: None, dry_run: Some(true), agents, errors: Vec::new(), index }
     }
 
     /// The result of an installation: the installed agents, and the errors of the others.
-    #[must_use]
     pub(crate) fn installed(agents: Vec<Launch>, errors: Vec<AgentError>, index: Option<IndexOrigin>) -> Self {
         let alone = if let ([agent], []) = (agents.as_slice(), errors.as_slice()) { Some(agent.clone()) } else { None };
         Self { alone, dry_run: None, agents, errors, index }
@@ -368,7 +364,6 @@ pub(crate) struct Removal<'a> {
 
 impl<'a> Removal<'a> {
     /// Describes the freed space. In a dry run, it is the space that would be freed.
-    #[must_use]
     pub(crate) fn of(freed: &'a Freed, is_dry_run: bool, errors: Vec<AgentError>) -> Self {
         Self {
             dry_run: is_dry_run,
@@ -386,13 +381,11 @@ impl<'a> Removal<'a> {
     }
 
     /// Sets the ids of the uninstalled agents.
-    #[must_use]
     pub(crate) fn agents(self, ids: Vec<&'a str>) -> Self {
         Self { ids: Some(ids), ..self }
     }
 
     /// Sets the caches, and the number of bytes that were freed in those of npm and uv.
-    #[must_use]
     pub(crate) fn caches(self, caches: &'a [Cached]) -> Self {
         let packages = caches.iter().filter(|cache| cache.name == "packages");
         let freed = packages.map(|cache| cache.freed_bytes).sum();
@@ -429,13 +422,11 @@ pub(crate) struct Response<'a> {
 
 impl<'a> Response<'a> {
     /// A result: the document of a command.
-    #[must_use]
     pub(crate) fn result(id: &'a Value, document: &'a RawValue) -> Self {
         Self { jsonrpc: VERSION, id, result: Some(document), error: None }
     }
 
     /// An error. The id is null for a message that has none.
-    #[must_use]
     pub(crate) fn failed(id: &'a Value, error: RpcErrorDocument<'a>) -> Self {
         Self { jsonrpc: VERSION, id, result: None, error: Some(error) }
     }
@@ -463,7 +454,6 @@ struct ErrorData<'a> {
 
 impl<'a> RpcErrorDocument<'a> {
     /// An error with this number of JSON-RPC.
-    #[must_use]
     pub(crate) fn new(number: i32, error: Error) -> Self {
         let Error { code, exit_code, message, help, suggestions } = error;
         let data = ErrorData { code, exit_code, help, suggestions, parameter: None, result: None };
@@ -471,14 +461,12 @@ impl<'a> RpcErrorDocument<'a> {
     }
 
     /// Names the parameter that is wrong.
-    #[must_use]
     pub(crate) fn with_parameter(mut self, name: String) -> Self {
         self.data.parameter = Some(name);
         self
     }
 
     /// Adds the document of a command that failed in part.
-    #[must_use]
     pub(crate) fn with_result(mut self, document: &'a RawValue) -> Self {
         self.data.result = Some(document);
         self
@@ -502,7 +490,6 @@ struct Progress<'a> {
 
 impl<'a> Notification<'a> {
     /// An event of the request with this id.
-    #[must_use]
     pub(crate) fn progress(id: &'a Value, event: &'a Event<'a>) -> Self {
         Self { jsonrpc: VERSION, method: "$/progress", params: Progress { request_id: id, event } }
     }
@@ -524,7 +511,6 @@ struct Brief {
 
 impl Rules {
     /// Lists the rules.
-    #[must_use]
     pub(crate) fn of(rules: &[&'static Rule]) -> Self {
         Self { rules: rules.iter().map(|rule| Brief::of(rule)).collect() }
     }
@@ -556,7 +542,6 @@ struct ExampleFile {
 
 impl Explanation {
     /// Explains a rule.
-    #[must_use]
     pub(crate) fn of(rule: &Rule) -> Self {
         let files = |example: Example| {
             let files = example.files().into_iter();
@@ -660,7 +645,6 @@ struct CheckBrief {
 
 impl Checks {
     /// Lists the checks.
-    #[must_use]
     pub(crate) fn of(checks: &[&Check]) -> Self {
         Self { checks: checks.iter().map(|check| CheckBrief::of(check)).collect() }
     }
@@ -692,7 +676,6 @@ struct ExchangeFile {
 
 impl CheckExplanation {
     /// Explains a check.
-    #[must_use]
     pub(crate) fn of(check: &Check) -> Self {
         let exchange = |text| [ExchangeFile { file: "exchange.txt", text }];
         Self {

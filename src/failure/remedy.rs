@@ -4,13 +4,11 @@ use acp_registry::remedy::{Action, Remedy};
 use acp_registry::text::quote;
 
 /// Returns the text of a remedy, with the flag or the command for each of its actions.
-#[must_use]
 pub(crate) fn remedy(remedy: &Remedy) -> String {
     remedy.words(words)
 }
 
 /// Returns the remedy as text, for documents.
-#[must_use]
 pub(crate) fn in_words(given: &Remedy) -> Remedy {
     remedy(given).into()
 }

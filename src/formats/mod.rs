@@ -78,7 +78,6 @@ pub(crate) struct Report<'a> {
 
 impl Report<'_> {
     /// Renders the report. The text is empty or ends with a newline.
-    #[must_use]
     pub(crate) fn render(&self, format: Format) -> String {
         match format {
             Format::Human => human::render(self),
@@ -90,7 +89,6 @@ impl Report<'_> {
     }
 
     /// Renders the findings for people, without the summary line.
-    #[must_use]
     pub(crate) fn findings(&self) -> String {
         human::findings(self)
     }

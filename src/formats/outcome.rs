@@ -19,7 +19,6 @@ const ITEMS: usize = 20;
 
 /// Renders an outcome and its examination. Texts of the agent are made printable. `name` is in the heading, and identifies the
 /// agent.
-#[must_use]
 pub(crate) fn outcome(outcome: &Outcome, examined: Option<&Examination>, name: &str, look: Look) -> String {
     let (word, code) = match outcome.verdict {
         Verdict::Pass => (PASS, "32"),

@@ -5,7 +5,6 @@ use std::time::Duration;
 use crate::terminal::plural;
 
 /// Formats an age in the largest unit that gives at least 2, or in minutes: `3 hours old`.
-#[must_use]
 pub(crate) fn age(age: Duration) -> String {
     const UNITS: [(u64, &str); 3] = [(24 * 60, "day"), (60, "hour"), (1, "minute")];
     let minutes = age.as_secs() / 60;

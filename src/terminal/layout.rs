@@ -16,7 +16,6 @@ pub(crate) struct Look {
 
 impl Look {
     /// Adds a colour or weight to the text. `code` holds the parameters of the escape sequence, such as `1;31`.
-    #[must_use]
     pub(crate) fn paint(self, code: &str, text: &str) -> String {
         if self.color && !text.is_empty() { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
     }
@@ -28,7 +27,6 @@ impl Look {
 
     /// Wraps one line between words to the width of the terminal. Continuation lines are indented by `hang` columns.
     /// Words longer than a line are not broken, so that they can be copied. The result ends with a newline.
-    #[must_use]
     pub(crate) fn wrap(self, line: &str, hang: usize) -> String {
         let line = line.trim_end();
         let Some(width) = self.columns().filter(|width| columns(line) > *width) else { return format!("{line}\n") };

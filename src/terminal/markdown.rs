@@ -9,7 +9,6 @@ use crate::terminal::layout::Look;
 const CODE: &str = "    ";
 
 /// Renders a Markdown document. Without colours, inline code keeps its backticks.
-#[must_use]
 pub(crate) fn terminal(markdown: &str, look: Look) -> String {
     let mut page = MarkdownText { look, out: String::new(), line: String::new(), lists: Vec::new(), code: None };
     for event in Parser::new(markdown) {

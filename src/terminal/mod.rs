@@ -18,7 +18,6 @@ pub(crate) mod ui;
 pub(crate) mod usage;
 
 /// Formats a number with its noun: `1 agent`, `2 agents`.
-#[must_use]
 pub(crate) fn plural(count: usize, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }

@@ -22,7 +22,6 @@ pub(crate) struct Shown {
 /// Chooses which messages to show, from pairs of agent id and message. Messages that differ only in the id, the version
 /// after it, quoted names and URLs form a group: a broken network is one problem, not one per agent. A group of more than
 /// three messages is represented by its first.
-#[must_use]
 pub(crate) fn alike(messages: &[(&str, String)]) -> Vec<Shown> {
     let mut groups: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for (at, (id, message)) in messages.iter().enumerate() {

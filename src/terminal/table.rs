@@ -43,7 +43,6 @@ pub(crate) struct Columns<'a> {
 
 impl<'a> Columns<'a> {
     /// Columns of words without colours.
-    #[must_use]
     pub(crate) fn plain(header: &'a [&'a str]) -> Self {
         Self { header, numbers: &[], last: Last::Value, paint: &|_, _| None }
     }
@@ -51,7 +50,6 @@ impl<'a> Columns<'a> {
 
 /// Renders rows with aligned columns. Hidden characters are escaped. On a terminal that is too narrow, a row continues on
 /// indented lines below it; without a terminal, every row is one line.
-#[must_use]
 pub(crate) fn table<S: AsRef<str>>(of: &Columns<'_>, rows: &[impl AsRef<[S]>], look: Look) -> String {
     let mut widths: Vec<usize> = of.header.iter().map(|name| columns(name)).collect();
     // On a terminal, the full widths are needed to decide where rows break.
@@ -155,7 +153,6 @@ fn fold(widths: &mut [usize], ends_in_text: bool, terminal: Option<usize>) -> Ve
 const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
 
 /// Formats a number of bytes: `1.5 MiB`, rounded down.
-#[must_use]
 pub(crate) fn bytes(count: u64) -> String {
     if count < 1024 {
         return format!("{count} B");
@@ -166,7 +163,6 @@ pub(crate) fn bytes(count: u64) -> String {
 
 /// Formats the sum of several sizes. Adds up the rounded sizes that [`bytes()`] shows, so that the total agrees with
 /// them.
-#[must_use]
 pub(crate) fn total(counts: impl IntoIterator<Item = u64>) -> String {
     let shown = |count: u64| {
         if count < 1024 {

@@ -28,7 +28,7 @@ fn use_agents(people: &People, digest: Option<&str>, id: &str, hosts: &[&str]) -
         entry("fake", "1.0.0", &json!({ "binary": { host(): target } })),
         entry("other", "2.0.0", &json!({ "npx": { "package": "other@2.0.0" } })),
     ]);
-    let mut command = Command::new(example("use-agents"));
+    let mut command = Command::new(example("use_agents"));
     scrub(&mut command);
     command.args([&people.server.url("/registry.json"), id]).args(hosts).current_dir(people.env.path(""));
     command.env("TMPDIR", people.env.path("tmp")).env("TEMP", people.env.path("tmp"));

@@ -23,7 +23,6 @@ pub struct CmdNotFound {
 
 impl CmdNotFound {
     /// The value that `cmd` should have, if known.
-    #[must_use]
     pub fn suggestion(&self) -> Option<String> {
         self.nearest.as_ref().map(|path| format!("./{path}"))
     }

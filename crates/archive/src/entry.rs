@@ -35,7 +35,6 @@ pub enum EntryKind {
 
 impl Entry {
     /// The last part of the path.
-    #[must_use]
     pub fn file_name(&self) -> &str {
         self.path.rsplit('/').next().unwrap_or_default()
     }

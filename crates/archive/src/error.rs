@@ -61,7 +61,6 @@ pub enum Error {
 
 impl Error {
     /// The error as a sentence about the archive or one of its entries.
-    #[must_use]
     pub fn sentence(&self) -> String {
         match self {
             Self::Unsafe { .. } | Self::Unsupported { .. } => format!("in the archive, {self}"),

@@ -90,7 +90,6 @@ impl BinaryFormat {
 
     /// The format that the file extension in a URL indicates, or `None` if it is one that this module does not read.
     /// Names without a known extension indicate a bare executable.
-    #[must_use]
     pub(super) fn promised(url: &str) -> Option<Self> {
         match address::format(url) {
             Ok(address::Format::Zip) => Some(Self::Zip),

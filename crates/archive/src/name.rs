@@ -28,7 +28,6 @@ pub(super) fn normalise(raw: &[u8]) -> Result<String, UnsafeReason> {
 }
 
 /// Why no client could create or start a file at this path below a directory; `None` if all systems can.
-#[must_use]
 pub fn path_problem(path: &str) -> Option<UnsafeReason> {
     normalise(path.as_bytes()).err()
 }
@@ -90,7 +89,6 @@ fn check_part(part: &str) -> Result<(), UnsafeReason> {
 }
 
 /// Whether Windows treats the name as a device, whatever its extension.
-#[must_use]
 pub fn is_device(part: &str) -> bool {
     let stem = part.split('.').next().unwrap_or(part).trim_end_matches(' ');
     let is = |name: &str| stem.eq_ignore_ascii_case(name);

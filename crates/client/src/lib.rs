@@ -13,6 +13,8 @@
 //! | [`login`] | SIGN IN: carries out an authentication method, and checks that the agent then opens a session; signs out |
 //! | [`settings`] | SETTINGS: generates the settings with which a client of the protocol starts an agent |
 
+#![warn(missing_docs, clippy::must_use_candidate)]
+
 pub mod doctor;
 pub mod index;
 pub mod install;

@@ -78,7 +78,6 @@ pub struct Record {
 impl Record {
     /// Reads a record in a directory, a canonical path. Empty if there is none, or if another program has replaced it
     /// by something that cannot be read. Invalid lines are skipped.
-    #[must_use]
     pub fn read(path: &Path, directory: &Path) -> Self {
         // One message can exceed the limit.
         let limit = RECORD + PARAMS as u64 + 1000;
@@ -97,7 +96,6 @@ impl Record {
     }
 
     /// Whether a message with this method was received.
-    #[must_use]
     pub fn has(&self, method: &str) -> bool {
         self.requested.iter().any(|requested| requested.method == method)
     }

@@ -18,7 +18,6 @@ pub enum Level {
 
 impl Level {
     /// The word used in every output format: `off`, `warning` or `error`.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Allow => "off",
@@ -62,7 +61,6 @@ pub struct Finding {
 
 impl Finding {
     /// The sort key of all reports: file, position, rule, message.
-    #[must_use]
     pub(crate) fn sort_key(&self) -> impl Ord + '_ {
         (self.file.as_str(), self.span, self.rule, self.message.as_str())
     }

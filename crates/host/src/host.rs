@@ -9,13 +9,11 @@ const GLIBC: &[&str] = &[
 ];
 
 /// Whether glibc's dynamic loader is missing, as on systems with musl and on NixOS.
-#[must_use]
 pub fn lacks_glibc() -> bool {
     cfg!(target_os = "linux") && !GLIBC.iter().any(|loader| Path::new(loader).exists())
 }
 
 /// Whether x86-64 programs run on this ARM machine: on macOS if Rosetta is installed, on Windows always.
-#[must_use]
 pub fn emulates_x86_64() -> bool {
     let is_arm = cfg!(target_arch = "aarch64");
     let rosetta = Path::new("/Library/Apple/usr/libexec/oah/libRosettaRuntime");

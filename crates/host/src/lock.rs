@@ -120,7 +120,6 @@ fn is_at(_file: &File, _path: &Path) -> bool {
 
 /// Marks a file or directory as in use with a shared lock, for as long as the returned file is open. Returns `None` if
 /// it cannot be locked.
-#[must_use]
 pub fn mark_used(path: &Path) -> Option<File> {
     let file = open_no_follow(path).ok()?;
     file.try_lock_shared().ok()?;
@@ -128,7 +127,6 @@ pub fn mark_used(path: &Path) -> Option<File> {
 }
 
 /// Whether a process has marked it with [`mark_used`].
-#[must_use]
 pub fn is_used(path: &Path) -> bool {
     open_no_follow(path).is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
 }

@@ -8,7 +8,6 @@ use std::path::Path;
 /// Directories with the sticky bit, such as `/tmp`, are considered safe: users can change only their own files there.
 /// The group of this process is considered as trusted as its user.
 #[cfg(unix)]
-#[must_use]
 pub fn problem(path: &Path) -> Option<String> {
     use std::os::unix::fs::MetadataExt as _;
 
@@ -35,7 +34,6 @@ pub fn problem(path: &Path) -> Option<String> {
 
 /// Permission bits do not tell this on other systems.
 #[cfg(not(unix))]
-#[must_use]
 pub fn problem(_path: &Path) -> Option<String> {
     None
 }
@@ -46,7 +44,6 @@ pub fn problem(_path: &Path) -> Option<String> {
 /// Unlike [`problem`], this refuses a directory with the sticky bit to which others can write, because they can add
 /// programs there. On macOS, members of the group of administrators are trusted like root: Homebrew's directories are
 /// theirs.
-#[must_use]
 pub fn is_safe_for_programs(directory: &Path) -> bool {
     let Ok(directory) = directory.canonicalize() else { return false };
     directory.is_dir()

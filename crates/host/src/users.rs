@@ -3,7 +3,6 @@
 use std::path::Path;
 
 /// The ids of processes whose program, or one of its arguments, is below a directory, as far as the system tells.
-#[must_use]
 pub fn processes_in(folder: &Path) -> Vec<u32> {
     list(folder)
 }

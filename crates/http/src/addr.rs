@@ -4,7 +4,6 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Whether an address is reachable from everywhere: neither private, loopback, link-local, shared, multicast,
 /// documentation, benchmarking nor reserved (the IANA special-purpose address registries).
-#[must_use]
 pub fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_public_v4(address),

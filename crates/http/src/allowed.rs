@@ -36,7 +36,6 @@ impl AllowedHosts {
     }
 
     /// Whether an address is on an allowed host and, where the exception names a port, on that port.
-    #[must_use]
     pub fn allows(&self, url: &Url) -> bool {
         self.0.iter().any(|allowed| {
             url.host_str() == Some(&allowed.host)

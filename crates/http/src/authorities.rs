@@ -40,7 +40,6 @@ impl Authorities {
     }
 
     /// How many they are.
-    #[must_use]
     pub fn count(&self) -> usize {
         self.0.len()
     }

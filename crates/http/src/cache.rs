@@ -45,7 +45,6 @@ struct CacheHeader {
 
 impl Cache {
     /// The folders of a cache in this directory.
-    #[must_use]
     pub fn folders(directory: &Path) -> [PathBuf; 2] {
         ["documents", "files"].map(|part| directory.join(part))
     }
@@ -96,7 +95,6 @@ impl Cache {
     }
 
     /// A file that was fetched from this address and had this SHA-256. The caller must hash it again before using it.
-    #[must_use]
     pub fn file(&self, url: &Url, sha256: Sha256) -> Option<PathBuf> {
         let path = self.file_path(url, sha256);
         path.is_file().then(|| touch(&path)).map(|()| path)

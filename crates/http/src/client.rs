@@ -133,19 +133,16 @@ impl Client {
     }
 
     /// The proxies of its requests.
-    #[must_use]
     pub fn proxies(&self) -> &Proxies {
         &self.settings.proxies
     }
 
     /// How many requests have been answered, with any status.
-    #[must_use]
     pub fn answers(&self) -> u64 {
         self.answers.load(Ordering::Relaxed)
     }
 
     /// How many of them came from hosts that are known by a public name.
-    #[must_use]
     pub fn answers_by_name(&self) -> u64 {
         self.answers_by_name.load(Ordering::Relaxed)
     }
@@ -158,19 +155,16 @@ impl Client {
     }
 
     /// Whether this client may send requests to an address. The addresses of a host name are checked later.
-    #[must_use]
     pub fn may_ask(&self, url: &Url) -> bool {
         self.client_for(url, true, false).is_ok()
     }
 
     /// Whether requests to this address of a source have a secret.
-    #[must_use]
     pub fn has_secret(&self, url: &Url) -> bool {
         self.settings.credentials.header(url).is_some()
     }
 
     /// A file of an earlier run, by its address and SHA-256; the caller hashes it again before using it.
-    #[must_use]
     pub fn cached_file(&self, url: &Url, sha256: Sha256) -> Option<PathBuf> {
         self.settings.cache.as_ref()?.file(url, sha256)
     }

@@ -78,7 +78,6 @@ impl Credentials {
     }
 
     /// The header for a request: the one with the longest path.
-    #[must_use]
     pub fn header(&self, url: &Url) -> Option<&HeaderValue> {
         let path = format!("{}/", url.path());
         let fitting = self.0.iter().filter(|one| one.origin == url.origin() && path.starts_with(&one.path));

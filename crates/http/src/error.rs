@@ -24,7 +24,6 @@ pub struct FetchError {
 
 impl FetchError {
     /// What to do about it, where that does not depend on the request.
-    #[must_use]
     pub fn remedy(&self) -> Option<Remedy> {
         let known = self.problem.remedy()?;
         let url =
@@ -125,13 +124,11 @@ pub enum Problem {
 
 impl Problem {
     /// What came could not be written.
-    #[must_use]
     pub fn disk(error: &io::Error) -> Self {
         Self::Disk { message: error.to_string(), is_full: is_full(error) }
     }
 
     /// What to do about it, where that does not depend on the request.
-    #[must_use]
     pub fn remedy(&self) -> Option<Remedy> {
         let known = match self {
             Self::Refused(why) if *why != NO_HOST => return Some(remedy::allow(None)),
@@ -149,7 +146,6 @@ impl Problem {
     }
 
     /// Whether the host or the network has a problem that may pass: it says nothing about what was asked for.
-    #[must_use]
     pub fn may_pass(&self) -> bool {
         match self {
             Self::NoResolver(_)
@@ -167,7 +163,6 @@ impl Problem {
     }
 
     /// Whether the host fails for every request: it cannot be reached from here, does not answer in time, or says so itself.
-    #[must_use]
     pub fn is_outage(&self) -> bool {
         match self {
             Self::NoSuchHost
@@ -187,7 +182,6 @@ impl Problem {
     }
 
     /// Whether the host has answered, with any status.
-    #[must_use]
     pub fn is_answer(&self) -> bool {
         matches!(
             self,
@@ -277,7 +271,6 @@ pub(super) enum ResolveError {
 }
 
 /// An address as messages show it: user info is a secret, and so is the signature in many a query.
-#[must_use]
 pub fn shown(url: &Url) -> String {
     let mut url = url.clone();
     // Both fail only for addresses that cannot have user info.

@@ -18,14 +18,12 @@ const WILDCARD: [&str; 20] = [
 
 /// Whether a name leads, or can be made to lead, to a host in a private network. A proxy resolves names itself, so that
 /// this program cannot check their addresses.
-#[must_use]
 pub fn is_private(name: &str) -> bool {
     let name = name.strip_suffix('.').unwrap_or(name);
     !name.contains('.') || PRIVATE.iter().chain(&WILDCARD).any(|ending| is_below(name, ending))
 }
 
 /// Whether a name is this domain or below it; a dot at its end does not count.
-#[must_use]
 pub fn is_below(name: &str, domain: &str) -> bool {
     let name = name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase();
     name.strip_suffix(domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))

@@ -50,13 +50,11 @@ pub struct Proxy {
 
 impl Proxies {
     /// The proxies that these variables name and, where they name none, those of the system's settings on macOS and Windows.
-    #[must_use]
     pub fn new(variable: &dyn Fn(&str) -> Option<String>) -> Self {
         Self::read(&[], variable)
     }
 
     /// The proxies of npm; `None` if it has no settings of its own for them.
-    #[must_use]
     pub fn for_npm(variable: &dyn Fn(&str) -> Option<String>) -> Option<Self> {
         OF_NPM.iter().any(|(_, own)| variable(own).is_some()).then(|| Self::read(&OF_NPM, variable))
     }
@@ -116,7 +114,6 @@ impl Proxies {
 
     /// Variables that make other programs use the same proxies, whether or not they trim values or know `ALL_PROXY`,
     /// `socks://` and `NO_PROXY=*`.
-    #[must_use]
     pub fn variables(&self) -> Vec<(String, String)> {
         let kinds = [("HTTPS_PROXY", &self.https), ("HTTP_PROXY", &self.http)];
         if self.exempt.iter().any(|item| item == "*") {

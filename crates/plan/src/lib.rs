@@ -17,6 +17,8 @@
 //! | [`text`] | untrusted text: quoting, control characters, suggestions for misspelled names |
 //! | [`timestamp`] | times and dates in files and documents |
 
+#![warn(missing_docs, clippy::must_use_candidate)]
+
 pub mod digest;
 pub mod documents;
 pub mod entries;

@@ -4,4 +4,6 @@
 //! |---|---|
 //! | [`handshake`] | HANDSHAKE: starts an agent, sends requests, judges the answers, and ends it |
 
+#![warn(missing_docs, clippy::must_use_candidate)]
+
 pub mod handshake;

@@ -47,13 +47,11 @@ pub struct Updated {
 
 impl Updated {
     /// Whether the version has changed, and not only something else.
-    #[must_use]
     pub fn is_new_version(&self) -> bool {
         self.from != self.agent.version
     }
 
     /// Whether the version is older than the one before, as far as both can be compared.
-    #[must_use]
     pub fn is_older_version(&self) -> bool {
         let both = Version::parse_loose(&self.from).zip(Version::parse_loose(&self.agent.version));
         both.is_some_and(|(from, to)| to < from)
@@ -73,7 +71,6 @@ pub struct Changes {
 
 impl Changes {
     /// Whether both indexes say the same of the same agents.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.added.is_empty() && self.removed.is_empty() && self.updated.is_empty()
     }
@@ -145,7 +142,6 @@ fn listed(id: &str, entry: &Value) -> DiffAgent {
 }
 
 /// What has changed from an older index to a newer one.
-#[must_use]
 pub fn compare(old: &Agents, new: &Agents) -> Changes {
     let mut changes = Changes::default();
     for (agent, entry) in new.listed() {

@@ -110,7 +110,6 @@ fn hash(value: &impl Hash) -> u64 {
 
 /// A hash that changes when a file of a registry directory is written, added or removed. It covers the names, sizes
 /// and modification times of the files in the directory and in its folders.
-#[must_use]
 pub fn fingerprint(directory: &Path) -> u64 {
     let mut seen = Vec::new();
     let mut folders = vec![(directory.to_owned(), 0)];

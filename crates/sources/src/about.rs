@@ -33,7 +33,6 @@ type AboutField<'a> = Option<&'a RawValue>;
 
 impl PublisherFacts {
     /// Reads a version as npm registries describe it: its `package.json`.
-    #[must_use]
     pub fn from_npm(version: &RawValue) -> Self {
         #[derive(Default, Deserialize)]
         #[serde(default, bound(deserialize = "'de: 'a"))]
@@ -66,7 +65,6 @@ impl PublisherFacts {
     }
 
     /// Reads the `info` of a Python project.
-    #[must_use]
     pub fn from_pypi(info: &RawValue) -> Self {
         let members = members(Some(info));
         let part = |key: &str| members.iter().find(|(name, _)| name == key).map(|(_, part)| *part);
@@ -96,7 +94,6 @@ impl PublisherFacts {
     }
 
     /// Reads a repository as GitHub describes it.
-    #[must_use]
     pub(super) fn from_github(repository: &RawValue) -> Self {
         #[derive(Default, Deserialize)]
         #[serde(default, bound(deserialize = "'de: 'a"))]

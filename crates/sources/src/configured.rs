@@ -35,7 +35,6 @@ pub struct Registries {
 impl Registries {
     /// The settings of variables and configuration files that [`npm_variables`](super::npm_variables) and
     /// [`uv_variables`](super::uv_variables) pass on.
-    #[must_use]
     pub fn configured(surroundings: &Surroundings<'_>) -> Self {
         let settings = npm_config::person_settings(surroundings);
         let npm = npm_config::configured(surroundings, &settings);
@@ -49,14 +48,12 @@ impl Registries {
     }
 
     /// The registry that npm is configured to use for a package.
-    #[must_use]
     pub fn npm(&self, package: &str) -> Option<&NamedRegistry> {
         let scope = package.split_once('/').map_or("", |(scope, _)| scope);
         self.scopes.get(scope).or(self.npm.as_ref())
     }
 
     /// The index that uv is configured to use.
-    #[must_use]
     pub fn python(&self) -> Option<&NamedRegistry> {
         self.python.as_ref()
     }

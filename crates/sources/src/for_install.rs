@@ -23,7 +23,6 @@ const OF_UV: &[&str] = &[
 
 /// The variables that make an npm with another home use the registries and secrets that the user has configured. Pass
 /// them only to npm, never to an agent.
-#[must_use]
 pub fn npm_variables(surroundings: &Surroundings<'_>) -> Vec<(String, String)> {
     let mut variables = Proxies::new(surroundings.variable).variables();
     for name in OF_NPM {
@@ -45,7 +44,6 @@ pub fn npm_variables(surroundings: &Surroundings<'_>) -> Vec<(String, String)> {
 
 /// The variables that make a uv with another home use the indexes and secrets that the user has configured. Pass them
 /// only to uv, never to an agent.
-#[must_use]
 pub fn uv_variables(surroundings: &Surroundings<'_>) -> Vec<(String, String)> {
     let mut variables = Proxies::new(surroundings.variable).variables();
     for name in OF_UV {

@@ -83,7 +83,6 @@ pub struct Release {
 }
 
 /// The URL of a file in another release of the same repository as `archive`.
-#[must_use]
 pub fn asset_address(archive: &str, tag: &str, name: &str) -> Option<String> {
     const DOWNLOADS: &str = "/releases/download/";
     let end = archive.find(DOWNLOADS)? + DOWNLOADS.len();
@@ -104,7 +103,6 @@ pub struct Asset {
 
 impl Github {
     /// How to fix it if this GitHub refuses requests: the rate limit is exceeded, or the token is not accepted.
-    #[must_use]
     pub fn remedy(&self, error: &FetchError) -> Option<String> {
         if !error.url.starts_with(self.api.as_str()) {
             return None;
@@ -125,7 +123,6 @@ impl Github {
     }
 
     /// Parses the base URL of an API.
-    #[must_use]
     pub fn new(api: &str) -> Option<Self> {
         let url = Url::parse(&format!("{}/", api.trim().trim_end_matches('/'))).ok()?;
         (["https", "http"].contains(&url.scheme()) && url.host_str().is_some()).then_some(Self { api: url })
@@ -153,7 +150,6 @@ impl Github {
     }
 
     /// The release and the name of the file, if a URL is that of a release's file on this or the public GitHub.
-    #[must_use]
     pub fn find_asset(&self, url: &Url) -> Option<(ReleaseId, String)> {
         let host = url.host_str()?;
         let own = self.api.host_str()?;
@@ -173,14 +169,12 @@ impl Github {
     }
 
     /// Whether a URL is a page of this or the public GitHub.
-    #[must_use]
     pub fn is_page(&self, url: &Url) -> bool {
         let is_own = self.pages().is_some_and(|own| own.host_str() == url.host_str() && own.port() == url.port());
         is_own || ["github.com", "www.github.com"].contains(&url.host_str().unwrap_or_default())
     }
 
     /// URL of a page, from the segments of its path.
-    #[must_use]
     pub fn page(&self, parts: &[&str]) -> Option<String> {
         let mut url = self.pages()?;
         url.path_segments_mut().ok()?.clear().extend(parts);
@@ -299,7 +293,6 @@ impl Release {
     }
 
     /// The file with this name.
-    #[must_use]
     pub fn asset(&self, name: &str) -> Option<&Asset> {
         self.assets.iter().find(|asset| asset.name == name && asset.is_complete)
     }

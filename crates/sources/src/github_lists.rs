@@ -20,7 +20,6 @@ pub type RepositoryName = (String, String);
 
 impl Github {
     /// URL of the GraphQL API: on enterprise servers, it is beside that of the REST API.
-    #[must_use]
     pub fn graphql(&self) -> Url {
         let path = self.api.path();
         let base = path.strip_suffix("/api/v3/").map_or_else(|| path.to_owned(), |before| format!("{before}/api/"));
@@ -30,7 +29,6 @@ impl Github {
     }
 
     /// Whether many repositories can be asked for in one request: GraphQL requires a token.
-    #[must_use]
     pub fn has_lists(&self, client: &Client) -> bool {
         client.has_secret(&self.graphql())
     }

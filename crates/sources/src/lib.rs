@@ -66,7 +66,6 @@ pub enum SourceError {
 
 impl SourceError {
     /// How to fix it if this GitHub or a package registry did not respond, or not as expected.
-    #[must_use]
     pub fn remedy(&self, github: &github::Github) -> Option<Remedy> {
         let Self::Fetch(fetch) = self else { return None };
         github.remedy(fetch).map(Remedy::from).or_else(|| fetch.remedy())

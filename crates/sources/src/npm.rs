@@ -81,7 +81,6 @@ pub struct PackageVersion {
 
 impl Registry {
     /// The registry of a package.
-    #[must_use]
     pub fn base(&self, name: &str) -> &Url {
         name.split_once('/').and_then(|(scope, _)| self.scopes.get(scope)).unwrap_or(&self.default)
     }
@@ -175,7 +174,6 @@ impl Packument {
     }
 
     /// The names of all versions, the newest first.
-    #[must_use]
     pub fn versions(&self) -> Vec<&str> {
         let mut versions: Vec<(Option<semver::Version>, &str)> =
             self.versions.keys().map(|text| (semver::Version::parse(text).ok(), text.as_str())).collect();
@@ -189,13 +187,11 @@ impl Packument {
     }
 
     /// When a version was published, if known.
-    #[must_use]
     pub fn published(&self, version: &str) -> Option<OffsetDateTime> {
         self.versions.get(version)?.time
     }
 
     /// A version, if it was published.
-    #[must_use]
     pub fn version(&self, version: &str) -> Option<&PackageVersion> {
         self.versions.get(version).map(|version| &version.published)
     }
@@ -210,7 +206,6 @@ impl Described {
     }
 
     /// The publisher's description of a version.
-    #[must_use]
     pub fn about(&self, version: &str) -> PublisherFacts {
         self.about.get(version).cloned().unwrap_or_default()
     }
@@ -257,7 +252,6 @@ impl PackageVersion {
     }
 
     /// Whether it has this command; `None` if it has too many to know all of them.
-    #[must_use]
     pub fn has_command(&self, name: &str) -> Option<bool> {
         if self.commands().any(|known| known == name) {
             return Some(true);
@@ -298,7 +292,6 @@ impl Bin {
     /// of one file count as one command.
     ///
     /// `name` is the name of the package, `bin` the member of its `package.json`.
-    #[must_use]
     pub fn of(name: &str, bin: Option<&RawValue>) -> Self {
         let own = own_command(name);
         let commands = files_of_commands(name, bin);
@@ -318,7 +311,6 @@ impl Bin {
 }
 
 /// The file of a command, relative to the package. As in npm, paths cannot leave the package: `../a` is `a`.
-#[must_use]
 pub fn file_of_command(name: &str, bin: Option<&RawValue>, command: &str) -> Option<String> {
     let (_, path) = files_of_commands(name, bin).into_iter().find(|(known, _)| *known == command)?;
     let mut parts = Vec::new();
@@ -338,7 +330,6 @@ fn own_command(name: &str) -> &str {
 }
 
 /// The names of all commands of a package, in order.
-#[must_use]
 pub fn commands(name: &str, bin: Option<&RawValue>) -> Vec<String> {
     files_of_commands(name, bin).into_iter().map(|(name, _)| name.into_owned()).collect()
 }

@@ -104,7 +104,6 @@ impl PackageIndex {
 }
 
 /// A name, normalized by PEP 503.
-#[must_use]
 pub fn normalized(name: &str) -> String {
     let parts: Vec<&str> = name.split(['-', '_', '.']).filter(|part| !part.is_empty()).collect();
     parts.join("-").to_ascii_lowercase()
@@ -137,7 +136,6 @@ impl Project {
     }
 
     /// Groups the files by version.
-    #[must_use]
     pub fn from_files(files: impl IntoIterator<Item = ProjectFile>) -> Self {
         let mut versions: BTreeMap<Version, Vec<ProjectFile>> = BTreeMap::new();
         for file in files {
@@ -149,7 +147,6 @@ impl Project {
     }
 
     /// All versions, the newest first.
-    #[must_use]
     pub fn versions(&self) -> Vec<String> {
         self.all().map(|(version, _)| version.to_string()).collect()
     }
@@ -160,7 +157,6 @@ impl Project {
     }
 
     /// A version, if it has files. Versions are compared by PEP 440.
-    #[must_use]
     pub fn release(&self, version: &str) -> Option<&ProjectVersion> {
         self.releases.get(&Version::from_str(version).ok()?)
     }

@@ -49,7 +49,6 @@ pub enum UnknownBase {
 
 impl UnknownBase {
     /// How to fix it.
-    #[must_use]
     pub fn remedy(&self) -> String {
         match self {
             Self::Unset { program, variable, .. } => format!("install {program}, or set {variable} to its address"),
@@ -60,7 +59,6 @@ impl UnknownBase {
 
 /// Runs a package manager, for [`Surroundings::run`], in an empty directory: package managers read configuration files
 /// in their working directory, and other users may write to the system's temporary directory. `path` replaces its `PATH`.
-#[must_use]
 pub fn ask_package_manager(path: Option<&OsStr>, program: &str, arguments: &[&str]) -> Option<String> {
     let directory = tempfile::tempdir().ok()?;
     // Prevents npm from searching parent directories.

@@ -53,7 +53,6 @@ pub(crate) enum BuildNotice {
 
 impl BuildReport<'_> {
     /// A line for each difference, then the summary.
-    #[must_use]
     pub(crate) fn human(&self) -> String {
         let out = printable(&self.out.display().to_string()).into_owned();
         let is_missing = self.is_check && !self.out.exists();
@@ -82,7 +81,6 @@ impl BuildReport<'_> {
     }
 
     /// Returns the document of `build --json`.
-    #[must_use]
     pub(crate) fn document(&self) -> String {
         let built = self.built.as_ref().ok().copied();
         let ids = |is: fn(AgentOutcome) -> bool| built.iter().flat_map(|built| built.with(is)).collect::<Vec<&str>>();
@@ -120,7 +118,6 @@ impl BuildReport<'_> {
 }
 
 /// Renders the errors that prevent agents from being published, for people. Warnings are left to `validate`.
-#[must_use]
 pub(crate) fn build_errors(registry: &Registry, checked: &Checked, look: Look) -> Option<String> {
     let errors = checked.findings.iter().filter(|finding| finding.level == Level::Error);
     let findings = errors.cloned().collect::<Vec<_>>();
@@ -134,7 +131,6 @@ pub(crate) fn build_errors(registry: &Registry, checked: &Checked, look: Look) -
 
 /// Lists the agents that are not published as their folders describe them. `previous` is the path or URL of the
 /// previously published tree.
-#[must_use]
 pub(crate) fn build_notices(built: &Built<'_>, registry: &Registry, previous: Option<&str>) -> Vec<BuildNotice> {
     let of_agent = |agent: &BuiltAgent| {
         let id = printable(&agent.id);

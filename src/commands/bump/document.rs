@@ -181,7 +181,6 @@ struct Note<'a> {
 
 impl BumpReport<'_> {
     /// Returns the JSON document.
-    #[must_use]
     pub(crate) fn document(&self) -> Document<'static, Bump<'_>> {
         let mut members = Bump::default();
         for one in self.bumped {

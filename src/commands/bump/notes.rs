@@ -13,7 +13,6 @@ const CHANGES: usize = 40;
 
 /// Describes the handshake with the new version, as Markdown for a pull request. `earlier` holds the capabilities of the
 /// previous version.
-#[must_use]
 pub(crate) fn handshake_notes(row: &Row, earlier: Option<&Map<String, Value>>) -> String {
     let result = row.to_json();
     let handshake = &result["handshake"];
@@ -35,7 +34,6 @@ pub(crate) fn handshake_notes(row: &Row, earlier: Option<&Map<String, Value>>) -
 
 /// Describes how the examination of a new version differs from that of the version before, as Markdown for a pull request.
 /// Durations are left out, so that the text is the same on every run.
-#[must_use]
 pub(crate) fn examination_notes(compared: &Compared) -> String {
     let level = compared.reached.map_or_else(
         || "The agent could not be examined".to_owned(),

@@ -39,7 +39,6 @@ pub(crate) struct BumpReport<'a> {
 
 impl<'a> BumpReport<'a> {
     /// Creates the report of a run and of its pull requests.
-    #[must_use]
     pub(crate) fn new(finished: &'a Finished, proposals: &'a [Proposal], nothing: Option<&'a Nothing>) -> Self {
         Self {
             bumped: &finished.bumped,
@@ -130,7 +129,6 @@ impl BumpReport<'_> {
     }
 
     /// A line for each agent with a result to report, then the summary.
-    #[must_use]
     pub(crate) fn human(&self, look: Look) -> String {
         let mut out = String::new();
         let failed: Vec<&Bumped> = self.bumped.iter().filter(|one| one.result.is_err()).collect();
@@ -191,7 +189,6 @@ impl BumpReport<'_> {
     }
 
     /// A Markdown table for GitHub.
-    #[must_use]
     pub(crate) fn markdown(&self) -> String {
         let mut out = format!("### Newer versions\n\n{}.\n", self.summary());
         let rows = self.bumped.iter().filter_map(|one| {

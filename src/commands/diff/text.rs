@@ -15,7 +15,6 @@ const NOTES_LIMIT: usize = 100_000;
 const FIELDS: usize = 8;
 
 /// Returns the document of `diff --json`.
-#[must_use]
 pub(crate) fn diff<'a>(changes: &'a Changes, notes: &'a [String]) -> Document<'static, DiffDocument<'a>> {
     let listed = |agents: &'a [DiffAgent]| agents.iter().map(Plain::of).collect();
     let updated = |one: &'a Updated| Changed {
@@ -82,7 +81,6 @@ struct DiffCounts {
 }
 
 /// A line for each change, then the summary.
-#[must_use]
 pub(crate) fn diff_human(changes: &Changes, look: Look) -> String {
     let mut out = String::new();
     let plain =
@@ -109,7 +107,6 @@ pub(crate) fn diff_human(changes: &Changes, look: Look) -> String {
 }
 
 /// Release notes in Markdown, for users of the agents.
-#[must_use]
 pub(crate) fn diff_markdown(changes: &Changes) -> String {
     if changes.is_empty() {
         return "No agent has changed.\n".to_owned();

@@ -265,7 +265,6 @@ fn is_well(checks: &[Diagnosis], agents: &[DiagnosedAgent]) -> bool {
 }
 
 /// Renders the checks. For agents that failed, it includes the end of their stderr.
-#[must_use]
 fn doctor(checks: &[Diagnosis], agents: &[DiagnosedAgent], look: Look) -> String {
     let mut out = String::new();
     let all = checks.iter().chain(agents.iter().flat_map(|agent| &agent.checks));

@@ -104,7 +104,6 @@ struct InitDocument<'a> {
 
 impl InitReport<'_> {
     /// Returns the JSON document.
-    #[must_use]
     pub(crate) fn document(&self) -> Document<'_, InitDocument<'_>> {
         let Layout { written, kept } = self.layout;
         let members = InitDocument {
@@ -118,7 +117,6 @@ impl InitReport<'_> {
     }
 
     /// Lists the written files and the remaining steps.
-    #[must_use]
     pub(crate) fn human(&self, look: Look) -> String {
         let Layout { written, kept } = self.layout;
         let directory = self.directory.display().to_string();

@@ -169,7 +169,6 @@ fn tell(command: &str, mut attempt: SignInResult, is_json: bool, ui: &Ui) -> Res
 }
 
 /// Renders an attempt to sign in or out. Texts of the agent are made printable.
-#[must_use]
 fn login(attempt: &SignInResult, look: Look) -> String {
     let (word, code) = match (attempt.status, attempt.reason) {
         (SignInStatus::SignedIn, _) => ("signed in", "32"),
@@ -202,7 +201,6 @@ fn login(attempt: &SignInResult, look: Look) -> String {
 }
 
 /// Describes an authentication method in one line.
-#[must_use]
 fn method(method: &AuthMethod) -> String {
     let description = method.description().filter(|text| !text.trim().is_empty());
     let description = description.map_or_else(String::new, |text| format!(": {}", cut(text)));

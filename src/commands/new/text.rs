@@ -97,7 +97,6 @@ impl<'a> StartAttempts<'a> {
 
 impl NewReport<'_> {
     /// Returns the JSON document.
-    #[must_use]
     pub(crate) fn document(&self) -> Document<'_, NewDocument<'_>> {
         let Added { draft, attempts, proposal, .. } = self.added;
         let errors = proposal.errors.iter().map(|finding| BrokenRule {
@@ -119,7 +118,6 @@ impl NewReport<'_> {
     }
 
     /// Describes what was written, how the agent starts, and the remaining steps. In a dry run, it includes the manifest.
-    #[must_use]
     pub(crate) fn human(&self, look: Look) -> String {
         let Added { draft, attempts, proposal, .. } = self.added;
         let distribution = &draft.agent.distribution;
@@ -165,7 +163,6 @@ impl NewReport<'_> {
 }
 
 /// Joins several lists of arguments into one phrase.
-#[must_use]
 pub(crate) fn ways(lists: &[Vec<String>]) -> String {
     let shown: Vec<String> = lists.iter().map(|list| arguments(list)).collect();
     match shown.as_slice() {

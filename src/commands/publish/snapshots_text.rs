@@ -11,7 +11,6 @@ use crate::terminal::plural;
 use crate::terminal::table::{Columns, table};
 
 /// Returns the document of `publish prune --json`.
-#[must_use]
 pub(crate) fn pruned<'a>(done: &'a Pruned, to: &'a str, is_dry_run: bool) -> Document<'static, Remaining<'a>> {
     let Pruned { removed, kept, contents } = done;
     let members = Remaining { prune: true, to, dry_run: is_dry_run, removed, kept, removed_contents: *contents };
@@ -30,7 +29,6 @@ pub(crate) struct Remaining<'a> {
 }
 
 /// A line for each removed snapshot, then the summary.
-#[must_use]
 pub(crate) fn pruned_human(done: &Pruned, is_dry_run: bool) -> String {
     let lines: String = done.removed.iter().map(|name| format!("remove {}\n", printable(name))).collect();
     let verb = if is_dry_run { "would be removed" } else { "removed" };
@@ -42,7 +40,6 @@ pub(crate) fn pruned_human(done: &Pruned, is_dry_run: bool) -> String {
 }
 
 /// Returns the document of `publish list --json`.
-#[must_use]
 pub(crate) fn snapshots<'a>(found: &'a [SnapshotEntry], to: &'a str) -> Document<'static, SnapshotList<'a>> {
     let one = |found: &'a SnapshotEntry| SnapshotDocument {
         name: &found.name,
@@ -75,7 +72,6 @@ struct SnapshotDocument<'a> {
 }
 
 /// A line for each snapshot.
-#[must_use]
 pub(crate) fn snapshots_human(found: &[SnapshotEntry], look: Look) -> String {
     let row = |one: &SnapshotEntry| {
         let note = match (one.is_complete, one.is_latest) {
@@ -90,7 +86,6 @@ pub(crate) fn snapshots_human(found: &[SnapshotEntry], look: Look) -> String {
 }
 
 /// Returns the document of `publish rollback --json`.
-#[must_use]
 pub(crate) fn rolled_back<'a>(
     done: &'a RolledBack,
     to: &'a str,
@@ -122,7 +117,6 @@ pub(crate) struct Restored<'a> {
 }
 
 /// The summary. In a dry run, a line for each file that would change precedes it.
-#[must_use]
 pub(crate) fn rolled_back_human(done: &RolledBack, to: &str, is_dry_run: bool) -> String {
     sent_human(&done.actions, to, is_dry_run) + &latest_human(&done.snapshot, done.previous.as_deref(), is_dry_run)
 }

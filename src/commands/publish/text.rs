@@ -22,7 +22,6 @@ pub(crate) fn time(seconds: i64) -> Option<String> {
 }
 
 /// Returns the document of `publish --json`.
-#[must_use]
 pub(crate) fn published<'a>(
     done: &'a UploadResult,
     to: &'a str,
@@ -112,7 +111,6 @@ impl FileCounts {
 }
 
 /// The summary. In a dry run, a line for each file that would change precedes it.
-#[must_use]
 pub(crate) fn published_human(done: &UploadResult, to: &str, is_dry_run: bool) -> String {
     sent_human(&done.actions, to, is_dry_run) + &latest_human(&done.snapshot, done.previous.as_deref(), is_dry_run)
 }

@@ -224,7 +224,6 @@ fn agent(agent: InputAgent) -> Result<AgentStatus, String> {
 }
 
 /// Renders rows of `verify` as Markdown for a comment on GitHub.
-#[must_use]
 pub(crate) fn verified_markdown(rows: &[InputRow]) -> String {
     let count = |verdict: InputVerdict| rows.iter().filter(|row| row.verdict == verdict && !row.reused).count();
     let reused = rows.iter().filter(|row| row.reused).count();

@@ -7,7 +7,6 @@ use crate::documents::Document;
 use crate::terminal::plural;
 
 /// Counts the rows that were merged, and lists the agents without a result, for people.
-#[must_use]
 pub(crate) fn merged(merged: &Merged, parts: usize) -> String {
     let mut text = format!("{} from {}\n", plural(merged.taken, "row"), plural(parts, "part"));
     for one in &merged.unknown {
@@ -23,7 +22,6 @@ pub(crate) fn merged(merged: &Merged, parts: usize) -> String {
 }
 
 /// Returns the JSON document.
-#[must_use]
 pub(crate) fn merged_document(merged: &Merged) -> Document<'_, MergeDocument<'_>> {
     let unknown = merged.unknown.iter().map(|one| Unknown {
         id: &one.id,

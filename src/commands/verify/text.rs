@@ -27,7 +27,6 @@ const NUMBERS: [usize; 2] = [5, 6];
 const HEAD: [&str; 7] = ["agent", "version", "dist", "verdict", "reason", "install s", "answer s"];
 
 /// Renders the rows as a table, followed by details of failures.
-#[must_use]
 pub(crate) fn verify(rows: &[Row], duration: Duration, look: Look) -> String {
     let cells: Vec<[String; 7]> = rows.iter().map(cells).collect();
     let paint = |row: usize, column: usize| (column == VERDICT).then(|| code(rows[row].verdict()));
@@ -50,7 +49,6 @@ pub(crate) fn verify(rows: &[Row], duration: Duration, look: Look) -> String {
 }
 
 /// Returns the JSON document.
-#[must_use]
 pub(crate) fn verify_document(rows: &[Row], duration: Duration) -> Document<'static, VerifyDocument> {
     let summary = VerifyCounts { rows: RowCounts::of(rows), duration_seconds: duration.as_secs_f64() };
     Document::new("verify", VerifyDocument { results: rows.iter().map(Row::to_json).collect(), summary })
@@ -73,7 +71,6 @@ struct VerifyCounts {
 }
 
 /// Says why there was nothing to verify.
-#[must_use]
 pub(crate) fn nothing_to_verify(nothing: &Nothing) -> String {
     format!("no agents to verify: {}\n", why(nothing))
 }
@@ -96,7 +93,6 @@ pub(crate) fn why(nothing: &Nothing) -> String {
 }
 
 /// Renders a row as one line of progress: the `number`th result of `total`.
-#[must_use]
 pub(crate) fn verified_one(row: &Row, number: usize, total: usize) -> String {
     let verdict = if matches!(row.state, State::Reused(_)) { "reused" } else { row.verdict().as_str() };
     let verdict = row.reason().map_or_else(|| verdict.to_owned(), |reason| format!("{verdict}, {reason}"));
@@ -104,7 +100,6 @@ pub(crate) fn verified_one(row: &Row, number: usize, total: usize) -> String {
 }
 
 /// Renders the table and the details as Markdown for a comment on GitHub.
-#[must_use]
 pub(crate) fn verify_markdown(rows: &[Row], duration: Duration) -> String {
     let mut out =
         format!("### Agents: {}\n\n| {} |\n|{}\n", summary(rows, duration), HEAD.join(" | "), "---|".repeat(7));

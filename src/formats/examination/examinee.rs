@@ -30,7 +30,6 @@ pub(crate) struct Examinee<'a> {
 
 impl<'a> Examinee<'a> {
     /// A command that was started by `probe`. `file` is the file of the repository that stands for the agent.
-    #[must_use]
     pub(crate) fn from_outcome(
         name: &str,
         file: &str,
@@ -51,7 +50,6 @@ impl<'a> Examinee<'a> {
     }
 
     /// A row of `verify`. `prefix` is the path of the registry directory within the repository, ending in `/`.
-    #[must_use]
     pub(crate) fn from_row(row: &'a Row, prefix: &str) -> Self {
         let is_excused = !row.is_finding() && matches!(row.verdict(), TaskVerdict::Fail | TaskVerdict::Error);
         let duration = match &row.state {
@@ -89,7 +87,6 @@ impl<'a> Examinee<'a> {
 
 /// The file of the repository that stands for a command: the first of its words that names a file below `directory`, or
 /// else the name of the program.
-#[must_use]
 pub(crate) fn file_of_command<'w>(words: impl IntoIterator<Item = &'w Path>, directory: &Path) -> String {
     let mut program = String::new();
     for word in words {

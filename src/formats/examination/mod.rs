@@ -89,7 +89,6 @@ fn summary(examination: &Examination) -> String {
 const UNEXAMINED: &str = "examination/required-level";
 
 /// Renders the results of agents.
-#[must_use]
 pub(crate) fn sarif(examinees: &[Examinee<'_>]) -> String {
     let rules = rules();
     let results = examinees.iter().flat_map(|examinee| {

@@ -47,7 +47,6 @@ pub enum Force {
 
 impl Force {
     /// The name used in reports.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Must => "must",

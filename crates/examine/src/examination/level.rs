@@ -24,7 +24,6 @@ impl Level {
     pub const ALL: [Self; 5] = [Self::Handshake, Self::Protocol, Self::Sessions, Self::Turns, Self::Drafts];
 
     /// The name used in flags and reports.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Handshake => "handshake",
@@ -36,7 +35,6 @@ impl Level {
     }
 
     /// Whether an agent gets a scripted model at this level.
-    #[must_use]
     pub fn has_model(self) -> bool {
         self >= Self::Sessions
     }

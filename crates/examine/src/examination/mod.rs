@@ -62,7 +62,6 @@ pub struct Demand {
 
 impl Demand {
     /// `require` raises `level`: a required level is always examined.
-    #[must_use]
     pub fn new(level: Option<Level>, require: Option<Level>) -> Self {
         let require = require.unwrap_or_default();
         Self { level: level.unwrap_or_default().max(require), require, recipes: BTreeMap::new() }
@@ -75,19 +74,16 @@ impl Demand {
     }
 
     /// The level up to which agents are examined.
-    #[must_use]
     pub fn level(&self) -> Level {
         self.level
     }
 
     /// The level that agents must meet to pass.
-    #[must_use]
     pub fn require(&self) -> Level {
         self.require
     }
 
     /// Whether there is more to do than the handshake.
-    #[must_use]
     pub fn is_any(&self) -> bool {
         self.level > Level::Handshake
     }

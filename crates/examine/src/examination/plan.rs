@@ -27,7 +27,6 @@ pub struct ExaminationPlan {
 
 impl ExaminationPlan {
     /// All checks up to a level, within [`LIMIT`], for an agent that needs no recipe.
-    #[must_use]
     pub fn up_to(level: Level) -> Self {
         Self { level, limit: LIMIT, recipe: Recipe::default(), only: |_| true }
     }

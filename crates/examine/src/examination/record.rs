@@ -45,7 +45,6 @@ pub struct CheckRecord {
 impl Record {
     /// Reads the member `examination` of a row. Unknown checks are kept, and members of another type are ignored. Returns
     /// `None` if the value has no known level or no checks.
-    #[must_use]
     pub fn read(value: &Value) -> Option<Self> {
         let level = |name: &str| level(value.get(name)?.as_str()?);
         let checks = value.get("checks")?.as_array()?.iter().filter_map(Value::as_object);
@@ -58,13 +57,11 @@ impl Record {
     }
 
     /// Counts the results.
-    #[must_use]
     pub fn summary(&self) -> VerdictCounts {
         VerdictCounts::of(self.checks.iter().map(|check| check.verdict))
     }
 
     /// Whether all requirements up to `level` were examined and kept.
-    #[must_use]
     pub fn meets(&self, level: Level) -> bool {
         let fails = |check: &CheckRecord| {
             let is_failed = check.force == Force::Must && check.verdict == CheckVerdict::Fail;
@@ -90,7 +87,6 @@ impl CheckRecord {
     }
 
     /// The level of the check, by its id; `None` if this version does not know it.
-    #[must_use]
     pub fn level(&self) -> Option<Level> {
         level(self.id.split('/').next()?)
     }

@@ -28,7 +28,6 @@ impl CheckVerdict {
     pub const ALL: [Self; 4] = [Self::Pass, Self::Fail, Self::Warning, Self::NotExercised];
 
     /// The name used in reports.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Pass => "pass",
@@ -123,7 +122,6 @@ pub struct Examination {
 
 impl Examination {
     /// Counts the results.
-    #[must_use]
     pub fn summary(&self) -> VerdictCounts {
         VerdictCounts::of(self.checks.iter().map(|examined| examined.verdict))
     }
@@ -138,7 +136,6 @@ impl Examination {
 
     /// Why the agent does not meet `level`: the requirements that it violates, or that no check of the level could run, or
     /// that requirements were not examined within the time limit. `None` if it does.
-    #[must_use]
     pub fn shortfall(&self, level: Level) -> Option<String> {
         let failed = |examined: &&Examined| {
             examined.check.force == Force::Must

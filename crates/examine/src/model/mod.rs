@@ -67,31 +67,26 @@ impl Model {
     }
 
     /// The address that the server listens on.
-    #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
     /// Environment variables by which most agents find a model: base URLs, a model's name and keys without value.
-    #[must_use]
     pub fn variables(&self) -> Vec<(String, String)> {
         settings::variables(self.address)
     }
 
     /// The parameters of `providers/set` for each provider in a result of `providers/list` whose API the model speaks.
-    #[must_use]
     pub fn provider_settings(&self, list: &serde_json::Value) -> Vec<serde_json::Value> {
         settings::providers(self.address, list)
     }
 
     /// Adds a script, under a new marker.
-    #[must_use]
     pub fn play(&self, script: Script) -> Play {
         Shared::play(&self.state, script)
     }
 
     /// Requests that had no marker, the oldest first. Model lists and token counts are not included.
-    #[must_use]
     pub fn others(&self) -> Vec<ModelRequest> {
         self.state.others()
     }

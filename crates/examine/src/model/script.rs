@@ -13,14 +13,12 @@ pub struct Script {
 
 impl Script {
     /// A script with these steps. Requests after the last one are answered with a short text that ends the turn.
-    #[must_use]
     pub fn new(steps: Vec<Step>) -> Self {
         Self { steps, is_repeating: false }
     }
 
     /// A script whose last step is the answer to all further requests too, because an agent may continue by itself
     /// what the model did not finish.
-    #[must_use]
     pub fn repeating(steps: Vec<Step>) -> Self {
         Self { steps, is_repeating: true }
     }
@@ -64,7 +62,6 @@ pub enum Step {
 
 impl Step {
     /// A text in one chunk.
-    #[must_use]
     pub fn say(text: impl Into<String>) -> Self {
         Self::Say { chunks: vec![text.into()], pause: Duration::ZERO }
     }

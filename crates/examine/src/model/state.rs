@@ -63,13 +63,11 @@ pub struct Play {
 
 impl Play {
     /// The text by which requests are known to belong to the script.
-    #[must_use]
     pub fn marker(&self) -> String {
         format!("{PREFIX}{:04}", self.number)
     }
 
     /// The requests that have the marker, the oldest first.
-    #[must_use]
     pub fn requests(&self) -> Vec<ModelRequest> {
         self.state.lock().plays.get(&self.number).map(|entry| entry.requests.clone()).unwrap_or_default()
     }
@@ -89,7 +87,6 @@ impl Play {
     }
 
     /// Tools that the script called, but that no request of the turn offered.
-    #[must_use]
     pub fn missing(&self) -> Vec<String> {
         let requests = self.requests();
         let of_turn = || requests.iter().filter(|request| request.step.is_some());

@@ -37,7 +37,6 @@ pub struct CheckChange {
 
 impl Compared {
     /// Compares two examinations. Only checks that both have are compared: a later level has further checks.
-    #[must_use]
     pub fn new(distribution: Kind, before: Option<&Record>, after: &Record) -> Self {
         let earlier = |check: &CheckRecord| before?.checks.iter().find(|earlier| earlier.id == check.id);
         let changes = after.checks.iter().filter_map(|check| {
@@ -56,7 +55,6 @@ impl Compared {
     }
 
     /// Why a person should review an update from this version: checks that passed before, and fail now.
-    #[must_use]
     pub fn reasons(&self, from: &str) -> Vec<String> {
         let fails = self.changes.iter().filter(|change| change.is_regression());
         let kind = self.distribution.as_str();
@@ -71,7 +69,6 @@ impl Compared {
 
 impl CheckChange {
     /// Whether the check passed before, and fails now.
-    #[must_use]
     pub fn is_regression(&self) -> bool {
         self.before == CheckVerdict::Pass && self.after == CheckVerdict::Fail
     }

@@ -54,7 +54,6 @@ const ALL: [ErrorKind; 10] = [
 
 impl ErrorKind {
     /// The name used in reports.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::SourceUnavailable => "source_unavailable",
@@ -71,7 +70,6 @@ impl ErrorKind {
     }
 
     /// A short description for people.
-    #[must_use]
     pub fn words(self) -> &'static str {
         match self {
             Self::SourceUnavailable => "a source gives no usable answer",
@@ -93,7 +91,6 @@ impl ErrorKind {
     }
 
     /// Whether a source could not be asked, so that nothing is known about the agent.
-    #[must_use]
     pub fn is_outage(self) -> bool {
         matches!(self, Self::SourceUnavailable | Self::RateLimited)
     }

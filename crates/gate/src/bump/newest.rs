@@ -61,7 +61,6 @@ pub struct Policy {
 ///
 /// npm's `latest` tag limits stable versions: higher ones are not chosen. The tag is ignored if it is a prerelease,
 /// flawed or lower than the current version, since publishers set it wrongly in both directions.
-#[must_use]
 pub fn choose(current: &Version, sources: &[Offers], policy: Policy) -> Choice {
     let ceiling = sources.iter().filter_map(|source| ceiling(source, current)).min();
     let is_allowed = |version: &Version| {

@@ -24,7 +24,6 @@ pub enum SourceKind {
 
 impl SourceKind {
     /// The name used in reports.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Npm => "npm",
@@ -109,7 +108,6 @@ impl Offers {
     }
 
     /// The offer of a version.
-    #[must_use]
     pub fn of(&self, version: &Version) -> Option<&SourceVersion> {
         let at = self.by_version.binary_search_by(|offer| offer.version.cmp(version)).ok()?;
         self.by_version.get(at)
@@ -119,7 +117,6 @@ impl Offers {
 /// Splits a release's tag into prefix and version: `v1.2.0`, `cli-v1.2.0`, `agent@1.2.0`, `1.2`.
 ///
 /// Returns `None` if the tag contains no version, or is longer than 255 bytes.
-#[must_use]
 pub(crate) fn version_of_tag(tag: &str) -> Option<(&str, Version)> {
     // Limited because a version could start at any digit of the tag.
     if tag.len() > 255 {

@@ -59,7 +59,6 @@ pub struct VersionUpdate {
 
 impl VersionUpdate {
     /// Whether only the version, packages, digests and the version in archive URLs change.
-    #[must_use]
     pub fn is_straightforward(&self) -> bool {
         self.reasons.is_empty()
     }

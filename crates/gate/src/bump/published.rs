@@ -6,7 +6,6 @@ use acp_registry_sources::{npm, pypi};
 
 impl Offers {
     /// The offers of an npm package.
-    #[must_use]
     pub(crate) fn from_packument(packument: &npm::Packument) -> Self {
         let read = |text: &str| Version::parse_loose(text).filter(|_| text.len() <= LONGEST);
         let offers = packument.all().filter_map(|(text, published)| {
@@ -23,7 +22,6 @@ impl Offers {
     }
 
     /// The offers of a PyPI project for a channel.
-    #[must_use]
     pub(crate) fn from_project(project: &pypi::Project, channel: Channel) -> Self {
         let offers = project.all().filter_map(|(python, release)| {
             let version = from_python(python, channel)?;

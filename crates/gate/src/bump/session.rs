@@ -82,13 +82,11 @@ impl<'a> BumpRun<'a> {
     }
 
     /// Number of agents to look at.
-    #[must_use]
     pub fn count(&self) -> usize {
         self.entries.len()
     }
 
     /// The package registries that are needed.
-    #[must_use]
     pub fn needs(&self) -> Needs {
         let manifests = self.entries.iter().filter_map(|entry| entry.manifest.present());
         needs(manifests.flat_map(|manifest| manifest.agent().releases()).map(|release| release.distribution))

@@ -34,7 +34,6 @@ pub struct Passed {
 impl BumpRun<'_> {
     /// The tasks that start the updated agents. If `demand` asks for an examination, there are also tasks for the versions
     /// before, except for those that `capabilities.json` in the registry has an examination of.
-    #[must_use]
     pub fn starts(&self, bumped: &[Bumped], demand: &Demand) -> Starts {
         let earlier = Snapshot::read_from(self.registry).ok().flatten();
         let mut tasks = Vec::new();

@@ -79,7 +79,6 @@ impl Troubles {
     }
 
     /// The text of the state file.
-    #[must_use]
     pub(super) fn to_text(&self) -> String {
         let value = serde_json::to_value(self).unwrap_or_default();
         acp_registry_plan::json::to_string(&value)
@@ -115,14 +114,12 @@ impl Troubles {
     }
 
     /// The recorded error of a channel of an agent.
-    #[must_use]
     pub fn of(&self, id: &str, channel: Channel) -> Option<&Trouble> {
         self.agents.get(id)?.get(channel.as_str())
     }
 
     /// The reason for putting an agent into quarantine: its stable channel has had errors for at least `after`. Rate
     /// limits are no reason.
-    #[must_use]
     pub fn reason(&self, id: &str, after: Duration, now: OffsetDateTime) -> Option<String> {
         let trouble = self.of(id, Channel::Stable)?;
         let is_over = now - trouble.since >= after && trouble.kind != ErrorKind::RateLimited.as_str();
@@ -133,7 +130,6 @@ impl Troubles {
     }
 
     /// Whether a quarantine reason was proposed by [`Self::reason`], rather than written by a person.
-    #[must_use]
     pub(super) fn is_proposed(reason: &str) -> bool {
         reason.starts_with(REASON)
     }

@@ -35,7 +35,6 @@ pub struct UnknownRule {
 
 impl UnknownRule {
     /// Creates the error with a suggestion.
-    #[must_use]
     pub fn new(name: &str) -> Self {
         Self { name: acp_registry_plan::text::printable(name).into_owned(), suggestion: suggest(name) }
     }
@@ -112,13 +111,11 @@ impl Levels {
     }
 
     /// The level of a rule for findings about an agent, or about the registry itself if `agent` is `None`.
-    #[must_use]
     pub fn of(&self, rule: &Rule, agent: Option<&str>) -> Level {
         self.level(rule, agent, rule.level)
     }
 
     /// Whether a rule reports findings about at least one agent or about the registry itself.
-    #[must_use]
     pub(super) fn is_active(&self, rule: &Rule) -> bool {
         let agents = || self.agents.keys().map(|agent| Some(agent.as_str()));
         std::iter::once(None).chain(agents()).any(|agent| self.of(rule, agent) > Level::Allow)

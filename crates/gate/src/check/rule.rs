@@ -56,7 +56,6 @@ const BEGINNING: usize = 80;
 
 impl Example {
     /// The files of the example: names and contents.
-    #[must_use]
     pub fn files(self) -> Vec<(&'static str, String)> {
         match self {
             Self::Manifest(members) => vec![("agent.json", members.to_owned())],
@@ -72,7 +71,6 @@ impl Example {
     }
 
     /// The files for display, with long ones shortened.
-    #[must_use]
     pub fn excerpts(self) -> Vec<(&'static str, String)> {
         let cut = |text: String| match text.get(..text.floor_char_boundary(BEGINNING)) {
             Some(head) if text.len() > LONG => format!("{head}…"),
@@ -155,7 +153,6 @@ impl<'a> Subject<'a> {
 
 impl Rule {
     /// The part of the name before the slash.
-    #[must_use]
     pub fn group(&self) -> &'static str {
         self.name.split('/').next().unwrap_or(self.name)
     }

@@ -44,7 +44,6 @@ pub enum CheckOutcome {
 
 impl CheckOutcome {
     /// The word used in every output format: `ok`, `failed` or `skipped`.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Ok => "ok",
@@ -76,20 +75,17 @@ pub struct Checked {
 
 impl Checked {
     /// Number of findings with this level.
-    #[must_use]
     pub fn count(&self, level: Level) -> usize {
         self.findings.iter().filter(|finding| finding.level == level).count()
     }
 
     /// Number of agents with this status.
-    #[must_use]
     pub fn count_agents(&self, status: CheckOutcome) -> usize {
         self.agents.iter().filter(|agent| agent.status == status).count()
     }
 }
 
 /// Runs all rules that are not off over the selected agents, in parallel on all CPU cores.
-#[must_use]
 pub fn check(registry: &Registry, options: &CheckOptions<'_>, selection: &Selection) -> Checked {
     let active: Vec<&'static Rule> = RULES.iter().copied().filter(|rule| options.levels.is_active(rule)).collect();
     let selected: Vec<&AgentFolder> =

@@ -67,13 +67,11 @@ pub(super) fn violations(manifest: &Value) -> Vec<Violation> {
 }
 
 /// Whether a value is valid against the schema of `agent.json`.
-#[must_use]
 pub fn is_agent(value: &Value) -> bool {
     AGENT_VALIDATOR.is_valid(value)
 }
 
 /// All violations of the index schema, as messages; empty if the index is valid.
-#[must_use]
 pub fn index_errors(index: &Value) -> Vec<String> {
     let schema = parse(REGISTRY);
     let agent = &*AGENT_VALUE;

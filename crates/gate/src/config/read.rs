@@ -68,7 +68,6 @@ pub struct ArchiveLimits {
 
 impl ArchiveLimits {
     /// The effective limits: the defaults, with the values set here.
-    #[must_use]
     pub fn limits(&self) -> Limits {
         let usual = Limits::default();
         Limits {
@@ -181,19 +180,16 @@ impl Config {
     }
 
     /// The ids of the agents whose packages uv may build from source.
-    #[must_use]
     pub fn builders(&self) -> BTreeSet<String> {
         self.uv.iter().filter(|(_, uv)| uv.allow_build).map(|(id, _)| id.clone()).collect()
     }
 
     /// The published views: those of the configuration, or `registry.json` alone if there are none.
-    #[must_use]
     pub fn views(&self) -> Vec<View> {
         if self.views.is_empty() { vec![View::named("registry.json")] } else { self.views.clone() }
     }
 
     /// The feed configured for this agent and channel.
-    #[must_use]
     pub fn feed(&self, id: &str, channel: Channel) -> Option<&Feed> {
         let source = self.bump.get(id)?;
         match channel {

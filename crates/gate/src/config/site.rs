@@ -61,7 +61,6 @@ impl SiteConfig {
 
     /// The URL for editing an agent's entry, and whether it leads to that entry. Without `edit`, it is the entry's file
     /// on GitHub, or the repository (`false`) if that is hosted elsewhere.
-    #[must_use]
     pub fn edit_url(&self, id: &str) -> Option<(String, bool)> {
         if let Some(edit) = &self.edit {
             return Some((edit.replace("{id}", id), true));
@@ -106,7 +105,6 @@ pub enum Previews {
 
 impl PreviewSetting {
     /// The pictures of a site with this many agents.
-    #[must_use]
     pub fn of(self, agents: usize) -> Previews {
         match self {
             Self::Switch(false) => Previews::None,

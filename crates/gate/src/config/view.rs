@@ -98,7 +98,6 @@ fn plain<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Map<String
 
 impl View {
     /// A view of the stable channel with unchanged entries of all agents.
-    #[must_use]
     pub fn named(file: &str) -> Self {
         Self {
             file: file.to_owned(),

@@ -90,7 +90,6 @@ pub enum BranchChange {
 
 impl BranchChange {
     /// The name used in reports.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Opened => "opened",
@@ -119,7 +118,6 @@ pub enum Error {
 
 impl Error {
     /// How to fix it, if known and independent of the caller's command line.
-    #[must_use]
     pub fn remedy(&self, github: &Github) -> Option<Remedy> {
         match self {
             Self::Git(error) => error.remedy().map(Remedy::from),

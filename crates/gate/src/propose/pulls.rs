@@ -60,7 +60,6 @@ impl FromStr for Slug {
 
 impl Slug {
     /// The repository of a git remote: `https://host/owner/name.git` or `git@host:owner/name.git`.
-    #[must_use]
     pub(super) fn from_remote(address: &str) -> Option<Self> {
         let path = match Url::parse(address) {
             Ok(url) if url.host_str().is_some() => url.path().trim_start_matches('/').to_owned(),

@@ -57,7 +57,6 @@ pub(super) fn check_id(id: &str, root: &Path, options: &CheckOptions<'_>) -> Res
 }
 
 /// Creates the files of a new entry. Optional members that break a rule are left out.
-#[must_use]
 pub fn propose(draft: &Draft, root: &Path, options: &CheckOptions<'_>) -> Proposal {
     let mut manifest = to_json(&draft.agent);
     let mut left_out = Vec::new();

@@ -9,7 +9,6 @@ const TOP: u32 = 1;
 
 /// An icon that passes all rules: the initial letter of an id, drawn with `currentColor`. An id that does not start
 /// with a letter gets a square.
-#[must_use]
 pub(super) fn starter_icon(id: &str) -> String {
     let initial = id.bytes().next().map(|byte| byte.to_ascii_lowercase()).filter(u8::is_ascii_lowercase);
     let shapes =

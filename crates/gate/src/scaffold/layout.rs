@@ -117,7 +117,6 @@ fn filled(text: &str, program: Option<&GithubSpec>) -> String {
 }
 
 /// The URL of `latest/` on a repository's GitHub Pages.
-#[must_use]
 pub(super) fn pages_address(repository: &GithubSpec) -> String {
     let host = format!("{}.github.io", repository.owner.to_ascii_lowercase());
     // A repository with the name of its host is published at the root of that host.

@@ -33,7 +33,6 @@ pub enum LayoutTodo {
 
 impl Layout {
     /// The remaining steps, as far as the files in the directory show.
-    #[must_use]
     pub fn left_to_do(&self, directory: &Path, pages: Option<&GithubSpec>) -> Vec<LayoutTodo> {
         let lines = |file: &str| {
             let root = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());

@@ -138,7 +138,6 @@ pub struct Ways {
 impl Ways {
     /// Chooses the distribution for a platform, and the lists of arguments: `named`, or else the usual ones. Returns
     /// `None` if there is no distribution for the platform.
-    #[must_use]
     pub fn of(distribution: &Distribution, platform: Option<Platform>, named: Option<&[String]>) -> Option<Self> {
         let mut sources = Kind::ALL.into_iter().filter_map(|kind| kind.source(distribution, platform).ok().flatten());
         let source = sources.next()?;
@@ -148,13 +147,11 @@ impl Ways {
     }
 
     /// The name of the package, or the URL of the archive.
-    #[must_use]
     pub fn name(&self) -> &str {
         self.source.name()
     }
 
     /// The lists of arguments.
-    #[must_use]
     pub fn lists(&self) -> &[Vec<String>] {
         &self.lists
     }
@@ -177,7 +174,6 @@ impl Ways {
 
 impl Attempts {
     /// The result if there is no distribution for this machine.
-    #[must_use]
     pub fn impossible() -> Self {
         let not_started = Some(("unsupported_platform", "there is nothing for this machine".to_owned()));
         Self { not_started, ..Self::default() }

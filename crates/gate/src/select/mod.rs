@@ -29,7 +29,6 @@ pub enum AgentFilter {
 
 impl AgentFilter {
     /// Requests `ids` if there are any, otherwise the agents changed since `changed_since`, otherwise all agents.
-    #[must_use]
     pub fn new(ids: impl IntoIterator<Item = String>, changed_since: Option<String>) -> Self {
         let ids: Vec<String> = ids.into_iter().collect();
         match changed_since {
@@ -77,7 +76,6 @@ pub enum Selection {
 
 impl Selection {
     /// Whether the agent or folder with this name is selected.
-    #[must_use]
     pub fn has_folder(&self, name: &str) -> bool {
         match self {
             Self::All => true,
@@ -91,7 +89,6 @@ impl Selection {
     }
 
     /// The ids of the selected agents that are in `registry`; `None` if all are selected.
-    #[must_use]
     pub fn ids(&self, registry: &Registry) -> Option<BTreeSet<String>> {
         let ids = || registry.entries.iter().map(|entry| &entry.id).filter(|id| self.has_folder(id)).cloned().collect();
         if matches!(self, Self::All) { None } else { Some(ids()) }
@@ -179,7 +176,6 @@ pub fn load_active(directory: &Path, config: &Config, wanted: &[String]) -> Resu
 }
 
 /// Whether a registry that was loaded for work has no agents because its configuration withdraws all of them.
-#[must_use]
 pub fn are_all_withdrawn(registry: &Registry, config: &Config) -> bool {
     let is_there = |id: &String| AgentId::is_valid(id) && registry.root.join(id).join("agent.json").is_file();
     registry.entries.is_empty() && config.withdrawn.keys().any(is_there)
@@ -187,13 +183,11 @@ pub fn are_all_withdrawn(registry: &Registry, config: &Config) -> bool {
 
 /// Whether the quarantine list is readable or missing. If it cannot be read, no agent must be started, since any could
 /// be in quarantine.
-#[must_use]
 pub(crate) fn knows_quarantine(registry: &Registry) -> bool {
     quarantine_problem(registry).is_none()
 }
 
 /// Why the quarantine list cannot be read, preceded by the place in the file; `None` if it is readable or missing.
-#[must_use]
 pub fn quarantine_problem(registry: &Registry) -> Option<String> {
     let at = |text: &str, range: Range<usize>, problem: &str| {
         let span = Span::of(text, range);

@@ -62,7 +62,6 @@ pub struct Survey {
 
 impl Survey {
     /// The answer for a URL; `None` if it was not asked.
-    #[must_use]
     pub fn link(&self, url: &str) -> Option<Result<&Answer, &FetchError>> {
         match self.archives.get(url) {
             Some(archive) => Some(archive.as_ref().map(|archive| &archive.answer)),
@@ -71,7 +70,6 @@ impl Survey {
     }
 
     /// Whether GitHub itself says that the file at a URL does not exist.
-    #[must_use]
     pub(crate) fn is_denied_by_github(&self, url: &str) -> bool {
         self.asset(url).is_some_and(|(_, file, found)| match found {
             Ok(Some(release)) => release.asset(file).is_none(),
@@ -81,7 +79,6 @@ impl Survey {
     }
 
     /// The SHA-256 that GitHub states for the file at a URL.
-    #[must_use]
     pub fn github_digest(&self, url: &str) -> Option<Sha256> {
         let (_, file, found) = self.asset(url)?;
         found.as_ref().ok()?.as_ref()?.asset(file)?.sha256
@@ -89,7 +86,6 @@ impl Survey {
 
     /// The GitHub release that a URL belongs to, the file's name, and GitHub's answer; `None` if that release was not
     /// asked for.
-    #[must_use]
     pub fn asset(&self, url: &str) -> Option<(&ReleaseId, &str, &SourceAnswer<Release>)> {
         let (id, file) = self.assets.get(url)?;
         Some((id, file, self.releases.get(id)?))

@@ -14,13 +14,11 @@ const NOTED: usize = 10;
 
 impl Scope {
     /// Whether nothing is asked.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
     /// The package registries that the selected agents need.
-    #[must_use]
     pub fn needs(&self, registry: &Registry, selection: &Selection) -> Needs {
         if !self.urls {
             return Needs::default();
@@ -31,7 +29,6 @@ impl Scope {
 }
 
 /// The package registries that these distributions are published in.
-#[must_use]
 pub fn needs<'a>(distributions: impl IntoIterator<Item = &'a Distribution>) -> Needs {
     distributions.into_iter().fold(Needs::default(), |needs, distribution| Needs {
         npm: needs.npm || distribution.npx.is_some(),
@@ -53,7 +50,6 @@ fn selected<'a>(registry: &'a Registry, selection: &'a Selection) -> impl Iterat
 
 /// The tasks that install and start the selected agents on this machine. Withdrawn agents are left out. Returns `None`
 /// if the quarantine list cannot be read.
-#[must_use]
 pub fn tasks(registry: &Registry, selection: &Selection, config: &Config) -> Option<Vec<Task>> {
     if !knows_quarantine(registry) {
         return None;
@@ -70,7 +66,6 @@ pub fn tasks(registry: &Registry, selection: &Selection, config: &Config) -> Opt
 }
 
 /// A note that names the selected agents that are not started because they are withdrawn; `None` if there are none.
-#[must_use]
 pub fn not_started(registry: &Registry, selection: &Selection, config: &Config) -> Option<String> {
     let ids = registry.entries.iter().map(|entry| &entry.id);
     let is_withdrawn = |id: &&String| selection.has_folder(id) && config.withdrawn.contains_key(*id);

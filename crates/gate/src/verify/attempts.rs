@@ -55,7 +55,6 @@ pub struct Attempts {
 
 impl Attempts {
     /// The attempt that passed, or else the first one that the agent answered.
-    #[must_use]
     pub fn best(&self) -> Option<&StartAttempt> {
         let passed = self.tried.iter().find(|attempt| attempt.outcome.verdict == Verdict::Pass);
         let answered = || self.tried.iter().find(|attempt| attempt.outcome.handshake.protocol_version.is_some());

@@ -27,7 +27,6 @@ pub struct EarlierExamination {
 impl EarlierExamination {
     /// Reads the examination of a row of a snapshot, or of the report of `verify`. `None` if there is none that this
     /// version understands.
-    #[must_use]
     pub fn of(row: &Value) -> Option<Self> {
         let member = row.get("examination")?;
         let text = |name: &str| member.get(name).and_then(Value::as_str);

@@ -99,13 +99,11 @@ impl Job {
     }
 
     /// The planned tasks.
-    #[must_use]
     pub fn tasks(&self) -> &[Task] {
         &self.tasks
     }
 
     /// Why the snapshot to reuse could not be read: the file does not exist.
-    #[must_use]
     pub fn not_reused(&self) -> Option<&SnapshotError> {
         self.not_reused.as_ref()
     }
@@ -155,14 +153,12 @@ impl Verifier {
 }
 
 /// Whether missing package managers are the only reason why agents failed.
-#[must_use]
 pub fn lacks_package_managers(rows: &[Row]) -> bool {
     let is_lacking = |row: &Row| row.reason() == Some("missing_runtime");
     rows.iter().any(Row::is_finding) && rows.iter().all(|row| is_lacking(row) || row.verdict() == TaskVerdict::Skipped)
 }
 
 /// The sources that could not be reached. The verdicts of their agents are unknown.
-#[must_use]
 pub fn sources_down(rows: &[Row]) -> BTreeSet<&DistributionOrigin> {
     rows.iter().filter_map(|row| row.source_down.as_ref()).collect()
 }

@@ -190,7 +190,6 @@ pub struct Task {
 
 impl Task {
     /// The agent's id and kind of distribution, for people.
-    #[must_use]
     pub fn name(&self) -> String {
         format!("{} ({})", self.id, self.kind.map_or("-", Kind::as_str))
     }
@@ -230,7 +229,6 @@ pub enum TaskVerdict {
 
 impl TaskVerdict {
     /// The name used in reports.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Pass => "pass",

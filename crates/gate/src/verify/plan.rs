@@ -55,7 +55,6 @@ pub struct ShardError;
 
 impl Shard {
     /// The number of parts.
-    #[must_use]
     pub fn count(self) -> usize {
         self.count
     }
@@ -94,7 +93,6 @@ pub struct Earlier<'a> {
 /// Lists the tasks, sorted by id, channel and kind. Shards are divided by the durations in `measured`, and without them by
 /// number: all machines must be given the same ones. An agent that passed earlier is not checked again if the
 /// distribution and the checks are unchanged and the row is recent.
-#[must_use]
 pub fn plan(
     registry: &Registry,
     selection: &Selection,

@@ -61,19 +61,16 @@ impl QuarantinedAgent {
     }
 
     /// Whether the agent is checked although it is in quarantine.
-    #[must_use]
     pub fn is_checked(&self) -> bool {
         self.is_named || self.over.is_some() || self.is_due
     }
 
     /// Whether a failure is expected: the agent was not named explicitly.
-    #[must_use]
     pub(super) fn is_excused(&self) -> bool {
         !self.is_named
     }
 
     /// What to do after a check with this verdict.
-    #[must_use]
     pub fn advice(&self, verdict: TaskVerdict) -> Advice {
         match verdict {
             _ if !self.is_checked() => Advice::Wait,
@@ -86,7 +83,6 @@ impl QuarantinedAgent {
     }
 
     /// [`QuarantinedAgent::advice`] as a sentence; `None` if it is [`Advice::Wait`].
-    #[must_use]
     pub fn message(&self, verdict: TaskVerdict) -> Option<String> {
         Some(match self.advice(verdict) {
             Advice::Wait => return None,

@@ -96,7 +96,6 @@ pub struct RowCounts {
 
 impl RowCounts {
     /// Counts rows.
-    #[must_use]
     pub fn of(rows: &[Row]) -> Self {
         let mut summary = Self::default();
         for row in rows {
@@ -115,7 +114,6 @@ impl RowCounts {
 
 impl Row {
     /// The verdict.
-    #[must_use]
     pub fn verdict(&self) -> TaskVerdict {
         match &self.state {
             State::Skipped { .. } => TaskVerdict::Skipped,
@@ -127,14 +125,12 @@ impl Row {
 
     /// Whether the row needs attention: the agent did not pass. Agents in quarantine are expected to fail, so they
     /// count only if named explicitly.
-    #[must_use]
     pub fn is_finding(&self) -> bool {
         let is_excused = self.held.as_ref().is_some_and(QuarantinedAgent::is_excused);
         !is_excused && matches!(self.verdict(), TaskVerdict::Fail | TaskVerdict::Error)
     }
 
     /// The end of stderr of the agent or the package manager. Not escaped: escape it before printing.
-    #[must_use]
     pub fn stderr(&self) -> &str {
         match &self.state {
             State::NotStarted { stderr, .. } => stderr,
@@ -144,13 +140,11 @@ impl Row {
     }
 
     /// What to do with an agent in quarantine, as a sentence.
-    #[must_use]
     pub fn advice(&self) -> Option<String> {
         self.held.as_ref()?.message(self.verdict())
     }
 
     /// The reason why it did not pass, as named in reports.
-    #[must_use]
     pub fn reason(&self) -> Option<&'static str> {
         match &self.state {
             State::Skipped { reason, .. } | State::NotStarted { reason, .. } => Some(reason),
@@ -160,7 +154,6 @@ impl Row {
     }
 
     /// The reason as a sentence. Free of control characters.
-    #[must_use]
     pub fn message(&self) -> Option<&str> {
         match &self.state {
             State::Skipped { message, .. } | State::NotStarted { message, .. } => Some(message),
@@ -170,20 +163,17 @@ impl Row {
     }
 
     /// What helps, where that is known. Printable.
-    #[must_use]
     pub fn remedy(&self) -> Option<&str> {
         if let State::NotStarted { remedy, .. } = &self.state { remedy.as_deref() } else { None }
     }
 
     /// The message with what helps. Printable.
-    #[must_use]
     pub fn explanation(&self) -> Option<String> {
         let message = self.message()?;
         Some(self.remedy().map_or_else(|| message.to_owned(), |remedy| format!("{message}; {remedy}")))
     }
 
     /// The results of the examination, if one was made in this run or, for a reused row, in an earlier one.
-    #[must_use]
     pub fn record(&self) -> Option<Record> {
         match &self.state {
             State::Checked { examination, .. } => examination.as_deref().map(Record::from),
@@ -193,13 +183,11 @@ impl Row {
     }
 
     /// The result of the examination, if one was made in this run.
-    #[must_use]
     pub fn examination(&self) -> Option<&Examination> {
         if let State::Checked { examination, .. } = &self.state { examination.as_deref() } else { None }
     }
 
     /// The agent's message if it answers but cannot open a session for a reason other than missing credentials.
-    #[must_use]
     pub fn setup_required(&self) -> Option<&str> {
         match &self.state {
             State::Checked { outcome, .. } => outcome.handshake.setup_required.as_deref(),
@@ -209,31 +197,26 @@ impl Row {
     }
 
     /// The isolation that the agent ran in, if it was started.
-    #[must_use]
     pub fn isolation(&self) -> Option<&'static str> {
         if let State::Checked { outcome, .. } = &self.state { Some(outcome.isolation) } else { None }
     }
 
     /// Whether the agent passed only at the second start.
-    #[must_use]
     pub fn is_flaky(&self) -> bool {
         matches!(&self.state, State::Checked { outcome, .. } if outcome.is_flaky)
     }
 
     /// The package runner that does not start the agent.
-    #[must_use]
     pub fn not_startable_by(&self) -> Option<Kind> {
         self.kind.filter(|_| self.is_not_startable)
     }
 
     /// The kind of distribution, or `-`.
-    #[must_use]
     pub fn distribution(&self) -> &'static str {
         self.kind.map_or("-", Kind::as_str)
     }
 
     /// The row in the JSON format of reports.
-    #[must_use]
     pub fn to_json(&self) -> Value {
         let mut row = json!({
             "id": self.id, "version": self.version, "channel": self.channel.as_str(),

@@ -67,7 +67,6 @@ pub struct StartOptions {
 
 impl Verifier {
     /// Creates a verifier for agents of this machine's platform.
-    #[must_use]
     pub fn new(machine: Machine<'_>, options: StartOptions) -> Self {
         let Machine { environment, temporary, home, launcher, surroundings, packages, client } = machine;
         // Installed programs are started by absolute path.
@@ -113,7 +112,6 @@ impl Verifier {
 }
 
 /// Default number of concurrent agents: the number of CPU cores, at most 4.
-#[must_use]
 pub fn usual_jobs() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from).min(JOBS)
 }

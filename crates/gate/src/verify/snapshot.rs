@@ -91,7 +91,6 @@ impl Snapshot {
 
     /// What agents answered in their stable channel, by id. Of several distributions of an agent, the one that tells most
     /// counts. Agents that gave no answer are left out.
-    #[must_use]
     pub fn answers(&self) -> BTreeMap<String, LastAnswer> {
         let mut answers: BTreeMap<String, LastAnswer> = BTreeMap::new();
         for ((id, channel, _), row) in self.in_order() {
@@ -108,7 +107,6 @@ impl Snapshot {
     }
 
     /// Why agents gave no answer in their stable channel, by id. Of several distributions, one that was started counts.
-    #[must_use]
     pub fn unanswered(&self) -> BTreeMap<String, Unanswered> {
         let mut unanswered: BTreeMap<String, Unanswered> = BTreeMap::new();
         let mut answered: BTreeSet<&String> = BTreeSet::new();
@@ -135,13 +133,11 @@ impl Snapshot {
     }
 
     /// The features of an agent by stable name, for any version; `None` if it did not answer.
-    #[must_use]
     pub fn features(&self, id: &str, channel: Channel, kind: Kind) -> Option<&Map<String, Value>> {
         self.latest(id, channel, Some(kind))?["features"].as_object().filter(|features| !features.is_empty())
     }
 
     /// The examination of this version of an agent, if there is one.
-    #[must_use]
     pub fn examined(&self, id: &str, version: &str, channel: Channel, kind: Kind) -> Option<EarlierExamination> {
         EarlierExamination::of(self.latest(id, channel, Some(kind))?).filter(|examined| examined.version == version)
     }
@@ -215,7 +211,6 @@ impl Snapshot {
 
     /// The text of the snapshot, sorted by id, channel and distribution. Apart from `checked_at` and `timing`, equal
     /// answers give equal text.
-    #[must_use]
     pub(super) fn to_text(&self) -> String {
         let agents: Vec<Value> = self.in_order().into_iter().map(|(_, row)| row.clone()).collect();
         text(&agents)

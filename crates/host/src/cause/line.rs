@@ -6,7 +6,6 @@ const FRAME: &[char] =
 
 /// Removes terminal escapes. If a line was overwritten with carriage returns, keeps only the text that remained
 /// visible.
-#[must_use]
 pub fn plain(line: &str) -> String {
     let mut out = String::with_capacity(line.len());
     let mut chars = line.trim_end_matches('\r').chars().peekable();

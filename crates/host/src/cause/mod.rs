@@ -26,14 +26,12 @@ const CAUSE_LIMIT: usize = 600;
 /// The cause in a text, as one line without terminal escapes; `None` if no line contains one.
 ///
 /// Other hidden characters are kept: make the line printable before showing it.
-#[must_use]
 pub fn of(text: &str) -> Option<String> {
     let lines: Vec<String> = text.lines().map(plain).collect();
     in_lines(&lines.iter().map(String::as_str).collect::<Vec<_>>()).map(bounded)
 }
 
 /// The cause in a text as part of a message: printable, between backticks.
-#[must_use]
 pub fn quoted(text: &str) -> Option<String> {
     of(text).map(|cause| format!("`{}`", printable(&cause).replace('`', "'")))
 }

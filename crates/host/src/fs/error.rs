@@ -24,7 +24,6 @@ pub struct PathError {
 
 impl PathError {
     /// How to fix it, if that does not depend on the purpose of the path.
-    #[must_use]
     pub fn remedy(&self) -> Option<&'static str> {
         if is_full(&self.error) {
             return Some(SPACE);
@@ -42,14 +41,12 @@ impl PathError {
 }
 
 /// Whether the disk or the quota is full.
-#[must_use]
 pub fn is_full(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
 
 /// The operating system's error without the random name of a temporary file or directory, which means nothing to users.
 /// `tempfile` provides the cause only as part of its text.
-#[must_use]
 pub fn without_path(error: io::Error) -> io::Error {
     let text = error.to_string();
     match text.rsplit_once(" at path ") {

@@ -17,7 +17,6 @@ pub use write::rename;
 pub use write::{check_writable, sync_below, write_atomic, write_atomic_from, write_durable, write_new};
 
 /// Number of bytes available to this user on the directory's file system; `None` if unknown.
-#[must_use]
 pub fn available(directory: &Path) -> Option<u64> {
     #[cfg(unix)]
     {
@@ -39,7 +38,6 @@ pub const ANOTHER_TEMPORARY: &str = if cfg!(windows) {
 };
 
 /// The system's directory for temporary files, or the one that `TMPDIR` names. An empty `TMPDIR` counts as none.
-#[must_use]
 pub fn temporary() -> PathBuf {
     of(env::temp_dir())
 }

@@ -72,7 +72,6 @@ pub fn open_bounded(path: &Path, root: &Path, limit: u64) -> Result<(File, u64),
 }
 
 /// The first symbolic link among the parent directories of `name`, starting below `root`; `root` itself may be a link.
-#[must_use]
 pub fn linked_folder(root: &Path, name: &str) -> Option<PathBuf> {
     let folders = Path::new(name).parent()?.components().scan(root.to_owned(), |path, part| {
         path.push(part);

@@ -39,7 +39,6 @@ impl Staging {
     }
 
     /// The directory to fill.
-    #[must_use]
     pub fn path(&self) -> &Path {
         self.directory.path()
     }

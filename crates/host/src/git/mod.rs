@@ -69,7 +69,6 @@ pub enum Error {
 
 impl Error {
     /// How to fix it, if known.
-    #[must_use]
     pub fn remedy(&self) -> Option<String> {
         match self {
             Self::Start(_) => Some("install git, or correct PATH".to_owned()),

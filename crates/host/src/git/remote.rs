@@ -78,13 +78,11 @@ impl Remote {
     }
 
     /// The branch that is checked out; `None` if `HEAD` is detached.
-    #[must_use]
     pub fn current_branch(&self) -> Option<String> {
         self.text("symbolic-ref", &["--quiet", "--short", "HEAD"]).ok()
     }
 
     /// The configured `user.name` and `user.email`; `None` if one is missing.
-    #[must_use]
     pub fn configured_identity(&self) -> Option<Identity> {
         let value = |key: &str| self.text("config", &["--get", key]).ok().filter(|value| !value.is_empty());
         Some(Identity { name: value("user.name")?, email: value("user.email")? })
@@ -137,7 +135,6 @@ impl Remote {
     }
 
     /// The contents of a file at a commit; `None` if it does not exist. `path` is relative to the directory.
-    #[must_use]
     pub fn file_at(&self, commit: &str, path: &str) -> Option<Vec<u8>> {
         let path = format!("{commit}:./{path}");
         self.run("cat-file", &["blob", &path], &[], &[]).ok()

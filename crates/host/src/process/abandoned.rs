@@ -19,7 +19,6 @@ const SETTLED: Duration = Duration::from_mins(1);
 /// each, or the error of removing it. Sandboxes of other users, and those to keep, are not removed.
 ///
 /// On Windows, directories cannot be marked as used, so nothing is removed.
-#[must_use]
 pub fn remove_abandoned(parent: &Path) -> Vec<Result<PathBuf, PathError>> {
     let items = fs::read_dir(parent).into_iter().flatten().flatten();
     let sandboxes = items.map(|item| item.path()).filter(|path| is_sandbox(path));

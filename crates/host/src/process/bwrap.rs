@@ -64,7 +64,6 @@ pub enum IsolationError {
 
 impl IsolationError {
     /// How to fix it; `None` for a namespace, since that depends on who asked for one.
-    #[must_use]
     pub fn remedy(&self) -> Option<Remedy> {
         let without = match self {
             Self::Start(_) => "install bubblewrap, or do without ",
@@ -78,7 +77,6 @@ impl IsolationError {
 impl Isolation {
     /// The name used in reports, unless the program got a user of its own; see
     /// [`ProcessTree::isolation`](super::ProcessTree::isolation).
-    #[must_use]
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Environment | Self::OwnUser { .. } => "environment",

@@ -47,13 +47,11 @@ impl Environment {
     }
 
     /// The value of a variable.
-    #[must_use]
     pub fn get(&self, name: &str) -> Option<&OsStr> {
         self.variables.get(OsStr::new(name)).map(OsString::as_os_str)
     }
 
     /// The variable `PATH`, as the system spells its name, and its value.
-    #[must_use]
     pub fn path(&self) -> Option<(&OsStr, &OsStr)> {
         let is_path = |name: &OsString| if cfg!(windows) { name.eq_ignore_ascii_case("PATH") } else { name == "PATH" };
         let (name, value) = self.variables.iter().find(|(name, _)| is_path(name))?;
@@ -87,7 +85,6 @@ impl Environment {
     }
 
     /// The path of a program in the environment's `PATH`. Relative directories in `PATH` are ignored.
-    #[must_use]
     pub fn find(&self, program: &str) -> Option<PathBuf> {
         self.find_all(program).next()
     }
@@ -110,7 +107,6 @@ impl Environment {
 }
 
 /// Whether a path is an executable file.
-#[must_use]
 pub fn is_executable(file: &std::path::Path) -> bool {
     let Ok(metadata) = file.metadata() else { return false };
     #[cfg(unix)]

@@ -55,7 +55,6 @@ impl Exit {
     }
 
     /// Describes the end, such as `exit code 1` or `signal 6, SIGABRT`.
-    #[must_use]
     pub fn describe(&self) -> String {
         let Some(signal) = self.signal else {
             return self.code.map_or_else(|| "exit code unknown".to_owned(), |code| format!("exit code {code}"));

@@ -163,7 +163,6 @@ fn send(number: u32, signal: Signal) {
 
 /// Kills all processes of launches whose sandboxes are below a directory. Such processes remain if this program was
 /// killed. Returns whether none is left.
-#[must_use]
 pub fn end_launches_below(folder: &Path) -> bool {
     let marker = [MARKER.as_bytes(), b"=", folder.as_os_str().as_bytes(), b"/"].concat();
     let is_of_launch = |process: &Process| {
@@ -226,7 +225,6 @@ pub struct Orphans {
 ///
 /// This affects the whole process. Use it only in programs that start children through [`super::ProcessTree`], or that wait
 /// for all other children before they call [`Orphans::end`].
-#[must_use]
 pub fn adopt_orphans() -> Option<Orphans> {
     rustix::process::set_child_subreaper(Some(rustix::process::getpid())).ok()?;
     let me = std::process::id();
@@ -236,7 +234,6 @@ pub fn adopt_orphans() -> Option<Orphans> {
 
 impl Orphans {
     /// Kills all children of this process and their descendants. Returns how many were still running.
-    #[must_use]
     pub fn end(self) -> usize {
         let me = std::process::id();
         let until = Instant::now() + HUNT;

@@ -72,7 +72,6 @@ impl OwnUser {
 
 impl super::LaunchSpec {
     /// Whether the program gets a user of its own: never on this system.
-    #[must_use]
     pub fn gets_own_user(&self, _temporary: &Path) -> bool {
         false
     }
@@ -86,7 +85,6 @@ pub fn hide_from_agents() {}
 
 /// Kills processes that an earlier run has started. They cannot be found on this system; on Windows, they have ended
 /// with that run.
-#[must_use]
 pub fn end_launches_below(_folder: &Path) -> bool {
     true
 }
@@ -101,14 +99,12 @@ pub(super) fn has_users(_sandbox: &Path) -> bool {
 pub struct Orphans(());
 
 /// Makes this process the parent of its orphaned descendants. Not possible on this system.
-#[must_use]
 pub fn adopt_orphans() -> Option<Orphans> {
     None
 }
 
 impl Orphans {
     /// Kills all orphans. Returns how many there were.
-    #[must_use]
     pub fn end(self) -> usize {
         0
     }

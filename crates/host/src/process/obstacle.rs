@@ -22,7 +22,6 @@ pub enum Obstacle {
 
 impl Obstacle {
     /// The obstacle of a program; `None` if none is known.
-    #[must_use]
     pub fn find(program: &Path) -> Option<Self> {
         if !is_executable(program) {
             return Some(Self::NotExecutable);

@@ -29,7 +29,6 @@ impl UserDirectory {
     }
 
     /// The path of the directory.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -26,7 +26,6 @@ const DEPTH: usize = 128;
 impl LaunchSpec {
     /// Whether the program gets a user of its own. This requires that this process is root, that the launcher is known,
     /// that the program's namespace has all users, and that any user can access the program, the files that it needs, and `temporary`, the parent of its sandbox.
-    #[must_use]
     pub fn gets_own_user(&self, temporary: &Path) -> bool {
         let Isolation::OwnUser { place } = &self.isolation else { return false };
         let has_users = self.namespace.as_ref().is_some_and(super::Namespace::has_users);

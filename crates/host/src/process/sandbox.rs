@@ -66,13 +66,11 @@ impl Sandbox {
     }
 
     /// The directory that contains all others.
-    #[must_use]
     pub fn path(&self) -> &Path {
         self.directory.path()
     }
 
     /// An empty working directory.
-    #[must_use]
     pub fn work(&self) -> PathBuf {
         self.path().join("work")
     }
@@ -104,14 +102,12 @@ impl Sandbox {
     }
 
     /// The home of the program.
-    #[must_use]
     pub fn home(&self) -> Home {
         self.home
     }
 
     /// The environment variables that point to these directories and identify the processes; empty for
     /// [`Home::Persons`].
-    #[must_use]
     pub fn variables(&self) -> Vec<(&'static str, PathBuf)> {
         if self.home == Home::Persons {
             return Vec::new();

@@ -52,19 +52,16 @@ impl Scratch {
     }
 
     /// Takes over a directory that exists, or will.
-    #[must_use]
     pub fn adopt(path: &Path) -> Self {
         Self { place: UserDirectory::new(path.to_owned()), is_over: false }
     }
 
     /// The path of the directory.
-    #[must_use]
     pub fn path(&self) -> &Path {
         self.place.path()
     }
 
     /// The directory as a place for the files of programs that run at once.
-    #[must_use]
     pub fn place(&self) -> UserDirectory {
         self.place.clone()
     }

@@ -28,7 +28,6 @@ impl Tail {
     }
 
     /// The kept output as text. If output was cut off, it starts at the beginning of a line.
-    #[must_use]
     pub fn text(&mut self) -> String {
         self.cut();
         let start =

@@ -131,7 +131,6 @@ impl ProcessTree {
     }
 
     /// The name of the isolation, for reports.
-    #[must_use]
     pub fn isolation(&self) -> &'static str {
         self.isolation
     }

@@ -224,7 +224,6 @@ pub enum Error {
 
 impl Error {
     /// What the user can do about it.
-    #[must_use]
     pub fn remedy(&self) -> Remedy {
         match self {
             Self::Document(error) => error.remedy().into(),
@@ -261,7 +260,6 @@ pub enum SiteDocument {
 
 impl DocumentError {
     /// What the user can do about it.
-    #[must_use]
     pub fn remedy(&self) -> &'static str {
         "correct the file, or use another"
     }

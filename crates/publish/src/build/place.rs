@@ -44,7 +44,6 @@ pub enum PlaceError {
 
 impl PlaceError {
     /// What the user can do about it, if known.
-    #[must_use]
     pub fn remedy(&self) -> Option<Remedy> {
         match self {
             Self::Address { .. } => Some("write the address or the directory of a published tree".into()),

@@ -13,7 +13,6 @@ impl History {
     /// that it contains; others get the time `now`.
     ///
     /// Without an earlier history, the result continues `own`.
-    #[must_use]
     pub fn continued(earlier: Option<Self>, changes: &Changes, own: &Self, now: Timestamp) -> Self {
         let Self { events: told, extent } = earlier.unwrap_or_else(|| {
             let extent = match &own.extent {

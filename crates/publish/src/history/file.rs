@@ -55,7 +55,6 @@ impl History {
 
     /// Serializes the events that `is_shown` selects as a `history.json`, newest first and at most 100,000; `None` if
     /// nothing is known.
-    #[must_use]
     pub fn to_json(&self, is_shown: impl Fn(&HistoryEvent) -> bool) -> Option<String> {
         let incomplete = match &self.extent {
             Extent::Nothing(_) => return None,

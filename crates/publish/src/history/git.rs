@@ -31,7 +31,6 @@ impl History {
     ///
     /// Without git or a repository, the history is empty and its extent says why. In a shallow clone, agents that
     /// were added before its first commit have no date.
-    #[must_use]
     pub fn read(directory: &Path) -> Self {
         match read(directory) {
             Ok((log, heads)) => follow(&log, &heads),

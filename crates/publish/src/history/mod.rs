@@ -73,7 +73,6 @@ pub enum EventKind {
 
 impl EventKind {
     /// The word used in every output format.
-    #[must_use]
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Added => "added",
@@ -93,19 +92,16 @@ impl History {
     }
 
     /// What happened, newest first.
-    #[must_use]
     pub fn events(&self) -> &[HistoryEvent] {
         &self.events
     }
 
     /// How far back that goes.
-    #[must_use]
     pub fn extent(&self) -> &Extent {
         &self.extent
     }
 
     /// The events of each agent, newest first.
-    #[must_use]
     pub(crate) fn by_agent(&self) -> BTreeMap<&str, Vec<&HistoryEvent>> {
         let mut agents: BTreeMap<&str, Vec<&HistoryEvent>> = BTreeMap::new();
         for event in &self.events {

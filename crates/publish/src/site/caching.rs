@@ -13,7 +13,6 @@ pub(crate) const ENTRY: &str = "public, max-age=300, stale-while-revalidate=60";
 pub(crate) const SHORT: &str = "public, max-age=300";
 
 /// `Cache-Control` of a file of a published tree, by its name.
-#[must_use]
 pub(crate) fn caching(name: &str) -> &'static str {
     match name {
         _ if name.starts_with("assets/") || name.starts_with("entry-lists/") => FIXED,

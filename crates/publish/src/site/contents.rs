@@ -119,7 +119,6 @@ pub const CONTENTS: &[PublishedFile] = &[
 ];
 
 /// The media type of a published file, by its name.
-#[must_use]
 pub fn media_type(name: &str) -> &'static str {
     match name.rsplit_once('.').map_or("", |(_, ending)| ending) {
         "html" => "text/html; charset=utf-8",

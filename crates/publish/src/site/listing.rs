@@ -33,7 +33,6 @@ pub struct Known {
 
 impl Known {
     /// What a capability snapshot says.
-    #[must_use]
     pub fn of(snapshot: &Snapshot) -> Self {
         Self { answers: snapshot.answers(), unanswered: snapshot.unanswered() }
     }

@@ -169,7 +169,6 @@ impl<'a> Catalog<'a> {
     }
 
     /// The parts of the site: all but the [last](Self::last) files.
-    #[must_use]
     pub fn parts(&self) -> Vec<Render<'_>> {
         let (site, listings) = (&self.site, &*self.listings);
         let mut parts: Vec<Render<'_>> =

@@ -48,7 +48,6 @@ pub struct Built<'a> {
 
 impl Built<'_> {
     /// The same outcome with another tree.
-    #[must_use]
     pub fn with_tree<'b>(&self, tree: Tree<'b>) -> Built<'b> {
         Built {
             tree,
@@ -67,7 +66,6 @@ impl Built<'_> {
 
     /// Whether no agent is kept or left out because of errors. False as well if nothing is published at the location
     /// of the earlier tree, because agents without a manifest cannot be detected then.
-    #[must_use]
     pub fn is_complete(&self) -> bool {
         let is_other = |outcome| matches!(outcome, AgentOutcome::Kept | AgentOutcome::LeftOut(_));
         !self.nothing_published && self.with(is_other).next().is_none()
@@ -107,7 +105,6 @@ pub enum LeftOutReason {
 
 impl AgentOutcome {
     /// The name of the outcome in all output formats.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Published => "published",
@@ -118,7 +115,6 @@ impl AgentOutcome {
     }
 
     /// Whether the agent is in the tree.
-    #[must_use]
     pub fn is_in_tree(self) -> bool {
         matches!(self, Self::Published | Self::Kept)
     }
@@ -174,7 +170,6 @@ pub enum BuildError {
 
 impl BuildError {
     /// What the user can do about it.
-    #[must_use]
     pub fn remedy(&self) -> Remedy {
         let fixed = match self {
             Self::Findings { .. } => "correct the errors",
@@ -201,7 +196,6 @@ fn describe(agents: &[String]) -> String {
 }
 
 /// Joins the first names for a message, and counts the rest.
-#[must_use]
 pub fn brief_list(agents: &[String]) -> String {
     let named = agents.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
     let more = agents.len().saturating_sub(NAMED);

@@ -102,7 +102,6 @@ impl<'a> Tree<'a> {
     }
 
     /// The same tree, with files that are borrowed from this one.
-    #[must_use]
     pub fn borrowed<'b>(&'b self) -> Tree<'b>
     where
         'a: 'b,
@@ -145,7 +144,6 @@ impl<'a> Tree<'a> {
     }
 
     /// The content of a file that is held in memory: an index, a schema or an icon.
-    #[must_use]
     pub fn file(&self, name: &str) -> Option<&[u8]> {
         self.held.get(name).map(|(content, _)| content.bytes())
     }
@@ -157,7 +155,6 @@ impl<'a> Tree<'a> {
     }
 
     /// The names and sizes of all files, ordered by name.
-    #[must_use]
     pub fn files(&self) -> Vec<(&str, usize)> {
         let held = self.held.iter().map(|(name, (content, _))| (&**name, content.bytes().len()));
         let rendered = self.parts.iter().flat_map(|part| &part.files).chain([self.sums()]);

@@ -50,13 +50,11 @@ pub struct PublishedError {
 
 impl PublishedError {
     /// Creates an error without a remedy.
-    #[must_use]
     pub fn new(file: &str, why: &dyn Display) -> Self {
         Self { file: file.to_owned(), message: why.to_string(), remedy: None }
     }
 
     /// What the user can do about it.
-    #[must_use]
     pub fn remedy(&self) -> Remedy {
         self.remedy.clone().unwrap_or_else(|| "use another published tree".into())
     }

@@ -101,13 +101,11 @@ pub enum Error {
 
 impl Error {
     /// Whether a file does not match its digest.
-    #[must_use]
     pub fn is_of_integrity(&self) -> bool {
         matches!(self, Self::Digest(_) | Self::Altered(_))
     }
 
     /// Whether the target that the caller named is invalid.
-    #[must_use]
     pub fn is_of_usage(&self) -> bool {
         matches!(self, Self::Target { .. } | Self::NoSnapshot(_))
     }

@@ -145,7 +145,6 @@ pub enum What {
 
 impl What {
     /// The name of the action in all output formats.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Send(_) => "send",

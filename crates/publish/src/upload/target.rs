@@ -34,7 +34,6 @@ pub(super) enum Turn<'a> {
 
 impl UploadTarget {
     /// A directory, which is created by the first [`publish()`](super::publish()).
-    #[must_use]
     pub fn directory(path: &Path) -> Self {
         Self::Directory(Directory::new(path))
     }
@@ -75,7 +74,6 @@ impl UploadTarget {
     }
 
     /// The path or address of a name in this target, for messages.
-    #[must_use]
     pub fn shown(&self, name: &str) -> String {
         match self {
             Self::Directory(directory) => directory.shown(name),

@@ -70,13 +70,11 @@ impl BuiltTree {
     }
 
     /// The canonical path of the tree.
-    #[must_use]
     pub fn root(&self) -> &Path {
         &self.root
     }
 
     /// The content of `SHA256SUMS`.
-    #[must_use]
     pub fn sums(&self) -> &[u8] {
         &self.sums
     }

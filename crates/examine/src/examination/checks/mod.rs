@@ -14,7 +14,6 @@ pub static CHECKS: LazyLock<Vec<&Check>> =
     LazyLock::new(|| [protocol::CHECKS, sessions::CHECKS, turns::CHECKS, drafts::CHECKS].concat());
 
 /// Finds a check by its id.
-#[must_use]
 pub fn find(id: &str) -> Option<&'static Check> {
     CHECKS.iter().copied().find(|check| check.id == id)
 }

@@ -41,7 +41,6 @@ const SMALL: u16 = 32;
 /// Draws an icon into a square; `None` if it has parts that are not drawn.
 ///
 /// The square has pixels of its own, because each translucent group is drawn into a copy of them.
-#[must_use]
 pub fn draw_icon(svg: &[u8], size: u16) -> Option<Pixmap> {
     let document = Document::parse(std::str::from_utf8(svg).ok()?).ok()?;
     let is_plain = document.descendants().filter(Node::is_element).all(is_plain);

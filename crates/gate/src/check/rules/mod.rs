@@ -107,7 +107,6 @@ pub static RULES: &[&Rule] = &[
 ];
 
 /// Finds a rule by name.
-#[must_use]
 pub fn find(name: &str) -> Option<&'static Rule> {
     RULES.binary_search_by(|rule| rule.name.cmp(name)).ok().map(|at| RULES[at])
 }

@@ -25,7 +25,6 @@ use acp_registry_protocol::handshake::{FailReason, Handshake, Outcome, Timing, V
 const LINES: usize = 5;
 
 /// The rule about agents that the package runner of a kind does not start.
-#[must_use]
 pub fn rule_of_runner(kind: Kind) -> Option<&'static Rule> {
     match kind {
         Kind::Npx => Some(&not_startable_by_npx::RULE),
@@ -35,7 +34,6 @@ pub fn rule_of_runner(kind: Kind) -> Option<&'static Rule> {
 }
 
 /// The rule that reports a reason of `verify`; `None` if the reason is no problem of an agent.
-#[must_use]
 pub fn rule_of_reason(reason: &str) -> Option<&'static Rule> {
     let rules: [(&[&str], &'static Rule); 6] = [
         (install_failed::REASONS, &install_failed::RULE),
