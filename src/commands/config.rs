@@ -18,7 +18,7 @@ use crate::failure::{Exit, Failure};
 use crate::flags::candidates;
 use crate::flags::global::{FormatArgs, Global};
 use crate::flags::network::environment;
-use crate::flags::place::{CommandSession, PlaceArgs};
+use crate::flags::session::{CommandSession, SessionArgs};
 use crate::terminal::signals;
 use crate::terminal::ui::Ui;
 
@@ -46,7 +46,7 @@ pub(crate) struct Args {
     run: bool,
 
     #[command(flatten)]
-    place: PlaceArgs,
+    place: SessionArgs,
 
     #[command(flatten)]
     pub(crate) format: FormatArgs,

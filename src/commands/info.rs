@@ -12,7 +12,7 @@ use crate::documents::{Document, IndexOrigin, Info, InstalledVersion};
 use crate::failure::{Exit, Failure};
 use crate::flags::candidates;
 use crate::flags::global::{FormatArgs, Global};
-use crate::flags::place::{CommandSession, PlaceArgs};
+use crate::flags::session::{CommandSession, SessionArgs};
 use crate::terminal::layout::Look;
 use crate::terminal::signals;
 use crate::terminal::ui::Ui;
@@ -27,7 +27,7 @@ pub(crate) struct Args {
     pub(crate) agent: AgentSpec,
 
     #[command(flatten)]
-    pub(crate) place: PlaceArgs,
+    pub(crate) place: SessionArgs,
 
     #[command(flatten)]
     pub(crate) format: FormatArgs,

@@ -14,7 +14,7 @@ use crate::documents::{
 };
 use crate::failure::{Exit, Failure};
 use crate::flags::global::{FormatArgs, Global};
-use crate::flags::place::{CommandSession, PlaceArgs};
+use crate::flags::session::{CommandSession, SessionArgs};
 use crate::terminal::table::{Columns, Last, bytes, table};
 use crate::terminal::ui::Ui;
 use crate::terminal::{plural, signals};
@@ -26,7 +26,7 @@ pub(crate) struct Args {
     pub(crate) installed: bool,
 
     #[command(flatten)]
-    pub(crate) place: PlaceArgs,
+    pub(crate) place: SessionArgs,
 
     #[command(flatten)]
     pub(crate) format: FormatArgs,
@@ -42,7 +42,7 @@ pub(crate) struct SearchArgs {
     pub(crate) query: Vec<String>,
 
     #[command(flatten)]
-    pub(crate) place: PlaceArgs,
+    pub(crate) place: SessionArgs,
 
     #[command(flatten)]
     pub(crate) format: FormatArgs,

@@ -18,8 +18,8 @@ use crate::documents::{Document, Which};
 use crate::failure::{Exit, Failure};
 use crate::flags::global::{FormatArgs, Global};
 use crate::flags::network::environment;
-use crate::flags::place::{CommandSession, PlaceArgs, kind};
-use crate::flags::{candidates, versions};
+use crate::flags::session::{CommandSession, SessionArgs, kind};
+use crate::flags::{candidates, installed_version};
 use crate::terminal::progress::Installs;
 use crate::terminal::signals;
 use crate::terminal::ui::Ui;
@@ -37,7 +37,7 @@ pub(crate) struct Args {
     dist: Option<Kind>,
 
     #[command(flatten)]
-    place: PlaceArgs,
+    place: SessionArgs,
 
     /// More arguments for the agent
     #[arg(last = true, value_name = "ARG")]
@@ -51,7 +51,7 @@ pub(crate) struct WhichArgs {
     pub(crate) agent: AgentSpec,
 
     #[command(flatten)]
-    pub(crate) place: PlaceArgs,
+    pub(crate) place: SessionArgs,
 
     #[command(flatten)]
     pub(crate) format: FormatArgs,
@@ -161,7 +161,7 @@ fn start(
 
 pub(crate) fn which(args: &WhichArgs, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     let session = CommandSession::new(&args.place, global.allowed_hosts()?, ui)?;
-    let (version, is_pinned) = versions::whole(&args.agent, &session)?;
+    let (version, is_pinned) = installed_version::whole(&args.agent, &session)?;
     if args.format.is_json() {
         let members = Which { launch: launch::installed(&version, &session)?, pinned: is_pinned };
         ui.document(&Document::new("which", members))?;

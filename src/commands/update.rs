@@ -24,7 +24,7 @@ use crate::documents::{self, Document, HeldUpdate, IndexOrigin, Launch, Pinned, 
 use crate::failure::{Exit, Failure};
 use crate::flags::global::{FormatArgs, Global};
 use crate::flags::network::{Needs, connect, host};
-use crate::flags::place::{CommandSession, PackageArgs, PlaceArgs};
+use crate::flags::session::{CommandSession, PackageArgs, SessionArgs};
 use crate::flags::{candidates, duration};
 use crate::terminal::progress::Installs;
 use crate::terminal::signals;
@@ -59,7 +59,7 @@ pub(crate) struct Args {
     pub(crate) packages: PackageArgs,
 
     #[command(flatten)]
-    pub(crate) place: PlaceArgs,
+    pub(crate) place: SessionArgs,
 
     #[command(flatten)]
     pub(crate) format: FormatArgs,

@@ -9,7 +9,7 @@ use acp_registry::manifest::AgentId;
 use acp_registry::text::shown;
 use clap_complete::{ArgValueCandidates, CompletionCandidate};
 
-use crate::flags::place;
+use crate::flags::session;
 
 /// The longest description of a candidate, in Unicode scalar values.
 const HELP: usize = 80;
@@ -22,7 +22,7 @@ fn with_help(word: &str, help: &str) -> CompletionCandidate {
 /// The agents in the cached index, or the installed ones if there is no cached index.
 pub(crate) fn offered() -> ArgValueCandidates {
     ArgValueCandidates::new(|| {
-        let Some(index) = place::index_at_hand() else { return installed_ids() };
+        let Some(index) = session::index_at_hand() else { return installed_ids() };
         let candidates = index.entries().map(|entry| with_help(&entry.id, &entry.description)).collect();
         // The process is about to exit: freeing a large index takes time.
         std::mem::forget(index);
@@ -36,7 +36,7 @@ pub(crate) fn installed() -> ArgValueCandidates {
 }
 
 fn installed_ids() -> Vec<CompletionCandidate> {
-    words(place::installed_at_hand().into_iter().map(String::from).collect())
+    words(session::installed_at_hand().into_iter().map(String::from).collect())
 }
 
 /// The agents of the registry in the working directory.

@@ -3,9 +3,9 @@
 pub(crate) mod candidates;
 pub(crate) mod duration;
 pub(crate) mod global;
+pub(crate) mod installed_version;
 pub(crate) mod isolation;
 pub(crate) mod level;
 pub(crate) mod network;
-pub(crate) mod place;
+pub(crate) mod session;
 pub(crate) mod value;
-pub(crate) mod versions;

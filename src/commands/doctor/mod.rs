@@ -26,8 +26,8 @@ use crate::documents::{self, Document};
 use crate::failure::{Exit, Failure, remedy};
 use crate::flags::global::{FormatArgs, Global};
 use crate::flags::network::{self, environment};
-use crate::flags::place::{CommandSession, PlaceArgs};
-use crate::flags::{candidates, duration, isolation, versions};
+use crate::flags::session::{CommandSession, SessionArgs};
+use crate::flags::{candidates, duration, installed_version, isolation};
 use crate::terminal::excerpt::{cut, stderr};
 use crate::terminal::layout::Look;
 use crate::terminal::progress::Installs;
@@ -54,7 +54,7 @@ pub(crate) struct Args {
     pub(crate) timeout: Option<Duration>,
 
     #[command(flatten)]
-    pub(crate) place: PlaceArgs,
+    pub(crate) place: SessionArgs,
 
     #[command(flatten)]
     pub(crate) format: FormatArgs,
@@ -63,7 +63,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     // A fresh copy of the index would hide that its host is out of reach.
     let session = CommandSession::new(&args.place.with_refresh(true), global.allowed_hosts()?, ui)?;
-    let named = versions::started(&args.agents, &session)?;
+    let named = installed_version::started(&args.agents, &session)?;
     let mut ids = session.installed(&named)?;
     let environment = environment();
     let mut checks = doctor::surroundings(&session.store, &environment, &temporary());

@@ -11,7 +11,7 @@ use crate::commands::install::install_one;
 use crate::commands::resolve::plan;
 use crate::failure::Failure;
 use crate::flags::network::environment;
-use crate::flags::place::CommandSession;
+use crate::flags::session::CommandSession;
 use crate::terminal::progress::Installs;
 
 /// What a version needs.

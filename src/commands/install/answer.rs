@@ -7,7 +7,7 @@ use acp_registry::text::printable;
 
 use crate::commands::install::AgentResult;
 use crate::failure::Failure;
-use crate::flags::place::CommandSession;
+use crate::flags::session::CommandSession;
 use crate::terminal::signals;
 
 /// Starts the installed agents one after the other, and warns about each that does not answer `initialize`.

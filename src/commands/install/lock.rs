@@ -16,7 +16,7 @@ use crate::failure::Failure;
 use crate::failure::code::Code;
 use crate::failure::remedies::unwritable;
 use crate::flags::network::host;
-use crate::flags::place::CommandSession;
+use crate::flags::session::CommandSession;
 
 /// Plans the installation of the named agents from the lock file, or of all its agents if none is named.
 pub(crate) fn tasks(

@@ -24,8 +24,8 @@ use crate::documents::{Document, IndexOrigin, Install, Launch};
 use crate::failure::{Exit, Failure, remedy};
 use crate::flags::global::{FormatArgs, Global};
 use crate::flags::network::host;
-use crate::flags::place::{CommandSession, PackageArgs, PlaceArgs, kind};
-use crate::flags::{candidates, versions};
+use crate::flags::session::{CommandSession, PackageArgs, SessionArgs, kind};
+use crate::flags::{candidates, installed_version};
 use crate::terminal::progress::Installs;
 use crate::terminal::signals;
 use crate::terminal::table::bytes;
@@ -72,7 +72,7 @@ pub(crate) struct Args {
     pub(crate) packages: PackageArgs,
 
     #[command(flatten)]
-    pub(crate) place: PlaceArgs,
+    pub(crate) place: SessionArgs,
 
     #[command(flatten)]
     pub(crate) format: FormatArgs,
@@ -211,7 +211,7 @@ fn tasks(args: &Args, index: &Index, session: &CommandSession<'_>) -> Result<Vec
             None if named.is_latest => Pin::Clear,
             None => Pin::Keep,
         };
-        let kept = versions::kept(named, session);
+        let kept = installed_version::kept(named, session);
         let mut request = InstallRequest::new(plan(kept.as_ref().unwrap_or(named), args.dist, index, session)?);
         request.pin = pin;
         tasks.push(request);

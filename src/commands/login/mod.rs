@@ -16,8 +16,8 @@ use crate::commands::leftovers;
 use crate::documents::{Document, MethodChoice};
 use crate::failure::{Exit, Failure, remedy};
 use crate::flags::global::{FormatArgs, Global};
-use crate::flags::place::{CommandSession, PlaceArgs};
-use crate::flags::{candidates, duration, versions};
+use crate::flags::session::{CommandSession, SessionArgs};
+use crate::flags::{candidates, duration, installed_version};
 use crate::terminal::excerpt::{INDENT, cut, stderr};
 use crate::terminal::layout::Look;
 use crate::terminal::prompt::choose;
@@ -44,7 +44,7 @@ pub(crate) struct Args {
     pub(crate) timeout: Option<Duration>,
 
     #[command(flatten)]
-    pub(crate) place: PlaceArgs,
+    pub(crate) place: SessionArgs,
 
     #[command(flatten)]
     pub(crate) format: FormatArgs,
@@ -61,7 +61,7 @@ pub(crate) struct LogoutArgs {
     pub(crate) timeout: Option<Duration>,
 
     #[command(flatten)]
-    pub(crate) place: PlaceArgs,
+    pub(crate) place: SessionArgs,
 
     #[command(flatten)]
     pub(crate) format: FormatArgs,
@@ -78,7 +78,7 @@ pub(crate) fn log_out(args: &LogoutArgs, global: &Global, ui: &Ui) -> Result<Exi
 /// Lists the ways to sign in to an agent.
 pub(crate) fn methods(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     let session = CommandSession::new(&args.place, global.allowed_hosts()?, ui)?;
-    versions::started(std::slice::from_ref(&args.agent), &session)?;
+    installed_version::started(std::slice::from_ref(&args.agent), &session)?;
     let work = SignIn::new(&args.agent.id, args.timeout, &session, ui)?;
     let methods = signals::run(ui, work.methods())??;
     ui.document(&Document::new("login", MethodChoice { id: &args.agent.id, methods: &methods }))?;
@@ -87,7 +87,7 @@ pub(crate) fn methods(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Fai
 
 fn sign_in(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     let session = CommandSession::new(&args.place, global.allowed_hosts()?, ui)?;
-    versions::started(std::slice::from_ref(&args.agent), &session)?;
+    installed_version::started(std::slice::from_ref(&args.agent), &session)?;
     let work = SignIn::new(&args.agent.id, args.timeout, &session, ui)?;
     leftovers::clear(ui);
     let mut step = signals::run(ui, work.begin(args.method.as_deref()))??;
@@ -112,7 +112,7 @@ fn sign_in(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
 
 fn sign_out(args: &LogoutArgs, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     let session = CommandSession::new(&args.place, global.allowed_hosts()?, ui)?;
-    versions::started(std::slice::from_ref(&args.agent), &session)?;
+    installed_version::started(std::slice::from_ref(&args.agent), &session)?;
     let work = SignIn::new(&args.agent.id, args.timeout, &session, ui)?;
     let attempt = signals::run(ui, async {
         let mut attempt = work.attempt();

@@ -21,7 +21,7 @@ use acp_registry::text::{printable, quote, suggestions};
 use crate::commands::login::relay::Relay;
 use crate::commands::login::{METHODS, list};
 use crate::failure::Failure;
-use crate::flags::place::CommandSession;
+use crate::flags::session::CommandSession;
 use crate::terminal::signals;
 use crate::terminal::ui::Ui;
 

@@ -13,8 +13,8 @@ use acp_registry::text::{printable, quote};
 use crate::documents::{Document, IndexOrigin, Resolve};
 use crate::failure::{Exit, Failure};
 use crate::flags::global::{FormatArgs, Global};
-use crate::flags::place::{CommandSession, PlaceArgs, kind};
-use crate::flags::{candidates, versions};
+use crate::flags::session::{CommandSession, SessionArgs, kind};
+use crate::flags::{candidates, installed_version};
 use crate::terminal::signals;
 use crate::terminal::ui::Ui;
 
@@ -34,7 +34,7 @@ pub(crate) struct Args {
     pub(crate) dist: Option<Kind>,
 
     #[command(flatten)]
-    pub(crate) place: PlaceArgs,
+    pub(crate) place: SessionArgs,
 
     #[command(flatten)]
     pub(crate) format: FormatArgs,
@@ -44,7 +44,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let session = CommandSession::new(&args.place, global.allowed_hosts()?, ui)?;
     let index = signals::run(ui, session.load_index(&[&args.agent.id]))??;
     // The plan for another platform is not about this machine.
-    let kept = if session.platform().is_none() { versions::kept(&args.agent, &session) } else { None };
+    let kept = if session.platform().is_none() { installed_version::kept(&args.agent, &session) } else { None };
     let plan = plan(kept.as_ref().unwrap_or(&args.agent), args.dist, &index, &session)?;
     let members = Resolve { launch: launch::planned(&plan, &session)?, index: IndexOrigin::of(&index) };
     ui.leave(index);

@@ -8,7 +8,7 @@ use crate::commands::{doctor, info, install, list, login, resolve, run, uninstal
 use crate::documents::{Document, Interface, RpcErrorDocument};
 use crate::failure::{Exit, Failure};
 use crate::flags::global::{FormatArgs, Global};
-use crate::flags::place::{PackageArgs, PlaceArgs};
+use crate::flags::session::{PackageArgs, SessionArgs};
 use crate::terminal::ui::Ui;
 
 /// The version of the methods, their parameters and results.
@@ -17,13 +17,13 @@ const PROTOCOL_VERSION: u32 = 1;
 /// The flags of the process, which hold for every call.
 pub(crate) struct Base {
     pub(crate) global: Global,
-    pub(crate) place: PlaceArgs,
+    pub(crate) place: SessionArgs,
     pub(crate) packages: PackageArgs,
 }
 
 impl Base {
     /// The place, where `refresh` asks for the index even if the copy is fresh.
-    fn place(&self, params: &mut Params) -> Result<PlaceArgs, Wrong> {
+    fn place(&self, params: &mut Params) -> Result<SessionArgs, Wrong> {
         Ok(self.place.with_refresh(params.flag("refresh")?))
     }
 }

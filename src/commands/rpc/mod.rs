@@ -35,7 +35,7 @@ use self::params::Params;
 use crate::documents::{Event, Notification, Response, RpcErrorDocument};
 use crate::failure::{Exit, Failure};
 use crate::flags::global::Global;
-use crate::flags::place::{PackageArgs, PlaceArgs};
+use crate::flags::session::{PackageArgs, SessionArgs};
 use crate::terminal::call::RpcCall;
 use crate::terminal::signals;
 use crate::terminal::ui::Ui;
@@ -46,7 +46,7 @@ pub(crate) struct Args {
     packages: PackageArgs,
 
     #[command(flatten)]
-    place: PlaceArgs,
+    place: SessionArgs,
 }
 
 /// Serves until stdin ends.

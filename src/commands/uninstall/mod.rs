@@ -10,8 +10,8 @@ use crate::commands::leftovers;
 use crate::documents::{Document, Removal};
 use crate::failure::{Exit, Failure};
 use crate::flags::global::{FormatArgs, Global};
-use crate::flags::place::{CommandSession, PlaceArgs};
-use crate::flags::{candidates, versions};
+use crate::flags::session::{CommandSession, SessionArgs};
+use crate::flags::{candidates, installed_version};
 use crate::terminal::table::{bytes, total};
 use crate::terminal::ui::Ui;
 use crate::terminal::{plural, signals};
@@ -35,7 +35,7 @@ pub(crate) struct Args {
     pub(crate) dry_run: bool,
 
     #[command(flatten)]
-    pub(crate) place: PlaceArgs,
+    pub(crate) place: SessionArgs,
 
     #[command(flatten)]
     pub(crate) format: FormatArgs,
@@ -61,7 +61,7 @@ pub(crate) struct GcArgs {
     dry_run: bool,
 
     #[command(flatten)]
-    place: PlaceArgs,
+    place: SessionArgs,
 
     #[command(flatten)]
     pub(crate) format: FormatArgs,
@@ -71,7 +71,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let mut session = CommandSession::new(&args.place, global.allowed_hosts()?, ui)?;
     session.store.only_looks = args.dry_run;
     let session = session;
-    let named = versions::only(&args.agents, &session)?;
+    let named = installed_version::only(&args.agents, &session)?;
     let ids = session.removable(&named)?;
     let (freed, failed) = signals::run(ui, async {
         let (mut all, mut failed) = (Freed::default(), Vec::new());

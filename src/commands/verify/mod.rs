@@ -23,7 +23,7 @@ use crate::failure::remedies::unwritable;
 use crate::failure::{Exit, Failure};
 use crate::flags::global::{Global, prefix};
 use crate::flags::level::LevelArgs;
-use crate::flags::place::kind;
+use crate::flags::session::kind;
 use crate::flags::{candidates, duration, value};
 use crate::formats::examination::{self, Examinee};
 use crate::terminal::ui::Ui;

@@ -8,13 +8,13 @@
 //! Everything that an agent says is checked by [`way`](acp_registry_protocol::handshake::AuthMethod::way) before it
 //! comes here.
 
-mod attempt;
+mod result;
 
 use std::path::Path;
 
 use acp_registry_plan::text::printable;
 use acp_registry_protocol::handshake::TerminalWay;
-pub use attempt::{Needed, SignInResult, SignInStatus};
+pub use result::{Needed, SignInResult, SignInStatus};
 
 use crate::store::{Launch, Version};
 

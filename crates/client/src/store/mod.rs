@@ -22,7 +22,7 @@
 //! ```no_run
 //! use acp_registry_client::install::{Installer, Progress};
 //! use acp_registry_client::resolve::Plan;
-//! use acp_registry_client::store::{Error, Launch, Order, Pin, Start, Store};
+//! use acp_registry_client::store::{Error, InstallOrder, Launch, Pin, Start, Store};
 //! use acp_registry_host::process::Environment;
 //!
 //! /// Installs what a plan names, and puts a sandbox before it.
@@ -33,7 +33,7 @@
 //!         }
 //!     };
 //!     let (pin, start) = (Pin::Keep, Start::This);
-//!     let order = Order { plan, installer, pin, start, progress: &progress, waiting: &|_| () };
+//!     let order = InstallOrder { plan, installer, pin, start, progress: &progress, waiting: &|_| () };
 //!     let version = store.install(&order).await?.version;
 //!     // An interpreter, such as node, may be gone one day.
 //!     let launch = version.launch(|| Environment::from_host(std::env::vars_os())).ok();

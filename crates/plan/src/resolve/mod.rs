@@ -9,14 +9,14 @@
 //!
 //! ```
 //! use acp_registry_plan::index::Index;
-//! use acp_registry_plan::resolve::{Host, Offer, Wanted, resolve};
+//! use acp_registry_plan::resolve::{Host, Offer, PlanOptions, resolve};
 //!
 //! let text = r#"{ "agents": [ { "id": "a", "version": "1.0.0", "distribution": { "npx": { "package": "a@1.0.0" } } } ] }"#;
 //! let index = Index::parse(text.to_owned())?;
 //! let agent = index.agent("a")?.ok_or("no such agent")?;
-//! let wanted = Wanted::new("a".parse()?);
+//! let wanted = PlanOptions::new("a".parse()?);
 //! let host = Host { platform: None, emulated: None, lacks_glibc: false, has_npm: true, has_uv: false };
-//! let plan = resolve(&Offer::of_agent(&agent, index.sha256()), &wanted, &host)?;
+//! let plan = resolve(&Offer::from_agent(&agent, index.sha256()), &wanted, &host)?;
 //! assert_eq!((plan.kind().as_str(), plan.source.name()), ("npx", "a@1.0.0"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

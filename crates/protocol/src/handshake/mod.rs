@@ -16,11 +16,11 @@
 //! treat an invalid list as empty. A registry must detect both.
 //!
 //! ```no_run
-//! use acp_registry_protocol::handshake::{Options, check};
-//! use acp_registry_host::process::{Environment, Isolation, Launch};
+//! use acp_registry_protocol::handshake::{HandshakeOptions, check};
+//! use acp_registry_host::process::{Environment, Isolation, LaunchSpec};
 //!
 //! # async fn example() -> Result<(), acp_registry_protocol::handshake::SetupError> {
-//! let launch = Launch {
+//! let launch = LaunchSpec {
 //!     program: "someagent".into(),
 //!     arguments: vec!["acp".into()],
 //!     directory: None,
@@ -31,7 +31,7 @@
 //!     launcher: Some("/usr/local/bin/acp-registry".into()),
 //!     namespace: None,
 //! };
-//! let outcome = check(&launch, &Options::new(std::env::temp_dir())).await?;
+//! let outcome = check(&launch, &HandshakeOptions::new(std::env::temp_dir())).await?;
 //! println!("{:?}: {:?}", outcome.verdict, outcome.message);
 //! # Ok(())
 //! # }

@@ -6,7 +6,7 @@ use acp_registry::text::quote;
 
 use crate::failure::Failure;
 use crate::failure::code::Code;
-use crate::flags::place::CommandSession;
+use crate::flags::session::CommandSession;
 
 /// Returns the requested installed version, and whether the agent is pinned to it. The version must exist and be
 /// undamaged.

@@ -27,7 +27,7 @@ use crate::terminal::ui::Ui;
 const HEADING: &str = "Index and storage";
 
 #[derive(Debug, Clone, Default, clap::Args)]
-pub(crate) struct PlaceArgs {
+pub(crate) struct SessionArgs {
     /// The registry index [env: `ACP_REGISTRY_INDEX`]
     ///
     /// An address, a file, or a registry directory. The default is the public registry's index.
@@ -65,7 +65,7 @@ pub(crate) struct PlaceArgs {
     wait: Option<Duration>,
 }
 
-impl PlaceArgs {
+impl SessionArgs {
     /// The same flags, with `--refresh` if it is wanted and allowed.
     pub(crate) fn with_refresh(&self, refresh: bool) -> Self {
         Self { refresh: self.refresh || (refresh && !self.offline), ..self.clone() }
@@ -157,13 +157,13 @@ pub(crate) struct PackageArgs {
 }
 
 impl<'a> CommandSession<'a> {
-    pub(crate) fn new(args: &PlaceArgs, allowed: AllowedHosts, ui: &'a Ui) -> Result<Self, Failure> {
+    pub(crate) fn new(args: &SessionArgs, allowed: AllowedHosts, ui: &'a Ui) -> Result<Self, Failure> {
         Self::with_packages(args, PackageArgs::default(), allowed, ui)
     }
 
     /// Creates a session with settings for package managers.
     pub(crate) fn with_packages(
-        args: &PlaceArgs,
+        args: &SessionArgs,
         packages: PackageArgs,
         allowed: AllowedHosts,
         ui: &'a Ui,
@@ -358,7 +358,7 @@ impl<'a> CommandSession<'a> {
 
 /// Returns the cached index. No request is sent, and nothing is printed.
 pub(crate) fn index_at_hand() -> Option<Index> {
-    let args = PlaceArgs::default();
+    let args = SessionArgs::default();
     let mut options = session::SessionOptions::new(root(&args).ok()?, env::vars_os());
     options.index = args.named_index().ok()?.unwrap_or_default();
     options.cache = network::cache_dir();
@@ -367,7 +367,7 @@ pub(crate) fn index_at_hand() -> Option<Index> {
 
 /// Returns the ids of installed agents. Nothing is printed.
 pub(crate) fn installed_at_hand() -> Vec<AgentId> {
-    let ids = || Store::at(&root(&PlaceArgs::default()).ok()?).ok()?.ids().ok();
+    let ids = || Store::at(&root(&SessionArgs::default()).ok()?).ok()?.ids().ok();
     ids().unwrap_or_default()
 }
 
@@ -379,7 +379,7 @@ fn variable(name: &str) -> Option<String> {
     env::var(name).ok().filter(|value| !value.is_empty())
 }
 
-fn root(args: &PlaceArgs) -> Result<PathBuf, Failure> {
+fn root(args: &SessionArgs) -> Result<PathBuf, Failure> {
     if let Some(root) = args.named_root() {
         return Ok(root);
     }
