@@ -22,6 +22,17 @@ mod python_config;
 mod sources;
 mod surroundings;
 
+use std::any::Any;
+use std::sync::Arc;
+
+use acp_registry_http::{Client, FetchError, FetchedDocument, shown};
+use acp_registry_plan::json;
+use acp_registry_plan::remedy::Remedy;
+use serde_json::value::RawValue;
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+use url::Url;
+
 pub use about::PublisherFacts;
 pub use configured::{NamedRegistry, Registries};
 pub use for_install::{npm_variables, uv_variables};
@@ -30,18 +41,6 @@ pub use npm_config::npm_registry;
 pub use python_config::python_index;
 pub use sources::{Needs, Sources};
 pub use surroundings::{Surroundings, UnknownBase, ask_package_manager};
-
-use std::any::Any;
-use std::sync::Arc;
-
-use serde_json::value::RawValue;
-use time::OffsetDateTime;
-use time::format_description::well_known::Rfc3339;
-use url::Url;
-
-use acp_registry_http::{Client, FetchError, FetchedDocument, shown};
-use acp_registry_plan::json;
-use acp_registry_plan::remedy::Remedy;
 
 /// Maximum length of a name, URL or range, in bytes; longer ones count as missing. Longer reasons are cut.
 const LONGEST: usize = 4096;

@@ -14,16 +14,16 @@ mod runtimes;
 
 use std::path::Path;
 
-use serde::Serialize;
-
-pub use agent::{installed, obstacle};
-pub use handshake::{explain, speak, start};
-
-use crate::install::Kind;
-use crate::store::{Store, Version};
 use acp_registry_host::process::Environment;
 use acp_registry_plan::remedy::{Action, Remedy};
 use acp_registry_protocol::handshake::{FailReason, Outcome};
+use serde::Serialize;
+
+use crate::install::Kind;
+use crate::store::{Store, Version};
+
+pub use agent::{installed, obstacle};
+pub use handshake::{explain, speak, start};
 
 /// The state of something that was checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]

@@ -34,6 +34,7 @@ mod search;
 pub use acp_registry_plan::index::{
     Entry, EntryError, FormError, INDEX_LIMIT, Index, IndexSource, Missing, Notes, entries,
 };
+
 pub use by_entry::load_some;
 pub use copies::Copies;
 pub use load::{Error, LoadOptions, Loaded, load};

@@ -8,9 +8,10 @@ use std::collections::BTreeMap;
 
 use acp_registry_plan::manifest::Manifest;
 use acp_registry_plan::timestamp::date;
-pub use load::{AgentFolder, DEFAULT_BASE_URL, ICON_LIMIT, LoadError, Loaded, MANIFEST_LIMIT, Registry, Stray};
 use serde_json::Value;
 use time::Date;
+
+pub use load::{AgentFolder, DEFAULT_BASE_URL, ICON_LIMIT, LoadError, Loaded, MANIFEST_LIMIT, Registry, Stray};
 
 /// The quarantine list.
 #[derive(Debug)]

@@ -30,7 +30,6 @@ use acp_registry_protocol::handshake::SetupError;
 use acp_registry_sources::github::Github;
 use acp_registry_sources::{Registries, Surroundings, ask_package_manager, npm_variables, uv_variables};
 use futures_util::FutureExt as _;
-pub use install::{InstallEvent, InstallRequest, Liveness, PATIENCE};
 use tokio::process::{Child, ChildStdin, ChildStdout};
 
 use crate::index::{self, Copies, EntryError, Index, IndexLocation, Loaded, Missing};
@@ -38,6 +37,8 @@ use crate::install::{Installer, Kind, PackageCache, host_environment};
 use crate::resolve::{self, Host};
 pub use crate::resolve::{AgentSpec, WrongName};
 use crate::store::{self, Launch, Store, Version};
+
+pub use install::{InstallEvent, InstallRequest, Liveness, PATIENCE};
 
 /// An index and a directory of installed agents. Connections and questions to package managers wait until they are needed.
 #[derive(Debug)]

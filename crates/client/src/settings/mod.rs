@@ -14,8 +14,9 @@ mod text;
 
 use acp_registry_plan::manifest::{Distribution, NpmSpec, Package, PypiSpec, extension};
 use acp_registry_plan::text::shown;
-pub use client::{CLIENTS, EditorClient, TooLong, Unwritable, find};
 use serde_json::{Map, Value, json};
+
+pub use client::{CLIENTS, EditorClient, TooLong, Unwritable, find};
 pub use text::zed_registry;
 
 /// The longest display name that settings have, in Unicode scalar values.

@@ -65,6 +65,12 @@ use std::path::{Path, PathBuf};
 use acp_registry_host::fs::PathError;
 use acp_registry_host::lock::{self, Acquisition, Lock};
 use acp_registry_plan::manifest::AgentId;
+use serde::{Deserialize, Serialize};
+
+use self::current::Current;
+use self::find::names;
+use self::recognise::{foreign, is_version};
+
 pub use current::Pin;
 pub(crate) use error::remove_by_hand;
 pub use error::{Error, VersionChange};
@@ -75,12 +81,7 @@ pub use interpreter::{StoredInterpreter, StoredShortfall};
 pub use places::Store;
 pub use receipt::Receipt;
 pub use removal::{Freed, Removed};
-use serde::{Deserialize, Serialize};
 pub use version::{Launch, Version};
-
-use self::current::Current;
-use self::find::names;
-use self::recognise::{foreign, is_version};
 
 /// A directory that may hold a version.
 #[derive(Debug)]

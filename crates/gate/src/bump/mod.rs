@@ -34,21 +34,22 @@ use acp_registry_client::registry::{AgentFolder, Loaded, Registry};
 use acp_registry_http::{AllowedHosts, Client};
 use acp_registry_plan::manifest::Channel;
 use acp_registry_sources::Sources;
+use futures_util::stream::{self, StreamExt as _};
+use time::OffsetDateTime;
+
+use self::lists::Lists;
+use crate::check::Levels;
+use crate::config::Config;
+
 pub use compare::{CheckChange, Compared};
 pub use error::{Error, ErrorKind};
-use futures_util::stream::{self, StreamExt as _};
 pub use newest::{Choice, HeldReason, Policy, choose};
 pub(crate) use offer::version_of_tag;
 pub use offer::{Flaw, Offers, SourceKind, SourceVersion};
 pub use plan::{ChannelOutcome, ValueChange, VersionUpdate};
 pub use session::{BumpRequest, BumpRun, Finished, SessionError};
 pub use start::{Passed, Starts};
-use time::OffsetDateTime;
 pub use troubles::{Trouble, Troubles, TroublesError};
-
-use self::lists::Lists;
-use crate::check::Levels;
-use crate::config::Config;
 
 /// Looks for newer versions of agents.
 #[derive(Clone, Copy)]

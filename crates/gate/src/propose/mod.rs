@@ -16,11 +16,12 @@ use acp_registry_plan::manifest::Channel;
 use acp_registry_plan::remedy::Remedy;
 use acp_registry_plan::text::{cell, code_span, printable, prose};
 use acp_registry_sources::github::Github;
-pub use pulls::Slug;
-use pulls::{Pull, Pulls};
-pub use target::{Notes, Target, TargetError};
 
 use crate::bump::VersionUpdate;
+use pulls::{Pull, Pulls};
+
+pub use pulls::Slug;
+pub use target::{Notes, Target, TargetError};
 
 /// Prefix of all branches that this program creates.
 const PREFIX: &str = "bump/";

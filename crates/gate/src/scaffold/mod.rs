@@ -37,17 +37,18 @@ use acp_registry_plan::digest::Sha256;
 use acp_registry_plan::manifest::{Distribution, Platform};
 use acp_registry_plan::remedy::Remedy;
 use acp_registry_sources::SourceError;
-pub use addition::{Added, Addition};
+
+use crate::verify::{Attempts, Trying, Verifier};
 use entry::check_id;
-pub use entry::{FILES, Proposal, place, propose};
 use icon::starter_icon;
 use layout::pages_address;
+
+pub use addition::{Added, Addition};
+pub use entry::{FILES, Proposal, place, propose};
 pub use layout::{Layout, LayoutError, lay_out, would_lay_out};
 pub use layout_todo::LayoutTodo;
 pub use origin::{Draft, GithubSpec, GithubSpecError, NewOrigin, Scaffolder};
 pub use todo::{Cause, Todo};
-
-use crate::verify::{Attempts, Trying, Verifier};
 
 /// Why an agent could not be added.
 #[derive(Debug, thiserror::Error)]

@@ -14,16 +14,17 @@ mod surveyor;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-pub use archives::{Archive, Inspection};
-pub(crate) use requests::note;
-pub use requests::{needs, not_started, tasks};
-pub use surveyor::{Scope, SurveyEvent, Surveyor};
-
-use crate::verify::Row;
 use acp_registry_http::{Answer, FetchError};
 use acp_registry_plan::digest::Sha256;
 use acp_registry_sources::github::{Release, ReleaseId};
 use acp_registry_sources::{SourceError, npm, pypi};
+
+use crate::verify::Row;
+
+pub use archives::{Archive, Inspection};
+pub(crate) use requests::note;
+pub use requests::{needs, not_started, tasks};
+pub use surveyor::{Scope, SurveyEvent, Surveyor};
 
 /// The answer of a source; `None` if it does not have the item.
 pub type SourceAnswer<T> = Result<Option<Arc<T>>, SourceError>;

@@ -42,6 +42,11 @@ use acp_registry_host::process::Network;
 use acp_registry_plan::manifest::Channel;
 use acp_registry_plan::text::quote;
 use acp_registry_protocol::handshake;
+use serde::Serialize;
+use tokio::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use crate::select;
+
 pub use answer::{LastAnswer, Unanswered};
 pub use attempts::{Attempts, StartAttempt, Trying};
 pub use examined::EarlierExamination;
@@ -52,14 +57,10 @@ pub use quarantine::{Advice, QuarantinedAgent, WhenHeld};
 pub use request::VerifyRequest;
 pub use row::{Row, RowCounts, State};
 pub use run::{Verifier, VerifyEvent};
-use serde::Serialize;
 pub use setup::{Machine, StartOptions, usual_jobs};
 pub use shard_files::{ShardFile, ShardFileError, ShardFilesError, merge_files};
 pub use snapshot::{SCHEMA, SNAPSHOT_LIMIT, Snapshot};
 pub use sources::{DistributionOrigin, Sources};
-use tokio::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
-
-use crate::select;
 
 /// Decides which agents of a run are installed and started concurrently.
 ///

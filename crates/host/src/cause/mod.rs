@@ -15,9 +15,9 @@ mod chain;
 mod line;
 mod npm;
 
-pub use line::plain;
-
 use acp_registry_plan::text::printable;
+
+pub use line::plain;
 
 /// Maximum length of a cause, in Unicode scalar values. Longer ones are cut in the middle, since the beginning says
 /// what failed and the end says why.

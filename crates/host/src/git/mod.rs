@@ -15,13 +15,14 @@ use std::io;
 use std::path::PathBuf;
 
 use acp_registry_plan::text::printable;
-pub use changes::changed_paths;
+
+use crate::fs::PathError;
 use log::read_blobs;
+
+pub use changes::changed_paths;
 pub use log::{COMMIT_LIMIT, Commit, Cut, FileChange, Log, blobs, log};
 pub use remote::{Branch, Identity, Remote};
 pub use repository::Repository;
-
-use crate::fs::PathError;
 
 /// Why a git command failed.
 #[derive(Debug, thiserror::Error)]

@@ -5,10 +5,11 @@ mod launch;
 
 use std::borrow::Cow;
 
-pub use launch::{IndexOrigin, Installation, Launch};
 use serde::Serialize;
 
 use crate::index::Entry;
+
+pub use launch::{IndexOrigin, Installation, Launch};
 
 /// The `schema` member of all documents.
 const SCHEMA: u32 = 1;

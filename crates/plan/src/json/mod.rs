@@ -11,15 +11,15 @@
 
 mod parts;
 
-pub use parts::{
-    List, Object, check_at_most, check_count, check_share, flag, members, object, read_members, text, whole,
-};
-
 use std::io;
 
 use serde::Serialize;
 use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter};
 use serde_json::{Serializer, Value};
+
+pub use parts::{
+    List, Object, check_at_most, check_count, check_share, flag, members, object, read_members, text, whole,
+};
 
 /// About how much memory a parsed value takes, in bytes: its texts, and the parts around them.
 #[must_use]

@@ -40,21 +40,21 @@ mod xml;
 use std::collections::BTreeMap;
 use std::io;
 
+use acp_registry_gate::config::{Previews, SiteConfig};
+use acp_registry_plan::timestamp::Timestamp;
 use askama::Template;
 use rayon::prelude::*;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-pub use contents::{CONTENTS, PublishedFile, media_type};
+use crate::history::History;
+use crate::tree::{Render, RenderError};
 use facets::GROUPS;
-pub use listing::Known;
 use listing::Listing;
 use pages::{Frame, Home, NotFound, Question, ShownGroup, ShownValue, Site};
 
-use crate::history::History;
-use crate::tree::{Render, RenderError};
-use acp_registry_gate::config::{Previews, SiteConfig};
-use acp_registry_plan::timestamp::Timestamp;
+pub use contents::{CONTENTS, PublishedFile, media_type};
+pub use listing::Known;
 
 /// The home page shows all agents up to this number.
 const ALL: usize = 60;

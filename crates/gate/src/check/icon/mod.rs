@@ -14,19 +14,20 @@ mod value;
 use std::collections::HashSet;
 use std::ops::Range;
 
+use acp_registry_client::registry::Loaded;
 use roxmltree::{Attribute, Document, Error, Node, ParsingOptions};
 
 use self::cascade::Cascade;
-pub(super) use self::color::Color;
 use self::css::Declaration;
-pub use self::draw::draw_icon;
-pub(super) use self::draw::is_painted;
 use self::elements::Elements;
 use self::gradient::Gradients;
-pub(super) use self::paint::Shape;
 use self::paint::Sheets;
+
+pub(super) use self::color::Color;
+pub use self::draw::draw_icon;
+pub(super) use self::draw::is_painted;
+pub(super) use self::paint::Shape;
 pub(super) use self::value::{Piece, urls, value};
-use acp_registry_client::registry::Loaded;
 
 /// The SVG namespace.
 pub(super) const SVG: &str = "http://www.w3.org/2000/svg";
