@@ -54,7 +54,7 @@ impl AgentCommand {
     /// The agent started by its package runner: `npx`, else `uvx`. `None` for an agent with archives only, which have
     /// to be fetched first. Invalid specifications are ignored: the runner could read them as flags.
     #[must_use]
-    pub fn of_package(id: &str, name: &str, distribution: &Distribution) -> Option<Self> {
+    pub fn from_package(id: &str, name: &str, distribution: &Distribution) -> Option<Self> {
         let has_command = |package: &&Package| package.command.as_deref().is_none_or(extension::is_command);
         let npx = distribution.npx.as_ref().filter(|package| package.package.parse::<NpmSpec>().is_ok());
         let uvx = distribution.uvx.as_ref().filter(|package| package.package.parse::<PypiSpec>().is_ok());
@@ -118,25 +118,26 @@ mod tests {
 
     use super::*;
 
-    fn of_package(distribution: &Value) -> Option<AgentCommand> {
+    fn package_command(distribution: &Value) -> Option<AgentCommand> {
         let agent = Agent::from_json(&json!({ "id": "a", "distribution": distribution }));
-        AgentCommand::of_package("a", "A", &agent.distribution)
+        AgentCommand::from_package("a", "A", &agent.distribution)
     }
 
     #[test]
     fn package_runners_start_packages_and_nothing_else() {
         let both = json!({ "npx": { "package": "p@1", "args": ["acp"] }, "uvx": { "package": "q==2" } });
-        assert_eq!(of_package(&both).unwrap().words().collect::<Vec<_>>(), ["npx", "-y", "p@1", "acp"]);
+        assert_eq!(package_command(&both).unwrap().words().collect::<Vec<_>>(), ["npx", "-y", "p@1", "acp"]);
         let flag = json!({ "npx": { "package": "--package=p" }, "uvx": { "package": "q==2" } });
-        assert_eq!(of_package(&flag).unwrap().words().collect::<Vec<_>>(), ["uvx", "q==2"]);
-        assert_eq!(of_package(&json!({ "uvx": { "package": "--from" } })), None);
-        assert_eq!(of_package(&json!({ "binary": {} })), None);
+        assert_eq!(package_command(&flag).unwrap().words().collect::<Vec<_>>(), ["uvx", "q==2"]);
+        assert_eq!(package_command(&json!({ "uvx": { "package": "--from" } })), None);
+        assert_eq!(package_command(&json!({ "binary": {} })), None);
     }
 
     #[test]
     fn a_runner_is_told_which_command_and_which_day() {
-        let words =
-            |distribution: Value| of_package(&distribution).map(|launch| launch.words().collect::<Vec<_>>().join(" "));
+        let words = |distribution: Value| {
+            package_command(&distribution).map(|launch| launch.words().collect::<Vec<_>>().join(" "))
+        };
         for (distribution, expected) in [
             (
                 json!({ "npx": { "package": "p@1", "command": "p-acp", "args": ["--x"] } }),

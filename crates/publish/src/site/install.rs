@@ -55,7 +55,7 @@ fn snippet(title: &str, text: &str) -> Option<Snippet> {
 pub(super) fn setups(listing: &Listing<'_>, distribution: &Distribution, index: Option<&str>) -> Vec<Setup> {
     let flags: Vec<&str> = index.into_iter().flat_map(|index| ["--index", index]).collect();
     let run = AgentCommand::through_run(&listing.id, &listing.name, &flags);
-    let direct = AgentCommand::of_package(&listing.id, &listing.name, distribution);
+    let direct = AgentCommand::from_package(&listing.id, &listing.name, distribution);
     let setup = |client: &'static EditorClient| {
         let mut ways: Vec<SetupWay> = registry_way(client, listing, index.is_some()).into_iter().collect();
         ways.push(way(client, &run, RUN, Needs::Program));
