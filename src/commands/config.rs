@@ -198,7 +198,7 @@ fn start_package(
     mut distribution: Distribution,
     session: &CommandSession<'_>,
 ) -> Option<Result<AgentCommand, Failure>> {
-    let launch = AgentCommand::of_package(id, name, &distribution)?;
+    let launch = AgentCommand::from_package(id, name, &distribution)?;
     let unnamed = |uvx: &&mut Package| launch.program == "uvx" && uvx.command.is_none();
     let Some(uvx) = distribution.uvx.as_mut().filter(unnamed).filter(|_| !session.options().is_offline) else {
         return Some(Ok(launch));
@@ -215,7 +215,7 @@ fn start_package(
         Ok(Err(error)) => session.ui().warning(&format!("it is not known whether uvx starts {id}: {error}")),
         Ok(Ok(command)) => uvx.command = command,
     }
-    AgentCommand::of_package(id, name, &distribution).map(Ok)
+    AgentCommand::from_package(id, name, &distribution).map(Ok)
 }
 
 fn program_settings(
