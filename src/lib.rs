@@ -12,7 +12,7 @@
 //!
 //! | crate | what it is for | its modules |
 //! |---|---|---|
-//! | `crates/plan` | manifests, indexes and plans, without a machine | [`manifest`], [`index`], [`resolve`], [`documents`], [`entries`], [`sums`], [`digest`], [`json`], [`remedy`], [`source`], [`text`], [`timestamp`] |
+//! | `crates/plan` | manifests, indexes and plans, without a machine | [`manifest`], [`index`], [`resolve`], [`documents`], [`entries`], [`sums`], [`digest`], [`failure`], [`json`], [`source`], [`text`], [`timestamp`] |
 //! | `crates/wasm` | `crates/plan` as WebAssembly, for browsers and Electron | none for Rust |
 //! | `crates/host` | the machine: processes and their isolation, files, locks, runtimes, git | [`host`], [`cause`] |
 //! | `crates/archive` | list, check and unpack hostile archives | [`archive`] |
@@ -97,7 +97,7 @@ pub use acp_registry_examine::{examination, mcp, model};
 pub use acp_registry_gate::{bump, check, config, edit, finding, propose, scaffold, select, survey, verify};
 pub use acp_registry_host::{self as host, cause};
 pub use acp_registry_http as http;
-pub use acp_registry_plan::{digest, documents, entries, json, manifest, remedy, source, sums, text, timestamp};
+pub use acp_registry_plan::{digest, documents, entries, failure, json, manifest, source, sums, text, timestamp};
 pub use acp_registry_protocol::handshake;
 pub use acp_registry_publish::{build, diff, history, server, site, tree, upload};
 pub use acp_registry_sources as sources;

@@ -6,14 +6,12 @@
 //! | `flags` | flags that several commands share, and what they become |
 //! | `documents` | the JSON documents that commands print |
 //! | `formats` | findings and outcomes as SARIF, JUnit, Markdown, workflow commands and text |
-//! | `failure` | exit codes, error codes, and remedies in the words of the command line |
 //! | `terminal` | output, tables, progress, prompts, help and completion |
 //!
 //! Only this program uses clap, reads variables of the environment and prints.
 
 mod commands;
 mod documents;
-mod failure;
 mod flags;
 mod formats;
 mod terminal;

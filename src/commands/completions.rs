@@ -10,9 +10,9 @@ use clap_complete::CompleteEnv;
 use clap_complete::env::{Bash, EnvCompleter, Fish, Powershell, Zsh};
 
 use crate::commands::Cli;
-use crate::failure::{Exit, Failure};
 use crate::terminal::help;
 use crate::terminal::ui::Ui;
+use acp_registry::failure::{Exit, Failure};
 
 /// The variable with which a completion script asks for candidates; its value is the shell.
 const VARIABLE: &str = "ACP_REGISTRY_COMPLETE";

@@ -14,13 +14,13 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use crate::commands::resolve::in_version;
 use crate::documents::{self, Document, IndexOrigin};
-use crate::failure::{Exit, Failure};
 use crate::flags::candidates;
 use crate::flags::global::{FormatArgs, Global};
 use crate::flags::network::environment;
 use crate::flags::session::{CommandSession, SessionArgs};
 use crate::terminal::signals;
 use crate::terminal::ui::Ui;
+use acp_registry::failure::{Exit, Failure};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {

@@ -5,12 +5,12 @@ use acp_registry::examination::{self, CHECKS, Check, Level};
 use acp_registry::text::{nearest, printable};
 
 use crate::documents::{CheckExplanation, Document, Explanation};
-use crate::failure::code::Code;
-use crate::failure::{Exit, Failure};
 use crate::flags::candidates;
 use crate::flags::global::FormatArgs;
 use crate::terminal::markdown::terminal;
 use crate::terminal::ui::Ui;
+use acp_registry::failure::Code;
+use acp_registry::failure::{Exit, Failure};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {

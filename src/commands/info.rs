@@ -9,13 +9,13 @@ use acp_registry::text::printable;
 
 use crate::commands::resolve::{in_version, launch};
 use crate::documents::{Document, IndexOrigin, Info, InstalledVersion};
-use crate::failure::{Exit, Failure};
 use crate::flags::candidates;
 use crate::flags::global::{FormatArgs, Global};
 use crate::flags::session::{CommandSession, SessionArgs};
 use crate::terminal::layout::Look;
 use crate::terminal::signals;
 use crate::terminal::ui::Ui;
+use acp_registry::failure::{Exit, Failure};
 
 /// Column at which values begin.
 const VALUES: usize = 15;

@@ -9,15 +9,13 @@ use acp_registry::store::{Store, StoredAgent};
 use acp_registry::text::{shown, suggestions};
 
 use crate::commands::resolve::launch;
-use crate::documents::{
-    AgentError, AgentList, Document, IndexOrigin, InstalledAgent, InstalledList, ListedAgent, kinds,
-};
-use crate::failure::{Exit, Failure};
+use crate::documents::{AgentList, Document, IndexOrigin, InstalledAgent, InstalledList, ListedAgent, kinds};
 use crate::flags::global::{FormatArgs, Global};
 use crate::flags::session::{CommandSession, SessionArgs};
 use crate::terminal::table::{Columns, Last, bytes, table};
 use crate::terminal::ui::Ui;
 use crate::terminal::{plural, signals};
+use acp_registry::failure::{AgentFailure, Exit, Failure};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -187,7 +185,7 @@ fn list_installed(
     let ui = session.ui();
     if is_json {
         let mut agents = Vec::new();
-        let mut errors: Vec<AgentError> = damaged.iter().map(|(id, failure)| failure.for_agent(id)).collect();
+        let mut errors: Vec<AgentFailure> = damaged.iter().map(|(id, failure)| failure.for_agent(id)).collect();
         for agent in installed.values() {
             let launch = match launch::installed(&agent.current, session) {
                 Ok(launch) => launch,

@@ -7,9 +7,9 @@ use acp_registry::host::fs::{PathError, write_atomic};
 use clap::Command;
 use clap_mangen::Man;
 
-use crate::failure::{Exit, Failure};
 use crate::terminal::help::{reference, roff};
 use crate::terminal::ui::Ui;
+use acp_registry::failure::{Exit, Failure};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {

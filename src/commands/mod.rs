@@ -223,7 +223,7 @@ fn run(cli: &Cli, matches: &ArgMatches) -> ExitCode {
                 ui.failure_as_json(name, &failure);
             }
             ui.failure(&failure);
-            failure.exit.into()
+            failure.exit().into()
         }
     }
 }

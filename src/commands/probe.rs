@@ -13,7 +13,6 @@ use acp_registry::text::printable;
 use clap::ValueEnum;
 
 use crate::documents::{Document, ProbeDocument};
-use crate::failure::{Exit, Failure};
 use crate::flags::global::Global;
 use crate::flags::isolation::{self, NetworkKind, SandboxKind};
 use crate::flags::level::LevelArgs;
@@ -22,6 +21,7 @@ use crate::formats::examination::{self, Examinee};
 use crate::formats::outcome;
 use crate::terminal::signals;
 use crate::terminal::ui::Ui;
+use acp_registry::failure::{Exit, Failure};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {

@@ -5,10 +5,10 @@ use acp_registry::examination::CHECKS;
 use acp_registry::finding::Level;
 
 use crate::documents::{Checks, Document, Rules};
-use crate::failure::{Exit, Failure};
 use crate::flags::global::FormatArgs;
 use crate::terminal::table::{Columns, Last, table};
 use crate::terminal::ui::Ui;
+use acp_registry::failure::{Exit, Failure};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {

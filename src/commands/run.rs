@@ -15,7 +15,6 @@ use crate::commands::doctor::repair;
 use crate::commands::install::{explain, install_one};
 use crate::commands::resolve::{launch, plan};
 use crate::documents::{Document, Which};
-use crate::failure::{Exit, Failure};
 use crate::flags::global::{FormatArgs, Global};
 use crate::flags::network::environment;
 use crate::flags::session::{CommandSession, SessionArgs, kind};
@@ -23,6 +22,7 @@ use crate::flags::{candidates, installed_version};
 use crate::terminal::progress::Installs;
 use crate::terminal::signals;
 use crate::terminal::ui::Ui;
+use acp_registry::failure::{Exit, Failure};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -145,7 +145,7 @@ fn start(
         keep_open: mark,
     };
     match replace_with(program) {
-        Ok(Ended::Code(code)) => Ok(Exit::Of(u8::try_from(code).unwrap_or(1))),
+        Ok(Ended::Code(code)) => Ok(Exit::Other(u8::try_from(code).unwrap_or(1))),
         Ok(Ended::Never(never)) => match never {},
         Err(error) => {
             let obstacle = doctor::obstacle(version, &environment());
@@ -154,7 +154,7 @@ fn start(
                 |(message, remedy)| (format!("{message} ({error})"), Some(remedy)),
             );
             let failure = Failure::unable(format!("{} cannot be started: {message}", quote(id)));
-            Err(failure.remedy(remedy.as_ref()))
+            Err(failure.help_if(remedy))
         }
     }
 }

@@ -15,11 +15,11 @@ use acp_registry::tree::{self, BuildError};
 use tokio::net::TcpListener;
 
 use crate::commands::build::text::build_errors;
-use crate::failure::{Exit, Failure, remedies};
 use crate::flags::global::{Global, configured_levels};
 use crate::flags::value;
 use crate::terminal::ui::Ui;
 use crate::terminal::{plural, signals};
+use acp_registry::failure::{Exit, Failure};
 
 /// The interval at which the registry is checked for changes.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -82,7 +82,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         };
         match signals::run(ui, server) {
             // An interruption is the normal way to end the server.
-            Err(Failure { exit: Exit::Interrupted(_), .. }) => Ok(()),
+            Err(failure) if matches!(failure.exit(), Exit::Interrupted(_)) => Ok(()),
             done => done?,
         }
     })?;
@@ -125,7 +125,8 @@ fn update(
             // The preview has no previous tree that agents with errors could be kept from.
             let Error::Tree(BuildError::Findings { agents }) = &error else { return Failure::from(error) };
             let place = if agents.is_empty() { "the registry".to_owned() } else { tree::brief_list(agents) };
-            Failure::findings(format!("errors in {place}")).help(remedies::ERRORS)
+            Failure::findings(format!("errors in {place}"))
+                .help("correct the errors; `acp-registry validate` lists them")
         })?;
         preview.replace(built.tree.contents().map_err(Error::from)?);
         Ok(built.with(tree::AgentOutcome::is_in_tree).count())

@@ -21,7 +21,6 @@ use crate::commands::leftovers;
 use crate::commands::list::agents;
 use crate::commands::resolve::launch;
 use crate::documents::{self, Document, HeldUpdate, IndexOrigin, Launch, Pinned, UpdateReport};
-use crate::failure::{Exit, Failure};
 use crate::flags::global::{FormatArgs, Global};
 use crate::flags::network::{Needs, connect, host};
 use crate::flags::session::{CommandSession, PackageArgs, SessionArgs};
@@ -29,6 +28,7 @@ use crate::flags::{candidates, duration};
 use crate::terminal::progress::Installs;
 use crate::terminal::signals;
 use crate::terminal::ui::Ui;
+use acp_registry::failure::{Code, Exit, Failure};
 
 /// The most agents that are updated at once.
 const JOBS: usize = 4;
@@ -259,7 +259,7 @@ async fn apply(report: &mut UpdateResults, is_checked: bool, session: &CommandSe
         }
         match installed.and_then(|done| launch::installed(&done.version, session)) {
             Ok(launch) => report.updates.push(AppliedUpdate { applied: Some(launch), ..update }),
-            Err(failure) if failure.is_held() => report.held.push(HeldUpdate {
+            Err(failure) if failure.kind() == Code::HeldByCooldown => report.held.push(HeldUpdate {
                 id: update.id,
                 from: update.from,
                 to: update.plan.version,
@@ -292,14 +292,14 @@ fn show(report: &UpdateResults, args: &Args, ui: &Ui) -> Result<Exit, Failure> {
     ui.failures_by_id(&failures);
     let worst = Failure::worst(report.errors.iter().map(|(_, failure)| failure));
     if args.format.is_json() {
-        let document = Document::new("update", members(report)).failed(worst.map(Failure::document));
+        let document = Document::new("update", members(report)).failed(worst.cloned());
         ui.document(&document)?;
     } else {
         let look = ui.look();
         ui.result(&text(report).lines().map(|line| look.wrap(line, 4)).collect::<String>())?;
     }
     Ok(match worst {
-        Some(failure) => failure.exit,
+        Some(failure) => failure.exit(),
         None if args.dry_run && !report.updates.is_empty() => Exit::Findings,
         None => Exit::Success,
     })

@@ -12,12 +12,12 @@ use acp_registry::http::{AllowedHosts, Client};
 use acp_registry::verify::{Job, Machine, Row, StartOptions, Task, Verified, Verifier, usual_jobs};
 
 use crate::commands::leftovers;
-use crate::failure::{Failure, remedy};
 use crate::flags::isolation::{NetworkKind, SandboxKind, isolation, launcher, networks};
 use crate::flags::{duration, network, value};
 use crate::terminal::progress::AgentsProgress;
 use crate::terminal::signals;
 use crate::terminal::ui::Ui;
+use acp_registry::failure::Failure;
 
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Installing and starting agents")]
@@ -160,7 +160,6 @@ pub(crate) fn verifier(args: &LiveArgs, settings: Settings<'_>, ui: &Ui) -> Resu
         demand: demand.clone(),
         allow_build: args.allow_build,
         builders: config.builders(),
-        words: remedy::remedy,
     };
     Ok(Verifier::new(machine, options))
 }

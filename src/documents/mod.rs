@@ -9,9 +9,10 @@ use std::collections::BTreeSet;
 use acp_registry::check::{Example, Rule};
 use acp_registry::doctor::{DiagnosedAgent, Diagnosis};
 pub(crate) use acp_registry::documents::{
-    About, AgentList, Document, Error, IndexOrigin, Launch, ListedAgent, Resolve, kinds,
+    About, AgentList, Document, IndexOrigin, Launch, ListedAgent, Resolve, kinds,
 };
 use acp_registry::examination::{Check, Examination, Force, Level};
+use acp_registry::failure::{AgentFailure, Failure};
 use acp_registry::handshake::{AuthMethod, Outcome};
 use acp_registry::index::Entry;
 use acp_registry::manifest::AgentId;
@@ -39,7 +40,7 @@ pub(crate) struct Doctor<'a> {
     /// The agents.
     pub(crate) agents: &'a [DiagnosedAgent],
     /// The agents that could not be repaired, and why.
-    pub(crate) errors: Vec<AgentError>,
+    pub(crate) errors: Vec<AgentFailure>,
 }
 
 /// Members of `login` if the caller has to choose a method.
@@ -78,7 +79,7 @@ pub(crate) struct InstalledList<'a> {
     /// The installed agents.
     pub(crate) agents: Vec<InstalledAgent<'a>>,
     /// The agents that cannot be read, and why.
-    pub(crate) errors: Vec<AgentError>,
+    pub(crate) errors: Vec<AgentFailure>,
 }
 
 /// An installed version, for `info`.
@@ -161,16 +162,6 @@ pub(crate) struct Config<'a> {
     pub(crate) index: Option<IndexOrigin>,
 }
 
-/// Why a command failed for one agent.
-#[derive(Debug, Clone, Serialize)]
-pub(crate) struct AgentError {
-    /// The failure.
-    #[serde(flatten)]
-    pub(crate) error: Error,
-    /// The agent.
-    pub(crate) id: String,
-}
-
 /// An event of `--progress json`, written as one line of JSON.
 #[derive(Debug, Serialize)]
 #[serde(tag = "event", rename_all = "lowercase")]
@@ -240,10 +231,10 @@ pub(crate) enum Event<'a> {
     },
     /// The error that ended the command.
     #[serde(rename = "error")]
-    Failed(Error),
+    Failed(Failure),
     /// The error for one agent.
     #[serde(rename = "error")]
-    AgentFailed(AgentError),
+    AgentFailed(AgentFailure),
 }
 
 /// A stage of an installation.
@@ -293,7 +284,7 @@ pub(crate) struct Install {
     #[serde(skip_serializing_if = "Option::is_none")]
     dry_run: Option<bool>,
     agents: Vec<Launch>,
-    errors: Vec<AgentError>,
+    errors: Vec<AgentFailure>,
     #[serde(skip_serializing_if = "Option::is_none")]
     index: Option<IndexOrigin>,
 }
@@ -305,7 +296,7 @@ impl Install {
     }
 
     /// The result of an installation: the installed agents, and the errors of the others.
-    pub(crate) fn installed(agents: Vec<Launch>, errors: Vec<AgentError>, index: Option<IndexOrigin>) -> Self {
+    pub(crate) fn installed(agents: Vec<Launch>, errors: Vec<AgentFailure>, index: Option<IndexOrigin>) -> Self {
         let alone = if let ([agent], []) = (agents.as_slice(), errors.as_slice()) { Some(agent.clone()) } else { None };
         Self { alone, dry_run: None, agents, errors, index }
     }
@@ -359,12 +350,12 @@ pub(crate) struct Removal<'a> {
     freed_cache_bytes: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     caches: Option<&'a [Cached]>,
-    errors: Vec<AgentError>,
+    errors: Vec<AgentFailure>,
 }
 
 impl<'a> Removal<'a> {
     /// Describes the freed space. In a dry run, it is the space that would be freed.
-    pub(crate) fn of(freed: &'a Freed, is_dry_run: bool, errors: Vec<AgentError>) -> Self {
+    pub(crate) fn of(freed: &'a Freed, is_dry_run: bool, errors: Vec<AgentFailure>) -> Self {
         Self {
             dry_run: is_dry_run,
             removed: freed.removed.iter().map(RemovedVersion::of).collect(),
@@ -454,10 +445,16 @@ struct ErrorData<'a> {
 
 impl<'a> RpcErrorDocument<'a> {
     /// An error with this number of JSON-RPC.
-    pub(crate) fn new(number: i32, error: Error) -> Self {
-        let Error { code, exit_code, message, help, suggestions } = error;
-        let data = ErrorData { code, exit_code, help, suggestions, parameter: None, result: None };
-        Self { code: number, message, data }
+    pub(crate) fn new(number: i32, error: Failure) -> Self {
+        let data = ErrorData {
+            code: error.kind().as_str(),
+            exit_code: error.exit().code(),
+            help: error.advice(),
+            suggestions: error.suggestions().to_vec(),
+            parameter: None,
+            result: None,
+        };
+        Self { code: number, message: error.to_string(), data }
     }
 
     /// Names the parameter that is wrong.
@@ -622,7 +619,7 @@ pub(crate) struct UpdateReport<'a> {
     /// Installed agents that the index no longer has.
     pub(crate) gone: &'a [AgentId],
     /// Agents that could not be updated, and why.
-    pub(crate) errors: Vec<AgentError>,
+    pub(crate) errors: Vec<AgentFailure>,
     /// The index, if one was needed.
     pub(crate) index: Option<&'a IndexOrigin>,
 }

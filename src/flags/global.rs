@@ -10,9 +10,9 @@ use acp_registry::http::AllowedHosts;
 use acp_registry::registry::LoadError;
 use clap::{Args, ValueEnum};
 
-use crate::failure::Failure;
-use crate::failure::code::Code;
 use crate::terminal::ui::{HEADING, OutputArgs};
+use acp_registry::failure::Code;
+use acp_registry::failure::Failure;
 
 /// Flags of every command.
 #[derive(Debug, Clone, Args)]

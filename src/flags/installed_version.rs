@@ -4,9 +4,9 @@ use acp_registry::session::{AgentSpec, is_same};
 use acp_registry::store::Version;
 use acp_registry::text::quote;
 
-use crate::failure::Failure;
-use crate::failure::code::Code;
 use crate::flags::session::CommandSession;
+use acp_registry::failure::Code;
+use acp_registry::failure::Failure;
 
 /// Returns the requested installed version, and whether the agent is pinned to it. The version must exist and be
 /// undamaged.

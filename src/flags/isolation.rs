@@ -8,7 +8,7 @@ use acp_registry::host::process::{Isolation, Network};
 use acp_registry::verify::Networks;
 use clap::ValueEnum;
 
-use crate::failure::Failure;
+use acp_registry::failure::Failure;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum SandboxKind {

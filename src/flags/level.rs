@@ -3,7 +3,7 @@
 use acp_registry::examination::{Demand, Level};
 use clap::ValueEnum;
 
-use crate::failure::Failure;
+use acp_registry::failure::Failure;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct LevelArgs {

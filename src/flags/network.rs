@@ -16,8 +16,8 @@ use acp_registry::sources::npm::Registry;
 use acp_registry::sources::{Sources, Surroundings, UnknownBase, ask_package_manager, npm_registry, python_index};
 use etcetera::BaseStrategy as _;
 
-use crate::failure::Failure;
 use crate::terminal::ui::Ui;
+use acp_registry::failure::Failure;
 
 /// The size of the cache that is kept between runs, in bytes.
 const CACHE_LIMIT: u64 = 2 << 30;

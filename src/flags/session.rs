@@ -14,14 +14,14 @@ use acp_registry::install::Kind;
 use acp_registry::manifest::{AgentId, Platform};
 use acp_registry::session::{self, InstallEvent};
 use acp_registry::store::{Store, StoredAgent};
-use acp_registry::text::{is_mistyped, quote, suggestions};
+use acp_registry::text::{escape, is_mistyped, quote, suggestions};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use etcetera::BaseStrategy as _;
 
-use crate::failure::Failure;
-use crate::failure::code::Code;
 use crate::flags::{duration, isolation, network, value};
 use crate::terminal::ui::Ui;
+use acp_registry::failure::Code;
+use acp_registry::failure::Failure;
 
 /// The heading of these flags in the help.
 const HEADING: &str = "Index and storage";
@@ -316,7 +316,7 @@ impl<'a> CommandSession<'a> {
         let failure = self.absent(id, |known| suggestions(id, known.iter().map(AgentId::as_str)));
         let is_offered = |index: Index| matches!(index.agent(id), Ok(Some(_)));
         if self.entry_at_hand(id).is_some_and(is_offered) {
-            failure.help(format!("run `acp-registry install {}`", quote(id).trim_matches('`')))
+            failure.help(format!("run `acp-registry install {}`", escape(id)))
         } else {
             failure
         }

@@ -5,8 +5,6 @@ use std::collections::BTreeMap;
 
 use acp_registry::finding::{Finding, Level};
 
-use crate::failure::remedy::remedy;
-
 /// The largest group whose findings are all shown.
 const SINGLE: usize = 3;
 
@@ -21,7 +19,7 @@ pub(crate) fn key(finding: &Finding) -> FindingKey<'_> {
     } else {
         finding.message.as_str().into()
     };
-    (finding.rule, finding.level, message, finding.help.as_ref().map(remedy))
+    (finding.rule, finding.level, message, finding.help.clone())
 }
 
 /// Groups equal findings, within one file or across files. Groups of up to three are left out, since their findings are

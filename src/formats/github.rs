@@ -5,7 +5,6 @@ use std::fmt::Write as _;
 use acp_registry::finding::Level;
 use acp_registry::text::printable;
 
-use crate::failure::remedy::remedy;
 use crate::formats::Report;
 
 pub(crate) fn render(report: &Report<'_>) -> String {
@@ -22,7 +21,7 @@ pub(crate) fn render(report: &Report<'_>) -> String {
                 let _ = write!(out, ",col={},endColumn={}", span.column, span.end_column);
             }
         }
-        let help = finding.help.as_ref().map_or(String::new(), |help| format!("\nhelp: {}", remedy(help)));
+        let help = finding.help.as_ref().map_or(String::new(), |help| format!("\nhelp: {}", help));
         let _ = writeln!(out, ",title={}::{}", property(finding.rule), message(&format!("{}{help}", finding.message)));
     }
     out

@@ -7,7 +7,6 @@ use acp_registry::text::{begins_command, is_hidden, printable};
 use annotate_snippets::{AnnotationKind, Level as Title, Origin, Renderer, Snippet};
 use unicode_width::UnicodeWidthChar as _;
 
-use crate::failure::remedy::remedy;
 use crate::formats::Report;
 use crate::formats::equal_findings::{equal, key};
 use crate::terminal::layout::Look;
@@ -112,7 +111,7 @@ impl FindingsText {
                 }
             }
         };
-        if let Some(help) = finding.help.as_ref().map(remedy) {
+        if let Some(help) = finding.help.as_deref() {
             group = group.element(Title::HELP.message(self.wrapped(&help, digits + " = help: ".len())));
         }
         if !others.is_empty() {

@@ -5,7 +5,6 @@ use acp_registry::finding::{Finding, Level};
 use serde::Serialize;
 
 use crate::documents::Document;
-use crate::failure::remedy::remedy;
 use crate::formats::Report;
 
 pub(crate) fn render(report: &Report<'_>) -> String {
@@ -80,7 +79,7 @@ impl<'a> FindingDocument<'a> {
             end_column: span.map(|span| span.end_column),
             pointer: finding.pointer.as_deref(),
             message: &finding.message,
-            help: finding.help.as_ref().map(remedy),
+            help: finding.help.clone(),
         }
     }
 }

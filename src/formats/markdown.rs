@@ -6,7 +6,6 @@ use acp_registry::check::CheckOutcome;
 use acp_registry::finding::{Finding, Level};
 use acp_registry::text::{cell, code_span, prose};
 
-use crate::failure::remedy::remedy;
 use crate::formats::Report;
 use crate::formats::equal_findings::{equal, key};
 use crate::terminal::plural;
@@ -90,7 +89,7 @@ fn row(finding: &Finding, others: &[&Finding]) -> String {
         let places = if places.is_empty() { String::new() } else { format!(": {}", places.join(", ")) };
         format!("<br>and {} more{places}{rest}", others.len())
     };
-    let help = finding.help.as_ref().map_or(String::new(), |help| format!("<br>{}", cell(&prose(&remedy(help)))));
+    let help = finding.help.as_ref().map_or(String::new(), |help| format!("<br>{}", cell(&prose(help))));
     let (place, message) = (cell(&code_span(&format!("{name}{place}"))), cell(&prose(&finding.message)));
     format!("| {sign} | `{}` | {place}{more} | {message}{help} |\n", finding.rule)
 }

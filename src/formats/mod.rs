@@ -22,8 +22,8 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use acp_registry::check::Checked;
+use acp_registry::failure::Failure;
 
-use crate::documents;
 use crate::terminal::layout::Look;
 
 /// An output format.
@@ -73,7 +73,7 @@ pub(crate) struct Report<'a> {
     /// Colours and width of the output for people.
     pub(crate) look: Look,
     /// Why some of the work could not be done, for the JSON document.
-    pub(crate) failure: Option<documents::Error>,
+    pub(crate) failure: Option<Failure>,
 }
 
 impl Report<'_> {

@@ -5,7 +5,6 @@ use acp_registry::digest::Hasher;
 use acp_registry::finding::{Finding, Level};
 use serde_json::{Value, json};
 
-use crate::failure::remedy::remedy;
 use crate::formats::Report;
 
 pub(crate) fn render(report: &Report<'_>) -> String {
@@ -55,7 +54,7 @@ fn result(finding: &Finding, prefix: &str) -> Value {
             "endColumn": span.end_column,
         });
     }
-    let text = match finding.help.as_ref().map(remedy) {
+    let text = match finding.help.as_deref() {
         Some(help) => format!("{}; {help}", finding.message),
         None => finding.message.clone(),
     };

@@ -3,12 +3,13 @@
 use std::future::pending;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use acp_registry::failure::Failure;
 use acp_registry::json::to_line;
 use acp_registry::text::json_for_log;
 use serde::Serialize;
 use tokio::sync::watch;
 
-use crate::documents::{Document, Error, Event};
+use crate::documents::{Document, Event};
 use crate::terminal::streams::write_stderr;
 
 /// Receives the result and the events of the command in place of stdout and stderr, and can cancel it.
@@ -23,7 +24,7 @@ pub(crate) struct CallResult {
     /// As one line of JSON.
     pub(crate) document: String,
     /// Its `error` member.
-    pub(crate) error: Option<Error>,
+    pub(crate) error: Option<Failure>,
 }
 
 impl RpcCall {

@@ -4,9 +4,9 @@ use std::io::{self, BufRead as _, Read as _};
 
 use tokio::task::spawn_blocking;
 
-use crate::failure::Failure;
 use crate::terminal::signals;
 use crate::terminal::ui::Ui;
+use acp_registry::failure::Failure;
 
 /// The longest answer that is read, in bytes.
 const ANSWER_LIMIT: u64 = 1000;

@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use tokio::runtime::{Builder, Runtime};
 
-use crate::failure::Failure;
 use crate::terminal::streams::WRITES;
 use crate::terminal::ui::Ui;
+use acp_registry::failure::Failure;
 
 /// The number of the signal that Ctrl-C sends.
 pub(crate) const INTERRUPT: u8 = 2;

@@ -13,11 +13,11 @@ use serde::Serialize;
 use terminal_size::{Width, terminal_size_of};
 
 use crate::documents::{Document, Event};
-use crate::failure::Failure;
 use crate::terminal::call::{EventSink, RpcCall};
 use crate::terminal::layout::Look;
 use crate::terminal::similar_messages::alike;
 use crate::terminal::streams::{write_stderr, writing};
+use acp_registry::failure::Failure;
 
 /// The heading of the global flags in the help.
 pub(crate) const HEADING: &str = "Global options";
@@ -238,7 +238,7 @@ impl Ui {
 
     /// Writes the JSON document of a failed command.
     pub(crate) fn failure_as_json(&self, command: &str, failure: &Failure) {
-        let document = Document::failed_command(Some(command), failure.document());
+        let document = Document::failed_command(Some(command), failure.clone());
         // The failure is also written to stderr; an error of this write cannot be reported.
         let _ = self.document(&document);
     }
@@ -286,7 +286,7 @@ impl Ui {
     /// Prints the failure of the command, with its help.
     pub(crate) fn failure(&self, failure: &Failure) {
         if let Some(events) = self.events() {
-            return events.send(&Event::Failed(failure.document()));
+            return events.send(&Event::Failed(failure.clone()));
         }
         self.error(&failure.to_string());
         self.help(failure);

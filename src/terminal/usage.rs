@@ -8,9 +8,9 @@ use clap::Command;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::documents::{Document, Event};
-use crate::failure::{Exit, Failure};
 use crate::terminal::call::EventSink;
 use crate::terminal::{help, streams};
+use acp_registry::failure::{Exit, Failure};
 
 /// Handles the error that clap returns for invalid arguments, `--help` and `--version`.
 pub(crate) fn answer(error: &clap::Error, arguments: &[OsString], program: &Command) -> ExitCode {
@@ -25,10 +25,10 @@ pub(crate) fn answer(error: &clap::Error, arguments: &[OsString], program: &Comm
     let command = words.iter().find_map(|word| program.find_subcommand(word)).map(Command::get_name);
     let failure = failure(error, command);
     if words.contains(&"--json") || has_value(&words, "--format", "json") {
-        streams::write_stdout(&Document::failed_command(command, failure.document()).to_text());
+        streams::write_stdout(&Document::failed_command(command, failure.clone()).to_text());
     }
     if has_value(&words, "--progress", "json") {
-        EventSink::Stderr.send(&Event::Failed(failure.document()));
+        EventSink::Stderr.send(&Event::Failed(failure.clone()));
     } else if let Some(command) = equivalent_command(error) {
         // clap's suggestions for the command names of other package managers would mislead.
         streams::write_stderr(&format!("error: {failure}\nhelp: the command is `acp-registry {command}`\n"));
@@ -122,8 +122,8 @@ mod tests {
         let program = crate::commands::command();
         let error = program.clone().try_get_matches_from(line.split(' ')).unwrap_err();
         let command = line.split(' ').skip(1).find_map(|word| program.find_subcommand(word)).map(Command::get_name);
-        let document = failure(&error, command).document();
-        (document.message, document.help.unwrap_or_default(), document.suggestions)
+        let failure = failure(&error, command);
+        (failure.to_string(), failure.advice().unwrap_or_default(), failure.suggestions().to_vec())
     }
 
     #[test]

@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 /// The modules of each crate, and the modules that each may use. Dependencies between crates are in their `Cargo.toml`.
 const ALLOWED: &[(&str, &str, &[&str])] = &[
     ("plan", "text", &[]),
-    ("plan", "remedy", &["text"]),
     ("plan", "digest", &[]),
     ("plan", "json", &[]),
     ("plan", "source", &[]),
     ("plan", "timestamp", &[]),
+    ("plan", "failure", &["text", "timestamp"]),
     ("plan", "manifest", &["source", "text", "timestamp"]),
     ("plan", "index", &["digest", "json", "manifest", "text"]),
-    ("plan", "resolve", &["digest", "manifest", "remedy", "text"]),
+    ("plan", "resolve", &["digest", "manifest", "failure", "text"]),
     ("plan", "documents", &["index", "json", "manifest", "resolve", "timestamp"]),
     ("plan", "sums", &["text"]),
     ("plan", "entries", &["digest", "manifest", "sums"]),
@@ -26,23 +26,26 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
     (
         "client",
         "install",
-        &["archive", "digest", "host", "http", "json", "manifest", "remedy", "resolve", "text", "timestamp", "sources"],
+        &[
+            "archive", "digest", "host", "http", "json", "manifest", "failure", "resolve", "text", "timestamp",
+            "sources",
+        ],
     ),
     ("client", "registry", &["host", "manifest", "timestamp"]),
-    ("client", "index", &["archive", "digest", "entries", "manifest", "http", "registry", "remedy", "host", "text"]),
+    ("client", "index", &["archive", "digest", "entries", "manifest", "http", "registry", "failure", "host", "text"]),
     ("client", "resolve", &["manifest", "host"]),
     (
         "client",
         "store",
-        &["digest", "documents", "install", "json", "manifest", "remedy", "resolve", "host", "text", "timestamp"],
+        &["digest", "documents", "install", "json", "manifest", "failure", "resolve", "host", "text", "timestamp"],
     ),
     (
         "client",
         "lockfile",
-        &["digest", "install", "json", "manifest", "http", "remedy", "resolve", "store", "host", "text"],
+        &["digest", "install", "json", "manifest", "http", "failure", "resolve", "store", "host", "text"],
     ),
-    ("client", "doctor", &["handshake", "install", "manifest", "remedy", "store", "host", "text"]),
-    ("client", "login", &["handshake", "remedy", "store", "text"]),
+    ("client", "doctor", &["handshake", "install", "manifest", "failure", "store", "host", "text"]),
+    ("client", "login", &["handshake", "failure", "store", "text"]),
     ("client", "update", &["install", "manifest", "http", "resolve", "store", "sources"]),
     ("client", "settings", &["json", "manifest", "text"]),
     (
@@ -53,7 +56,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
             "update", "sources",
         ],
     ),
-    ("gate", "finding", &["remedy", "source"]),
+    ("gate", "finding", &["failure", "source"]),
     ("gate", "config", &["archive", "examination", "manifest", "http", "registry", "host"]),
     ("gate", "select", &["config", "manifest", "registry", "source", "host", "text"]),
     ("gate", "edit", &["registry", "source", "host"]),
@@ -67,7 +70,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
         "check",
         &[
             "archive", "config", "digest", "edit", "finding", "handshake", "install", "manifest", "http", "registry",
-            "remedy", "select", "source", "survey", "host", "text", "timestamp", "sources", "verify",
+            "failure", "select", "source", "survey", "host", "text", "timestamp", "sources", "verify",
         ],
     ),
     (
@@ -75,7 +78,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
         "verify",
         &[
             "archive", "digest", "examination", "handshake", "install", "json", "manifest", "http", "registry",
-            "remedy", "select", "host", "text", "timestamp", "sources",
+            "failure", "select", "host", "text", "timestamp", "sources",
         ],
     ),
     (
@@ -91,13 +94,13 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
         "scaffold",
         &[
             "archive", "bump", "check", "config", "digest", "examination", "finding", "handshake", "install",
-            "manifest", "http", "registry", "remedy", "host", "text", "sources", "verify",
+            "manifest", "http", "registry", "failure", "host", "text", "sources", "verify",
         ],
     ),
     (
         "gate",
         "propose",
-        &["bump", "json", "manifest", "http", "registry", "remedy", "source", "host", "text", "sources"],
+        &["bump", "json", "manifest", "http", "registry", "failure", "source", "host", "text", "sources"],
     ),
     ("publish", "diff", &["index", "json", "manifest", "text"]),
     ("publish", "history", &["diff", "json", "manifest", "host", "text", "timestamp"]),
@@ -105,7 +108,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
         "publish",
         "build",
         &[
-            "check", "config", "diff", "history", "index", "http", "registry", "remedy", "site", "host", "timestamp",
+            "check", "config", "diff", "history", "index", "http", "registry", "failure", "site", "host", "timestamp",
             "tree", "verify",
         ],
     ),
@@ -113,7 +116,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
         "publish",
         "tree",
         &[
-            "check", "config", "digest", "entries", "finding", "json", "manifest", "registry", "remedy", "sums",
+            "check", "config", "digest", "entries", "finding", "json", "manifest", "registry", "failure", "sums",
             "host", "text",
         ],
     ),
@@ -129,14 +132,13 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
     (
         "publish",
         "upload",
-        &["digest", "entries", "index", "json", "http", "remedy", "site", "sums", "host", "text", "timestamp"],
+        &["digest", "entries", "index", "json", "http", "failure", "site", "sums", "host", "text", "timestamp"],
     ),
     ("src", "documents", &[]),
-    ("src", "failure", &["documents"]),
-    ("src", "terminal", &["documents", "failure"]),
-    ("src", "formats", &["documents", "failure", "terminal"]),
-    ("src", "flags", &["failure", "terminal"]),
-    ("src", "commands", &["documents", "failure", "flags", "formats", "terminal"]),
+    ("src", "terminal", &["documents"]),
+    ("src", "formats", &["documents", "terminal"]),
+    ("src", "flags", &["terminal"]),
+    ("src", "commands", &["documents", "flags", "formats", "terminal"]),
 ];
 
 fn sources(folder: &Path) -> Vec<PathBuf> {

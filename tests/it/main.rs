@@ -129,6 +129,7 @@ mod real_cooldowns;
 mod real_npm;
 #[cfg(feature = "world")]
 mod real_runners;
+mod remedies;
 mod report;
 mod reports;
 #[cfg(unix)]

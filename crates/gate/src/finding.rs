@@ -1,9 +1,7 @@
 //! Findings: rules create them, renderers print them.
 
-use std::fmt;
-
-use acp_registry_plan::remedy::Remedy;
 use acp_registry_plan::source::{Edit, Span};
+use std::fmt;
 
 /// The severity of a finding, or of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -54,7 +52,7 @@ pub struct Finding {
     /// What is wrong: a sentence fragment without a full stop.
     pub message: String,
     /// How to fix it, as text.
-    pub help: Option<Remedy>,
+    pub help: Option<String>,
     /// How to fix it, as an edit that `--fix` can apply.
     pub fix: Option<Edit>,
 }

@@ -1,5 +1,6 @@
 //! Why something was not fetched.
 
+use acp_registry_plan::failure::Failure;
 use std::error::Error;
 use std::io;
 use std::time::Duration;
@@ -7,7 +8,6 @@ use std::time::Duration;
 use url::Url;
 
 use acp_registry_host::fs::{SPACE, is_full};
-use acp_registry_plan::remedy::{Action, Remedy};
 
 /// Why something was not fetched, and at which address.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -24,12 +24,12 @@ pub struct FetchError {
 
 impl FetchError {
     /// What to do about it, where that does not depend on the request.
-    pub fn remedy(&self) -> Option<Remedy> {
-        let known = self.problem.remedy()?;
-        let url =
-            Url::parse(&self.url).ok().filter(|_| known.actions().any(|action| *action == Action::AllowHost(None)));
-        let host = url.as_ref().and_then(Url::host_str);
-        Some(host.map_or(known, |host| remedy::allow(Some(host.to_owned()))))
+    pub fn remedy(&self) -> Option<String> {
+        let url = Url::parse(&self.url).ok();
+        match (url.as_ref().and_then(Url::host_str), &self.problem) {
+            (Some(host), Problem::Refused(why)) if *why != NO_HOST => Some(remedy::allow(Some(host))),
+            _ => self.problem.remedy(),
+        }
     }
 }
 
@@ -129,7 +129,7 @@ impl Problem {
     }
 
     /// What to do about it, where that does not depend on the request.
-    pub fn remedy(&self) -> Option<Remedy> {
+    pub fn remedy(&self) -> Option<String> {
         let known = match self {
             Self::Refused(why) if *why != NO_HOST => return Some(remedy::allow(None)),
             Self::NoSuchHost => Some(remedy::HOST),
@@ -142,7 +142,7 @@ impl Problem {
             Self::Setup(_) => Some(remedy::AUTHORITIES),
             _ => None,
         };
-        known.map(Remedy::from)
+        known.map(String::from)
     }
 
     /// Whether the host or the network has a problem that may pass: it says nothing about what was asked for.
@@ -231,8 +231,6 @@ fn is_of_authority(error: &rustls::Error) -> bool {
 
 /// What to do about problems of the network.
 pub mod remedy {
-    use acp_registry_plan::remedy::{Action, Remedy};
-
     /// A name has no address: it is wrong, or the machine has no network.
     pub const HOST: &str =
         "check the network and the name server of this machine; if other hosts can be reached, correct the address";
@@ -254,8 +252,11 @@ pub mod remedy {
         "install your system's certificate authorities, often the package `ca-certificates`, or set SSL_CERT_FILE";
 
     /// An address is not https, or of a private network.
-    pub(crate) fn allow(host: Option<String>) -> Remedy {
-        Remedy::from("if you trust its host, ").then(Action::AllowHost(host))
+    pub(crate) fn allow(host: Option<&str>) -> String {
+        match host {
+            None => "if you trust its host, name that with --allow-host".to_owned(),
+            Some(host) => format!("if you trust its host, run it again with `--allow-host {host}`"),
+        }
     }
 }
 
@@ -299,6 +300,20 @@ fn causes(error: &dyn Error) -> String {
     text
 }
 
+impl From<FetchError> for Failure {
+    fn from(error: FetchError) -> Self {
+        let help = error.remedy();
+        Self::unable(error).help_if(help)
+    }
+}
+
+impl From<Problem> for Failure {
+    fn from(problem: Problem) -> Self {
+        let help = problem.remedy();
+        Self::unable(problem).help_if(help)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -311,8 +326,8 @@ mod tests {
             problem: Problem::Refused("it does not begin with https://"),
         };
         let known = refused("http://127.0.0.1:9/a?…").remedy().unwrap();
-        assert_eq!(known, remedy::allow(Some("127.0.0.1".to_owned())));
-        assert_eq!(known.to_string(), "if you trust its host, allow the host `127.0.0.1`");
+        assert_eq!(known, remedy::allow(Some("127.0.0.1")));
+        assert_eq!(known.to_string(), "if you trust its host, run it again with `--allow-host 127.0.0.1`");
         assert_eq!(refused("x").remedy(), Some(remedy::allow(None)));
         assert_eq!(FetchError { problem: Problem::Timeout, ..refused("http://h.example/") }.remedy(), None);
     }

@@ -10,8 +10,8 @@
 //! | [`documents`] | the JSON documents that describe an index and a plan |
 //! | [`digest`] | SHA-256 of bytes and files |
 //! | [`entries`] | `entries.json`: how one agent of a published tree is found without the index |
+//! | [`failure`] | how every error is reported: a stable code, the message, one remedy |
 //! | [`json`] | writes JSON, and parses untrusted JSON within limits |
-//! | [`remedy`] | remedies of errors, which name no flag of a program |
 //! | [`source`] | positions in a text: line and column |
 //! | [`sums`] | `SHA256SUMS` |
 //! | [`text`] | untrusted text: quoting, control characters, suggestions for misspelled names |
@@ -22,10 +22,10 @@
 pub mod digest;
 pub mod documents;
 pub mod entries;
+pub mod failure;
 pub mod index;
 pub mod json;
 pub mod manifest;
-pub mod remedy;
 pub mod resolve;
 pub mod source;
 pub mod sums;

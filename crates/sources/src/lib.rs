@@ -27,7 +27,6 @@ use std::sync::Arc;
 
 use acp_registry_http::{Client, FetchError, FetchedDocument, shown};
 use acp_registry_plan::json;
-use acp_registry_plan::remedy::Remedy;
 use serde_json::value::RawValue;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
@@ -65,9 +64,9 @@ pub enum SourceError {
 
 impl SourceError {
     /// How to fix it if this GitHub or a package registry did not respond, or not as expected.
-    pub fn remedy(&self, github: &github::Github) -> Option<Remedy> {
+    pub fn remedy(&self, github: &github::Github) -> Option<String> {
         let Self::Fetch(fetch) = self else { return None };
-        github.remedy(fetch).map(Remedy::from).or_else(|| fetch.remedy())
+        github.remedy(fetch).map(String::from).or_else(|| fetch.remedy())
     }
 
     #[expect(clippy::needless_pass_by_value, reason = "errors are handed over")]

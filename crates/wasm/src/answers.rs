@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use acp_registry_plan::documents::{AgentList, Document, Error, IndexOrigin, Launch, ListedAgent, Resolve};
-use acp_registry_plan::index::{EntryError, FormError, Index, Missing};
+use acp_registry_plan::documents::{AgentList, Document, IndexOrigin, Launch, ListedAgent, Resolve};
+use acp_registry_plan::failure::{Code, Failure};
+use acp_registry_plan::index::{FormError, Index, Missing};
 use acp_registry_plan::manifest::Platform;
 use acp_registry_plan::resolve::{self, AgentSpec, Host, Kind, Offer, Plan, PlanOptions};
 use acp_registry_plan::text::quote;
@@ -40,7 +41,7 @@ pub(crate) fn open(text: Vec<u8>) -> (Option<Index>, String) {
             (Some(index), document)
         }
         Err(error) => {
-            let failure = failure("invalid_index", format!("the text {error}"), None, Vec::new());
+            let failure = Failure::unable(format!("the text {error}")).code(Code::InvalidIndex);
             (None, Document::failed_command(Some("list"), failure).to_text())
         }
     }
@@ -48,7 +49,7 @@ pub(crate) fn open(text: Vec<u8>) -> (Option<Index>, String) {
 
 /// The document of `resolve`.
 pub(crate) fn resolve(request: &[u8], index: Option<&Index>) -> String {
-    let resolved = index.ok_or_else(|| usage("there is no index".to_owned())).and_then(|index| {
+    let resolved = index.ok_or_else(|| Failure::usage("there is no index")).and_then(|index| {
         let plan = plan(request, index)?;
         // Without a machine, paths begin where the archive was unpacked.
         let launch = Launch::planned(&plan, Path::new(""), Path::new(""));
@@ -60,18 +61,19 @@ pub(crate) fn resolve(request: &[u8], index: Option<&Index>) -> String {
     }
 }
 
-fn plan(request: &[u8], index: &Index) -> Result<Plan, Error> {
+fn plan(request: &[u8], index: &Index) -> Result<Plan, Failure> {
     if request.len() > REQUEST_LIMIT {
-        return Err(usage(format!("the request is longer than {REQUEST_LIMIT} bytes")));
+        return Err(Failure::usage(format!("the request is longer than {REQUEST_LIMIT} bytes")));
     }
     let request: PlanRequest =
-        serde_json::from_slice(request).map_err(|error| usage(format!("the request: {error}")))?;
-    let named: AgentSpec = request.agent.parse().map_err(|error| usage(format!("agent: {error}")))?;
-    let platform: Platform = request.platform.parse().map_err(|error| usage(format!("platform: {error}")))?;
-    let kind = |name: &String| Kind::named(name).ok_or_else(|| usage(format!("{} is not a kind", quote(name))));
+        serde_json::from_slice(request).map_err(|error| Failure::usage(format!("the request: {error}")))?;
+    let named: AgentSpec = request.agent.parse().map_err(|error| Failure::usage(format!("agent: {error}")))?;
+    let platform: Platform = request.platform.parse().map_err(|error| Failure::usage(format!("platform: {error}")))?;
+    let kind =
+        |name: &String| Kind::named(name).ok_or_else(|| Failure::usage(format!("{} is not a kind", quote(name))));
     let kind = request.dist.as_ref().map(kind).transpose()?;
-    let missing = || missing_error(Missing::of(&named.id, index));
-    let agent = index.agent(&named.id).map_err(|error| entry_error(&error))?.ok_or_else(missing)?;
+    let missing = || Missing::of(&named.id, index);
+    let agent = index.agent(&named.id)?.ok_or_else(missing)?;
     let id = named.id.parse().map_err(|_| missing())?;
     let host = Host {
         platform: Some(platform),
@@ -81,43 +83,5 @@ fn plan(request: &[u8], index: &Index) -> Result<Plan, Error> {
         has_uv: request.uv.unwrap_or(true),
     };
     let wanted = PlanOptions { version: named.version.clone(), kind, platform: Some(platform), ..PlanOptions::new(id) };
-    resolve::resolve(&Offer::from_agent(&agent, index.sha256()), &wanted, &host).map_err(|error| resolve_error(&error))
-}
-
-fn entry_error(error: &EntryError) -> Error {
-    failure("invalid_index", error.to_string(), None, Vec::new())
-}
-
-fn missing_error(missing: Missing) -> Error {
-    let message = missing.to_string();
-    let near = if let Missing::UnknownAgent { near, .. } = missing { near } else { Vec::new() };
-    failure("unknown_agent", message, None, near)
-}
-
-fn resolve_error(error: &resolve::Error) -> Error {
-    use resolve::Error;
-    let (code, suggestions) = match error {
-        Error::UnknownVersion { known, .. } => ("unknown_version", known.clone()),
-        Error::UnsupportedPlatform { .. } => ("unsupported_platform", Vec::new()),
-        Error::NoSuchKind { .. } => ("unsupported_distribution", Vec::new()),
-        Error::MissingRuntime { .. } => ("missing_runtime", Vec::new()),
-        Error::ReservedVariable { .. } => ("refused", Vec::new()),
-    };
-    failure(code, error.to_string(), error.remedy().map(|remedy| remedy.to_string()), suggestions)
-}
-
-fn usage(message: String) -> Error {
-    failure("usage", message, None, Vec::new())
-}
-
-/// The `error` of a document, as the command line has it, with neutral words in `help`.
-fn failure(code: &'static str, message: String, help: Option<String>, suggestions: Vec<String>) -> Error {
-    let exit_code = match code {
-        "refused" => 4,
-        "invalid_index" | "missing_runtime" => 3,
-        _ => 2,
-    };
-    let meant = || suggestions.first().map(|name| format!("did you mean {}?", quote(name)));
-    let help = help.or_else(meant);
-    Error { code, exit_code, message, help, suggestions }
+    Ok(resolve::resolve(&Offer::from_agent(&agent, index.sha256()), &wanted, &host)?)
 }

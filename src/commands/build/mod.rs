@@ -14,11 +14,10 @@ use acp_registry::timestamp::Timestamp;
 use acp_registry::tree::{BuildError, Built};
 
 use self::text::{BuildNotice, BuildReport, build_errors, build_notices};
-use crate::documents;
-use crate::failure::{Exit, Failure, remedies};
 use crate::flags::global::{FormatArgs, Global, configured_levels};
 use crate::flags::network::settings;
 use crate::terminal::ui::Ui;
+use acp_registry::failure::{Exit, Failure};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -138,16 +137,17 @@ impl Job<'_> {
         // If a previous tree was named, it has none of these agents either, so that naming one is no remedy.
         let has_no_form = self.place.is_some() && matches!(error, Error::Tree(BuildError::Findings { .. }));
         let failure = Failure::from(error);
-        let failure = if has_no_form { failure.help(remedies::ERRORS) } else { failure };
+        let failure =
+            if has_no_form { failure.help("correct the errors; `acp-registry validate` lists them") } else { failure };
         if !(self.args.format.is_json() && is_of_tree) {
             return Err(failure);
         }
-        self.ui.result(&self.report(checked, Err(failure.document())).document())?;
+        self.ui.result(&self.report(checked, Err(failure.clone())).document())?;
         self.ui.failure(&failure);
-        Ok(failure.exit)
+        Ok(failure.exit())
     }
 
-    fn report<'a>(&'a self, checked: &'a Checked, built: Result<&'a Built<'a>, documents::Error>) -> BuildReport<'a> {
+    fn report<'a>(&'a self, checked: &'a Checked, built: Result<&'a Built<'a>, Failure>) -> BuildReport<'a> {
         BuildReport {
             out: &self.args.out,
             is_check: self.args.check,

@@ -5,13 +5,14 @@ use std::path::Path;
 use std::time::Duration;
 
 use acp_registry::check::Checked;
+use acp_registry::failure::Failure;
 use acp_registry::finding::{Finding, Level};
 use acp_registry::registry::Registry;
 use acp_registry::text::printable;
 use acp_registry::tree::{AgentOutcome, Built, BuiltAgent, Difference, LeftOutReason};
 use serde::Serialize;
 
-use crate::documents::{self, Document};
+use crate::documents::Document;
 use crate::formats::Report;
 use crate::formats::json::FindingDocument;
 use crate::terminal::layout::Look;
@@ -29,7 +30,7 @@ pub(crate) struct BuildReport<'a> {
     /// The findings of the registry.
     pub(crate) checked: &'a Checked,
     /// The built tree, or the `error` member of the document.
-    pub(crate) built: Result<&'a Built<'a>, documents::Error>,
+    pub(crate) built: Result<&'a Built<'a>, Failure>,
     /// The differences between the tree and the output directory.
     pub(crate) differences: &'a [Difference],
     /// How many files are new or changed; `None` if the tree was not written.

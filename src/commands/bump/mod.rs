@@ -22,13 +22,13 @@ use self::notes::{examination_notes, handshake_notes};
 use self::propose::ProposeArgs;
 use self::text::BumpReport;
 use crate::commands::verifier::{self, LiveArgs, Settings};
-use crate::failure::{Exit, Failure};
 use crate::flags::global::{Global, configured_levels};
 use crate::flags::level::LevelName;
 use crate::flags::{candidates, duration, network};
 use crate::terminal::progress::Count;
 use crate::terminal::signals;
 use crate::terminal::ui::Ui;
+use acp_registry::failure::{Exit, Failure};
 
 /// Environment variables that may hold a GitHub token.
 const TOKENS: [&str; 4] = ["GITHUB_TOKEN", "GH_TOKEN", "GITHUB_ENTERPRISE_TOKEN", "GH_ENTERPRISE_TOKEN"];
@@ -200,7 +200,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         None
     };
     ui.result(&if args.is_json() {
-        report.document().failed(failure.as_ref().map(Failure::document)).to_text()
+        report.document().failed(failure.as_ref().cloned()).to_text()
     } else if args.format == BumpFormat::Markdown {
         report.markdown()
     } else {

@@ -6,9 +6,9 @@ use acp_registry::propose::{self, Notes, Proposal, Proposer, Slug, Target};
 use acp_registry::registry::Registry;
 use acp_registry::sources::github::Github;
 
-use crate::failure::{Failure, remedy};
 use crate::flags::value;
 use crate::terminal::signals;
+use acp_registry::failure::Failure;
 
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Pull requests")]
@@ -68,8 +68,8 @@ pub(crate) fn run(
             propose::Error::NoRepository(_) => {
                 Some("name another with --repository, or set GITHUB_TOKEN to a token that may read it".to_owned())
             }
-            _ => error.remedy(github).as_ref().map(remedy::remedy),
+            _ => error.remedy(github),
         };
-        Failure::unable(error).help_if(help.as_deref())
+        Failure::unable(error).help_if(help)
     })
 }

@@ -11,11 +11,11 @@ use acp_registry::index::{INDEX_LIMIT, IndexLocation};
 use clap::ValueEnum;
 
 use self::text::{diff, diff_human, diff_markdown};
-use crate::failure::{Exit, Failure};
 use crate::flags::global::Global;
 use crate::flags::network::settings;
 use crate::terminal::signals;
 use crate::terminal::ui::Ui;
+use acp_registry::failure::{Exit, Failure};
 
 /// The file name of the index in a published tree.
 const INDEX: &str = "registry.json";

@@ -14,7 +14,6 @@ use acp_registry::host::process::{self, Orphans};
 use acp_registry::http::{Authorities, Problem, Proxies};
 use acp_registry::index::Loaded;
 use acp_registry::manifest::AgentId;
-use acp_registry::remedy::Remedy;
 use acp_registry::session::AgentSpec;
 use acp_registry::store::Version;
 use acp_registry::text::printable;
@@ -23,7 +22,6 @@ use self::repair::Need;
 use crate::commands::leftovers;
 use crate::commands::resolve::launch;
 use crate::documents::{self, Document};
-use crate::failure::{Exit, Failure, remedy};
 use crate::flags::global::{FormatArgs, Global};
 use crate::flags::network::{self, environment};
 use crate::flags::session::{CommandSession, SessionArgs};
@@ -33,6 +31,7 @@ use crate::terminal::layout::Look;
 use crate::terminal::progress::Installs;
 use crate::terminal::ui::Ui;
 use crate::terminal::{plural, signals};
+use acp_registry::failure::{Exit, Failure};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -97,12 +96,8 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     for agent in &mut agents {
         let refusal = || repair::refusal(agent, &session).filter(|_| agent.status == CheckStatus::Error);
         if let Some(failure) = failed.remove(&agent.id).or_else(refusal) {
-            agent.repair_has_failed(failure.advice().map(Remedy::from).as_ref());
+            agent.repair_has_failed(failure.advice().as_deref());
         }
-    }
-    let found = checks.iter_mut().chain(agents.iter_mut().flat_map(|agent| &mut agent.checks));
-    for check in found {
-        check.help = check.help.as_ref().map(remedy::in_words);
     }
     if args.format.is_json() {
         ui.document(&Document::new("doctor", documents::Doctor { checks: &checks, agents: &agents, errors }))?;
@@ -226,7 +221,7 @@ async fn index(session: &CommandSession<'_>) -> Diagnosis {
             (CheckStatus::Error, failure.to_string(), failure.advice().or_else(|| Some(another.to_owned())))
         }
     };
-    Diagnosis { name: "index", status, message: printable(&message).into_owned(), help: help.map(Remedy::from) }
+    Diagnosis { name: "index", status, message: printable(&message).into_owned(), help }
 }
 
 /// Performs the handshake with every agent, one after the other.

@@ -9,10 +9,10 @@ use acp_registry::text::quote;
 
 use crate::commands::install::install_one;
 use crate::commands::resolve::plan;
-use crate::failure::Failure;
 use crate::flags::network::environment;
 use crate::flags::session::CommandSession;
 use crate::terminal::progress::Installs;
+use acp_registry::failure::Failure;
 
 /// What a version needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,16 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
-use acp_registry::scaffold::{self, GithubSpec, Layout, LayoutError, LayoutTodo};
+use acp_registry::scaffold::{self, GithubSpec, Layout, LayoutTodo};
 use acp_registry::text::{printable, quote};
 use serde::Serialize;
 
 use crate::documents::Document;
-use crate::failure::{Exit, Failure};
 use crate::flags::global::FormatArgs;
 use crate::flags::value;
 use crate::terminal::layout::Look;
 use crate::terminal::ui::Ui;
+use acp_registry::failure::{Exit, Failure};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -64,19 +64,6 @@ pub(crate) fn run(args: &Args, ui: &Ui) -> Result<Exit, Failure> {
 fn is_tag(tag: &str) -> bool {
     let rest = tag.strip_prefix('v').unwrap_or_default();
     !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_alphanumeric() || b".+-".contains(&b))
-}
-
-impl From<LayoutError> for Failure {
-    fn from(error: LayoutError) -> Self {
-        match &error {
-            LayoutError::Link(_) => Self::usage(error).help("remove the link, or name another directory"),
-            LayoutError::File(_) => Self::unable(error).help("remove the file, or name another directory"),
-            LayoutError::Path(path) => {
-                let help = path.remedy().unwrap_or("make the directory writable, or name another");
-                Self::unable(error).help(help)
-            }
-        }
-    }
 }
 
 /// The result of `init`.

@@ -6,9 +6,9 @@ use acp_registry::store::InstallOutcome;
 use acp_registry::text::printable;
 
 use crate::commands::install::AgentResult;
-use crate::failure::Failure;
 use crate::flags::session::CommandSession;
 use crate::terminal::signals;
+use acp_registry::failure::Failure;
 
 /// Starts the installed agents one after the other, and warns about each that does not answer `initialize`.
 pub(crate) fn ask_all(outcomes: &mut [AgentResult], session: &CommandSession<'_>) -> Result<(), Failure> {

@@ -12,11 +12,10 @@ use acp_registry::session::{AgentSpec, InstallRequest};
 use acp_registry::text::quote;
 
 use crate::commands::resolve::in_version;
-use crate::failure::Failure;
-use crate::failure::code::Code;
-use crate::failure::remedies::unwritable;
 use crate::flags::network::host;
 use crate::flags::session::CommandSession;
+use acp_registry::failure::Code;
+use acp_registry::failure::Failure;
 
 /// Plans the installation of the named agents from the lock file, or of all its agents if none is named.
 pub(crate) fn tasks(
@@ -67,7 +66,7 @@ pub(crate) fn tasks(
 
 /// Refuses a lock file that could not be written after the installation.
 pub(crate) fn refuse_unwritable(path: &Path) -> Result<(), Failure> {
-    check_writable(path).map_err(|error| unwritable(error, "--lock"))
+    check_writable(path).map_err(|error| error.unwritable("--lock"))
 }
 
 /// Records the installed versions in the lock file. Its other entries are kept.
@@ -106,5 +105,5 @@ pub(crate) async fn write(
     // Finding the digests may take minutes, in which another process may have added its agents.
     let mut file = read()?;
     file.agents.extend(entries);
-    file.write(path).map_err(|error| unwritable(error, "--lock"))
+    file.write(path).map_err(|error| error.unwritable("--lock"))
 }

@@ -21,7 +21,6 @@ use futures_util::stream::{self, StreamExt as _};
 use crate::commands::leftovers;
 use crate::commands::resolve::{launch, plan};
 use crate::documents::{Document, IndexOrigin, Install, Launch};
-use crate::failure::{Exit, Failure, remedy};
 use crate::flags::global::{FormatArgs, Global};
 use crate::flags::network::host;
 use crate::flags::session::{CommandSession, PackageArgs, SessionArgs, kind};
@@ -30,6 +29,7 @@ use crate::terminal::progress::Installs;
 use crate::terminal::signals;
 use crate::terminal::table::bytes;
 use crate::terminal::ui::Ui;
+use acp_registry::failure::{Code, Exit, Failure};
 
 /// The most agents that are installed at once.
 const JOBS: usize = 4;
@@ -256,7 +256,7 @@ pub(crate) async fn install_one(
     session.install(request, &on_event).await.map_err(|error| {
         let mut failure = Failure::from(error);
         // The damaged version on disk would fail in the same way; it must be removed first.
-        if failure.is_of_download() && session.store.holds(&request.plan) {
+        if failure.kind() == Code::DigestMismatch && session.store.holds(&request.plan) {
             let id = quote(&request.plan.id);
             failure.or_help(format!("remove it with `acp-registry uninstall {}`", id.trim_matches('`')));
         }
@@ -292,10 +292,10 @@ fn report(
     let failed = results.iter().filter_map(|outcome| Some((outcome.id.as_str(), outcome.done.as_ref().err()?)));
     ui.failures(&failed.collect::<Vec<_>>());
     let worst = Failure::worst(results.iter().filter_map(|outcome| outcome.done.as_ref().err()));
-    let exit = worst.map_or(Exit::Success, |failure| failure.exit);
+    let exit = worst.map_or(Exit::Success, |failure| failure.exit());
     if is_json {
         let document = Document::new("install", Install::installed(agents, errors, index));
-        ui.document(&document.failed(worst.map(Failure::document)))?;
+        ui.document(&document.failed(worst.cloned()))?;
     } else {
         ui.result(&lines)?;
     }
@@ -314,7 +314,7 @@ fn warn(done: &InstallOutcome, is_checked: bool, ui: &Ui) {
     if !scripts.is_empty() && !done.was_there {
         let need = match scripts.remedy(id) {
             None => ", which the agent may need".to_owned(),
-            Some(remedy) => format!("; if the agent needs them, {}", remedy::remedy(&remedy)),
+            Some(remedy) => format!("; if the agent needs them, {}", remedy),
         };
         ui.warning(&format!("{id}: {}{need}", scripts.message()));
     }

@@ -9,12 +9,11 @@ use std::time::Duration;
 use acp_registry::handshake::AuthMethod;
 use acp_registry::login::{Needed, SignInResult, SignInStatus};
 use acp_registry::session::AgentSpec;
-use acp_registry::text::quote;
+use acp_registry::text::{escape, quote};
 
 use self::signing::{SignIn, Step};
 use crate::commands::leftovers;
 use crate::documents::{Document, MethodChoice};
-use crate::failure::{Exit, Failure, remedy};
 use crate::flags::global::{FormatArgs, Global};
 use crate::flags::session::{CommandSession, SessionArgs};
 use crate::flags::{candidates, duration, installed_version};
@@ -23,6 +22,7 @@ use crate::terminal::layout::Look;
 use crate::terminal::prompt::choose;
 use crate::terminal::signals;
 use crate::terminal::ui::Ui;
+use acp_registry::failure::{Exit, Failure};
 
 /// The most methods that are shown.
 pub(crate) const METHODS: usize = 20;
@@ -138,7 +138,7 @@ pub(crate) fn list(methods: &[AuthMethod]) -> String {
 }
 
 fn kind(method: &AuthMethod) -> String {
-    quote(&method.kind).trim_matches('`').to_owned()
+    escape(&method.kind)
 }
 
 /// Reports that a method must be chosen, if there is no terminal to ask on.
@@ -150,22 +150,21 @@ fn several(id: &str, methods: &[AuthMethod], is_json: bool, ui: &Ui) -> Result<E
         return Err(failure);
     }
     ui.failure(&failure);
-    let document = Document::new("login", MethodChoice { id, methods }).failed(Some(failure.document()));
+    let document = Document::new("login", MethodChoice { id, methods }).failed(Some(failure.clone()));
     ui.document(&document)?;
-    Ok(failure.exit)
+    Ok(failure.exit())
 }
 
-fn tell(command: &str, mut attempt: SignInResult, is_json: bool, ui: &Ui) -> Result<Exit, Failure> {
-    attempt.help = attempt.help.as_ref().map(remedy::in_words);
+fn tell(command: &str, attempt: SignInResult, is_json: bool, ui: &Ui) -> Result<Exit, Failure> {
     let failure = (attempt.status == SignInStatus::Failed)
-        .then(|| Failure::findings(&attempt.message).remedy(attempt.help.as_ref()));
+        .then(|| Failure::findings(&attempt.message).help_if(attempt.help.as_deref()));
     if is_json {
-        let error = failure.as_ref().map(Failure::document);
+        let error = failure.as_ref().cloned();
         ui.document(&Document::new(command, &attempt).failed(error))?;
     } else {
         ui.result(&login(&attempt, ui.look()))?;
     }
-    Ok(failure.map_or(Exit::Success, |failure| failure.exit))
+    Ok(failure.map_or(Exit::Success, |failure| failure.exit()))
 }
 
 /// Renders an attempt to sign in or out. Texts of the agent are made printable.

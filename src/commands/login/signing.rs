@@ -16,14 +16,14 @@ use acp_registry::host::process::{self, Environment, Home, Isolation};
 use acp_registry::host::start::{Program, attend};
 use acp_registry::login::{SignInResult, in_terminal};
 use acp_registry::store::{Launch, Version};
-use acp_registry::text::{printable, quote, suggestions};
+use acp_registry::text::{escape, printable, quote, suggestions};
 
 use crate::commands::login::relay::Relay;
 use crate::commands::login::{METHODS, list};
-use crate::failure::Failure;
 use crate::flags::session::CommandSession;
 use crate::terminal::signals;
 use crate::terminal::ui::Ui;
+use acp_registry::failure::Failure;
 
 /// The default time limit for signing in or out.
 const PATIENCE: Duration = Duration::from_mins(10);
@@ -127,7 +127,7 @@ impl<'a> SignIn<'a> {
     pub(crate) async fn methods(&self) -> Result<Vec<AuthMethod>, Failure> {
         let mut attempt = self.attempt();
         let Some(conversation) = self.open(&mut attempt).await? else {
-            return Err(Failure::findings(&attempt.message).remedy(attempt.help.as_ref()));
+            return Err(Failure::findings(&attempt.message).help_if(attempt.help.as_deref()));
         };
         let methods = conversation.handshake().auth_methods.clone();
         self.close(conversation, &mut attempt).await;
@@ -289,7 +289,7 @@ fn pick(handshake: &Handshake, wanted: Option<&str>) -> Result<Picked, Failure> 
     let failure = Failure::usage(format!("there is no method {}; there is {}", quote(wanted), list(methods)));
     Err(match (near.is_empty(), &methods[..]) {
         (true, [only]) => {
-            let help = format!("run it with `--method {}`", quote(&only.id).trim_matches('`'));
+            let help = format!("run it with `--method {}`", escape(&only.id));
             failure.help(help).suggest([only.id.as_str()])
         }
         (true, [_, ..]) => failure.help("name one with --method").suggest(names(methods)),

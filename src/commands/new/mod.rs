@@ -14,13 +14,13 @@ use acp_registry::verify::{Attempts, Trying, Verifier};
 
 use self::text::NewReport;
 use crate::commands::verifier::{self, LiveArgs, Settings};
-use crate::failure::{Exit, Failure};
 use crate::flags::global::{FormatArgs, Global, configured_levels};
 use crate::flags::level::LevelName;
 use crate::flags::network::{self, Needs};
 use crate::flags::value;
 use crate::terminal::signals;
 use crate::terminal::ui::Ui;
+use acp_registry::failure::{Exit, Failure};
 
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("source").required(true))]
@@ -134,7 +134,7 @@ fn ask(args: &Args, config: &Config, allowed: &AllowedHosts, ui: &Ui) -> Result<
             scaffold::Error::Source(error) => error.remedy(&sources.github),
             _ => None,
         };
-        Failure::from(error).remedy(remedy.as_ref())
+        Failure::from(error).help_if(remedy)
     })
 }
 

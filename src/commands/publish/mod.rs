@@ -24,13 +24,13 @@ use url::Url;
 
 use self::snapshots::{ListArgs, PruneArgs, RollbackArgs};
 use self::text::{published, published_human};
-use crate::failure::{Exit, Failure};
 use crate::flags::global::{FormatArgs, Global};
 use crate::flags::network::settings;
 use crate::flags::{duration, value};
 use crate::terminal::progress::Count;
 use crate::terminal::signals;
 use crate::terminal::ui::Ui;
+use acp_registry::failure::{Exit, Failure};
 
 /// The time limit of the signing command.
 const PATIENCE: Duration = Duration::from_mins(5);

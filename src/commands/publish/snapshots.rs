@@ -9,12 +9,12 @@ use crate::commands::publish::snapshots_text::{
     pruned, pruned_human, rolled_back, rolled_back_human, snapshots, snapshots_human,
 };
 use crate::commands::publish::{PlaceArgs, show, target};
-use crate::failure::{Exit, Failure};
 use crate::flags::global::{FormatArgs, Global};
 use crate::flags::{duration, value};
 use crate::terminal::progress::Count;
 use crate::terminal::signals;
 use crate::terminal::ui::Ui;
+use acp_registry::failure::{Exit, Failure};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct PruneArgs {

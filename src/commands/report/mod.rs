@@ -9,11 +9,11 @@ use acp_registry::text::prose;
 use clap::ValueEnum;
 
 use self::input::{INPUT_LIMIT, Input, InputError, verified_markdown};
-use crate::failure::{Exit, Failure};
 use crate::flags::global::{Global, prefix};
 use crate::formats::{Format, Report};
 use crate::terminal::layout::Look;
 use crate::terminal::ui::Ui;
+use acp_registry::failure::{Exit, Failure};
 
 /// The longest comment, in bytes. GitHub's limit is 65,536 characters.
 const COMMENT_LIMIT: usize = 64_000;

@@ -6,8 +6,8 @@ use acp_registry::session::Session;
 use acp_registry::store::{self, Version};
 
 use crate::documents::Launch;
-use crate::failure::Failure;
 use crate::terminal::age;
+use acp_registry::failure::Failure;
 
 /// Describes how an installed version is started.
 pub(crate) fn installed(version: &Version, session: &Session) -> Result<Launch, Failure> {

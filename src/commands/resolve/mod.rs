@@ -11,12 +11,12 @@ use acp_registry::session::AgentSpec;
 use acp_registry::text::{printable, quote};
 
 use crate::documents::{Document, IndexOrigin, Resolve};
-use crate::failure::{Exit, Failure};
 use crate::flags::global::{FormatArgs, Global};
 use crate::flags::session::{CommandSession, SessionArgs, kind};
 use crate::flags::{candidates, installed_version};
 use crate::terminal::signals;
 use crate::terminal::ui::Ui;
+use acp_registry::failure::{Exit, Failure};
 
 /// Column at which values begin.
 const VALUES: usize = 15;

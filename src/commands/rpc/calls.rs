@@ -10,7 +10,7 @@ use tokio::sync::watch;
 
 use crate::commands::rpc::message::{self, INVALID_REQUEST, Refusal};
 use crate::commands::rpc::methods::Method;
-use crate::failure::Failure;
+use acp_registry::failure::Failure;
 
 /// The most calls at once.
 const MOST: usize = 32;
@@ -68,11 +68,11 @@ impl Calls {
         }
         if state.is_ending {
             let failure = Failure::unable("the program is ending");
-            return Err(Refusal::of(id, message::command_error(failure.document())));
+            return Err(Refusal::of(id, message::command_error(failure.clone())));
         }
         if state.unanswered >= MOST {
             let failure = Failure::unable(format!("{MOST} requests are in progress")).help("wait for an answer");
-            return Err(Refusal::of(id, message::command_error(failure.document())));
+            return Err(Refusal::of(id, message::command_error(failure.clone())));
         }
         let (cancel, is_cancelled) = watch::channel(false);
         state.calls.insert(id.to_string(), RunningCall { cancel, only_reads: method.only_reads });

@@ -4,8 +4,8 @@ use acp_registry::json;
 use serde_json::{Map, Value};
 
 use crate::commands::rpc::lines::{LIMIT, Line};
-use crate::documents::{Error, RpcErrorDocument};
-use crate::failure::Failure;
+use crate::documents::RpcErrorDocument;
+use acp_registry::failure::Failure;
 
 /// The line is not JSON.
 const PARSE: i32 = -32700;
@@ -48,7 +48,7 @@ pub(crate) struct Refusal {
 
 impl Refusal {
     pub(crate) fn new(id: &Value, number: i32, message: &str) -> Self {
-        Self::of(id, RpcErrorDocument::new(number, Failure::usage(message).document()))
+        Self::of(id, RpcErrorDocument::new(number, Failure::usage(message)))
     }
 
     pub(crate) fn of(id: &Value, error: RpcErrorDocument<'static>) -> Self {
@@ -57,8 +57,9 @@ impl Refusal {
 }
 
 /// The error for the failure of a command.
-pub(crate) fn command_error(error: Error) -> RpcErrorDocument<'static> {
-    let number = if error.exit_code <= LAST_EXIT_CODE { FAILED - i32::from(error.exit_code) } else { CANCELLED };
+pub(crate) fn command_error(error: Failure) -> RpcErrorDocument<'static> {
+    let number =
+        if error.exit().code() <= LAST_EXIT_CODE { FAILED - i32::from(error.exit().code()) } else { CANCELLED };
     RpcErrorDocument::new(number, error)
 }
 

@@ -6,10 +6,10 @@ use crate::commands::rpc::message::{self, INVALID_PARAMS};
 use crate::commands::rpc::params::{Params, Wrong, conflict, missing};
 use crate::commands::{doctor, info, install, list, login, resolve, run, uninstall, update};
 use crate::documents::{Document, Interface, RpcErrorDocument};
-use crate::failure::{Exit, Failure};
 use crate::flags::global::{FormatArgs, Global};
 use crate::flags::session::{PackageArgs, SessionArgs};
 use crate::terminal::ui::Ui;
+use acp_registry::failure::{Exit, Failure};
 
 /// The version of the methods, their parameters and results.
 const PROTOCOL_VERSION: u32 = 1;
@@ -49,11 +49,11 @@ impl From<Failure> for Refused {
 impl Refused {
     pub(crate) fn error(self) -> RpcErrorDocument<'static> {
         match self {
-            Self::Command(failure) => message::command_error(failure.document()),
+            Self::Command(failure) => message::command_error(failure),
             Self::Parameter(Wrong { parameter, message, suggestions, help }) => {
                 let failure = Failure::usage(message).suggest(suggestions.iter().map(String::as_str));
                 let failure = failure.help_if(help.as_deref());
-                RpcErrorDocument::new(INVALID_PARAMS, failure.document()).with_parameter(parameter)
+                RpcErrorDocument::new(INVALID_PARAMS, failure).with_parameter(parameter)
             }
         }
     }

@@ -33,12 +33,12 @@ use self::methods::{Base, METHODS, Method};
 use self::output::MessageQueue;
 use self::params::Params;
 use crate::documents::{Event, Notification, Response, RpcErrorDocument};
-use crate::failure::{Exit, Failure};
 use crate::flags::global::Global;
 use crate::flags::session::{PackageArgs, SessionArgs};
 use crate::terminal::call::RpcCall;
 use crate::terminal::signals;
 use crate::terminal::ui::Ui;
+use acp_registry::failure::{Exit, Failure};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -106,7 +106,7 @@ impl Server {
     /// Starts the work for a call.
     fn begin(self: &Arc<Self>, id: &Value, name: &str, params: Map<String, Value>) -> Result<(), Refusal> {
         let Some(method) = METHODS.iter().find(|method| method.name == name) else {
-            let error = methods::unknown(name).document();
+            let error = methods::unknown(name);
             return Err(Refusal::of(id, RpcErrorDocument::new(METHOD_NOT_FOUND, error)));
         };
         let is_cancelled = self.calls.begin(id, method)?;
@@ -115,7 +115,7 @@ impl Server {
         if let Err(error) = started {
             self.calls.free(id);
             self.calls.leave(method);
-            let error = Failure::unable(format!("the system starts no thread: {error}")).document();
+            let error = Failure::unable(format!("the system starts no thread: {error}"));
             return Err(Refusal::of(id, RpcErrorDocument::new(INTERNAL, error)));
         }
         Ok(())
@@ -145,7 +145,7 @@ impl Server {
             }
             (Ok(Ok(_)), None, _) | (Err(_), ..) => {
                 let failure = Failure::unable("internal error; stderr may say more").help("report it as a bug");
-                Response::failed(id, RpcErrorDocument::new(INTERNAL, failure.document()))
+                Response::failed(id, RpcErrorDocument::new(INTERNAL, failure))
             }
         });
         self.calls.leave(method);

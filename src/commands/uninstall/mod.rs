@@ -8,13 +8,13 @@ use acp_registry::store::{Freed, Removed};
 
 use crate::commands::leftovers;
 use crate::documents::{Document, Removal};
-use crate::failure::{Exit, Failure};
 use crate::flags::global::{FormatArgs, Global};
 use crate::flags::session::{CommandSession, SessionArgs};
 use crate::flags::{candidates, installed_version};
 use crate::terminal::table::{bytes, total};
 use crate::terminal::ui::Ui;
 use crate::terminal::{plural, signals};
+use acp_registry::failure::{Exit, Failure};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -192,9 +192,9 @@ fn end(
     }
     let worst = Failure::worst(failed.iter().map(|(_, failure)| failure));
     if let Some(document) = document {
-        ui.document(&document.failed(worst.map(Failure::document)))?;
+        ui.document(&document.failed(worst.cloned()))?;
     }
-    Ok(worst.map_or(Exit::Success, |failure| failure.exit))
+    Ok(worst.map_or(Exit::Success, |failure| failure.exit()))
 }
 
 fn name_foreign(freed: &Freed, ui: &Ui) {

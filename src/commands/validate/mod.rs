@@ -14,14 +14,13 @@ use acp_registry::select::{self, AgentFilter, Selection};
 use acp_registry::survey::Survey;
 use clap::ArgMatches;
 
-use crate::failure::remedies::unwritable;
-use crate::failure::{Exit, Failure};
 use crate::flags::candidates;
 use crate::flags::global::{Global, configured_levels, prefix};
 use crate::formats::{Format, Report};
 use crate::terminal::layout::Look;
 use crate::terminal::plural;
 use crate::terminal::ui::Ui;
+use acp_registry::failure::{Exit, Failure};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -83,7 +82,7 @@ pub(crate) fn run(args: &Args, matches: &ArgMatches, global: &Global, ui: &Ui) -
     let started = Instant::now();
     let outputs = outputs(&args.output)?;
     for (_, path) in &outputs {
-        check_writable(path).map_err(|error| unwritable(error, "--output"))?;
+        check_writable(path).map_err(|error| error.unwritable("--output"))?;
     }
     let config = global.config()?;
     let allowed_hosts = global.allowed_hosts()?;
@@ -124,7 +123,7 @@ pub(crate) fn run(args: &Args, matches: &ArgMatches, global: &Global, ui: &Ui) -
     let text = |file: &str| registry.text(file);
     let duration = started.elapsed();
     let failures = failures(survey.as_ref(), &checked, unfixed);
-    let failure = failures.first().map(Failure::document);
+    let failure = failures.first().cloned();
     let mut report =
         Report { checked: &checked, duration, text: &text, prefix: &prefix, look: Look::default(), failure };
     let mut shown = Some(args.format());
@@ -141,7 +140,7 @@ pub(crate) fn run(args: &Args, matches: &ArgMatches, global: &Global, ui: &Ui) -
         ui.result(&report.render(format))?;
     }
     if let Some(error) = unwritten {
-        return Err(unwritable(error, "--output"));
+        return Err(error.unwritable("--output"));
     }
     for failure in &failures {
         ui.error(&failure.to_string());

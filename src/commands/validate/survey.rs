@@ -10,11 +10,11 @@ use acp_registry::survey::{self, Scope, Survey, Surveyor};
 
 use crate::commands::verifier::{self, LiveArgs, Settings};
 use crate::commands::verify;
-use crate::failure::Failure;
 use crate::flags::network;
 use crate::terminal::progress::SurveyProgress;
 use crate::terminal::signals;
 use crate::terminal::ui::Ui;
+use acp_registry::failure::Failure;
 
 #[derive(Debug, clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag")]

@@ -19,14 +19,13 @@ use clap::ValueEnum;
 
 use crate::commands::probe::unrendered;
 use crate::commands::verifier::{self, LiveArgs, Settings};
-use crate::failure::remedies::unwritable;
-use crate::failure::{Exit, Failure};
 use crate::flags::global::{Global, prefix};
 use crate::flags::level::LevelArgs;
 use crate::flags::session::kind;
 use crate::flags::{candidates, duration, value};
 use crate::formats::examination::{self, Examinee};
 use crate::terminal::ui::Ui;
+use acp_registry::failure::{Exit, Failure};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -153,7 +152,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     };
     let failures = failures(&rows);
     ui.result(&if args.is_json() {
-        text::verify_document(&rows, duration).failed(failures.first().map(Failure::document)).to_text()
+        text::verify_document(&rows, duration).failed(failures.first().cloned()).to_text()
     } else {
         match (args.format, &nothing) {
             (VerifyFormat::Junit, _) => {
@@ -166,7 +165,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         }
     })?;
     if let Some(error) = unwritten {
-        return Err(unwritable(error, "--out"));
+        return Err(error.unwritable("--out"));
     }
     if !failures.is_empty() {
         for failure in &failures {

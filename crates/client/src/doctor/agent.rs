@@ -2,13 +2,13 @@
 
 use super::{CheckStatus, DiagnosedAgent, Diagnosis};
 use crate::install::{DigestSource, remedy};
+use crate::store::repair_command;
 use crate::store::{Candidate, Damage, Error, Store, StoredInterpreter, Version, remove_by_hand};
 use acp_registry_plan::manifest::AgentId;
-use acp_registry_plan::remedy::{Action, Remedy};
 
 use acp_registry_host::fs::PathError;
 use acp_registry_host::process::{Environment, Obstacle};
-use acp_registry_plan::text::{printable, quote};
+use acp_registry_plan::text::{escape, printable, quote};
 
 /// How many damaged files are named.
 const NAMED: usize = 3;
@@ -30,7 +30,7 @@ pub fn installed(store: &Store, id: &AgentId, environment: &Environment) -> Resu
     if !remains.leftovers.is_empty() {
         let message = "an interrupted installation has left files";
         let end = if remains.is_restorable { ", and puts back the version that was being repaired" } else { "" };
-        let help = Remedy::from(Action::Collect).then(format!(" removes them{end}"));
+        let help = format!("`acp-registry gc` removes them{end}");
         examined.add(Diagnosis::warning("leftovers", message, help));
     }
     for path in remains.foreign {
@@ -43,7 +43,7 @@ pub fn installed(store: &Store, id: &AgentId, environment: &Environment) -> Resu
         ));
     }
     if let Err(error) = owner(store, id) {
-        examined.add(broken("owner", &error, remove_by_hand()));
+        examined.add(broken("owner", &error, remove_by_hand().to_owned()));
     }
     let current = match remains.current {
         Ok(current) => current,
@@ -111,27 +111,27 @@ fn look_at(found: Candidate, current: Option<&String>, environment: &Environment
 }
 
 /// What helps where a version is not what was installed. Only what this program has made is to be removed.
-fn help(found: &Candidate, current: Option<&String>, id: &str) -> Remedy {
+fn help(found: &Candidate, current: Option<&String>, id: &str) -> String {
     if current.is_none_or(|current| *current == found.folder) {
         repair(id)
     } else if found.is_ours {
-        Remedy::from(Action::Collect).then(" removes it: another version is started")
+        "`acp-registry gc` removes it: another version is started".to_owned()
     } else {
         "nothing needs to be done: another version is started".into()
     }
 }
 
 /// A name of a check, a message, and what helps.
-type CheckProblem = (&'static str, String, Remedy);
+type CheckProblem = (&'static str, String, String);
 
-fn repair(id: &str) -> Remedy {
-    Action::Repair(id.to_owned()).into()
+fn repair(id: &str) -> String {
+    format!("{} repairs it", repair_command(id))
 }
 
-fn program(version: &Version, help: &Remedy) -> Option<CheckProblem> {
+fn program(version: &Version, help: &str) -> Option<CheckProblem> {
     let (path, receipt) = (version.program(), &version.receipt);
     let shown = quote(&receipt.program);
-    let help = help.clone();
+    let help = help.to_owned();
     match path.metadata() {
         Err(error) => Some(("program", format!("its program {shown} is not there ({error})"), help)),
         Ok(file) if !file.is_file() => Some(("program", format!("its program {shown} is not a file"), help)),
@@ -145,10 +145,10 @@ fn program(version: &Version, help: &Remedy) -> Option<CheckProblem> {
             let help = match &obstacle {
                 Obstacle::NotExecutable => {
                     let chmod = format!("`chmod +x '{}'` makes it so; or ", printable(&path.display().to_string()));
-                    Remedy::from(chmod).then(help)
+                    format!("{chmod}{help}")
                 }
                 Obstacle::NoExec => {
-                    Remedy::from("name a directory on another file system").then(Action::Root { or_variable: true })
+                    "name a directory on another file system with --root or ACP_REGISTRY_ROOT".to_owned()
                 }
                 Obstacle::NoInterpreter(_) => help,
             };
@@ -159,13 +159,13 @@ fn program(version: &Version, help: &Remedy) -> Option<CheckProblem> {
 
 /// Why a version that is there cannot be started, and what helps; `None` if no reason is known.
 #[must_use]
-pub fn obstacle(version: &Version, environment: &Environment) -> Option<(String, Remedy)> {
+pub fn obstacle(version: &Version, environment: &Environment) -> Option<(String, String)> {
     let help = repair(version.receipt.id.as_str());
     let found = program(version, &help).or_else(|| interpreter(version, environment, &help));
     let found = found.or_else(|| damages(version, &help)).map(|(_, message, help)| (message, help));
     let gone = || {
         let text = format!("its program {} {}", quote(&version.receipt.program), find_obstacle(version)?);
-        Some((printable(&text).into_owned(), Remedy::from("if its directory was moved, ").then(help.clone())))
+        Some((printable(&text).into_owned(), format!("if its directory was moved, {help}")))
     };
     found.or_else(gone)
 }
@@ -186,7 +186,7 @@ fn remarks(version: &Version, environment: &Environment, examined: &mut Diagnose
         let gone = if interpreter.program.is_file() { "" } else { ", which is gone" };
         let message =
             format!("{shown} is started by {}, no longer by {}{gone}", printable(&now), recorded(interpreter));
-        examined.add(Diagnosis::warning("runtime", message, Action::KeepRuntime));
+        examined.add(Diagnosis::warning("runtime", message, "`acp-registry doctor --fix` keeps that in its receipt"));
     } else if let Some(shortfall) = receipt.interpreter.as_ref().and_then(StoredInterpreter::shortfall) {
         let help = format!("{}: the next start uses it", remedy::newer(&shortfall));
         examined.add(Diagnosis::warning("runtime", format!("{shown} {shortfall}"), help));
@@ -196,19 +196,19 @@ fn remarks(version: &Version, environment: &Environment, examined: &mut Diagnose
         let help = scripts
             .remedy(&receipt.id)
             .unwrap_or_else(|| "its makers may have to name that package; npm 11 runs such scripts".into());
-        let help = Remedy::from("if the agent does not start, ").then(help);
+        let help = format!("if the agent does not start, {help}");
         examined.add(Diagnosis::warning("scripts", scripts.message(), help));
     }
 }
 
-fn interpreter(version: &Version, environment: &Environment, help: &Remedy) -> Option<CheckProblem> {
+fn interpreter(version: &Version, environment: &Environment, help: &str) -> Option<CheckProblem> {
     if version.has_lost_python() {
-        return Some(("runtime", "the Python that it was installed with is gone".to_owned(), help.clone()));
+        return Some(("runtime", "the Python that it was installed with is gone".to_owned(), help.to_owned()));
     }
     let missing = version.launch(|| environment.clone()).err()?;
     let recorded = version.receipt.interpreter.as_ref().map(recorded).unwrap_or_default();
     let message = format!("it needs {}, which is not in PATH any more: it was {recorded}", quote(&missing));
-    let help = if missing == "node" { remedy::NODE.into() } else { format!("install {}", name(&missing)).into() };
+    let help = if missing == "node" { remedy::NODE.to_owned() } else { format!("install {}", name(&missing)) };
     Some(("runtime", message, help))
 }
 
@@ -218,11 +218,11 @@ fn recorded(interpreter: &StoredInterpreter) -> String {
     format!("{}{version}", printable(&interpreter.program.display().to_string()))
 }
 
-fn damages(version: &Version, help: &Remedy) -> Option<CheckProblem> {
+fn damages(version: &Version, help: &str) -> Option<CheckProblem> {
     let damages = match version.damages() {
         Ok(damages) if damages.is_empty() => return None,
         Ok(damages) => damages,
-        Err(error) => return Some(("files", describe(&error), help.clone())),
+        Err(error) => return Some(("files", describe(&error), help.to_owned())),
     };
     let named: Vec<String> = damages
         .iter()
@@ -235,7 +235,7 @@ fn damages(version: &Version, help: &Remedy) -> Option<CheckProblem> {
         .collect();
     let more = damages.len() - named.len();
     let more = if more > 0 { format!("; and {more} more") } else { String::new() };
-    Some(("files", format!("{}{more}", named.join(", ")), help.clone()))
+    Some(("files", format!("{}{more}", named.join(", ")), help.to_owned()))
 }
 
 /// How the installed bytes were verified.
@@ -250,7 +250,7 @@ fn proof(version: &Version) -> &'static str {
     }
 }
 
-fn broken(name: &'static str, error: &Error, help: Remedy) -> Diagnosis {
+fn broken(name: &'static str, error: &Error, help: String) -> Diagnosis {
     let is_of_agent = matches!(error, Error::Damaged { .. } | Error::Foreign { .. });
     let help = if is_of_agent { Some(help) } else { error.remedy() };
     Diagnosis { name, status: CheckStatus::Error, message: describe(error), help }
@@ -266,5 +266,5 @@ fn describe(error: &Error) -> String {
 
 /// A name in a command, printable.
 fn name(text: &str) -> String {
-    quote(text).trim_matches('`').to_owned()
+    escape(text)
 }

@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use super::{DiagnosedAgent, Diagnosis};
+use crate::store::repair_command;
 use crate::store::{StoredInterpreter, Version};
 use acp_registry_host::owner::is_safe_for_programs;
 use acp_registry_host::process::{Environment, Isolation, LaunchSpec};
-use acp_registry_plan::remedy::{Action, Remedy};
 use acp_registry_plan::text::{printable, quote};
 use acp_registry_protocol::handshake::{
     FailReason, HandshakeOptions, Outcome, Probe, SetupError, check, set_variables,
@@ -39,7 +39,7 @@ pub async fn start(
             if examined.may_miss_files() {
                 // While the scripts are forbidden, a new installation would lack the same files.
                 let of_scripts = version.receipt.unrun_scripts().remedy(&examined.id);
-                check.help = of_scripts.or_else(|| Some(Action::Reinstall(examined.id.clone()).into()));
+                check.help = of_scripts.or_else(|| Some(format!("{} installs it again", repair_command(&examined.id))));
             }
             examined.add(check);
         }
@@ -128,16 +128,14 @@ fn passed(outcome: &Outcome) -> Diagnosis {
         Some(_) if handshake.setup_required.is_some() => {
             let said = handshake.setup_required.as_deref().map(printable).unwrap_or_default();
             let help = "do what the agent says; it was started with an empty home and without your keys, so that what you have \
-                        set up already may be enough: ";
-            let help = Remedy::from(help).then(Action::SignIn).then(" starts it with yours");
+                        set up already may be enough: `acp-registry login` starts it with yours";
             let message = format!("it answers{who}, but opens no session before it is set up: {said}");
             return Diagnosis::warning("handshake", message, help);
         }
         Some(_) => {
             let said = handshake.probes.refusal().map(printable).unwrap_or_default();
-            let help = Remedy::from("it was started with an empty home and without your keys, which may be why: ")
-                .then(Action::SignIn)
-                .then(" starts it with yours; what it wrote to stderr may say more");
+            let help = "it was started with an empty home and without your keys, which may be why: `acp-registry login` starts \
+                        it with yours; what it wrote to stderr may say more";
             let message = format!("it answers{who}, but opens no session: {said}");
             return Diagnosis::warning("handshake", message, help);
         }
@@ -148,8 +146,8 @@ fn passed(outcome: &Outcome) -> Diagnosis {
 }
 
 /// What has happened, and what helps.
-fn words(reason: FailReason) -> (&'static str, Remedy) {
-    let (what, help) = match reason {
+fn words(reason: FailReason) -> (&'static str, &'static str) {
+    match reason {
         FailReason::NoAuthMethods => (
             "it starts and answers, but names no way to sign in",
             "look into its own documentation for how to sign in, or update it",
@@ -158,18 +156,15 @@ fn words(reason: FailReason) -> (&'static str, Remedy) {
             "it starts and answers, but names only ways to sign in that editors cannot offer",
             "look into its own documentation: it may want a variable with a key to be set",
         ),
-        FailReason::Timeout => {
-            let help = Remedy::from("try again with ")
-                .then(Action::LongerTimeout)
-                .then("; if it waits for the network, see whether the network is there");
-            return ("it was started, but did not answer in time", help);
-        }
+        FailReason::Timeout => (
+            "it was started, but did not answer in time",
+            "try again with a longer --timeout; if it waits for the network, see whether the network is there",
+        ),
         FailReason::Exited => ("it was started, but ended at once", "update it"),
-        FailReason::InvalidResponse => {
-            let see = Remedy::from("see").then(Action::ShowCommand);
-            let help = see.then(" whether its arguments start it as one, and update it");
-            return ("it was started, but what it wrote is not the answer of an ACP agent", help);
-        }
+        FailReason::InvalidResponse => (
+            "it was started, but what it wrote is not the answer of an ACP agent",
+            "see with `acp-registry which` whether its arguments start it as one, and update it",
+        ),
         FailReason::AgentError => (
             "it was started, but answered with an error",
             "what it wrote to stderr may say why; update it, or tell its makers",
@@ -180,12 +175,10 @@ fn words(reason: FailReason) -> (&'static str, Remedy) {
             "it did not answer, and asks for another version of what starts it",
             "put a newer Node.js first in PATH: the next start uses it",
         ),
-        FailReason::SpawnFailed => {
-            let help = Remedy::from("the program may be for another system or lack a library; ")
-                .then(Action::InstallPackage)
-                .then(", if the agent has such a package");
-            return ("the system cannot start it", help);
-        }
-    };
-    (what, help.into())
+        FailReason::SpawnFailed => (
+            "the system cannot start it",
+            "the program may be for another system or lack a library; try `acp-registry install --dist npx` or \
+             uvx, if the agent has such a package",
+        ),
+    }
 }

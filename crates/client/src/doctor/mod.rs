@@ -12,14 +12,15 @@ mod handshake;
 mod root;
 mod runtimes;
 
+use acp_registry_plan::text::printable;
 use std::path::Path;
 
 use acp_registry_host::process::Environment;
-use acp_registry_plan::remedy::{Action, Remedy};
 use acp_registry_protocol::handshake::{FailReason, Outcome};
 use serde::Serialize;
 
 use crate::install::Kind;
+use crate::store::repair_command;
 use crate::store::{Store, Version};
 
 pub use agent::{installed, obstacle};
@@ -59,7 +60,7 @@ pub struct Diagnosis {
     /// What was found, as a sentence. Printable.
     pub message: String,
     /// What to do about it. Printable.
-    pub help: Option<Remedy>,
+    pub help: Option<String>,
 }
 
 impl Diagnosis {
@@ -67,11 +68,11 @@ impl Diagnosis {
         Self { name, status: CheckStatus::Ok, message: message.into(), help: None }
     }
 
-    fn warning(name: &'static str, message: impl Into<String>, help: impl Into<Remedy>) -> Self {
+    fn warning(name: &'static str, message: impl Into<String>, help: impl Into<String>) -> Self {
         Self { name, status: CheckStatus::Warning, message: message.into(), help: Some(help.into()) }
     }
 
-    fn error(name: &'static str, message: impl Into<String>, help: impl Into<Remedy>) -> Self {
+    fn error(name: &'static str, message: impl Into<String>, help: impl Into<String>) -> Self {
         Self { name, status: CheckStatus::Error, message: message.into(), help: Some(help.into()) }
     }
 }
@@ -108,11 +109,11 @@ impl DiagnosedAgent {
     }
 
     /// Replaces remedies that would repeat a repair that has failed.
-    pub fn repair_has_failed(&mut self, help: Option<&Remedy>) {
-        let is_repair = |action: &Action| matches!(action, Action::Repair(_) | Action::Reinstall(_));
+    pub fn repair_has_failed(&mut self, help: Option<&str>) {
+        let command = repair_command(&self.id);
         for check in self.checks.iter_mut().filter(|check| check.status == CheckStatus::Error) {
-            if check.help.as_ref().is_some_and(|given| given.actions().any(is_repair)) {
-                check.help = help.map(|help| help.clone().printable());
+            if check.help.as_ref().is_some_and(|given| given.contains(&command)) {
+                check.help = help.map(|help| printable(help).into_owned());
             }
         }
     }

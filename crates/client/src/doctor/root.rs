@@ -6,7 +6,6 @@ use std::path::Path;
 use super::Diagnosis;
 use crate::store::{Error, Store, remove_by_hand};
 use acp_registry_host::fs::{ANOTHER_TEMPORARY, without_path};
-use acp_registry_plan::remedy::{Action, Remedy};
 use acp_registry_plan::text::printable;
 
 /// Whether agents can be installed in a store, found out by writing to it: its mode alone does not tell. Other people
@@ -28,7 +27,7 @@ pub(super) fn look(store: &Store) -> Diagnosis {
         Ok(()) => Diagnosis::ok("root", format!("{shown} is not there yet; it is made with the first agent")),
         Err(error) => {
             let message = format!("agents cannot be installed in {shown}: {}", printable(&error.to_string()));
-            let help = Remedy::from("make it writable, or name another").then(Action::Root { or_variable: true });
+            let help = "make it writable, or name another with --root or ACP_REGISTRY_ROOT";
             Diagnosis::error("root", message, help)
         }
     }

@@ -7,7 +7,7 @@ use super::Diagnosis;
 use crate::install::remedy;
 use acp_registry_host::command::answer;
 use acp_registry_host::process::Environment;
-use acp_registry_plan::text::{printable, quote};
+use acp_registry_plan::text::{escape, printable};
 
 /// How long a runtime may take to print its version.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -48,5 +48,5 @@ fn look_for(
     let Some(version) = text.lines().map(str::trim).rfind(|line| !line.is_empty()) else {
         return error("prints nothing".to_owned());
     };
-    Diagnosis::ok(name, format!("{}, {place}", quote(version).trim_matches('`')))
+    Diagnosis::ok(name, format!("{}, {place}", escape(version)))
 }

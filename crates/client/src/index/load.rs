@@ -1,5 +1,6 @@
 //! Loads the index of a place.
 
+use acp_registry_plan::failure::{Code, Failure};
 use std::io::Cursor;
 use std::path::Path;
 use std::sync::Arc;
@@ -15,7 +16,6 @@ use acp_registry_host::fs::{ReadError, read_bounded};
 use acp_registry_http::{Client, FetchError, Problem, shown};
 use acp_registry_plan::index::{FormError, INDEX_LIMIT};
 use acp_registry_plan::index::{Index, IndexSource};
-use acp_registry_plan::remedy::{Action, Remedy};
 
 /// How an index is read.
 #[derive(Debug, Clone, Default)]
@@ -40,8 +40,8 @@ pub struct Loaded {
 }
 
 /// What to do where a place has no usable index.
-fn another() -> Remedy {
-    Remedy::from("name another index").then(Action::Index)
+fn another() -> String {
+    "name another index with --index".to_owned()
 }
 
 /// Why an index cannot be used.
@@ -83,12 +83,12 @@ pub enum Error {
 impl Error {
     /// What to do about it, where that is known.
     #[must_use]
-    pub fn remedy(&self) -> Option<Remedy> {
+    pub fn remedy(&self) -> Option<String> {
         match self {
             Self::Read { .. } | Self::Checkout(_) | Self::Form { .. } | Self::Unasked(_) => Some(another()),
             Self::Fetch(error) if error.problem.is_answer() => Some(another()),
             Self::Fetch(error) => error.remedy(),
-            Self::Offline(_) => Some(Action::AllowRequests.into()),
+            Self::Offline(_) => Some("leave out --offline once".to_owned()),
             Self::Client(problem) => problem.remedy(),
         }
     }
@@ -254,5 +254,17 @@ fn ago(seconds: u64) -> String {
         120..7200 => format!("{} min ago", seconds / 60),
         7200..172_800 => format!("{} h ago", seconds / 3600),
         _ => format!("{} days ago", seconds / 86_400),
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        let code = match &error {
+            Error::Form { .. } => Code::InvalidIndex,
+            Error::Offline(_) => Code::Offline,
+            _ => Code::IndexUnavailable,
+        };
+        let help = error.remedy();
+        Self::unable(error).code(code).help_if(help)
     }
 }

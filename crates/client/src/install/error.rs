@@ -9,7 +9,6 @@ use acp_registry_host::process::SpawnError;
 use acp_registry_http::{FetchError, Problem};
 use acp_registry_plan::digest::Sha256;
 use acp_registry_plan::manifest::SpecError;
-use acp_registry_plan::remedy::{Action, Remedy};
 use acp_registry_plan::text::quote;
 
 /// The variable with the Python that uv uses.
@@ -246,7 +245,7 @@ impl Error {
 
     /// What to do about it, where that is known.
     #[must_use]
-    pub fn remedy(&self) -> Option<Remedy> {
+    pub fn remedy(&self) -> Option<String> {
         match self {
             Self::Tool(failure) => failure.remedy(),
             Self::NoPackage { failure, .. } | Self::NoVersion { failure, newest: None, .. } => failure.other_registry(),
@@ -258,31 +257,23 @@ impl Error {
             Self::Slow(limit) => Some(slow(*limit)),
             Self::Fetch(error) => error.remedy(),
             Self::Proxy(problem) => problem.remedy(),
-            Self::RuntimeTooOld(too_old) if too_old.is_downloadable => Some(remedy::newer(&too_old.shortfall).into()),
-            Self::RuntimeTooOld(too_old) => Some(remedy::from_elsewhere(&too_old.shortfall).into()),
+            Self::RuntimeTooOld(too_old) if too_old.is_downloadable => Some(remedy::newer(&too_old.shortfall)),
+            Self::RuntimeTooOld(too_old) => Some(remedy::from_elsewhere(&too_old.shortfall)),
             Self::MissingRuntime { remedy, .. } => Some((*remedy).into()),
             Self::NoPython { chosen: Some(_), .. } => {
                 Some("set UV_PYTHON to a Python that is there, or unset it: uv then chooses one".into())
             }
             Self::NoPython { chosen: None, .. } => Some("run `uv python install`".into()),
-            Self::NeedsBuild { .. } => {
-                Some(Remedy::from("if you trust that package, allow it").then(Action::AllowBuild))
-            }
-            Self::NotUnicode(_) => {
-                Some(Remedy::from("name another directory").then(Action::Root { or_variable: false }))
-            }
+            Self::NeedsBuild { .. } => Some("if you trust that package, allow it with --allow-build".into()),
+            Self::NotUnicode(_) => Some("name another directory with --root".into()),
             Self::Cutoff { .. } => Some("in the manifest, write the day as YYYY-MM-DD".into()),
-            Self::NoLoader { .. } => {
-                Some(Remedy::from("name another distribution, if there is one").then(Action::Distribution(None)))
-            }
+            Self::NoLoader { .. } => Some("name another distribution, if there is one, with --dist".into()),
             Self::NoCommand { suggestion, .. } => {
-                Some(format!("in the manifest, set `command` to {}", quote(suggestion.as_deref()?)).into())
+                Some(format!("in the manifest, set `command` to {}", quote(suggestion.as_deref()?)))
             }
-            Self::CmdNotFound(error) => {
-                Some(format!("in the manifest, set `cmd` to {}", quote(&error.suggestion()?)).into())
-            }
+            Self::CmdNotFound(error) => Some(format!("in the manifest, set `cmd` to {}", quote(&error.suggestion()?))),
             Self::Archive(archive::Error::Spool(error)) => Some(error.remedy().unwrap_or(ANOTHER_TEMPORARY).into()),
-            Self::Path(error) | Self::Archive(archive::Error::Write(error)) => error.remedy().map(Remedy::from),
+            Self::Path(error) | Self::Archive(archive::Error::Write(error)) => error.remedy().map(String::from),
             _ => None,
         }
     }

@@ -9,7 +9,7 @@ use super::places::lasting;
 use acp_registry_host::command::answer;
 use acp_registry_host::owner;
 use acp_registry_host::process::Environment;
-use acp_registry_plan::text::quote;
+use acp_registry_plan::text::escape;
 
 /// How long a runtime may take to print its version.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -33,10 +33,10 @@ pub struct Shortfall {
 
 impl fmt::Display for Shortfall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let word = |text: &str| quote(text).trim_matches('`').to_owned();
+        let word = |text: &str| escape(text);
         write!(f, "needs {} {}, found {}", self.runtime, word(&self.wanted), word(&self.found))?;
         match &self.place {
-            Some(place) => write!(f, " at {}", quote(&place.display().to_string()).trim_matches('`')),
+            Some(place) => write!(f, " at {}", escape(&place.display().to_string())),
             None => Ok(()),
         }
     }

@@ -1,7 +1,7 @@
 //! How to get the programs that packages need, as the rest of a sentence.
 
 use super::Shortfall;
-use acp_registry_plan::text::quote;
+use acp_registry_plan::text::{escape, quote};
 
 pub use acp_registry_plan::resolve::runtimes::{NODE, UV};
 
@@ -32,7 +32,7 @@ fn python(range: &str) -> String {
         let is_plain = version.split('.').all(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit()));
         is_plain.then(|| version.to_owned())
     });
-    lowest.unwrap_or_else(|| format!("'{}'", quote(range).trim_matches('`').replace('\'', "")))
+    lowest.unwrap_or_else(|| format!("'{}'", escape(range).replace('\'', "")))
 }
 
 #[cfg(test)]

@@ -3,8 +3,7 @@
 use std::path::Path;
 
 use acp_registry_plan::json::{self, Object};
-use acp_registry_plan::remedy::{Action, Remedy};
-use acp_registry_plan::text::{printable, quote};
+use acp_registry_plan::text::{escape, printable, quote};
 
 /// What begins the lines in which npm tells of install scripts.
 const MARK: &str = "npm warn install-scripts";
@@ -58,10 +57,14 @@ impl ScriptsNotRun {
 
     /// How to install an agent with its scripts; `None` if no setting forbids them.
     #[must_use]
-    pub fn remedy(&self, id: &str) -> Option<Remedy> {
+    pub fn remedy(&self, id: &str) -> Option<String> {
         let forbidden_by = self.ignored_by.clone()?;
-        let is_variable = forbidden_by == VARIABLE;
-        Some(Action::AllowScripts { id: id.to_owned(), forbidden_by, is_variable }.into())
+        let forbid = if forbidden_by == VARIABLE {
+            format!("unset {}", quote(&forbidden_by))
+        } else {
+            format!("run `npm config set {} false`", escape(&forbidden_by))
+        };
+        Some(format!("{forbid}, then run `acp-registry install {}`", escape(id)))
     }
 }
 

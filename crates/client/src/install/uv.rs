@@ -8,7 +8,7 @@ use acp_registry_host::fs::{PathError, read_bounded};
 use acp_registry_host::process::is_executable;
 use acp_registry_plan::manifest::extension::is_command;
 use acp_registry_plan::manifest::{Package, Pin, PypiSpec};
-use acp_registry_plan::text::{printable, quote};
+use acp_registry_plan::text::{escape, printable, quote};
 use acp_registry_sources::pypi::normalized;
 
 use super::error::UV_PYTHON;
@@ -342,7 +342,7 @@ const NAMED: usize = 8;
 /// The Python that the person has chosen for uv.
 pub(super) fn chosen(uv: &Tool<'_>) -> Option<String> {
     let value = uv.environment.get(UV_PYTHON)?.to_str()?;
-    (!value.is_empty()).then(|| quote(value).trim_matches('`').to_owned())
+    (!value.is_empty()).then(|| escape(value))
 }
 
 /// The failure of uv with no Python named, as the lack of a Python if it is that.

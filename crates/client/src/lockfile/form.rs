@@ -1,5 +1,6 @@
 //! The file.
 
+use acp_registry_plan::failure::Failure;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -7,7 +8,6 @@ use std::path::{Path, PathBuf};
 use acp_registry_host::fs::{PathError, ReadError, read_bounded, write_atomic};
 use acp_registry_plan::digest::{InvalidDigest, Sha256};
 use acp_registry_plan::manifest::{AgentId, BinaryTarget, Distribution, Package};
-use acp_registry_plan::remedy::{Action, Remedy};
 use acp_registry_plan::text::quote;
 use serde::{Deserialize, Serialize};
 
@@ -60,13 +60,13 @@ pub enum Error {
 impl Error {
     /// What to do about it, where that is known.
     #[must_use]
-    pub fn remedy(&self) -> Option<Remedy> {
+    pub fn remedy(&self) -> Option<String> {
         let (path, word) = match self {
             Self::Read { path, error: ReadError::NotFound } => (path, "write it"),
             Self::Form { path, .. } | Self::Entry { path, .. } => (path, "remove it, and write it again"),
             Self::Read { .. } => return None,
         };
-        Some(Remedy::from(word).then(Action::WriteLock(path.clone())))
+        Some(format!("{word} with `acp-registry install ID --lock {}`", path.display()))
     }
 }
 
@@ -320,6 +320,17 @@ fn behind_string(quote: u8, text: &[u8]) -> &[u8] {
 
 fn length_of_line(text: &[u8]) -> usize {
     text.iter().position(|&byte| byte == b'\n').unwrap_or(text.len())
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        let help = error.remedy();
+        let failure = match &error {
+            Error::Entry { .. } => Self::refused(error),
+            Error::Read { .. } | Error::Form { .. } => Self::unable(error),
+        };
+        failure.help_if(help)
+    }
 }
 
 #[cfg(test)]

@@ -2,12 +2,10 @@
 
 use std::time::Duration;
 
-use serde::Serialize;
-use url::Url;
-
-use acp_registry_plan::remedy::{Action, Remedy};
 use acp_registry_plan::text::quote;
 use acp_registry_protocol::handshake::{AuthMethod, Conversation, Probe, RequestResult, Variable};
+use serde::Serialize;
+use url::Url;
 
 /// How long an agent may take to open a session, unless there is less time for everything.
 const SESSION: Duration = Duration::from_mins(1);
@@ -53,7 +51,7 @@ pub struct SignInResult {
     /// The same as a sentence. Printable.
     pub message: String,
     /// What to do about it. Printable.
-    pub help: Option<Remedy>,
+    pub help: Option<String>,
     /// The method that was used.
     pub method: Option<AuthMethod>,
     /// The variables that it wants.
@@ -90,7 +88,7 @@ impl SignInResult {
     }
 
     /// It has failed. `message` and `help` must be printable.
-    pub fn fail(&mut self, reason: &'static str, message: impl Into<String>, help: impl Into<Remedy>) {
+    pub fn fail(&mut self, reason: &'static str, message: impl Into<String>, help: impl Into<String>) {
         self.status = SignInStatus::Failed;
         self.reason = Some(reason);
         self.message = message.into();
@@ -135,8 +133,7 @@ impl SignInResult {
                 }
             }
             Probe::Timeout => {
-                let help =
-                    Remedy::from("try again, and finish sooner; or give it more time").then(Action::SignInTimeout);
+                let help = "try again, and finish sooner; or give it more time with --timeout";
                 self.fail("timeout", reply_text(&reply), help);
             }
             Probe::AuthRequired
@@ -204,7 +201,7 @@ impl SignInResult {
                 self.fail(
                     "session_failed",
                     message,
-                    Remedy::from("what it wrote to stderr may say why; or see ").then(Action::Diagnosis),
+                    "what it wrote to stderr may say why; or see `acp-registry doctor`",
                 );
             }
         }
@@ -216,9 +213,8 @@ impl SignInResult {
         let features = &conversation.handshake().features;
         let has_sessions = features.has("session");
         if !features.has("auth/logout") {
-            let help = Remedy::from("its own documentation may say how; ")
-                .then(Action::Uninstalling)
-                .then(" does not remove what it keeps elsewhere");
+            let help =
+                "its own documentation may say how; `acp-registry uninstall` does not remove what it keeps elsewhere";
             return self.fail("not_offered", "it does not offer to sign out", help);
         }
         let reply = conversation.log_out(limit).await;

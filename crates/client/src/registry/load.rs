@@ -1,5 +1,6 @@
 //! Loads a directory as a [`Registry`].
 
+use acp_registry_plan::failure::{Code, Failure};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -280,4 +281,25 @@ pub(super) fn in_folder(folder: &Path) -> Vec<&'static str> {
         return Vec::new();
     }
     NAMES.into_iter().filter(|name| is_there(name)).collect()
+}
+
+impl From<LoadError> for Failure {
+    fn from(error: LoadError) -> Self {
+        let help = registry_remedy(&error);
+        Self::unable(error).code(Code::InvalidRegistry).help(help)
+    }
+}
+
+/// The help if the registry directory cannot be read.
+fn registry_remedy(error: &LoadError) -> String {
+    let LoadError::Directory(PathError { path, error }) = error;
+    use std::io::ErrorKind;
+
+    match error.kind() {
+        ErrorKind::NotFound => {
+            format!("correct the path, or create a registry with `acp-registry init {}`", path.display())
+        }
+        ErrorKind::NotADirectory => "name the directory of a registry, which holds its `registry.toml`".to_owned(),
+        _ => "make the directory readable, or name another with --registry-dir".to_owned(),
+    }
 }

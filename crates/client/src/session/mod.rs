@@ -10,6 +10,7 @@
 mod install;
 mod plan;
 
+use acp_registry_plan::failure::{Code, Failure};
 use std::collections::BTreeSet;
 use std::env::split_paths;
 use std::ffi::{OsStr, OsString};
@@ -36,7 +37,7 @@ use crate::index::{self, Copies, EntryError, Index, IndexLocation, Loaded, Missi
 use crate::install::{Installer, Kind, PackageCache, host_environment};
 use crate::resolve::{self, Host};
 pub use crate::resolve::{AgentSpec, WrongName};
-use crate::store::{self, Launch, Store, Version};
+use crate::store::{self, Launch, Store, Version, repair_command};
 
 pub use install::{InstallEvent, InstallRequest, Liveness, PATIENCE};
 
@@ -496,5 +497,33 @@ impl SessionOptions {
     /// The value of a variable, if it is Unicode.
     fn variable(&self, name: &str) -> Option<String> {
         self.variables.get(name)?.to_str().map(ToOwned::to_owned)
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        let message = error.to_string();
+        match error {
+            Error::Index(error) => error.into(),
+            Error::Entry(error) => error.into(),
+            Error::Resolve(error) => error.into(),
+            Error::Store(error) => (*error).into(),
+            Error::Client(error) => error.into(),
+            Error::Setup(error) => error.into(),
+            Error::Path(error) => error.into(),
+            Error::Missing(error) => error.into(),
+            Error::Offline { .. } => {
+                let help = "run it again without --offline";
+                Self::unable(format!("{message} (--offline)")).code(Code::Offline).help(help)
+            }
+            Error::OtherPlatform { .. } => Self::usage(message).code(Code::UnsupportedPlatform),
+            Error::Damaged { id, .. } => {
+                Self::unable(message).code(Code::Damaged).help(format!("{} repairs it", repair_command(&id)))
+            }
+            Error::LostInterpreter { id, name } => {
+                Self::unable(message).help(format!("install {name}, then run `acp-registry install {id}`"))
+            }
+            _ => Self::unable(message),
+        }
     }
 }

@@ -1,19 +1,16 @@
+use acp_registry_plan::failure::{Code, Failure};
 use std::path::PathBuf;
 use std::time::Duration;
 
 use acp_registry_host::fs::PathError;
-use acp_registry_plan::remedy::{Action, Remedy};
-use acp_registry_plan::text::quote;
+use acp_registry_plan::text::{escape, printable, quote};
 
 use crate::install::{self, Kind};
 
 /// What to do where other people could change what is started.
-pub(crate) fn remove_by_hand() -> Remedy {
-    Remedy::from("make it yours alone (`chown -R`, `chmod -R go-w`), name another directory")
-        .then(Action::Root { or_variable: false })
-        .then(", or ")
-        .then(Action::TrustRoot)
-        .then(" if you trust everyone who can write there")
+pub(crate) fn remove_by_hand() -> &'static str {
+    "make it yours alone (`chown -R`, `chmod -R go-w`), name another directory with --root, or add --trust-root if you \
+     trust everyone who can write there"
 }
 
 /// Why the store was not changed or read.
@@ -132,7 +129,7 @@ impl Error {
 
     /// What to do about it, where that is known. Printable.
     #[must_use]
-    pub fn remedy(&self) -> Option<Remedy> {
+    pub fn remedy(&self) -> Option<String> {
         match self {
             Self::Install { error: install::Error::DigestMismatch { lookalike: Some(_), .. }, .. } => Some(
                 "open the address of the archive in a browser: this network may want a sign-in, or the file is gone"
@@ -142,35 +139,38 @@ impl Error {
                 Some("tell the agent's publisher that its archive is not the one that was published".into())
             }
             Self::Install { id, error: install::Error::HeldBack(held) } if held.newest.is_some() => {
-                let (id, version) = (id.clone(), held.newest.clone()?);
-                Some(Action::InstallVersion { id, version }.into())
+                Some(format!("run `acp-registry install {}@{}`", escape(id), escape(held.newest.as_deref()?)))
             }
             Self::Install { id, error } if error.wanted_minutes().is_some() => {
                 let minutes = error.wanted_minutes()?;
-                Some(Action::InstallTimeout { id: Some(id.clone()), minutes }.into())
+                Some(format!("run `acp-registry install {} --install-timeout {minutes}m`", escape(id)))
             }
-            Self::Install { error, .. } => error.remedy().map(Remedy::printable),
+            Self::Install { error, .. } => error.remedy().map(|remedy| printable(&remedy).into_owned()),
             Self::Path(error) => Some(elsewhere(error)),
             Self::Removal(error) => {
                 Some(error.remedy().unwrap_or("make its directory writable, then try again").into())
             }
             Self::Locked { .. } => Some("try again when that is done".into()),
-            Self::Damaged { id, .. } | Self::OtherProgram { id, .. } => Some(Action::Repair(id.clone()).into()),
-            Self::Changed { id, change, .. } => Some(change.remedy(id)),
-            Self::Foreign { .. } => Some(remove_by_hand()),
-            Self::Running { .. } => Some("end it first".into()),
-            Self::Link(_) => {
-                let meant = Remedy::from("remove it, or name the directory that is meant");
-                Some(meant.then(Action::Root { or_variable: false }))
+            Self::Damaged { id, .. } | Self::OtherProgram { id, .. } => {
+                Some(format!("{} repairs it", repair_command(id)))
             }
+            Self::Changed { id, change, .. } => Some(change.remedy(id)),
+            Self::Foreign { .. } => Some(remove_by_hand().into()),
+            Self::Running { .. } => Some("end it first".into()),
+            Self::Link(_) => Some("remove it, or name the directory that is meant with --root".into()),
             Self::Unfit { .. } | Self::NotInstalled(_) => None,
         }
     }
 }
 
-fn elsewhere(error: &PathError) -> Remedy {
-    let other = Remedy::from("name another directory").then(Action::Root { or_variable: false });
-    error.remedy().map_or_else(|| other.clone(), |remedy| Remedy::from(remedy).then(", or ").then(other.clone()))
+fn elsewhere(error: &PathError) -> String {
+    let other = "name another directory with --root";
+    error.remedy().map_or_else(|| other.to_owned(), |remedy| format!("{remedy}, or {other}"))
+}
+
+/// The command that repairs an agent, for messages.
+pub(crate) fn repair_command(id: &str) -> String {
+    format!("`acp-registry doctor --fix {}`", escape(id))
 }
 
 fn process_list(processes: &[u32]) -> String {
@@ -235,13 +235,67 @@ pub enum VersionChange {
 
 impl VersionChange {
     /// What people can do who want the change. Printable.
-    pub(super) fn remedy(&self, id: &str) -> Remedy {
+    pub(super) fn remedy(&self, id: &str) -> String {
         let begin = match self {
-            Self::Kind { now, .. } => Remedy::from(Action::InstallAs(now.as_str())).then("; or "),
-            _ => Remedy::from(
-                "tell the agent's publisher, for a version is never replaced; if you trust what comes now, ",
-            ),
+            Self::Kind { now, .. } => format!("`--dist {}` installs it as that; or ", now.as_str()),
+            _ => {
+                "tell the agent's publisher, for a version is never replaced; if you trust what comes now, ".to_owned()
+            }
         };
-        begin.then(Action::Uninstall(id.to_owned())).then(" first")
+        format!("{begin}run `acp-registry uninstall {}` first", escape(id))
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        let code = match &error {
+            Error::Install { error, .. } => install_code(error),
+            Error::Locked { .. } => Code::Locked,
+            Error::Damaged { .. } => Code::Damaged,
+            Error::Changed { .. } | Error::OtherProgram { .. } => Code::Changed,
+            Error::Unfit { .. } | Error::Foreign { .. } => Code::Refused,
+            Error::Running { .. } => Code::Running,
+            Error::NotInstalled(_) => Code::NotInstalled,
+            Error::Path(_) | Error::Removal(_) | Error::Link(_) => Code::Failed,
+        };
+        let (help, without_id) = (error.remedy(), error.without_id());
+        let versions_instead = match &error {
+            Error::Install { error: install::Error::NoVersion { newest, .. }, .. } => {
+                Some(newest.clone().into_iter().collect())
+            }
+            _ => None,
+        };
+        let cooldown = match &error {
+            Error::Install { error: install::Error::HeldBack(cause), .. } if code == Code::HeldByCooldown => {
+                Some((cause.until, cause.newest.clone()))
+            }
+            _ => None,
+        };
+        let failure = match &error {
+            Error::NotInstalled(_) => Self::usage(error),
+            _ if error.is_of_integrity() => Self::refused(error),
+            _ => Self::unable(error),
+        };
+        let failure = failure.code(code).help_if(help).without_id(without_id).versions_instead(versions_instead);
+        match cooldown {
+            Some((until, newest)) => failure.held_until(until).suggest(newest.as_deref()),
+            None => failure,
+        }
+    }
+}
+
+fn install_code(error: &install::Error) -> Code {
+    use install::InstallFailure;
+
+    match error.reason() {
+        InstallFailure::MissingRuntime => Code::MissingRuntime,
+        InstallFailure::UnsupportedPlatform => Code::UnsupportedPlatform,
+        InstallFailure::DigestMismatch => Code::DigestMismatch,
+        InstallFailure::UnsafeArchive => Code::UnsafeArchive,
+        InstallFailure::CmdNotFound => Code::CmdNotFound,
+        InstallFailure::PackageNotFound => Code::PackageNotFound,
+        InstallFailure::HeldByCooldown => Code::HeldByCooldown,
+        InstallFailure::RuntimeTooOld | InstallFailure::InstallFailed if error.is_of_integrity() => Code::Refused,
+        InstallFailure::RuntimeTooOld | InstallFailure::InstallFailed => Code::InstallFailed,
     }
 }

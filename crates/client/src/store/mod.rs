@@ -72,8 +72,8 @@ use self::find::names;
 use self::recognise::{foreign, is_version};
 
 pub use current::Pin;
-pub(crate) use error::remove_by_hand;
 pub use error::{Error, VersionChange};
+pub(crate) use error::{remove_by_hand, repair_command};
 pub use find::StoredAgent;
 pub use installing::{InstallOrder, InstallOutcome, Start};
 pub use integrity::Damage;

@@ -320,6 +320,6 @@ mod tests {
         let denied = PathError { path, error: ErrorKind::PermissionDenied.into() };
         let error = Error::from(denied).while_removing();
         assert!(error.to_string().contains("1.0.0: permission denied"), "{error}");
-        assert_eq!(error.remedy().unwrap(), "make its directory writable, then try again".into());
+        assert_eq!(error.remedy().unwrap(), "make its directory writable, then try again");
     }
 }

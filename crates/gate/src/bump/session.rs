@@ -1,5 +1,6 @@
 //! A whole run of `bump`: chooses agents, applies updates, and proposes changes of the quarantine.
 
+use acp_registry_plan::failure::Failure;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -186,6 +187,15 @@ pub(super) fn write(registry: &Registry, bumped: &mut [Bumped]) {
             for one in of_agent.iter_mut().filter(|one| one.edits().next().is_some()) {
                 one.result = Err(ErrorKind::NotWritten.because(error.to_string()));
             }
+        }
+    }
+}
+
+impl From<SessionError> for Failure {
+    fn from(error: SessionError) -> Self {
+        match error {
+            SessionError::Unwritable(error) => error.unwritable("--state"),
+            SessionError::State(error) => error.into(),
         }
     }
 }

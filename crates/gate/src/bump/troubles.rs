@@ -1,5 +1,6 @@
 //! Records how long agents have had errors, from run to run.
 
+use acp_registry_plan::failure::Failure;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
@@ -132,6 +133,16 @@ impl Troubles {
     /// Whether a quarantine reason was proposed by [`Self::reason`], rather than written by a person.
     pub(super) fn is_proposed(reason: &str) -> bool {
         reason.starts_with(REASON)
+    }
+}
+
+impl From<TroublesError> for Failure {
+    fn from(error: TroublesError) -> Self {
+        let help = match error {
+            TroublesError::Form { .. } => "remove it to begin anew",
+            TroublesError::Read { .. } => "name a file that can be read and written with --state",
+        };
+        Self::usage(error).help(help)
     }
 }
 

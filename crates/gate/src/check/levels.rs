@@ -1,5 +1,6 @@
 //! Resolves the level of each rule from defaults, `registry.toml` and flags.
 
+use acp_registry_plan::failure::{Code, Failure};
 use std::collections::{BTreeMap, HashMap};
 
 use super::Rule;
@@ -164,6 +165,18 @@ fn matching_rules(name: &str, setting: LevelSetting) -> Result<(Vec<&'static str
         None => find(name).map(|rule| rule.name).into_iter().collect(),
     };
     if rules.is_empty() { Err(UnknownRule::new(name)) } else { Ok((rules, level)) }
+}
+
+impl From<UnknownRule> for Failure {
+    fn from(error: UnknownRule) -> Self {
+        let near = error.suggestion.clone();
+        let failure = Self::usage(error).code(Code::UnknownRule);
+        if near.is_none() {
+            failure.help("run `acp-registry rules` to see all rules")
+        } else {
+            failure.suggest(near.as_deref())
+        }
+    }
 }
 
 #[cfg(test)]

@@ -6,7 +6,6 @@ use std::ops::Range;
 use super::{Levels, Rule};
 use crate::finding::{Finding, Level};
 use acp_registry_plan::manifest::Manifest;
-use acp_registry_plan::remedy::Remedy;
 use acp_registry_plan::source::{Edit, Span};
 use acp_registry_plan::text::printable;
 
@@ -163,9 +162,9 @@ impl Drop for Reporter<'_> {
 
 impl Draft<'_> {
     /// Adds how to fix the problem.
-    pub(super) fn help(mut self, help: impl Into<Remedy>) -> Self {
+    pub(super) fn help(mut self, help: impl Into<String>) -> Self {
         if let Some(finding) = &mut self.finding {
-            finding.help = Some(help.into().printable());
+            finding.help = Some(printable(&help.into()).into_owned());
         }
         self
     }

@@ -3,6 +3,8 @@
 //! `schemas/registry.toml.schema.json` describes the format for editors; tests compare its keys with those of
 //! [`Config`], and validate the documentation's examples against it.
 
+use acp_registry_plan::failure::{Code, Failure};
+use acp_registry_plan::text::{nearest, quote};
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -338,6 +340,46 @@ impl Schemas {
             Err(error) => Err(format!("is not JSON: {error}")),
         }
     }
+}
+
+impl From<ConfigError> for Failure {
+    fn from(error: ConfigError) -> Self {
+        let help = config_remedy(&error);
+        let failure = match error {
+            ConfigError::Read { error: ReadError::Io(_), .. } => Self::unable(error),
+            _ => Self::usage(error).code(Code::InvalidConfiguration),
+        };
+        failure.help(help)
+    }
+}
+
+/// The help if a configuration is invalid.
+fn config_remedy(error: &ConfigError) -> String {
+    match error {
+        ConfigError::Read { .. } => "name a file that can be read with --config".to_owned(),
+        ConfigError::Syntax { path, message } => {
+            toml_remedy(message).unwrap_or_else(|| format!("correct {}", path.display()))
+        }
+        ConfigError::Invalid { path, .. } => format!("correct {}", path.display()),
+    }
+}
+
+/// The help for common mistakes in TOML, found in the parser's message.
+fn toml_remedy(message: &str) -> Option<String> {
+    if let Some((_, rest)) = message.split_once("unknown field `") {
+        let (field, known) = rest.split_once('`')?;
+        let known = known.split('`').skip(1).step_by(2);
+        return nearest(field, known).map(|near| format!("did you mean {}?", quote(near)));
+    }
+    let is_number = message.contains("expected u64") && message.contains("invalid type: string");
+    if is_number {
+        return Some("write a whole number, without quotes and units".to_owned());
+    }
+    // The message shows the line with the mistake after its number.
+    let line = message.lines().filter_map(|line| line.split_once(" | ")).map(|(_, line)| line.trim());
+    let mut keys = line.filter_map(|line| Some(line.split_once('=')?.0.trim()));
+    let unquoted = keys.find(|key| key.contains('/') && !key.contains(['"', '\'']))?;
+    Some(format!("quote the key: \"{unquoted}\""))
 }
 
 #[cfg(test)]

@@ -13,7 +13,6 @@ mod target;
 use acp_registry_host::git::{self, Branch, Identity, Remote};
 use acp_registry_http::Client;
 use acp_registry_plan::manifest::Channel;
-use acp_registry_plan::remedy::Remedy;
 use acp_registry_plan::text::{cell, code_span, printable, prose};
 use acp_registry_sources::github::Github;
 
@@ -119,9 +118,9 @@ pub enum Error {
 
 impl Error {
     /// How to fix it, if known and independent of the caller's command line.
-    pub fn remedy(&self, github: &Github) -> Option<Remedy> {
+    pub fn remedy(&self, github: &Github) -> Option<String> {
         match self {
-            Self::Git(error) => error.remedy().map(Remedy::from),
+            Self::Git(error) => error.remedy().map(String::from),
             Self::Github(error) => error.remedy(github),
             Self::NoRepository(_) => None,
         }

@@ -1,5 +1,6 @@
 //! Where pull requests are opened, and for which updates.
 
+use acp_registry_plan::failure::Failure;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -133,6 +134,37 @@ impl<'a> Proposer<'a> {
         self.propose(&wanted, &settled).await
     }
 }
+
+impl From<TargetError> for Failure {
+    fn from(error: TargetError) -> Self {
+        let help = match error {
+            TargetError::Git(git::Error::NoRepository) => {
+                return Self::from(git::Error::NoRepository).help("run it in a clone of the registry's repository");
+            }
+            TargetError::Git(error) => return error.into(),
+            TargetError::NoRemote { ref remote, ref known } if known.is_empty() => {
+                format!("add it with `git remote add {remote} https://github.com/OWNER/NAME`")
+            }
+            TargetError::NoRemote { ref known, .. } => another_remote(known),
+            TargetError::NotGithub { ref remote, ref others } if others.is_empty() => {
+                format!("set its address with `git remote set-url {remote} https://github.com/OWNER/NAME`")
+            }
+            TargetError::NotGithub { ref others, .. } => another_remote(others),
+            TargetError::NoBranch => "name the one to merge into with --base".to_owned(),
+            TargetError::NoIdentity => "set user.name and user.email with `git config`".to_owned(),
+        };
+        Self::usage(error).help(help)
+    }
+}
+
+/// The help that asks to name one of these remotes.
+fn another_remote(names: &[String]) -> String {
+    let names: Vec<String> = names.iter().take(NAMED).map(|name| quote(name)).collect();
+    format!("name the remote on GitHub with --remote; there is {}", names.join(", "))
+}
+
+/// The most remotes that a remedy lists.
+const NAMED: usize = 10;
 
 #[cfg(test)]
 mod tests {

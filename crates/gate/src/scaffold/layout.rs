@@ -1,5 +1,6 @@
 //! The files of a new registry.
 
+use acp_registry_plan::failure::Failure;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -171,6 +172,19 @@ impl Drop for Undo {
         // returned.
         for path in self.paths.iter().rev() {
             let _ = if path.is_dir() { fs::remove_dir(path) } else { fs::remove_file(path) };
+        }
+    }
+}
+
+impl From<LayoutError> for Failure {
+    fn from(error: LayoutError) -> Self {
+        match &error {
+            LayoutError::Link(_) => Self::usage(error).help("remove the link, or name another directory"),
+            LayoutError::File(_) => Self::unable(error).help("remove the file, or name another directory"),
+            LayoutError::Path(path) => {
+                let help = path.remedy().unwrap_or("make the directory writable, or name another");
+                Self::unable(error).help(help)
+            }
         }
     }
 }

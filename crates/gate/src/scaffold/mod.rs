@@ -27,6 +27,8 @@ mod releases;
 mod todo;
 mod words;
 
+use acp_registry_plan::failure::{Code, Failure};
+use acp_registry_plan::text::quote;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -35,7 +37,6 @@ use acp_registry_host::fs::PathError;
 use acp_registry_host::process::IsolationError;
 use acp_registry_plan::digest::Sha256;
 use acp_registry_plan::manifest::{Distribution, Platform};
-use acp_registry_plan::remedy::Remedy;
 use acp_registry_sources::SourceError;
 
 use crate::verify::{Attempts, Trying, Verifier};
@@ -59,7 +60,7 @@ pub enum Error {
         /// What is wrong.
         message: String,
         /// How to fix it, if known.
-        remedy: Option<Remedy>,
+        remedy: Option<String>,
         /// A similar valid id.
         near: Option<String>,
     },
@@ -94,7 +95,7 @@ pub enum Error {
         /// What is wrong.
         message: String,
         /// How to fix it, unless the message says so.
-        remedy: Option<Remedy>,
+        remedy: Option<String>,
     },
     /// The digest of a downloaded file is not the one that GitHub states.
     #[error("{url} has the SHA-256 {found}, where GitHub says {known}; nothing was written")]
@@ -118,7 +119,7 @@ impl Error {
     }
 
     /// Creates [`Error::Unfit`] with a remedy.
-    fn unfit_with(message: impl Into<String>, remedy: impl Into<Remedy>) -> Self {
+    fn unfit_with(message: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self::Unfit { message: message.into(), remedy: Some(remedy.into()) }
     }
 }
@@ -178,5 +179,44 @@ impl Attempts {
     pub fn impossible() -> Self {
         let not_started = Some(("unsupported_platform", "there is nothing for this machine".to_owned()));
         Self { not_started, ..Self::default() }
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        match &error {
+            Error::DigestMismatch { .. } => Self::refused(error),
+            Error::Source(_) => Self::unable(error),
+            Error::UnknownSource(_) => {
+                Self::unable(error).help("install the package manager, or correct the address in its configuration")
+            }
+            Error::NoPackage { remedy, .. } => {
+                let remedy = *remedy;
+                Self::unable(error).code(Code::PackageNotFound).help(remedy)
+            }
+            Error::NoVersion { newest, .. } => {
+                let newest = newest.clone();
+                let help = newest.as_ref().map_or_else(
+                    || "leave the version out to take the newest".to_owned(),
+                    |newest| format!("the newest version is {}", quote(newest)),
+                );
+                Self::usage(error).code(Code::UnknownVersion).help(help).suggest(newest.as_deref())
+            }
+            Error::Unfit { remedy, .. } => {
+                let remedy = remedy.clone();
+                Self::usage(error).help_if(remedy)
+            }
+            Error::Id { remedy, near, .. } => {
+                let (remedy, near) = (remedy.clone(), near.clone());
+                let failure = Self::usage(error).help_if(remedy);
+                let Some(near) = near else { return failure };
+                failure.help(format!("did you mean {}?", quote(&near))).suggest([&*near])
+            }
+            Error::Path(path) => {
+                let remedy = path.remedy();
+                Self::unable(error).help_if(remedy)
+            }
+            Error::Exists(_) => Self::usage(error),
+        }
     }
 }

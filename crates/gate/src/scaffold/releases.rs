@@ -8,7 +8,6 @@ use acp_registry_host::fs::temporary;
 use acp_registry_http::{FetchError, Hashing, Problem, address};
 use acp_registry_plan::manifest::archive::{Format, format};
 use acp_registry_plan::manifest::{BinaryTarget, Distribution, Platform, Version, guess_platform};
-use acp_registry_plan::remedy::{Action, Remedy};
 use acp_registry_plan::text::quote;
 use acp_registry_sources::github::{Asset, Release, ReleaseId};
 use futures_util::future::join_all;
@@ -195,10 +194,7 @@ fn find_program(
                 (Some(command), _) => {
                     (format!(" has no program {}, only {}", quote(command), there()), Some(correct_program()))
                 }
-                (None, _) => (
-                    format!(" has several programs ({})", there()),
-                    Some(Remedy::from("name one").then(Action::Program { is_wrong: false })),
-                ),
+                (None, _) => (format!(" has several programs ({})", there()), Some("name one with --cmd".to_owned())),
             };
             LeftOut { remedy, ..LeftOut::of(quote(asset), problem) }
         })?;
@@ -249,8 +245,8 @@ fn no_release(releases: &[Arc<Release>], repository: &str, has_files: &dyn Fn(&R
 const OTHER: &str = "name another release with @TAG";
 
 /// Help for a program that does not exist in the archive.
-fn correct_program() -> Remedy {
-    Remedy::from("correct the name").then(Action::Program { is_wrong: true })
+fn correct_program() -> String {
+    "correct the name in --cmd".to_owned()
 }
 
 /// Why a platform is left out.
@@ -259,7 +255,7 @@ struct LeftOut {
     subject: String,
     /// What is wrong, worded to follow the subject.
     problem: String,
-    remedy: Option<Remedy>,
+    remedy: Option<String>,
 }
 
 impl LeftOut {

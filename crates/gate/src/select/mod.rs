@@ -3,6 +3,7 @@
 //! * [`load()`], [`load_active`]: load a registry
 //! * [`AgentFilter`]: the requested agents; [`AgentFilter::select`] resolves them to a [`Selection`]
 
+use acp_registry_plan::failure::{Code, Failure};
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -205,6 +206,56 @@ pub fn quarantine_problem(registry: &Registry) -> Option<String> {
     };
     Some(format!("quarantine.json{problem}"))
 }
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Load(error) => error.into(),
+            Error::Empty(_) => {
+                Self::usage(error).code(Code::InvalidRegistry).help("name the registry with --registry-dir")
+            }
+            Error::Withdrawn(_) => Self::usage(error)
+                .code(Code::UnknownAgent)
+                .help("to publish it again, remove its entry below `[withdrawn]` in registry.toml"),
+            Error::Unknown { ref near, ref known, .. } => {
+                let failure = Self::usage(&error).code(Code::UnknownAgent);
+                if near.is_empty() {
+                    failure.help(what_there_is(known))
+                } else {
+                    failure.suggest(near.iter().map(String::as_str))
+                }
+            }
+            Error::NoManifest { ref misnamed, .. } => {
+                Self::usage(&error).code(Code::UnknownAgent).help(match misnamed {
+                    Some(misnamed) => format!("rename {} to agent.json", quote(misnamed)),
+                    None => "add one, which `acp-registry new` writes, or name another agent".to_owned(),
+                })
+            }
+            Error::Quarantine(_) => {
+                Self::unable(error).help("correct the file; `acp-registry validate` shows what it may hold")
+            }
+            Error::Git(error) => {
+                let is_elsewhere = matches!(error, git::Error::NoRepository);
+                let help = "leave out --changed-since, or run it in a clone of the registry's repository";
+                Self::from(error).help_if(is_elsewhere.then_some(help))
+            }
+        }
+    }
+}
+
+/// The help for an unknown id: the agents that the registry has.
+fn what_there_is(ids: &[String]) -> String {
+    let more = ids.len().saturating_sub(NAMED);
+    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+    let named: Vec<String> = ids.iter().take(NAMED).map(|id| quote(id)).collect();
+    match named.as_slice() {
+        [] => "the registry has no agents yet; `acp-registry new` adds one".to_owned(),
+        named => format!("the registry has {}{more}; `acp-registry new` adds an agent", named.join(", ")),
+    }
+}
+
+/// The most ids that a remedy lists.
+const NAMED: usize = 10;
 
 #[cfg(test)]
 mod tests {

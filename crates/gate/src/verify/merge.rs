@@ -3,6 +3,7 @@
 //! Each shard comes from a machine on which untrusted agents ran, so its file may have been tampered with. Only the
 //! rows of the shard's own tasks are used.
 
+use acp_registry_plan::failure::Failure;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
@@ -180,4 +181,11 @@ fn is_past(time: &Value) -> bool {
 fn only(row: &Value, columns: &Map<String, Value>) -> Value {
     let members = row.as_object().into_iter().flatten().filter(|(name, _)| columns.contains_key(*name));
     Value::Object(members.map(|(name, value)| (name.clone(), value.clone())).collect())
+}
+
+impl From<MergeError> for Failure {
+    fn from(error: MergeError) -> Self {
+        let help = "verify this part again, into a new file, from the same registry and `capabilities.json` as the other parts";
+        Self::refused(error).help(help)
+    }
 }

@@ -33,6 +33,7 @@ mod snapshot;
 mod sources;
 mod stop;
 
+use acp_registry_plan::failure::{Code, Failure};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -249,3 +250,27 @@ impl From<handshake::Verdict> for TaskVerdict {
         }
     }
 }
+
+impl From<SnapshotError> for Failure {
+    fn from(error: SnapshotError) -> Self {
+        match error {
+            SnapshotError::Read { .. } => Self::unable(error).help(SNAPSHOT),
+            SnapshotError::Form { .. } => Self::usage(error).help("write a new one with `acp-registry verify --out`"),
+        }
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Select(error) => error.into(),
+            Error::OtherKind { .. } | Error::NoKind(_) => Self::usage(error).code(Code::UnsupportedDistribution),
+            Error::Snapshot(error) => error.into(),
+            Error::Keep(error) => error.into(),
+            Error::Unwritable(error) => error.unwritable("--out"),
+        }
+    }
+}
+
+/// What to do where a capability snapshot cannot be read.
+const SNAPSHOT: &str = "name a file that `acp-registry verify --out` has written";

@@ -21,7 +21,6 @@ use acp_registry_host::process::{
     Environment, INSTALLED, Isolation, LaunchSpec, Namespace, NamespaceError, Network, Scratch, hide_from_agents,
     make_readable,
 };
-use acp_registry_plan::remedy::Remedy;
 use acp_registry_plan::text::quote;
 use acp_registry_protocol::handshake::{HandshakeOptions, Outcome, check, set_variables};
 
@@ -47,7 +46,6 @@ pub struct Verifier {
     /// Creates the directories here instead, and keeps them.
     pub keep: Option<PathBuf>,
     /// Returns the text of remedies in results.
-    pub words: fn(&Remedy) -> String,
     /// The sources that are known to be down.
     pub sources: Sources,
     /// Locks for work that must run alone.
@@ -296,7 +294,7 @@ impl Verifier {
         let mut setup = self.installer.clone();
         setup.allow_build |= self.builders.contains(id);
         let installed = setup.install_with_progress(source, &directory, place.path(), progress).await;
-        let installed = installed.map_err(|error| Stop::install(&error, source, self.words))?;
+        let installed = installed.map_err(|error| Stop::install(&error, source))?;
         environment.append_to_path(installed.beside.iter().cloned());
         drop(turn);
         let readable = self.readable(source.kind(), &directory, &installed.program);

@@ -12,7 +12,6 @@ use acp_registry_examine::examination::Demand;
 use acp_registry_host::process::{Environment, Isolation};
 use acp_registry_http::Client;
 use acp_registry_plan::manifest::Platform;
-use acp_registry_plan::remedy::Remedy;
 use acp_registry_protocol::handshake::HandshakeOptions;
 use acp_registry_sources::{Registries, Surroundings, npm_variables, uv_variables};
 
@@ -61,8 +60,6 @@ pub struct StartOptions {
     pub allow_build: bool,
     /// The ids of agents for which it may, whatever `allow_build` says.
     pub builders: BTreeSet<String>,
-    /// Returns the text of remedies in results, such as `Remedy::to_string`.
-    pub words: fn(&Remedy) -> String,
 }
 
 impl Verifier {
@@ -92,22 +89,9 @@ impl Verifier {
             vouches: false,
         };
         let (sources, turns) = (Sources::default(), AgentLock::default());
-        let StartOptions { isolation, demand, networks, builders, words, .. } = options;
+        let StartOptions { isolation, demand, networks, builders, .. } = options;
         let keep = None;
-        Self {
-            installer,
-            builders,
-            environment,
-            isolation,
-            home,
-            handshake,
-            demand,
-            networks,
-            keep,
-            words,
-            sources,
-            turns,
-        }
+        Self { installer, builders, environment, isolation, home, handshake, demand, networks, keep, sources, turns }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Merges the snapshot files of several machines.
 
+use acp_registry_plan::failure::Failure;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -155,6 +156,23 @@ fn read(shard: &ShardFile, missing: &dyn Fn(&ShardFile)) -> Result<ShardSnapshot
         Err(error) => return Err(failed(error)),
     };
     Ok(ShardSnapshot { shard: shard.shard, text })
+}
+
+impl From<ShardFilesError> for Failure {
+    fn from(error: ShardFilesError) -> Self {
+        match error {
+            ShardFilesError::Mixed => Self::usage("--merge takes each part once, all of the same number of parts"),
+            ShardFilesError::Missing { names, is_one } => {
+                Self::usage(format!("--merge lacks {} {names}", if is_one { "part" } else { "parts" }))
+                    .help("name all parts with --merge; agents of a part whose file does not exist keep their rows")
+            }
+            ShardFilesError::Read { .. } => Self::unable(error).help(super::SNAPSHOT),
+            ShardFilesError::Snapshot(error) => error.into(),
+            ShardFilesError::Unwritable(error) => error.unwritable("--out"),
+            ShardFilesError::Merge(error) => error.into(),
+            ShardFilesError::Path(error) => error.into(),
+        }
+    }
 }
 
 #[cfg(test)]

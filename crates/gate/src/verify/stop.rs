@@ -3,7 +3,6 @@
 use super::TaskVerdict;
 use acp_registry_client::install::{self, Source};
 use acp_registry_host::fs::PathError;
-use acp_registry_plan::remedy::Remedy;
 
 /// Why an agent was not started.
 pub(super) struct Stop {
@@ -31,13 +30,13 @@ impl Stop {
         }
     }
 
-    pub(super) fn install(error: &install::Error, source: &Source, words: fn(&Remedy) -> String) -> Self {
+    pub(super) fn install(error: &install::Error, source: &Source) -> Self {
         let verdict = if error.is_of_manifest() { TaskVerdict::Fail } else { TaskVerdict::Error };
         Self {
             verdict,
             reason: error.reason().as_str(),
             message: error.to_string(),
-            remedy: error.remedy().as_ref().map(words),
+            remedy: error.remedy(),
             stderr: error.stderr().to_owned(),
             is_source_down: error.is_of_source(source.name()),
             is_not_startable: matches!(error, install::Error::NoCommand { .. }),

@@ -1,5 +1,6 @@
 //! Errors of files, with their paths.
 
+use acp_registry_plan::failure::Failure;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -34,6 +35,34 @@ impl PathError {
         self.error.get_ref()?.is::<InTheWay>().then_some("remove it")
     }
 
+    /// How to fix it, whatever the purpose of the path.
+    fn usual_remedy(&self) -> Option<&'static str> {
+        self.remedy().or(match self.error.kind() {
+            io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => {
+                Some("remove the file in its place, or name another path")
+            }
+            io::ErrorKind::PermissionDenied => {
+                Some("make it readable and writable for your user, or name another path")
+            }
+            io::ErrorKind::ReadOnlyFilesystem => Some("name a path on a disk that can be written"),
+            _ => None,
+        })
+    }
+
+    /// How to fix it where `flag` names the path: the own remedy, otherwise `usual`, or another file or directory.
+    pub fn or_another(&self, usual: &str, what: &str, flag: &str) -> String {
+        // A file cannot be made into a directory by changing its permissions.
+        let is_file = what == "directory" && self.path.is_file();
+        let usual = if is_file { "remove the file" } else { usual };
+        format!("{}, or name another {what} with {flag}", self.remedy().unwrap_or(usual))
+    }
+
+    /// The failure of a file that `flag` names and that cannot be written.
+    pub fn unwritable(self, flag: &str) -> Failure {
+        let help = self.or_another("create the directory or make it writable", "file", flag);
+        Failure::unable(self).help(help)
+    }
+
     /// For use with `map_err`.
     pub fn at(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
         |error| Self { path: path.to_owned(), error }
@@ -52,5 +81,12 @@ pub fn without_path(error: io::Error) -> io::Error {
     match text.rsplit_once(" at path ") {
         Some((cause, _)) => io::Error::new(error.kind(), cause),
         None => error,
+    }
+}
+
+impl From<PathError> for Failure {
+    fn from(error: PathError) -> Self {
+        let help = error.usual_remedy();
+        Self::unable(error).help_if(help)
     }
 }

@@ -11,6 +11,7 @@ mod remote;
 mod repository;
 mod runner;
 
+use acp_registry_plan::failure::{Code, Failure};
 use std::io;
 use std::path::PathBuf;
 
@@ -92,5 +93,18 @@ impl Error {
         let words = line.unwrap_or("no message").split_whitespace();
         let words: Vec<&str> = words.map(|word| if word.contains("://") { "(address)" } else { word }).collect();
         Self::Failed { command, message: printable(&words.join(" ")).into_owned() }
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        let help = error.remedy();
+        let failure = match error {
+            Error::Start(_) => Self::unable(error).code(Code::MissingRuntime),
+            Error::Directory(_) | Error::Answer { .. } => Self::unable(error),
+            Error::Inside(_) | Error::RemoteInside(_) => Self::refused(error),
+            Error::Failed { .. } | Error::Revision { .. } | Error::NoRepository => Self::usage(error),
+        };
+        failure.help_if(help)
     }
 }

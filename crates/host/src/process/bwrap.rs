@@ -1,5 +1,6 @@
 //! The isolation of programs, and bubblewrap, which hides the host's files.
 
+use acp_registry_plan::failure::Failure;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,7 +9,6 @@ use std::process::Stdio;
 use tokio::io::AsyncReadExt as _;
 
 use super::{Environment, NamespaceError, UserDirectory};
-use acp_registry_plan::remedy::{Action, Remedy};
 
 /// Directories of the operating system; missing ones are skipped.
 const SYSTEM: &[&str] =
@@ -64,13 +64,12 @@ pub enum IsolationError {
 
 impl IsolationError {
     /// How to fix it; `None` for a namespace, since that depends on who asked for one.
-    pub fn remedy(&self) -> Option<Remedy> {
-        let without = match self {
-            Self::Start(_) => "install bubblewrap, or do without ",
-            Self::Refused(_) => "do without ",
-            Self::Namespace(_) => return None,
-        };
-        Some(Remedy::from(without).then(Action::Sandbox))
+    pub fn remedy(&self) -> Option<&'static str> {
+        match self {
+            Self::Start(_) => Some("install bubblewrap, or do without --sandbox"),
+            Self::Refused(_) => Some("do without --sandbox"),
+            Self::Namespace(_) => None,
+        }
     }
 }
 
@@ -176,5 +175,18 @@ impl Network {
             Self::Shared => &[],
             Self::None => &["--unshare-net"],
         }
+    }
+}
+
+impl From<IsolationError> for Failure {
+    fn from(error: IsolationError) -> Self {
+        let help = error.remedy().unwrap_or("let agents reach this machine's network with `--network shared`");
+        Self::unable(error).help(help)
+    }
+}
+
+impl From<NamespaceError> for Failure {
+    fn from(error: NamespaceError) -> Self {
+        IsolationError::from(error).into()
     }
 }

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 
 use serde::Serialize;
 
+use crate::failure::Failure;
 use crate::index::Entry;
 
 pub use launch::{IndexOrigin, Installation, Launch};
@@ -22,7 +23,7 @@ pub struct Document<'a, T> {
     #[serde(flatten)]
     members: T,
     #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<Error>,
+    error: Option<Failure>,
 }
 
 impl<'a, T: Serialize> Document<'a, T> {
@@ -33,13 +34,13 @@ impl<'a, T: Serialize> Document<'a, T> {
 
     /// Sets the `error` member, if the command failed.
     #[must_use]
-    pub fn failed(self, error: Option<Error>) -> Self {
+    pub fn failed(self, error: Option<Failure>) -> Self {
         Self { error, ..self }
     }
 
     /// Why the command failed, if it did.
     #[must_use]
-    pub fn error(&self) -> Option<&Error> {
+    pub fn error(&self) -> Option<&Failure> {
         self.error.as_ref()
     }
 
@@ -57,7 +58,7 @@ pub struct Nothing {}
 impl<'a> Document<'a, Nothing> {
     /// Creates the document of a failed command. `command` is `None` if the arguments name no known command.
     #[must_use]
-    pub fn failed_command(command: Option<&'a str>, error: Error) -> Self {
+    pub fn failed_command(command: Option<&'a str>, error: Failure) -> Self {
         Self { schema: SCHEMA, command, members: Nothing {}, error: Some(error) }
     }
 }
@@ -70,21 +71,6 @@ pub struct Resolve {
     pub launch: Launch,
     /// The index.
     pub index: IndexOrigin,
-}
-
-/// Why a command failed.
-#[derive(Debug, Clone, Serialize)]
-pub struct Error {
-    /// The kind of failure: a stable name for scripts.
-    pub code: &'static str,
-    /// The exit code of the program. For one of several agents, the code that this failure alone would cause.
-    pub exit_code: u8,
-    /// What failed, where and why.
-    pub message: String,
-    /// One command or edit that may fix it.
-    pub help: Option<String>,
-    /// Known names similar to the one given, the most similar first.
-    pub suggestions: Vec<String>,
 }
 
 /// What the index says about an agent. All members are `None` if there is no index, or if it does not have the agent.

@@ -23,6 +23,7 @@ pub use entries::{FormError, INDEX_LIMIT, Notes, entries};
 pub use entry::Entry;
 pub use read::{EntryError, Index, IndexSource};
 
+use crate::failure::{Code, Failure};
 use crate::text::{quote, suggestions};
 
 /// The index has no agent of this id that can be used.
@@ -50,5 +51,18 @@ impl Missing {
         }
         let near = suggestions(id, index.known(id));
         Self::UnknownAgent { id: id.to_owned(), near: near.into_iter().map(ToOwned::to_owned).collect() }
+    }
+}
+
+impl From<Missing> for Failure {
+    fn from(error: Missing) -> Self {
+        let failure = Self::usage(&error).code(Code::UnknownAgent);
+        match error {
+            Missing::UnknownAgent { near, .. } if near.is_empty() => {
+                failure.help("run `acp-registry search WORD` to find agents")
+            }
+            Missing::UnknownAgent { near, .. } => failure.suggest(near.iter().map(String::as_str)),
+            Missing::UnusableEntry(_) => failure,
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! The text of an index as an [`Index`].
 
+use crate::failure::{Code, Failure};
 use std::collections::{BTreeSet, HashSet};
 use std::ops::Range;
 use std::time::SystemTime;
@@ -206,6 +207,12 @@ fn problem(way: &Value) -> Option<&'static str> {
         Some("its `env` does not give texts without NUL characters to names")
     } else {
         None
+    }
+}
+
+impl From<EntryError> for Failure {
+    fn from(error: EntryError) -> Self {
+        Self::unable(error).code(Code::InvalidIndex)
     }
 }
 

@@ -1,5 +1,5 @@
+use crate::failure::{Code, Failure};
 use crate::manifest::{Version, env_name};
-use crate::remedy::{Action, Remedy};
 use crate::resolve::Kind;
 use crate::text::quote;
 
@@ -65,7 +65,7 @@ pub enum Error {
 impl Error {
     /// What to do about it, where that is known.
     #[must_use]
-    pub fn remedy(&self) -> Option<Remedy> {
+    pub fn remedy(&self) -> Option<String> {
         match self {
             Self::UnknownVersion { version, .. } if begins_with_v(version) => {
                 Some("write the version without the `v`".into())
@@ -74,20 +74,18 @@ impl Error {
                 Some("write the version in full".into())
             }
             Self::UnknownVersion { has_packages: false, .. } => {
-                let lock_file = "name a known version, or take an earlier one from a lock file that has it";
-                Some(Remedy::from(lock_file).then(Action::Locked))
+                Some("name a known version, or take an earlier one from a lock file that has it, with --locked".into())
             }
             Self::UnsupportedPlatform { offered, packages, .. } if offered.is_empty() && packages.is_empty() => {
                 Some("tell the maintainers of the registry".into())
             }
             Self::UnsupportedPlatform { packages, .. } => {
                 let kind = packages.first()?.as_str();
-                let package = "take its package, which is for every platform";
-                Some(Remedy::from(package).then(Action::Distribution(Some(kind))))
+                Some(format!("take its package, which is for every platform, with `--dist {kind}`"))
             }
             Self::MissingRuntime { lacking, .. } => {
                 let remedies: Vec<&str> = lacking.iter().map(|(_, _, remedy)| *remedy).collect();
-                Some(remedies.join("; or ").into())
+                Some(remedies.join("; or "))
             }
             Self::UnknownVersion { .. } | Self::NoSuchKind { .. } | Self::ReservedVariable { .. } => None,
         }
@@ -136,4 +134,21 @@ fn needs(lacking: &[(Kind, &str, &str)]) -> String {
     let programs: Vec<&str> = lacking.iter().map(|(_, program, _)| *program).collect();
     let verb = if programs.len() == 1 { "is" } else { "are" };
     format!("{}, which {verb} not in PATH", programs.join(" or "))
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        let help = error.remedy();
+        let failure = match &error {
+            Error::ReservedVariable { .. } => Self::refused(error),
+            Error::MissingRuntime { .. } => Self::unable(error).code(Code::MissingRuntime),
+            Error::UnknownVersion { known, .. } => {
+                let known = known.clone();
+                Self::usage(error).code(Code::UnknownVersion).suggest(known.iter().map(String::as_str))
+            }
+            Error::UnsupportedPlatform { .. } => Self::usage(error).code(Code::UnsupportedPlatform),
+            Error::NoSuchKind { .. } => Self::usage(error).code(Code::UnsupportedDistribution),
+        };
+        failure.help_if(help)
+    }
 }

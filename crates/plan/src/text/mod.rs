@@ -114,11 +114,17 @@ pub fn shown(text: &str, limit: usize) -> String {
 /// Quotes untrusted text in a message: escaped, in backticks, and cut after 120 characters.
 #[must_use]
 pub fn quote(text: &str) -> String {
+    format!("`{}`", escape(text))
+}
+
+/// Escapes and cuts untrusted text like [`quote`], for a place that is in backticks already, such as a command.
+#[must_use]
+pub fn escape(text: &str) -> String {
     let mut cut: String = text.chars().take(QUOTE_LIMIT).collect();
     if cut.len() < text.len() {
         cut.push('…');
     }
-    format!("`{}`", printable(&cut).replace('`', "'"))
+    printable(&cut).replace('`', "'")
 }
 
 /// The candidate that is spelled most like `word`, if any is close enough.

@@ -58,6 +58,7 @@ mod warnings;
 mod way;
 mod wire;
 
+use acp_registry_plan::failure::Failure;
 use std::time::Duration;
 
 use acp_registry_host::process::{Environment, LaunchSpec};
@@ -138,6 +139,12 @@ pub fn set_variables<'a>(
         environment.set(name, value);
     }
     Ok(())
+}
+
+impl From<ReservedVariable> for Failure {
+    fn from(error: ReservedVariable) -> Self {
+        Self::usage(error)
+    }
 }
 
 #[cfg(test)]

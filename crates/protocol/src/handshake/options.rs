@@ -1,5 +1,6 @@
 //! Options of a check, and why it could not run.
 
+use acp_registry_plan::failure::Failure;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -56,4 +57,12 @@ pub enum SetupError {
     /// The sandbox could not be created.
     #[error("cannot make a temporary directory: {0}")]
     Sandbox(PathError),
+}
+
+impl From<SetupError> for Failure {
+    fn from(error: SetupError) -> Self {
+        let SetupError::Sandbox(path) = &error;
+        let help = path.remedy().unwrap_or(acp_registry_host::fs::ANOTHER_TEMPORARY);
+        Self::unable(error).help(help)
+    }
 }

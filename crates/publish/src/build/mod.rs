@@ -7,6 +7,7 @@
 
 mod place;
 
+use acp_registry_plan::failure::Failure;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
@@ -15,7 +16,6 @@ use acp_registry_client::registry::{DEFAULT_BASE_URL, Registry};
 use acp_registry_gate::check::{self, Checked, Selection, check};
 use acp_registry_gate::verify::Snapshot;
 use acp_registry_host::fs::read_bounded;
-use acp_registry_plan::remedy::Remedy;
 use acp_registry_plan::timestamp::Timestamp;
 pub use place::{PlaceError, TreeLocation};
 
@@ -222,21 +222,6 @@ pub enum Error {
     Render(#[from] RenderError),
 }
 
-impl Error {
-    /// What the user can do about it.
-    pub fn remedy(&self) -> Remedy {
-        match self {
-            Self::Document(error) => error.remedy().into(),
-            Self::Tree(error) => error.remedy(),
-            Self::Previous(error) => error.remedy(),
-            Self::History { .. } => "use another published tree, or a history in a file".into(),
-            Self::Index(_) | Self::Site(_) | Self::Render(_) => {
-                "leave the site out, and report this as a bug of acp-registry".into()
-            }
-        }
-    }
-}
-
 /// A capability snapshot or a history cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[error("{}{why}", path.display())]
@@ -258,12 +243,35 @@ pub enum SiteDocument {
     History,
 }
 
-impl DocumentError {
-    /// What the user can do about it.
-    pub fn remedy(&self) -> &'static str {
-        "correct the file, or use another"
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Document(error) => error.into(),
+            Error::Tree(error) => error.into(),
+            Error::Previous(error) => error.into(),
+            Error::Site(error) => error.into(),
+            Error::Render(error) => Self::unable(error).help(SITE),
+            Error::History { .. } => Self::unable(error).help(HISTORY),
+            error => Self::unable(error).help(SITE),
+        }
     }
 }
+
+impl From<DocumentError> for Failure {
+    fn from(error: DocumentError) -> Self {
+        let flag = match error.document {
+            SiteDocument::Capabilities => "--capabilities",
+            SiteDocument::History => "--history",
+        };
+        Self::usage(error).help(format!("correct the file, or name another with {flag}"))
+    }
+}
+
+/// If the history cannot be continued from the tree that `--previous` names.
+const HISTORY: &str = "name another tree with --previous, or a history with --history";
+
+/// If pages cannot be rendered. No valid index should cause this.
+const SITE: &str = "leave the site out with --no-site, and report this as a bug of acp-registry";
 
 #[cfg(test)]
 mod tests {
@@ -339,6 +347,6 @@ mod tests {
         fs::write(root.join("r/capabilities.json"), "{").unwrap();
         let error = build_to(root, "two", None).unwrap_err();
         assert!(matches!(&error, Error::Document(error) if error.document == SiteDocument::Capabilities), "{error}");
-        assert!(error.to_string().contains("capabilities.json is not JSON") && !error.remedy().to_string().is_empty());
+        assert!(error.to_string().contains("capabilities.json is not JSON"));
     }
 }

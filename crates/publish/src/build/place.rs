@@ -1,11 +1,11 @@
 //! Locations of earlier trees: a directory or a URL.
 
+use acp_registry_plan::failure::Failure;
 use std::io;
 use std::path::PathBuf;
 use std::str::FromStr;
 
 use acp_registry_http::{Client, Problem, Settings};
-use acp_registry_plan::remedy::Remedy;
 use tokio::runtime::Runtime;
 use url::Url;
 
@@ -44,7 +44,7 @@ pub enum PlaceError {
 
 impl PlaceError {
     /// What the user can do about it, if known.
-    pub fn remedy(&self) -> Option<Remedy> {
+    pub fn remedy(&self) -> Option<String> {
         match self {
             Self::Address { .. } => Some("write the address or the directory of a published tree".into()),
             Self::Client(problem) => problem.remedy(),
@@ -106,6 +106,17 @@ impl PublishedTree for Remote {
         self.runtime
             .block_on(self.client.get(&url, FILE_LIMIT))
             .map_err(|error| PublishedError { remedy: error.problem.remedy(), ..PublishedError::new(name, &error) })
+    }
+}
+
+impl From<PlaceError> for Failure {
+    fn from(error: PlaceError) -> Self {
+        let help = error.remedy();
+        let failure = match error {
+            PlaceError::Address { .. } => Self::usage(error),
+            PlaceError::Client(_) | PlaceError::Runtime(_) => Self::unable(error),
+        };
+        failure.help_if(help)
     }
 }
 

@@ -37,6 +37,7 @@ mod sitemap;
 mod text;
 mod xml;
 
+use acp_registry_plan::failure::Failure;
 use std::collections::BTreeMap;
 use std::io;
 
@@ -333,4 +334,10 @@ fn not_found(site: &Site) -> NotFound<'_> {
     let root = format!("{}/", path.trim_end_matches('/'));
     let frame = Frame::new(site, "", "Page not found", "Page not found.");
     NotFound { f: Frame { root, path: None, ..frame } }
+}
+
+impl From<SiteError> for Failure {
+    fn from(error: SiteError) -> Self {
+        Self::unable(error).help("leave the site out with --no-site, and report this as a bug of acp-registry")
+    }
 }

@@ -1,6 +1,8 @@
 //! Builds the published tree.
 
+use acp_registry_plan::failure::{Code, Failure};
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 
 use super::entries::{self, DiscoveryFiles};
@@ -13,7 +15,6 @@ use acp_registry_client::registry::{DEFAULT_BASE_URL, Registry};
 use acp_registry_gate::check::{self, Checked, schema};
 use acp_registry_gate::config::{Schemas, View};
 use acp_registry_plan::digest::Sha256;
-use acp_registry_plan::remedy::Remedy;
 use acp_registry_plan::text::quote;
 
 /// How a tree is built.
@@ -170,18 +171,27 @@ pub enum BuildError {
 
 impl BuildError {
     /// What the user can do about it.
-    pub fn remedy(&self) -> Remedy {
+    fn remedy(&self) -> String {
         let fixed = match self {
-            Self::Findings { .. } => "correct the errors",
-            Self::NoPrevious { .. } => "correct the errors, or use an earlier tree with a registry.json",
-            Self::Empty(_) => "add an agent",
-            Self::Withdrawn(_) => "add an agent, or remove an entry below `[withdrawn]` in registry.toml",
+            Self::Findings { agents } if agents.is_empty() => "correct the errors; `acp-registry validate` lists them",
+            Self::Findings { .. } => {
+                "correct the errors, or name a published tree with --previous, from which agents keep their last form"
+            }
+            Self::NoPrevious { .. } => "name a tree with a registry.json with --previous, or correct the errors",
+            // A new registry without agents is recognized by its configuration.
+            Self::Empty(root) if Path::new(root).join("registry.toml").is_file() => {
+                "add an agent with `acp-registry new`"
+            }
+            Self::Empty(_) => "name the registry with --registry-dir, or add an agent with `acp-registry new`",
+            Self::Withdrawn(_) => {
+                "add an agent with `acp-registry new`, or remove an entry below `[withdrawn]` in registry.toml"
+            }
             Self::View { .. } => "correct the `[[view]]` in registry.toml",
             Self::Schema { .. } => "correct `[schemas]` in registry.toml",
             Self::Previous(error) => return error.remedy(),
             Self::Render(_) => "report this as a bug of acp-registry",
         };
-        fixed.into()
+        fixed.to_owned()
     }
 }
 
@@ -297,3 +307,16 @@ fn missing(views: &[View], sources: &[AgentSource<'_>]) -> Vec<(String, String)>
 
 /// The largest further index that is held in memory, in bytes.
 const HELD: usize = 16 << 20;
+
+impl From<BuildError> for Failure {
+    fn from(error: BuildError) -> Self {
+        let help = error.remedy();
+        let failure = match error {
+            BuildError::Findings { .. } | BuildError::NoPrevious { .. } => Self::findings(error),
+            BuildError::Empty(_) | BuildError::Withdrawn(_) | BuildError::View { .. } => Self::usage(error),
+            BuildError::Schema { .. } => Self::usage(error).code(Code::InvalidConfiguration),
+            BuildError::Previous(_) | BuildError::Render(_) => Self::unable(error),
+        };
+        failure.help(help)
+    }
+}

@@ -1,5 +1,6 @@
 //! The files of a published tree, and writing them to a directory.
 
+use acp_registry_plan::failure::Failure;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -350,4 +351,28 @@ fn refuse_registry(directory: &Path, registry: &Path) -> Result<(), TreeError> {
         return Err(TreeError::InRegistry(directory.to_owned()));
     }
     Ok(())
+}
+
+impl From<TreeError> for Failure {
+    fn from(error: TreeError) -> Self {
+        let help = tree_remedy(&error);
+        let failure = match error {
+            TreeError::Path(_) | TreeError::Render(_) => Self::unable(error),
+            _ => Self::usage(error),
+        };
+        failure.help(help)
+    }
+}
+
+/// The help if a tree cannot be written.
+fn tree_remedy(error: &TreeError) -> String {
+    let known = match error {
+        TreeError::Path(error) => return error.or_another("make the directory writable", "directory", "--out"),
+        TreeError::Render(_) => "report this as a bug of acp-registry",
+        TreeError::Foreign(..) => "name another directory with --out, or empty this one",
+        TreeError::NoName(_) | TreeError::InRegistry(_) | TreeError::HoldsRegistry(_) => {
+            "name another directory with --out, such as `dist`"
+        }
+    };
+    known.to_owned()
 }

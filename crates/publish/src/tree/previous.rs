@@ -1,5 +1,6 @@
 //! The previously published tree.
 
+use acp_registry_plan::failure::Failure;
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
@@ -13,7 +14,6 @@ use acp_registry_gate::finding::Level;
 use acp_registry_host::fs::{ReadError, read_bounded};
 use acp_registry_plan::json;
 use acp_registry_plan::manifest::Manifest;
-use acp_registry_plan::remedy::{Action, Remedy};
 
 /// The largest index that is read, in bytes.
 const INDEX_LIMIT: u64 = 64 << 20;
@@ -45,7 +45,7 @@ pub struct PublishedError {
     /// The cause.
     pub message: String,
     /// What the user can do about it, if known.
-    pub remedy: Option<Remedy>,
+    pub remedy: Option<String>,
 }
 
 impl PublishedError {
@@ -55,8 +55,8 @@ impl PublishedError {
     }
 
     /// What the user can do about it.
-    pub fn remedy(&self) -> Remedy {
-        self.remedy.clone().unwrap_or_else(|| "use another published tree".into())
+    pub(super) fn remedy(&self) -> String {
+        self.remedy.clone().unwrap_or_else(|| "name another published tree with --previous".to_owned())
     }
 }
 
@@ -80,8 +80,7 @@ impl PublishedTree for TreeDirectory {
             return None;
         }
         let why = format_args!("{}: there is no {INDEX} in this folder", self.0.display());
-        let name = Remedy::from("name the folder of a published tree, which ");
-        let remedy = Some(name.then(Action::Build).then(" makes"));
+        let remedy = Some("name the folder of a published tree, which `acp-registry build` makes".to_owned());
         Some(PublishedError { remedy, ..PublishedError::new(INDEX, &why) })
     }
 }
@@ -192,4 +191,11 @@ fn check_alone(id: &str, entry: &Value, icon: Option<&String>, options: &CheckOp
     let entry = AgentFolder { id: id.to_owned(), manifest, icon };
     let checked = check(&Registry::with_one(Path::new(""), entry), options, &Selection::Agents([id.to_owned()].into()));
     checked.findings.iter().filter(|finding| finding.level == Level::Error).map(|finding| finding.rule).collect()
+}
+
+impl From<PublishedError> for Failure {
+    fn from(error: PublishedError) -> Self {
+        let help = error.remedy();
+        Self::unable(error).help(help)
+    }
 }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use acp_registry_http::{self as http, AllowedHosts};
-use acp_registry_plan::remedy::{Action, Remedy};
 use acp_registry_plan::sums::is_name;
 use acp_registry_plan::text::quote;
 use async_trait::async_trait;
@@ -218,17 +217,14 @@ fn check(endpoint: Url, allowed: &AllowedHosts) -> Result<Url, Error> {
     let remedy = if is_fine {
         "set AWS_ENDPOINT_URL to an address without a name, a password and a query".into()
     } else {
-        Remedy::from("set AWS_ENDPOINT_URL to an https address, or ").then(Action::AllowEndpoint)
+        "set AWS_ENDPOINT_URL to an https address, or name the host with --allow-host HOST[:PORT]".into()
     };
     Err(Error::Target { message, remedy })
 }
 
 /// An error of the settings, most of which come from environment variables.
 fn refused(error: &dyn std::fmt::Display) -> Error {
-    Error::Target {
-        message: error.to_string(),
-        remedy: Remedy::from("check ").then(Action::Target).then(" and the variables AWS_*"),
-    }
+    Error::Target { message: error.to_string(), remedy: "check --to and the variables AWS_*".to_owned() }
 }
 
 /// The largest successful response that is not a listing, in bytes.

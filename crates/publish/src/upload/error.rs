@@ -1,7 +1,7 @@
 //! Errors of publishing and pruning.
 
 use acp_registry_host::fs::{PathError, ReadError};
-use acp_registry_plan::remedy::Remedy;
+use acp_registry_plan::failure::Failure;
 
 /// Why a tree cannot be published, or snapshots cannot be pruned.
 #[derive(Debug, thiserror::Error)]
@@ -36,7 +36,7 @@ pub enum Error {
         /// The cause.
         message: String,
         /// What the user can do about it, if known.
-        remedy: Option<Remedy>,
+        remedy: Option<String>,
     },
     /// The target is invalid: its address, its endpoint, a directory that overlaps the tree, or a revision in use.
     #[error("{message}")]
@@ -44,7 +44,7 @@ pub enum Error {
         /// What is wrong with it.
         message: String,
         /// What the user can do about it.
-        remedy: Remedy,
+        remedy: String,
     },
     /// A folder of the target is a symbolic link.
     #[error("{0} is a symbolic link, and its target would be overwritten")]
@@ -109,4 +109,43 @@ impl Error {
     pub fn is_of_usage(&self) -> bool {
         matches!(self, Self::Target { .. } | Self::NoSnapshot(_))
     }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        let help = publish_remedy(&error);
+        let failure = if error.is_of_integrity() {
+            Self::refused(error)
+        } else if error.is_of_usage() {
+            Self::usage(error)
+        } else {
+            Self::unable(error)
+        };
+        failure.help(help)
+    }
+}
+
+/// The help if a tree cannot be published.
+fn publish_remedy(error: &Error) -> String {
+    let known = match error {
+        Error::NoTree { .. } => "make one with `acp-registry build`, or name one with --from",
+        Error::Read { .. } | Error::Digest(_) => "build the tree again with `acp-registry build`",
+        Error::Path(error) => {
+            return error.or_another("make the directory readable and writable", "directory", "--to");
+        }
+        Error::Store { remedy: Some(remedy), .. } | Error::Target { remedy, .. } => return remedy.clone(),
+        Error::Store { .. } => "check the network, AWS_ENDPOINT_URL and AWS_REGION, and run it again",
+        Error::Link(_) => "remove the link, or name the directory that is meant with --to",
+        Error::Foreign(_) => "move it away, or name another place with --to",
+        Error::Unpublished(_) => "name the place of a published tree with --to",
+        Error::NoSnapshot(_) => "choose one that `acp-registry publish list` shows",
+        Error::Unreadable { .. } | Error::Missing(_) | Error::Altered(_) => {
+            "choose another snapshot, or restore the file from a copy"
+        }
+        Error::State { .. } => "remove it: every file is then compared with what is there",
+        Error::Busy { .. } => "wait for it, or wait longer with --wait",
+        Error::Lost(_) => "run it again when the other one is done",
+        Error::Sign(_) => "correct the command of --sign",
+    };
+    known.to_owned()
 }

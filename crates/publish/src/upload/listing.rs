@@ -1,6 +1,4 @@
 //! Lists the objects in a bucket page by page, within limits.
-
-use acp_registry_plan::remedy::{Action, Remedy};
 use std::collections::HashSet;
 use std::time::Duration;
 
@@ -80,8 +78,7 @@ impl Store {
     }
 
     fn endless(&self, folder: &str, why: &str) -> Error {
-        let remedy = Remedy::from("give ").then(Action::Target);
-        let remedy = Some(remedy.then(" a prefix of its own, or ask the operator of the store"));
+        let remedy = Some("give --to a prefix of its own, or ask the operator of the store".to_owned());
         Error::Store { place: self.shown(folder), message: format!("the store's list {why}"), remedy }
     }
 }

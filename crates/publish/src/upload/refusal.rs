@@ -1,6 +1,4 @@
 //! What an error answer of a store means, with its remedy.
-
-use acp_registry_plan::remedy::{Action, Remedy};
 use acp_registry_plan::text::{printable, quote};
 use object_store::path::Error as PathError;
 
@@ -13,7 +11,7 @@ pub(super) fn store_error(place: String, error: &object_store::Error, bucket: &s
     Error::Store { place, message, remedy }
 }
 
-fn explain(error: &object_store::Error, bucket: &str) -> (String, Option<Remedy>) {
+fn explain(error: &object_store::Error, bucket: &str) -> (String, Option<String>) {
     let code = code(error);
     let named = code.as_ref().map_or_else(String::new, |code| format!(" ({code})"));
     match error {
@@ -30,7 +28,7 @@ fn explain(error: &object_store::Error, bucket: &str) -> (String, Option<Remedy>
             };
             (
                 format!("it holds {key}, which is not a valid name"),
-                Some(Remedy::from("remove it there, or give ").then(Action::Target).then(" another prefix")),
+                Some("remove it there, or give --to another prefix".to_owned()),
             )
         }
         _ if code.as_deref() == Some("NoSuchBucket") => {

@@ -11,7 +11,6 @@ use super::{
     Action, BuiltTree, Error, Gzip, Notice, PublishOptions, Revision, UploadEvent, UploadResult, UploadTarget, content,
     latest, now, snapshot, stored, takeover, tree,
 };
-use acp_registry_plan::remedy::{self, Remedy};
 use acp_registry_plan::sums::{SIGNATURE, SIGNATURE_LIMIT, SUMS};
 
 /// Publishes a tree: its snapshot first, then `latest/`. Then removes files of `latest/` that have been stale for
@@ -129,7 +128,7 @@ impl Upload<'_> {
         }
         let place = self.target.shown(&name);
         let message = format!("the snapshot {place} already holds another tree");
-        Err(Error::Target { message, remedy: Remedy::from("name another ").then(remedy::Action::Revision) })
+        Err(Error::Target { message, remedy: "name another --revision".to_owned() })
     }
 
     /// The signature of `SHA256SUMS`: the one in the snapshot if it has one, else a new one.

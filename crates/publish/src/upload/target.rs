@@ -8,7 +8,6 @@ use super::headers::Headers;
 use super::lease::Lease;
 use super::{BuiltTree, Error, LATEST, LeaseTimes, Notice};
 use acp_registry_host::lock::Lock;
-use acp_registry_plan::remedy::{Action, Remedy};
 use acp_registry_plan::sums::{SUMS, SUMS_LIMIT};
 
 /// The destination of published trees.
@@ -57,7 +56,7 @@ impl UploadTarget {
         let root = real.unwrap_or_default();
         if root.starts_with(tree.root()) || tree.root().starts_with(root.join(LATEST)) {
             let message = format!("{} is the tree itself, or a part of it", directory.root().display());
-            let remedy = Remedy::from("name another directory").then(Action::TargetDirectory);
+            let remedy = "name another directory with --to".to_owned();
             return Err(Error::Target { message, remedy });
         }
         Ok(())

@@ -8,7 +8,6 @@ use url::Url;
 use acp_registry_host::cause;
 use acp_registry_host::process::Exit;
 use acp_registry_http::remedy;
-use acp_registry_plan::remedy::{Action, Remedy};
 use acp_registry_plan::text::quote;
 use acp_registry_sources::NamedRegistry;
 
@@ -32,8 +31,8 @@ const FULL: [&str; 5] =
     ["ENOSPC", "EDQUOT", "No space left on device", "no space left on device", "Disk quota exceeded"];
 
 /// What to do when an installation takes longer than this limit.
-pub(super) fn slow(limit: Duration) -> Remedy {
-    Action::InstallTimeout { id: None, minutes: longer(limit) }.into()
+pub(super) fn slow(limit: Duration) -> String {
+    format!("run it again with `--install-timeout {}m`", longer(limit))
 }
 
 /// A longer limit, in minutes.
@@ -152,9 +151,9 @@ impl ToolFailure {
     }
 
     /// What to do where this machine or its network is the cause.
-    pub(super) fn remedy(&self) -> Option<Remedy> {
+    pub(super) fn remedy(&self) -> Option<String> {
         if let Some(full) = &self.full {
-            return Some(format!("free space on the disk of {}", full.display()).into());
+            return Some(format!("free space on the disk of {}", full.display()));
         }
         if self.exit.is_none() {
             return Some(slow(self.limit));
@@ -165,7 +164,7 @@ impl ToolFailure {
         if self.wants_credentials()
             && let Some(asked) = self.asked()
         {
-            return Some(self.credentials(asked).into());
+            return Some(self.credentials(asked));
         }
         if !self.is_of_network() {
             return if self.is_garbled() || self.lacks_package() { self.other_registry() } else { None };
@@ -175,17 +174,15 @@ impl ToolFailure {
         }
         let remedy = NO_NETWORK.iter().any(|words| self.stderr.contains(words)).then_some(remedy::NETWORK);
         match (self.asked(), remedy) {
-            (Some(asked), Some(remedy)) => Some(format!("correct {}, or {remedy}", asked.setting).into()),
-            (Some(asked), None) => {
-                Some(format!("correct {}, or see whether that address answers", asked.setting).into())
-            }
-            (None, remedy) => remedy.map(Remedy::from),
+            (Some(asked), Some(remedy)) => Some(format!("correct {}, or {remedy}", asked.setting)),
+            (Some(asked), None) => Some(format!("correct {}, or see whether that address answers", asked.setting)),
+            (None, remedy) => remedy.map(String::from),
         }
     }
 
     /// What to do where a configured registry lacks the package.
-    pub(super) fn other_registry(&self) -> Option<Remedy> {
-        self.asked().map(|asked| format!("correct {} if that is not where the package is", asked.setting).into())
+    pub(super) fn other_registry(&self) -> Option<String> {
+        self.asked().map(|asked| format!("correct {} if that is not where the package is", asked.setting))
     }
 
     /// How credentials for a registry are configured.

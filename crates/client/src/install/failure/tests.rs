@@ -22,14 +22,14 @@ fn a_package_manager_is_quoted_where_it_explains_itself() {
                   npm error command sh -c x\nnpm error node is too old\nnpm error A complete log of this: /b\n";
     let slow = ToolFailure { exit: None, ..failure("npm", script) };
     assert_eq!(slow.to_string(), "npm did not end within 300 s: `node is too old`");
-    assert_eq!(slow.remedy(), Some(Action::InstallTimeout { id: None, minutes: 10 }.into()));
+    assert_eq!(slow.remedy(), Some("run it again with `--install-timeout 10m`".to_owned()));
     let silent = "npm error code 3\nnpm error path /a\nnpm error command failed\nnpm error command sh -c exit 3\n\
                   npm error A complete log of this: /b\n";
     assert_eq!(failure("npm", silent).to_string(), "npm failed (exit code 1): `command sh -c exit 3`");
     let ended = "npm error process terminated\nnpm error signal SIGTERM\n";
     let ended = ToolFailure { exit: None, limit: Duration::from_secs(1), ..failure("npm", ended) };
     assert_eq!(ended.to_string(), "npm did not end within 1 s");
-    assert_eq!(ended.remedy(), Some(Action::InstallTimeout { id: None, minutes: 5 }.into()));
+    assert_eq!(ended.remedy(), Some("run it again with `--install-timeout 5m`".to_owned()));
     let slow = ToolFailure { exit: None, phase: Some("fetching packages: 9".to_owned()), ..failure("npm", "") };
     assert_eq!(slow.to_string(), "npm did not end within 300 s (fetching packages: 9)");
     let chain = failure("uv", "Resolved\nerror: no\n  cause: y\n").to_string();

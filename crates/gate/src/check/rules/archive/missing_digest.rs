@@ -3,7 +3,6 @@ use crate::check::reporter::Reporter;
 use crate::check::rule::{CheckFn, Example, Online, Rule, Subject};
 use crate::finding::Level;
 use crate::survey::Survey;
-use acp_registry_plan::remedy::{Action, Remedy};
 
 pub(crate) static RULE: Rule = Rule {
     name: "archive/missing-digest",
@@ -39,11 +38,7 @@ fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
             target.and_then(|(target, key)| subject.manifest.insert_into(target, key, &archive.sha256.to_string()));
         report
             .value(pointer, "the archive has no digest")
-            .help(
-                Remedy::from(format!("add \"sha256\": \"{}\", or let ", archive.sha256))
-                    .then(Action::ApplyFixes)
-                    .then(" do it"),
-            )
+            .help(format!("add \"sha256\": \"{}\", or let `--fix` do it", archive.sha256))
             .fix(fix);
     }
 }

@@ -5,7 +5,7 @@ use crate::finding::Level;
 use crate::survey::Survey;
 use crate::verify::Row;
 use acp_registry_client::install::Kind;
-use acp_registry_plan::remedy::{Action, Remedy};
+use acp_registry_plan::text::escape;
 
 pub(crate) static RULE: Rule = Rule {
     name: "handshake/install-failed",
@@ -40,7 +40,7 @@ fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
     for row in rows(subject, survey).iter().filter(|row| !row.is_not_startable) {
         if row.reason().is_some_and(|reason| REASONS.contains(&reason)) && !is_told_already(subject, survey, row) {
             let remedy = own_remedy(row, |id| {
-                Remedy::from(Action::Verify(id.to_owned())).then(" shows the whole output of the installation")
+                format!("`acp-registry verify {}` shows the whole output of the installation", escape(id))
             });
             report_row(subject, row, remedy, report);
         }

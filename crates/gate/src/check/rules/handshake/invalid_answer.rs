@@ -3,7 +3,6 @@ use crate::check::reporter::Reporter;
 use crate::check::rule::{CheckFn, Example, Online, Rule, Subject};
 use crate::finding::Level;
 use crate::survey::Survey;
-use acp_registry_plan::remedy::{Action, Remedy};
 use acp_registry_protocol::handshake::{FailReason, Handshake};
 
 pub(crate) static RULE: Rule = Rule {
@@ -36,6 +35,6 @@ pub(crate) static RULE: Rule = Rule {
 pub(super) const REASONS: &[&str] = &["agent_error", "invalid_response"];
 
 fn check(subject: &Subject<'_>, survey: &Survey, reporter: &mut Reporter<'_>) {
-    let remedy = |_: &str| Remedy::from("correct the response; ").then(Action::Probe).then(" shows how it was read");
+    let remedy = |_: &str| "correct the response; `acp-registry probe` shows how it was read".to_owned();
     report(subject, survey, REASONS, remedy, reporter);
 }

@@ -17,8 +17,7 @@ use crate::survey::Survey;
 use crate::verify::{self, Row, State};
 use acp_registry_client::install::Kind;
 use acp_registry_plan::manifest::{BinaryTarget, Channel, PackageKind, Platform, Release};
-use acp_registry_plan::remedy::Remedy;
-use acp_registry_plan::text::quote;
+use acp_registry_plan::text::{escape, quote};
 use acp_registry_protocol::handshake::{FailReason, Handshake, Outcome, Timing, Verdict};
 
 /// Maximum number of stderr lines in a finding.
@@ -81,7 +80,7 @@ fn report(
     subject: &Subject<'_>,
     survey: &Survey,
     reasons: &[&str],
-    remedy: impl Fn(&str) -> Remedy,
+    remedy: impl Fn(&str) -> String,
     report: &mut Reporter<'_>,
 ) {
     for row in rows(subject, survey).iter().filter(|row| !row.is_not_startable) {
@@ -105,15 +104,15 @@ fn report_not_startable(
 }
 
 /// The remedy of a row, else this one.
-fn own_remedy(row: &Row, usual: impl Fn(&str) -> Remedy) -> Remedy {
-    row.remedy().map_or_else(|| usual(&row.id), |own| own.to_owned().into())
+fn own_remedy(row: &Row, usual: impl Fn(&str) -> String) -> String {
+    row.remedy().map_or_else(|| usual(&row.id), |own| own.to_owned())
 }
 
 /// Reports a row: what is known in the message, what to do in the help.
-fn report_row(subject: &Subject<'_>, row: &Row, remedy: Remedy, report: &mut Reporter<'_>) {
+fn report_row(subject: &Subject<'_>, row: &Row, remedy: String, report: &mut Reporter<'_>) {
     let message = row.message().unwrap_or("the agent did not pass");
     // The message may already contain one of the lines.
-    let is_news = |line: &&str| !line.is_empty() && !message.contains(quote(line).trim_matches('`'));
+    let is_news = |line: &&str| !line.is_empty() && !message.contains(&escape(line));
     let lines: Vec<&str> = row.stderr().lines().map(str::trim).filter(is_news).collect();
     let last: Vec<String> = lines.iter().skip(lines.len().saturating_sub(LINES)).map(|line| quote(line)).collect();
     let stderr = if last.is_empty() { String::new() } else { format!("; the end of stderr: {}", last.join(" ")) };

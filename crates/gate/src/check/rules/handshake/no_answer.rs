@@ -3,7 +3,7 @@ use crate::check::reporter::Reporter;
 use crate::check::rule::{CheckFn, Example, Online, Rule, Subject};
 use crate::finding::Level;
 use crate::survey::Survey;
-use acp_registry_plan::remedy::{Action, Remedy};
+use acp_registry_plan::text::escape;
 use acp_registry_protocol::handshake::{FailReason, Handshake};
 
 pub(crate) static RULE: Rule = Rule {
@@ -42,7 +42,7 @@ fn check(subject: &Subject<'_>, survey: &Survey, reporter: &mut Reporter<'_>) {
         subject,
         survey,
         REASONS,
-        |id| Remedy::from(Action::Verify(id.to_owned())).then(" starts it again, and shows the end of its stderr"),
+        |id| format!("`acp-registry verify {}` starts it again, and shows the end of its stderr", escape(id)),
         reporter,
     );
 }

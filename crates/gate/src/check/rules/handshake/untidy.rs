@@ -4,7 +4,6 @@ use crate::check::rule::{CheckFn, Example, Online, Rule, Subject};
 use crate::finding::Level;
 use crate::survey::Survey;
 use crate::verify::State;
-use acp_registry_plan::remedy::{Action, Remedy};
 use acp_registry_protocol::handshake::Handshake;
 
 pub(crate) static RULE: Rule = Rule {
@@ -38,7 +37,7 @@ fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
         for warning in outcome.handshake.warnings.iter().filter(|warning| !missing.contains(warning)) {
             report
                 .value(place(subject, row), warning)
-                .help(Remedy::from(Action::Probe).then(" with the same command shows it again"));
+                .help("`acp-registry probe` with the same command shows it again");
         }
     }
 }
