@@ -6,18 +6,19 @@ use std::path::Path;
 use acp_registry::host::fs::temporary;
 use acp_registry::index::Missing;
 use acp_registry::manifest::{Agent, AgentId, Distribution, Package, env_name};
-use acp_registry::session::{self, AgentSpec, may_set};
+use acp_registry::ops;
+use acp_registry::session::{AgentSpec, Session, may_set};
 use acp_registry::settings::{AgentCommand, CLIENTS, EditorClient, PROGRAM, display_name, find};
 use acp_registry::text::quote;
 use acp_registry::{install, store};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
-use crate::commands::resolve::in_version;
 use crate::documents::{self, Document, IndexOrigin};
 use crate::flags::candidates;
 use crate::flags::global::{FormatArgs, Global};
 use crate::flags::network::environment;
-use crate::flags::session::{CommandSession, SessionArgs};
+use crate::flags::session::{PackageArgs, SessionArgs, open};
+use crate::terminal::progress::Progress;
 use crate::terminal::signals;
 use crate::terminal::ui::Ui;
 use acp_registry::failure::{Exit, Failure};
@@ -84,8 +85,8 @@ struct SettingsText {
 }
 
 pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
-    let session = CommandSession::new(&args.place, global.allowed_hosts()?, ui)?;
-    let mut answer = answer(args, global, &session)?;
+    let session = open(&args.place, PackageArgs::default(), global)?;
+    let mut answer = answer(args, global, &session, ui)?;
     answer.launch.env.retain(|(name, value)| {
         let is_free = may_set(name, value);
         if !is_free {
@@ -102,8 +103,10 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let names_version =
         answer.form == StartForm::Program || (answer.form == StartForm::Run && args.agent.version.is_some());
     if let (true, Some(version)) = (names_version, &answer.installed) {
-        let kept =
-            signals::run(ui, session.store.keep_for(version, args.client.id, &|holder| session.waiting(holder)))?;
+        let kept = signals::run(
+            ui,
+            session.store.keep_for(version, args.client.id, &|holder| ui.note(&format!("waiting for {holder}"))),
+        )?;
         if let Err(error) = kept {
             ui.warning(&format!("`gc` will remove the program once {} is updated: {error}", args.agent.id));
         }
@@ -119,10 +122,10 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     Ok(Exit::Success)
 }
 
-fn answer(args: &Args, global: &Global, session: &CommandSession<'_>) -> Result<SettingsText, Failure> {
-    let (named, id) = (&args.agent, args.agent.id.as_str());
+fn answer(args: &Args, global: &Global, session: &Session, ui: &Ui) -> Result<SettingsText, Failure> {
+    let (named, id, progress) = (&args.agent, args.agent.id.as_str(), Progress::new(ui));
     let mut installed = if AgentId::is_valid(id) { session.find_version(named, None)? } else { None };
-    let index = signals::run(session.ui(), session.load_index(&[id]))?;
+    let index = signals::run(ui, ops::load_entry(session, id, &|event| progress.show(event)))?;
     if named.is_latest
         && let Ok(index) = &index
         && let Some(agent) = index.agent(id)?
@@ -136,10 +139,10 @@ fn answer(args: &Args, global: &Global, session: &CommandSession<'_>) -> Result<
     let (agent, index) = match index {
         Ok(index) => {
             let agent = match index.agent(id)? {
-                None if installed.is_none() => return Err(session::Error::from(Missing::of(id, &index)).into()),
+                None if installed.is_none() => return Err(Missing::of(id, &index).into()),
                 // The requested version must exist.
                 Some(agent) if named.version.is_some() && installed.is_none() => {
-                    let offer = in_version(named, &index, session)?;
+                    let offer = ops::find_offer(session, named, &index, &|event| progress.show(event))?;
                     Some(Agent { version: offer.version, distribution: offer.distribution, ..agent })
                 }
                 agent => agent,
@@ -148,7 +151,7 @@ fn answer(args: &Args, global: &Global, session: &CommandSession<'_>) -> Result<
         }
         // An installed version starts without the index; only the display name of the agent is unknown.
         Err(failure) if installed.is_some() => {
-            session.ui().warning(&format!("{id} goes by its id, for its name is not known: {failure}"));
+            ui.warning(&format!("{id} goes by its id, for its name is not known: {failure}"));
             (None, None)
         }
         Err(failure) => return Err(failure),
@@ -166,7 +169,7 @@ fn answer(args: &Args, global: &Global, session: &CommandSession<'_>) -> Result<
         let launch = AgentCommand { id: id.to_owned(), program: own_path()?, ..launch };
         Ok::<_, Failure>((StartForm::Run, launch))
     };
-    let of_package = || start_package(id, &name, agent.as_ref()?.distribution.clone(), session);
+    let of_package = || start_package(id, &name, agent.as_ref()?.distribution.clone(), session, ui);
     let (form, launch) = match &installed {
         _ if !args.direct => by_run()?,
         Some(version) => (StartForm::Program, program_settings(id, &name, version, session)?),
@@ -196,7 +199,8 @@ fn start_package(
     id: &str,
     name: &str,
     mut distribution: Distribution,
-    session: &CommandSession<'_>,
+    session: &Session,
+    ui: &Ui,
 ) -> Option<Result<AgentCommand, Failure>> {
     let launch = AgentCommand::from_package(id, name, &distribution)?;
     let unnamed = |uvx: &&mut Package| launch.program == "uvx" && uvx.command.is_none();
@@ -206,13 +210,13 @@ fn start_package(
     let asked = session
         .installer(None)
         .map_err(Failure::from)
-        .and_then(|installer| signals::run(session.ui(), installer.command_for_uvx(uvx, &temporary())));
+        .and_then(|installer| signals::run(ui, installer.command_for_uvx(uvx, &temporary())));
     match asked {
         Err(failure) => return Some(Err(failure)),
         Ok(Err(error @ install::Error::NoCommand { .. })) => {
             return Some(Err(Failure::unable(format!("{id}: {error}"))));
         }
-        Ok(Err(error)) => session.ui().warning(&format!("it is not known whether uvx starts {id}: {error}")),
+        Ok(Err(error)) => ui.warning(&format!("it is not known whether uvx starts {id}: {error}")),
         Ok(Ok(command)) => uvx.command = command,
     }
     AgentCommand::from_package(id, name, &distribution).map(Ok)
@@ -222,7 +226,7 @@ fn program_settings(
     id: &str,
     name: &str,
     version: &store::Version,
-    session: &CommandSession<'_>,
+    session: &Session,
 ) -> Result<AgentCommand, Failure> {
     let launch = session.launch(version)?;
     let path = launch.program.to_str().ok_or_else(|| {

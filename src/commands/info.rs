@@ -1,21 +1,18 @@
 //! `acp-registry info`
 
-use acp_registry::index::Missing;
-use acp_registry::manifest::{Agent, BinaryTarget};
-use acp_registry::resolve::{Offer, OfferOrigin};
-use acp_registry::session::{self, AgentSpec};
-use acp_registry::store::{self, Version};
+use acp_registry::failure::{Exit, Failure};
+use acp_registry::manifest::BinaryTarget;
+use acp_registry::ops::{Describe, DescribeReport, describe};
+use acp_registry::session::AgentSpec;
 use acp_registry::text::printable;
 
-use crate::commands::resolve::{in_version, launch};
-use crate::documents::{Document, IndexOrigin, Info, InstalledVersion};
 use crate::flags::candidates;
 use crate::flags::global::{FormatArgs, Global};
-use crate::flags::session::{CommandSession, SessionArgs};
+use crate::flags::session::{PackageArgs, SessionArgs, open};
 use crate::terminal::layout::Look;
+use crate::terminal::progress::Progress;
 use crate::terminal::signals;
 use crate::terminal::ui::Ui;
-use acp_registry::failure::{Exit, Failure};
 
 /// Column at which values begin.
 const VALUES: usize = 15;
@@ -24,81 +21,43 @@ const VALUES: usize = 15;
 pub(crate) struct Args {
     /// The agent, and its version if not the current one
     #[arg(value_name = "ID[@VERSION]", add = candidates::offered())]
-    pub(crate) agent: AgentSpec,
+    agent: AgentSpec,
 
     #[command(flatten)]
-    pub(crate) place: SessionArgs,
+    place: SessionArgs,
 
     #[command(flatten)]
     pub(crate) format: FormatArgs,
 }
 
 pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
-    let session = CommandSession::new(&args.place, global.allowed_hosts()?, ui)?;
-    let index = signals::run(ui, session.load_index(&[&args.agent.id]))??;
-    let id = &args.agent.id;
-    let value = index.value(id)?.ok_or_else(|| session::Error::from(Missing::of(id, &index)))?;
-    let mut agent = Agent::from_json(&value);
-    let mut versions = session.store.versions(id)?;
-    let current = session.store.agent(id)?;
-    let (mut known, mut newest) = (None, None);
-    if args.agent.version.is_some() {
-        let offer = in_version(&args.agent, &index, &session)?;
-        known = Some(known_from(&offer, &agent));
-        versions.retain(|version| version.receipt.version == offer.version);
-        newest = Some(agent.version.clone()).filter(|newest| *newest != offer.version);
-        (agent.version, agent.distribution, agent.preview) = (offer.version, offer.distribution, None);
-    }
-    let folder = current.as_ref().map(|agent| agent.current.folder());
+    let session = open(&args.place, PackageArgs::default(), global)?;
+    let (progress, request) = (Progress::new(ui), Describe { agent: args.agent.clone() });
+    let report = signals::run(ui, describe(&session, &request, &|event| progress.show(event)))??;
     if args.format.is_json() {
-        let installed = versions.iter().map(|version| InstalledVersion::of(version, Some(version.folder()) == folder));
-        let members = Info {
-            id,
-            version: &agent.version,
-            known_from: known,
-            agent: &value,
-            installed: installed.collect(),
-            pinned: current.is_some_and(|agent| agent.is_pinned),
-            index_sha256: index.sha256(),
-            index: IndexOrigin::of(&index),
-        };
-        ui.document(&Document::new("info", members))?;
+        ui.report(&report)?
     } else {
-        let mut text = text(&agent, known, &versions, current.as_ref(), ui.look());
-        if let Some(newest) = newest {
-            let package =
-                if known == Some("package") { ", and whether there is such a package was not looked up" } else { "" };
-            let note = format!("the index has {newest}, of which name, licence and the like are{package}");
-            text.push_str(&line("note", &note, ui.look()));
-        }
-        if let Some(age) = launch::age(&index) {
-            let place = &index.origin.source;
-            text.push_str(&line("index", &format!("{age}: {place}"), ui.look()));
-        }
-        ui.result(&text)?;
+        ui.result(&text(&report, ui.look()))?
     }
     Ok(Exit::Success)
 }
 
-/// The source of a requested version, for people and for the JSON document.
-fn known_from(offer: &Offer, agent: &Agent) -> &'static str {
-    match offer.origin {
-        OfferOrigin::Installed => "installed",
-        OfferOrigin::Lock => "lock",
-        OfferOrigin::Preview => "preview",
-        OfferOrigin::Index if offer.version == agent.version => "index",
-        // Only the installation shows whether the package registry has the version.
-        OfferOrigin::Index => "package",
+fn text(report: &DescribeReport, look: Look) -> String {
+    let mut text = entry(report, look);
+    if let Some(newest) = &report.newest {
+        let is_package = report.known_from == Some("package");
+        let package = if is_package { ", and whether there is such a package was not looked up" } else { "" };
+        let note = format!("the index has {newest}, of which name, licence and the like are{package}");
+        text.push_str(&line("note", &note, look));
     }
+    if let Some(age) = report.index.age() {
+        text.push_str(&line("index", &format!("{age}: {}", report.index.origin.source), look));
+    }
+    text
 }
 
-fn text(
-    agent: &Agent,
-    known: Option<&str>,
-    versions: &[Version],
-    current: Option<&store::StoredAgent>,
-    look: Look,
-) -> String {
+fn entry(report: &DescribeReport, look: Look) -> String {
+    let agent = &report.agent;
     let name = look.paint("1", &printable(&agent.name));
     let mut text = look.wrap(&format!("{name} {}", printable(&agent.version)), 2);
     text.push_str(&look.wrap(&format!("  {}", printable(&agent.description)), 2));
@@ -126,12 +85,15 @@ fn text(
     }
     line(
         "known from",
-        known.map(|known| if known == "package" { "the name of the package, with another version" } else { known }),
+        report
+            .known_from
+            .map(|known| if known == "package" { "the name of the package, with another version" } else { known }),
     );
     line("preview", agent.preview.as_ref().map(|preview| preview.version.as_str()));
-    for version in versions {
+    let current = report.current.as_ref();
+    for version in &report.versions {
         let receipt = &version.receipt;
-        let is_current = current.is_some_and(|agent| agent.current.folder() == version.folder());
+        let is_current = report.is_current(version);
         let mark = match current {
             Some(agent) if is_current && agent.is_pinned => ", current, pinned",
             Some(_) if is_current => ", current",

@@ -17,9 +17,10 @@ use tokio::net::TcpListener;
 use crate::commands::build::text::build_errors;
 use crate::flags::global::{Global, configured_levels};
 use crate::flags::value;
+use crate::terminal::signals;
 use crate::terminal::ui::Ui;
-use crate::terminal::{plural, signals};
 use acp_registry::failure::{Exit, Failure};
+use acp_registry::text::plural;
 
 /// The interval at which the registry is checked for changes.
 const INTERVAL: Duration = Duration::from_secs(1);

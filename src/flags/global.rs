@@ -58,11 +58,6 @@ enum PlainFormat {
 }
 
 impl FormatArgs {
-    /// A JSON document.
-    pub(crate) fn json() -> Self {
-        Self { format: PlainFormat::Json, json: true }
-    }
-
     pub(crate) fn is_json(&self) -> bool {
         self.json || self.format == PlainFormat::Json
     }

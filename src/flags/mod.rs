@@ -3,7 +3,6 @@
 pub(crate) mod candidates;
 pub(crate) mod duration;
 pub(crate) mod global;
-pub(crate) mod installed_version;
 pub(crate) mod isolation;
 pub(crate) mod level;
 pub(crate) mod network;

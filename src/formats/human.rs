@@ -10,7 +10,7 @@ use unicode_width::UnicodeWidthChar as _;
 use crate::formats::Report;
 use crate::formats::equal_findings::{equal, key};
 use crate::terminal::layout::Look;
-use crate::terminal::plural;
+use acp_registry::text::plural;
 
 /// The longest part of a source line that is shown, in columns.
 const WIDTH: usize = 120;

@@ -8,7 +8,7 @@ use acp_registry::text::{cell, code_span, prose};
 
 use crate::formats::Report;
 use crate::formats::equal_findings::{equal, key};
-use crate::terminal::plural;
+use acp_registry::text::plural;
 
 /// The longest comment, in bytes. GitHub's limit is 65,536 characters.
 const COMMENT_LIMIT: usize = 60_000;

@@ -1,8 +1,8 @@
 //! What people see: output, tables, progress, prompts, help and completion.
 
-pub(crate) mod age;
 pub(crate) mod arguments;
 pub(crate) mod call;
+pub(crate) mod command_line;
 pub(crate) mod excerpt;
 pub(crate) mod help;
 pub(crate) mod layout;
@@ -16,8 +16,3 @@ pub(crate) mod streams;
 pub(crate) mod table;
 pub(crate) mod ui;
 pub(crate) mod usage;
-
-/// Formats a number with its noun: `1 agent`, `2 agents`.
-pub(crate) fn plural(count: usize, noun: &str) -> String {
-    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
-}

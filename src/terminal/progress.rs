@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use acp_registry::survey::SurveyEvent;
 use acp_registry::text::printable;
-use acp_registry::{install, verify};
+use acp_registry::{install, ops, verify};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
 use crate::documents::{self, Stage};
@@ -130,14 +130,52 @@ impl AgentsProgress {
     }
 }
 
+/// Shows what happens during a use case.
+pub(crate) struct Progress<'a> {
+    ui: &'a Ui,
+    installs: Installs,
+    /// By the id of the agent.
+    running: Mutex<BTreeMap<String, Install>>,
+}
+
+impl<'a> Progress<'a> {
+    pub(crate) fn new(ui: &'a Ui) -> Self {
+        Self { ui, installs: Installs::new(ui), running: Mutex::default() }
+    }
+
+    pub(crate) fn show(&self, event: ops::Event<'_>) {
+        let running = || self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        match event {
+            ops::Event::Note(text) => self.ui.note(text),
+            ops::Event::Warning(text) => self.ui.warning(text),
+            ops::Event::Failed(about, failure) => self.ui.warn_about(about, failure),
+            ops::Event::Detail(text) => self.ui.detail(text),
+            ops::Event::Step(text) if self.ui.is_watched() => self.ui.step(text),
+            ops::Event::Text(text) => self.ui.show(text),
+            ops::Event::Loading(place) => self.ui.detail(&format!("the registry index is {place}")),
+            ops::Event::Installing { id, version } => {
+                let install = self.installs.start(id, version);
+                running().insert(id.to_string(), install);
+            }
+            ops::Event::Progress(id, progress) => {
+                if let Some(install) = running().get(id.as_str()) {
+                    install.show(progress);
+                }
+            }
+            ops::Event::Installed(id) => drop(running().remove(id.as_str())),
+            _ => {}
+        }
+    }
+}
+
 /// Displays the running installations.
-pub(crate) struct Installs {
+struct Installs {
     bars: MultiProgress,
     events: Option<EventSink>,
 }
 
 /// Displays one installation until it is dropped.
-pub(crate) struct Install {
+struct Install {
     bar: ProgressBar,
     name: String,
     download: Option<(EventSink, Mutex<Download>)>,
@@ -153,11 +191,11 @@ struct Download {
 }
 
 impl Installs {
-    pub(crate) fn new(ui: &Ui) -> Self {
+    fn new(ui: &Ui) -> Self {
         Self { bars: ui.bars(), events: ui.events() }
     }
 
-    pub(crate) fn start(&self, id: &str, version: &str) -> Install {
+    fn start(&self, id: &str, version: &str) -> Install {
         let name = &format!("{id} {version}");
         if let Some(events) = &self.events {
             events.send(&documents::Event::Installing { id, version: Some(version), stage: Stage::Started });
@@ -171,7 +209,7 @@ impl Installs {
 }
 
 impl Install {
-    pub(crate) fn show(&self, progress: install::Progress) {
+    fn show(&self, progress: install::Progress) {
         if let Some((events, download)) = &self.download {
             return self.tell(&progress, events, &mut download.lock().unwrap_or_else(PoisonError::into_inner));
         }

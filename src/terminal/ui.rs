@@ -6,6 +6,7 @@ use std::future::pending;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::sync::Arc;
 
+use acp_registry::ops::Report;
 use acp_registry::text::{json_for_log, printable};
 use clap::{Args, ValueEnum};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget};
@@ -17,7 +18,7 @@ use crate::terminal::call::{EventSink, RpcCall};
 use crate::terminal::layout::Look;
 use crate::terminal::similar_messages::alike;
 use crate::terminal::streams::{write_stderr, writing};
-use acp_registry::failure::Failure;
+use acp_registry::failure::{AgentFailure, Failure};
 
 /// The heading of the global flags in the help.
 pub(crate) const HEADING: &str = "Global options";
@@ -220,6 +221,11 @@ impl Ui {
         }
     }
 
+    /// Writes the document of a report, or hands it to the client.
+    pub(crate) fn report(&self, report: &impl Report) -> Result<(), Failure> {
+        self.document(&Document::new(report.command(), report).failed(report.failure()))
+    }
+
     /// Writes a result. A client gets documents only.
     pub(crate) fn result(&self, text: &str) -> Result<(), Failure> {
         if self.is_call() {
@@ -312,24 +318,24 @@ impl Ui {
     }
 
     /// Prints the failures of agents, with their help. Similar failures of many agents are printed once.
-    pub(crate) fn failures(&self, failures: &[(&str, &Failure)]) {
+    pub(crate) fn failures(&self, failures: &[AgentFailure]) {
         self.failures_in(failures, |_, failure| failure.to_string());
     }
 
     /// Like [`Self::failures`], with the id before each message.
-    pub(crate) fn failures_by_id(&self, failures: &[(&str, &Failure)]) {
+    pub(crate) fn failures_by_id(&self, failures: &[AgentFailure]) {
         self.failures_in(failures, |id, failure| format!("{id}: {}", failure.reason()));
     }
 
-    fn failures_in(&self, failures: &[(&str, &Failure)], message: impl Fn(&str, &Failure) -> String) {
+    fn failures_in(&self, failures: &[AgentFailure], message: impl Fn(&str, &Failure) -> String) {
         if let Some(events) = self.events() {
-            let event = |(id, failure): &(&str, &Failure)| Event::AgentFailed(failure.for_agent(id));
-            return failures.iter().for_each(|failed| events.send(&event(failed)));
+            return failures.iter().for_each(|failed| events.send(&Event::AgentFailed(failed.clone())));
         }
-        let messages: Vec<(&str, String)> = failures.iter().map(|(id, failure)| (*id, message(id, failure))).collect();
+        let message = |failed: &AgentFailure| message(&failed.id, &failed.failure);
+        let messages: Vec<(&str, String)> = failures.iter().map(|failed| (&*failed.id, message(failed))).collect();
         for shown in alike(&messages) {
             self.error(&messages[shown.at].1);
-            self.help(failures[shown.at].1);
+            self.help(&failures[shown.at].failure);
             if let Some(others) = shown.others {
                 self.write(&format!("  {others}\n"));
             }

@@ -11,6 +11,7 @@
 //! | [`update`] | UPDATE: compares installed versions with those in the index |
 //! | [`doctor`] | DIAGNOSE: checks runtimes, the store and each installed agent; reports problems with remedies |
 //! | [`login`] | SIGN IN: carries out an authentication method, and checks that the agent then opens a session; signs out |
+//! | [`ops`] | DO: what people ask for: find, install, update, repair, uninstall, diagnose, sign in |
 //! | [`settings`] | SETTINGS: generates the settings with which a client of the protocol starts an agent |
 
 #![warn(missing_docs, clippy::must_use_candidate)]
@@ -20,6 +21,7 @@ pub mod index;
 pub mod install;
 pub mod lockfile;
 pub mod login;
+pub mod ops;
 pub mod registry;
 pub mod resolve;
 pub mod session;

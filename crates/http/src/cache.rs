@@ -44,6 +44,9 @@ struct CacheHeader {
 }
 
 impl Cache {
+    /// The size of the cache that this program keeps between runs, in bytes.
+    pub const LIMIT: u64 = 2 << 30;
+
     /// The folders of a cache in this directory.
     pub fn folders(directory: &Path) -> [PathBuf; 2] {
         ["documents", "files"].map(|part| directory.join(part))

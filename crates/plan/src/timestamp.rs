@@ -2,8 +2,9 @@
 
 use std::fmt;
 use std::str::FromStr;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
+use crate::text::plural;
 use time::format_description::BorrowedFormatItem;
 use time::format_description::well_known::Rfc3339;
 use time::macros::format_description;
@@ -100,6 +101,18 @@ pub fn today(now: SystemTime) -> Date {
     UtcDateTime::from(now).date()
 }
 
+/// Formats an age in the largest unit that gives at least 2, or in minutes: `3 hours old`.
+#[must_use]
+pub fn age(age: Duration) -> String {
+    const UNITS: [(u64, &str); 3] = [(24 * 60, "day"), (60, "hour"), (1, "minute")];
+    let minutes = age.as_secs() / 60;
+    if minutes == 0 {
+        return "less than a minute old".to_owned();
+    }
+    let (unit, noun) = UNITS.into_iter().find(|(unit, _)| minutes >= 2 * unit).unwrap_or((1, "minute"));
+    format!("{} old", plural(usize::try_from(minutes / unit).unwrap_or(usize::MAX), noun))
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
@@ -146,5 +159,20 @@ mod tests {
     fn today_is_the_date_in_utc() {
         let at = |seconds| today(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds));
         assert_eq!((at(86_399), at(86_400)), (day!(1970 - 01 - 01), day!(1970 - 01 - 02)));
+    }
+
+    #[test]
+    fn ages_have_one_unit() {
+        for (seconds, text) in [
+            (0, "less than a minute old"),
+            (60, "1 minute old"),
+            (119 * 60, "119 minutes old"),
+            (2 * 3600, "2 hours old"),
+            (47 * 3600, "47 hours old"),
+            (48 * 3600, "2 days old"),
+            (400 * 86_400, "400 days old"),
+        ] {
+            assert_eq!(age(Duration::from_secs(seconds)), text);
+        }
     }
 }

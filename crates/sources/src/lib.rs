@@ -38,7 +38,7 @@ pub use for_install::{npm_variables, uv_variables};
 pub use github_lists::{REPOSITORIES, RepositoryName};
 pub use npm_config::npm_registry;
 pub use python_config::python_index;
-pub use sources::{Needs, Sources};
+pub use sources::{ConnectError, Connection, Needs, Sources};
 pub use surroundings::{Surroundings, UnknownBase, ask_package_manager};
 
 /// Maximum length of a name, URL or range, in bytes; longer ones count as missing. Longer reasons are cut.

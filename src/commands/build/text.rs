@@ -16,7 +16,7 @@ use crate::documents::Document;
 use crate::formats::Report;
 use crate::formats::json::FindingDocument;
 use crate::terminal::layout::Look;
-use crate::terminal::plural;
+use acp_registry::text::plural;
 
 /// The rule for folders without a manifest.
 const STRAY_ENTRY: &str = "registry/stray-entry";

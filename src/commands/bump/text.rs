@@ -10,8 +10,8 @@ use time::OffsetDateTime;
 
 use crate::commands::verify::text::why;
 use crate::terminal::layout::Look;
-use crate::terminal::plural;
 use crate::terminal::similar_messages::alike;
+use acp_registry::text::plural;
 
 /// Indentation of continuation lines, in columns.
 const INDENT: usize = 10;

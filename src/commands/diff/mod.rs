@@ -82,6 +82,7 @@ const EXPECTED: &str = "name a published tree, which `acp-registry build` makes,
 fn read(place: &IndexLocation, allowed: &AllowedHosts, ui: &Ui) -> Result<Agents, Failure> {
     let bytes = match place {
         IndexLocation::Path(path) => from_path(path)?,
+        IndexLocation::Unusable(wrong) => return Err(acp_registry::index::Error::from(wrong.clone()).into()),
         IndexLocation::Url(url) => {
             let mut url = url.clone();
             if !Path::new(url.path()).extension().is_some_and(|ending| ending.eq_ignore_ascii_case("json")) {

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::documents::Document;
 use crate::terminal::layout::Look;
-use crate::terminal::plural;
+use acp_registry::text::plural;
 
 /// The longest release notes, in bytes. GitHub's limit is 125,000 characters.
 const NOTES_LIMIT: usize = 100_000;

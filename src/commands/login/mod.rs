@@ -1,50 +1,53 @@
 //! `acp-registry login` and `acp-registry logout`
 
 pub(crate) mod relay;
-pub(crate) mod signing;
 
 use std::fmt::Write as _;
+use std::io::{self, IsTerminal as _};
+use std::process::Stdio;
 use std::time::Duration;
 
+use acp_registry::failure::{Exit, Failure};
 use acp_registry::handshake::AuthMethod;
+use acp_registry::host::start::{Program, attend};
 use acp_registry::login::{Needed, SignInResult, SignInStatus};
-use acp_registry::session::AgentSpec;
-use acp_registry::text::{escape, quote};
+use acp_registry::ops::{Attempt, Event, MethodsReport, Report as _, SignIn, SignInReport, SignOut, Step};
+use acp_registry::session::{AgentSpec, Session};
+use acp_registry::text::quote;
 
-use self::signing::{SignIn, Step};
+use self::relay::Relay;
 use crate::commands::leftovers;
-use crate::documents::{Document, MethodChoice};
 use crate::flags::global::{FormatArgs, Global};
-use crate::flags::session::{CommandSession, SessionArgs};
-use crate::flags::{candidates, duration, installed_version};
+use crate::flags::session::{PackageArgs, SessionArgs, open};
+use crate::flags::{candidates, duration};
 use crate::terminal::excerpt::{INDENT, cut, stderr};
 use crate::terminal::layout::Look;
+use crate::terminal::progress::Progress;
 use crate::terminal::prompt::choose;
 use crate::terminal::signals;
 use crate::terminal::ui::Ui;
-use acp_registry::failure::{Exit, Failure};
 
 /// The most methods that are shown.
-pub(crate) const METHODS: usize = 20;
+const METHODS: usize = 20;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The agent
     #[arg(value_name = "ID", add = candidates::installed())]
-    pub(crate) agent: AgentSpec,
+    agent: AgentSpec,
 
     /// The agent's name for a way to sign in
     ///
     /// The default is the only one, else you are asked.
     #[arg(long, value_name = "METHOD")]
-    pub(crate) method: Option<String>,
+    method: Option<String>,
 
     /// How long signing in may take [default: 600s]
     #[arg(long, value_name = "DURATION", value_parser = duration::limit)]
-    pub(crate) timeout: Option<Duration>,
+    timeout: Option<Duration>,
 
     #[command(flatten)]
-    pub(crate) place: SessionArgs,
+    place: SessionArgs,
 
     #[command(flatten)]
     pub(crate) format: FormatArgs,
@@ -54,121 +57,120 @@ pub(crate) struct Args {
 pub(crate) struct LogoutArgs {
     /// The agent
     #[arg(value_name = "ID", add = candidates::installed())]
-    pub(crate) agent: AgentSpec,
+    agent: AgentSpec,
 
     /// How long signing out may take [default: 600s]
     #[arg(long, value_name = "DURATION", value_parser = duration::limit)]
-    pub(crate) timeout: Option<Duration>,
+    timeout: Option<Duration>,
 
     #[command(flatten)]
-    pub(crate) place: SessionArgs,
+    place: SessionArgs,
 
     #[command(flatten)]
     pub(crate) format: FormatArgs,
 }
 
 pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
-    sign_in(args, global, ui).map_err(Failure::in_persons_home)
+    let session = open(&args.place, PackageArgs::default(), global)?;
+    let request = SignIn { agent: args.agent.clone(), method: args.method.clone(), timeout: args.timeout };
+    sign_in(&session, &request, args.format.is_json(), ui)
 }
 
 pub(crate) fn log_out(args: &LogoutArgs, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
-    sign_out(args, global, ui).map_err(Failure::in_persons_home)
+    let session = open(&args.place, PackageArgs::default(), global)?;
+    let request = SignOut { agent: args.agent.clone(), timeout: args.timeout };
+    with_attempt(&session, &request, ui, |attempt| {
+        let report = signals::run(ui, attempt.sign_out())??;
+        show(&report, args.format.is_json(), ui)
+    })
 }
 
-/// Lists the ways to sign in to an agent.
-pub(crate) fn methods(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
-    let session = CommandSession::new(&args.place, global.allowed_hosts()?, ui)?;
-    installed_version::started(std::slice::from_ref(&args.agent), &session)?;
-    let work = SignIn::new(&args.agent.id, args.timeout, &session, ui)?;
-    let methods = signals::run(ui, work.methods())??;
-    ui.document(&Document::new("login", MethodChoice { id: &args.agent.id, methods: &methods }))?;
-    Ok(Exit::Success)
+/// Signs in to or out of an agent.
+pub(crate) fn with_attempt<T>(
+    session: &Session,
+    request: &SignOut,
+    ui: &Ui,
+    work: impl FnOnce(&Attempt<'_>) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let (relay, progress) = (Relay::new(ui), Progress::new(ui));
+    let events = |event: Event<'_>| progress.show(event);
+    let attempt = Attempt::new(session, &request.agent, request.timeout, &relay, &events)?;
+    work(&attempt).map_err(Failure::in_persons_home)
 }
 
-fn sign_in(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
-    let session = CommandSession::new(&args.place, global.allowed_hosts()?, ui)?;
-    installed_version::started(std::slice::from_ref(&args.agent), &session)?;
-    let work = SignIn::new(&args.agent.id, args.timeout, &session, ui)?;
-    leftovers::clear(ui);
-    let mut step = signals::run(ui, work.begin(args.method.as_deref()))??;
-    if let Step::Ask(methods) = &step {
-        if !ui.may_ask() {
-            return several(&args.agent.id, methods, args.format.is_json(), ui);
+/// Signs in to an agent.
+pub(crate) fn sign_in(session: &Session, request: &SignIn, is_json: bool, ui: &Ui) -> Result<Exit, Failure> {
+    let SignIn { agent, method, timeout } = request;
+    with_attempt(session, &SignOut { agent: agent.clone(), timeout: *timeout }, ui, |attempt| {
+        leftovers::clear(ui);
+        let mut step = signals::run(ui, attempt.sign_in(method.as_deref()))??;
+        if let Step::Ask(methods) = &step {
+            if !ui.may_ask() {
+                return several(&MethodsReport::to_choose(&agent.id, methods.clone()), is_json, ui);
+            }
+            step = signals::run(ui, attempt.sign_in(Some(&ask(&agent.id, methods, ui)?)))??;
         }
-        let question = format!("{} can be signed in to in several ways:", quote(&args.agent.id));
-        let shown = &methods[..methods.len().min(METHODS)];
-        let items: Vec<String> = shown.iter().map(method).collect();
-        let names: Vec<&str> = methods.iter().map(|method| method.id.as_str()).collect();
-        let method = methods[choose(&question, &items, &names, ui)?].id.clone();
-        step = signals::run(ui, work.begin(Some(&method)))??;
+        let report = match step {
+            Step::Done(report) => *report,
+            Step::Terminal(result, program) => {
+                let failed = run_in_terminal(&result, program, is_json, ui)?;
+                signals::run(ui, attempt.confirm(*result, failed.as_deref()))??
+            }
+            Step::Ask(_) => {
+                return Err(Failure::unable("the agent offers other ways to sign in each time it is asked"));
+            }
+        };
+        show(&report, is_json, ui)
+    })
+}
+
+/// Asks the person for one of the methods.
+fn ask(id: &str, methods: &[AuthMethod], ui: &Ui) -> Result<String, Failure> {
+    let question = format!("{} can be signed in to in several ways:", quote(id));
+    let items: Vec<String> = methods.iter().take(METHODS).map(method).collect();
+    let names: Vec<&str> = methods.iter().map(|method| method.id.as_str()).collect();
+    Ok(methods[choose(&question, &items, &names, ui)?].id.clone())
+}
+
+/// Runs the agent's program in the terminal. Returns how it ended, unless it succeeded.
+fn run_in_terminal(result: &SignInResult, program: Program, is_json: bool, ui: &Ui) -> Result<Option<String>, Failure> {
+    if !ui.has_terminal() {
+        return Err(Attempt::needs_terminal(result));
     }
-    let attempt = match step {
-        Step::Done(attempt) => *attempt,
-        Step::Terminal(attempt, launch) => work.in_terminal(*attempt, launch, args.format.is_json())?,
-        Step::Ask(_) => return Err(Failure::unable("the agent offers other ways to sign in each time it is asked")),
-    };
-    tell("login", attempt, args.format.is_json(), ui)
-}
-
-fn sign_out(args: &LogoutArgs, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
-    let session = CommandSession::new(&args.place, global.allowed_hosts()?, ui)?;
-    installed_version::started(std::slice::from_ref(&args.agent), &session)?;
-    let work = SignIn::new(&args.agent.id, args.timeout, &session, ui)?;
-    let attempt = signals::run(ui, async {
-        let mut attempt = work.attempt();
-        if let Some(mut conversation) = work.open(&mut attempt).await? {
-            attempt.sign_out(&mut conversation, work.limit).await;
-            work.close(conversation, &mut attempt).await;
-        }
-        Ok::<_, Failure>(attempt)
-    })??;
-    tell("logout", attempt, args.format.is_json(), ui)
-}
-
-/// Lists methods by id. Printable.
-pub(crate) fn list(methods: &[AuthMethod]) -> String {
-    let names: Vec<String> =
-        methods.iter().take(METHODS).map(|method| format!("{} ({})", quote(&method.id), kind(method))).collect();
-    let more = methods.len().saturating_sub(METHODS);
-    match (names.is_empty(), more) {
-        (true, _) => "none".to_owned(),
-        (false, 0) => names.join(", "),
-        (false, more) => format!("{}, and {more} more", names.join(", ")),
+    // stdout is reserved for the result.
+    let is_shown = !is_json && io::stdout().is_terminal();
+    let stdout = if is_shown { Stdio::inherit() } else { io::stderr().into() };
+    ui.note(&format!("{} has the terminal now", quote(&result.id)));
+    let exit = signals::run_beside_program(attend(program, stdout))?
+        .map_err(|error| Failure::unable(format!("{} cannot be started: {error}", quote(&result.id))))?;
+    if exit.signal == Some(i32::from(signals::INTERRUPT)) || exit.code == Some(128 + i32::from(signals::INTERRUPT)) {
+        return Err(Failure::interrupted(signals::INTERRUPT));
     }
-}
-
-fn kind(method: &AuthMethod) -> String {
-    escape(&method.kind)
+    Ok((exit.code != Some(0)).then(|| exit.describe()))
 }
 
 /// Reports that a method must be chosen, if there is no terminal to ask on.
-fn several(id: &str, methods: &[AuthMethod], is_json: bool, ui: &Ui) -> Result<Exit, Failure> {
-    let message = format!("{} can be signed in to in several ways: {}", quote(id), list(methods));
-    let names = methods.iter().take(METHODS).map(|method| method.id.as_str());
-    let failure = Failure::usage(message).help("name one with --method").suggest(names);
+fn several(report: &MethodsReport, is_json: bool, ui: &Ui) -> Result<Exit, Failure> {
+    let Some(failure) = report.failure() else { return Ok(Exit::Success) };
     if !is_json {
         return Err(failure);
     }
     ui.failure(&failure);
-    let document = Document::new("login", MethodChoice { id, methods }).failed(Some(failure.clone()));
-    ui.document(&document)?;
+    ui.report(report)?;
     Ok(failure.exit())
 }
 
-fn tell(command: &str, attempt: SignInResult, is_json: bool, ui: &Ui) -> Result<Exit, Failure> {
-    let failure = (attempt.status == SignInStatus::Failed)
-        .then(|| Failure::findings(&attempt.message).help_if(attempt.help.as_deref()));
+pub(crate) fn show(report: &SignInReport, is_json: bool, ui: &Ui) -> Result<Exit, Failure> {
     if is_json {
-        let error = failure.as_ref().cloned();
-        ui.document(&Document::new(command, &attempt).failed(error))?;
+        ui.report(report)?;
     } else {
-        ui.result(&login(&attempt, ui.look()))?;
+        ui.result(&text(&report.result, ui.look()))?;
     }
-    Ok(failure.map_or(Exit::Success, |failure| failure.exit()))
+    Ok(report.exit())
 }
 
 /// Renders an attempt to sign in or out. Texts of the agent are made printable.
-fn login(attempt: &SignInResult, look: Look) -> String {
+fn text(attempt: &SignInResult, look: Look) -> String {
     let (word, code) = match (attempt.status, attempt.reason) {
         (SignInStatus::SignedIn, _) => ("signed in", "32"),
         (SignInStatus::Unconfirmed, _) => ("not confirmed", "33"),
@@ -191,7 +193,7 @@ fn login(attempt: &SignInResult, look: Look) -> String {
         line("values at", link);
     }
     if let Some(help) = &attempt.help {
-        line("help", &help.to_string());
+        line("help", help);
     }
     if attempt.status == SignInStatus::Failed && !attempt.stderr_tail.trim().is_empty() {
         out.push_str(&stderr(&attempt.stderr_tail));

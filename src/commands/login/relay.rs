@@ -5,6 +5,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 
 use acp_registry::handshake::{Conversation, Listener};
+use acp_registry::ops;
 use acp_registry::text::printable;
 
 use crate::documents::Event;
@@ -34,9 +35,11 @@ impl Relay {
     pub(crate) fn new(ui: &Ui) -> Self {
         Self { shared: Arc::default(), events: ui.events(), may_ask: ui.may_ask() }
     }
+}
 
+impl ops::Relay for Relay {
     /// Returns a listener that shows the agent's output while the relay is on.
-    pub(crate) fn listener(&self) -> Listener {
+    fn listener(&self) -> Listener {
         let (shared, events) = (self.shared.clone(), self.events.clone());
         Arc::new(move |line: &str| {
             let mut heard = shared.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -53,7 +56,7 @@ impl Relay {
 
     /// Switches the relay on. On a terminal, each line that the user types is sent to the agent's stdin once the agent
     /// has printed something.
-    pub(crate) fn begin(&self, conversation: &Conversation) {
+    fn begin(&self, conversation: &Conversation) {
         let shared = self.shared.clone();
         shared.0.lock().unwrap_or_else(PoisonError::into_inner).is_on = true;
         if !self.may_ask {
@@ -73,7 +76,7 @@ impl Relay {
     }
 
     /// Switches the output of the agent off.
-    pub(crate) fn end(&self) {
+    fn end(&self) {
         self.shared.0.lock().unwrap_or_else(PoisonError::into_inner).is_on = false;
     }
 }

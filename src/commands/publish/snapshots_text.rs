@@ -7,8 +7,8 @@ use serde::Serialize;
 use crate::commands::publish::text::{FileAction, FileCounts, files, latest_human, sent_human, time};
 use crate::documents::Document;
 use crate::terminal::layout::Look;
-use crate::terminal::plural;
 use crate::terminal::table::{Columns, table};
+use acp_registry::text::plural;
 
 /// Returns the document of `publish prune --json`.
 pub(crate) fn pruned<'a>(done: &'a Pruned, to: &'a str, is_dry_run: bool) -> Document<'static, Remaining<'a>> {

@@ -6,7 +6,8 @@ use acp_registry::upload::{Action, UploadResult, What};
 use serde::Serialize;
 
 use crate::documents::Document;
-use crate::terminal::{plural, table};
+use crate::terminal::table;
+use acp_registry::text::plural;
 
 fn count(actions: &[Action], is: fn(What) -> bool) -> usize {
     actions.iter().filter(|action| is(action.what)).count()

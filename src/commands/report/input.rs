@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use crate::formats::examination::comment;
 use crate::terminal::excerpt::{cut, stderr};
-use crate::terminal::plural;
+use acp_registry::text::plural;
 
 /// The largest document that is accepted, in bytes.
 pub(crate) const INPUT_LIMIT: u64 = 64 << 20;

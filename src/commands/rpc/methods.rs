@@ -1,15 +1,22 @@
-//! The methods, each of which runs a command.
+//! The methods: each is a use case of the library, with its request as parameters and its report as the result.
 
-use acp_registry::text::{quote, suggestions};
-
-use crate::commands::rpc::message::{self, INVALID_PARAMS};
-use crate::commands::rpc::params::{Params, Wrong, conflict, missing};
-use crate::commands::{doctor, info, install, list, login, resolve, run, uninstall, update};
-use crate::documents::{Document, Interface, RpcErrorDocument};
-use crate::flags::global::{FormatArgs, Global};
-use crate::flags::session::{PackageArgs, SessionArgs};
-use crate::terminal::ui::Ui;
 use acp_registry::failure::{Exit, Failure};
+use acp_registry::ops::{self, Events, JOBS, Report};
+use acp_registry::session::Session;
+use acp_registry::text::{quote, suggestions};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use crate::commands::login;
+use crate::commands::rpc::message::{self, INVALID_PARAMS};
+use crate::commands::rpc::params::{Wrong, conflict, missing, read, take_flag};
+use crate::documents::{Document, Interface, RpcErrorDocument};
+use crate::flags::global::Global;
+use crate::flags::session::{PackageArgs, SessionArgs, open};
+use crate::terminal::progress::Progress;
+use crate::terminal::signals;
+use crate::terminal::ui::Ui;
 
 /// The version of the methods, their parameters and results.
 const PROTOCOL_VERSION: u32 = 1;
@@ -19,13 +26,6 @@ pub(crate) struct Base {
     pub(crate) global: Global,
     pub(crate) place: SessionArgs,
     pub(crate) packages: PackageArgs,
-}
-
-impl Base {
-    /// The place, where `refresh` asks for the index even if the copy is fresh.
-    fn place(&self, params: &mut Params) -> Result<SessionArgs, Wrong> {
-        Ok(self.place.with_refresh(params.flag("refresh")?))
-    }
 }
 
 /// Why a call failed.
@@ -52,40 +52,196 @@ impl Refused {
             Self::Command(failure) => message::command_error(failure),
             Self::Parameter(Wrong { parameter, message, suggestions, help }) => {
                 let failure = Failure::usage(message).suggest(suggestions.iter().map(String::as_str));
-                let failure = failure.help_if(help.as_deref());
-                RpcErrorDocument::new(INVALID_PARAMS, failure).with_parameter(parameter)
+                RpcErrorDocument::new(INVALID_PARAMS, failure.help_if(help)).with_parameter(parameter)
             }
         }
     }
 }
 
-/// Runs a command with these parameters; its document goes to the call. The exit code tells nothing that the document
-/// does not.
-type Run = fn(Params, &Base, &Ui) -> Result<Exit, Refused>;
+/// A call of a method. The document of the result goes to `ui`.
+pub(crate) struct Call<'a> {
+    pub(crate) params: Map<String, Value>,
+    pub(crate) base: &'a Base,
+    pub(crate) ui: &'a Ui,
+}
+
+/// Whether the host of the index is asked although the copy is fresh.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Refresh {
+    Never,
+    /// As the parameter `refresh` says.
+    Asked,
+    Always,
+}
+
+impl Call<'_> {
+    /// The request and the session of the call.
+    fn begin<R: DeserializeOwned>(&mut self, refresh: Refresh) -> Result<(R, Session), Refused> {
+        let has_refresh = refresh == Refresh::Asked;
+        let refreshes = refresh == Refresh::Always || (has_refresh && take_flag(&mut self.params, "refresh")?);
+        let request = read(std::mem::take(&mut self.params), has_refresh.then_some("refresh"))?;
+        let session = open(&self.base.place.with_refresh(refreshes), self.base.packages, &self.base.global)?;
+        Ok((request, session))
+    }
+
+    /// Carries out a use case, whose report is the result. The exit code says nothing that the document does not.
+    fn run<R: DeserializeOwned, T: Report>(
+        mut self,
+        refresh: Refresh,
+        work: impl AsyncFnOnce(&mut Session, R, &Events<'_>) -> Result<T, Refused>,
+    ) -> Result<Exit, Refused> {
+        let (request, mut session) = self.begin(refresh)?;
+        let progress = Progress::new(self.ui);
+        let events = |event: ops::Event<'_>| progress.show(event);
+        let report = signals::run_with_threads(self.ui, JOBS, work(&mut session, request, &events))??;
+        self.ui.failures(report.errors());
+        self.ui.report(&report)?;
+        Ok(report.exit())
+    }
+}
 
 /// A method.
 pub(crate) struct Method {
     pub(crate) name: &'static str,
     /// Whether it changes nothing and starts no agent. It is still answered after the end of the input.
     pub(crate) only_reads: bool,
-    pub(crate) run: Run,
+    pub(crate) run: fn(Call<'_>) -> Result<Exit, Refused>,
+}
+
+/// The parameters of a method without parameters.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NoParams {}
+
+#[derive(Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[derive(Default)]
+struct ListParams {
+    installed: bool,
 }
 
 /// All methods.
 pub(crate) const METHODS: [Method; 13] = [
     Method { name: "initialize", only_reads: true, run: initialize },
-    Method { name: "list", only_reads: true, run: list },
-    Method { name: "search", only_reads: true, run: search },
-    Method { name: "info", only_reads: true, run: info },
-    Method { name: "resolve", only_reads: true, run: resolve },
-    Method { name: "which", only_reads: true, run: which },
-    Method { name: "install", only_reads: false, run: install },
-    Method { name: "update", only_reads: false, run: update },
-    Method { name: "uninstall", only_reads: false, run: uninstall },
-    Method { name: "doctor", only_reads: false, run: doctor },
-    Method { name: "login/methods", only_reads: false, run: login_methods },
-    Method { name: "login", only_reads: false, run: login },
-    Method { name: "logout", only_reads: false, run: logout },
+    Method {
+        name: "list",
+        only_reads: true,
+        run: |mut call| {
+            let (ListParams { installed }, session) = call.begin(Refresh::Asked)?;
+            let progress = Progress::new(call.ui);
+            let events = |event: ops::Event<'_>| progress.show(event);
+            if installed {
+                call.ui.report(&ops::list_installed(&session, session.index_at_hand().as_ref(), &events)?)?;
+            } else {
+                call.ui.report(&signals::run(call.ui, ops::list(&session, &events))??)?;
+            }
+            Ok(Exit::Success)
+        },
+    },
+    Method {
+        name: "search",
+        only_reads: true,
+        run: |call| {
+            call.run(Refresh::Asked, async |session, request, events| Ok(ops::search(session, &request, events).await?))
+        },
+    },
+    Method {
+        name: "info",
+        only_reads: true,
+        run: |call| {
+            let work = async |session: &mut Session, request, events: &Events<'_>| {
+                Ok(ops::describe(session, &request, events).await?)
+            };
+            call.run(Refresh::Asked, work)
+        },
+    },
+    Method {
+        name: "resolve",
+        only_reads: true,
+        run: |call| {
+            call.run(
+                Refresh::Asked,
+                async |session, request, events| Ok(ops::resolve(session, &request, events).await?),
+            )
+        },
+    },
+    Method {
+        name: "which",
+        only_reads: true,
+        run: |call| call.run(Refresh::Never, async |session, request, _| Ok(ops::locate(session, &request)?)),
+    },
+    Method {
+        name: "install",
+        only_reads: false,
+        run: |call| {
+            call.run(Refresh::Asked, async |session, request: ops::Install, events| {
+                if request.agents.is_empty() && !request.locked {
+                    return Err(missing("agents").into());
+                }
+                Ok(ops::install(session, &request, events).await?)
+            })
+        },
+    },
+    Method {
+        name: "update",
+        only_reads: false,
+        run: |call| {
+            call.run(Refresh::Asked, async |session, request, events| Ok(ops::update(session, &request, events).await?))
+        },
+    },
+    Method {
+        name: "uninstall",
+        only_reads: false,
+        run: |call| {
+            call.run(Refresh::Never, async |session, request: ops::Uninstall, events| {
+                // Without agents, all of them would be removed.
+                match (request.agents.is_empty(), request.all) {
+                    (false, true) => Err(conflict("all", "agents").into()),
+                    (true, false) => Err(missing("agents").into()),
+                    _ => Ok(ops::uninstall(session, &request, events).await?),
+                }
+            })
+        },
+    },
+    Method {
+        name: "doctor",
+        only_reads: false,
+        run: |call| {
+            let work = async |session: &mut Session, request, events: &Events<'_>| {
+                Ok(ops::diagnose(session, &request, events).await?)
+            };
+            call.run(Refresh::Always, work)
+        },
+    },
+    Method {
+        name: "login/methods",
+        only_reads: false,
+        run: |mut call| {
+            let (request, session) = call.begin(Refresh::Never)?;
+            let methods =
+                login::with_attempt(&session, &request, call.ui, |attempt| signals::run(call.ui, attempt.methods())?);
+            call.ui.report(&methods?)?;
+            Ok(Exit::Success)
+        },
+    },
+    Method {
+        name: "login",
+        only_reads: false,
+        run: |mut call| {
+            let (request, session) = call.begin(Refresh::Never)?;
+            Ok(login::sign_in(&session, &request, true, call.ui)?)
+        },
+    },
+    Method {
+        name: "logout",
+        only_reads: false,
+        run: |mut call| {
+            let (request, session) = call.begin(Refresh::Never)?;
+            Ok(login::with_attempt(&session, &request, call.ui, |attempt| {
+                login::show(&signals::run(call.ui, attempt.sign_out())??, true, call.ui)
+            })?)
+        },
+    },
 ];
 
 /// The failure for a method that does not exist.
@@ -94,9 +250,9 @@ pub(crate) fn unknown(name: &str) -> Failure {
     Failure::usage(format!("there is no method {}", quote(name))).suggest(near)
 }
 
-fn initialize(params: Params, _: &Base, ui: &Ui) -> Result<Exit, Refused> {
-    params.end()?;
-    ui.document(&Document::new(
+fn initialize(call: Call<'_>) -> Result<Exit, Refused> {
+    let NoParams {} = read(call.params, None)?;
+    call.ui.document(&Document::new(
         "initialize",
         Interface {
             name: env!("CARGO_PKG_NAME"),
@@ -106,136 +262,4 @@ fn initialize(params: Params, _: &Base, ui: &Ui) -> Result<Exit, Refused> {
         },
     ))?;
     Ok(Exit::Success)
-}
-
-fn list(mut params: Params, base: &Base, ui: &Ui) -> Result<Exit, Refused> {
-    let installed = params.flag("installed")?;
-    let args = list::Args { installed, place: base.place(&mut params)?, format: FormatArgs::json() };
-    params.end()?;
-    Ok(list::run(&args, &base.global, ui)?)
-}
-
-fn search(mut params: Params, base: &Base, ui: &Ui) -> Result<Exit, Refused> {
-    let query = vec![params.text("query")?.ok_or_else(|| missing("query"))?];
-    let args = list::SearchArgs { query, place: base.place(&mut params)?, format: FormatArgs::json() };
-    params.end()?;
-    Ok(list::search(&args, &base.global, ui)?)
-}
-
-fn info(mut params: Params, base: &Base, ui: &Ui) -> Result<Exit, Refused> {
-    let agent = params.agent()?;
-    let args = info::Args { agent, place: base.place(&mut params)?, format: FormatArgs::json() };
-    params.end()?;
-    Ok(info::run(&args, &base.global, ui)?)
-}
-
-fn resolve(mut params: Params, base: &Base, ui: &Ui) -> Result<Exit, Refused> {
-    let (agent, dist) = (params.agent()?, params.kind()?);
-    let args = resolve::Args { agent, dist, place: base.place(&mut params)?, format: FormatArgs::json() };
-    params.end()?;
-    Ok(resolve::run(&args, &base.global, ui)?)
-}
-
-fn which(mut params: Params, base: &Base, ui: &Ui) -> Result<Exit, Refused> {
-    let args = run::WhichArgs { agent: params.agent()?, place: base.place.clone(), format: FormatArgs::json() };
-    params.end()?;
-    Ok(run::which(&args, &base.global, ui)?)
-}
-
-fn install(mut params: Params, base: &Base, ui: &Ui) -> Result<Exit, Refused> {
-    let args = install::Args {
-        agents: params.agents()?,
-        dist: params.kind()?,
-        lock: params.text("lock")?.map(Into::into),
-        locked: params.flag("locked")?,
-        dry_run: params.flag("dry_run")?,
-        no_check: params.flag("no_check")?,
-        packages: base.packages,
-        place: base.place(&mut params)?,
-        format: FormatArgs::json(),
-    };
-    params.end()?;
-    if args.agents.is_empty() && !args.locked {
-        return Err(missing("agents").into());
-    }
-    Ok(install::run(&args, &base.global, ui)?)
-}
-
-fn update(mut params: Params, base: &Base, ui: &Ui) -> Result<Exit, Refused> {
-    let args = update::Args {
-        agents: params.agents()?,
-        dry_run: params.flag("dry_run")?,
-        min_age: params.age("min_age_seconds")?,
-        unpin: params.flag("unpin")?,
-        no_check: params.flag("no_check")?,
-        packages: base.packages,
-        place: base.place(&mut params)?,
-        format: FormatArgs::json(),
-    };
-    params.end()?;
-    Ok(update::run(&args, &base.global, ui)?)
-}
-
-fn uninstall(mut params: Params, base: &Base, ui: &Ui) -> Result<Exit, Refused> {
-    let args = uninstall::Args {
-        agents: params.agents()?,
-        all: params.flag("all")?,
-        force: params.flag("force")?,
-        dry_run: params.flag("dry_run")?,
-        place: base.place.clone(),
-        format: FormatArgs::json(),
-    };
-    params.end()?;
-    // Without agents, the command would remove all of them.
-    if args.agents.is_empty() != args.all {
-        return Err(if args.all { conflict("all", "agents") } else { missing("agents") }.into());
-    }
-    Ok(uninstall::run(&args, &base.global, ui)?)
-}
-
-fn doctor(mut params: Params, base: &Base, ui: &Ui) -> Result<Exit, Refused> {
-    let args = doctor::Args {
-        agents: params.agents()?,
-        fix: params.flag("fix")?,
-        timeout: params.seconds("timeout_seconds")?,
-        place: base.place.clone(),
-        format: FormatArgs::json(),
-    };
-    params.end()?;
-    Ok(doctor::run(&args, &base.global, ui)?)
-}
-
-fn login_methods(mut params: Params, base: &Base, ui: &Ui) -> Result<Exit, Refused> {
-    let args = login::Args {
-        agent: params.agent()?,
-        method: None,
-        timeout: params.seconds("timeout_seconds")?,
-        place: base.place.clone(),
-        format: FormatArgs::json(),
-    };
-    params.end()?;
-    Ok(login::methods(&args, &base.global, ui)?)
-}
-
-fn login(mut params: Params, base: &Base, ui: &Ui) -> Result<Exit, Refused> {
-    let args = login::Args {
-        agent: params.agent()?,
-        method: params.text("method")?,
-        timeout: params.seconds("timeout_seconds")?,
-        place: base.place.clone(),
-        format: FormatArgs::json(),
-    };
-    params.end()?;
-    Ok(login::run(&args, &base.global, ui)?)
-}
-
-fn logout(mut params: Params, base: &Base, ui: &Ui) -> Result<Exit, Refused> {
-    let args = login::LogoutArgs {
-        agent: params.agent()?,
-        timeout: params.seconds("timeout_seconds")?,
-        place: base.place.clone(),
-        format: FormatArgs::json(),
-    };
-    params.end()?;
-    Ok(login::log_out(&args, &base.global, ui)?)
 }

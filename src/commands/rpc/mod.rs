@@ -29,9 +29,8 @@ use tokio::sync::{oneshot, watch};
 use self::calls::Calls;
 use self::lines::Line;
 use self::message::{ClientMessage, INTERNAL, METHOD_NOT_FOUND, Refusal};
-use self::methods::{Base, METHODS, Method};
+use self::methods::{Base, Call, METHODS, Method};
 use self::output::MessageQueue;
-use self::params::Params;
 use crate::documents::{Event, Notification, Response, RpcErrorDocument};
 use crate::flags::global::Global;
 use crate::flags::session::{PackageArgs, SessionArgs};
@@ -128,7 +127,7 @@ impl Server {
         let call = Arc::new(RpcCall::new(Box::new(notify), is_cancelled));
         let ui = Ui::for_call(call.clone());
         // A bug in one command must not take the answers of the others with it.
-        let done = catch_unwind(AssertUnwindSafe(|| (method.run)(Params::new(params), &self.base, &ui)));
+        let done = catch_unwind(AssertUnwindSafe(|| (method.run)(Call { params, base: &self.base, ui: &ui })));
         let answer = call.take();
         let document = answer.as_ref().and_then(|answer| serde_json::from_str::<&RawValue>(&answer.document).ok());
         let error = answer.as_ref().and_then(|answer| answer.error.clone());

@@ -18,9 +18,9 @@ use crate::flags::candidates;
 use crate::flags::global::{Global, configured_levels, prefix};
 use crate::formats::{Format, Report};
 use crate::terminal::layout::Look;
-use crate::terminal::plural;
 use crate::terminal::ui::Ui;
 use acp_registry::failure::{Exit, Failure};
+use acp_registry::text::plural;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {

@@ -4,7 +4,7 @@ use acp_registry::verify::Merged;
 use serde::Serialize;
 
 use crate::documents::Document;
-use crate::terminal::plural;
+use acp_registry::text::plural;
 
 /// Counts the rows that were merged, and lists the agents without a result, for people.
 pub(crate) fn merged(merged: &Merged, parts: usize) -> String {

@@ -14,9 +14,9 @@ use crate::formats::examination::examination;
 use crate::formats::outcome::{found, isolation, outcome};
 use crate::terminal::excerpt::{INDENT, cut, stderr};
 use crate::terminal::layout::Look;
-use crate::terminal::plural;
 use crate::terminal::similar_messages::alike;
 use crate::terminal::table::{Columns, table};
+use acp_registry::text::plural;
 
 /// Index of the column with verdicts.
 const VERDICT: usize = 3;

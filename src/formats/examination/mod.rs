@@ -17,7 +17,7 @@ pub(crate) use self::junit::{junit_by_agent, junit_by_level};
 use crate::formats::sarif::{artifact, descriptor, digest, log};
 use crate::terminal::excerpt::{INDENT, cut};
 use crate::terminal::layout::Look;
-use crate::terminal::plural;
+use acp_registry::text::plural;
 
 /// Maximum number of checks of an agent that are shown.
 const SHOWN: usize = 20;

@@ -10,6 +10,7 @@ use url::Url;
 
 use super::copies::{Copies, Copy};
 use super::place::IndexLocation;
+use super::place::WrongPlace;
 use crate::registry::{LoadError, Registry};
 use acp_registry_archive::{self as archive, Lookalike};
 use acp_registry_host::fs::{ReadError, read_bounded};
@@ -47,6 +48,9 @@ fn another() -> String {
 /// Why an index cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
+    /// It is named by neither an address nor a path.
+    #[error(transparent)]
+    Place(#[from] WrongPlace),
     /// The file cannot be read.
     #[error("the registry index {place}: {error}")]
     Read {
@@ -88,6 +92,7 @@ impl Error {
             Self::Read { .. } | Self::Checkout(_) | Self::Form { .. } | Self::Unasked(_) => Some(another()),
             Self::Fetch(error) if error.problem.is_answer() => Some(another()),
             Self::Fetch(error) => error.remedy(),
+            Self::Place(_) => Some("name the address or the path of an index with --index".to_owned()),
             Self::Offline(_) => Some("leave out --offline once".to_owned()),
             Self::Client(problem) => problem.remedy(),
         }
@@ -115,6 +120,7 @@ pub async fn load(
             index.origin = origin(changed.unwrap_or_else(|_| SystemTime::now()), false);
             return Ok(Loaded { index, is_whole: true, warning: None });
         }
+        IndexLocation::Unusable(wrong) => return Err(wrong.clone().into()),
         IndexLocation::Url(url) => url,
     };
     let of_copy = |copy: Copy, checked: SystemTime, warning: Option<String>| {

@@ -15,6 +15,8 @@ pub enum IndexLocation {
     Url(Url),
     /// A file, a published tree, or a registry checkout.
     Path(PathBuf),
+    /// A text that is neither. No index can be read, but installed agents can be used.
+    Unusable(WrongPlace),
 }
 
 /// A text is neither an address nor a path.
@@ -62,6 +64,7 @@ impl std::fmt::Display for IndexLocation {
         match self {
             Self::Url(url) => f.write_str(&acp_registry_http::shown(url)),
             Self::Path(path) => path.display().fmt(f),
+            Self::Unusable(WrongPlace(text)) => f.write_str(&quote(&without_secrets(text))),
         }
     }
 }

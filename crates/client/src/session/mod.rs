@@ -24,12 +24,14 @@ use acp_registry_host::fs::PathError;
 use acp_registry_host::owner::is_safe_for_programs;
 use acp_registry_host::process::Environment;
 use acp_registry_host::start::{Program, spawn};
-use acp_registry_http::{AllowedHosts, Authorities, Client, Problem, Proxies, Settings};
+use acp_registry_http::{AllowedHosts, Authorities, Cache, Client, Problem, Proxies, Settings};
 use acp_registry_plan::manifest::{self, Platform, env_name};
 use acp_registry_plan::text::quote;
 use acp_registry_protocol::handshake::SetupError;
 use acp_registry_sources::github::Github;
-use acp_registry_sources::{Registries, Surroundings, ask_package_manager, npm_variables, uv_variables};
+use acp_registry_sources::{
+    ConnectError, Connection, Needs, Registries, Surroundings, ask_package_manager, npm_variables, uv_variables,
+};
 use futures_util::FutureExt as _;
 use tokio::process::{Child, ChildStdin, ChildStdout};
 
@@ -170,6 +172,23 @@ impl Session {
             timeout: self.options.install_timeout.unwrap_or(new.timeout),
             ..new
         })
+    }
+
+    /// Finds the package registries, and connects to them.
+    pub(crate) fn connect_to_sources(&self, needs: Needs) -> Result<Connection, ConnectError> {
+        let variable = |name: &str| self.options.variable(name);
+        let environment = self.environment();
+        let path = environment.path().map(|(_, value)| value.to_owned());
+        let run = |program: &str, arguments: &[&str]| ask_package_manager(path.as_deref(), program, arguments);
+        let settings = Settings {
+            allowed: self.options.allowed_hosts.clone(),
+            proxies: Proxies::new(&variable),
+            authorities: Authorities::named(&variable)?,
+            // Without it, answers are not kept.
+            cache: self.options.cache.as_deref().and_then(|directory| Cache::open(directory, Cache::LIMIT).ok()),
+            ..Settings::default()
+        };
+        Connection::open(&Surroundings { variable: &variable, run: &run }, needs, settings)
     }
 
     fn copies(&self) -> Option<Copies> {
@@ -444,6 +463,8 @@ pub struct SessionOptions {
     /// The directory for copies of indexes, and for what npm and uv have fetched. Without it, nothing is kept for later
     /// sessions.
     pub cache: Option<PathBuf>,
+    /// Why there is no such directory, for a warning when the index is read.
+    pub cache_problem: Option<String>,
     /// The environment variables of the person: `PATH`, proxies, the configuration of npm and uv. Agents and package managers
     /// see only those of them that hold no secrets.
     pub variables: Variables,
@@ -479,6 +500,7 @@ impl SessionOptions {
             index: IndexLocation::default(),
             root: root.as_ref().to_owned(),
             cache: None,
+            cache_problem: None,
             variables: Variables(variables.into_iter().collect()),
             is_offline: false,
             refresh: false,
@@ -495,7 +517,7 @@ impl SessionOptions {
     }
 
     /// The value of a variable, if it is Unicode.
-    fn variable(&self, name: &str) -> Option<String> {
+    pub(crate) fn variable(&self, name: &str) -> Option<String> {
         self.variables.get(name)?.to_str().map(ToOwned::to_owned)
     }
 }

@@ -13,6 +13,7 @@ use super::entry::Entry;
 use crate::digest::Sha256;
 use crate::manifest::{Agent, AgentId};
 use crate::text::{nearest, quote};
+use crate::timestamp::age;
 
 /// An index. Its text stays in memory: what lists do not show of an agent is read from there when it is asked for.
 #[derive(Debug, Clone)]
@@ -59,6 +60,13 @@ pub struct IndexSource {
 }
 
 impl Index {
+    /// The age of the index, for people. If the clock was set back, the age is zero.
+    #[must_use]
+    pub fn age(&self) -> Option<String> {
+        let age = age(self.origin.fetched_at?.elapsed().unwrap_or_default());
+        Some(if self.origin.is_stale { format!("{age}, and there may be a newer one") } else { age })
+    }
+
     /// Reads an index. Entries that cannot be used become notes.
     ///
     /// # Errors

@@ -25,6 +25,7 @@ mod choose;
 mod error;
 pub mod runtimes;
 
+use serde::Deserialize;
 use std::fmt;
 use std::str::FromStr;
 
@@ -69,7 +70,8 @@ impl Host {
 const LATEST: &str = "latest";
 
 /// An agent, with its version if one is named.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
 #[non_exhaustive]
 pub struct AgentSpec {
     /// Its id.
@@ -112,6 +114,14 @@ impl fmt::Display for AgentSpec {
             (None, true) => write!(f, "{}@{LATEST}", self.id),
             (None, false) => f.write_str(&self.id),
         }
+    }
+}
+
+impl TryFrom<String> for AgentSpec {
+    type Error = WrongName;
+
+    fn try_from(text: String) -> Result<Self, WrongName> {
+        text.parse()
     }
 }
 
@@ -271,7 +281,8 @@ impl Plan {
 }
 
 /// A kind of distribution.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Kind {
     /// A package of the npm registry.
     Npx,

@@ -127,6 +127,12 @@ pub fn escape(text: &str) -> String {
     printable(&cut).replace('`', "'")
 }
 
+/// A number with its noun, which gets an `s` where it needs one.
+#[must_use]
+pub fn plural(count: usize, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+}
+
 /// The candidate that is spelled most like `word`, if any is close enough.
 #[must_use]
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {

@@ -1,28 +1,26 @@
-//! The lock file of `acp-registry install`.
+//! The lock file of an installation.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use acp_registry::host::fs::{check_writable, temporary};
-use acp_registry::index::Index;
-use acp_registry::install::{Kind, Source};
-use acp_registry::lockfile::{LockFile, Locker};
-use acp_registry::resolve::{Plan, PlanOptions, resolve};
-use acp_registry::session::{AgentSpec, InstallRequest};
-use acp_registry::text::quote;
+use acp_registry_host::fs::temporary;
+use acp_registry_plan::failure::{Code, Failure};
+use acp_registry_plan::text::{escape, quote};
 
-use crate::commands::resolve::in_version;
-use crate::flags::network::host;
-use crate::flags::session::CommandSession;
-use acp_registry::failure::Code;
-use acp_registry::failure::Failure;
+use super::find::find_offer;
+use super::{Event, Events};
+use crate::index::Index;
+use crate::install::{Kind, Source};
+use crate::lockfile::{LockFile, Locker};
+use crate::resolve::{Plan, PlanOptions, resolve};
+use crate::session::{AgentSpec, InstallRequest, Session};
 
 /// Plans the installation of the named agents from the lock file, or of all its agents if none is named.
-pub(crate) fn tasks(
+pub(super) fn plans_in(
     path: &Path,
     named: &[AgentSpec],
     kind: Option<Kind>,
-    session: &CommandSession<'_>,
+    session: &Session,
 ) -> Result<Vec<InstallRequest>, Failure> {
     let refused = |message| Failure::refused(message).code(Code::LockMismatch);
     let file = LockFile::read(path)?;
@@ -40,7 +38,7 @@ pub(crate) fn tasks(
     for one in named {
         let id = quote(&one.id);
         let Some((known, locked)) = file.agents.get_key_value(one.id.as_str()) else {
-            let help = format!("add it with `acp-registry install {} --lock {shown}`", id.trim_matches('`'));
+            let help = format!("add it with `acp-registry install {} --lock {shown}`", escape(&one.id));
             return Err(refused(format!("{id} is not in the lock file {shown}")).help(help));
         };
         if let Some(version) = one.version.as_ref().filter(|version| **version != locked.version) {
@@ -49,7 +47,7 @@ pub(crate) fn tasks(
             return Err(failure.help(format!("name {id} without a version to install that of the lock file")));
         }
         let wanted = PlanOptions { kind, ..session.wanted(known.clone()) };
-        let plan = resolve(&[locked.offer()], &wanted, &host())?;
+        let plan = resolve(&[locked.offer()], &wanted, &session.host())?;
         let is_known = match plan.source {
             Source::Binary(_) => plan.expected.sha256.is_some(),
             Source::Npx(_) | Source::Uvx(_) => plan.expected.packages.is_some(),
@@ -64,17 +62,13 @@ pub(crate) fn tasks(
     Ok(tasks)
 }
 
-/// Refuses a lock file that could not be written after the installation.
-pub(crate) fn refuse_unwritable(path: &Path) -> Result<(), Failure> {
-    check_writable(path).map_err(|error| error.unwritable("--lock"))
-}
-
 /// Records the installed versions in the lock file. Its other entries are kept.
-pub(crate) async fn write(
+pub(super) async fn write(
     path: &Path,
     plans: impl Iterator<Item = &Plan>,
     index: &Index,
-    session: &CommandSession<'_>,
+    session: &Session,
+    events: &Events<'_>,
 ) -> Result<(), Failure> {
     let read = || if path.exists() { LockFile::read(path) } else { Ok(LockFile::default()) };
     let earlier = read()?;
@@ -83,11 +77,11 @@ pub(crate) async fn write(
     let installer = if session.options().is_offline {
         None
     } else {
-        Some(session.installer(session.platform().or(host().platform))?)
+        Some(session.installer(session.options().platform.or(session.host().platform))?)
     };
     for plan in plans {
         let named = AgentSpec::exact(&plan.id, &plan.version);
-        let offer = in_version(&named, index, session)?;
+        let offer = find_offer(session, &named, index, events)?;
         let versions: Vec<_> =
             session.store.versions(&plan.id)?.into_iter().filter(|one| one.receipt.version == plan.version).collect();
         let recorder = Locker {
@@ -98,7 +92,7 @@ pub(crate) async fn write(
         };
         let (entry, notes) = recorder.lock(&plan.id, &offer).await;
         for note in notes {
-            session.ui().warning(&note);
+            events(Event::Warning(&note));
         }
         entries.insert(plan.id.clone(), entry);
     }

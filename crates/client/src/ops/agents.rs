@@ -1,0 +1,200 @@
+//! Which installed agents and versions the words of a person mean.
+
+use std::collections::BTreeMap;
+
+use acp_registry_plan::failure::{Code, Failure};
+use acp_registry_plan::manifest::AgentId;
+use acp_registry_plan::text::{is_mistyped, quote, suggestions};
+
+use super::{Event, Events, waiting};
+use crate::index::Index;
+use crate::session::{AgentSpec, Session, is_same};
+use crate::store::{Store, StoredAgent, Version};
+
+/// The installed agents, and the failures of those that cannot be read.
+pub(super) type InstalledAgents = (BTreeMap<AgentId, StoredAgent>, BTreeMap<AgentId, Failure>);
+
+/// Reads all installed agents.
+pub(super) fn read_agents(store: &Store) -> Result<InstalledAgents, Failure> {
+    let (mut agents, mut damaged) = (BTreeMap::new(), BTreeMap::new());
+    for id in store.ids()? {
+        let lost = match store.agent(&id) {
+            Ok(Some(agent)) => {
+                agents.insert(id, agent);
+                continue;
+            }
+            Ok(None) => store.lost(&id),
+            Err(error) => Err(error),
+        };
+        match lost {
+            Ok(None) => {}
+            Ok(Some(error)) | Err(error) => drop(damaged.insert(id, error.into())),
+        }
+    }
+    Ok((agents, damaged))
+}
+
+/// Waits while another process installs the version that is started again, and puts it back if that process was killed.
+/// Returns whether there was such a version.
+///
+/// # Errors
+/// [`Failure`] when the version cannot be put back.
+pub async fn settle(session: &Session, id: &str, events: &Events<'_>) -> Result<bool, Failure> {
+    let Some(id) = id.parse().ok().filter(|id| session.store.is_unsettled(id)) else { return Ok(false) };
+    session.store.settle(&id, &waiting(events)).await?;
+    Ok(true)
+}
+
+impl Session {
+    /// The named agents, which must be installed, or all installed agents if none is named.
+    pub(super) fn installed(&self, named: &[String]) -> Result<Vec<AgentId>, Failure> {
+        self.all_with(named, |id| self.not_installed(id))
+    }
+
+    /// Like [`Self::installed`], to remove agents. The help for an unknown id suggests no installation, and only ids that
+    /// differ by a typing mistake.
+    pub(super) fn removable(&self, named: &[String]) -> Result<Vec<AgentId>, Failure> {
+        let near = |id: &str| {
+            self.absent(id, |known| known.iter().map(AgentId::as_str).filter(|known| is_mistyped(id, known)).collect())
+        };
+        self.all_with(named, near)
+    }
+
+    fn all_with(&self, named: &[String], missing: impl Fn(&str) -> Failure) -> Result<Vec<AgentId>, Failure> {
+        let known = self.store.ids()?;
+        if named.is_empty() {
+            return Ok(known);
+        }
+        let find = |id: &String| known.iter().find(|known| **known == **id).cloned().ok_or_else(|| missing(id));
+        let mut found = Vec::new();
+        for id in named {
+            let id = find(id)?;
+            // An agent that is named twice is meant once.
+            if !found.contains(&id) {
+                found.push(id);
+            }
+        }
+        Ok(found)
+    }
+
+    /// An installed agent; damaged agents are refused.
+    pub(super) fn agent(&self, id: &str) -> Result<StoredAgent, Failure> {
+        let Some(agent) = self.store.agent(id)? else {
+            let lost = if let Ok(id) = id.parse() { self.store.lost(&id)? } else { None };
+            return Err(match lost {
+                Some(error) => error.into(),
+                None => self.not_installed(id),
+            });
+        };
+        self.refuse_unfit(&agent.current)?;
+        Ok(agent)
+    }
+
+    /// The failure for an agent that is not installed. If the index has the agent, the help is to install it; otherwise
+    /// similar ids are suggested.
+    pub(super) fn not_installed(&self, id: &str) -> Failure {
+        let failure = self.absent(id, |known| suggestions(id, known.iter().map(AgentId::as_str)));
+        let is_offered = |index: Index| matches!(index.agent(id), Ok(Some(_)));
+        if self.entry_at_hand(id).is_some_and(is_offered) {
+            failure.help(format!("run `acp-registry install {}`", acp_registry_plan::text::escape(id)))
+        } else {
+            failure
+        }
+    }
+
+    /// The failure for an agent that is not installed, without the help to install it. `near` chooses the ids to suggest.
+    fn absent(&self, id: &str, near: impl Fn(&[AgentId]) -> Vec<&str>) -> Failure {
+        let root = self.store.root().display();
+        let failure = Failure::usage(format!("{} is not installed in {root}", quote(id))).code(Code::NotInstalled);
+        let mut known = self.store.ids().unwrap_or_default();
+        // One that is being installed has files already.
+        known.retain(|known| **known != *id);
+        match near(&known) {
+            near if near.is_empty() => failure.help("`acp-registry list --installed` shows what is installed"),
+            near => failure.suggest(near),
+        }
+    }
+
+    /// The requested installed version, and whether the agent is pinned to it. The version must exist and be undamaged.
+    pub(super) fn whole(&self, named: &AgentSpec) -> Result<(Version, bool), Failure> {
+        let agent = self.agent(&named.id)?;
+        let Some(wanted) = self.wanted_version(named) else { return Ok((agent.current, agent.is_pinned)) };
+        let version = self.find_version(&AgentSpec::exact(&named.id, &wanted), None)?;
+        let version = version.ok_or_else(|| self.missing(&named.id, &wanted))?;
+        self.refuse_unfit(&version)?;
+        let is_pinned = agent.is_pinned && version.folder() == agent.current.folder();
+        Ok((version, is_pinned))
+    }
+
+    /// The ids of the agents. If a version is named, it must be the current one, since what is done affects the version
+    /// that is started.
+    pub(super) fn current(&self, named: &[AgentSpec]) -> Result<Vec<String>, Failure> {
+        for one in named.iter().filter(|one| one.has_version()) {
+            let Some(agent) = self.store.agent(&one.id)? else { continue };
+            let current = &agent.current.receipt.version;
+            if let Some(wanted) = self.wanted_version(one).filter(|wanted| !is_same(wanted, current)) {
+                let (id, wanted) = (quote(&one.id), quote(&wanted));
+                let message = format!("version {} of {id} is the one that is started, not {wanted}", quote(current));
+                let help = format!("run `acp-registry install {one}` first");
+                return Err(Failure::usage(message).code(Code::UnknownVersion).help(help));
+            }
+        }
+        Ok(named.iter().map(|one| one.id.clone()).collect())
+    }
+
+    /// The ids of the agents. If a version is named, it must be the only one, since all versions are removed.
+    pub(super) fn only(&self, named: &[AgentSpec]) -> Result<Vec<String>, Failure> {
+        for one in named {
+            let Some(wanted) = self.wanted_version(one) else { continue };
+            let versions = self.store.versions(&one.id)?;
+            if !versions.is_empty() && !versions.iter().any(|version| is_same(&version.receipt.version, &wanted)) {
+                return Err(self.missing(&one.id, &wanted));
+            }
+            let other = versions.iter().find(|version| !is_same(&version.receipt.version, &wanted));
+            if let Some(other) = other {
+                let (id, other) = (quote(&one.id), quote(&other.receipt.version));
+                let message = format!("{id} is removed with all its versions, and {other} is installed as well");
+                let is_current =
+                    self.store.agent(&one.id)?.is_some_and(|agent| is_same(&agent.current.receipt.version, &wanted));
+                let help = if is_current {
+                    format!("run `acp-registry uninstall {}` to remove all its versions", one.id)
+                } else {
+                    "run `acp-registry gc` to remove versions that are not in use".to_owned()
+                };
+                return Err(Failure::usage(message).help(help));
+            }
+        }
+        Ok(named.iter().map(|one| one.id.clone()).collect())
+    }
+
+    /// The agent in the version to which it is pinned, with a note about it, unless a version is named.
+    pub(super) fn kept(&self, named: &AgentSpec, events: &Events<'_>) -> Option<AgentSpec> {
+        let agent = self.store.agent(&named.id).ok().flatten()?;
+        if named.has_version() || !agent.is_pinned {
+            return None;
+        }
+        let version = agent.current.receipt.version;
+        let id = &named.id;
+        events(Event::Note(&format!("{id} stays at {version}, to which it is pinned (see `update --unpin`)")));
+        let mut kept = named.clone();
+        kept.version = Some(version);
+        Some(kept)
+    }
+
+    /// The version that is named. `ID@latest` is the version in the cached entry or index, if there is one.
+    fn wanted_version(&self, named: &AgentSpec) -> Option<String> {
+        let in_index = || self.entry_at_hand(&named.id)?.agent(&named.id).ok()?.map(|agent| agent.version);
+        if named.is_latest { in_index() } else { named.version.clone() }
+    }
+
+    fn missing(&self, id: &str, version: &str) -> Failure {
+        let known = self.store.versions(id).unwrap_or_default();
+        let known: Vec<String> = known.into_iter().map(|version| version.receipt.version).collect();
+        let message =
+            format!("version {} of {} is not installed; there is {}", quote(version), quote(id), known.join(", "));
+        Failure::usage(message)
+            .code(Code::NotInstalled)
+            .help(format!("`acp-registry install {id}@{version}` installs it"))
+            .suggest(known.iter().map(String::as_str))
+    }
+}

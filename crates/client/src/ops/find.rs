@@ -1,0 +1,437 @@
+//! What the index offers and what is installed: `list`, `search`, `info`, `resolve`, `which`.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use acp_registry_plan::documents::{About, AgentList, IndexOrigin, Launch, ListedAgent};
+use acp_registry_plan::failure::{AgentFailure, Failure};
+use acp_registry_plan::manifest::{Agent, AgentId};
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::Value;
+
+use super::agents::read_agents;
+use super::{Event, Events, Report, load, load_quietly, warn_of_left_out};
+use crate::index::{Entry, Index, Match, Missing, Query};
+use crate::install::Kind;
+use crate::resolve::{Offer, OfferOrigin, Plan};
+use crate::session::{AgentSpec, Session};
+use crate::store::{self, StoredAgent, Version};
+
+/// The document of an installed version, or of a plan for it.
+pub(super) fn installed(version: &Version, session: &Session) -> Result<Launch, Failure> {
+    let launch = session.launch(version)?;
+    let path = session.more_path(&launch);
+    Ok(version.document(launch, path))
+}
+
+/// The document of the version of a plan, whether it is installed or not.
+pub(super) fn planned(plan: &Plan, session: &Session) -> Result<Launch, Failure> {
+    let store = &session.store;
+    store.refuse_changed(plan)?;
+    if let Some(mut version) = store.installed(plan)? {
+        version.receipt.follow(plan);
+        return installed(&version, session);
+    }
+    Ok(store.document(plan))
+}
+
+/// Plans the installation of an agent in the index, or of an installed version of it. Reports the parts of the agent's
+/// entry that cannot be used.
+pub(super) fn plan(
+    named: &AgentSpec,
+    kind: Option<Kind>,
+    index: &Index,
+    session: &Session,
+    events: &Events<'_>,
+) -> Result<Plan, Failure> {
+    warn_of_left_out(&named.id, index, events)?;
+    Ok(session.plan(named, kind, index)?)
+}
+
+/// Reads an index that has this agent, and reports once if parts of it cannot be used.
+///
+/// # Errors
+/// [`Failure`] when the index cannot be read.
+pub async fn load_entry(session: &Session, id: &str, events: &Events<'_>) -> Result<Index, Failure> {
+    load(session, session.load_index(&[id]), events).await
+}
+
+/// The offer for the version that is named. Reports the parts of the agent's entry that cannot be used.
+///
+/// # Errors
+/// [`Failure`] when there is no such agent or version.
+pub fn find_offer(session: &Session, named: &AgentSpec, index: &Index, events: &Events<'_>) -> Result<Offer, Failure> {
+    warn_of_left_out(&named.id, index, events)?;
+    Ok(session.offer(named, index)?)
+}
+
+/// The agents of an index.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct FindReport {
+    /// The index.
+    pub index: Index,
+    /// What matches a query, best match first; `None` if there was no query.
+    pub hits: Option<Vec<(Entry, Match)>>,
+    /// The installed agents.
+    pub installed: BTreeMap<AgentId, StoredAgent>,
+}
+
+impl FindReport {
+    /// The agents that were found.
+    #[must_use]
+    pub fn entries(&self) -> Vec<&Entry> {
+        match &self.hits {
+            None => self.index.entries().collect(),
+            Some(hits) => hits.iter().map(|(entry, _)| entry).collect(),
+        }
+    }
+
+    /// The installed version of an agent.
+    #[must_use]
+    pub fn installed_version(&self, entry: &Entry) -> Option<&str> {
+        self.installed.get(entry.id.as_str()).map(|agent| agent.current.receipt.version.as_str())
+    }
+}
+
+impl Serialize for FindReport {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let is_pinned = |entry: &Entry| self.installed.get(entry.id.as_str()).is_some_and(|agent| agent.is_pinned);
+        let listed = |entry| ListedAgent::of(entry, self.installed_version(entry), is_pinned(entry));
+        let list = AgentList {
+            index: IndexOrigin::of(&self.index),
+            index_sha256: self.index.sha256(),
+            agents: self.entries().into_iter().map(listed).collect(),
+            notes: &self.index.notes,
+        };
+        list.serialize(serializer)
+    }
+}
+
+impl Report for FindReport {
+    fn command(&self) -> &'static str {
+        if self.hits.is_none() { "list" } else { "search" }
+    }
+}
+
+fn read_and_warn(session: &Session, events: &Events<'_>) -> Result<super::agents::InstalledAgents, Failure> {
+    let agents = read_agents(&session.store)?;
+    for failure in agents.1.values() {
+        events(Event::Failed("", failure));
+    }
+    Ok(agents)
+}
+
+/// Lists the agents of the index.
+///
+/// # Errors
+/// [`Failure`] when the index cannot be read, or the directory of agents.
+pub async fn list(session: &Session, events: &Events<'_>) -> Result<FindReport, Failure> {
+    let (installed, _) = read_and_warn(session, events)?;
+    let index = load_quietly(session, session.index(), events).await?;
+    for note in &index.notes {
+        events(Event::Warning(&format!("in the registry index, {note}")));
+    }
+    Ok(FindReport { index, hits: None, installed })
+}
+
+/// A search.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Search {
+    /// The words.
+    pub query: String,
+}
+
+/// Searches the index.
+///
+/// # Errors
+/// [`Failure`] when the index cannot be read, or the directory of agents.
+pub async fn search(session: &Session, request: &Search, events: &Events<'_>) -> Result<FindReport, Failure> {
+    let (installed, _) = read_and_warn(session, events)?;
+    let index = load(session, session.index(), events).await?;
+    let query = Query::new([request.query.as_str()]);
+    let hits = query.search(index.entries()).iter().map(|hit| (hit.entry.clone(), hit.matched)).collect();
+    Ok(FindReport { index, hits: Some(hits), installed })
+}
+
+/// The installed agents.
+#[derive(Debug, Serialize)]
+#[non_exhaustive]
+pub struct InstalledReport {
+    /// The index, if one was given.
+    pub index: Option<IndexOrigin>,
+    /// The agents that can be started.
+    pub agents: Vec<InstalledRow>,
+    /// The agents that cannot be read or started, and why.
+    pub errors: Vec<AgentFailure>,
+    /// All agents that can be read.
+    #[serde(skip)]
+    pub installed: Vec<StoredAgent>,
+}
+
+/// An installed agent, with what the index says about it.
+#[derive(Debug)]
+pub struct InstalledRow {
+    launch: Launch,
+    entry: Option<Entry>,
+    is_pinned: bool,
+}
+
+impl Serialize for InstalledRow {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Row<'a> {
+            #[serde(flatten)]
+            launch: &'a Launch,
+            #[serde(flatten)]
+            about: About<'a>,
+            installed_version: &'a str,
+            pinned: bool,
+        }
+        let about = self.entry.as_ref().map(About::of).unwrap_or_default();
+        let Self { launch, is_pinned, .. } = self;
+        Row { launch, about, installed_version: &launch.version, pinned: *is_pinned }.serialize(serializer)
+    }
+}
+
+impl Report for InstalledReport {
+    fn command(&self) -> &'static str {
+        "list"
+    }
+}
+
+/// Lists the installed agents, with what an index says about them.
+///
+/// # Errors
+/// [`Failure`] when the directory of agents cannot be read.
+pub fn list_installed(
+    session: &Session,
+    index: Option<&Index>,
+    events: &Events<'_>,
+) -> Result<InstalledReport, Failure> {
+    let (installed, damaged) = read_and_warn(session, events)?;
+    let mut errors: Vec<AgentFailure> = damaged.iter().map(|(id, failure)| failure.for_agent(id)).collect();
+    let mut agents = Vec::new();
+    for agent in installed.values() {
+        match self::installed(&agent.current, session) {
+            Ok(launch) => {
+                let entry = index.and_then(|index| index.entries().find(|entry| agent.id == entry.id).cloned());
+                agents.push(InstalledRow { launch, entry, is_pinned: agent.is_pinned });
+            }
+            Err(failure) => {
+                events(Event::Failed("", &failure));
+                errors.push(failure.for_agent(&agent.id));
+            }
+        }
+    }
+    let index = index.map(IndexOrigin::of);
+    Ok(InstalledReport { index, agents, errors, installed: installed.into_values().collect() })
+}
+
+/// A question about an agent.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Describe {
+    /// The agent, and its version if not the current one.
+    pub agent: AgentSpec,
+}
+
+/// What the index says about an agent, and which versions are installed.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct DescribeReport {
+    /// The agent, in the version that is described.
+    pub agent: Agent,
+    /// The entry of the index, unchanged.
+    pub entry: Value,
+    /// The source of a named version; `None` if the current entry is described.
+    pub known_from: Option<&'static str>,
+    /// The version in the index, if another one is described.
+    pub newest: Option<String>,
+    /// The installed versions.
+    pub versions: Vec<Version>,
+    /// The installed agent.
+    pub current: Option<StoredAgent>,
+    /// The index.
+    pub index: Index,
+}
+
+impl DescribeReport {
+    /// Whether this is the version that is started.
+    #[must_use]
+    pub fn is_current(&self, version: &Version) -> bool {
+        self.current.as_ref().is_some_and(|agent| agent.current.folder() == version.folder())
+    }
+}
+
+/// An installed version in the document.
+#[derive(Serialize)]
+struct VersionRow<'a> {
+    version: &'a str,
+    distribution: &'a str,
+    verified: &'a str,
+    install_dir: &'a Path,
+    size: u64,
+    installed_at: &'a str,
+    current: bool,
+}
+
+impl Serialize for DescribeReport {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Members<'a> {
+            id: &'a str,
+            version: &'a str,
+            known_from: Option<&'a str>,
+            agent: &'a Value,
+            installed: Vec<VersionRow<'a>>,
+            pinned: bool,
+            index_sha256: &'a str,
+            index: IndexOrigin,
+        }
+        fn row(version: &Version, current: bool) -> VersionRow<'_> {
+            let Version { receipt, directory, .. } = version;
+            VersionRow {
+                version: &receipt.version,
+                distribution: &receipt.distribution,
+                verified: &receipt.verified,
+                install_dir: directory,
+                size: receipt.size,
+                installed_at: &receipt.installed_at,
+                current,
+            }
+        }
+        let members = Members {
+            id: &self.agent.id,
+            version: &self.agent.version,
+            known_from: self.known_from,
+            agent: &self.entry,
+            installed: self.versions.iter().map(|version| row(version, self.is_current(version))).collect(),
+            pinned: self.current.as_ref().is_some_and(|agent| agent.is_pinned),
+            index_sha256: self.index.sha256(),
+            index: IndexOrigin::of(&self.index),
+        };
+        members.serialize(serializer)
+    }
+}
+
+impl Report for DescribeReport {
+    fn command(&self) -> &'static str {
+        "info"
+    }
+}
+
+/// Describes an agent.
+///
+/// # Errors
+/// [`Failure`] when the index cannot be read, or has no such agent or version.
+pub async fn describe(session: &Session, request: &Describe, events: &Events<'_>) -> Result<DescribeReport, Failure> {
+    let named = &request.agent;
+    let index = load(session, session.load_index(&[&named.id]), events).await?;
+    let entry = index.value(&named.id)?.ok_or_else(|| Missing::of(&named.id, &index))?;
+    let mut agent = Agent::from_json(&entry);
+    let mut versions = session.store.versions(&named.id)?;
+    let current = session.store.agent(&named.id)?;
+    let (mut known_from, mut newest) = (None, None);
+    if named.version.is_some() {
+        let offer = find_offer(session, named, &index, events)?;
+        known_from = Some(origin(&offer, &agent));
+        versions.retain(|version| version.receipt.version == offer.version);
+        newest = Some(agent.version.clone()).filter(|newest| *newest != offer.version);
+        (agent.version, agent.distribution, agent.preview) = (offer.version, offer.distribution, None);
+    }
+    Ok(DescribeReport { agent, entry, known_from, newest, versions, current, index })
+}
+
+/// The source of a named version.
+fn origin(offer: &Offer, agent: &Agent) -> &'static str {
+    match offer.origin {
+        OfferOrigin::Installed => "installed",
+        OfferOrigin::Lock => "lock",
+        OfferOrigin::Preview => "preview",
+        OfferOrigin::Index if offer.version == agent.version => "index",
+        // Only the installation shows whether the package registry has the version.
+        OfferOrigin::Index => "package",
+    }
+}
+
+/// A question how an agent would be installed.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Resolve {
+    /// The agent, and its version if not the one in the index or the pinned one.
+    pub agent: AgentSpec,
+    /// The kind of distribution; by default, the first that this machine can run.
+    pub dist: Option<Kind>,
+}
+
+/// How an agent would be installed.
+#[derive(Debug, Serialize)]
+#[non_exhaustive]
+pub struct PlanReport {
+    /// What would be installed, and its command line.
+    #[serde(flatten)]
+    pub launch: Launch,
+    /// The index.
+    pub index: IndexOrigin,
+    /// The plan.
+    #[serde(skip)]
+    pub plan: Plan,
+}
+
+impl Report for PlanReport {
+    fn command(&self) -> &'static str {
+        "resolve"
+    }
+}
+
+/// Plans the installation of an agent.
+///
+/// # Errors
+/// [`Failure`] when the index cannot be read, has no such agent or version, or this machine cannot run it.
+pub async fn resolve(session: &Session, request: &Resolve, events: &Events<'_>) -> Result<PlanReport, Failure> {
+    let named = &request.agent;
+    let index = load(session, session.load_index(&[&named.id]), events).await?;
+    // The plan for another platform is not about this machine.
+    let kept = if session.options().platform.is_none() { session.kept(named, events) } else { None };
+    let plan = plan(kept.as_ref().unwrap_or(named), request.dist, &index, session, events)?;
+    Ok(PlanReport { launch: planned(&plan, session)?, index: IndexOrigin::of(&index), plan })
+}
+
+/// A question where an installed agent is.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Locate {
+    /// The agent, and its version if not the current one.
+    pub agent: AgentSpec,
+}
+
+/// How an installed agent is started.
+#[derive(Debug, Serialize)]
+#[non_exhaustive]
+pub struct LocateReport {
+    /// Its command line, and the origin of the installed version.
+    #[serde(flatten)]
+    pub launch: Launch,
+    /// Whether the agent is pinned.
+    pub pinned: bool,
+    /// How it is started.
+    #[serde(skip)]
+    pub start: store::Launch,
+}
+
+impl Report for LocateReport {
+    fn command(&self) -> &'static str {
+        "which"
+    }
+}
+
+/// Finds an installed agent, which must be undamaged.
+///
+/// # Errors
+/// [`Failure`] when it is not installed, or damaged.
+pub fn locate(session: &Session, request: &Locate) -> Result<LocateReport, Failure> {
+    let (version, pinned) = session.whole(&request.agent)?;
+    Ok(LocateReport { launch: installed(&version, session)?, pinned, start: session.launch(&version)? })
+}

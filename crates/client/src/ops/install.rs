@@ -1,0 +1,340 @@
+//! Installs agents.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use acp_registry_host::fs::check_writable;
+use acp_registry_plan::documents::{IndexOrigin, Launch};
+use acp_registry_plan::failure::{AgentFailure, Code, Failure};
+use acp_registry_plan::manifest::AgentId;
+use acp_registry_plan::text::{escape, printable, quote};
+use futures_util::stream::{self, StreamExt as _};
+use serde::{Deserialize, Serialize};
+
+use super::agents::settle;
+use super::find::{installed, plan, planned};
+use super::{Event, Events, Report, load, lock, repair, report_waiting};
+use crate::index::Index;
+use crate::install::Kind;
+use crate::install::remedy::newer;
+use crate::lockfile::NAME;
+use crate::resolve::Plan;
+use crate::session::{AgentSpec, InstallEvent, InstallRequest, Liveness, PATIENCE, Session};
+use crate::store::{InstallOutcome, Pin, Start, StoredInterpreter, Version};
+
+/// The most agents that are installed at once.
+pub const JOBS: usize = 4;
+
+/// What to install, and how.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[expect(clippy::struct_excessive_bools, reason = "switches that a caller sets by name")]
+pub struct Install {
+    /// The agents. One with a version stays at it.
+    pub agents: Vec<AgentSpec>,
+    /// The kind of distribution; by default, the first that this machine can run.
+    pub dist: Option<Kind>,
+    /// The lock file to write, or to read with `locked`: by default `acp-registry.lock`.
+    pub lock: Option<PathBuf>,
+    /// Whether exactly what the lock file records is installed. Without agents, that is all its agents.
+    pub locked: bool,
+    /// Whether nothing is changed.
+    pub dry_run: bool,
+    /// Whether the agents are not started to see if they answer.
+    pub no_check: bool,
+}
+
+/// What was installed.
+#[derive(Debug, Serialize)]
+#[non_exhaustive]
+pub struct InstallReport {
+    /// The agent, if it is the only result and there is no error. Its members are then also at the top level, as in
+    /// `resolve`.
+    #[serde(flatten)]
+    alone: Option<Launch>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dry_run: Option<bool>,
+    /// The installed agents; in a dry run, those that would be.
+    pub agents: Vec<Launch>,
+    /// The agents that were not installed, and why.
+    pub errors: Vec<AgentFailure>,
+    /// The index, if one was read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub index: Option<IndexOrigin>,
+    /// What was done for each installed agent.
+    #[serde(skip)]
+    pub done: Vec<InstallOutcome>,
+}
+
+impl Report for InstallReport {
+    fn command(&self) -> &'static str {
+        "install"
+    }
+
+    fn errors(&self) -> &[AgentFailure] {
+        &self.errors
+    }
+}
+
+/// The result for one agent.
+pub(super) struct AgentResult {
+    id: AgentId,
+    pub(super) done: Result<InstallOutcome, Failure>,
+    /// Whether the agent was pinned by this installation.
+    is_pinned: bool,
+}
+
+/// Installs agents, several at once. The failure of one does not stop the others.
+///
+/// # Errors
+/// [`Failure`] when the request cannot be carried out for any agent; nothing has changed then.
+pub async fn install(session: &Session, request: &Install, events: &Events<'_>) -> Result<InstallReport, Failure> {
+    let (results, index) = if request.locked {
+        let path = request.lock.as_deref().unwrap_or(Path::new(NAME));
+        let tasks = lock::plans_in(path, &request.agents, request.dist, session)?;
+        if request.dry_run {
+            return dry_run(&tasks, None, session);
+        }
+        (install_all(session, tasks, events).await, None)
+    } else {
+        if let Some(path) = request.lock.as_deref().filter(|_| !request.dry_run) {
+            check_writable(path).map_err(|error| error.unwritable("--lock"))?;
+        }
+        for named in request.agents.iter().filter(|_| !request.dry_run) {
+            // Otherwise, its pin would be unknown.
+            settle(session, &named.id, events).await?;
+        }
+        let ids: Vec<&str> = request.agents.iter().map(|named| named.id.as_str()).collect();
+        let index = load(session, session.load_index(&ids), events).await?;
+        let tasks = plan_all(request, &index, session, events)?;
+        if request.dry_run {
+            return dry_run(&tasks, Some(IndexOrigin::of(&index)), session);
+        }
+        let plans: Vec<Plan> = tasks.iter().map(|task| task.plan.clone()).collect();
+        let mut results = install_all(session, tasks, events).await;
+        for ((result, plan), named) in results.iter_mut().zip(&plans).zip(&request.agents) {
+            if let Err(failure) = &mut result.done {
+                explain(failure, plan, named, &index, session, "install");
+            }
+        }
+        if let Some(path) = &request.lock {
+            let is_done = |id: &str| results.iter().any(|result| *result.id == *id && result.done.is_ok());
+            lock::write(path, plans.iter().filter(|plan| is_done(&plan.id)), &index, session, events).await?;
+        }
+        (results, Some(IndexOrigin::of(&index)))
+    };
+    report(results, index, request, session, events).await
+}
+
+fn dry_run(tasks: &[InstallRequest], index: Option<IndexOrigin>, session: &Session) -> Result<InstallReport, Failure> {
+    let agents = tasks.iter().map(|task| planned(&task.plan, session)).collect::<Result<_, _>>()?;
+    Ok(InstallReport { alone: None, dry_run: Some(true), agents, errors: Vec::new(), index, done: Vec::new() })
+}
+
+async fn report(
+    mut results: Vec<AgentResult>,
+    index: Option<IndexOrigin>,
+    request: &Install,
+    session: &Session,
+    events: &Events<'_>,
+) -> Result<InstallReport, Failure> {
+    if !request.no_check {
+        for done in results.iter_mut().filter_map(|result| result.done.as_mut().ok()) {
+            ask(done, session, events).await?;
+        }
+    }
+    let (mut agents, mut errors, mut done) = (Vec::new(), Vec::new(), Vec::new());
+    for AgentResult { id, done: result, is_pinned } in results {
+        match result {
+            Ok(outcome) => {
+                warn(&outcome, !request.no_check, events);
+                agents.push(installed(&outcome.version, session)?);
+                if is_pinned {
+                    let version = &outcome.version.receipt.version;
+                    let until = format!("`acp-registry update --unpin {id}`");
+                    events(Event::Note(&format!("{id} stays at {version} from now on, until {until}")));
+                }
+                done.push(outcome);
+            }
+            Err(failure) => errors.push(failure.for_agent(&id)),
+        }
+    }
+    let alone = if let ([agent], []) = (agents.as_slice(), errors.as_slice()) { Some(agent.clone()) } else { None };
+    Ok(InstallReport { alone, dry_run: None, agents, errors, index, done })
+}
+
+/// Plans all agents before any is installed, so that an invalid name has no effect.
+fn plan_all(
+    request: &Install,
+    index: &Index,
+    session: &Session,
+    events: &Events<'_>,
+) -> Result<Vec<InstallRequest>, Failure> {
+    let mut tasks: Vec<InstallRequest> = Vec::new();
+    for named in &request.agents {
+        if let Some(earlier) = tasks.iter().find(|task| task.plan.id == named.id) {
+            return Err(Failure::usage(format!("{} is named twice", quote(&earlier.plan.id))));
+        }
+        let pin = match &named.version {
+            Some(_) => Pin::Set,
+            // `ID@latest` removes the pin.
+            None if named.is_latest => Pin::Clear,
+            None => Pin::Keep,
+        };
+        let kept = session.kept(named, events);
+        let plan = plan(kept.as_ref().unwrap_or(named), request.dist, index, session, events)?;
+        tasks.push(InstallRequest { pin, ..InstallRequest::new(plan) });
+    }
+    Ok(tasks)
+}
+
+/// Adds the agent's package as an alternative, if the installation of its archive failed. A missing version is a usage
+/// error if it was requested by name, unlike one that the index names.
+fn explain(failure: &mut Failure, plan: &Plan, named: &AgentSpec, index: &Index, session: &Session, command: &str) {
+    if named.version.is_some() {
+        failure.blame_named_version();
+    }
+    if plan.kind() != Kind::Binary || !failure.is_of_installing() {
+        return;
+    }
+    let Ok(Some(agent)) = index.agent(&plan.id) else { return };
+    let here = session.host();
+    let package = agent.distribution.packages().map(|(kind, _)| kind.as_str());
+    let kinds = [(Kind::Npx, here.has_npm), (Kind::Uvx, here.has_uv)].into_iter().filter(|(_, is_there)| *is_there);
+    let offered: Vec<&str> = package.collect();
+    if let Some(kind) = kinds.map(|(kind, _)| kind.as_str()).find(|kind| offered.contains(kind)) {
+        failure.or_help(format!("take its package: `acp-registry {command} {} --dist {kind}`", plan.id));
+    }
+}
+
+/// Installs all agents, several at once. The failure of one does not stop the others.
+pub(super) async fn install_all(
+    session: &Session,
+    tasks: Vec<InstallRequest>,
+    events: &Events<'_>,
+) -> Vec<AgentResult> {
+    let (total, count) = (tasks.len(), AtomicUsize::new(0));
+    let work = tasks.into_iter().map(|task| {
+        let count = &count;
+        async move {
+            let done = install_one(session, &task, events).await;
+            let number = count.fetch_add(1, Ordering::Relaxed) + 1;
+            if total > 1 {
+                let (Plan { id, version, .. }, word) = (&task.plan, if done.is_ok() { "is there" } else { "failed" });
+                events(Event::Step(&format!("{number} of {total}: {id} {version} {word}")));
+            }
+            AgentResult { id: task.plan.id.clone(), done, is_pinned: task.pin == Pin::Set }
+        }
+    });
+    stream::iter(work).buffered(JOBS).collect().await
+}
+
+/// Reports the end of an installation when it is dropped, since the future may be dropped, too.
+struct Ending<'a>(&'a AgentId, &'a Events<'a>);
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        self.1(Event::Installed(self.0));
+    }
+}
+
+/// Installs one agent.
+pub(super) async fn install_one(
+    session: &Session,
+    request: &InstallRequest,
+    events: &Events<'_>,
+) -> Result<InstallOutcome, Failure> {
+    let Plan { id, version, .. } = &request.plan;
+    events(Event::Installing { id, version });
+    let _ending = Ending(id, events);
+    let on_event = |event: InstallEvent<'_>| match event {
+        InstallEvent::Progress(progress) => events(Event::Progress(id, progress)),
+        event @ InstallEvent::Waiting(_) => report_waiting(&event, events),
+    };
+    session.install(request, &on_event).await.map_err(|error| {
+        let mut failure = Failure::from(error);
+        // The damaged version on disk would fail in the same way; it must be removed first.
+        if failure.kind() == Code::DigestMismatch && session.store.holds(&request.plan) {
+            failure.or_help(format!("remove it with `acp-registry uninstall {}`", escape(id)));
+        }
+        failure
+    })
+}
+
+/// Starts a newly installed agent, and warns if it does not answer `initialize`.
+pub(super) async fn ask(done: &mut InstallOutcome, session: &Session, events: &Events<'_>) -> Result<(), Failure> {
+    let id = done.version.receipt.id.clone();
+    events(Event::Detail(&format!("starting {id}, which has {} s to answer", PATIENCE.as_secs())));
+    let asked = session.ask(done, &|event| report_waiting(&event, events)).await?;
+    let Some(Liveness { answers: false, problem, shortfall, .. }) = asked else { return Ok(()) };
+    let (name, cause) = (printable(&id), printable(&problem));
+    let help = match &shortfall {
+        Some(shortfall) if problem.contains(&shortfall.to_string()) => newer(shortfall),
+        Some(shortfall) => format!("it {shortfall}: {}", newer(shortfall)),
+        None => format!("see `acp-registry doctor {name}`"),
+    };
+    events(Event::Warning(&format!("{name} is installed, but does not answer: {cause}; {help}")));
+    Ok(())
+}
+
+/// Warns about conditions that may keep a newly installed agent from working.
+fn warn(done: &InstallOutcome, is_checked: bool, events: &Events<'_>) {
+    let receipt = &done.version.receipt;
+    let id = &receipt.id;
+    let is_known = is_checked && receipt.answers == Some(false);
+    let shortfall = receipt.interpreter.as_ref().and_then(StoredInterpreter::shortfall);
+    if let Some(shortfall) = shortfall.filter(|_| !is_known) {
+        events(Event::Warning(&format!("{id} {shortfall}; if it does not start, {}", newer(&shortfall))));
+    }
+    let scripts = receipt.unrun_scripts();
+    if !scripts.is_empty() && !done.was_there {
+        let need = match scripts.remedy(id) {
+            None => ", which the agent may need".to_owned(),
+            Some(remedy) => format!("; if the agent needs them, {remedy}"),
+        };
+        events(Event::Warning(&format!("{id}: {}{need}", scripts.message())));
+    }
+}
+
+/// Installs the version that is going to be started, if it is not there. A damaged version is installed again, even if
+/// the index has a newer one.
+///
+/// # Errors
+/// [`Failure`] when the index cannot be read, has no such agent or version, or it is not installed.
+pub async fn install_to_run(
+    session: &Session,
+    named: &AgentSpec,
+    dist: Option<Kind>,
+    damaged: Option<&Version>,
+    events: &Events<'_>,
+) -> Result<Version, Failure> {
+    damaged.map_or(Ok(()), repair::refuse_locked)?;
+    let again = damaged.map(|version| session.plan_again(version)).transpose()?.flatten();
+    let (plan, index) = if let Some(plan) = again {
+        (plan, None)
+    } else {
+        let index = load(session, session.load_index(&[&named.id]), events).await?;
+        (plan(named, dist, &index, session, events)?, Some(index))
+    };
+    // An installed version is not installed again.
+    if let Some(version) = session.store.installed(&plan)? {
+        session.store.refuse_changed(&plan)?;
+        return Ok(version);
+    }
+    if !session.options().is_offline {
+        events(Event::Note(&format!("installing {} {}", plan.id, plan.version)));
+    }
+    // A version that is requested by name does not become the current version.
+    let start = if named.has_version() { Start::Earlier } else { Start::This };
+    let request = InstallRequest { start, ..InstallRequest::new(plan) };
+    let done = install_one(session, &request, events).await.map_err(|mut failure| {
+        if let Some(index) = &index {
+            explain(&mut failure, &request.plan, named, index, session, "run");
+        }
+        match damaged {
+            Some(version) => repair::suggest_other(failure, version, session),
+            None => failure,
+        }
+    });
+    Ok(done?.version)
+}

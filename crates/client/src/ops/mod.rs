@@ -1,0 +1,166 @@
+//! DO: what people ask for: find, install, update, repair, uninstall, diagnose, sign in.
+//!
+//! Each use case is a function that takes a [`Session`] and a request of plain data, reports [`Event`]s while it runs, and
+//! returns a [`Report`], which is the JSON document of the command of that name. Failures of single agents are in the
+//! report.
+
+mod agents;
+mod diagnose;
+mod find;
+mod install;
+mod lock;
+mod repair;
+mod sign_in;
+mod uninstall;
+mod update;
+
+use std::time::Duration;
+
+use acp_registry_plan::failure::{AgentFailure, Exit, Failure};
+use acp_registry_plan::manifest::AgentId;
+use acp_registry_plan::text::printable;
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::index::{self, Index, IndexLocation, Loaded};
+use crate::install::Progress;
+use crate::session::{InstallEvent, Session};
+
+pub use agents::settle;
+pub use diagnose::{Diagnose, DiagnoseReport, diagnose};
+pub use find::{
+    Describe, DescribeReport, FindReport, InstalledReport, InstalledRow, Locate, LocateReport, PlanReport, Resolve,
+    Search, describe, find_offer, list, list_installed, load_entry, locate, resolve, search,
+};
+pub use install::{Install, InstallReport, JOBS, install, install_to_run};
+pub use repair::Need;
+pub use sign_in::{Attempt, MethodsReport, Relay, SignIn, SignInReport, SignOut, Step};
+pub use uninstall::{Cached, CollectGarbage, Removal, Uninstall, collect_garbage, uninstall};
+pub use update::{AgentUpdate, HeldUpdate, Pinned, Update, UpdateReport, update};
+
+/// What happens during a use case.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Event<'a> {
+    /// Something that a person may want to know.
+    Note(&'a str),
+    /// Something that may be wrong; the use case can still succeed.
+    Warning(&'a str),
+    /// A failure that does not end the use case. The words before it name what it is about; they may be empty.
+    Failed(&'a str, &'a Failure),
+    /// What is being done.
+    Detail(&'a str),
+    /// The result for one of several agents.
+    Step(&'a str),
+    /// Text for the person who signs in. Printable, and ends in a line break.
+    Text(&'a str),
+    /// The index is going to be read from its place or a copy.
+    Loading(&'a IndexLocation),
+    /// The installation of an agent has begun.
+    Installing {
+        /// The agent.
+        id: &'a AgentId,
+        /// The version.
+        version: &'a str,
+    },
+    /// The progress of the installation of an agent.
+    Progress(&'a AgentId, Progress),
+    /// The installation of an agent has ended, successfully or not.
+    Installed(&'a AgentId),
+}
+
+/// Receives the events of a use case.
+pub type Events<'a> = dyn Fn(Event<'_>) + Send + Sync + 'a;
+
+/// The result of a use case, serialized as the members of its document.
+pub trait Report: Serialize {
+    /// The name of the document.
+    fn command(&self) -> &'static str;
+
+    /// The failures of single agents.
+    fn errors(&self) -> &[AgentFailure] {
+        &[]
+    }
+
+    /// Why the use case failed, if it did: by default, because of the worst failure of an agent.
+    fn failure(&self) -> Option<Failure> {
+        Failure::worst(self.errors().iter().map(|error| &error.failure)).cloned()
+    }
+
+    /// The exit code of the command.
+    fn exit(&self) -> Exit {
+        self.failure().map_or(Exit::Success, |failure| failure.exit())
+    }
+}
+
+/// Reports which process is waited for.
+fn waiting<'a>(events: &'a Events<'_>) -> impl Fn(&str) + Send + Sync + 'a {
+    |holder| events(Event::Note(&format!("waiting for {holder}")))
+}
+
+fn report_waiting(event: &InstallEvent<'_>, events: &Events<'_>) {
+    if let InstallEvent::Waiting(holder) = event {
+        waiting(events)(holder);
+    }
+}
+
+/// Reads an index, and reports once if parts of it cannot be used.
+async fn load(
+    session: &Session,
+    loading: impl Future<Output = Result<Loaded, index::Error>>,
+    events: &Events<'_>,
+) -> Result<Index, Failure> {
+    let index = load_quietly(session, loading, events).await?;
+    match index.notes.as_slice() {
+        [] => {}
+        [note] => events(Event::Warning(&format!("in the registry index, {note}"))),
+        _ => events(Event::Warning(
+            "some entries of the registry index cannot be used; `acp-registry list` says which and why",
+        )),
+    }
+    Ok(index)
+}
+
+/// Reads an index, of which parts may be unusable.
+async fn load_quietly(
+    session: &Session,
+    loading: impl Future<Output = Result<Loaded, index::Error>>,
+    events: &Events<'_>,
+) -> Result<Index, Failure> {
+    events(Event::Loading(&session.options().index));
+    if let Some(problem) = &session.options().cache_problem {
+        events(Event::Warning(problem));
+    }
+    let Loaded { index, warning, .. } = loading.await?;
+    if let Some(warning) = warning {
+        events(Event::Warning(&warning));
+    }
+    Ok(index)
+}
+
+/// Reports the parts of an agent's entry that cannot be used.
+fn warn_of_left_out(id: &str, index: &Index, events: &Events<'_>) -> Result<(), Failure> {
+    for note in index.left_out(id)? {
+        let id = acp_registry_plan::text::quote(id);
+        events(Event::Warning(&format!("in the registry index, of {id}, {}", printable(&note))));
+    }
+    Ok(())
+}
+
+/// The longest time in a request, in seconds: ten years.
+const LONGEST: f64 = 10.0 * 365.0 * 86_400.0;
+
+/// Reads a time in seconds.
+fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
+    let Some(seconds) = Option::<f64>::deserialize(deserializer)? else { return Ok(None) };
+    let time = Some(seconds).filter(|seconds| *seconds < LONGEST);
+    let time = time.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    time.map(Some).ok_or_else(|| serde::de::Error::custom("it is not a number of seconds from 0 to ten years"))
+}
+
+/// Reads a limit of time in seconds, which is above zero.
+fn limit<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
+    match seconds(deserializer)? {
+        Some(Duration::ZERO) => Err(serde::de::Error::custom("it is not above 0")),
+        limit => Ok(limit),
+    }
+}

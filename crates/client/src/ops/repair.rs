@@ -1,0 +1,120 @@
+//! Repairs installed agents without changing their version, for `doctor --fix` and `update`.
+
+use acp_registry_plan::failure::Failure;
+use acp_registry_plan::manifest::AgentId;
+use acp_registry_plan::text::{escape, quote};
+
+use super::find::plan;
+use super::install::install_one;
+use super::{Events, load, waiting};
+use crate::doctor::DiagnosedAgent;
+use crate::install::{DigestSource, Kind};
+use crate::session::{AgentSpec, InstallRequest, Session};
+use crate::store::Version;
+use acp_registry_host::process::Environment;
+
+/// What a version needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Need {
+    /// Files are missing or changed.
+    Files,
+    /// The interpreter is missing, or a better one is available.
+    Runtime,
+    /// The agent does not answer although no damage was found.
+    Start,
+    /// The index starts the same version with other arguments or variables.
+    Arguments,
+}
+
+impl Need {
+    /// What a version needs. Reads every file with a recorded digest.
+    pub(super) fn find(version: &Version, environment: &Environment) -> Option<Self> {
+        if version.is_intact() { Self::runtime(version, environment) } else { Some(Self::Files) }
+    }
+
+    /// Like [`Self::find`], but compares only the sizes of files.
+    pub(super) fn find_at_a_glance(version: &Version, environment: &Environment) -> Option<Self> {
+        if version.seems_intact() { Self::runtime(version, environment) } else { Some(Self::Files) }
+    }
+
+    fn runtime(version: &Version, environment: &Environment) -> Option<Self> {
+        version.is_repairable(environment).then_some(Self::Runtime)
+    }
+
+    /// The reason for the repair, in words.
+    #[must_use]
+    pub fn why(self) -> &'static str {
+        match self {
+            Self::Files => "files were missing or changed",
+            Self::Runtime => "what starts it had changed",
+            Self::Start => "it did not answer",
+            Self::Arguments => "the index had other arguments or variables for it",
+        }
+    }
+}
+
+/// Finds the interpreter of a version again, and reinstalls the version unless that was enough.
+pub(super) async fn repair(
+    version: &Version,
+    need: Need,
+    session: &Session,
+    events: &Events<'_>,
+) -> Result<(), Failure> {
+    let receipt = &version.receipt;
+    session.store.follow_interpreter(&receipt.id, &session.environment(), &waiting(events)).await?;
+    if need == Need::Runtime && !version.has_lost_python() {
+        return Ok(());
+    }
+    refuse_locked(version)?;
+    let Some(plan) = session.plan_again(version)? else { return Ok(()) };
+    let request = InstallRequest { again: need == Need::Start, ..InstallRequest::new(plan) };
+    let done = install_one(session, &request, events).await;
+    done.map(drop).map_err(|failure| suggest_other(failure, version, session))
+}
+
+/// Refuses packages that a lock file has installed: without it, they would get other dependencies.
+pub(super) fn refuse_locked(version: &Version) -> Result<(), Failure> {
+    let receipt = &version.receipt;
+    if receipt.verified() != DigestSource::Lock || receipt.kind() == Some(Kind::Binary) {
+        return Ok(());
+    }
+    let id = &receipt.id;
+    let message = format!("{} was installed by a lock file, which must be there to install it again", quote(id));
+    let help = format!("run `acp-registry install --locked --lock FILE {id}`");
+    Err(Failure::unable(message).help(help))
+}
+
+/// Suggests the version in the index, if a version cannot be reinstalled because its published bytes were replaced.
+pub(super) fn suggest_other(failure: Failure, version: &Version, session: &Session) -> Failure {
+    if !failure.is_of_other_bytes() {
+        return failure;
+    }
+    let receipt = &version.receipt;
+    let offered = session.entry_at_hand(&receipt.id).and_then(|index| index.agent(&receipt.id).ok()?);
+    match offered.map(|agent| agent.version).filter(|other| *other != receipt.version) {
+        Some(other) => failure.help(format!("run `acp-registry install {}@{}`", escape(&receipt.id), escape(&other))),
+        None => failure,
+    }
+}
+
+/// Why a damaged agent could not be reinstalled, as far as is known without a request.
+pub(super) fn refusal(agent: &DiagnosedAgent, session: &Session, events: &Events<'_>) -> Option<Failure> {
+    let index = session.entry_at_hand(&agent.id)?;
+    let plan = plan(&AgentSpec::any(&agent.id), None, &index, session, events).ok()?;
+    session.store.refuse_changed(&plan).err().map(Failure::from)
+}
+
+/// Restores an agent that has no current version: makes its newest installed version current, or installs the version in
+/// the index. Returns the version; `None` if the agent needs no restoring.
+pub(super) async fn restore(id: &AgentId, session: &Session, events: &Events<'_>) -> Result<Option<String>, Failure> {
+    if matches!(session.store.agent(id), Ok(Some(_))) {
+        return Ok(None);
+    }
+    if let Some(version) = session.store.restore_current(id, &waiting(events)).await? {
+        return Ok(Some(version));
+    }
+    let index = load(session, session.load_index(&[id]), events).await?;
+    let plan = plan(&AgentSpec::any(id), None, &index, session, events)?;
+    let done = install_one(session, &InstallRequest::new(plan), events).await?;
+    Ok(Some(done.version.receipt.version))
+}

@@ -1,0 +1,337 @@
+//! Updates installed agents.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, SystemTime};
+
+use acp_registry_plan::documents::{IndexOrigin, Launch};
+use acp_registry_plan::failure::{AgentFailure, Code, Failure};
+use acp_registry_plan::manifest::AgentId;
+use acp_registry_plan::text::quote;
+use acp_registry_plan::timestamp::Timestamp;
+use acp_registry_sources::{Connection, Needs};
+use serde::{Deserialize, Serialize};
+
+use super::agents::read_agents;
+use super::find::installed;
+use super::install::{ask, install_all, install_one};
+use super::repair::{Need, repair};
+use super::{Event, Events, Report, load, seconds, waiting};
+use crate::index::{Index, Missing};
+use crate::install::Kind;
+use crate::resolve::{Offer, Plan};
+use crate::session::{AgentSpec, InstallRequest, Session};
+use crate::store::{StoredAgent, Version};
+use crate::update::{UpdateStatus, compare, published};
+
+/// What to update, and how.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[expect(clippy::struct_excessive_bools, reason = "switches that a caller sets by name")]
+pub struct Update {
+    /// The agents; without any, all that are installed.
+    pub agents: Vec<AgentSpec>,
+    /// Whether nothing is changed.
+    pub dry_run: bool,
+    /// Versions that are younger are held back.
+    #[serde(rename = "min_age_seconds", deserialize_with = "seconds")]
+    pub min_age: Option<Duration>,
+    /// Whether agents that stay at a version are updated, too.
+    pub unpin: bool,
+    /// Whether the agents are not started to see if they answer.
+    pub no_check: bool,
+}
+
+/// An agent that was updated, or would be in a dry run.
+#[derive(Debug, Serialize)]
+#[non_exhaustive]
+pub struct AgentUpdate {
+    /// The agent.
+    pub id: AgentId,
+    /// The version before the update.
+    pub from: String,
+    /// The version in the index.
+    pub to: String,
+    /// The kind of distribution.
+    pub distribution: &'static str,
+    /// Whether the update was installed.
+    pub applied: bool,
+    /// The installed version, if any.
+    pub installed: Option<Launch>,
+    #[serde(skip)]
+    plan: Plan,
+}
+
+/// An agent whose newer version is too young, or whose release date is unknown. A cooldown of npm or uv has a message.
+#[derive(Debug, Serialize)]
+pub struct HeldUpdate {
+    /// The agent.
+    pub id: AgentId,
+    /// The current version.
+    pub from: String,
+    /// The version in the index.
+    pub to: String,
+    /// `min-age`, `unknown-age` or `cooldown`.
+    pub reason: &'static str,
+    /// When the version is old enough, if known. RFC 3339.
+    pub until: Option<String>,
+    /// The setting that holds it back, with the newest version that is allowed, as a sentence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+}
+
+/// A pinned agent.
+#[derive(Debug, Serialize)]
+pub struct Pinned {
+    /// The agent.
+    pub id: AgentId,
+    /// The installed version.
+    pub version: String,
+    /// The version in the index.
+    pub available: String,
+}
+
+/// The results for all agents.
+#[derive(Debug, Default, Serialize)]
+#[non_exhaustive]
+pub struct UpdateReport {
+    /// Agents with a different version in the index.
+    pub updates: Vec<AgentUpdate>,
+    /// Agents whose newer version is held back.
+    pub held: Vec<HeldUpdate>,
+    /// Pinned agents.
+    pub pinned: Vec<Pinned>,
+    /// Agents that need a repair, which a dry run does not make, and which.
+    #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "ids")]
+    pub repairs: Vec<(AgentId, Need)>,
+    /// Agents that were repaired without a change of version.
+    #[serde(serialize_with = "ids")]
+    pub repaired: Vec<(AgentId, Need)>,
+    /// Agents that already have the version in the index.
+    pub up_to_date: Vec<AgentId>,
+    /// Installed agents that the index no longer has.
+    pub gone: Vec<AgentId>,
+    /// Agents that could not be updated, and why.
+    pub errors: Vec<AgentFailure>,
+    /// The index, if one was needed.
+    pub index: Option<IndexOrigin>,
+}
+
+fn ids<S: serde::Serializer>(repairs: &[(AgentId, Need)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(repairs.iter().map(|(id, _)| id))
+}
+
+impl Report for UpdateReport {
+    fn command(&self) -> &'static str {
+        "update"
+    }
+
+    fn errors(&self) -> &[AgentFailure] {
+        &self.errors
+    }
+}
+
+/// What is going to be done.
+#[derive(Default)]
+struct Work {
+    report: UpdateReport,
+    /// Agents without an update that need a repair.
+    repairs: Vec<(Version, Need)>,
+    /// Agents whose version the index starts in another way than before.
+    changed: Vec<Plan>,
+}
+
+impl Work {
+    fn fail(&mut self, id: &AgentId, failure: impl Into<Failure>) {
+        self.report.errors.push(failure.into().for_agent(id));
+    }
+}
+
+/// Updates installed agents. The failure of one does not stop the others.
+///
+/// # Errors
+/// [`Failure`] when the request cannot be carried out for any agent.
+pub async fn update(session: &Session, request: &Update, events: &Events<'_>) -> Result<UpdateReport, Failure> {
+    if let Some(named) = request.agents.iter().find(|named| named.version.is_some()) {
+        let message =
+            format!("`update` moves to the version in the index, and {} names another", quote(&named.to_string()));
+        return Err(Failure::usage(message).help(format!("run `acp-registry install {named}`")));
+    }
+    let ids: Vec<String> = request.agents.iter().map(|named| named.id.clone()).collect();
+    let (mut installed, damaged) = chosen(&ids, session)?;
+    if request.unpin {
+        for agent in installed.iter_mut().filter(|agent| agent.is_pinned) {
+            if !request.dry_run {
+                session.store.unpin(&agent.id, &waiting(events)).await?;
+            }
+            agent.is_pinned = false;
+        }
+    }
+    if installed.is_empty() && damaged.is_empty() {
+        // No agent is left to compare, so that the index is not fetched.
+        let index = session.index_at_hand().map(|index| IndexOrigin::of(&index));
+        return Ok(UpdateReport { index, ..UpdateReport::default() });
+    }
+    let ids: Vec<&str> = installed.iter().map(|agent| &*agent.id).collect();
+    let index = load(session, session.load_entries(&ids), events).await?;
+    let mut work = sort(&installed, &index, session);
+    for (id, failure) in damaged {
+        work.fail(&id, failure);
+    }
+    if let Some(age) = request.min_age {
+        let network = if session.options().is_offline {
+            None
+        } else {
+            let network = session.connect_to_sources(needs(&work.report))?;
+            for note in network.notes() {
+                events(Event::Warning(&note));
+            }
+            Some(network)
+        };
+        hold(&mut work.report, age, network.as_ref()).await;
+    }
+    if request.dry_run {
+        let changed = work.changed.into_iter().map(|plan| (plan.id, Need::Arguments));
+        let repairs = work.repairs.into_iter().map(|(version, need)| (version.receipt.id, need));
+        work.report.repairs = repairs.chain(changed).collect();
+    } else {
+        apply(&mut work, !request.no_check, session, events).await;
+    }
+    Ok(work.report)
+}
+
+/// The agents to update, and the failures of those that cannot be read.
+fn chosen(ids: &[String], session: &Session) -> Result<(Vec<StoredAgent>, BTreeMap<AgentId, Failure>), Failure> {
+    let (mut installed, mut damaged) = read_agents(&session.store)?;
+    if ids.is_empty() {
+        return Ok((installed.into_values().collect(), damaged));
+    }
+    damaged.retain(|id, _| ids.iter().any(|named| **id == **named));
+    if let Some(id) = ids.iter().find(|id| !installed.contains_key(id.as_str()) && !damaged.contains_key(id.as_str())) {
+        return Err(session.not_installed(id));
+    }
+    // An agent that is named twice is meant once.
+    let chosen = ids.iter().filter_map(|id| installed.remove(id.as_str()));
+    Ok((chosen.collect(), damaged))
+}
+
+/// Compares every agent with the index. The failure of one does not stop the others.
+fn sort(installed: &[StoredAgent], index: &Index, session: &Session) -> Work {
+    let mut work = Work::default();
+    work.report.index = Some(IndexOrigin::of(index));
+    let (host, environment) = (session.host(), session.environment());
+    let needed =
+        |agent: &StoredAgent| Some((agent.current.clone(), Need::find_at_a_glance(&agent.current, &environment)?));
+    for agent in installed {
+        let (id, from) = (agent.id.clone(), agent.current.receipt.version.clone());
+        if let Err(error) = session.store.refuse_foreign_agent(&id) {
+            work.fail(&id, error);
+            continue;
+        }
+        let entry = match index.agent(&id) {
+            Ok(Some(entry)) => entry,
+            Ok(None) => {
+                work.repairs.extend(needed(agent));
+                match Missing::of(&id, index) {
+                    Missing::UnknownAgent { .. } => work.report.gone.push(id),
+                    unusable @ Missing::UnusableEntry(_) => work.fail(&id, unusable),
+                }
+                continue;
+            }
+            Err(error) => {
+                work.fail(&id, error);
+                continue;
+            }
+        };
+        let offers = Offer::from_agent(&entry, index.sha256());
+        if agent.is_pinned {
+            work.report.pinned.push(Pinned { id, version: from, available: entry.version.clone() });
+            work.repairs.extend(needed(agent));
+            continue;
+        }
+        match compare(agent, &offers, session.options().platform, &host) {
+            Err(error) => work.fail(&id, error),
+            Ok(UpdateStatus::UpToDate(plan)) => match session.store.refuse_changed(&plan) {
+                Err(error) => work.fail(&id, error),
+                Ok(()) => match needed(agent) {
+                    Some(repair) => work.repairs.push(repair),
+                    // Another directory has other bytes, such as those of a lock file.
+                    None if plan.folder() == agent.current.folder() && agent.current.receipt.clone().follow(&plan) => {
+                        work.changed.push(*plan);
+                    }
+                    None => work.report.up_to_date.push(id),
+                },
+            },
+            Ok(UpdateStatus::Newer(plan) | UpdateStatus::Other(plan)) => work.report.updates.push(AgentUpdate {
+                id,
+                from,
+                to: plan.version.clone(),
+                distribution: plan.kind().as_str(),
+                applied: false,
+                installed: None,
+                plan: *plan,
+            }),
+        }
+    }
+    work
+}
+
+fn needs(report: &UpdateReport) -> Needs {
+    let has = |kind| report.updates.iter().any(|update| update.plan.kind() == kind);
+    Needs { npm: has(Kind::Npx), pypi: has(Kind::Uvx) }
+}
+
+/// Holds back updates that are too young, or whose release date is unknown, as all are without a network.
+async fn hold(report: &mut UpdateReport, age: Duration, network: Option<&Connection>) {
+    for update in std::mem::take(&mut report.updates) {
+        let time = match network {
+            Some(Connection { client, sources, .. }) => published(&update.plan, client, sources).await,
+            None => None,
+        };
+        let until = time.and_then(|time| time.checked_add(age));
+        if until.is_some_and(|until| until <= SystemTime::now()) {
+            report.updates.push(update);
+            continue;
+        }
+        let until = until.and_then(Timestamp::of).map(|time| time.to_string());
+        let reason = if until.is_some() { "min-age" } else { "unknown-age" };
+        let AgentUpdate { id, from, to, .. } = update;
+        report.held.push(HeldUpdate { id, from, to, reason, until, message: None });
+    }
+}
+
+async fn apply(work: &mut Work, is_checked: bool, session: &Session, events: &Events<'_>) {
+    let tasks = work.report.updates.iter().map(|update| InstallRequest::new(update.plan.clone())).collect();
+    let results = install_all(session, tasks, events).await;
+    for (update, result) in std::mem::take(&mut work.report.updates).into_iter().zip(results) {
+        let mut done = result.done;
+        if is_checked && let Ok(outcome) = &mut done {
+            let asked = ask(outcome, session, events).await;
+            done = asked.and(done);
+        }
+        match done.and_then(|outcome| installed(&outcome.version, session)) {
+            Ok(launch) => {
+                work.report.updates.push(AgentUpdate { applied: true, installed: Some(launch), ..update });
+            }
+            Err(failure) if failure.kind() == Code::HeldByCooldown => {
+                let AgentUpdate { id, from, to, .. } = update;
+                let (until, message) = (failure.until(), Some(failure.reason().to_owned()));
+                work.report.held.push(HeldUpdate { id, from, to, reason: "cooldown", until, message });
+            }
+            Err(failure) => work.fail(&update.id, failure),
+        }
+    }
+    for plan in std::mem::take(&mut work.changed) {
+        let id = plan.id.clone();
+        match install_one(session, &InstallRequest::new(plan), events).await {
+            Ok(_) => work.report.repaired.push((id, Need::Arguments)),
+            Err(failure) => work.fail(&id, failure),
+        }
+    }
+    for (version, need) in std::mem::take(&mut work.repairs) {
+        let id = version.receipt.id.clone();
+        match repair(&version, need, session, events).await {
+            Ok(()) => work.report.repaired.push((id, need)),
+            Err(failure) => work.fail(&id, failure),
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! `acp-registry doctor`
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use acp_registry::doctor::{CheckStatus, DiagnosedAgent, Diagnosis};
+use acp_registry::failure::{Exit, Failure};
+use acp_registry::host::process::Orphans;
+use acp_registry::ops::{Diagnose, Event, JOBS, Report as _, diagnose};
+use acp_registry::session::AgentSpec;
+
+use crate::commands::leftovers;
+use crate::flags::global::{FormatArgs, Global};
+use crate::flags::session::{PackageArgs, SessionArgs, open};
+use crate::flags::{candidates, duration};
+use crate::terminal::excerpt::{cut, stderr};
+use crate::terminal::layout::Look;
+use crate::terminal::progress::Progress;
+use crate::terminal::signals;
+use crate::terminal::ui::Ui;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Installed agents to check and to start
+    ///
+    /// Without ids, all are checked, and none is started.
+    #[arg(value_name = "ID", add = candidates::installed())]
+    agents: Vec<AgentSpec>,
+
+    /// Repair what can be repaired
+    ///
+    /// Damaged agents, and named ones that do not answer, are installed again in their version, and a Node.js or Python that
+    /// has moved is found again.
+    #[arg(long)]
+    fix: bool,
+
+    /// Time limit for the answer to `initialize` [default: 60s]
+    #[arg(long, value_name = "DURATION", value_parser = duration::limit)]
+    timeout: Option<Duration>,
+
+    #[command(flatten)]
+    place: SessionArgs,
+
+    #[command(flatten)]
+    pub(crate) format: FormatArgs,
+}
+
+pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
+    // A fresh copy of the index would hide that its host is out of reach.
+    let session = open(&args.place.with_refresh(true), PackageArgs::default(), global)?;
+    let request = Diagnose { agents: args.agents.clone(), fix: args.fix, timeout: args.timeout };
+    let progress = Progress::new(ui);
+    // Begins before the first child and ends after the last one, to kill processes that detached from their tree.
+    let orphans = if args.agents.is_empty() { None } else { leftovers::adopt(ui) };
+    let events = |event: Event<'_>| progress.show(event);
+    let report = signals::run_with_threads(ui, JOBS, diagnose(&session, &request, &events));
+    let hidden = orphans.map_or(0, Orphans::end);
+    let report = report??;
+    if hidden > 0 {
+        ui.warning(&format!("agents had hidden processes, which were ended as well: {hidden}"));
+    }
+    if args.format.is_json() {
+        ui.report(&report)?;
+    } else {
+        ui.result(&text(&report.checks, &report.agents, ui.look()))?;
+    }
+    Ok(report.exit())
+}
+
+/// Renders the checks. For agents that failed, it includes the end of their stderr.
+fn text(checks: &[Diagnosis], agents: &[DiagnosedAgent], look: Look) -> String {
+    let mut out = String::new();
+    let all = checks.iter().chain(agents.iter().flat_map(|agent| &agent.checks));
+    let width = all.map(|check| check.name.len()).max().unwrap_or_default().max(9);
+    for check in checks {
+        line(&mut out, check, width, look);
+    }
+    for agent in agents {
+        let version = agent.version.as_deref().map_or_else(String::new, |version| format!(" {}", cut(version)));
+        // Writing to a String cannot fail.
+        let _ = writeln!(out, "\n{}{version}", cut(&agent.id));
+        for check in &agent.checks {
+            line(&mut out, check, width, look);
+        }
+        let is_told = agent.checks.iter().any(|check| check.name == "handshake" && check.status != CheckStatus::Ok);
+        if let Some(outcome) = &agent.handshake
+            && is_told
+            && outcome.exit.is_some()
+        {
+            out.push_str(&stderr(&outcome.stderr_tail));
+        }
+    }
+    out
+}
+
+fn line(out: &mut String, check: &Diagnosis, width: usize, look: Look) {
+    let code = match check.status {
+        CheckStatus::Ok => "1;32",
+        CheckStatus::Warning => "1;33",
+        CheckStatus::Error => "1;31",
+    };
+    let word = look.paint(code, &format!("{:7}", check.status.as_str()));
+    // Column at which messages begin.
+    let indent = 7 + 2 + width + 2;
+    out.push_str(&look.wrap(&format!("{word}  {:width$}  {}", check.name, check.message), indent));
+    if let Some(help) = &check.help {
+        out.push_str(&look.wrap(&format!("{:indent$}help: {help}", ""), indent + 2));
+    }
+}

@@ -1,0 +1,145 @@
+//! `acp-registry install`
+
+use std::path::PathBuf;
+
+use acp_registry::failure::{Exit, Failure};
+use acp_registry::host::process::Orphans;
+use acp_registry::install::Kind;
+use acp_registry::ops::{Event, Install, InstallReport, JOBS, Report as _, install};
+use acp_registry::session::AgentSpec;
+use acp_registry::store::InstallOutcome;
+use acp_registry::text::printable;
+
+use crate::commands::leftovers;
+use crate::flags::candidates;
+use crate::flags::global::{FormatArgs, Global};
+use crate::flags::session::{PackageArgs, SessionArgs, kind, open};
+use crate::terminal::progress::Progress;
+use crate::terminal::signals;
+use crate::terminal::table::bytes;
+use crate::terminal::ui::Ui;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Agents
+    ///
+    /// One with a version stays at it until `update --unpin`.
+    #[arg(value_name = "ID[@VERSION]", add = candidates::offered(), required_unless_present = "locked")]
+    agents: Vec<AgentSpec>,
+
+    /// The kind of distribution
+    ///
+    /// The default is the first that this machine can run: binary, npx, uvx.
+    #[arg(long, value_name = "KIND", value_parser = kind())]
+    dist: Option<Kind>,
+
+    /// Write what is installed to this lock file
+    ///
+    /// With `--locked`, it is the file that is read, by default `acp-registry.lock`.
+    #[arg(long, value_name = "FILE")]
+    lock: Option<PathBuf>,
+
+    /// Install exactly what the lock file records
+    ///
+    /// Without ids, all its agents. What differs from the file is refused with exit code 4.
+    #[arg(long)]
+    locked: bool,
+
+    /// Change nothing; show what would be installed
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Do not start the agents to see if they answer
+    #[arg(long)]
+    no_check: bool,
+
+    #[command(flatten)]
+    packages: PackageArgs,
+
+    #[command(flatten)]
+    place: SessionArgs,
+
+    #[command(flatten)]
+    pub(crate) format: FormatArgs,
+}
+
+impl Args {
+    fn request(&self) -> Install {
+        Install {
+            agents: self.agents.clone(),
+            dist: self.dist,
+            lock: self.lock.clone(),
+            locked: self.locked,
+            dry_run: self.dry_run,
+            no_check: self.no_check,
+        }
+    }
+}
+
+pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
+    let session = open(&args.place, args.packages, global)?;
+    let progress = Progress::new(ui);
+    // Begins before the first child and ends after the last one, to kill processes that detached from their tree.
+    let orphans = if args.no_check || args.dry_run { None } else { leftovers::adopt(ui) };
+    let (request, events) = (args.request(), |event: Event<'_>| progress.show(event));
+    let report = signals::run_with_threads(ui, JOBS, install(&session, &request, &events));
+    // How many processes had detached from their tree is not reported here.
+    let _ = orphans.map(Orphans::end);
+    let report = report??;
+    ui.failures(&report.errors);
+    if args.format.is_json() {
+        ui.report(&report)?;
+        return Ok(report.exit());
+    }
+    ui.result(&text(&report, args.dry_run))?;
+    if let ([done], [], true) = (&*report.done, &*report.errors, ui.is_watched()) {
+        let id = &done.version.receipt.id;
+        ui.note(&format!(
+            "`acp-registry config CLIENT {id}` prints settings for an editor, and `acp-registry run {id}` starts it"
+        ));
+    }
+    Ok(report.exit())
+}
+
+fn text(report: &InstallReport, is_dry_run: bool) -> String {
+    if !is_dry_run {
+        return report.done.iter().map(line).collect();
+    }
+    let planned = report.agents.iter().map(|launch| {
+        let (id, version) = (&launch.id, &launch.version);
+        if launch.installed {
+            return format!("{id} {version} is installed\n");
+        }
+        format!("would install {id} {version} ({})\n", launch.distribution)
+    });
+    planned.collect()
+}
+
+/// Describes the result, for people.
+fn line(done: &InstallOutcome) -> String {
+    let receipt = &done.version.receipt;
+    let (id, version) = (&receipt.id, &receipt.version);
+    if done.is_repaired && done.replaces.is_none() {
+        let program = receipt.interpreter.as_ref().map(|interpreter| interpreter.program.display().to_string());
+        let program = program.as_deref().map(printable).unwrap_or_default();
+        return format!("repaired {id} {version}, which is started by {program} from now on\n");
+    }
+    if done.was_there && done.replaces.is_none() {
+        return format!("{id} {version} is installed\n");
+    }
+    let instead = match &done.replaces {
+        None => String::new(),
+        Some(old) if *old == receipt.version => " instead of an installation with other bytes".to_owned(),
+        Some(old) => format!(" instead of {old}"),
+    };
+    let checked = match receipt.verified.as_str() {
+        "none" => "no digest is stated",
+        "manifest" => "digest as in the index",
+        "github" => "digest as GitHub says",
+        "lock" => "digest as in the lock file",
+        _ => "checked by the package manager",
+    };
+    let verb = if done.was_there { "switched to" } else { "installed" };
+    let answers = if receipt.answers == Some(true) { " and answers" } else { "" };
+    format!("{verb} {id} {version}{instead}{answers} ({}, {}; {checked})\n", receipt.distribution, bytes(receipt.size))
+}

@@ -1,0 +1,73 @@
+//! `acp-registry resolve`
+
+use std::path::PathBuf;
+
+use acp_registry::failure::{Exit, Failure};
+use acp_registry::install::Kind;
+use acp_registry::ops::{PlanReport, Resolve, resolve};
+use acp_registry::session::AgentSpec;
+use acp_registry::text::printable;
+
+use crate::flags::candidates;
+use crate::flags::global::{FormatArgs, Global};
+use crate::flags::session::{PackageArgs, SessionArgs, kind, open};
+use crate::terminal::command_line::words;
+use crate::terminal::progress::Progress;
+use crate::terminal::signals;
+use crate::terminal::ui::Ui;
+
+/// Column at which values begin.
+const VALUES: usize = 15;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The agent, and its version if not the one in the index or the pinned one
+    #[arg(value_name = "ID[@VERSION]", add = candidates::offered())]
+    agent: AgentSpec,
+
+    /// The kind of distribution
+    ///
+    /// The default is the first that this machine can run: binary, npx, uvx.
+    #[arg(long, value_name = "KIND", value_parser = kind())]
+    dist: Option<Kind>,
+
+    #[command(flatten)]
+    place: SessionArgs,
+
+    #[command(flatten)]
+    pub(crate) format: FormatArgs,
+}
+
+pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
+    let session = open(&args.place, PackageArgs::default(), global)?;
+    let (progress, request) = (Progress::new(ui), Resolve { agent: args.agent.clone(), dist: args.dist });
+    let report = signals::run(ui, resolve(&session, &request, &|event| progress.show(event)))??;
+    if args.format.is_json() {
+        ui.report(&report)?;
+        return Ok(Exit::Success);
+    }
+    let PlanReport { plan, launch, .. } = report;
+    let mut lines = vec![format!("{} {} ({})", plan.id, plan.version, plan.kind().as_str())];
+    let shown = |path: PathBuf| path.display().to_string();
+    for (name, value) in [
+        ("platform", launch.platform),
+        ("archive", launch.archive),
+        ("package", launch.package),
+        ("sha256", launch.sha256),
+        ("verified", Some(launch.verified)),
+        ("install_dir", Some(shown(launch.install_dir))),
+        ("program", launch.program.map(shown)),
+    ] {
+        lines.extend(value.map(|value| format!("  {name:<12} {value}")));
+    }
+    if !launch.args.is_empty() {
+        lines.push(format!("  {:<12} {}", "args", words(&launch.args)));
+    }
+    for (name, value) in plan.source.variables() {
+        lines.push(format!("  {:<12} {name}={value}", "env"));
+    }
+    lines.push(format!("  {:<12} {}", "installed", if launch.installed { "yes" } else { "no" }));
+    let look = ui.look();
+    ui.result(&lines.iter().map(|line| look.wrap(&printable(line), VALUES)).collect::<String>())?;
+    Ok(Exit::Success)
+}
