@@ -44,8 +44,8 @@
 //! # Data flow
 //!
 //! Data flows in one direction. Each line begins with a command, or with several, and names the modules that its data passes,
-//! from the first to the last. Modules in parentheses are passed only if a flag asks for them; [`session`] calls the modules
-//! that follow it. No two modules use each other.
+//! from the first to the last. Modules in parentheses are passed only if a flag asks for them; [`ops`] and [`session`]
+//! call the modules that follow them. No two modules use each other.
 //!
 //! ```text
 //! validate   registry ── select ── (survey, verify ──) check
@@ -53,12 +53,12 @@
 //! serve      registry ── check ── tree ── (history ──) site ── server
 //! verify     registry ── select ── install ── handshake (── examination)
 //! probe      handshake (── examination)
-//! doctor     store ── handshake ── doctor
-//! login      store ── handshake ── login
-//! install    session: index ── resolve ── install ── store
-//! update     session: index ── update ── install ── store
+//! doctor     ops: store ── handshake ── doctor
+//! login      ops: store ── handshake ── login
+//! install    ops: session: index ── resolve ── install ── store
+//! update     ops: session: index ── update ── install ── store
 //! config     index, store ── settings
-//! rpc        the commands that use agents, as methods
+//! rpc        ops
 //! diff       diff
 //! publish    upload
 //! bump       registry ── bump (── propose)

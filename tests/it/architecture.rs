@@ -56,6 +56,14 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
             "update", "sources",
         ],
     ),
+    (
+        "client",
+        "ops",
+        &[
+            "digest", "doctor", "documents", "failure", "handshake", "host", "http", "index", "install", "lockfile",
+            "login", "manifest", "resolve", "session", "sources", "store", "text", "timestamp", "update",
+        ],
+    ),
     ("gate", "finding", &["failure", "source"]),
     ("gate", "config", &["archive", "examination", "manifest", "http", "registry", "host"]),
     ("gate", "select", &["config", "manifest", "registry", "source", "host", "text"]),

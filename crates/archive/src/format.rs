@@ -1,6 +1,7 @@
 //! Detects the format of a file from its first bytes.
 
 use std::fmt;
+use std::io::{self, Read};
 
 use acp_registry_plan::manifest::archive as address;
 
@@ -230,6 +231,20 @@ impl Lookalike {
             Self::Text
         }
     }
+}
+
+/// Reads until the buffer is full or the stream ends. Returns the number of bytes.
+pub(super) fn fill(source: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut length = 0;
+    while length < buffer.len() {
+        match source.read(&mut buffer[length..]) {
+            Ok(0) => break,
+            Ok(count) => length += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(length)
 }
 
 #[cfg(test)]

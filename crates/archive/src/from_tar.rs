@@ -8,7 +8,7 @@ use std::rc::Rc;
 use tar::EntryType;
 
 use super::decompress::Decompressed;
-use super::format::is_tar_header;
+use super::format::{fill, is_tar_header};
 use super::meter::{Meter, Produced};
 use super::walk::{ArchiveMember, Content, Sink, Walk};
 use super::{Compression, Error, Lookalike, UnsafeReason};
@@ -207,18 +207,4 @@ fn read_extension<R: Read, S: Sink>(entry: &mut tar::Entry<'_, R>, walk: &Walk<S
 
 fn ambiguous<R: Read>(entry: &tar::Entry<'_, R>, how: &str) -> Error {
     Error::refused(&entry.header().path_bytes(), UnsafeReason::HeadersDisagree(how.to_owned()))
-}
-
-/// Reads until the buffer is full or the stream ends. Returns the number of bytes.
-pub(super) fn fill(source: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
-    let mut length = 0;
-    while length < buffer.len() {
-        match source.read(&mut buffer[length..]) {
-            Ok(0) => break,
-            Ok(count) => length += count,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(length)
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::rc::Rc;
 
 use super::cmd::cmd_path;
-use super::from_tar::fill;
+use super::format::fill;
 use super::meter::{Consumed, Meter};
 use super::unpack::Unpack;
 use super::walk::{ArchiveMember, Content, Sink, Walk};

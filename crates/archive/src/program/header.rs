@@ -8,7 +8,7 @@ use object::{Endianness, LittleEndian as LE, ReadRef as _, elf as elf_types};
 use super::source::{BoundedFile, FileHandle};
 use super::{Machine, Program, elf};
 use crate::format::HEAD_LENGTH;
-use crate::from_tar::fill;
+use crate::format::fill;
 use crate::{BinaryFormat, Lookalike};
 
 /// Maximum length of a script's first line that is read, in bytes.

@@ -3,12 +3,24 @@
 use std::path::Path;
 
 use super::cache::Open;
-use super::{Error, Installer, cooldown};
+use super::{Error, Installer};
+use acp_registry_host::fs::read_bounded;
 use acp_registry_host::process::Environment;
 use acp_registry_plan::manifest::{Package, extension};
 
 /// The variable with the time whose later releases uv does not take.
 pub(super) const CUTOFF: &str = "UV_EXCLUDE_NEWER";
+
+/// The largest configuration file of uv that is read, in bytes.
+const FILE_LIMIT: u64 = 1 << 20;
+
+/// A value in the configuration file of uv.
+pub(super) fn read_uv_setting(key: &str, installer: &Installer) -> Option<toml::Value> {
+    let (_, path) = installer.uv.iter().find(|(name, _)| name == "UV_CONFIG_FILE")?;
+    let path = Path::new(path).canonicalize().ok()?;
+    let text = String::from_utf8(read_bounded(&path, &path, FILE_LIMIT).ok()?).ok()?;
+    text.parse::<toml::Table>().ok()?.remove(key)
+}
 
 impl Installer {
     /// The shared caches, for as long as the result lives.
@@ -57,7 +69,7 @@ impl Installer {
         }
         if let Some(day) = &package.exclude_newer
             && self.uv.iter().all(|(name, _)| name != CUTOFF)
-            && cooldown::read_uv_setting("exclude-newer", self).is_none()
+            && read_uv_setting("exclude-newer", self).is_none()
         {
             let end = extension::end_of_day(day);
             environment.set(CUTOFF, end.ok_or_else(|| Error::Cutoff { day: day.clone() })?);

@@ -6,18 +6,24 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use tokio::task::spawn_blocking;
 
+use super::cooldown::{HeldBack, Setting, later};
 use super::tool::{Tool, write};
 use super::{
     DigestSource, Error, Expected, InstallJob, Installer, Interpreter, Placed, Progress, Proof, Remarks, ScriptsNotRun,
-    TooOld, ToolFailure, cooldown, is_sha512, node, refusal, remedy, scripts,
+    TooOld, ToolFailure, is_sha512, node, refusal, remedy, scripts,
 };
 use acp_registry_archive::Program;
 use acp_registry_host::fs::{PathError, open_file, read_bounded, resolve_below};
 use acp_registry_host::process::is_executable;
 use acp_registry_plan::json::{self, Object};
 use acp_registry_plan::manifest::{NpmSpec, Package, Pin};
-use acp_registry_plan::text::quote;
+use acp_registry_plan::text::{printable, quote};
 use acp_registry_sources::npm::{Bin, commands, file_of_command};
+
+/// How many older versions npm is asked for, where the newest that is allowed needs a package that is not.
+const OLDER: usize = 3;
+
+const DAY: f64 = 86_400.0;
 
 /// The largest `package.json` that is read, in bytes.
 const PACKAGE_FILE_LIMIT: u64 = 8 << 20;
@@ -69,7 +75,7 @@ pub(super) async fn install(work: &InstallJob<'_>, wanted: &Package) -> Result<P
     (work.progress)(Progress::Running("npm"));
     let ran = match npm.run(arguments).await {
         Err(Error::Tool(failure)) if failure.held_by_npm().is_some() => {
-            let held = cooldown::explain_npm(&failure, (&name, &version), &npm, directory).await;
+            let held = explain_cooldown(&failure, (&name, &version), &npm, directory).await;
             return Err(match held {
                 Some(held) => Error::HeldBack(Box::new(held)),
                 None if failure.lacks_version(&name, &version) => absent(failure, name, version, &npm).await,
@@ -358,6 +364,108 @@ fn command_file(name: &str, command: &str, commands: &Commands, directory: &Path
     if commands.are_linked && !is_executable(&path) { Err(problem("is not executable")) } else { Ok(path) }
 }
 
+/// What npm's failure means if it refers to a cooldown, and the registry has the version.
+async fn explain_cooldown(
+    failure: &ToolFailure,
+    (name, version): (&str, &str),
+    npm: &Tool<'_>,
+    directory: &Path,
+) -> Option<HeldBack> {
+    let held = failure.held_by_npm()?;
+    let held_name = held.rfind('@').filter(|at| *at > 0).map_or(held, |at| &held[..at]);
+    let matching = match npm.run(["view", "--json", "--no-update-notifier", "--", held, "version"]).await {
+        Ok(output) => versions(&output.stdout).filter(|versions| !versions.is_empty())?,
+        Err(Error::Tool(failure)) if failure.lacks_package() => return None,
+        Err(_) => Vec::new(),
+    };
+    let listed = npm.run(["config", "ls", "--no-update-notifier"]).await.map(|output| output.stdout);
+    let setting = cooldown_setting(&listed.unwrap_or_default());
+    let days = setting.value.parse::<f64>().ok();
+    let mut until = None;
+    if let (Some(days), Some(first)) = (days, matching.first()) {
+        let (spec, field) = (format!("{held_name}@{first}"), format!("time[{first}]"));
+        let time = npm.run(["view", "--no-update-notifier", "--", &spec, &field]).await;
+        until = time.ok().and_then(|output| later(output.stdout.trim().parse().ok()?, days * DAY));
+    }
+    Some(HeldBack {
+        package: format!("{name}@{version}"),
+        held: held.to_owned(),
+        setting: setting.text,
+        is_of_manifest: false,
+        until,
+        newest: newest_of_npm(name, version, npm, directory).await,
+        stderr: failure.stderr.clone(),
+    })
+}
+
+/// The newest version of a package that npm would install with its dependencies.
+async fn newest_of_npm(name: &str, version: &str, npm: &Tool<'_>, directory: &Path) -> Option<String> {
+    let place = directory.join("newest");
+    let path = place.to_str()?;
+    let resolve = async |wanted: &str| {
+        let _ = std::fs::remove_dir_all(&place);
+        std::fs::create_dir(&place).ok()?;
+        write(&place.join("package.json"), &manifest(name, wanted, true)).ok()?;
+        let flags = ["--package-lock=true", "--package-lock-only", "--ignore-scripts", "--prefix", path];
+        npm.run(["install"].iter().chain(&OWN).chain(&flags)).await.ok()?;
+        let list: Value = serde_json::from_slice(&std::fs::read(place.join("package-lock.json")).ok()?).ok()?;
+        let found = list["packages"][format!("node_modules/{name}")]["version"].as_str()?.to_owned();
+        semver::Version::parse(&found).is_ok().then_some(found)
+    };
+    if let Some(newest) = resolve("*").await {
+        return Some(newest);
+    }
+    let all = npm.run(["view", "--json", "--no-update-notifier", "--", name, "versions"]).await.ok()?;
+    let wanted = semver::Version::parse(version).ok()?;
+    let parsed = versions(&all.stdout)?.into_iter().filter_map(|text| semver::Version::parse(&text).ok());
+    let mut older: Vec<_> = parsed.filter(|one| *one < wanted && one.pre.is_empty()).collect();
+    older.sort_unstable_by(|a, b| b.cmp(a));
+    for version in older.into_iter().take(OLDER) {
+        if let Some(newest) = resolve(&version.to_string()).await {
+            return Some(newest);
+        }
+    }
+    None
+}
+
+/// The versions in an answer of `npm view --json`: one text, or a list.
+fn versions(answer: &str) -> Option<Vec<String>> {
+    match serde_json::from_str(answer).ok()? {
+        Value::String(version) => Some(vec![version]),
+        Value::Array(list) => Some(list.iter().filter_map(|one| one.as_str().map(ToOwned::to_owned)).collect()),
+        _ => None,
+    }
+}
+
+/// The cooldown in the answer of `npm config ls`, which begins with the sources that count least. In one source, `before`
+/// counts for more.
+fn cooldown_setting(listed: &str) -> Setting {
+    let unknown = "npm's setting `before` or `min-release-age`".to_owned();
+    let mut found = Setting { text: unknown, ..Setting::default() };
+    let (mut source, mut place, mut day_from) = ("", "", "");
+    for line in listed.lines() {
+        if let Some((name, path)) = line.strip_prefix("; \"").and_then(|line| line.split_once("\" config from ")) {
+            (source, place) = (name, path);
+            continue;
+        }
+        let Some((key @ ("before" | "min-release-age"), value)) = line.split_once(" = ") else { continue };
+        let value = value.trim_matches('"');
+        if value == "null" || (key == "min-release-age" && day_from == source) {
+            continue;
+        }
+        if key == "before" {
+            day_from = source;
+        }
+        let text = if source == "env" {
+            format!("the variable {}", quote(&format!("npm_config_{}={value}", key.replace('-', "_"))))
+        } else {
+            format!("{} in {}", quote(&format!("{key}={value}")), printable(place))
+        };
+        found = Setting { text, value: value.to_owned(), is_of_manifest: false };
+    }
+    found
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -430,5 +538,35 @@ mod tests {
         assert_eq!(list["packages"]["node_modules/a"], serde_json::json!({ "integrity": "x" }));
         let part = list["packages"]["node_modules/a/node_modules/b"]["integrity"].as_str().unwrap();
         assert!(is_sha512(part), "{part}");
+    }
+
+    #[test]
+    fn the_setting_of_npm_that_counts_is_found_with_its_place() {
+        let user = "; \"user\" config from /home/u/.npmrc\n\n";
+        let env = "; \"env\" config from environment\n\n";
+        let unknown = "npm's setting `before` or `min-release-age`";
+        for (listed, expected, value) in [
+            (format!("{user}min-release-age = 7\nregistry = \"x\"\n"), "`min-release-age=7` in /home/u/.npmrc", "7"),
+            (
+                format!("{user}; min-release-age = 7 ; overridden by env\n\n{env}min-release-age = 0.5\n"),
+                "the variable `npm_config_min_release_age=0.5`",
+                "0.5",
+            ),
+            (
+                format!("{user}before = \"2026-11-01\"\nmin-release-age = 7\n"),
+                "`before=2026-11-01` in /home/u/.npmrc",
+                "2026-11-01",
+            ),
+            (
+                format!("{user}before = \"2026-11-01\"\n{env}min-release-age = 7\n"),
+                "the variable `npm_config_min_release_age=7`",
+                "7",
+            ),
+            (format!("{user}before = null\n"), unknown, ""),
+            (String::new(), unknown, ""),
+        ] {
+            let found = cooldown_setting(&listed);
+            assert_eq!((found.text.as_str(), found.value.as_str()), (expected, value), "{listed}");
+        }
     }
 }

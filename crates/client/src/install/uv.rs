@@ -9,13 +9,16 @@ use acp_registry_host::process::is_executable;
 use acp_registry_plan::manifest::extension::is_command;
 use acp_registry_plan::manifest::{Package, Pin, PypiSpec};
 use acp_registry_plan::text::{escape, printable, quote};
+use acp_registry_plan::timestamp::Timestamp;
 use acp_registry_sources::pypi::normalized;
 
+use super::cooldown::{HeldBack, Setting, later};
+use super::environment::{CUTOFF, read_uv_setting};
 use super::error::UV_PYTHON;
 use super::tool::{Tool, write};
 use super::{
     DigestSource, Error, Expected, InstallJob, Installer, Placed, Progress, Proof, Remarks, Shortfall, TooOld,
-    cooldown, refusal, remedy,
+    ToolFailure, refusal, remedy,
 };
 
 /// The largest file of entry points that is read, in bytes.
@@ -112,7 +115,7 @@ fn is_secure(installer: &Installer) -> bool {
     let asked = installer.registries.python();
     asked.is_none_or(|asked| asked.address.starts_with("https://"))
         && !installer.uv.iter().any(is_plain)
-        && cooldown::read_uv_setting("allow-insecure-host", installer).is_none()
+        && read_uv_setting("allow-insecure-host", installer).is_none()
 }
 
 impl Installer {
@@ -238,7 +241,7 @@ pub(super) async fn newest(
 /// The failure of uv as that of a cooldown, if it is one.
 async fn held(error: Error, wanted: &Package, directory: &Path, uv: &Tool<'_>, installer: &Installer) -> Error {
     let Error::Tool(failure) = &error else { return error };
-    let held = cooldown::explain_uv(failure, wanted, uv, directory, installer).await;
+    let held = explain_cooldown(failure, wanted, uv, directory, installer).await;
     held.map_or(error, |held| Error::HeldBack(Box::new(held)))
 }
 
@@ -416,6 +419,107 @@ fn versions(list: &str) -> Vec<String> {
     versions
 }
 
+/// What uv's failure means if it would install the package without a cooldown.
+async fn explain_cooldown(
+    failure: &ToolFailure,
+    wanted: &Package,
+    uv: &Tool<'_>,
+    directory: &Path,
+    installer: &Installer,
+) -> Option<HeldBack> {
+    if !failure.lacks_package() {
+        return None;
+    }
+    let (package, name) = (exact(&wanted.package).ok()?, parse(&wanted.package).ok()?.name);
+    let hint = if let Some(hint) = Hint::parse(&failure.unfolded()) {
+        hint
+    } else {
+        // Older versions of uv do not give the reason.
+        let key = "exclude-newer";
+        uv_setting(key, &name, wanted, installer)?;
+        write(&directory.join("wanted.txt"), &package).ok()?;
+        let flags = ["pip", "compile", "--quiet", "--exclude-newer", "9000-01-01T00:00:00Z"];
+        uv.run(flags.iter().chain(build_flags(installer)).chain(&["wanted.txt"])).await.ok()?;
+        Hint { name: normalized(&name), key: key.to_owned(), ..Hint::default() }
+    };
+    let unknown = || Setting { text: format!("uv's setting {}", quote(&hint.key)), ..Setting::default() };
+    let setting = uv_setting(&hint.key, &hint.name, wanted, installer).unwrap_or_else(unknown);
+    // uv gives the end of an age as of now.
+    let cutoff = hint.cutoff.filter(|_| !setting.value.is_empty() && !is_day(&setting.value));
+    let age = cutoff.map(|cutoff| seconds_between(cutoff, Timestamp::now()));
+    let held = match hint.version {
+        _ if hint.name == normalized(&name) => package.clone(),
+        Some(version) => format!("{}=={version}", hint.name),
+        None => hint.name,
+    };
+    Some(HeldBack {
+        package,
+        held,
+        setting: setting.text,
+        is_of_manifest: setting.is_of_manifest,
+        until: hint.published.zip(age).and_then(|(published, age)| later(published, age)),
+        newest: newest(&name, &[], directory, uv, installer).await,
+        stderr: failure.stderr.clone(),
+    })
+}
+
+/// What uv says of a package that a cooldown has filtered.
+#[derive(Debug, Default, PartialEq)]
+struct Hint {
+    name: String,
+    key: String,
+    cutoff: Option<Timestamp>,
+    version: Option<String>,
+    published: Option<Timestamp>,
+}
+
+impl Hint {
+    fn parse(text: &str) -> Option<Self> {
+        let (before, rest) = text.split_once("` was filtered by `")?;
+        let (key, rest) = rest.split_once("` to only include packages uploaded before ")?;
+        let first = |text: &str| text.split(' ').next().unwrap_or_default().trim_end_matches('.').to_owned();
+        let version = rest.split_once(". The requested version, v").and_then(|(_, rest)| rest.split_once(','));
+        let published = version.and_then(|(_, rest)| rest.strip_prefix(" was published at "));
+        Some(Self {
+            name: before.rsplit('`').next()?.to_owned(),
+            key: key.to_owned(),
+            cutoff: first(rest).parse().ok(),
+            version: version.map(|(version, _)| version.to_owned()),
+            published: published.and_then(|rest| first(rest).parse().ok()),
+        })
+    }
+}
+
+/// Where a setting of uv with this name is: a variable, its configuration file, or the manifest.
+fn uv_setting(key: &str, held: &str, wanted: &Package, installer: &Installer) -> Option<Setting> {
+    let of = |name: &str| installer.uv.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str());
+    let setting = |text, value: &str| Setting { text, value: value.to_owned(), is_of_manifest: false };
+    if key == "exclude-newer" {
+        if let Some(value) = of(CUTOFF) {
+            return Some(setting(format!("the variable {}", quote(&format!("{CUTOFF}={value}"))), value));
+        }
+        if let (Some(day), None) = (&wanted.exclude_newer, read_uv_setting(key, installer)) {
+            let text = format!("{} of its manifest", quote(&format!("exclude_newer: {day}")));
+            return Some(Setting { text, value: day.clone(), is_of_manifest: true });
+        }
+    }
+    let value = read_uv_setting(key, installer)?;
+    let value = value.get(held).cloned().unwrap_or(value);
+    let value = value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned);
+    let place = printable(of("UV_CONFIG_FILE")?).into_owned();
+    Some(setting(format!("{} in {place}", quote(&format!("{key}={value}"))), &value))
+}
+
+/// Whether a cutoff is a day or a time, not an age such as `7 days` or `P7D`.
+fn is_day(value: &str) -> bool {
+    value.len() > 4 && value.as_bytes()[..4].iter().all(u8::is_ascii_digit) && value.as_bytes()[4] == b'-'
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a time has seconds")]
+fn seconds_between(from: Timestamp, to: Timestamp) -> f64 {
+    (to.unix() - from.unix()) as f64
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -517,5 +621,35 @@ mod tests {
             versions(&(0..99).map(|minor| format!("cpython-3.{minor}.0-x /a\n")).collect::<String>()).len(),
             NAMED
         );
+    }
+
+    #[test]
+    fn the_hint_of_uv_names_package_setting_and_times() {
+        let text = "error: No solution found when resolving dependencies cause: Because there is no version of q==1.1 and you \
+                    require p==1, we can conclude that your requirements are unsatisfiable. hint: `q` was filtered by \
+                    `exclude-newer` to only include packages uploaded before 2026-11-18T04:43:24.43Z. The requested version, \
+                    v1.1, was published at 2026-11-24T04:43:24Z. Consider using `exclude-newer-package` to override";
+        let hint = Hint::parse(text).unwrap();
+        assert_eq!(
+            (hint.name.as_str(), hint.key.as_str(), hint.version.as_deref()),
+            ("q", "exclude-newer", Some("1.1"))
+        );
+        assert_eq!(hint.cutoff, "2026-11-18T04:43:24Z".parse().ok());
+        assert_eq!(hint.published, "2026-11-24T04:43:24Z".parse().ok());
+        let undated = "hint: `q` was filtered by `exclude-newer-package` to only include packages uploaded before \
+                       2026-11-18T04:43:24Z. Consider removing";
+        let hint = Hint::parse(undated).unwrap();
+        assert_eq!((hint.key.as_str(), hint.version, hint.published), ("exclude-newer-package", None, None));
+        assert_eq!(Hint::parse("hint: `q` was not found"), None);
+    }
+
+    #[test]
+    fn a_day_is_no_age() {
+        for day in ["2026-11-18", "2026-11-18T00:00:00Z"] {
+            assert!(is_day(day), "{day}");
+        }
+        for age in ["", "7 days", "P7D", "1 week", "2026"] {
+            assert!(!is_day(age), "{age}");
+        }
     }
 }

@@ -11,7 +11,8 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
-use super::client::{ClientOffer, ClientReply, ClientState};
+use super::client::{ClientOffer, ClientState};
+use super::drafts::ClientReply;
 use super::messages::{AgentMessage, OutputViolations, ResponseContent, RpcError, Sent};
 use super::session::{Access, OpenSession, SharedSession};
 

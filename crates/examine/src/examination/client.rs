@@ -10,7 +10,7 @@ use acp_registry_protocol::handshake::initialize_params;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::drafts::Drafts;
+use super::drafts::{ClientReply, Drafts};
 
 /// Maximum memory of all recorded messages, in bytes. Later messages are answered, but not recorded.
 const RECORDED: usize = 8 << 20;
@@ -110,18 +110,6 @@ pub(super) enum Permission {
 pub(super) struct AgentCall {
     pub(super) method: String,
     pub(super) params: Value,
-}
-
-/// The response to a request of the agent.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum ClientReply {
-    Result(Value),
-    /// The code and the message of an error.
-    Error(i64, &'static str),
-    /// The response follows later.
-    Later,
-    /// The client has not advertised the method, or carries nothing of the kind out.
-    Refusal,
 }
 
 /// The state of the client.

@@ -5,7 +5,17 @@
 
 use serde_json::{Map, Value, json};
 
-use super::client::ClientReply;
+/// The response to a request of the agent.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum ClientReply {
+    Result(Value),
+    /// The code and the message of an error.
+    Error(i64, &'static str),
+    /// The response follows later.
+    Later,
+    /// The client has not advertised the method, or carries nothing of the kind out.
+    Refusal,
+}
 
 /// The only tool of the MCP server.
 pub(super) const TOOL: &str = "acp_registry_color";

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::conversation::{Conversation, Item, Output};
 use super::sample::sample;
 use super::script::{Step, ToolCall};
-use super::tools::{find, is_search, search};
+use super::tools::{ReplyCall, find, is_search, search};
 
 /// The text of answers that no script determines.
 pub(super) const HARMLESS: &str = "Examination";
@@ -38,17 +38,6 @@ pub(super) enum ReplyPart {
     /// A chunk of text. Successive chunks belong together.
     Text(String),
     Call(ReplyCall),
-}
-
-/// A tool call.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct ReplyCall {
-    pub(super) name: String,
-    pub(super) namespace: Option<String>,
-    /// An object, or a text for a tool without a schema.
-    pub(super) arguments: Value,
-    /// Whether the tool has no schema.
-    pub(super) is_text: bool,
 }
 
 /// Why the model stops.

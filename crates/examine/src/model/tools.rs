@@ -4,9 +4,19 @@ use acp_registry_plan::json::weight;
 use serde_json::{Map, Value, json};
 
 use super::conversation::{Tool, list};
-use super::reply::ReplyCall;
 use super::sample::{ANSWER, sample_in, types};
 use super::script::ToolCall;
+
+/// A tool call.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct ReplyCall {
+    pub(super) name: String,
+    pub(super) namespace: Option<String>,
+    /// An object, or a text for a tool without a schema.
+    pub(super) arguments: Value,
+    /// Whether the tool has no schema.
+    pub(super) is_text: bool,
+}
 
 /// Names of a parameter that is a command.
 const COMMANDS: &[&str] =

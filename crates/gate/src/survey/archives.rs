@@ -9,11 +9,37 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use tokio::task::{JoinHandle, spawn_blocking};
 use url::Url;
 
-use super::SurveyEvent;
 use acp_registry_archive::{self as archive, ArchiveListing, BinaryFormat, CmdNotFound, Limits, Program};
 use acp_registry_host::fs::{open_file, read_at, temporary, write_all_at};
 use acp_registry_http::{Answer, Client, FetchError, Problem, Sink, shown};
 use acp_registry_plan::digest::{Hasher, Sha256};
+
+/// Progress of a survey.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SurveyEvent {
+    /// This many more questions will be asked.
+    Planned(usize),
+    /// One question was answered.
+    Answered,
+    /// The download of an archive has started.
+    Downloading {
+        /// Identifies the download.
+        number: usize,
+        /// The archive's URL, without secrets.
+        url: String,
+        /// Size in bytes, if the host states it.
+        length: Option<u64>,
+    },
+    /// A piece of an archive has arrived.
+    Received {
+        /// The download.
+        number: usize,
+        /// Size of the piece, in bytes.
+        bytes: u64,
+    },
+    /// The download with this number is complete or has failed.
+    Downloaded(usize),
+}
 
 /// A downloaded archive.
 #[derive(Debug)]

@@ -21,10 +21,10 @@ use acp_registry_sources::{SourceError, npm, pypi};
 
 use crate::verify::Row;
 
-pub use archives::{Archive, Inspection};
+pub use archives::{Archive, Inspection, SurveyEvent};
 pub(crate) use requests::note;
 pub use requests::{needs, not_started, tasks};
-pub use surveyor::{Scope, SurveyEvent, Surveyor};
+pub use surveyor::{Scope, Surveyor};
 
 /// The answer of a source; `None` if it does not have the item.
 pub type SourceAnswer<T> = Result<Option<Arc<T>>, SourceError>;

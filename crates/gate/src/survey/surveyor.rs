@@ -13,7 +13,7 @@ use futures_util::stream::{self, StreamExt as _};
 use url::Url;
 
 use super::Survey;
-use super::archives::{Archive, ArchiveRequest};
+use super::archives::{Archive, ArchiveRequest, SurveyEvent};
 
 /// Maximum number of concurrent requests, over all hosts.
 const OPEN_QUESTIONS: usize = 256;
@@ -25,33 +25,6 @@ pub struct Scope {
     pub urls: bool,
     /// If set, download and inspect archives of all platforms, within these limits.
     pub archives: Option<Limits>,
-}
-
-/// Progress of a survey.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum SurveyEvent {
-    /// This many more questions will be asked.
-    Planned(usize),
-    /// One question was answered.
-    Answered,
-    /// The download of an archive has started.
-    Downloading {
-        /// Identifies the download.
-        number: usize,
-        /// The archive's URL, without secrets.
-        url: String,
-        /// Size in bytes, if the host states it.
-        length: Option<u64>,
-    },
-    /// A piece of an archive has arrived.
-    Received {
-        /// The download.
-        number: usize,
-        /// Size of the piece, in bytes.
-        bytes: u64,
-    },
-    /// The download with this number is complete or has failed.
-    Downloaded(usize),
 }
 
 /// Asks package registries and hosts about what manifests name.

@@ -9,8 +9,8 @@ use acp_registry_plan::manifest::{Channel, Manifest, PackageKind, Version, exten
 use rayon::prelude::*;
 use serde_json::{Map, Value};
 
-use super::build::BuildError;
 use super::entries;
+use super::outcome::BuildError;
 use super::part::{Render, RenderError};
 use super::sources::AgentSource;
 

@@ -8,11 +8,13 @@ mod build;
 mod entries;
 mod files;
 mod index;
+mod outcome;
 mod part;
 mod previous;
 mod sources;
 
-pub use build::{AgentOutcome, BuildError, Built, BuiltAgent, LeftOutReason, TreeOptions, brief_list, build};
+pub use build::{Built, TreeOptions, build};
 pub use files::{Difference, INDEX, Tree, TreeError};
+pub use outcome::{AgentOutcome, BuildError, BuiltAgent, LeftOutReason, brief_list};
 pub use part::{FileDigest, Render, RenderError};
 pub use previous::{PublishedError, PublishedTree, TreeDirectory};

@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::build::{AgentOutcome, BuildError, BuiltAgent, LeftOutReason};
+use super::outcome::{AgentOutcome, BuildError, BuiltAgent, LeftOutReason};
 use super::previous::{EarlierIndexes, KeptAgent, Lookup, PublishedError, PublishedTree};
 use acp_registry_client::registry::{AgentFolder, Registry};
 use acp_registry_gate::check::{self, Checked};

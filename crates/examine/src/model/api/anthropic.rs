@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 
 use super::{Writer, named};
 use crate::model::conversation::{Conversation, Item, Output, Tool, content_text, list, text};
-use crate::model::reply::{ReplyCall, ReplyMessage, Stop};
+use crate::model::reply::{ReplyMessage, Stop};
+use crate::model::tools::ReplyCall;
 
 pub(super) fn read(body: &Value) -> Conversation {
     let mut items = Vec::new();

@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 
 use super::{Writer, data};
 use crate::model::conversation::{Conversation, Item, Output, Tool, list, text};
-use crate::model::reply::{ReplyCall, ReplyMessage, Stop};
+use crate::model::reply::{ReplyMessage, Stop};
+use crate::model::tools::ReplyCall;
 
 /// A member by its name in camel case or in snake case, both of which the API accepts.
 fn member<'a>(value: &'a Value, camel: &str, snake: &str) -> Option<&'a Value> {

@@ -11,7 +11,8 @@ use std::fmt;
 use serde_json::{Value, json};
 
 use super::conversation::Conversation;
-use super::reply::{ReplyCall, ReplyMessage, Stop};
+use super::reply::{ReplyMessage, Stop};
+use super::tools::ReplyCall;
 
 /// An API of language models.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
