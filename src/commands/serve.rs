@@ -20,7 +20,7 @@ use crate::flags::value;
 use crate::terminal::signals;
 use crate::terminal::ui::Ui;
 use acp_registry::failure::{Exit, Failure};
-use acp_registry::text::plural;
+use acp_registry::text::{brief_list, plural};
 
 /// The interval at which the registry is checked for changes.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -125,7 +125,7 @@ fn update(
         let built = result.map_err(|error| {
             // The preview has no previous tree that agents with errors could be kept from.
             let Error::Tree(BuildError::Findings { agents }) = &error else { return Failure::from(error) };
-            let place = if agents.is_empty() { "the registry".to_owned() } else { tree::brief_list(agents) };
+            let place = if agents.is_empty() { "the registry".to_owned() } else { brief_list(agents, tree::NAMED) };
             Failure::findings(format!("errors in {place}"))
                 .help("correct the errors; `acp-registry validate` lists them")
         })?;

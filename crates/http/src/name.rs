@@ -25,8 +25,9 @@ pub fn is_private(name: &str) -> bool {
 
 /// Whether a name is this domain or below it; a dot at its end does not count.
 pub fn is_below(name: &str, domain: &str) -> bool {
-    let name = name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase();
-    name.strip_suffix(domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+    let name = name.strip_suffix('.').unwrap_or(name).as_bytes();
+    let Some((rest, end)) = name.len().checked_sub(domain.len()).map(|at| name.split_at(at)) else { return false };
+    end.eq_ignore_ascii_case(domain.as_bytes()) && rest.last().is_none_or(|last| *last == b'.')
 }
 
 #[cfg(test)]

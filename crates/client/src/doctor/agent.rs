@@ -8,7 +8,7 @@ use acp_registry_plan::manifest::AgentId;
 
 use acp_registry_host::fs::PathError;
 use acp_registry_host::process::{Environment, Obstacle};
-use acp_registry_plan::text::{escape, printable, quote};
+use acp_registry_plan::text::{brief_list, escape, printable, quote};
 
 /// How many damaged files are named.
 const NAMED: usize = 3;
@@ -224,18 +224,12 @@ fn damages(version: &Version, help: &str) -> Option<CheckProblem> {
         Ok(damages) => damages,
         Err(error) => return Some(("files", describe(&error), help.to_owned())),
     };
-    let named: Vec<String> = damages
-        .iter()
-        .take(NAMED)
-        .map(|damage| match damage {
-            Damage::Missing(path) => format!("{} is gone", quote(path)),
-            Damage::Changed(path) => format!("{} has other content than was installed", quote(path)),
-            Damage::Unreadable(path) => format!("{} cannot be read", quote(path)),
-        })
-        .collect();
-    let more = damages.len() - named.len();
-    let more = if more > 0 { format!("; and {more} more") } else { String::new() };
-    Some(("files", format!("{}{more}", named.join(", ")), help.to_owned()))
+    let describe = |damage: &Damage| match damage {
+        Damage::Missing(path) => format!("{} is gone", quote(path)),
+        Damage::Changed(path) => format!("{} has other content than was installed", quote(path)),
+        Damage::Unreadable(path) => format!("{} cannot be read", quote(path)),
+    };
+    Some(("files", brief_list(damages.iter().map(describe), NAMED), help.to_owned()))
 }
 
 /// How the installed bytes were verified.

@@ -13,14 +13,14 @@ use serde::{Deserialize, Serialize};
 
 use super::agents::settle;
 use super::find::{installed, plan, planned};
-use super::{Event, Events, Report, load, lock, repair, report_waiting};
+use super::{Event, Events, Report, load, lock, report_waiting};
 use crate::index::Index;
 use crate::install::Kind;
 use crate::install::remedy::newer;
 use crate::lockfile::NAME;
 use crate::resolve::Plan;
 use crate::session::{AgentSpec, InstallEvent, InstallRequest, Liveness, PATIENCE, Session};
-use crate::store::{InstallOutcome, Pin, Start, StoredInterpreter, Version};
+use crate::store::{InstallOutcome, Pin, StoredInterpreter};
 
 /// The most agents that are installed at once.
 pub const JOBS: usize = 4;
@@ -190,7 +190,14 @@ fn plan_all(
 
 /// Adds the agent's package as an alternative, if the installation of its archive failed. A missing version is a usage
 /// error if it was requested by name, unlike one that the index names.
-fn explain(failure: &mut Failure, plan: &Plan, named: &AgentSpec, index: &Index, session: &Session, command: &str) {
+pub(super) fn explain(
+    failure: &mut Failure,
+    plan: &Plan,
+    named: &AgentSpec,
+    index: &Index,
+    session: &Session,
+    command: &str,
+) {
     if named.version.is_some() {
         failure.blame_named_version();
     }
@@ -294,47 +301,4 @@ fn warn(done: &InstallOutcome, is_checked: bool, events: &Events<'_>) {
         };
         events(Event::Warning(&format!("{id}: {}{need}", scripts.message())));
     }
-}
-
-/// Installs the version that is going to be started, if it is not there. A damaged version is installed again, even if
-/// the index has a newer one.
-///
-/// # Errors
-/// [`Failure`] when the index cannot be read, has no such agent or version, or it is not installed.
-pub async fn install_to_run(
-    session: &Session,
-    named: &AgentSpec,
-    dist: Option<Kind>,
-    damaged: Option<&Version>,
-    events: &Events<'_>,
-) -> Result<Version, Failure> {
-    damaged.map_or(Ok(()), repair::refuse_locked)?;
-    let again = damaged.map(|version| session.plan_again(version)).transpose()?.flatten();
-    let (plan, index) = if let Some(plan) = again {
-        (plan, None)
-    } else {
-        let index = load(session, session.load_index(&[&named.id]), events).await?;
-        (plan(named, dist, &index, session, events)?, Some(index))
-    };
-    // An installed version is not installed again.
-    if let Some(version) = session.store.installed(&plan)? {
-        session.store.refuse_changed(&plan)?;
-        return Ok(version);
-    }
-    if !session.options().is_offline {
-        events(Event::Note(&format!("installing {} {}", plan.id, plan.version)));
-    }
-    // A version that is requested by name does not become the current version.
-    let start = if named.has_version() { Start::Earlier } else { Start::This };
-    let request = InstallRequest { start, ..InstallRequest::new(plan) };
-    let done = install_one(session, &request, events).await.map_err(|mut failure| {
-        if let Some(index) = &index {
-            explain(&mut failure, &request.plan, named, index, session, "run");
-        }
-        match damaged {
-            Some(version) => repair::suggest_other(failure, version, session),
-            None => failure,
-        }
-    });
-    Ok(done?.version)
 }

@@ -10,6 +10,7 @@ mod find;
 mod install;
 mod lock;
 mod repair;
+mod run;
 mod sign_in;
 mod uninstall;
 mod update;
@@ -31,8 +32,9 @@ pub use find::{
     Describe, DescribeReport, FindReport, InstalledReport, InstalledRow, Locate, LocateReport, PlanReport, Resolve,
     Search, describe, find_offer, list, list_installed, load_entry, locate, resolve, search,
 };
-pub use install::{Install, InstallReport, JOBS, install, install_to_run};
+pub use install::{Install, InstallReport, JOBS, install};
 pub use repair::Need;
+pub use run::install_to_run;
 pub use sign_in::{Attempt, MethodsReport, Relay, SignIn, SignInReport, SignOut, Step};
 pub use uninstall::{Cached, CollectGarbage, Removal, Uninstall, collect_garbage, uninstall};
 pub use update::{AgentUpdate, HeldUpdate, Pinned, Update, UpdateReport, update};

@@ -8,7 +8,7 @@ use acp_registry_host::fs::temporary;
 use acp_registry_host::process::{Environment, Home, Isolation, LaunchSpec};
 use acp_registry_host::start::Program;
 use acp_registry_plan::failure::Failure;
-use acp_registry_plan::text::{escape, printable, quote, suggestions};
+use acp_registry_plan::text::{brief_list, escape, printable, quote, suggestions};
 use acp_registry_protocol::handshake::{
     AuthMethod, Conversation, FailReason, Handshake, HandshakeOptions, Listener, OpenError, Outcome, Probe, Way,
 };
@@ -376,13 +376,10 @@ fn names(methods: &[AuthMethod]) -> impl Iterator<Item = &str> {
 
 /// Lists methods by id. Printable.
 fn list(methods: &[AuthMethod]) -> String {
-    let name = |method: &AuthMethod| format!("{} ({})", quote(&method.id), escape(&method.kind));
-    let named: Vec<String> = methods.iter().take(METHODS).map(name).collect();
-    match (named.is_empty(), methods.len().saturating_sub(METHODS)) {
-        (true, _) => "none".to_owned(),
-        (false, 0) => named.join(", "),
-        (false, more) => format!("{}, and {more} more", named.join(", ")),
+    if methods.is_empty() {
+        return "none".to_owned();
     }
+    brief_list(methods.iter().map(|method| format!("{} ({})", quote(&method.id), escape(&method.kind))), METHODS)
 }
 
 fn pick(handshake: &Handshake, wanted: Option<&str>) -> Result<Picked, Failure> {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::conversation::{Conversation, Item, Output};
 use super::sample::sample;

@@ -1,5 +1,6 @@
 //! Checks an updated manifest.
 
+use acp_registry_plan::text::brief_list;
 use std::collections::BTreeSet;
 
 use super::{Bumper, Error, ErrorKind, VersionUpdate};
@@ -121,11 +122,5 @@ impl VersionUpdate {
 }
 
 fn in_words(findings: &[Finding]) -> String {
-    let more = findings.len().saturating_sub(SHOWN);
-    let shown = findings.iter().take(SHOWN).map(|finding| format!("{}: {}", finding.rule, finding.message));
-    let mut words: Vec<String> = shown.collect();
-    if more > 0 {
-        words.push(format!("and {more} more"));
-    }
-    words.join("; ")
+    brief_list(findings.iter().map(|finding| format!("{}: {}", finding.rule, finding.message)), SHOWN)
 }

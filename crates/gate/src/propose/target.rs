@@ -11,7 +11,7 @@ use acp_registry_host::git::{self, Remote};
 use acp_registry_http::Client;
 use acp_registry_plan::manifest::Channel;
 use acp_registry_plan::source::apply;
-use acp_registry_plan::text::quote;
+use acp_registry_plan::text::{brief_list, quote};
 use acp_registry_sources::github::Github;
 use url::Url;
 
@@ -159,8 +159,8 @@ impl From<TargetError> for Failure {
 
 /// The help that asks to name one of these remotes.
 fn another_remote(names: &[String]) -> String {
-    let names: Vec<String> = names.iter().take(NAMED).map(|name| quote(name)).collect();
-    format!("name the remote on GitHub with --remote; there is {}", names.join(", "))
+    let named = brief_list(names.iter().map(|name| quote(name)), NAMED);
+    format!("name the remote on GitHub with --remote; there is {named}")
 }
 
 /// The most remotes that a remedy lists.

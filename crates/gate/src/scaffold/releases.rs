@@ -8,7 +8,7 @@ use acp_registry_host::fs::temporary;
 use acp_registry_http::{FetchError, Hashing, Problem, address};
 use acp_registry_plan::manifest::archive::{Format, format};
 use acp_registry_plan::manifest::{BinaryTarget, Distribution, Platform, Version, guess_platform};
-use acp_registry_plan::text::quote;
+use acp_registry_plan::text::{brief_list, quote};
 use acp_registry_sources::github::{Asset, Release, ReleaseId};
 use futures_util::future::join_all;
 use tokio::task::spawn_blocking;
@@ -309,10 +309,7 @@ impl Cause {
 }
 
 fn shown<'a>(names: impl Iterator<Item = &'a str>) -> String {
-    let names: Vec<String> = names.map(quote).collect();
-    let more = names.len().saturating_sub(SHOWN);
-    let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
-    format!("{}{rest}", names[..names.len().min(SHOWN)].join(", "))
+    brief_list(names.map(quote), SHOWN)
 }
 
 /// Words that mark special builds.

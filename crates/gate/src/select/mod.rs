@@ -12,7 +12,7 @@ use acp_registry_client::registry::{LoadError, Loaded, Registry};
 use acp_registry_host::git;
 use acp_registry_plan::manifest::{AgentId, SyntaxError};
 use acp_registry_plan::source::Span;
-use acp_registry_plan::text::{quote, suggestions};
+use acp_registry_plan::text::{brief_list, quote, suggestions};
 
 use crate::config::Config;
 
@@ -245,13 +245,11 @@ impl From<Error> for Failure {
 
 /// The help for an unknown id: the agents that the registry has.
 fn what_there_is(ids: &[String]) -> String {
-    let more = ids.len().saturating_sub(NAMED);
-    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-    let named: Vec<String> = ids.iter().take(NAMED).map(|id| quote(id)).collect();
-    match named.as_slice() {
-        [] => "the registry has no agents yet; `acp-registry new` adds one".to_owned(),
-        named => format!("the registry has {}{more}; `acp-registry new` adds an agent", named.join(", ")),
+    if ids.is_empty() {
+        return "the registry has no agents yet; `acp-registry new` adds one".to_owned();
     }
+    let named = brief_list(ids.iter().map(|id| quote(id)), NAMED);
+    format!("the registry has {named}; `acp-registry new` adds an agent")
 }
 
 /// The most ids that a remedy lists.

@@ -4,7 +4,7 @@ mod markdown;
 mod secrets;
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
 
 pub use self::markdown::{cell, code_span, prose};
 pub use self::secrets::without_secrets;
@@ -125,6 +125,17 @@ pub fn escape(text: &str) -> String {
         cut.push('…');
     }
     printable(&cut).replace('`', "'")
+}
+
+/// The first `limit` names, and how many there are besides: `a, b and 3 more`.
+#[must_use]
+pub fn brief_list<T: Display>(names: impl IntoIterator<Item = T>, limit: usize) -> String {
+    let mut names = names.into_iter();
+    let named: Vec<String> = names.by_ref().take(limit).map(|name| name.to_string()).collect();
+    match names.count() {
+        0 => named.join(", "),
+        more => format!("{} and {more} more", named.join(", ")),
+    }
 }
 
 /// A number with its noun, which gets an `s` where it needs one.

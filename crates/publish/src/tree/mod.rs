@@ -15,6 +15,6 @@ mod sources;
 
 pub use build::{Built, TreeOptions, build};
 pub use files::{Difference, INDEX, Tree, TreeError};
-pub use outcome::{AgentOutcome, BuildError, BuiltAgent, LeftOutReason, brief_list};
+pub use outcome::{AgentOutcome, BuildError, BuiltAgent, LeftOutReason, NAMED};
 pub use part::{FileDigest, Render, RenderError};
 pub use previous::{PublishedError, PublishedTree, TreeDirectory};

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use acp_registry_plan::failure::{Code, Failure};
-use acp_registry_plan::text::quote;
+use acp_registry_plan::text::{brief_list, quote};
 
 use super::part::RenderError;
 use super::previous::PublishedError;
@@ -68,7 +68,7 @@ pub enum BuildError {
     /// Agents have errors, and the earlier tree has no `registry.json` with their earlier entries.
     #[error(
         "errors in {}, and the previous tree has no registry.json with earlier forms; nothing is published",
-        brief_list(agents)
+        brief_list(agents, NAMED)
     )]
     NoPrevious {
         /// The agents with errors.
@@ -131,20 +131,13 @@ impl BuildError {
 }
 
 /// How many agents a message names.
-const NAMED: usize = 10;
+pub const NAMED: usize = 10;
 
 fn describe(agents: &[String]) -> String {
     if agents.is_empty() {
         return "the registry has errors; nothing is published".to_owned();
     }
-    format!("errors in {}, and no earlier form to keep; nothing is published", brief_list(agents))
-}
-
-/// Joins the first names for a message, and counts the rest.
-pub fn brief_list(agents: &[String]) -> String {
-    let named = agents.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
-    let more = agents.len().saturating_sub(NAMED);
-    if more == 0 { named } else { format!("{named} and {more} more") }
+    format!("errors in {}, and no earlier form to keep; nothing is published", brief_list(agents, NAMED))
 }
 
 impl From<BuildError> for Failure {

@@ -14,7 +14,7 @@ use acp_registry_client::index::{INDEX_LIMIT, entries};
 use acp_registry_plan::entries::DISCOVERY;
 use acp_registry_plan::json;
 use acp_registry_plan::sums::{self, is_name};
-use acp_registry_plan::text::printable;
+use acp_registry_plan::text::{brief_list, printable};
 
 /// The index that identifies a folder as a registry.
 const INDEX: &str = "registry.json";
@@ -102,12 +102,9 @@ pub(super) async fn adopt(
     state.files.extend(leftover.map(|name| ((*name).to_owned(), LatestFile::default())));
     let others: Vec<&str> = rest.into_iter().filter(|name| kind(name) == ForeignFile::Other).collect();
     if !others.is_empty() {
-        let named: Vec<String> = others.iter().take(NAMED).map(|name| printable(name).into_owned()).collect();
-        let more = others.len().saturating_sub(NAMED);
-        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-        let named = named.join(", ");
+        let named = brief_list(others.iter().map(|name| printable(name)), NAMED);
         notice(UploadEvent::Warning(format!(
-            "{place} has files that are not part of a registry, and are kept: {named}{more}"
+            "{place} has files that are not part of a registry, and are kept: {named}"
         )));
     }
     Ok(())

@@ -139,8 +139,8 @@ fn is_bounded(icon: &Icon<'_>) -> bool {
 /// Whether one shape alone is known to paint a pixel: it lies in the icon, nothing changes how it is drawn, and its
 /// outline encloses more than it leaves out. That is true of most icons, and drawing takes longer than all other rules.
 fn is_plainly_painted(icon: &Icon<'_>) -> bool {
-    let declarations = icon.styles.iter().flat_map(|styled| &styled.css.declarations);
-    if !declarations.clone().all(|declaration| ["fill", "stroke"].contains(&declaration.property.as_str())) {
+    let is_colour = |declaration: &Declaration| ["fill", "stroke"].contains(&declaration.property.as_str());
+    if !icon.styles.iter().all(|styled| styled.css.unread.is_empty() && styled.css.declarations.iter().all(is_colour)) {
         return false;
     }
     let Some(place) = place(icon.root()) else { return false };
@@ -157,13 +157,25 @@ fn is_plainly_painted(icon: &Icon<'_>) -> bool {
         let around = outline.control_box();
         place.union(around) == place && outline.area().abs() * f64::from(SMALL) * f64::from(SMALL) >= place.area()
     };
-    icon.shapes.iter().take(COUNT).any(is_painted)
+    // A line is seen if it is as thick as a pixel, and as long.
+    let pixel = place.width().max(place.height()) / f64::from(SMALL);
+    let is_drawn = |shape: &Shape| {
+        let node = icon.document.get_node(shape.node).filter(|_| shape.stroke != Paint::None);
+        let Some(node) = node.filter(|node| is_meant(*node)) else { return false };
+        let Some(path) = node.attribute("d").and_then(|path| BezPath::from_svg(path).ok()) else { return false };
+        let width = node.ancestors().find_map(|node| node.attribute("stroke-width")).map_or(Some(1.0), number);
+        let mut ends = path.elements().iter().filter_map(PathEl::end_point);
+        let begin = ends.next();
+        let is_long = begin.is_some_and(|begin| ends.any(|end| begin.distance(end) >= pixel));
+        is_long && width.is_some_and(|width| width >= pixel) && place.union(path.control_box()) == place
+    };
+    icon.shapes.iter().take(COUNT).any(|shape| is_painted(shape) || is_drawn(shape))
 }
 
 /// Attributes with which a shape is not drawn where its outline is, or not as a whole.
-const CHANGES: [&str; 10] = [
-    "clip-path", "fill-opacity", "fill-rule", "filter", "mask", "opacity", "overflow", "preserveAspectRatio", "style",
-    "transform",
+const CHANGES: [&str; 12] = [
+    "clip-path", "fill-opacity", "fill-rule", "filter", "mask", "opacity", "overflow", "preserveAspectRatio",
+    "stroke-dasharray", "stroke-opacity", "transform", "vector-effect",
 ];
 
 /// The part of the plane that the root element shows.

@@ -9,6 +9,7 @@ pub use versions::starts_prerelease;
 pub use versions::{UrlVersion, compare_version};
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 
 use versions::versions;
 
@@ -28,19 +29,21 @@ pub fn moving_reference(url: &str) -> Option<String> {
     let segments: Vec<&str> = path.split('/').collect();
     let file = segments.last().copied().unwrap_or_default();
     // In a URL with a version, these words may name an owner or a program; only `latest` still means another release.
-    let is_pinned = !versions(url, None).is_empty();
+    let pinned = OnceCell::new();
+    let is_pinned = || *pinned.get_or_init(|| !versions(url, None).is_empty());
     let is_latest = |word: &str| word.eq_ignore_ascii_case("latest");
     let values = query.split(['&', ';']).map(|pair| pair.rsplit('=').next().unwrap_or(pair));
     let mut words = segments.iter().copied().chain(values);
     let mut parts = file.split(['-', '_', '.', '@', '+']);
     let word = words
-        .find(|word| is_latest(word) || (!is_pinned && is_one_of(word, CHANNELS)))
-        .or_else(|| parts.find(|part| is_latest(part) || (!is_pinned && part.eq_ignore_ascii_case("nightly"))));
+        .find(|word| is_latest(word) || (is_one_of(word, CHANNELS) && !is_pinned()))
+        .or_else(|| parts.find(|part| is_latest(part) || (part.eq_ignore_ascii_case("nightly") && !is_pinned())));
 
     let stem = |segment: &str| segment.split('.').next().unwrap_or_default().to_owned();
     let named = segments.windows(2).filter(|pair| is_one_of(pair[0], BEFORE_BRANCHES)).map(|pair| stem(pair[1]));
-    let own = (!is_pinned).then(|| stem(file));
-    word.map(ToOwned::to_owned).or_else(|| named.chain(own).find(|name| is_one_of(name, BRANCHES)))
+    let own = || Some(stem(file)).filter(|name| is_one_of(name, BRANCHES) && !is_pinned());
+    let mut named = named.filter(|name| is_one_of(name, BRANCHES));
+    word.map(ToOwned::to_owned).or_else(|| named.next()).or_else(own)
 }
 
 fn is_one_of(word: &str, known: &[&str]) -> bool {

@@ -108,13 +108,17 @@ fn run_of_numbers(segment: &str, start: usize) -> usize {
 
 fn version_at(segment: &str, start: usize, end: usize, stated: Option<&Version>) -> Option<FoundVersion> {
     let release = &segment[start..end];
+    if !release.contains('.') {
+        return None;
+    }
     let before = &segment[..start];
     let unmarked =
         before.strip_suffix(['v', 'V']).filter(|before| !before.ends_with(|c: char| c.is_ascii_alphanumeric()));
     let word_end = unmarked.unwrap_or(before).trim_end_matches(['-', '_', '.', '@', '+', ' ']);
-    let word = word_end.rsplit(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default().to_ascii_lowercase();
+    let word = word_end.rsplit(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
+    let is_foreign = FOREIGN.iter().any(|foreign| word.eq_ignore_ascii_case(foreign));
     let is_glued_to_a_word = before.ends_with(|c: char| c.is_ascii_alphanumeric()) && unmarked.is_none();
-    if !release.contains('.') || FOREIGN.contains(&word.as_str()) || is_glued_to_a_word {
+    if is_foreign || is_glued_to_a_word {
         return None;
     }
     let literal = stated.filter(|stated| stated.is_prerelease() && stands_at(segment, start, stated.as_str()));
@@ -166,7 +170,7 @@ fn prerelease_at(segment: &str, at: usize) -> Option<String> {
     let tail = rest.strip_prefix(['-', '_', '.', '~']).unwrap_or(rest);
     let word_length = tail.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(tail.len());
     let word = tail[..word_length].to_ascii_lowercase();
-    if !PRERELEASE.contains(&word.as_str()) {
+    if word.is_empty() || !PRERELEASE.contains(&word.as_str()) {
         return None;
     }
     let behind = &tail[word_length..];

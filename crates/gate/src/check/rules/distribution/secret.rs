@@ -133,28 +133,50 @@ const PLACEHOLDERS: &[&str] = &[
 
 fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
     let mut found = Vec::new();
-    look(subject.value(), "", &mut String::new(), &mut found);
+    look(subject.value(), "", None, &mut found);
     for (place, message) in found {
         report.value(place, message).help("remove it, revoke it where it was issued, and let users set it");
     }
 }
 
+/// Where a value is: its last step, and where its parent is. Most values are only passed through.
+struct Step<'a> {
+    parent: Option<&'a Step<'a>>,
+    segment: Segment<'a>,
+}
+
+enum Segment<'a> {
+    Key(&'a str),
+    Item(usize),
+}
+
+impl Step<'_> {
+    fn pointer(&self) -> String {
+        let parent = self.parent.map_or_else(String::new, Step::pointer);
+        match self.segment {
+            Segment::Key(key) => format!("{parent}/{}", escape_segment(key)),
+            Segment::Item(at) => format!("{parent}/{at}"),
+        }
+    }
+}
+
 /// Looks through all texts of a value: `name` is that of the member, or the option before an argument.
-fn look(value: &Value, name: &str, place: &mut String, found: &mut Vec<(String, String)>) {
-    let mut step = |segment: &str, name: &str, value: &Value, found: &mut Vec<(String, String)>| {
-        let length = place.len();
-        place.extend(["/", &escape_segment(segment)]);
-        look(value, name, place, found);
-        place.truncate(length);
-    };
+fn look(value: &Value, name: &str, place: Option<&Step<'_>>, found: &mut Vec<(String, String)>) {
     match value {
-        Value::String(text) => found.extend(secret(name, text).map(|message| (place.clone(), message))),
-        Value::Object(members) => members.iter().for_each(|(key, value)| step(key, key, value, found)),
+        Value::String(text) => {
+            found.extend(secret(name, text).map(|message| (place.map(Step::pointer).unwrap_or_default(), message)));
+        }
+        Value::Object(members) => {
+            for (key, value) in members {
+                look(value, key, Some(&Step { parent: place, segment: Segment::Key(key) }), found);
+            }
+        }
         Value::Array(items) => {
             let mut option = "";
             for (at, item) in items.iter().enumerate() {
                 let text = item.as_str().unwrap_or_default();
-                step(&at.to_string(), if text.starts_with('-') { "" } else { option }, item, found);
+                let name = if text.starts_with('-') { "" } else { option };
+                look(item, name, Some(&Step { parent: place, segment: Segment::Item(at) }), found);
                 option = if text.starts_with('-') { text } else { "" };
             }
         }
@@ -167,7 +189,8 @@ fn secret(name: &str, text: &str) -> Option<String> {
     if text.len() < SHORTEST {
         return None;
     }
-    let decoded = text.contains("://").then(|| percent_decode_str(text).decode_utf8_lossy());
+    let is_encoded = text.contains('%') && text.contains("://");
+    let decoded = is_encoded.then(|| percent_decode_str(text).decode_utf8_lossy());
     let text = decoded.as_deref().unwrap_or(text);
     if let Some(whose) = known(text) {
         return Some(format!("holds what has the form of {whose}"));
@@ -177,7 +200,8 @@ fn secret(name: &str, text: &str) -> Option<String> {
     }
     // Most texts end here: words, and addresses without a user, a port or a query.
     let is_scheme = |head: &str| head.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'+');
-    let rest = text.split_once("://").filter(|(head, _)| is_scheme(head)).map_or(text, |(_, rest)| rest);
+    let scheme = text.split_once(':').filter(|(head, rest)| rest.starts_with("//") && is_scheme(head));
+    let rest = scheme.map_or(text, |(_, rest)| &rest["//".len()..]);
     if !rest.bytes().any(|byte| [b':', b'=', b' ', b'@'].contains(&byte)) {
         return None;
     }
@@ -218,7 +242,9 @@ fn known(text: &str) -> Option<String> {
         return None;
     }
     let is_end = |rest: &str| rest.starts_with("-----") || rest.starts_with(" BLOCK-----");
-    if text.split("PRIVATE KEY").skip(1).any(is_end) {
+    // Searching for words costs more than counting, and few texts have so many hyphens.
+    let has_lines = text.bytes().filter(|byte| *byte == b'-').count() >= "-----".len();
+    if has_lines && text.split("PRIVATE KEY").skip(1).any(is_end) {
         return Some("a private key".to_owned());
     }
     let is_part = |c: char| c.is_ascii_alphanumeric() || ['-', '_', '.'].contains(&c);
@@ -253,6 +279,12 @@ fn is_key(prefix: &str, rest: &str) -> bool {
 
 /// The address of a webhook, which is a key.
 fn webhook(text: &str) -> Option<String> {
+    // Searching for three words costs more than looking at the parts of an address.
+    let begins =
+        |part: &str| part == "api" || ["hooks.slack.com", "api.telegram.org"].iter().any(|host| part.ends_with(host));
+    if !text.split('/').any(begins) {
+        return None;
+    }
     let path = ["hooks.slack.com/services/", "/api/webhooks/", "api.telegram.org/bot"]
         .iter()
         .find_map(|address| text.split_once(address).map(|(_, path)| path))?;

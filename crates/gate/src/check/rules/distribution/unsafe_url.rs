@@ -7,7 +7,7 @@ use crate::check::rule::{CheckFn, Example, Rule, Subject};
 use crate::finding::Level;
 use acp_registry_http::address::{self, AddressError};
 use acp_registry_http::{AllowedHosts, addr, name};
-use acp_registry_plan::text::{is_hidden, quote};
+use acp_registry_plan::text::quote;
 
 pub(crate) static RULE: Rule = Rule {
     name: "distribution/unsafe-url",
@@ -45,7 +45,8 @@ fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
 }
 
 fn problem(text: &str, allowed: &AllowedHosts) -> Option<String> {
-    let odd = text.chars().find(|c| c.is_whitespace() || is_hidden(*c) || !c.is_ascii() || "\\\"<>^`{|}".contains(*c));
+    let is_plain = |c: char| c.is_ascii_graphic() && !matches!(c, '\\' | '"' | '<' | '>' | '^' | '`' | '{' | '|' | '}');
+    let odd = text.chars().find(|c| !is_plain(*c));
     if let Some(odd) = odd {
         return Some(format!("has the character U+{:04X}, which must be percent-encoded", u32::from(odd)));
     }
@@ -54,8 +55,12 @@ fn problem(text: &str, allowed: &AllowedHosts) -> Option<String> {
         Err(AddressError::Scheme) => return Some("does not begin with https://".to_owned()),
         Err(error) => return Some(error.to_string()),
     };
-    let path = text.split(['?', '#']).next().unwrap_or_default().to_ascii_lowercase().replace("%2e", ".");
-    if path.split('/').any(|part| [".", ".."].contains(&part)) {
+    let path = text.split(['?', '#']).next().unwrap_or_default();
+    let is_dots = |part: &str| {
+        let is_encoded = part.starts_with(['.', '%']) && part.len() <= "%2e%2e".len();
+        is_encoded && [".", ".."].contains(&part.to_ascii_lowercase().replace("%2e", ".").as_str())
+    };
+    if path.split('/').any(is_dots) {
         return Some("has the path segment `.` or `..`".to_owned());
     }
     let Some(host) = url.host() else { return Some("has no host".to_owned()) };

@@ -1,0 +1,54 @@
+//! Installs what is going to be started.
+
+use acp_registry_plan::failure::Failure;
+
+use super::find::plan;
+use super::install::{explain, install_one};
+use super::repair::{refuse_locked, suggest_other};
+use super::{Event, Events, load};
+use crate::install::Kind;
+use crate::session::{AgentSpec, InstallRequest, Session};
+use crate::store::{Start, Version};
+
+/// Installs the version that is going to be started, if it is not there. A damaged version is installed again, even if
+/// the index has a newer one.
+///
+/// # Errors
+/// [`Failure`] when the index cannot be read, has no such agent or version, or it is not installed.
+pub async fn install_to_run(
+    session: &Session,
+    named: &AgentSpec,
+    dist: Option<Kind>,
+    damaged: Option<&Version>,
+    events: &Events<'_>,
+) -> Result<Version, Failure> {
+    damaged.map_or(Ok(()), refuse_locked)?;
+    let again = damaged.map(|version| session.plan_again(version)).transpose()?.flatten();
+    let (plan, index) = if let Some(plan) = again {
+        (plan, None)
+    } else {
+        let index = load(session, session.load_index(&[&named.id]), events).await?;
+        (plan(named, dist, &index, session, events)?, Some(index))
+    };
+    // An installed version is not installed again.
+    if let Some(version) = session.store.installed(&plan)? {
+        session.store.refuse_changed(&plan)?;
+        return Ok(version);
+    }
+    if !session.options().is_offline {
+        events(Event::Note(&format!("installing {} {}", plan.id, plan.version)));
+    }
+    // A version that is requested by name does not become the current version.
+    let start = if named.has_version() { Start::Earlier } else { Start::This };
+    let request = InstallRequest { start, ..InstallRequest::new(plan) };
+    let done = install_one(session, &request, events).await.map_err(|mut failure| {
+        if let Some(index) = &index {
+            explain(&mut failure, &request.plan, named, index, session, "run");
+        }
+        match damaged {
+            Some(version) => suggest_other(failure, version, session),
+            None => failure,
+        }
+    });
+    Ok(done?.version)
+}
