@@ -1,30 +1,34 @@
 //! A bucket of an S3-compatible store as a target.
 
-use std::net::IpAddr;
-use std::sync::Arc;
-use std::time::Duration;
-
+use super::headers::Headers;
+use super::headers::{GZIP, gzip};
+use super::tree::hex_digest;
+use super::{Error, headers};
 use acp_registry_http::{self as http, AllowedHosts};
 use acp_registry_plan::sums::is_name;
-use acp_registry_plan::text::quote;
+use acp_registry_plan::text::{printable, quote};
 use async_trait::async_trait;
+use futures_util::TryStreamExt as _;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use object_store::aws::{AmazonS3, AmazonS3Builder};
 use object_store::client::{
     ClientOptions, HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpResponseBody,
     HttpService,
 };
-use object_store::path::Path;
+use object_store::list::{PaginatedListOptions, PaginatedListStore as _};
+use object_store::path::{Error as PathError, Path};
 use object_store::{
-    Attribute, Attributes, BackoffConfig, ObjectStore, ObjectStoreExt as _, PutMode, PutOptions, PutResult, RetryConfig,
+    Attribute, Attributes, BackoffConfig, GetOptions, GetResult, ObjectStore as _, ObjectStoreExt as _, PutMode,
+    PutOptions, PutResult, RetryConfig,
 };
+use quick_xml::Reader;
+use quick_xml::events::Event;
+use std::collections::HashSet;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::OnceCell;
 use url::{Host, Url};
-
-use super::Error;
-use super::answer::element_text;
-use super::headers::Headers;
-use super::refusal::store_error;
 
 /// How long to wait while the store sends no data. It sends none during an upload, and connections can be slow.
 const IDLE: Duration = Duration::from_mins(5);
@@ -296,6 +300,266 @@ fn refuse_half(page: &[u8]) -> Result<(), HttpError> {
 #[error("{0}")]
 struct Wrong(String);
 
+/// Returns the text of the first element of this name, at any depth; `None` if it is missing or the document breaks
+/// off before its end.
+pub(super) fn element_text(xml: &str, name: &str) -> Option<String> {
+    let mut reader = Reader::from_str(xml);
+    // A proxy may answer with an HTML page instead, which is rarely well-formed.
+    let config = reader.config_mut();
+    config.check_end_names = false;
+    config.allow_unmatched_ends = true;
+    config.allow_dangling_amp = true;
+    loop {
+        match reader.read_event().ok()? {
+            Event::Start(start) if start.local_name().as_ref() == name.as_bytes() => break,
+            Event::Empty(empty) if empty.local_name().as_ref() == name.as_bytes() => return Some(String::new()),
+            Event::Eof => return None,
+            _ => {}
+        }
+    }
+    let mut text = String::new();
+    loop {
+        match reader.read_event().ok()? {
+            Event::Text(part) => text.push_str(&part.decode().ok()?),
+            Event::CData(part) => text.push_str(&part.decode().ok()?),
+            Event::GeneralRef(part) => match part.resolve_char_ref().ok()? {
+                Some(character) => text.push(character),
+                None => text.push_str(quick_xml::escape::resolve_predefined_entity(&part.decode().ok()?)?),
+            },
+            Event::End(end) if end.local_name().as_ref() == name.as_bytes() => return Some(text.trim().to_owned()),
+            Event::Eof => return None,
+            _ => {}
+        }
+    }
+}
+
+/// The error of a failed request, with a remedy where one is known.
+pub(super) fn store_error(place: String, error: &object_store::Error, bucket: &str) -> Error {
+    let (message, remedy) = explain(error, bucket);
+    Error::Store { place, message, remedy }
+}
+
+fn explain(error: &object_store::Error, bucket: &str) -> (String, Option<String>) {
+    let code = code(error);
+    let named = code.as_ref().map_or_else(String::new, |code| format!(" ({code})"));
+    match error {
+        object_store::Error::PermissionDenied { .. } | object_store::Error::Unauthenticated { .. } => (
+            format!("the store refuses the key{named}"),
+            Some("check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, and what the key may do".into()),
+        ),
+        object_store::Error::InvalidPath { source } => {
+            let key = match source {
+                PathError::BadSegment { path, .. }
+                | PathError::EmptySegment { path }
+                | PathError::NonUnicode { path, .. } => quote(path),
+                other => quote(&other.to_string()),
+            };
+            (
+                format!("it holds {key}, which is not a valid name"),
+                Some("remove it there, or give --to another prefix".to_owned()),
+            )
+        }
+        _ if code.as_deref() == Some("NoSuchBucket") => {
+            let remedy = "create it, or check AWS_ENDPOINT_URL and AWS_REGION".into();
+            (format!("there is no bucket {}", quote(bucket)), Some(remedy))
+        }
+        _ => {
+            let text = chain(error);
+            // The last error of the chain is the cause; the others repeat it with more context.
+            let last = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
+            let last: String = printable(last).chars().take(300).collect();
+            (format!("the request failed{named}: {last}"), None)
+        }
+    }
+}
+
+/// The error code in the store's response, for example `NoSuchKey`.
+pub(super) fn code(error: &object_store::Error) -> Option<String> {
+    let code = element_text(&chain(error), "Code")?;
+    Some(printable(&code.chars().take(60).collect::<String>()).into_owned())
+}
+
+fn chain(error: &object_store::Error) -> String {
+    let mut text = error.to_string();
+    let mut at: Option<&dyn std::error::Error> = std::error::Error::source(error);
+    while let Some(error) = at {
+        text.push_str(&format!("\n{error}"));
+        at = error.source();
+    }
+    text
+}
+
+/// Where an encoded object is tried.
+const TRIAL: &str = ".acp-registry/encoding.json";
+
+impl Store {
+    /// Whether readers get an encoded object with its `Content-Encoding`, or decoded. If a store loses the header, they would
+    /// read compressed bytes as the content.
+    pub(super) async fn keeps_encodings(&self) -> Result<bool, Error> {
+        const CONTENT: &[u8] = b"{}";
+        let headers = Headers { content_encoding: Some(GZIP), ..Headers::OWN };
+        self.put(TRIAL, gzip(CONTENT), &headers, "").await?;
+        let found = self.get(TRIAL, 1 << 10).await?;
+        self.remove(TRIAL).await?;
+        Ok(found.as_deref() == Some(CONTENT))
+    }
+}
+
+/// The largest number of objects that a folder may have.
+const KEYS: usize = 1_000_000;
+
+/// The largest total length of their names, in bytes.
+const NAMES: usize = 128 << 20;
+
+/// The largest number of pages; a store may send pages that are not full.
+const PAGES: usize = 2_000;
+
+/// Time limit for listing a folder.
+const TIME: Duration = Duration::from_mins(15);
+
+/// The names below a folder.
+#[derive(Debug, Default)]
+pub(super) struct FolderListing {
+    /// The files, with their modification times in seconds since 1970.
+    pub(super) files: Vec<(String, i64)>,
+    /// Names of the folders directly inside; only in a flat listing.
+    pub(super) folders: Vec<String>,
+}
+
+impl Store {
+    /// Lists all objects below a folder, or only its direct entries if `is_flat`.
+    pub(super) async fn listing(&self, folder: &str, is_flat: bool) -> Result<FolderListing, Error> {
+        match tokio::time::timeout(TIME, self.pages(folder, is_flat)).await {
+            Ok(listed) => listed,
+            Err(_) => Err(self.endless(folder, &format!("takes longer than {} minutes", TIME.as_secs() / 60))),
+        }
+    }
+
+    async fn pages(&self, folder: &str, is_flat: bool) -> Result<FolderListing, Error> {
+        let below = self.below(folder);
+        let mut listing = FolderListing::default();
+        // The tokens that were seen, as digests, because a store may send tokens of any length.
+        let mut tokens = HashSet::new();
+        let mut length = 0;
+        let mut token: Option<String> = None;
+        for _ in 0..PAGES {
+            let options = PaginatedListOptions {
+                delimiter: is_flat.then_some("/".into()),
+                page_token: token.take(),
+                ..PaginatedListOptions::default()
+            };
+            let prefix = Some(below.as_str()).filter(|below| !below.is_empty());
+            let page =
+                self.client().list_paginated(prefix, options).await.map_err(|error| self.fail(folder, &error))?;
+            let files = page.result.objects.iter().filter_map(|meta| {
+                let name = meta.location.as_ref().strip_prefix(&below)?;
+                length += name.len();
+                Some((name.to_owned(), meta.last_modified.timestamp()))
+            });
+            listing.files.extend(files);
+            let folders = page.result.common_prefixes.iter().filter_map(|path| path.filename());
+            listing.folders.extend(folders.inspect(|name| length += name.len()).map(ToOwned::to_owned));
+            if length > NAMES {
+                return Err(self.endless(folder, &format!("has more than {NAMES} bytes of names")));
+            }
+            if listing.files.len() + listing.folders.len() > KEYS {
+                return Err(self.endless(folder, &format!("has more than {KEYS} objects")));
+            }
+            let Some(next) = page.page_token else { return Ok(listing) };
+            if !tokens.insert(hex_digest(next.as_bytes())) {
+                return Err(self.endless(folder, "repeats a NextContinuationToken"));
+            }
+            token = Some(next);
+        }
+        Err(self.endless(folder, &format!("has more than {PAGES} pages")))
+    }
+
+    fn endless(&self, folder: &str, why: &str) -> Error {
+        let remedy = Some("give --to a prefix of its own, or ask the operator of the store".to_owned());
+        Error::Store { place: self.shown(folder), message: format!("the store's list {why}"), remedy }
+    }
+}
+
+/// What a store says about an object.
+struct ObjectHead {
+    /// The `ETag`, which identifies the version.
+    tag: Option<String>,
+    attributes: Attributes,
+}
+
+impl Store {
+    /// Reads the content of an object, of at most `limit` bytes; `None` if it does not exist.
+    pub(super) async fn get(&self, name: &str, limit: u64) -> Result<Option<Vec<u8>>, Error> {
+        Ok(self.get_with_version(name, limit).await?.map(|(bytes, _)| bytes))
+    }
+
+    /// Reads the content of an object, with its `ETag`.
+    pub(super) async fn get_with_version(
+        &self,
+        name: &str,
+        limit: u64,
+    ) -> Result<Option<(Vec<u8>, Option<String>)>, Error> {
+        let Some((bytes, found)) = self.get_as_stored(name, limit).await? else { return Ok(None) };
+        let encoding = found.attributes.get(&Attribute::ContentEncoding).map(AsRef::as_ref);
+        let content = headers::decode(bytes, encoding, limit);
+        let bytes = content.ok_or_else(|| self.unusable(name, format!("is damaged, or larger than {limit} bytes")))?;
+        Ok(Some((bytes, found.tag)))
+    }
+
+    fn unusable(&self, name: &str, message: String) -> Error {
+        Error::Store { place: self.shown(name), message, remedy: Some("remove it there".into()) }
+    }
+
+    /// Reads an object without decoding it.
+    async fn get_as_stored(&self, name: &str, limit: u64) -> Result<Option<(Vec<u8>, ObjectHead)>, Error> {
+        let Some(found) = self.find(name, false).await? else { return Ok(None) };
+        let too_large = || self.unusable(name, format!("is larger than {limit} bytes"));
+        if found.meta.size > limit {
+            return Err(too_large());
+        }
+        let about = ObjectHead { tag: found.meta.e_tag.clone(), attributes: found.attributes.clone() };
+        let mut pieces = found.into_stream();
+        let mut bytes = Vec::new();
+        while let Some(piece) = pieces.try_next().await.map_err(|error| self.fail(name, &error))? {
+            if (bytes.len() + piece.len()) as u64 > limit {
+                return Err(too_large());
+            }
+            bytes.extend_from_slice(&piece);
+        }
+        Ok(Some((bytes, about)))
+    }
+
+    /// Asks for an object, or only for its headers; `None` if it does not exist.
+    pub(super) async fn find(&self, name: &str, head: bool) -> Result<Option<GetResult>, Error> {
+        let options = GetOptions { head, ..GetOptions::default() };
+        match self.client().get_opts(&self.path(name), options).await {
+            Ok(found) => Ok(Some(found)),
+            Err(error @ object_store::Error::NotFound { .. }) if code(&error).as_deref() != Some("NoSuchBucket") => {
+                Ok(None)
+            }
+            Err(error) => Err(self.fail(name, &error)),
+        }
+    }
+
+    /// Whether the object exists in this form: its recorded fingerprint is equal or, for an object of another tool,
+    /// its bytes and headers are.
+    pub(super) async fn holds(&self, name: &str, bytes: &[u8], headers: &Headers, form: &str) -> Result<bool, Error> {
+        let Some(found) = self.find(name, true).await? else { return Ok(false) };
+        let said = |attribute: &Attribute| found.attributes.get(attribute).map(AsRef::as_ref);
+        if let Some(known) = said(&FORM) {
+            return Ok(known == form);
+        }
+        let is_alike = found.meta.size == bytes.len() as u64
+            && said(&Attribute::ContentType) == Some(headers.content_type)
+            && said(&Attribute::CacheControl) == Some(headers.cache_control)
+            && said(&Attribute::ContentEncoding) == headers.content_encoding;
+        if !is_alike {
+            return Ok(false);
+        }
+        Ok(self.get_as_stored(name, found.meta.size).await?.is_some_and(|(found, _)| found == bytes))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -330,6 +594,26 @@ mod tests {
             "http://10.0.0.1",
         ] {
             assert!(!is_fine(wrong), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn an_element_is_found_however_it_is_written() {
+        let before = "Client error with status 404 Not Found: ";
+        for (answer, expected) in [
+            ("<?xml version=\"1.0\"?>\n<Error><Code>NoSuchKey</Code><Key>a&amp;b</Key></Error>", Some("NoSuchKey")),
+            ("<e:Error xmlns:e='x'><e:Code a='b'>\n  NoSuchKey\n</e:Code></e:Error>", Some("NoSuchKey")),
+            ("<Error><!-- <Code>No</Code> --><Code><![CDATA[NoSuchKey]]></Code></Error>", Some("NoSuchKey")),
+            ("<Error><Code>No&#x53;uch&#75;ey</Code></Error>", Some("NoSuchKey")),
+            ("<Error><Code/></Error>", Some("")),
+            ("<Error><Message>&lt;Code>No&lt;/Code></Message></Error>", None),
+            ("<Error><Code>NoSuchKey", None),
+            ("<html><p><br></body><Code>NoSuchKey</Code>", Some("NoSuchKey")),
+            ("busy & closed", None),
+            ("", None),
+        ] {
+            assert_eq!(element_text(answer, "Code").as_deref(), expected, "{answer}");
+            assert_eq!(element_text(&format!("{before}{answer}"), "Code").as_deref(), expected, "{answer}");
         }
     }
 }

@@ -1,10 +1,14 @@
 //! The form in which a file is stored: headers and content encoding.
 
 use super::tree::hex_digest;
-use super::{Gzip, content, encoding};
+use super::{Gzip, content};
 use crate::site::caching::{FIXED, caching};
 use crate::site::{CONTENTS, media_type};
 use acp_registry_plan::sums::SIGNATURE;
+use flate2::Compression;
+use flate2::bufread::GzDecoder;
+use flate2::write::GzEncoder;
+use std::io::{Read as _, Write as _};
 
 /// A digest of the headers of all kinds of files of `latest/`. It changes when a version of this program sends others.
 pub(super) fn rules() -> String {
@@ -34,7 +38,7 @@ impl Headers {
         Self {
             content_type: media_type(name),
             cache_control: caching(name),
-            content_encoding: is_encoded.then_some(encoding::GZIP),
+            content_encoding: is_encoded.then_some(GZIP),
         }
     }
 
@@ -65,8 +69,34 @@ impl Headers {
         if self.content_encoding.is_none() {
             return bytes;
         }
-        encoding::gzip(&bytes)
+        gzip(&bytes)
     }
+}
+
+/// The value of `Content-Encoding`. Every browser and HTTP library that decodes anything knows it.
+pub(super) const GZIP: &str = "gzip";
+
+/// The first bytes of what is compressed.
+const MAGIC: [u8; 2] = [0x1f, 0x8b];
+
+/// Compresses bytes.
+pub(super) fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    // Writing to memory does not fail.
+    let _ = encoder.write_all(bytes);
+    encoder.finish().unwrap_or_default()
+}
+
+/// The content of an object that a store has sent with this `Content-Encoding`; `None` if it is damaged or larger than
+/// `limit`. A store may have decoded the object, and may name other encodings of the transport.
+pub(super) fn decode(bytes: Vec<u8>, encoding: Option<&str>, limit: u64) -> Option<Vec<u8>> {
+    let is_named = encoding.is_some_and(|names| names.split(',').any(|name| name.trim().eq_ignore_ascii_case(GZIP)));
+    if !is_named || !bytes.starts_with(&MAGIC) {
+        return Some(bytes);
+    }
+    let mut decoded = Vec::new();
+    GzDecoder::new(&bytes[..]).take(limit.saturating_add(1)).read_to_end(&mut decoded).ok()?;
+    (decoded.len() as u64 <= limit).then_some(decoded)
 }
 
 #[cfg(test)]
@@ -94,5 +124,21 @@ mod tests {
         let asset = Headers::for_latest("assets/catalog.1.json", Gzip { assets: true, documents: false });
         assert_eq!(asset.content_encoding, Some("gzip"));
         assert_eq!(Headers::for_latest("assets/catalog.1.json", Gzip::default()).content_encoding, None);
+    }
+
+    #[test]
+    fn what_is_named_as_gzip_is_decoded_within_the_limit() {
+        let text = b"{ \"agents\": [] }".repeat(1000);
+        let encoded = gzip(&text);
+        let limit = text.len() as u64;
+        for named in ["gzip", "GZIP", "aws-chunked, gzip"] {
+            assert_eq!(decode(encoded.clone(), Some(named), limit), Some(text.clone()), "{named}");
+        }
+        assert_eq!(decode(encoded.clone(), Some(GZIP), limit - 1), None);
+        assert_eq!(decode(encoded[..encoded.len() - 9].to_vec(), Some(GZIP), limit), None);
+        // An object of a media type, and one that the store has decoded.
+        assert_eq!(decode(encoded.clone(), None, 7), Some(encoded.clone()));
+        assert_eq!(decode(encoded.clone(), Some("aws-chunked"), 7), Some(encoded));
+        assert_eq!(decode(text.clone(), Some(GZIP), limit), Some(text));
     }
 }

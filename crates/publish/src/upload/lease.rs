@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
 use super::bucket::Store;
+use super::bucket::store_error;
 use super::headers::Headers;
-use super::refusal::store_error;
 use super::{Error, LeaseTimes, Notice, UploadEvent, now, seconds};
 use acp_registry_plan::text::printable;
 

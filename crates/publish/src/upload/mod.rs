@@ -20,44 +20,34 @@
 //! one: files are sent before the files that refer to them, and files that are no longer referenced are kept for a
 //! grace period. The state is written before files are changed, so that an interrupted run is verified again.
 
-mod answer;
 mod bucket;
 mod content;
 #[cfg(test)]
 mod crashes;
 mod directory;
-mod encoding;
 mod error;
-mod find;
 mod headers;
 mod latest;
 mod lease;
-mod list;
-mod listing;
 #[cfg(test)]
 mod memory;
 mod order;
 mod prune;
-mod read;
-mod refusal;
 mod rollback;
 mod run;
 mod send;
 mod snapshot;
-mod source;
 mod state;
-mod stored;
 mod takeover;
 mod target;
 mod tree;
-mod trial;
 
 use std::time::Duration;
 
 pub use bucket::Bucket;
 pub use error::Error;
-pub use list::{SnapshotEntry, list};
 pub use prune::{Pruned, prune};
+pub use prune::{SnapshotEntry, list};
 pub use rollback::{RollbackOptions, RolledBack, rollback};
 pub use run::publish;
 pub use snapshot::{Revision, WrongRevision};

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::prune::refuse_unpublished;
+use super::send::{KeptSnapshot, TreeSource};
 use super::send::{Large, Sender};
-use super::source::{KeptSnapshot, TreeSource};
 use super::state::{Snapshot, TargetState};
 use super::{Action, Error, LeaseTimes, Notice, UploadTarget, latest, now, snapshot, takeover, tree};
 

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use super::source::TreeSource;
+use super::send::TreeSource;
 use super::state::{LatestFile, TargetState};
 use super::tree::is_index;
 use super::{Error, LATEST, Notice, UploadEvent, UploadTarget};
