@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `commands` | a file or folder for each command: its flags, one call of the library, its text |
 //! | `flags` | flags that several commands share, and what they become |
-//! | `documents` | the JSON documents that commands print |
+//! | `documents` | the JSON documents of commands that maintain a registry; those about agents are the reports of the library's `ops` |
 //! | `formats` | findings and outcomes as SARIF, JUnit, Markdown, workflow commands and text |
 //! | `terminal` | output, tables, progress, prompts, help and completion |
 //!

@@ -8,7 +8,6 @@
 //! | [`install`] | INSTALL: installs a distribution into a directory with npm, uv or the HTTP client; turns a distribution into a program |
 //! | [`store`] | STORE: installed agents, with several versions side by side, receipts and locks; turns a plan into an installed program |
 //! | [`lockfile`] | LOCK: records versions with their digests, so that the same bytes can be installed elsewhere |
-//! | [`update`] | UPDATE: compares installed versions with those in the index |
 //! | [`doctor`] | DIAGNOSE: checks runtimes, the store and each installed agent; reports problems with remedies |
 //! | [`login`] | SIGN IN: carries out an authentication method, and checks that the agent then opens a session; signs out |
 //! | [`ops`] | DO: what people ask for: find, install, update, repair, uninstall, diagnose, sign in |
@@ -27,4 +26,3 @@ pub mod resolve;
 pub mod session;
 pub mod settings;
 pub mod store;
-pub mod update;

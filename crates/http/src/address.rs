@@ -1,5 +1,6 @@
-//! Parses addresses as strictly as the strictest program that uses them.
+//! Which addresses are refused: those that other programs could read in another way, and those of private networks.
 
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use url::Url;
 
 /// Why a text is not a plain web address.
@@ -51,6 +52,73 @@ pub fn parse(text: &str) -> Result<Url, AddressError> {
     Url::parse(text).map_err(|_| AddressError::Syntax)
 }
 
+/// Whether an address is reachable from everywhere: neither private, loopback, link-local, shared, multicast,
+/// documentation, benchmarking nor reserved (the IANA special-purpose address registries).
+pub fn is_public(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(address) => is_public_v4(address),
+        IpAddr::V6(address) => is_public_v6(address),
+    }
+}
+
+fn is_public_v4(address: Ipv4Addr) -> bool {
+    let [a, b, c, _] = address.octets();
+    let is_special = match a {
+        0 | 10 | 127 | 224..=255 => true,
+        100 => b & 0xc0 == 64,
+        169 => b == 254,
+        172 => b & 0xf0 == 16,
+        192 => (b == 0 && (c == 0 || c == 2)) || (b == 88 && c == 99) || b == 168,
+        198 => b & 0xfe == 18 || (b == 51 && c == 100),
+        203 => b == 0 && c == 113,
+        _ => false,
+    };
+    !is_special
+}
+
+fn is_public_v6(address: Ipv6Addr) -> bool {
+    // An address that contains an IPv4 address is public if that one is.
+    let embedded = |high: u16, low: u16| is_public_v4(Ipv4Addr::from_bits(u32::from(high) << 16 | u32::from(low)));
+    if let Some(v4) = address.to_ipv4_mapped() {
+        return is_public_v4(v4);
+    }
+    match address.segments() {
+        [0x64, 0xff9b, 0, 0, 0, 0, high, low] | [0x2002, high, low, ..] => embedded(high, low),
+        [0x2001, 0x0..=0x1ff | 0xdb8, ..] | [0x3fff, 0x0..=0xfff, ..] => false,
+        [first, ..] => first & 0xe000 == 0x2000,
+    }
+}
+
+/// Endings that do not exist in the public name system: reserved for private use, or not assigned because networks use
+/// them (RFC 6761, RFC 6762 with its appendix G, RFC 8375, `internal`, which ICANN has reserved, and what Kubernetes and
+/// Consul resolve).
+const PRIVATE: [&str; 12] = [
+    "localhost", "localdomain", "local", "internal", "intranet", "private", "corp", "home", "lan", "home.arpa", "svc",
+    "consul",
+];
+
+/// Public domains whose names lead to this machine, or to the address that the name itself contains. The first ones do
+/// so for any address.
+const WILDCARD: [&str; 20] = [
+    "nip.io", "sslip.io", "xip.io", "xip.name", "backname.io", "traefik.me", "local-ip.co", "local-ip.sh", "rbndr.us",
+    "1u.ms", "localtest.me", "lvh.me", "vcap.me", "fuf.me", "lacolhost.com", "localho.st", "local.gd", "lndo.site",
+    "ddev.site", "lcl.host",
+];
+
+/// Whether a name leads, or can be made to lead, to a host in a private network. A proxy resolves names itself, so that
+/// this program cannot check their addresses.
+pub fn is_private(name: &str) -> bool {
+    let name = name.strip_suffix('.').unwrap_or(name);
+    !name.contains('.') || PRIVATE.iter().chain(&WILDCARD).any(|ending| is_below(name, ending))
+}
+
+/// Whether a name is this domain or below it; a dot at its end does not count.
+pub fn is_below(name: &str, domain: &str) -> bool {
+    let name = name.strip_suffix('.').unwrap_or(name).as_bytes();
+    let Some((rest, end)) = name.len().checked_sub(domain.len()).map(|at| name.split_at(at)) else { return false };
+    end.eq_ignore_ascii_case(domain.as_bytes()) && rest.last().is_none_or(|last| *last == b'.')
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -93,6 +161,47 @@ mod tests {
             if let Ok(url) = parse(&text) {
                 prop_assert!(text.contains(&format!("://{}", url.host_str().unwrap())), "{}", text);
             }
+        }
+    }
+
+    #[test]
+    fn special_addresses_are_not_public() {
+        for address in [
+            "0.0.0.0", "10.1.2.3", "127.0.0.1", "127.255.0.9", "100.64.0.1", "100.127.255.255", "169.254.169.254",
+            "172.16.0.1", "172.31.255.255", "192.0.0.8", "192.0.2.1", "192.88.99.1", "192.168.1.1", "198.18.0.1",
+            "198.51.100.7", "203.0.113.9", "224.0.0.1", "240.0.0.1", "255.255.255.255", "::", "::1", "::ffff:10.0.0.1",
+            "::127.0.0.1", "64:ff9b::10.0.0.1", "64:ff9b:1::1", "100::1", "2001::1", "2001:db8::1", "2002:7f00:1::",
+            "3fff::1", "fc00::1", "fd12::1", "fe80::1", "fec0::1", "ff02::1", "5f00::1",
+        ] {
+            assert!(!is_public(address.parse().unwrap()), "{address}");
+        }
+    }
+
+    #[test]
+    fn ordinary_addresses_are_public() {
+        for address in [
+            "1.1.1.1", "100.63.255.255", "100.128.0.1", "172.32.0.1", "192.0.1.1", "198.20.0.1", "223.255.255.1",
+            "2606:4700::1111", "2001:4860:4860::8888", "::ffff:1.1.1.1", "64:ff9b::1.1.1.1", "2002:101:101::",
+        ] {
+            assert!(is_public(address.parse().unwrap()), "{address}");
+        }
+    }
+
+    #[test]
+    fn private_names_are_known() {
+        for name in [
+            "localhost", "LOCALHOST", "localhost.", "a.localhost", "printer", "metadata.google.internal",
+            "metadata.google.internal.", "nas.local", "x.home.arpa", "x.corp", "internal", "", "127.0.0.1.nip.io",
+            "10-0-0-1.sslip.io", "A.NIP.IO.", "x.localtest.me", "lvh.me", "api.default.svc",
+            "api.default.svc.cluster.local", "db.service.consul",
+        ] {
+            assert!(is_private(name), "{name}");
+        }
+        for name in [
+            "h.example", "internal.example", "notlocalhost.example", "home.example", "xn--local-abc.example",
+            "snip.io", "nip.io.example", "svc.example",
+        ] {
+            assert!(!is_private(name), "{name}");
         }
     }
 }

@@ -19,7 +19,7 @@ use url::{Host as UrlHost, Url};
 use super::error::{FetchError, NO_HOST, Problem, ResolveError, shown};
 use super::host::{HostLimits, Hosts};
 use super::memo::Memo;
-use super::{AllowedHosts, Authorities, Cache, Credentials, Proxies, addr, name, retry};
+use super::{AllowedHosts, Authorities, Cache, Credentials, Proxies, address, retry};
 
 /// How many redirects are followed.
 const HOP_LIMIT: usize = 10;
@@ -149,7 +149,7 @@ impl Client {
 
     fn count(&self, url: &Url) {
         self.answers.fetch_add(1, Ordering::Relaxed);
-        if matches!(url.host(), Some(UrlHost::Domain(name)) if !name::is_private(name)) {
+        if matches!(url.host(), Some(UrlHost::Domain(name)) if !address::is_private(name)) {
             self.answers_by_name.fetch_add(1, Ordering::Relaxed);
         }
     }
@@ -298,13 +298,13 @@ impl Client {
             Some(UrlHost::Ipv4(address)) => Some(IpAddr::V4(address)),
             Some(UrlHost::Ipv6(address)) => Some(IpAddr::V6(address)),
             // Behind a proxy, names are not resolved either.
-            Some(UrlHost::Domain(name)) if name::is_private(name) => {
+            Some(UrlHost::Domain(name)) if address::is_private(name) => {
                 return Err(Problem::Refused("it is a host of a private network"));
             }
             Some(UrlHost::Domain(_)) => None,
             None => return Err(Problem::Refused(NO_HOST)),
         };
-        if literal.is_some_and(|address| !addr::is_public(address)) {
+        if literal.is_some_and(|address| !address::is_public(address)) {
             return Err(Problem::Refused("it is an address of a private network"));
         }
         Ok(&pair.guarded)
@@ -422,7 +422,7 @@ impl Resolve for Guard {
         let is_exempt = self.exempt.iter().any(|exempt| exempt == name.as_str());
         Box::pin(async move {
             let mut found = resolver.resolve(name.as_str()).await?;
-            found.retain(|address| is_exempt || addr::is_public(address.ip()));
+            found.retain(|address| is_exempt || address::is_public(address.ip()));
             if found.is_empty() { Err(ResolveError::Private.into()) } else { Ok(boxed(found)) }
         })
     }

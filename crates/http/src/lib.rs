@@ -1,7 +1,7 @@
 //! The network: which addresses this program may connect to, and its HTTP client.
 //!
-//! * [`addr`], [`address`], [`name`], [`AllowedHosts`]: which hosts it may connect to
-//! * [`Client`]: requests, redirects and retries; [`Client::probe`], [`Client::document`], [`Client::understand`],
+//! * [`address`]: which addresses and hosts are refused; [`AllowedHosts`]: which of them a person has allowed nevertheless
+//! * [`Client`]: requests, redirects, each of which is checked, and retries; [`Client::probe`], [`Client::document`], [`Client::understand`],
 //!   [`Client::download`], [`Client::revalidate`]
 //! * [`HostLimits`]: how many requests a host gets at a time
 //! * [`Authorities`]: certificate authorities that the environment names
@@ -10,7 +10,6 @@
 //! * [`Cache`]: answers that are kept for later runs
 //! * [`FetchError`], [`Problem`]: what can go wrong
 
-pub mod addr;
 pub mod address;
 mod allowed;
 mod authorities;
@@ -24,7 +23,6 @@ mod error;
 mod hashing;
 mod host;
 mod memo;
-pub mod name;
 mod probe;
 mod proxy;
 mod retry;

@@ -17,7 +17,6 @@ mod github_lists;
 pub mod npm;
 mod npm_config;
 pub mod pypi;
-mod pypi_file;
 mod python_config;
 mod sources;
 mod surroundings;

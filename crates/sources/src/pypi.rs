@@ -1,9 +1,6 @@
 //! A Python package index: the simple API, as JSON (PEP 691) and as HTML (PEP 503).
 
-use std::collections::BTreeMap;
-use std::str::FromStr;
-use std::sync::Arc;
-
+use super::{LONGEST, PublisherFacts, SourceError, segment, sentence, word};
 use acp_registry_http::Client;
 use acp_registry_plan::json::{self, List, Object};
 use html5gum::emitters::callback::{CallbackEmitter, CallbackEvent};
@@ -11,12 +8,11 @@ use html5gum::{Span, Tokenizer};
 use pep440_rs::Version;
 use serde::Deserialize;
 use serde_json::value::RawValue;
+use std::collections::BTreeMap;
+use std::str::FromStr;
+use std::sync::Arc;
 use time::OffsetDateTime;
 use url::Url;
-
-pub use super::pypi_file::ProjectFile;
-use super::pypi_file::{FILES, too_many};
-use super::{LONGEST, PublisherFacts, SourceError, segment, sentence, word};
 
 /// Prefers JSON. Many mirrors respond with HTML regardless.
 const ACCEPT: &str = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html; q=0.2, \
@@ -306,11 +302,33 @@ impl Reader {
     }
 }
 
+/// Maximum number of files of a project.
+pub(super) const FILES: usize = 200_000;
+
+/// One file of a project.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ProjectFile {
+    /// The name, which contains the version.
+    pub name: String,
+    /// Whether the index provides a digest.
+    pub has_hash: bool,
+    /// Why it should no longer be used, if it was yanked; empty if no reason is given.
+    pub yanked: Option<String>,
+    /// The supported versions of Python.
+    pub requires_python: Option<String>,
+    /// When it was uploaded, if known; HTML does not include it.
+    pub uploaded: Option<OffsetDateTime>,
+}
+
+/// The error for a project with too many files.
+pub(super) fn too_many() -> String {
+    format!("it has more than {FILES} files, and no more are read")
+}
+
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
+    use serde_json::json;
 
     #[test]
     fn names_are_normalised() {

@@ -265,12 +265,13 @@ fn ago(seconds: u64) -> String {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        let code = match &error {
-            Error::Form { .. } => Code::InvalidIndex,
-            Error::Offline(_) => Code::Offline,
-            _ => Code::IndexUnavailable,
-        };
         let help = error.remedy();
-        Self::unable(error).code(code).help_if(help)
+        let failure = match &error {
+            Error::Place(_) => Self::usage(error),
+            Error::Form { .. } => Self::unable(error).code(Code::InvalidIndex),
+            Error::Offline(_) => Self::unable(error).code(Code::Offline),
+            _ => Self::unable(error).code(Code::IndexUnavailable),
+        };
+        failure.help_if(help)
     }
 }

@@ -59,12 +59,12 @@ impl ScriptsNotRun {
     #[must_use]
     pub fn remedy(&self, id: &str) -> Option<String> {
         let forbidden_by = self.ignored_by.clone()?;
-        let forbid = if forbidden_by == VARIABLE {
-            format!("unset {}", quote(&forbidden_by))
+        let install = format!("`acp-registry install {}`", escape(id));
+        Some(if forbidden_by == VARIABLE {
+            format!("unset {}, then run {install}", quote(&forbidden_by))
         } else {
-            format!("run `npm config set {} false`", escape(&forbidden_by))
-        };
-        Some(format!("{forbid}, then run `acp-registry install {}`", escape(id)))
+            format!("run `npm config set {} false`, then {install}", escape(&forbidden_by))
+        })
     }
 }
 
@@ -129,11 +129,11 @@ mod tests {
         assert_eq!(told(asked), (begin.to_owned(), None));
         let (message, remedy) = told(ScriptsNotRun::ignored(packages.clone(), false));
         assert_eq!(message, format!("{begin}, because npm's setting `ignore-scripts` forbids it"));
-        let expected = "run `npm config set ignore-scripts false`, then install `p` again";
+        let expected = "run `npm config set ignore-scripts false`, then `acp-registry install p`";
         assert_eq!(remedy.unwrap().to_string(), expected);
         let (message, remedy) = told(ScriptsNotRun::ignored(packages, true));
         assert_eq!(message, format!("{begin}, because the variable `npm_config_ignore_scripts` forbids it"));
-        assert_eq!(remedy.unwrap().to_string(), "unset `npm_config_ignore_scripts`, then install `p` again");
+        assert_eq!(remedy.unwrap().to_string(), "unset `npm_config_ignore_scripts`, then `acp-registry install p`");
     }
 
     #[test]

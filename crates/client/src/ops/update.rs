@@ -3,13 +3,15 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
+use acp_registry_http::Client;
 use acp_registry_plan::documents::{IndexOrigin, Launch};
 use acp_registry_plan::failure::{AgentFailure, Code, Failure};
-use acp_registry_plan::manifest::AgentId;
+use acp_registry_plan::manifest::{AgentId, NpmSpec, Pin, Platform, PypiSpec, Version as AgentVersion};
 use acp_registry_plan::text::quote;
 use acp_registry_plan::timestamp::Timestamp;
-use acp_registry_sources::{Connection, Needs};
+use acp_registry_sources::{Connection, Needs, Sources};
 use serde::{Deserialize, Serialize};
+use url::Url;
 
 use super::agents::read_agents;
 use super::find::installed;
@@ -17,11 +19,10 @@ use super::install::{ask, install_all, install_one};
 use super::repair::{Need, repair};
 use super::{Event, Events, Report, load, seconds, waiting};
 use crate::index::{Index, Missing};
-use crate::install::Kind;
-use crate::resolve::{Offer, Plan};
+use crate::install::{Kind, Source};
+use crate::resolve::{self, Host, Offer, Plan, PlanOptions};
 use crate::session::{AgentSpec, InstallRequest, Session};
 use crate::store::{StoredAgent, Version};
-use crate::update::{UpdateStatus, compare, published};
 
 /// What to update, and how.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -334,4 +335,71 @@ async fn apply(work: &mut Work, is_checked: bool, session: &Session, events: &Ev
             Err(failure) => work.fail(&id, failure),
         }
     }
+}
+
+/// When what a plan names was published, as the npm registry, the Python package index, GitHub, or the archive's host says;
+/// `None` when that is not known.
+async fn published(plan: &Plan, client: &Client, sources: &Sources) -> Option<SystemTime> {
+    match &plan.source {
+        Source::Npx(package) => {
+            let NpmSpec { name, pin: Pin::Exact(version) } = package.package.parse().ok()? else { return None };
+            let packument = sources.npm.as_ref()?.packument_in_full(client, &name).await.ok()??;
+            packument.published(&version).map(SystemTime::from)
+        }
+        Source::Uvx(package) => {
+            let PypiSpec { name, pin: Pin::Exact(version), .. } = package.package.parse().ok()? else { return None };
+            let project = sources.pypi.as_ref()?.project(client, &name).await.ok()??;
+            project.release(&version)?.published.map(SystemTime::from)
+        }
+        Source::Binary(target) => {
+            let url = Url::parse(&target.archive).ok()?;
+            if let Some((id, _)) = sources.github.find_asset(&url)
+                && let Ok(Some(release)) = sources.github.release(client, &id).await
+                && let Some(time) = release.published
+            {
+                return Some(time.into());
+            }
+            client.probe(&url).await.ok()?.last_modified
+        }
+    }
+}
+
+/// How an installed agent compares with what is offered.
+enum UpdateStatus {
+    /// No newer version is offered.
+    UpToDate(Box<Plan>),
+    /// There is a newer version.
+    Newer(Box<Plan>),
+    /// Another version is offered, and the two cannot be compared.
+    Other(Box<Plan>),
+}
+
+/// Compares an installed agent with the offers for it. It keeps its kind of distribution as long as that is offered.
+///
+/// # Errors
+/// [`resolve::Error`] when what is offered cannot be installed here.
+fn compare(
+    agent: &StoredAgent,
+    offers: &[Offer],
+    platform: Option<Platform>,
+    host: &Host,
+) -> Result<UpdateStatus, resolve::Error> {
+    let receipt = &agent.current.receipt;
+    let platform = platform.or(receipt.foreign_platform(host));
+    let wanted = |kind: Option<Kind>| PlanOptions { kind, platform, ..PlanOptions::new(agent.id.clone()) };
+    let plan = match resolve::resolve(offers, &wanted(receipt.kind()), host) {
+        Err(resolve::Error::NoSuchKind { .. } | resolve::Error::UnsupportedPlatform { .. }) => {
+            resolve::resolve(offers, &wanted(None), host)?
+        }
+        plan => plan?,
+    };
+    let plan = Box::new(plan);
+    if plan.version == receipt.version {
+        return Ok(UpdateStatus::UpToDate(plan));
+    }
+    Ok(match (AgentVersion::parse(&plan.version), AgentVersion::parse(&receipt.version)) {
+        (Some(offered), Some(installed)) if offered > installed => UpdateStatus::Newer(plan),
+        (Some(_), Some(_)) => UpdateStatus::UpToDate(plan),
+        _ => UpdateStatus::Other(plan),
+    })
 }

@@ -3,9 +3,8 @@
 use super::{AgentSpec, Error, Session};
 use crate::index::{Index, Missing};
 use crate::install::Kind;
-use crate::resolve::{Offer, Plan, PlanOptions, pick, resolve};
-use crate::store::Version;
-use crate::update::as_installed;
+use crate::resolve::{Host, Offer, Plan, PlanOptions, pick, resolve};
+use crate::store::{StoredAgent, Version};
 use acp_registry_plan::manifest::AgentId;
 
 impl Session {
@@ -71,4 +70,12 @@ impl Session {
         let id = named.id.parse().map_err(|_| Missing::of(&named.id, index))?;
         Ok(PlanOptions { version: named.version.clone(), kind, ..self.wanted(id) })
     }
+}
+
+/// The plan for an agent whose current version is offered, by the kind of distribution that is installed; `None` for
+/// another version, and where that kind is no longer offered. The kind of an installed version never changes by itself.
+fn as_installed(agent: &StoredAgent, offers: &[Offer], wanted: &PlanOptions, host: &Host) -> Option<Plan> {
+    let receipt = &agent.current.receipt;
+    let wanted = PlanOptions { kind: Some(receipt.kind()?), ..wanted.clone() };
+    resolve(offers, &wanted, host).ok().filter(|plan| plan.version == receipt.version)
 }

@@ -5,8 +5,8 @@ use url::Host;
 use crate::check::reporter::Reporter;
 use crate::check::rule::{CheckFn, Example, Rule, Subject};
 use crate::finding::Level;
+use acp_registry_http::AllowedHosts;
 use acp_registry_http::address::{self, AddressError};
-use acp_registry_http::{AllowedHosts, addr, name};
 use acp_registry_plan::text::quote;
 
 pub(crate) static RULE: Rule = Rule {
@@ -77,11 +77,11 @@ fn problem(text: &str, allowed: &AllowedHosts) -> Option<String> {
         Host::Ipv4(address) => IpAddr::V4(address),
         Host::Ipv6(address) => IpAddr::V6(address),
         Host::Domain(host) => {
-            let is_private = name::is_private(host) || NOWHERE.iter().any(|domain| name::is_below(host, domain));
+            let is_private = address::is_private(host) || NOWHERE.iter().any(|domain| address::is_below(host, domain));
             return is_private.then(|| "names a host of a private network".to_owned());
         }
     };
-    (!addr::is_public(address)).then(|| "names an address of a private network".to_owned())
+    (!address::is_public(address)).then(|| "names an address of a private network".to_owned())
 }
 
 #[cfg(test)]
