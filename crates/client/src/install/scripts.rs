@@ -133,7 +133,7 @@ mod tests {
         assert_eq!(remedy.unwrap().to_string(), expected);
         let (message, remedy) = told(ScriptsNotRun::ignored(packages, true));
         assert_eq!(message, format!("{begin}, because the variable `npm_config_ignore_scripts` forbids it"));
-        assert_eq!(remedy.unwrap().to_string(), "unset `npm_config_ignore_scripts`, then `acp-registry install p`");
+        assert_eq!(remedy.unwrap().to_string(), "unset `npm_config_ignore_scripts`, then run `acp-registry install p`");
     }
 
     #[test]
