@@ -4,9 +4,9 @@
 //! * [`Locked`], [`LockedArchive`], [`LockedPackage`]: its entry for an agent
 //! * [`Locker`]: makes an entry from an offer
 
-mod form;
+mod format;
 mod make;
 mod packages;
 
-pub use form::{Error, LockFile, Locked, LockedArchive, LockedPackage, NAME};
+pub use format::{Error, LockFile, Locked, LockedArchive, LockedPackage, NAME};
 pub use make::Locker;

@@ -385,7 +385,7 @@ mod tests {
 
     fn places(value: &Value) -> Vec<String> {
         let mut found = Vec::new();
-        look(value, "", &mut String::new(), &mut found);
+        look(value, "", None, &mut found);
         found.into_iter().map(|(place, _)| place).collect()
     }
 
