@@ -84,16 +84,20 @@ impl Call<'_> {
         Ok((request, session))
     }
 
-    /// Carries out a use case, whose report is the result. The exit code says nothing that the document does not.
+    /// Carries out a use case, whose report is the result. The exit code says nothing that the document does not. `jobs` is the
+    /// number of installations at once.
     fn run<R: DeserializeOwned, T: Report>(
         mut self,
         refresh: Refresh,
+        jobs: usize,
         work: impl AsyncFnOnce(&mut Session, R, &Events<'_>) -> Result<T, Refused>,
     ) -> Result<Exit, Refused> {
         let (request, mut session) = self.begin(refresh)?;
         let progress = Progress::new(self.ui);
         let events = |event: ops::Event<'_>| progress.show(event);
-        let report = signals::run_with_threads(self.ui, JOBS, work(&mut session, request, &events))??;
+        let work = work(&mut session, request, &events);
+        let done = if jobs == 0 { signals::run(self.ui, work) } else { signals::run_with_threads(self.ui, jobs, work) };
+        let report = done??;
         self.ui.failures(report.errors());
         self.ui.report(&report)?;
         Ok(report.exit())
@@ -142,7 +146,9 @@ pub(crate) const METHODS: [Method; 13] = [
         name: "search",
         only_reads: true,
         run: |call| {
-            call.run(Refresh::Asked, async |session, request, events| Ok(ops::search(session, &request, events).await?))
+            call.run(Refresh::Asked, 0, async |session, request, events| {
+                Ok(ops::search(session, &request, events).await?)
+            })
         },
     },
     Method {
@@ -152,29 +158,28 @@ pub(crate) const METHODS: [Method; 13] = [
             let work = async |session: &mut Session, request, events: &Events<'_>| {
                 Ok(ops::describe(session, &request, events).await?)
             };
-            call.run(Refresh::Asked, work)
+            call.run(Refresh::Asked, 0, work)
         },
     },
     Method {
         name: "resolve",
         only_reads: true,
         run: |call| {
-            call.run(
-                Refresh::Asked,
-                async |session, request, events| Ok(ops::resolve(session, &request, events).await?),
-            )
+            call.run(Refresh::Asked, 0, async |session, request, events| {
+                Ok(ops::resolve(session, &request, events).await?)
+            })
         },
     },
     Method {
         name: "which",
         only_reads: true,
-        run: |call| call.run(Refresh::Never, async |session, request, _| Ok(ops::locate(session, &request)?)),
+        run: |call| call.run(Refresh::Never, 0, async |session, request, _| Ok(ops::locate(session, &request)?)),
     },
     Method {
         name: "install",
         only_reads: false,
         run: |call| {
-            call.run(Refresh::Asked, async |session, request: ops::Install, events| {
+            call.run(Refresh::Asked, JOBS, async |session, request: ops::Install, events| {
                 if request.agents.is_empty() && !request.locked {
                     return Err(missing("agents").into());
                 }
@@ -186,14 +191,16 @@ pub(crate) const METHODS: [Method; 13] = [
         name: "update",
         only_reads: false,
         run: |call| {
-            call.run(Refresh::Asked, async |session, request, events| Ok(ops::update(session, &request, events).await?))
+            call.run(Refresh::Asked, JOBS, async |session, request, events| {
+                Ok(ops::update(session, &request, events).await?)
+            })
         },
     },
     Method {
         name: "uninstall",
         only_reads: false,
         run: |call| {
-            call.run(Refresh::Never, async |session, request: ops::Uninstall, events| {
+            call.run(Refresh::Never, 0, async |session, request: ops::Uninstall, events| {
                 // Without agents, all of them would be removed.
                 match (request.agents.is_empty(), request.all) {
                     (false, true) => Err(conflict("all", "agents").into()),
@@ -210,7 +217,7 @@ pub(crate) const METHODS: [Method; 13] = [
             let work = async |session: &mut Session, request, events: &Events<'_>| {
                 Ok(ops::diagnose(session, &request, events).await?)
             };
-            call.run(Refresh::Always, work)
+            call.run(Refresh::Always, JOBS, work)
         },
     },
     Method {

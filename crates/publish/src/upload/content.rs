@@ -2,11 +2,11 @@
 //!
 //! A snapshot keeps its indexes in its own folder. Everything else that its `SHA256SUMS` names is here.
 
-use super::{CONTENT, Error, UploadTarget};
-use acp_registry_plan::entries::DISCOVERY;
-use acp_registry_plan::sums::{SIGNATURE, SUMS, is_digest};
-use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use std::collections::BTreeMap;
+
+use super::CONTENT;
+use acp_registry_plan::entries::DISCOVERY;
+use acp_registry_plan::sums::{SIGNATURE, SUMS};
 
 /// Where the content with a digest is stored.
 pub(super) fn path(digest: &str) -> String {
@@ -27,18 +27,6 @@ pub(super) fn is_kept_by_name(name: &str) -> bool {
 /// The digests of the contents that a list of digests names.
 pub(super) fn named(list: &BTreeMap<String, String>) -> impl Iterator<Item = &str> {
     list.iter().filter(|(name, _)| !is_kept_by_name(name)).map(|(_, digest)| digest.as_str())
-}
-
-/// The digests of all stored contents, with the times of [`UploadTarget::list_dated`]. Other files below the folder are not listed:
-/// they were not published.
-pub(super) async fn list(target: &UploadTarget, jobs: usize) -> Result<BTreeMap<String, i64>, Error> {
-    let one = async |start: u8| {
-        let folder = format!("{CONTENT}/{start:02x}");
-        let files = target.list_dated(&folder).await?;
-        let own = files.into_iter().filter(move |(name, _)| is_digest(name) && name.starts_with(&folder[8..]));
-        Ok::<_, Error>(stream::iter(own.map(Ok)))
-    };
-    stream::iter((0..=u8::MAX).map(one)).buffered(jobs.max(1)).try_flatten().try_collect().await
 }
 
 #[cfg(test)]

@@ -38,6 +38,7 @@ mod run;
 mod send;
 mod snapshot;
 mod state;
+mod stored;
 mod takeover;
 mod target;
 mod tree;

@@ -3,7 +3,9 @@
 use super::order::{LAST, WAVES, wave};
 use super::snapshot::DAY;
 use super::state::{STATE, Snapshot, TargetState};
-use super::{Error, LATEST, LeaseTimes, Notice, UploadEvent, UploadTarget, content, now, seconds, snapshot, tree};
+use super::{
+    Error, LATEST, LeaseTimes, Notice, UploadEvent, UploadTarget, content, now, seconds, snapshot, stored, tree,
+};
 use acp_registry_plan::digest::Sha256;
 use acp_registry_plan::sums::{self, SIGNATURE, SUMS, is_name};
 use acp_registry_plan::text::printable;
@@ -95,7 +97,7 @@ async fn run(
     }
     if named.is_certain {
         let limit = now().saturating_sub(seconds(keep).min(DAY));
-        let stored = content::list(target, jobs).await?;
+        let stored = stored::list(target, jobs).await?;
         let over = stored.into_iter().filter(|(digest, written)| *written <= limit && !named.has(digest));
         let over: Vec<String> = over.map(|(digest, _)| content::path(&digest)).collect();
         pruned.contents = over.len();

@@ -9,7 +9,7 @@ use super::send::{Large, Planned, Sender};
 use super::state::{Snapshot, TargetState};
 use super::{
     Action, BuiltTree, Error, Gzip, Notice, PublishOptions, Revision, UploadEvent, UploadResult, UploadTarget, content,
-    latest, now, snapshot, takeover, tree,
+    latest, now, snapshot, stored, takeover, tree,
 };
 use acp_registry_plan::sums::{SIGNATURE, SIGNATURE_LIMIT, SUMS};
 
@@ -194,7 +194,7 @@ impl Upload<'_> {
         }
         // Listing is cheap compared to sending everything again, but not compared to sending a few changes.
         let is_unknown = recheck || place.is_begun || known.is_empty();
-        let there = if is_unknown { content::list(self.target, sender.jobs).await? } else { BTreeMap::new() };
+        let there = if is_unknown { stored::list(self.target, sender.jobs).await? } else { BTreeMap::new() };
         let gzip = state.gzip();
         let planned = wanted.into_iter().map(|(digest, name)| {
             let headers = Headers::for_content(name, gzip);
