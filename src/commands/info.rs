@@ -35,9 +35,9 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let (progress, request) = (Progress::new(ui), Describe { agent: args.agent.clone() });
     let report = signals::run(ui, describe(&session, &request, &|event| progress.show(event)))??;
     if args.format.is_json() {
-        ui.report(&report)?
+        ui.report(&report)?;
     } else {
-        ui.result(&text(&report, ui.look()))?
+        ui.result(&text(&report, ui.look()))?;
     }
     Ok(Exit::Success)
 }

@@ -55,9 +55,9 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     } else {
         let report = signals::run(ui, ops::list(&session, &events))??;
         if is_json {
-            ui.report(&report)?
+            ui.report(&report)?;
         } else {
-            show(&report, ui)?
+            show(&report, ui)?;
         }
         ui.leave(report);
     }
@@ -70,9 +70,9 @@ pub(crate) fn search(args: &SearchArgs, global: &Global, ui: &Ui) -> Result<Exit
     let request = Search { query: args.query.join(" ") };
     let report = signals::run(ui, ops::search(&session, &request, &|event| progress.show(event)))??;
     if args.format.is_json() {
-        ui.report(&report)?
+        ui.report(&report)?;
     } else {
-        show(&report, ui)?
+        show(&report, ui)?;
     }
     let hits = report.hits.as_deref().unwrap_or_default();
     if hits.is_empty() {

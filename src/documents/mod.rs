@@ -217,7 +217,7 @@ struct ErrorData<'a> {
 
 impl<'a> RpcErrorDocument<'a> {
     /// An error with this number of JSON-RPC.
-    pub(crate) fn new(number: i32, error: Failure) -> Self {
+    pub(crate) fn new(number: i32, error: &Failure) -> Self {
         let data = ErrorData {
             code: error.kind().as_str(),
             exit_code: error.exit().code(),

@@ -21,7 +21,7 @@ pub(crate) fn render(report: &Report<'_>) -> String {
                 let _ = write!(out, ",col={},endColumn={}", span.column, span.end_column);
             }
         }
-        let help = finding.help.as_ref().map_or(String::new(), |help| format!("\nhelp: {}", help));
+        let help = finding.help.as_ref().map_or(String::new(), |help| format!("\nhelp: {help}"));
         let _ = writeln!(out, ",title={}::{}", property(finding.rule), message(&format!("{}{help}", finding.message)));
     }
     out

@@ -112,7 +112,7 @@ impl FindingsText {
             }
         };
         if let Some(help) = finding.help.as_deref() {
-            group = group.element(Title::HELP.message(self.wrapped(&help, digits + " = help: ".len())));
+            group = group.element(Title::HELP.message(self.wrapped(help, digits + " = help: ".len())));
         }
         if !others.is_empty() {
             group = group.element(Title::NOTE.message(self.wrapped(&places(others), digits + " = note: ".len())));

@@ -327,7 +327,7 @@ mod tests {
         };
         let known = refused("http://127.0.0.1:9/a?…").remedy().unwrap();
         assert_eq!(known, remedy::allow(Some("127.0.0.1")));
-        assert_eq!(known.to_string(), "if you trust its host, run it again with `--allow-host 127.0.0.1`");
+        assert_eq!(known.clone(), "if you trust its host, run it again with `--allow-host 127.0.0.1`");
         assert_eq!(refused("x").remedy(), Some(remedy::allow(None)));
         assert_eq!(FetchError { problem: Problem::Timeout, ..refused("http://h.example/") }.remedy(), None);
     }

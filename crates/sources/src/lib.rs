@@ -65,7 +65,7 @@ impl SourceError {
     /// How to fix it if this GitHub or a package registry did not respond, or not as expected.
     pub fn remedy(&self, github: &github::Github) -> Option<String> {
         let Self::Fetch(fetch) = self else { return None };
-        github.remedy(fetch).map(String::from).or_else(|| fetch.remedy())
+        github.remedy(fetch).or_else(|| fetch.remedy())
     }
 
     #[expect(clippy::needless_pass_by_value, reason = "errors are handed over")]

@@ -200,7 +200,7 @@ fn as_published<'a>(finding: &'a Finding, kept: &[&str]) -> Cow<'a, Finding> {
     }
     let mut finding = finding.clone();
     "the folder has no agent.json; its agent keeps its last published form".clone_into(&mut finding.message);
-    let is_misnamed = finding.help.as_ref().is_some_and(|help| help.to_string().starts_with("rename "));
+    let is_misnamed = finding.help.as_ref().is_some_and(|help| help.clone().starts_with("rename "));
     if !is_misnamed {
         finding.help = Some(
             "restore agent.json; to stop publishing the agent, name it below `[withdrawn]` in registry.toml".into(),

@@ -200,7 +200,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         None
     };
     ui.result(&if args.is_json() {
-        report.document().failed(failure.as_ref().cloned()).to_text()
+        report.document().failed(failure.clone()).to_text()
     } else if args.format == BumpFormat::Markdown {
         report.markdown()
     } else {

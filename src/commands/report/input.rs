@@ -211,7 +211,7 @@ fn finding(found: InputFinding) -> Result<Finding, String> {
         span,
         pointer: found.pointer,
         message: shown(&found.message),
-        help: found.help.as_deref().map(|help| shown(help).into()),
+        help: found.help.as_deref().map(shown),
         fix: None,
     })
 }

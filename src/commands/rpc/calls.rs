@@ -68,11 +68,11 @@ impl Calls {
         }
         if state.is_ending {
             let failure = Failure::unable("the program is ending");
-            return Err(Refusal::of(id, message::command_error(failure.clone())));
+            return Err(Refusal::of(id, message::command_error(&failure)));
         }
         if state.unanswered >= MOST {
             let failure = Failure::unable(format!("{MOST} requests are in progress")).help("wait for an answer");
-            return Err(Refusal::of(id, message::command_error(failure.clone())));
+            return Err(Refusal::of(id, message::command_error(&failure)));
         }
         let (cancel, is_cancelled) = watch::channel(false);
         state.calls.insert(id.to_string(), RunningCall { cancel, only_reads: method.only_reads });

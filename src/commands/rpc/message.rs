@@ -48,7 +48,7 @@ pub(crate) struct Refusal {
 
 impl Refusal {
     pub(crate) fn new(id: &Value, number: i32, message: &str) -> Self {
-        Self::of(id, RpcErrorDocument::new(number, Failure::usage(message)))
+        Self::of(id, RpcErrorDocument::new(number, &Failure::usage(message)))
     }
 
     pub(crate) fn of(id: &Value, error: RpcErrorDocument<'static>) -> Self {
@@ -57,7 +57,7 @@ impl Refusal {
 }
 
 /// The error for the failure of a command.
-pub(crate) fn command_error(error: Failure) -> RpcErrorDocument<'static> {
+pub(crate) fn command_error(error: &Failure) -> RpcErrorDocument<'static> {
     let number =
         if error.exit().code() <= LAST_EXIT_CODE { FAILED - i32::from(error.exit().code()) } else { CANCELLED };
     RpcErrorDocument::new(number, error)

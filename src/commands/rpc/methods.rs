@@ -49,10 +49,10 @@ impl From<Failure> for Refused {
 impl Refused {
     pub(crate) fn error(self) -> RpcErrorDocument<'static> {
         match self {
-            Self::Command(failure) => message::command_error(failure),
+            Self::Command(failure) => message::command_error(&failure),
             Self::Parameter(Wrong { parameter, message, suggestions, help }) => {
                 let failure = Failure::usage(message).suggest(suggestions.iter().map(String::as_str));
-                RpcErrorDocument::new(INVALID_PARAMS, failure.help_if(help)).with_parameter(parameter)
+                RpcErrorDocument::new(INVALID_PARAMS, &failure.help_if(help)).with_parameter(parameter)
             }
         }
     }

@@ -106,7 +106,7 @@ impl Server {
     fn begin(self: &Arc<Self>, id: &Value, name: &str, params: Map<String, Value>) -> Result<(), Refusal> {
         let Some(method) = METHODS.iter().find(|method| method.name == name) else {
             let error = methods::unknown(name);
-            return Err(Refusal::of(id, RpcErrorDocument::new(METHOD_NOT_FOUND, error)));
+            return Err(Refusal::of(id, RpcErrorDocument::new(METHOD_NOT_FOUND, &error)));
         };
         let is_cancelled = self.calls.begin(id, method)?;
         let (server, of_thread) = (self.clone(), id.clone());
@@ -115,7 +115,7 @@ impl Server {
             self.calls.free(id);
             self.calls.leave(method);
             let error = Failure::unable(format!("the system starts no thread: {error}"));
-            return Err(Refusal::of(id, RpcErrorDocument::new(INTERNAL, error)));
+            return Err(Refusal::of(id, RpcErrorDocument::new(INTERNAL, &error)));
         }
         Ok(())
     }
@@ -140,11 +140,11 @@ impl Server {
                 Response::result(id, document)
             }
             (Ok(Ok(_)), Some(document), Some(error)) => {
-                Response::failed(id, message::command_error(error).with_result(document))
+                Response::failed(id, message::command_error(&error).with_result(document))
             }
             (Ok(Ok(_)), None, _) | (Err(_), ..) => {
                 let failure = Failure::unable("internal error; stderr may say more").help("report it as a bug");
-                Response::failed(id, RpcErrorDocument::new(INTERNAL, failure))
+                Response::failed(id, RpcErrorDocument::new(INTERNAL, &failure))
             }
         });
         self.calls.leave(method);

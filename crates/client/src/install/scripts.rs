@@ -130,10 +130,10 @@ mod tests {
         let (message, remedy) = told(ScriptsNotRun::ignored(packages.clone(), false));
         assert_eq!(message, format!("{begin}, because npm's setting `ignore-scripts` forbids it"));
         let expected = "run `npm config set ignore-scripts false`, then `acp-registry install p`";
-        assert_eq!(remedy.unwrap().to_string(), expected);
+        assert_eq!(remedy.unwrap().clone(), expected);
         let (message, remedy) = told(ScriptsNotRun::ignored(packages, true));
         assert_eq!(message, format!("{begin}, because the variable `npm_config_ignore_scripts` forbids it"));
-        assert_eq!(remedy.unwrap().to_string(), "unset `npm_config_ignore_scripts`, then run `acp-registry install p`");
+        assert_eq!(remedy.unwrap().clone(), "unset `npm_config_ignore_scripts`, then run `acp-registry install p`");
     }
 
     #[test]

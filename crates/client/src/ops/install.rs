@@ -28,7 +28,6 @@ pub const JOBS: usize = 4;
 /// What to install, and how.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-#[expect(clippy::struct_excessive_bools, reason = "switches that a caller sets by name")]
 pub struct Install {
     /// The agents. One with a version stays at it.
     pub agents: Vec<AgentSpec>,

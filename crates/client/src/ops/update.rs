@@ -27,7 +27,6 @@ use crate::store::{StoredAgent, Version};
 /// What to update, and how.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-#[expect(clippy::struct_excessive_bools, reason = "switches that a caller sets by name")]
 pub struct Update {
     /// The agents; without any, all that are installed.
     pub agents: Vec<AgentSpec>,

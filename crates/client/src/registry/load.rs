@@ -292,9 +292,9 @@ impl From<LoadError> for Failure {
 
 /// The help if the registry directory cannot be read.
 fn registry_remedy(error: &LoadError) -> String {
-    let LoadError::Directory(PathError { path, error }) = error;
     use std::io::ErrorKind;
 
+    let LoadError::Directory(PathError { path, error }) = error;
     match error.kind() {
         ErrorKind::NotFound => {
             format!("correct the path, or create a registry with `acp-registry init {}`", path.display())

@@ -120,7 +120,7 @@ impl Error {
     /// How to fix it, if known and independent of the caller's command line.
     pub fn remedy(&self, github: &Github) -> Option<String> {
         match self {
-            Self::Git(error) => error.remedy().map(String::from),
+            Self::Git(error) => error.remedy(),
             Self::Github(error) => error.remedy(github),
             Self::NoRepository(_) => None,
         }

@@ -159,8 +159,8 @@ impl From<TargetError> for Failure {
 
 /// The help that asks to name one of these remotes.
 fn another_remote(names: &[String]) -> String {
-    let named = brief_list(names.iter().map(|name| quote(name)), NAMED);
-    format!("name the remote on GitHub with --remote; there is {named}")
+    let known = brief_list(names.iter().map(|name| quote(name)), NAMED);
+    format!("name the remote on GitHub with --remote; there is {known}")
 }
 
 /// The most remotes that a remedy lists.

@@ -44,7 +44,7 @@ pub(super) fn check_id(id: &str, root: &Path, options: &CheckOptions<'_>) -> Res
             "use lower-case letters, digits and hyphens, begin with a letter, and write at most {} bytes",
             AgentId::LIMIT
         );
-        return Err(Error::Id { message: error.to_string(), remedy: Some(remedy.into()), near: None });
+        return Err(Error::Id { message: error.to_string(), remedy: Some(remedy), near: None });
     }
     let value = json!({
         "id": id, "name": "x", "version": "1.0.0", "description": "x", "distribution": { "npx": { "package": "x@1.0.0" } },

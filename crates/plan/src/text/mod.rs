@@ -131,10 +131,10 @@ pub fn escape(text: &str) -> String {
 #[must_use]
 pub fn brief_list<T: Display>(names: impl IntoIterator<Item = T>, limit: usize) -> String {
     let mut names = names.into_iter();
-    let named: Vec<String> = names.by_ref().take(limit).map(|name| name.to_string()).collect();
+    let first = names.by_ref().take(limit).map(|name| name.to_string()).collect::<Vec<_>>().join(", ");
     match names.count() {
-        0 => named.join(", "),
-        more => format!("{} and {more} more", named.join(", ")),
+        0 => first,
+        more => format!("{first} and {more} more"),
     }
 }
 

@@ -7,7 +7,7 @@ use acp_registry_host::process::How;
 
 /// The remedy of a failure, as text.
 fn words(failure: &ToolFailure) -> Option<String> {
-    failure.remedy().map(|remedy| remedy.to_string())
+    failure.remedy()
 }
 
 fn failure(program: &'static str, stderr: &str) -> ToolFailure {

@@ -105,7 +105,7 @@ fn report_not_startable(
 
 /// The remedy of a row, else this one.
 fn own_remedy(row: &Row, usual: impl Fn(&str) -> String) -> String {
-    row.remedy().map_or_else(|| usual(&row.id), |own| own.to_owned())
+    row.remedy().map_or_else(|| usual(&row.id), ToOwned::to_owned)
 }
 
 /// Reports a row: what is known in the message, what to do in the help.
