@@ -372,3 +372,37 @@ impl Serialize for Failure {
         members.end()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_document_has_the_help_or_the_most_similar_name() {
+        let failure = Failure::usage("no `a`").code(Code::UnknownAgent).suggest(["b", "c"]);
+        let expected = r#"{"code":"unknown_agent","exit_code":2,"message":"no `a`","help":"did you mean `b`?","suggestions":["b","c"]}"#;
+        assert_eq!(serde_json::to_string(&failure).unwrap(), expected);
+        let mut failure = failure.help("look").help_if(None::<&str>);
+        failure.or_help("ask");
+        assert_eq!(failure.advice().as_deref(), Some("look; or ask"));
+        let named = serde_json::to_value(failure.for_agent("a")).unwrap();
+        assert_eq!(named["id"], "a");
+        assert_eq!(named["help"], "look; or ask");
+    }
+
+    #[test]
+    fn the_worst_failure_decides_and_a_named_version_is_to_blame() {
+        let failures = [Failure::usage("a"), Failure::refused("b"), Failure::unable("c")];
+        assert_eq!(Failure::worst(&failures).map(Failure::exit), Some(Exit::Refused));
+        assert!(Failure::worst([]).is_none());
+        let mut unnamed = Failure::unable("a").code(Code::PackageNotFound);
+        unnamed.blame_named_version();
+        assert_eq!((unnamed.exit(), unnamed.kind()), (Exit::Unable, Code::PackageNotFound));
+        let mut named = unnamed.versions_instead(Some(vec!["1.0.0".to_owned()]));
+        named.blame_named_version();
+        assert_eq!(
+            (named.exit(), named.kind(), named.suggestions()),
+            (Exit::Usage, Code::UnknownVersion, &["1.0.0".to_owned()][..])
+        );
+    }
+}

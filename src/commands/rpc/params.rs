@@ -92,3 +92,60 @@ pub(crate) fn missing(name: &str) -> Wrong {
 pub(crate) fn conflict(name: &str, other: &str) -> Wrong {
     Wrong::new(name, &format!("cannot be combined with {}", quote(other)))
 }
+
+#[cfg(test)]
+mod tests {
+    use acp_registry::ops::{Install, Resolve, SignOut, Update};
+    use serde_json::json;
+
+    use super::*;
+
+    fn params(value: Value) -> Map<String, Value> {
+        if let Value::Object(members) = value { members } else { Map::new() }
+    }
+
+    fn wrong<T: DeserializeOwned + std::fmt::Debug>(value: Value) -> (String, String, Option<String>) {
+        let Wrong { parameter, message, help, .. } = read::<T>(params(value), Some("refresh")).unwrap_err();
+        (parameter, message, help)
+    }
+
+    #[test]
+    fn a_parameter_that_is_wrong_is_named_with_what_it_should_be() {
+        let many = json!({ "agents": vec!["a"; AGENTS + 1] });
+        let list = "`agents` is not a list of ids, or of ID@VERSION";
+        for (found, parameter, message) in [
+            (wrong::<Install>(json!({ "agents": "a" })), "agents", list),
+            (wrong::<Install>(json!({ "agents": [7], "dry_run": true })), "agents", list),
+            (wrong::<Install>(many), "agents", list),
+            (wrong::<Install>(json!({ "agents": ["a"], "dry_run": 1 })), "dry_run", "`dry_run` is not true or false"),
+            (wrong::<Install>(json!({ "dist": "exe" })), "dist", "`dist` is not one of npx, uvx, binary"),
+            (wrong::<Resolve>(json!({ "agent": "a@" })), "agent", "`agent` is not an id, or ID@VERSION"),
+            (wrong::<Resolve>(json!({ "agent": null })), "agent", "`agent` is missing"),
+            (
+                wrong::<SignOut>(json!({ "agent": "a", "timeout_seconds": 0 })),
+                "timeout_seconds",
+                "`timeout_seconds` is not a number of seconds above 0 and below ten years",
+            ),
+            (
+                wrong::<Update>(json!({ "min_age_seconds": -1 })),
+                "min_age_seconds",
+                "`min_age_seconds` is not a number of seconds from 0 to ten years",
+            ),
+        ] {
+            assert_eq!(found, (parameter.to_owned(), message.to_owned(), None));
+        }
+        let (parameter, message, help) = wrong::<Resolve>(json!({ "agnt": "a" }));
+        assert_eq!((parameter.as_str(), message.as_str()), ("agnt", "`agnt` is not a parameter of this method"));
+        assert_eq!(help.as_deref(), Some("it has `agent`, `dist`, `refresh`"));
+    }
+
+    #[test]
+    fn null_stands_for_a_missing_parameter() {
+        let request: Update = read(params(json!({ "agents": null, "min_age_seconds": 0.5 })), None).unwrap();
+        assert_eq!((request.agents.len(), request.min_age), (0, Some(std::time::Duration::from_millis(500))));
+        let mut members = params(json!({ "refresh": true, "agent": "a" }));
+        assert_eq!(take_flag(&mut members, "refresh"), Ok(true));
+        assert_eq!(take_flag(&mut members, "refresh"), Ok(false));
+        assert!(take_flag(&mut params(json!({ "refresh": "yes" })), "refresh").is_err());
+    }
+}

@@ -186,6 +186,15 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_long_list_names_the_first_and_counts_the_rest() {
+        let list = |names: &[&str]| brief_list(names, 2);
+        assert_eq!([list(&[]), list(&["a"]), list(&["a", "b"])], ["", "a", "a, b"]);
+        assert_eq!(list(&["a", "b", "c", "d"]), "a, b and 2 more");
+        assert_eq!((plural(1, "agent"), plural(0, "agent")), ("1 agent".to_owned(), "0 agents".to_owned()));
+        assert_eq!(escape("a`b\u{1b}"), "a'b\\u{1b}");
+    }
+
+    #[test]
     fn no_text_can_hold_a_command_of_a_runner() {
         for (text, shown) in [
             ("##[error]x", "\\u{23}#[error]x"),
