@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path};
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::{Stamp, StoredInterpreter};
 use crate::install::{DigestSource, Kind, Placed, ScriptsNotRun, Source};
@@ -147,45 +148,8 @@ impl Receipt {
         if let Some((name, problem)) = reserved {
             return Some(format!("it sets the environment variable {}, which {problem}", quote(name)));
         }
-        let interpreter = self.interpreter.as_ref();
-        let program = interpreter.map(|interpreter| interpreter.program.to_string_lossy());
-        let shortfall = interpreter.and_then(|interpreter| interpreter.shortfall.as_ref());
-        let words = [
-            ("version", Some(self.version.as_str())),
-            ("distribution", Some(&self.distribution)),
-            ("platform", self.platform.as_deref()),
-            ("package", self.package.as_deref()),
-            ("command", self.command.as_deref()),
-            ("exclude_newer", self.exclude_newer.as_deref()),
-            ("archive", self.archive.as_deref()),
-            ("cmd", self.cmd.as_deref()),
-            ("sha256", self.sha256.as_deref()),
-            ("integrity", self.integrity.as_deref()),
-            ("verified", Some(&self.verified)),
-            ("program", Some(&self.program)),
-            ("interpreter", interpreter.map(|interpreter| interpreter.name.as_str())),
-            ("interpreter", program.as_deref()),
-            ("interpreter", interpreter.and_then(|interpreter| interpreter.version.as_deref())),
-            ("interpreter", interpreter.and_then(|interpreter| interpreter.wanted.as_deref())),
-            ("shortfall", shortfall.map(|shortfall| shortfall.wanted.as_str())),
-            ("shortfall", shortfall.map(|shortfall| shortfall.found.as_str())),
-            ("index_sha256", self.index_sha256.as_deref()),
-            ("installed_at", Some(&self.installed_at)),
-            ("scripts_ignored_by", self.scripts_ignored_by.as_deref()),
-        ];
-        let mut words = words.into_iter().filter_map(|(name, text)| Some((name, text?)));
-        let flags = interpreter.into_iter().flat_map(|interpreter| &interpreter.flags);
-        let args =
-            self.args.iter().map(|text| ("args", text)).chain(self.named_by.iter().map(|text| ("named_by", text)));
-        let args = args.chain(self.scripts_not_run.iter().map(|text| ("scripts_not_run", text)));
-        let mut texts =
-            args.chain(self.env.values().map(|text| ("env", text))).chain(flags.map(|text| ("flags", text)));
-        // An instruction for an agent may have several lines.
-        let is_bad = |c: char| c.is_control() && !"\t\n\r".contains(c);
-        let word = words.find(|(_, text)| text.contains(char::is_control));
-        let text = || texts.find(|(_, text)| text.contains(is_bad)).map(|(name, text)| (name, text.as_str()));
-        let (name, text) = word.or_else(text)?;
-        Some(format!("there are control characters in `{name}`: {}", quote(text)))
+        let (name, text) = find_control(&serde_json::to_value(self).ok()?, "")?;
+        Some(format!("there are control characters in `{name}`: {}", quote(&text)))
     }
 
     /// Whether this is a receipt of a version, in any spelling of its number.
@@ -232,6 +196,23 @@ impl Receipt {
             self.index_sha256.clone_from(&plan.index_sha256);
         }
         is_new
+    }
+}
+
+/// Members whose texts may have several lines, such as an instruction for an agent.
+const TEXTS: [&str; 5] = ["args", "env", "flags", "named_by", "scripts_not_run"];
+
+/// A text with control characters in a value, with the member `name` that the value is in.
+fn find_control(value: &Value, name: &str) -> Option<(String, String)> {
+    let is_bad = |c: char| c.is_control() && !(TEXTS.contains(&name) && "\t\n\r".contains(c));
+    match value {
+        Value::String(text) => text.contains(is_bad).then(|| (name.to_owned(), text.clone())),
+        Value::Array(items) => items.iter().find_map(|item| find_control(item, name)),
+        Value::Object(members) => members.iter().find_map(|(key, value)| {
+            let is_named = name.is_empty() || TEXTS.contains(&key.as_str());
+            find_control(value, if is_named { key } else { name })
+        }),
+        _ => None,
     }
 }
 
