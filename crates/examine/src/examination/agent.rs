@@ -11,10 +11,11 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
+use super::access::{Access, OpenSession, SharedSession};
 use super::client::{ClientOffer, ClientState};
 use super::drafts::ClientReply;
+use super::failure::CheckFailure;
 use super::messages::{AgentMessage, OutputViolations, ResponseContent, RpcError, Sent};
-use super::session::{Access, OpenSession, SharedSession};
 
 /// A method that no agent implements. The protocol reserves names that begin with an underscore for extensions, and
 /// requires a response even to unknown ones.
@@ -34,26 +35,6 @@ const ANSWERS: usize = 8 << 20;
 
 /// Maximum length of a response to the agent, in bytes: it repeats ids and texts of the agent, which need not read it.
 const RESPONSE: usize = 512 << 10;
-
-/// Why a check did not pass. The texts are safe to print; those of `Fail` and `Silent` lack their subject, "the agent".
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum CheckFailure {
-    /// The agent violated the protocol.
-    Fail(String),
-    /// The agent did not answer.
-    Silent(String),
-    /// The check cannot run with this agent, for this reason.
-    NotExercised(String),
-}
-
-impl CheckFailure {
-    /// The text of any variant.
-    pub(super) fn into_text(self) -> String {
-        match self {
-            Self::Fail(text) | Self::Silent(text) | Self::NotExercised(text) => text,
-        }
-    }
-}
 
 /// A started agent.
 pub(super) struct StartedAgent {

@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::agent::{CheckFailure, StartedAgent};
+use super::agent::StartedAgent;
 use super::client::AgentCall;
+use super::failure::CheckFailure;
 use super::messages::ResponseContent;
 
 impl StartedAgent {

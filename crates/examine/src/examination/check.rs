@@ -4,8 +4,9 @@ use std::pin::Pin;
 
 use serde::Serialize;
 
-use super::agent::{CheckFailure, StartedAgent};
+use super::agent::StartedAgent;
 use super::client::ClientOffer;
+use super::failure::CheckFailure;
 use super::level::Level;
 use super::messages::OutputViolations;
 

@@ -3,9 +3,10 @@
 use acp_registry_plan::text::quote;
 use serde_json::{Value, json};
 
-use super::agent::{CheckFailure, StartedAgent};
+use super::access::OpenSession;
+use super::agent::StartedAgent;
+use super::failure::CheckFailure;
 use super::messages::ResponseContent;
-use super::session::OpenSession;
 
 /// An id that no agent uses for a mode, an option or a value.
 pub(super) const UNKNOWN: &str = "acp-registry-unknown";

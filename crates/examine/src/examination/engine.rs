@@ -12,15 +12,16 @@ use acp_registry_protocol::handshake::{HandshakeOptions, Outcome, Probe};
 use tokio::join;
 use tokio::time::Instant;
 
-use super::agent::CheckFailure;
+use super::access::Access;
 use super::check::{Check, Force, Run, Setup};
 use super::checks::CHECKS;
+use super::failure::CheckFailure;
 use super::lane::{Common, GroupResult, Item, Lane};
 use super::level::Level;
 use super::messages::OutputViolations;
-use super::plan::{ExaminationPlan, Recipe};
+use super::plan::ExaminationPlan;
+use super::recipe::Recipe;
 use super::result::{CheckVerdict, Examination, Examined};
-use super::session::Access;
 use crate::model::Model;
 
 /// Time limit for a response of an agent that starts fast.

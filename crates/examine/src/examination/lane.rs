@@ -7,12 +7,13 @@ use acp_registry_host::process::LaunchSpec;
 use acp_registry_protocol::handshake::HandshakeOptions;
 use tokio::time::{Instant, timeout_at};
 
-use super::agent::{CheckFailure, StartedAgent, silent};
+use super::access::Access;
+use super::agent::{StartedAgent, silent};
 use super::check::{Check, Force, Setup, Talk};
+use super::failure::CheckFailure;
 use super::level::Level;
 use super::messages::OutputViolations;
 use super::result::OUT_OF_TIME;
-use super::session::Access;
 
 /// Time limit for the response of a restarted agent to `initialize`, as a multiple of the patience.
 const STARTS: u32 = 3;

@@ -6,7 +6,8 @@ use std::time::Duration;
 use acp_registry_plan::text::quote;
 use serde_json::{Value, json};
 
-use super::agent::{CheckFailure, StartedAgent};
+use super::agent::StartedAgent;
+use super::failure::CheckFailure;
 use super::messages::ResponseContent;
 
 /// Maximum number of pages to read.

@@ -15,6 +15,7 @@
 //! Checks that need an agent in the same state share an instance, and form a group; two groups run at once. If a check
 //! fails on an instance that another one has used, it is repeated on a new one, so that no check makes another fail.
 
+mod access;
 mod agent;
 mod ask;
 mod check;
@@ -23,6 +24,7 @@ mod client;
 mod config;
 mod drafts;
 mod engine;
+mod failure;
 mod forms;
 mod kind;
 mod lane;
@@ -31,6 +33,7 @@ mod listing;
 mod messages;
 mod nes;
 mod plan;
+mod recipe;
 mod record;
 mod result;
 mod server;
@@ -48,7 +51,8 @@ pub use check::{Check, Force};
 pub use checks::{CHECKS, find};
 pub use engine::examine;
 pub use level::Level;
-pub use plan::{ExaminationPlan, LIMIT, Recipe};
+pub use plan::{ExaminationPlan, LIMIT};
+pub use recipe::Recipe;
 pub use record::{CheckRecord, Record};
 pub use result::{CheckVerdict, Examination, Examined, VerdictCounts};
 

@@ -3,7 +3,8 @@
 use acp_registry_plan::text::quote;
 use serde_json::{Value, json};
 
-use super::agent::{CheckFailure, StartedAgent};
+use super::agent::StartedAgent;
+use super::failure::CheckFailure;
 
 /// A document of the checks. Its two lines have the same number of characters in each encoding, so that an agent that
 /// counts in another encoding than it has agreed to is noticed.

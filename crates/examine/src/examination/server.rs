@@ -1,12 +1,13 @@
 //! The MCP server of an examination, as checks give it to agents.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::time::Instant;
 
-use super::agent::{CheckFailure, StartedAgent};
+use super::access::McpServer;
+use super::agent::StartedAgent;
+use super::failure::CheckFailure;
 use crate::mcp::{MCP, Record, VARIABLE};
 
 /// The name of the server.
@@ -20,14 +21,6 @@ const CONNECTS: Duration = Duration::from_secs(4);
 
 /// Time between two looks at the record.
 const PAUSE: Duration = Duration::from_millis(50);
-
-/// An MCP server, with a record of its own.
-#[derive(Debug, Clone)]
-pub(super) struct McpServer {
-    record: PathBuf,
-    /// The element of `mcpServers`.
-    pub(super) params: Value,
-}
 
 impl StartedAgent {
     /// Describes an MCP server that the agent can start over stdio. `name` is the name of its record, which is in the work

@@ -7,10 +7,11 @@ use acp_registry_protocol::handshake::Silence;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::agent::{CheckFailure, StartedAgent, silent};
+use super::access::OpenSession;
+use super::agent::{StartedAgent, silent};
 use super::client::SessionUpdate;
+use super::failure::CheckFailure;
 use super::messages::ResponseContent;
-use super::session::OpenSession;
 use crate::model::{ModelRequest, Play, Script, Step};
 
 /// How long updates may arrive after the response that ends a turn.

@@ -5,8 +5,9 @@ use acp_registry_protocol::handshake::Silence;
 use serde_json::{Value, json};
 use tokio::time::{Duration, Instant};
 
-use super::agent::{CheckFailure, StartedAgent, silent};
+use super::agent::{StartedAgent, silent};
 use super::client::Permission;
+use super::failure::CheckFailure;
 use super::messages::ResponseContent;
 
 /// Code of the error for `session/inject` and its kin if they do not fit the state of the session or message.

@@ -122,9 +122,10 @@ impl Levels {
         std::iter::once(None).chain(agents()).any(|agent| self.of(rule, agent) > Level::Allow)
     }
 
-    /// The level of a finding that is worse than the rule's default level: an error, unless the rule's level was set.
-    pub(super) fn grave_level(&self, rule: &Rule, agent: Option<&str>) -> Level {
-        self.level(rule, agent, Level::Error)
+    /// The level of findings, and that of a finding that is worse than the rule's default level: an error, unless the rule's
+    /// level was set.
+    pub(super) fn both(&self, rule: &Rule, agent: Option<&str>) -> (Level, Level) {
+        (self.of(rule, agent), self.level(rule, agent, Level::Error))
     }
 
     fn level(&self, rule: &Rule, agent: Option<&str>, otherwise: Level) -> Level {
@@ -221,7 +222,7 @@ mod tests {
         assert_eq!(of(&levels, comment), [Level::Allow, Level::Warning, Level::Error, Level::Warning]);
         assert_eq!(of(&levels, missing), [Level::Allow, Level::Error, Level::Allow, Level::Allow]);
         assert!(levels.is_active(missing) && levels.of(missing, None) == Level::Allow);
-        assert_eq!(levels.grave_level(comment, Some("a")), Level::Allow);
+        assert_eq!(levels.both(comment, Some("a")).1, Level::Allow);
         assert!(levels.set_for("a", "icon/coment", LevelSetting::Warn).is_err());
         // Flags are applied after the configuration.
         levels.set("icon/comment", LevelSetting::Deny).unwrap();
@@ -232,8 +233,8 @@ mod tests {
     fn a_level_that_somebody_set_also_holds_for_grave_findings() {
         let mut levels = Levels::default();
         let rule = find("registry/quarantine").unwrap();
-        assert_eq!(levels.grave_level(rule, None), Level::Error);
+        assert_eq!(levels.both(rule, None).1, Level::Error);
         levels.set(rule.name, LevelSetting::Warn).unwrap();
-        assert_eq!(levels.grave_level(rule, None), Level::Warning);
+        assert_eq!(levels.both(rule, None).1, Level::Warning);
     }
 }

@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::{Levels, Rule};
 use crate::finding::{Finding, Level};
 use acp_registry_plan::manifest::Manifest;
 use acp_registry_plan::source::{Edit, Span};
@@ -14,8 +13,9 @@ const FINDING_LIMIT: usize = 50;
 
 /// Collects the findings of one rule, and adds their rule, level, agent, file and position.
 pub(super) struct Reporter<'a> {
-    rule: &'static Rule,
-    levels: &'a Levels,
+    /// The name of the rule.
+    rule: &'static str,
+    level: &'a LevelOf<'a>,
     about: FindingFile<'a>,
     count: usize,
     findings: &'a mut Vec<Finding>,
@@ -47,19 +47,22 @@ pub(super) struct Draft<'r> {
     grave: Level,
 }
 
+/// The level of a finding about an agent, and that of one that is worse than the rule's usual findings.
+pub(super) type LevelOf<'a> = dyn Fn(Option<&str>) -> (Level, Level) + 'a;
+
 impl<'a> Reporter<'a> {
     pub(super) fn new(
-        rule: &'static Rule,
-        levels: &'a Levels,
+        rule: &'static str,
+        level: &'a LevelOf<'a>,
         about: FindingFile<'a>,
         findings: &'a mut Vec<Finding>,
     ) -> Self {
-        Self { rule, levels, about, count: 0, findings }
+        Self { rule, level, about, count: 0, findings }
     }
 
     /// Reports findings about another file. Only rules that check the whole registry need this.
     pub(super) fn about(&mut self, about: FindingFile<'_>, report: impl FnOnce(&mut Reporter<'_>)) {
-        report(&mut Reporter { rule: self.rule, levels: self.levels, about, count: 0, findings: self.findings });
+        report(&mut Reporter { rule: self.rule, level: self.level, about, count: 0, findings: self.findings });
     }
 
     /// Reports a finding about the whole file.
@@ -89,8 +92,7 @@ impl<'a> Reporter<'a> {
     }
 
     fn push(&mut self, place: Anchor, message: String) -> Draft<'_> {
-        let level = self.levels.of(self.rule, self.about.agent);
-        let grave = self.levels.grave_level(self.rule, self.about.agent);
+        let (level, grave) = (self.level)(self.about.agent);
         // The rule may run only because another agent enables it.
         if level == Level::Allow {
             return Draft { finding: None, grave };
@@ -106,7 +108,7 @@ impl<'a> Reporter<'a> {
             None => self.about.file.to_owned(),
         };
         self.findings.push(Finding {
-            rule: self.rule.name,
+            rule: self.rule,
             level,
             agent: self.about.agent.map(ToOwned::to_owned),
             file,

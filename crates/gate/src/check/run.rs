@@ -95,7 +95,8 @@ pub fn check(registry: &Registry, options: &CheckOptions<'_>, selection: &Select
     let mut around = Vec::new();
     for rule in active {
         if let CheckFn::Registry(look) = rule.check {
-            look(registry, options, &mut Reporter::new(rule, options.levels, FindingFile::default(), &mut around));
+            let level = |agent: Option<&str>| options.levels.both(rule, agent);
+            look(registry, options, &mut Reporter::new(rule.name, &level, FindingFile::default(), &mut around));
         }
     }
     let is_checked = |id: &str| is_checked(id, selection, options);
@@ -139,7 +140,8 @@ fn check_entry(entry: &AgentFolder, rules: &[&'static Rule], options: &CheckOpti
     for rule in rules {
         let about =
             if matches!(rule.check, CheckFn::IconFile(_) | CheckFn::Icon(_)) { about_icon } else { about_manifest };
-        let mut reporter = Reporter::new(rule, options.levels, about, &mut findings);
+        let level = |agent: Option<&str>| options.levels.both(rule, agent);
+        let mut reporter = Reporter::new(rule.name, &level, about, &mut findings);
         match (&rule.check, &subject, &parsed) {
             (CheckFn::ManifestFile(look), ..) => look(&entry.manifest, &mut reporter),
             (CheckFn::Manifest(look), Some(subject), _) => look(subject, &mut reporter),

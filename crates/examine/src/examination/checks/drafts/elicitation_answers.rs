@@ -1,6 +1,7 @@
-use crate::examination::agent::{CheckFailure, StartedAgent};
+use crate::examination::agent::StartedAgent;
 use crate::examination::ask::not_asked;
 use crate::examination::check::{Check, Force, Run, Setup};
+use crate::examination::failure::CheckFailure;
 use crate::examination::level::Level;
 
 pub(super) static CHECK: Check = Check {

@@ -1,5 +1,5 @@
-use crate::examination::agent::CheckFailure;
 use crate::examination::check::{Check, Force, Run};
+use crate::examination::failure::CheckFailure;
 use crate::examination::level::Level;
 use crate::examination::messages::OutputViolations;
 

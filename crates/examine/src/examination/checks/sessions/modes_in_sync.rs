@@ -3,11 +3,12 @@ use std::time::Duration;
 use acp_registry_plan::text::quote;
 use serde_json::Value;
 
-use crate::examination::agent::{CheckFailure, StartedAgent};
+use crate::examination::access::OpenSession;
+use crate::examination::agent::StartedAgent;
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::config::{ConfigOption, read_options, shown};
+use crate::examination::failure::CheckFailure;
 use crate::examination::level::Level;
-use crate::examination::session::OpenSession;
 
 pub(super) static CHECK: Check = Check {
     id: "sessions/modes-in-sync",

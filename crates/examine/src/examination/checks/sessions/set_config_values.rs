@@ -1,11 +1,12 @@
 use acp_registry_plan::text::quote;
 use serde_json::Value;
 
-use crate::examination::agent::{CheckFailure, StartedAgent};
+use crate::examination::access::OpenSession;
+use crate::examination::agent::StartedAgent;
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::config::{ConfigOption, TRIED, read_options, shown};
+use crate::examination::failure::CheckFailure;
 use crate::examination::level::Level;
-use crate::examination::session::OpenSession;
 
 pub(super) static CHECK: Check = Check {
     id: "sessions/set-config-values",

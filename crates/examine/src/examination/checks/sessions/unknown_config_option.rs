@@ -1,8 +1,9 @@
 use serde_json::json;
 
-use crate::examination::agent::{CheckFailure, StartedAgent, refused};
+use crate::examination::agent::{StartedAgent, refused};
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::config::UNKNOWN;
+use crate::examination::failure::CheckFailure;
 use crate::examination::level::Level;
 
 pub(super) static CHECK: Check = Check {

@@ -1,5 +1,6 @@
-use crate::examination::agent::{CheckFailure, StartedAgent};
+use crate::examination::agent::StartedAgent;
 use crate::examination::check::{Check, Force, Run, Setup};
+use crate::examination::failure::CheckFailure;
 use crate::examination::level::Level;
 use crate::model::{Script, Step};
 

@@ -1,0 +1,131 @@
+//! What is kept from one check of an agent to the next: how it opens sessions, and which are open.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde_json::Value;
+use tokio::time::Instant;
+
+use super::failure::CheckFailure;
+use super::messages::{ResponseContent, RpcError};
+use super::recipe::Recipe;
+use crate::model::Model;
+
+/// How an agent opens sessions. What is learned with one instance is used for the next.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Access {
+    /// The scripted model.
+    pub(super) model: Option<Arc<Model>>,
+    /// The authentication method to use before the first session.
+    pub(super) sign_in: Option<String>,
+    /// The mode in which turns are carried out, if it is not the default one.
+    pub(super) mode: Option<String>,
+    /// Why the agent opens no session.
+    pub(super) closed: Option<String>,
+    /// Why no turn ends, if one was tried in vain.
+    pub(super) turnless: Option<String>,
+    /// Why no turn can be carried out.
+    pub(super) unled: Option<String>,
+    /// Whether a turn has reached the model.
+    pub(super) is_led: bool,
+    /// Number of requests for a session that were not answered.
+    pub(super) silent: usize,
+    /// Whether this instance has been prepared.
+    pub(super) is_prepared: bool,
+}
+
+impl Access {
+    /// For the first instance, as the recipe of the agent wants it.
+    pub(super) fn new(recipe: &Recipe) -> Self {
+        Self { sign_in: recipe.auth.clone(), mode: recipe.mode.clone(), ..Self::default() }
+    }
+
+    /// What applies to a new instance too.
+    pub(super) fn for_next(&self) -> Self {
+        Self { is_prepared: false, ..self.clone() }
+    }
+
+    /// Adds what an instance has learned. Other instances may have learned more in the meantime.
+    pub(super) fn learn(&mut self, of: &Self) {
+        self.is_led |= of.is_led;
+        self.silent = self.silent.max(of.silent);
+        let known = |ours: &mut Option<String>, new: &Option<String>| {
+            if ours.is_none() {
+                ours.clone_from(new);
+            }
+        };
+        known(&mut self.sign_in, &of.sign_in);
+        known(&mut self.closed, &of.closed);
+        known(&mut self.turnless, &of.turnless);
+        known(&mut self.unled, &of.unled);
+        if self.is_led {
+            self.unled = None;
+        }
+    }
+}
+
+/// An open session.
+#[derive(Debug, Clone)]
+pub(super) struct OpenSession {
+    pub(super) id: String,
+    /// The result of `session/new`.
+    pub(super) result: Value,
+}
+
+impl OpenSession {
+    /// The agent refuses a request for this session, which has had no prompt. The id, which differs between runs, is left
+    /// out.
+    pub(super) fn refused_before_prompt(&self, method: &str, error: &RpcError) -> CheckFailure {
+        let error = error.describe().replace(&self.id, "$SESSION");
+        CheckFailure::NotExercised(format!("the agent answers `{method}` before the first prompt with {error}"))
+    }
+}
+
+/// What the checks of an instance share, because agents take a while to open a session.
+#[derive(Debug, Default)]
+pub(super) struct SharedSession {
+    /// A session that no check may change, and when it was opened.
+    pub(super) session: Option<(OpenSession, Instant)>,
+    /// A session that checks change and put back.
+    pub(super) changing: Option<OpenSession>,
+    /// Sessions that checks have opened and not changed, or only by turns.
+    pub(super) spare: Vec<OpenSession>,
+    /// The MCP server of a session.
+    pub(super) mcp: Option<McpServer>,
+    /// How a cancelled turn ended.
+    pub(super) cancelled: Option<Cancelled>,
+    /// Whether the agent does not list a session before its first prompt.
+    pub(super) is_unlisted: bool,
+}
+
+impl SharedSession {
+    /// Forgets what may be unusable, or only true for a moment, after a check has failed.
+    pub(super) fn forget(&mut self) {
+        self.changing = None;
+        self.spare.clear();
+        self.is_unlisted = false;
+    }
+}
+
+/// How a cancelled turn ended.
+#[derive(Debug, Clone)]
+pub(super) struct Cancelled {
+    pub(super) ended: Result<ResponseContent, CheckFailure>,
+    /// The kind of the first update about the turn after its response, quoted.
+    pub(super) late: Option<String>,
+}
+
+impl Cancelled {
+    /// Whether the turn ended as the protocol demands.
+    pub(super) fn is_cancelled(&self) -> bool {
+        matches!(&self.ended, Ok(Ok(result)) if result["stopReason"] == "cancelled")
+    }
+}
+
+/// An MCP server, with a record of its own.
+#[derive(Debug, Clone)]
+pub(super) struct McpServer {
+    pub(super) record: PathBuf,
+    /// The element of `mcpServers`.
+    pub(super) params: Value,
+}
