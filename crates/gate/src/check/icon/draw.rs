@@ -313,6 +313,16 @@ mod tests {
         for (inner, painted) in [
             ("<path d=\"M2 2h12v12H2z\"/>".to_owned(), Some(true)),
             ("<path d=\"M2 8h12\" stroke=\"currentColor\"/>".to_owned(), Some(true)),
+            ("<path fill=\"none\" stroke=\"currentcolor\" d=\"M2 8h12\"/>".to_owned(), Some(true)),
+            ("<path d=\"M2 2h12v12H2z\" style=\"fill:red\"/>".to_owned(), Some(true)),
+            // Lines that are too thin, too short, or leave the icon.
+            (
+                "<g stroke-width=\".0001\"><path fill=\"none\" stroke=\"red\" d=\"M2 8h12\"/></g>".to_owned(),
+                Some(false),
+            ),
+            ("<path fill=\"none\" stroke=\"red\" d=\"M20 8h12\"/>".to_owned(), Some(false)),
+            ("<path fill=\"none\" stroke=\"red\" stroke-opacity=\"0\" d=\"M2 8h12\"/>".to_owned(), Some(false)),
+            ("<path style=\"fill:red;display:none\" d=\"M2 2h12v12H2z\"/>".to_owned(), Some(false)),
             ("<style>.a{fill:currentColor}</style><rect class=\"a\" width=\"9\" height=\"9\"/>".to_owned(), Some(true)),
             ("<defs><path id=\"a\" d=\"M2 2h12v12H2z\"/></defs><use href=\"#a\"/>".to_owned(), Some(true)),
             (clip("<path d=\"M0 0h8v8H0z\"/>"), Some(true)),
@@ -344,7 +354,7 @@ mod tests {
             ("<text>a</text>".to_owned(), None),
             // Not drawn, because browsers understand more.
             ("<rect fill=\"currentColor\" style=\"width:16px;height:16px\"/>".to_owned(), None),
-            ("<path fill=\"none\" stroke=\"currentcolor\" d=\"M2 8h12\"/>".to_owned(), None),
+            ("<line stroke=\"currentcolor\" x1=\"2\" y1=\"8\" x2=\"14\" y2=\"8\"/>".to_owned(), None),
             (
                 format!(
                     "<clipPath id=\"c\">{}</clipPath>{}",
