@@ -25,7 +25,7 @@ impl Wrong {
     }
 
     /// A parameter of another type than `name` has in every method.
-    fn of_type(name: &str) -> Self {
+    fn mistyped(name: &str) -> Self {
         let wanted = match name {
             "agent" => "an id, or ID@VERSION",
             "agents" => "a list of ids, or of ID@VERSION",
@@ -51,7 +51,7 @@ impl Wrong {
 pub(crate) fn take_flag(params: &mut Map<String, Value>, name: &str) -> Result<bool, Wrong> {
     match params.remove(name) {
         None | Some(Value::Null) => Ok(false),
-        Some(value) => value.as_bool().ok_or_else(|| Wrong::of_type(name)),
+        Some(value) => value.as_bool().ok_or_else(|| Wrong::mistyped(name)),
     }
 }
 
@@ -59,7 +59,7 @@ pub(crate) fn take_flag(params: &mut Map<String, Value>, name: &str) -> Result<b
 pub(crate) fn read<T: DeserializeOwned>(mut params: Map<String, Value>, more: Option<&str>) -> Result<T, Wrong> {
     params.retain(|_, value| !value.is_null());
     if params.get("agents").and_then(Value::as_array).is_some_and(|agents| agents.len() > AGENTS) {
-        return Err(Wrong::of_type("agents"));
+        return Err(Wrong::mistyped("agents"));
     }
     let parse = |params: Map<String, Value>| T::deserialize(Value::Object(params)).map_err(|error| error.to_string());
     let message = match parse(params.clone()) {
@@ -80,7 +80,7 @@ pub(crate) fn read<T: DeserializeOwned>(mut params: Map<String, Value>, more: Op
         alone.is_err_and(|message| !message.starts_with("missing field"))
     };
     let wrong = params.into_iter().find(is_wrong).map(|(name, _)| name);
-    Err(Wrong::of_type(&wrong.unwrap_or_default()))
+    Err(Wrong::mistyped(&wrong.unwrap_or_default()))
 }
 
 /// The error for a parameter that must be there.
