@@ -70,7 +70,7 @@ pub async fn diagnose(session: &Session, request: &Diagnose, events: &Events<'_>
     let mut checks = doctor::surroundings(&session.store, &environment, &temporary());
     checks.extend(Proxies::new(&variable).named().map(|(name, host)| proxy(name, host)));
     checks.extend(authorities(session));
-    checks.push(index(session, events).await);
+    checks.push(index(session).await);
     ids.sort_unstable();
     ids.dedup();
     let mut failed = if request.fix { fix(&ids, session, events).await } else { Failed::new() };
@@ -185,7 +185,7 @@ fn authorities(session: &Session) -> Option<Diagnosis> {
 }
 
 /// Checks whether the index can be read, from where other use cases read it.
-async fn index(session: &Session, _events: &Events<'_>) -> Diagnosis {
+async fn index(session: &Session) -> Diagnosis {
     let (place, is_offline) = (&session.options().index, session.options().is_offline);
     let another = "check the network, or name another index with --index or ACP_REGISTRY_INDEX";
     let (status, message, help) = match session.index().await.map_err(Failure::from) {

@@ -143,6 +143,11 @@ fn is_plainly_painted(icon: &Icon<'_>) -> bool {
     if !icon.styles.iter().all(|styled| styled.css.unread.is_empty() && styled.css.declarations.iter().all(is_colour)) {
         return false;
     }
+    // Other paints, and gradients, can be transparent in many ways.
+    let is_opaque = |paint: Paint| matches!(paint, Paint::Initial | Paint::Current);
+    if icon.text.contains("url(") {
+        return false;
+    }
     let Some(place) = place(icon.root()) else { return false };
     let is_meant = |node: Node<'_, '_>| {
         let changes = |attribute: Attribute<'_, '_>| CHANGES.contains(&attribute.name());
@@ -152,7 +157,7 @@ fn is_plainly_painted(icon: &Icon<'_>) -> bool {
             && around.all(|above| (above == node || is_container(above)) && !above.attributes().any(changes))
     };
     let is_painted = |shape: &Shape| {
-        let Some(node) = icon.document.get_node(shape.node).filter(|_| shape.fill != Paint::None) else { return false };
+        let Some(node) = icon.document.get_node(shape.node).filter(|_| is_opaque(shape.fill)) else { return false };
         let Some(outline) = outline(node).filter(|_| is_meant(node)) else { return false };
         let around = outline.control_box();
         place.union(around) == place && outline.area().abs() * f64::from(SMALL) * f64::from(SMALL) >= place.area()
@@ -160,12 +165,13 @@ fn is_plainly_painted(icon: &Icon<'_>) -> bool {
     // A line is seen if it is as thick as a pixel, and as long.
     let pixel = place.width().max(place.height()) / f64::from(SMALL);
     let is_drawn = |shape: &Shape| {
-        let node = icon.document.get_node(shape.node).filter(|_| shape.stroke != Paint::None);
+        let node = icon.document.get_node(shape.node).filter(|_| is_opaque(shape.stroke));
         let Some(node) = node.filter(|node| is_meant(*node)) else { return false };
         let Some(path) = node.attribute("d").and_then(|path| BezPath::from_svg(path).ok()) else { return false };
         let width = node.ancestors().find_map(|node| node.attribute("stroke-width")).map_or(Some(1.0), number);
-        let mut ends = path.elements().iter().filter_map(PathEl::end_point);
-        let begin = ends.next();
+        let is_line = |element: &&PathEl| !matches!(element, PathEl::MoveTo(_) | PathEl::ClosePath);
+        let mut ends = path.elements().iter().skip(1).take_while(is_line).filter_map(PathEl::end_point);
+        let begin = path.elements().first().and_then(PathEl::end_point);
         let is_long = begin.is_some_and(|begin| ends.any(|end| begin.distance(end) >= pixel));
         is_long && width.is_some_and(|width| width >= pixel) && place.union(path.control_box()) == place
     };
@@ -173,9 +179,9 @@ fn is_plainly_painted(icon: &Icon<'_>) -> bool {
 }
 
 /// Attributes with which a shape is not drawn where its outline is, or not as a whole.
-const CHANGES: [&str; 12] = [
-    "clip-path", "fill-opacity", "fill-rule", "filter", "mask", "opacity", "overflow", "preserveAspectRatio",
-    "stroke-dasharray", "stroke-opacity", "transform", "vector-effect",
+const CHANGES: [&str; 15] = [
+    "clip-path", "color", "fill-opacity", "fill-rule", "filter", "mask", "opacity", "overflow", "preserveAspectRatio",
+    "requiredExtensions", "stroke-dasharray", "stroke-opacity", "systemLanguage", "transform", "vector-effect",
 ];
 
 /// The part of the plane that the root element shows.
@@ -322,6 +328,15 @@ mod tests {
             ),
             ("<path fill=\"none\" stroke=\"red\" d=\"M20 8h12\"/>".to_owned(), Some(false)),
             ("<path fill=\"none\" stroke=\"red\" stroke-opacity=\"0\" d=\"M2 8h12\"/>".to_owned(), Some(false)),
+            ("<path fill=\"none\" stroke=\"#0000\" d=\"M2 8h12\"/>".to_owned(), Some(false)),
+            ("<path fill=\"none\" stroke=\"url(#no)\" d=\"M2 8h12\"/>".to_owned(), Some(false)),
+            ("<path style=\"fill:#fff0\" d=\"M2 2h12v12H2z\"/>".to_owned(), Some(false)),
+            ("<path fill=\"none\" stroke=\"currentColor\" d=\"M2 2M9 9\"/>".to_owned(), Some(false)),
+            (
+                "<path fill=\"none\" stroke=\"currentColor\" systemLanguage=\"xx\" d=\"M2 8h12\"/>".to_owned(),
+                Some(false),
+            ),
+            ("<path color=\"#0000\" fill=\"currentColor\" d=\"M2 2h12v12H2z\"/>".to_owned(), Some(false)),
             ("<path style=\"fill:red;display:none\" d=\"M2 2h12v12H2z\"/>".to_owned(), Some(false)),
             ("<style>.a{fill:currentColor}</style><rect class=\"a\" width=\"9\" height=\"9\"/>".to_owned(), Some(true)),
             ("<defs><path id=\"a\" d=\"M2 2h12v12H2z\"/></defs><use href=\"#a\"/>".to_owned(), Some(true)),
