@@ -228,13 +228,13 @@ fn program_settings(
     version: &store::Version,
     session: &Session,
 ) -> Result<AgentCommand, Failure> {
-    let launch = session.launch(version)?;
-    let path = launch.program.to_str().ok_or_else(|| {
-        let path = quote(&launch.program.to_string_lossy());
+    let start = session.find_start(version)?;
+    let path = start.program.to_str().ok_or_else(|| {
+        let path = quote(&start.program.to_string_lossy());
         Failure::unable(format!("settings cannot have the path {path}, which is not Unicode")).help(INDIRECT)
     })?;
     let program = path.to_owned();
-    Ok(AgentCommand { id: id.to_owned(), name: name.to_owned(), program, args: launch.args, env: launch.env })
+    Ok(AgentCommand { id: id.to_owned(), name: name.to_owned(), program, args: start.args, env: start.env })
 }
 
 /// The notes to print with the settings.

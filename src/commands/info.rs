@@ -99,7 +99,7 @@ fn entry(report: &DescribeReport, look: Look) -> String {
             Some(_) if is_current => ", current",
             _ => "",
         };
-        line("installed", Some(&format!("{} ({}{mark})", receipt.version, receipt.distribution)));
+        line("installed", Some(&format!("{} ({}{mark})", receipt.version, receipt.source.kind().as_str())));
     }
     text
 }

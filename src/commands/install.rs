@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use acp_registry::failure::{Exit, Failure};
 use acp_registry::host::process::Orphans;
-use acp_registry::install::Kind;
+use acp_registry::install::{DigestSource, Kind};
 use acp_registry::ops::{Event, Install, InstallReport, JOBS, Report as _, install};
 use acp_registry::session::AgentSpec;
 use acp_registry::store::InstallOutcome;
@@ -132,14 +132,18 @@ fn line(done: &InstallOutcome) -> String {
         Some(old) if *old == receipt.version => " instead of an installation with other bytes".to_owned(),
         Some(old) => format!(" instead of {old}"),
     };
-    let checked = match receipt.verified.as_str() {
-        "none" => "no digest is stated",
-        "manifest" => "digest as in the index",
-        "github" => "digest as GitHub says",
-        "lock" => "digest as in the lock file",
+    let checked = match receipt.proof.verified {
+        DigestSource::None => "no digest is stated",
+        DigestSource::Manifest => "digest as in the index",
+        DigestSource::Github => "digest as GitHub says",
+        DigestSource::Lock => "digest as in the lock file",
         _ => "checked by the package manager",
     };
     let verb = if done.was_there { "switched to" } else { "installed" };
     let answers = if receipt.answers == Some(true) { " and answers" } else { "" };
-    format!("{verb} {id} {version}{instead}{answers} ({}, {}; {checked})\n", receipt.distribution, bytes(receipt.size))
+    format!(
+        "{verb} {id} {version}{instead}{answers} ({}, {}; {checked})\n",
+        receipt.source.kind().as_str(),
+        bytes(receipt.size)
+    )
 }

@@ -149,8 +149,8 @@ fn show_installed(report: &InstalledReport, ui: &Ui) -> Result<(), Failure> {
             let receipt = &agent.current.receipt;
             let version =
                 if agent.is_pinned { format!("{} (pinned)", receipt.version) } else { receipt.version.clone() };
-            let by = receipt.distribution.clone();
-            vec![agent.id.to_string(), version, by, receipt.verified.clone(), bytes(receipt.size)]
+            let by = receipt.source.kind().as_str().to_owned();
+            vec![agent.id.to_string(), version, by, receipt.proof.verified.to_string(), bytes(receipt.size)]
         })
         .collect();
     let total: u64 = report.installed.iter().map(|agent| agent.current.receipt.size).sum();

@@ -103,11 +103,11 @@ fn start(
             "{id} speaks the Agent Client Protocol on stdin; an editor starts it: `acp-registry config CLIENT {id}`"
         ));
     }
-    let launch = session.launch(version)?;
+    let start = session.find_start(version)?;
     let program = Program {
-        path: launch.program.clone(),
-        variables: session.variables(&launch),
-        arguments: launch.args.iter().map(OsString::from).chain(args.arguments.iter().cloned()).collect(),
+        path: start.program.clone(),
+        variables: session.variables(&start),
+        arguments: start.args.iter().map(OsString::from).chain(args.arguments.iter().cloned()).collect(),
         keep_open: mark,
     };
     match replace_with(program) {
@@ -116,7 +116,7 @@ fn start(
         Err(error) => {
             let obstacle = doctor::obstacle(version, &session.environment());
             let (message, remedy) = obstacle.map_or_else(
-                || (format!("{}: {error}", quote(&launch.program.display().to_string())), None),
+                || (format!("{}: {error}", quote(&start.program.display().to_string())), None),
                 |(message, remedy)| (format!("{message} ({error})"), Some(remedy)),
             );
             let failure = Failure::unable(format!("{} cannot be started: {message}", quote(id)));

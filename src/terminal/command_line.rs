@@ -1,12 +1,12 @@
 //! Command lines that can be read, and pasted into a shell.
 
-use acp_registry::store;
+use acp_registry::install::Start;
 
 /// A command line that can be read, and pasted into a shell.
-pub(crate) fn command_line(launch: &store::Launch) -> String {
-    let variables = launch.env.iter().map(|(name, value)| format!("{name}={}", quoted(value)));
-    let program = quoted(&launch.program.to_string_lossy());
-    variables.chain([program, words(&launch.args)]).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+pub(crate) fn command_line(start: &Start) -> String {
+    let variables = start.env.iter().map(|(name, value)| format!("{name}={}", quoted(value)));
+    let program = quoted(&start.program.to_string_lossy());
+    variables.chain([program, words(&start.args)]).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
 /// Arguments as they are written in a shell.

@@ -94,7 +94,7 @@ fn a_package_of_a_lock_file_is_not_installed_again_without_it() {
     let directory = PathBuf::from(text(&found, "install_dir"));
     let receipt = directory.join("receipt.json");
     let mut content: serde_json::Value = serde_json::from_slice(&fs::read(&receipt).unwrap()).unwrap();
-    content["verified"] = "lock".into();
+    content["proof"]["verified"] = "lock".into();
     fs::write(&receipt, content.to_string()).unwrap();
     fs::remove_file(directory.join("files/node_modules/p/cli.js")).unwrap();
     let refused = run(&["run", "p"]);

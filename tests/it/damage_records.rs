@@ -86,29 +86,31 @@ fn a_receipt_that_this_program_would_not_write_is_damaged() {
     let (people, folder) = installed();
     let path = folder.join("receipt.json");
     let good: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    let env = "/source/binary/env";
     let interpreter =
         |name: &str, program: &str, flag: &str| json!({ "name": name, "program": program, "flags": [flag] });
     for (member, value, part) in [
         (
-            "env",
+            env,
             json!({ "EXAMPLE": "1", "LD_PRELOAD": "/x" }),
             "sets the environment variable `LD_PRELOAD`, which belongs to",
         ),
-        ("env", json!({ "node_options": "--require /x" }), "sets the environment variable `node_options`"),
-        ("env", json!({ "A=B": "" }), "`A=B`, which is not a name of an environment variable"),
-        ("env", json!({ "EXAMPLE": "\u{1b}[2J" }), "control characters in `env`: `\\u{1b}[2J`"),
-        ("id", json!("b"), "it is of another agent, `b`"),
-        ("version", json!("1.0.0\u{1b}[2J"), "control characters in `version`: `1.0.0\\u{1b}[2J`"),
-        ("verified", json!("manifest\r"), "control characters in `verified`"),
-        ("archive", json!("https://h.example/\n"), "control characters in `archive`"),
-        ("program", json!("files/bin/agent\u{7}"), "control characters in `program`"),
-        ("args", json!(["acp", "a\0b"]), "control characters in `args`: `a\\u{0}b`"),
-        ("interpreter", interpreter("node\t", "/bin/sh", ""), "control characters in `interpreter`"),
-        ("interpreter", interpreter("node", "/bin/sh\u{9b}", ""), "control characters in `interpreter`"),
-        ("interpreter", interpreter("node", "/bin/sh", "\u{8}"), "control characters in `flags`"),
+        (env, json!({ "node_options": "--require /x" }), "sets the environment variable `node_options`"),
+        (env, json!({ "A=B": "" }), "`A=B`, which is not a name of an environment variable"),
+        (env, json!({ "EXAMPLE": "\u{1b}[2J" }), "control characters in `env`: `\\u{1b}[2J`"),
+        ("/id", json!("b"), "it is of another agent, `b`"),
+        ("/version", json!("1.0.0\u{1b}[2J"), "control characters in `version`: `1.0.0\\u{1b}[2J`"),
+        ("/proof/integrity", json!("sha512-x\r"), "control characters in `integrity`"),
+        ("/proof/verified", json!("told"), "unknown variant `told`"),
+        ("/source/binary/archive", json!("https://h.example/\n"), "control characters in `archive`"),
+        ("/program", json!("files/bin/agent\u{7}"), "control characters in `program`"),
+        ("/source/binary/args", json!(["acp", "a\0b"]), "control characters in `args`: `a\\u{0}b`"),
+        ("/interpreter", interpreter("node\t", "/bin/sh", ""), "control characters in `interpreter`"),
+        ("/interpreter", interpreter("node", "/bin/sh\u{9b}", ""), "control characters in `interpreter`"),
+        ("/interpreter", interpreter("node", "/bin/sh", "\u{8}"), "control characters in `flags`"),
     ] {
         let mut receipt = good.clone();
-        receipt[member] = value;
+        *receipt.pointer_mut(member).unwrap() = value;
         fs::write(&path, receipt.to_string()).unwrap();
         for arguments in [["run", "a"], ["which", "a"], ["login", "a"]] {
             let run = people.run(&arguments);
@@ -119,7 +121,7 @@ fn a_receipt_that_this_program_would_not_write_is_damaged() {
         }
         let run = people.run(&["install", "a"]);
         assert_eq!(run.code, 0, "{}", run.stderr);
-        assert_eq!(serde_json::from_slice::<Value>(&fs::read(&path).unwrap()).unwrap()["env"], good["env"]);
+        assert_eq!(serde_json::from_slice::<Value>(&fs::read(&path).unwrap()).unwrap()["source"], good["source"]);
         assert_eq!(people.run(&["run", "a"]).stdout, "a-1.0.0 acp\n");
     }
     // Line breaks in an argument are allowed, but not for batch files, as the agent is one on Windows.
@@ -127,7 +129,7 @@ fn a_receipt_that_this_program_would_not_write_is_damaged() {
         return;
     }
     let mut receipt = good;
-    receipt["args"] = json!(["one\n\ttwo"]);
+    receipt["source"]["binary"]["args"] = json!(["one\n\ttwo"]);
     fs::write(&path, receipt.to_string()).unwrap();
     assert_eq!(people.run(&["run", "a"]).stdout, "a-1.0.0 one\n\ttwo\n");
 }

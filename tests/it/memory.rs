@@ -89,8 +89,9 @@ fn no_file_of_a_target_or_of_the_store_takes_many_times_its_size() {
     let locked: &[&str] = &["install", "--locked", "--lock", "some.lock", "--root", "root"];
     let merge: &[&str] = &["verify", "--merge", "1/4=1.json", "--out", "out.json"];
     let current = ("root/agents/a/current", r#"{"schema":1,"folder":"1.0.0","is_pinned":false}"#);
-    let receipt = r#"{"schema":1,"id":"a","version":"1.0.0","distribution":"npx","verified":"none","program":"p","program_size":1,"env":{},"installed_at":"x","size":1,"args":["#;
-    let receipt = format!("{receipt}{}\"\"]}}", "\"\",".repeat(5 << 20));
+    let receipt = r#"{"schema":1,"id":"a","version":"1.0.0","source":{"npx":{"package":"p@1","env":{},"args":["#;
+    let rest = r#"""]}},"proof":{"verified":"none"},"program":"p","program_size":1,"program_stamp":{"modified":1,"changed":1},"installed_at":"x","size":1,"remarks":{}}"#;
+    let receipt = format!("{receipt}{}{rest}", "\"\",".repeat(5 << 20));
     let state = "{\"schema\":1,\"latest\":null,\"snapshots\":{},\"files\":{";
     let line = format!("{}  #\n", "0".repeat(64));
     let rows = "{\"schema\":1,\"agents\":[{\"extra\":[";

@@ -5,10 +5,12 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::str::FromStr;
 
+use serde::{Deserialize, Serialize};
 use sha2::Digest as _;
 
 /// A SHA-256 digest, shown as 64 lower-case hexadecimal digits.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
 pub struct Sha256([u8; 32]);
 
 /// The text is not a SHA-256 digest.
@@ -67,6 +69,20 @@ impl Hasher {
     #[must_use]
     pub fn finish(self) -> Sha256 {
         Sha256(self.0.finalize().into())
+    }
+}
+
+impl From<Sha256> for String {
+    fn from(digest: Sha256) -> Self {
+        digest.to_string()
+    }
+}
+
+impl TryFrom<String> for Sha256 {
+    type Error = InvalidDigest;
+
+    fn try_from(text: String) -> Result<Self, InvalidDigest> {
+        text.parse()
     }
 }
 

@@ -1,9 +1,9 @@
 //! One installed agent, as it is on disk.
 
 use super::{CheckStatus, DiagnosedAgent, Diagnosis};
-use crate::install::{DigestSource, remedy};
+use crate::install::{DigestSource, Interpreter, remedy};
 use crate::store::repair_command;
-use crate::store::{Candidate, Damage, Error, Store, StoredInterpreter, Version, remove_by_hand};
+use crate::store::{Candidate, Damage, Error, Store, Version, remove_by_hand};
 use acp_registry_plan::manifest::AgentId;
 
 use acp_registry_host::fs::PathError;
@@ -180,18 +180,18 @@ fn remarks(version: &Version, environment: &Environment, examined: &mut Diagnose
     let shown = quote(&receipt.version);
     if let Some(interpreter) = &receipt.interpreter
         && version.is_repairable(environment)
-        && let Ok(start) = version.launch(|| environment.clone())
+        && let Ok(start) = version.find_start(|| environment.clone())
     {
         let now = start.program.display().to_string();
         let gone = if interpreter.program.is_file() { "" } else { ", which is gone" };
         let message =
             format!("{shown} is started by {}, no longer by {}{gone}", printable(&now), recorded(interpreter));
         examined.add(Diagnosis::warning("runtime", message, "`acp-registry doctor --fix` keeps that in its receipt"));
-    } else if let Some(shortfall) = receipt.interpreter.as_ref().and_then(StoredInterpreter::shortfall) {
+    } else if let Some(shortfall) = receipt.interpreter.as_ref().and_then(Interpreter::shortfall) {
         let help = format!("{}: the next start uses it", remedy::newer(&shortfall));
         examined.add(Diagnosis::warning("runtime", format!("{shown} {shortfall}"), help));
     }
-    let scripts = receipt.unrun_scripts();
+    let scripts = &receipt.remarks.scripts_not_run;
     if !scripts.is_empty() {
         let help = scripts
             .remedy(&receipt.id)
@@ -205,7 +205,7 @@ fn interpreter(version: &Version, environment: &Environment, help: &str) -> Opti
     if version.has_lost_python() {
         return Some(("runtime", "the Python that it was installed with is gone".to_owned(), help.to_owned()));
     }
-    let missing = version.launch(|| environment.clone()).err()?;
+    let missing = version.find_start(|| environment.clone()).err()?;
     let recorded = version.receipt.interpreter.as_ref().map(recorded).unwrap_or_default();
     let message = format!("it needs {}, which is not in PATH any more: it was {recorded}", quote(&missing));
     let help = if missing == "node" { remedy::NODE.to_owned() } else { format!("install {}", name(&missing)) };
@@ -213,7 +213,7 @@ fn interpreter(version: &Version, environment: &Environment, help: &str) -> Opti
 }
 
 /// The interpreter that a receipt names, with its version.
-fn recorded(interpreter: &StoredInterpreter) -> String {
+fn recorded(interpreter: &Interpreter) -> String {
     let version = interpreter.version.as_deref().map(|version| format!(" ({})", name(version))).unwrap_or_default();
     format!("{}{version}", printable(&interpreter.program.display().to_string()))
 }
@@ -234,7 +234,7 @@ fn damages(version: &Version, help: &str) -> Option<CheckProblem> {
 
 /// How the installed bytes were verified.
 fn proof(version: &Version) -> &'static str {
-    match version.receipt.verified() {
+    match version.receipt.proof.verified {
         DigestSource::Manifest => "its archive had the digest of the manifest",
         DigestSource::Github => "its archive had the digest that GitHub states",
         DigestSource::Lock => "it had the digests of a lock file",

@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use super::{DiagnosedAgent, Diagnosis};
+use crate::install::Interpreter;
+use crate::store::Version;
 use crate::store::repair_command;
-use crate::store::{StoredInterpreter, Version};
 use acp_registry_host::owner::is_safe_for_programs;
 use acp_registry_host::process::{Environment, Isolation, LaunchSpec};
 use acp_registry_plan::text::{printable, quote};
@@ -38,7 +39,7 @@ pub async fn start(
             examined.handshake = Some(outcome);
             if examined.may_miss_files() {
                 // While the scripts are forbidden, a new installation would lack the same files.
-                let of_scripts = version.receipt.unrun_scripts().remedy(&examined.id);
+                let of_scripts = version.receipt.remarks.scripts_not_run.remedy(&examined.id);
                 check.help = of_scripts.or_else(|| Some(format!("{} installs it again", repair_command(&examined.id))));
             }
             examined.add(check);
@@ -62,7 +63,7 @@ pub async fn speak(
     launcher: Option<&Path>,
     options: &HandshakeOptions,
 ) -> Result<Result<Outcome, String>, SetupError> {
-    let start = match version.launch(|| environment.clone()) {
+    let start = match version.find_start(|| environment.clone()) {
         Ok(start) => start,
         Err(name) => return Ok(Err(format!("{} is not in PATH", quote(&name)))),
     };
@@ -95,7 +96,7 @@ pub async fn speak(
     let interpreter = version.receipt.interpreter.as_ref();
     // Another one may have started it.
     let own = interpreter.filter(|interpreter| interpreter.program.as_os_str() == launch.program);
-    if let Some(shortfall) = own.and_then(StoredInterpreter::shortfall) {
+    if let Some(shortfall) = own.and_then(Interpreter::shortfall) {
         outcome.blame_runtime(&shortfall.to_string());
     }
     Ok(Ok(outcome))

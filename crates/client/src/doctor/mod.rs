@@ -102,7 +102,7 @@ impl DiagnosedAgent {
     #[must_use]
     pub fn may_miss_files(&self) -> bool {
         let reason = self.handshake.as_ref().and_then(|outcome| outcome.reason);
-        let is_package = self.startable.as_ref().is_some_and(|version| version.receipt.kind() != Some(Kind::Binary));
+        let is_package = self.startable.as_ref().is_some_and(|version| version.receipt.source.kind() != Kind::Binary);
         let of_files =
             [FailReason::Exited, FailReason::SpawnFailed, FailReason::InvalidResponse, FailReason::AgentError];
         is_package && reason.is_some_and(|reason| of_files.contains(&reason))

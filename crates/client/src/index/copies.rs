@@ -149,8 +149,7 @@ impl Copies {
         let _ = File::options().write(true).open(self.path(url)).and_then(|file| file.set_modified(SystemTime::now()));
     }
 
-    /// Removes what was written before [`KEPT`], and the summaries of indexes that earlier versions of this program kept
-    /// here. A file that cannot be removed does no harm.
+    /// Removes what was written before [`KEPT`]. A file that cannot be removed does no harm.
     fn forget(&self) {
         for entry in fs::read_dir(&self.directory).into_iter().flatten().flatten() {
             let name = entry.file_name();
@@ -163,7 +162,7 @@ impl Copies {
             let Some((stem, ending)) = name.to_str().and_then(|name| name.split_once('.')) else { continue };
             let is_ours = stem.len() == STEM && stem.bytes().all(|byte| byte.is_ascii_hexdigit());
             let has_age = ["index", PART, LACK].contains(&ending);
-            if is_ours && (ending == "entries" || has_age && age > KEPT) {
+            if is_ours && has_age && age > KEPT {
                 let _ = fs::remove_file(entry.path());
             }
         }
@@ -303,9 +302,6 @@ mod tests {
             fs::write(copies.path(&url), damaged).unwrap();
             assert!(copies.find(&url).is_none(), "{damaged}");
         }
-        // Earlier versions wrote the length of the text as well.
-        fs::write(copies.path(&url), whole.replacen('{', "{\"length\":22,", 1)).unwrap();
-        assert!(copies.find(&url).is_some());
         assert!(copies.find(&Url::parse("https://h.example/other").unwrap()).is_none());
     }
 
@@ -322,8 +318,6 @@ mod tests {
         }
         let unfinished = folder.path().join(".tmp-Ab12Cd");
         fs::write(&unfinished, "of a killed run").unwrap();
-        let summary = folder.path().join("0123456789abcdef0123456789abcdef.entries");
-        fs::write(&summary, "of an earlier version").unwrap();
         for path in others.iter().chain([&copies.path(&old), &unfinished]) {
             let file = File::options().write(true).open(path).unwrap();
             file.set_modified(SystemTime::now() - KEPT - Duration::from_mins(1)).unwrap();
@@ -331,7 +325,7 @@ mod tests {
         assert!(copies.find(&old).is_some());
         keep(&copies, &new, None);
         assert!(copies.find(&old).is_none() && copies.find(&new).is_some());
-        assert!(others.iter().all(|path| path.exists()) && !summary.exists() && !unfinished.exists());
+        assert!(others.iter().all(|path| path.exists()) && !unfinished.exists());
     }
 
     fn set_age(path: &Path, age: Duration) {

@@ -2,16 +2,16 @@
 //!
 //! ```text
 //! package ─→ npm ─┐
-//! package ─→ uv ──┼─→ Installed: an absolute path, arguments, variables
+//! package ─→ uv ──┼─→ Start: an absolute path, arguments, variables
 //! archive ────────┘
 //! ```
 //!
 //! * [`Installer`]: the package managers, the HTTP client and the limits that an installation uses
 //! * [`Source`]: what a manifest names for one kind of distribution
-//! * [`Installed`]: how the agent is started
+//! * [`Start`]: how an installed agent is started
 //! * [`host_environment`]: the variables of a host, with a `PATH` that a start without a shell lacks
-//! * [`Placed`], [`Proof`], [`Progress`]: like `Installed`, with the proof of its bytes and its progress, for those who
-//!   keep it
+//! * [`Placed`]: what was installed: its files, the interpreter that they need, and the proof of their bytes
+//! * [`Progress`]: how far an installation is
 //!
 //! Package managers run as agents do (see [`acp_registry_host::process`]): without access to the person's home, in
 //! a session of their own, and ended with all processes that they have started. They also get the configuration of the
@@ -34,8 +34,9 @@
 //! let installer = Installer::new(client, Environment::from_host(std::env::vars_os()));
 //! let package = Package { package: "someagent@1.0.0".to_owned(), ..Package::default() };
 //! let (place, temporary) = (std::path::absolute("empty")?, std::env::temp_dir());
-//! let installed = installer.install(&Source::Npx(package), &place, &temporary).await?;
-//! println!("{} {}", installed.program.display(), installed.arguments.join(" "));
+//! let source = Source::Npx(package);
+//! let start = installer.install(&source, &place, &temporary).await?.start(&source, &place)?;
+//! println!("{} {}", start.program.display(), start.args.join(" "));
 //! # Ok(())
 //! # }
 //! ```
@@ -60,7 +61,6 @@ mod uv;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -81,53 +81,61 @@ pub use cache::PackageCache;
 pub use cooldown::HeldBack;
 pub use error::{Error, TooOld};
 pub use failure::ToolFailure;
-pub use node::Shortfall;
-pub(crate) use node::{better_node, node_version};
+pub use node::{Interpreter, Shortfall};
 pub use places::host_environment;
 pub use scripts::ScriptsNotRun;
+use serde::{Deserialize, Serialize};
 
-/// An agent that can be started.
+/// How an installed agent is started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Installed {
+pub struct Start {
     /// Absolute path of the program.
     pub program: PathBuf,
-    /// Its arguments: the agent's file where the program is an interpreter, then those of the manifest.
-    pub arguments: Vec<String>,
-    /// Directories with programs that it may look for in `PATH`, as it does when a package runner starts it.
+    /// Its arguments: flags and the agent's file where the program is an interpreter, then those of the manifest.
+    pub args: Vec<String>,
+    /// Variables of the manifest.
+    pub env: Vec<(String, String)>,
+    /// Directories with programs that the agent may look for in `PATH`, as it does when a package runner starts it: that of
+    /// its runtime, and those beside it.
     pub beside: Vec<PathBuf>,
-    /// What may keep it from working.
-    pub remarks: Remarks,
+}
+
+impl Start {
+    /// The start of a source whose file is below `directory`.
+    pub(crate) fn new(source: &Source, program: PathBuf, interpreter: Option<&Interpreter>, directory: &Path) -> Self {
+        let beside = beside(source.kind(), &program, directory);
+        let (args, env) = (source.arguments().iter().cloned(), source.variables().to_vec());
+        let Some(interpreter) = interpreter else { return Self { program, args: args.collect(), env, beside } };
+        let file = program.to_string_lossy().into_owned();
+        Self {
+            args: interpreter.flags.iter().cloned().chain([file]).chain(args).collect(),
+            env,
+            beside: interpreter.program.parent().map(Path::to_owned).into_iter().chain(beside).collect(),
+            program: interpreter.program.clone(),
+        }
+    }
+
+    /// Starts another program instead, such as a sandbox, which gets the agent's command line after its own arguments.
+    #[must_use]
+    pub fn behind(self, program: impl Into<PathBuf>, arguments: &[&str]) -> Self {
+        let own = self.program.to_string_lossy().into_owned();
+        let args = arguments.iter().map(|argument| (*argument).to_owned()).chain([own]).chain(self.args).collect();
+        Self { program: program.into(), args, ..self }
+    }
 }
 
 /// Remarks of a successful installation: what may keep the agent from working.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Remarks {
     /// The install scripts that npm has not run.
     pub scripts_not_run: ScriptsNotRun,
-    /// How the runtime falls short of what the package requires; many packages run all the same.
-    pub shortfall: Option<Shortfall>,
     /// Whether packages could be built from source, which runs their code.
     pub may_build: bool,
     /// Whether the file of the npm package's command has no `#!`, so that a shell reads it, as it does for `npx`.
     pub is_read_by_shell: bool,
-}
-
-/// An interpreter that starts a program.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Interpreter {
-    /// Its name, by which it is found again when it has moved.
-    pub name: &'static str,
-    /// Where it is.
-    pub program: PathBuf,
-    /// Its flags, which come before the program's file.
-    pub flags: Vec<String>,
-    /// Its version, if it prints one.
-    pub version: Option<String>,
-    /// The versions that the package requires, if it requires some.
-    pub wanted: Option<String>,
 }
 
 /// An agent whose files are in place.
@@ -207,34 +215,8 @@ impl Installer {
     ///
     /// # Errors
     /// [`Error`]; what is below the directory is then of no use.
-    pub async fn install(&self, source: &Source, directory: &Path, temporary: &Path) -> Result<Installed, Error> {
-        self.install_with_progress(source, directory, temporary, &|_| ()).await
-    }
-
-    /// Like [`Installer::install`]; `progress` receives the progress.
-    ///
-    /// # Errors
-    /// [`Error`]; what is below the directory is then of no use.
-    pub async fn install_with_progress(
-        &self,
-        source: &Source,
-        directory: &Path,
-        temporary: &Path,
-        progress: &(dyn Fn(Progress) + Send + Sync),
-    ) -> Result<Installed, Error> {
-        let placed = self.place(source, &Expected::default(), directory, temporary, progress).await?;
-        let real = |path: &Path| path.canonicalize().map_err(PathError::at(path));
-        let beside = beside(source.kind(), &real(&placed.program)?, &real(directory)?);
-        let (program, mut arguments) = match placed.interpreter {
-            None => (placed.program, Vec::new()),
-            Some(interpreter) => {
-                let mut arguments = interpreter.flags;
-                arguments.push(placed.program.to_string_lossy().into_owned());
-                (interpreter.program, arguments)
-            }
-        };
-        arguments.extend_from_slice(source.arguments());
-        Ok(Installed { program, arguments, beside, remarks: placed.remarks })
+    pub async fn install(&self, source: &Source, directory: &Path, temporary: &Path) -> Result<Placed, Error> {
+        self.place(source, &Expected::default(), directory, temporary, &|_| ()).await
     }
 
     /// Like [`Installer::install`], with expected digests and progress.
@@ -269,9 +251,23 @@ impl Installer {
     }
 }
 
+impl Placed {
+    /// How the agent is started that was installed from `source` into `directory`.
+    ///
+    /// # Errors
+    /// [`PathError`] when its files cannot be read.
+    pub fn start(&self, source: &Source, directory: &Path) -> Result<Start, PathError> {
+        let real = |path: &Path| path.canonicalize().map_err(PathError::at(path));
+        Ok(Start {
+            beside: beside(source.kind(), &real(&self.program)?, &real(directory)?),
+            ..Start::new(source, self.program.clone(), self.interpreter.as_ref(), directory)
+        })
+    }
+}
+
 /// The directories of programs that were installed below a directory with an agent's own: npm's links to them, or those
 /// beside it.
-pub(crate) fn beside(kind: Kind, program: &Path, directory: &Path) -> Vec<PathBuf> {
+fn beside(kind: Kind, program: &Path, directory: &Path) -> Vec<PathBuf> {
     if kind != Kind::Npx {
         return program.parent().map(Path::to_owned).into_iter().collect();
     }
@@ -305,7 +301,8 @@ pub enum Progress {
 }
 
 /// Where the expected digest comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum DigestSource {
     /// The manifest, by the archive's SHA-256.
@@ -357,17 +354,9 @@ impl fmt::Display for DigestSource {
     }
 }
 
-impl FromStr for DigestSource {
-    type Err = ();
-
-    fn from_str(text: &str) -> Result<Self, ()> {
-        let all = [Self::Manifest, Self::Github, Self::Lock, Self::Npm, Self::Pypi, Self::None];
-        all.into_iter().find(|verified| verified.as_str() == text).ok_or(())
-    }
-}
-
 /// What is known of the bytes that were installed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Proof {
     /// Where the expected digest comes from.

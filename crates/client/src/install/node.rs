@@ -1,4 +1,4 @@
-//! Chooses a Node.js whose version a package accepts.
+//! Interpreters of agents, and which Node.js has a version that a package accepts.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -10,6 +10,7 @@ use acp_registry_host::command::answer;
 use acp_registry_host::owner;
 use acp_registry_host::process::Environment;
 use acp_registry_plan::text::escape;
+use serde::{Deserialize, Serialize};
 
 /// How long a runtime may take to print its version.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -42,40 +43,84 @@ impl fmt::Display for Shortfall {
     }
 }
 
-/// A Node.js that was chosen for a package.
-pub(super) struct NodeChoice {
-    pub(super) program: PathBuf,
-    /// The version that it prints.
-    pub(super) version: Option<String>,
-    /// The range that the package requires; `None` where every version meets it, or this program cannot read it.
-    pub(super) wanted: Option<String>,
-    /// How the chosen one falls short of it.
-    pub(super) shortfall: Option<Shortfall>,
+/// An interpreter that starts a program.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct Interpreter {
+    /// Its name, by which it is found again when it has moved.
+    pub name: String,
+    /// Where it was when the agent was installed.
+    pub program: PathBuf,
+    /// Its flags, which come before the program's file.
+    pub flags: Vec<String>,
+    /// The version that it printed when the agent was installed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// The versions that the package requires; `None` where every version meets them, or this program cannot read them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wanted: Option<String>,
 }
 
-/// Chooses among the Node.js programs of an environment the first that meets a range, or else the first. A range that
-/// this program cannot read counts as met.
-pub(super) fn choose_node(environment: &Environment, first: PathBuf, range: Option<&str>) -> NodeChoice {
-    let wanted = range.filter(|range| is_met(range, "0.0.0") == Some(false)).map(ToOwned::to_owned);
-    let version = node_version(&first);
-    let unmet = wanted.clone().zip(version.clone()).filter(|(range, version)| is_met(range, version) == Some(false));
-    let (program, version, shortfall) = match unmet {
-        None => (first, version, None),
-        Some((wanted, found)) => {
-            if let Some((better, version)) = better_node(environment, &first, &wanted) {
-                (better, Some(version), None)
-            } else {
-                let place = Some(first.clone());
-                (first, version, Some(Shortfall { runtime: "Node.js", wanted, found, place }))
-            }
+impl Interpreter {
+    /// The shell `sh`.
+    pub(super) fn shell(program: PathBuf) -> Self {
+        Self { name: "sh".to_owned(), program, flags: Vec::new(), version: None, wanted: None }
+    }
+
+    /// The first Node.js of an environment whose version meets a range, or else `first`.
+    pub(super) fn node(environment: &Environment, first: PathBuf, range: Option<&str>, flags: Vec<String>) -> Self {
+        let wanted = range.filter(|range| is_met(range, "0.0.0") == Some(false)).map(ToOwned::to_owned);
+        let version = node_version(&first);
+        let mut node = Self { name: "node".to_owned(), program: first, flags, version, wanted };
+        if let Some(Shortfall { wanted, .. }) = node.shortfall()
+            && let Some((better, version)) = better_node(environment, &node.program, &wanted)
+        {
+            (node.program, node.version) = (better, Some(version));
         }
-    };
-    let program = lasting(program, version.as_deref(), environment);
-    NodeChoice { program, version, wanted, shortfall }
+        node.program = lasting(node.program, node.version.as_deref(), environment);
+        node
+    }
+
+    /// How it falls short of what the package requires; many packages run all the same.
+    #[must_use]
+    pub fn shortfall(&self) -> Option<Shortfall> {
+        let (wanted, found) = self.wanted.clone().zip(self.version.clone())?;
+        let is_short = is_met(&wanted, &found) == Some(false);
+        is_short.then(|| Shortfall { runtime: "Node.js", wanted, found, place: Some(self.program.clone()) })
+    }
+
+    /// The interpreter that starts the agent now: this one, or another one of the environment if this one is gone, or falls
+    /// short and the other does not. The error is the name of the missing interpreter.
+    pub(crate) fn find(&self, environment: impl FnOnce() -> Environment) -> Result<PathBuf, String> {
+        let kept = || self.program.is_file().then(|| self.program.clone());
+        if self.shortfall().is_none()
+            && let Some(program) = kept()
+        {
+            return Ok(program);
+        }
+        let environment = environment();
+        let better = self.wanted.as_ref().and_then(|wanted| better_node(&environment, &self.program, wanted));
+        let program = better.map(|(program, _)| program).or_else(kept).or_else(|| environment.find(&self.name));
+        program.ok_or_else(|| self.name.clone())
+    }
+
+    /// Records the interpreter that [`Self::find`] finds. Returns whether it is another one, or the same that now meets, or
+    /// no longer meets, what the package requires.
+    pub(crate) fn follow(&mut self, environment: &Environment) -> bool {
+        let was_short = self.shortfall().is_some();
+        let Ok(program) = self.find(|| environment.clone()) else { return false };
+        if program == self.program && !was_short {
+            return false;
+        }
+        let version = node_version(&program);
+        let before = std::mem::replace(self, Self { program, version, ..self.clone() });
+        before.program != self.program || was_short != self.shortfall().is_some()
+    }
 }
 
 /// The first Node.js whose version meets the range, and that version: `known`, or one of the environment.
-pub(crate) fn better_node(environment: &Environment, known: &Path, range: &str) -> Option<(PathBuf, String)> {
+fn better_node(environment: &Environment, known: &Path, range: &str) -> Option<(PathBuf, String)> {
     let mut others: Vec<PathBuf> = environment.find_all("node").filter(|path| path != known).collect();
     let mut seen = std::collections::HashSet::new();
     others.retain(|path| seen.insert(path.clone()));
@@ -94,7 +139,7 @@ fn is_own_node(program: &Path) -> bool {
 }
 
 /// The version that a runtime prints, without the `v`.
-pub(crate) fn node_version(program: &Path) -> Option<String> {
+fn node_version(program: &Path) -> Option<String> {
     let text = answer(program.to_str()?, &["--version"], program.parent()?, PATIENCE, None).ok()?;
     let version = text.lines().next()?.trim();
     Some(version.strip_prefix('v').unwrap_or(version).to_owned())

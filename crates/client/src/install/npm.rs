@@ -10,7 +10,7 @@ use super::cooldown::{HeldBack, Setting, later};
 use super::tool::{Tool, write};
 use super::{
     DigestSource, Error, Expected, InstallJob, Installer, Interpreter, Placed, Progress, Proof, Remarks, ScriptsNotRun,
-    TooOld, ToolFailure, is_sha512, node, refusal, remedy, scripts,
+    TooOld, ToolFailure, is_sha512, refusal, remedy, scripts,
 };
 use acp_registry_archive::Program;
 use acp_registry_host::fs::{PathError, open_file, read_bounded, resolve_below};
@@ -115,23 +115,18 @@ pub(super) async fn install(work: &InstallJob<'_>, wanted: &Package) -> Result<P
         }
         _ => blocked,
     };
-    let mut remarks = Remarks { scripts_not_run, is_read_by_shell: shell.is_some(), ..Remarks::default() };
+    let remarks = Remarks { scripts_not_run, is_read_by_shell: shell.is_some(), ..Remarks::default() };
     let interpreter = match (flags, shell) {
         (None, Some(None)) => {
             let problem = format!("has the command {}, but {NO_INTERPRETER}", quote(&command));
             return Err(no_command(problem));
         }
-        (None, Some(Some(program))) => {
-            Some(Interpreter { name: "sh", program, flags: Vec::new(), version: None, wanted: None })
-        }
+        (None, Some(Some(program))) => Some(Interpreter::shell(program)),
         (Some(flags), _) => {
             let range = own.node();
             let environment = installer.environment.clone();
-            let choice = spawn_blocking(move || node::choose_node(&environment, node, range.as_deref())).await;
-            let choice = choice.map_err(|error| PathError::at(directory)(std::io::Error::other(error)))?;
-            remarks.shortfall = choice.shortfall;
-            let node::NodeChoice { program, version, wanted, .. } = choice;
-            Some(Interpreter { name: "node", program, flags, version, wanted })
+            let node = spawn_blocking(move || Interpreter::node(&environment, node, range.as_deref(), flags)).await;
+            Some(node.map_err(|error| PathError::at(directory)(std::io::Error::other(error)))?)
         }
         (None, None) => None,
     };

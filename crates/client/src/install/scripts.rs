@@ -4,6 +4,7 @@ use std::path::Path;
 
 use acp_registry_plan::json::{self, Object};
 use acp_registry_plan::text::{escape, printable, quote};
+use serde::{Deserialize, Serialize};
 
 /// What begins the lines in which npm tells of install scripts.
 const MARK: &str = "npm warn install-scripts";
@@ -21,7 +22,8 @@ const SETTING: &str = "ignore-scripts";
 pub(super) const VARIABLE: &str = "npm_config_ignore_scripts";
 
 /// The install scripts that npm has not run.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct ScriptsNotRun {
     /// The packages, each with its version. Printable.

@@ -83,14 +83,13 @@ impl Locker<'_> {
         {
             return Ok(Some((digest.to_string(), "github".to_owned())));
         }
-        let is_same = |version: &&Version| version.receipt.archive.as_ref() == Some(&target.archive);
-        if let Some(receipt) = self.installed.iter().find(is_same).map(|version| &version.receipt)
-            && let Some(digest) = &receipt.sha256
+        let is_same = |version: &&Version| version.receipt.source.name() == target.archive;
+        if let Some(proof) = self.installed.iter().find(is_same).map(|version| &version.receipt.proof)
+            && let Some(digest) = proof.sha256
         {
             // A lock file does not keep which digest another lock file had.
-            let verified =
-                if receipt.verified() == DigestSource::Lock { DigestSource::None } else { receipt.verified() };
-            return Ok(Some((digest.clone(), verified.to_string())));
+            let verified = if proof.verified == DigestSource::Lock { DigestSource::None } else { proof.verified };
+            return Ok(Some((digest.to_string(), verified.to_string())));
         }
         let Some(installer) = self.installer else { return Ok(None) };
         Ok(Some((fetch(installer, &url).await?.to_string(), "none".to_owned())))

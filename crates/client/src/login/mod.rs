@@ -16,7 +16,8 @@ use acp_registry_plan::text::printable;
 use acp_registry_protocol::handshake::TerminalWay;
 pub use result::{Needed, SignInResult, SignInStatus};
 
-use crate::store::{Launch, Version};
+use crate::install::Start;
+use crate::store::Version;
 
 /// The method names a program other than the agent's own.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -39,13 +40,13 @@ fn shown(command: &str) -> String {
 ///
 /// # Errors
 /// [`Stranger`]
-pub fn in_terminal(version: &Version, launch: Launch, way: TerminalWay) -> Result<Launch, Stranger> {
-    let Launch { program, mut args, mut env, beside } = launch;
+pub fn in_terminal(version: &Version, start: Start, way: TerminalWay) -> Result<Start, Stranger> {
+    let Start { program, mut args, mut env, beside } = start;
     let TerminalWay { command, args: mut more, env: variables } = way;
     if let Some(command) = command {
         let own = version.program();
         // The arguments of the interpreter, which come before those of the manifest.
-        let usual = args.len().saturating_sub(version.receipt.args.len());
+        let usual = args.len().saturating_sub(version.receipt.source.arguments().len());
         let is_interpreter = usual > 0 && (is_same(&command, &program) || is_named(&command, &program));
         if is_interpreter && more.first().is_some_and(|file| is_same(file, &own)) {
             more.remove(0);
@@ -58,7 +59,7 @@ pub fn in_terminal(version: &Version, launch: Launch, way: TerminalWay) -> Resul
     args.extend(more);
     env.retain(|(name, _)| variables.iter().all(|(other, _)| other != name));
     env.extend(variables);
-    Ok(Launch { program, args, env, beside })
+    Ok(Start { program, args, env, beside })
 }
 
 /// Whether a path leads to this file.
@@ -98,24 +99,24 @@ mod tests {
     /// What is started for a version below `folder`, with an interpreter before its file or not.
     fn start(folder: &Path, has_interpreter: bool, way: TerminalWay) -> Result<String, String> {
         let receipt = json!({
-            "schema": 1, "id": "a", "version": "1", "distribution": "npx", "platform": null, "package": null,
-            "archive": null, "cmd": null, "sha256": null, "integrity": null, "verified": "none", "program": "agent.js",
-            "program_size": 0, "interpreter": null, "args": ["acp"], "env": {}, "index_sha256": null,
-            "installed_at": "", "size": 0,
+            "schema": 1, "id": "a", "version": "1", "platform": null, "program": "agent.js", "program_size": 0,
+            "program_stamp": { "modified": 0, "changed": 0 },
+            "source": { "npx": { "package": "p@1", "args": ["acp"], "env": {} } }, "proof": { "verified": "none" },
+            "index_sha256": null, "installed_at": "", "size": 0, "remarks": {},
         });
         let receipt = serde_json::from_value(receipt).unwrap();
         let version = Version { directory: folder.to_owned(), receipt };
         let own = version.program().to_str().unwrap().to_owned();
         let env = vec![("EXAMPLE".to_owned(), "1".to_owned()), ("OTHER".to_owned(), "1".to_owned())];
         let launch = if has_interpreter {
-            Launch {
+            Start {
                 program: "/opt/node".into(),
                 args: vec!["--flag".into(), own, "acp".into()],
                 env,
                 beside: Vec::new(),
             }
         } else {
-            Launch { program: own.into(), args: vec!["acp".into()], env, beside: Vec::new() }
+            Start { program: own.into(), args: vec!["acp".into()], env, beside: Vec::new() }
         };
         let launch = in_terminal(&version, launch, way).map_err(|error| error.to_string())?;
         let env: Vec<String> = launch.env.iter().map(|(name, value)| format!("{name}={value}")).collect();

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use acp_registry_plan::failure::{Code, Failure};
-use acp_registry_plan::manifest::AgentId;
+use acp_registry_plan::manifest::{self, AgentId};
 use acp_registry_plan::text::{is_mistyped, quote, suggestions};
 
 use super::{Event, Events, waiting};
 use crate::index::Index;
-use crate::session::{AgentSpec, Session, is_same};
+use crate::session::{AgentSpec, Session};
 use crate::store::{Store, StoredAgent, Version};
 
 /// The installed agents, and the failures of those that cannot be read.
@@ -132,7 +132,8 @@ impl Session {
         for one in named.iter().filter(|one| one.has_version()) {
             let Some(agent) = self.store.agent(&one.id)? else { continue };
             let current = &agent.current.receipt.version;
-            if let Some(wanted) = self.wanted_version(one).filter(|wanted| !is_same(wanted, current)) {
+            if let Some(wanted) = self.wanted_version(one).filter(|wanted| !manifest::Version::is_same(wanted, current))
+            {
                 let (id, wanted) = (quote(&one.id), quote(&wanted));
                 let message = format!("version {} of {id} is the one that is started, not {wanted}", quote(current));
                 let help = format!("run `acp-registry install {one}` first");
@@ -147,15 +148,19 @@ impl Session {
         for one in named {
             let Some(wanted) = self.wanted_version(one) else { continue };
             let versions = self.store.versions(&one.id)?;
-            if !versions.is_empty() && !versions.iter().any(|version| is_same(&version.receipt.version, &wanted)) {
+            if !versions.is_empty()
+                && !versions.iter().any(|version| manifest::Version::is_same(&version.receipt.version, &wanted))
+            {
                 return Err(self.missing(&one.id, &wanted));
             }
-            let other = versions.iter().find(|version| !is_same(&version.receipt.version, &wanted));
+            let other = versions.iter().find(|version| !manifest::Version::is_same(&version.receipt.version, &wanted));
             if let Some(other) = other {
                 let (id, other) = (quote(&one.id), quote(&other.receipt.version));
                 let message = format!("{id} is removed with all its versions, and {other} is installed as well");
-                let is_current =
-                    self.store.agent(&one.id)?.is_some_and(|agent| is_same(&agent.current.receipt.version, &wanted));
+                let is_current = self
+                    .store
+                    .agent(&one.id)?
+                    .is_some_and(|agent| manifest::Version::is_same(&agent.current.receipt.version, &wanted));
                 let help = if is_current {
                     format!("run `acp-registry uninstall {}` to remove all its versions", one.id)
                 } else {

@@ -12,16 +12,16 @@ use serde_json::Value;
 use super::agents::read_agents;
 use super::{Event, Events, Report, load, load_quietly, warn_of_left_out};
 use crate::index::{Entry, Index, Match, Missing, Query};
-use crate::install::Kind;
+use crate::install::{Kind, Start};
 use crate::resolve::{Offer, OfferOrigin, Plan};
 use crate::session::{AgentSpec, Session};
-use crate::store::{self, StoredAgent, Version};
+use crate::store::{StoredAgent, Version};
 
 /// The document of an installed version, or of a plan for it.
 pub(super) fn installed(version: &Version, session: &Session) -> Result<Launch, Failure> {
-    let launch = session.launch(version)?;
-    let path = session.more_path(&launch);
-    Ok(version.document(launch, path))
+    let start = session.find_start(version)?;
+    let path = session.more_path(&start);
+    Ok(version.document(start, path))
 }
 
 /// The document of the version of a plan, whether it is installed or not.
@@ -294,8 +294,8 @@ impl Serialize for DescribeReport {
             let Version { receipt, directory, .. } = version;
             VersionRow {
                 version: &receipt.version,
-                distribution: &receipt.distribution,
-                verified: &receipt.verified,
+                distribution: receipt.source.kind().as_str(),
+                verified: receipt.proof.verified.as_str(),
                 install_dir: directory,
                 size: receipt.size,
                 installed_at: &receipt.installed_at,
@@ -418,7 +418,7 @@ pub struct LocateReport {
     pub pinned: bool,
     /// How it is started.
     #[serde(skip)]
-    pub start: store::Launch,
+    pub start: Start,
 }
 
 impl Report for LocateReport {
@@ -433,5 +433,5 @@ impl Report for LocateReport {
 /// [`Failure`] when it is not installed, or damaged.
 pub fn locate(session: &Session, request: &Locate) -> Result<LocateReport, Failure> {
     let (version, pinned) = session.whole(&request.agent)?;
-    Ok(LocateReport { launch: installed(&version, session)?, pinned, start: session.launch(&version)? })
+    Ok(LocateReport { launch: installed(&version, session)?, pinned, start: session.find_start(&version)? })
 }

@@ -15,12 +15,12 @@ use super::agents::settle;
 use super::find::{installed, plan, planned};
 use super::{Event, Events, Report, load, lock, report_waiting};
 use crate::index::Index;
-use crate::install::Kind;
 use crate::install::remedy::newer;
+use crate::install::{Interpreter, Kind};
 use crate::lockfile::NAME;
 use crate::resolve::Plan;
 use crate::session::{AgentSpec, InstallEvent, InstallRequest, Liveness, PATIENCE, Session};
-use crate::store::{InstallOutcome, Pin, StoredInterpreter};
+use crate::store::{InstallOutcome, Pin};
 
 /// The most agents that are installed at once.
 pub const JOBS: usize = 4;
@@ -288,11 +288,11 @@ fn warn(done: &InstallOutcome, is_checked: bool, events: &Events<'_>) {
     let receipt = &done.version.receipt;
     let id = &receipt.id;
     let is_known = is_checked && receipt.answers == Some(false);
-    let shortfall = receipt.interpreter.as_ref().and_then(StoredInterpreter::shortfall);
+    let shortfall = receipt.interpreter.as_ref().and_then(Interpreter::shortfall);
     if let Some(shortfall) = shortfall.filter(|_| !is_known) {
         events(Event::Warning(&format!("{id} {shortfall}; if it does not start, {}", newer(&shortfall))));
     }
-    let scripts = receipt.unrun_scripts();
+    let scripts = &receipt.remarks.scripts_not_run;
     if !scripts.is_empty() && !done.was_there {
         let need = match scripts.remedy(id) {
             None => ", which the agent may need".to_owned(),

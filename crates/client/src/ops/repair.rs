@@ -66,7 +66,7 @@ pub(super) async fn repair(
         return Ok(());
     }
     refuse_locked(version)?;
-    let Some(plan) = session.plan_again(version)? else { return Ok(()) };
+    let plan = session.plan_again(version)?;
     let request = InstallRequest { again: need == Need::Start, ..InstallRequest::new(plan) };
     let done = install_one(session, &request, events).await;
     done.map(drop).map_err(|failure| suggest_other(failure, version, session))
@@ -75,7 +75,7 @@ pub(super) async fn repair(
 /// Refuses packages that a lock file has installed: without it, they would get other dependencies.
 pub(super) fn refuse_locked(version: &Version) -> Result<(), Failure> {
     let receipt = &version.receipt;
-    if receipt.verified() != DigestSource::Lock || receipt.kind() == Some(Kind::Binary) {
+    if receipt.proof.verified != DigestSource::Lock || receipt.source.kind() == Kind::Binary {
         return Ok(());
     }
     let id = &receipt.id;

@@ -8,7 +8,7 @@ use super::repair::{refuse_locked, suggest_other};
 use super::{Event, Events, load};
 use crate::install::Kind;
 use crate::session::{AgentSpec, InstallRequest, Session};
-use crate::store::{Start, Version};
+use crate::store::{MakeCurrent, Version};
 
 /// Installs the version that is going to be started, if it is not there. A damaged version is installed again, even if
 /// the index has a newer one.
@@ -23,7 +23,7 @@ pub async fn install_to_run(
     events: &Events<'_>,
 ) -> Result<Version, Failure> {
     damaged.map_or(Ok(()), refuse_locked)?;
-    let again = damaged.map(|version| session.plan_again(version)).transpose()?.flatten();
+    let again = damaged.map(|version| session.plan_again(version)).transpose()?;
     let (plan, index) = if let Some(plan) = again {
         (plan, None)
     } else {
@@ -39,8 +39,8 @@ pub async fn install_to_run(
         events(Event::Note(&format!("installing {} {}", plan.id, plan.version)));
     }
     // A version that is requested by name does not become the current version.
-    let start = if named.has_version() { Start::Earlier } else { Start::This };
-    let request = InstallRequest { start, ..InstallRequest::new(plan) };
+    let make_current = if named.has_version() { MakeCurrent::IfNone } else { MakeCurrent::Always };
+    let request = InstallRequest { make_current, ..InstallRequest::new(plan) };
     let done = install_one(session, &request, events).await.map_err(|mut failure| {
         if let Some(index) = &index {
             explain(&mut failure, &request.plan, named, index, session, "run");

@@ -16,9 +16,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{Event, Events, Report, limit};
 use crate::doctor;
+use crate::install::Start;
 use crate::login::{SignInResult, SignInStatus, in_terminal};
 use crate::session::{AgentSpec, Session};
-use crate::store::{Launch, Version};
+use crate::store::Version;
 
 /// The default time limit for signing in or out.
 const PATIENCE: Duration = Duration::from_mins(10);
@@ -133,7 +134,7 @@ pub struct Attempt<'a> {
     version: Version,
     /// Marks the version as running, so that it is not removed.
     _mark: Option<File>,
-    launch: Launch,
+    start: Start,
     /// The variables of the manifest that are passed to the agent.
     variables: Vec<(OsString, OsString)>,
     person: Environment,
@@ -158,14 +159,14 @@ impl<'a> Attempt<'a> {
         session.current(std::slice::from_ref(named))?;
         let version = session.agent(&named.id)?.current;
         let mark = version.mark_used();
-        let launch = session.launch(&version)?;
+        let start = session.find_start(&version)?;
         let mut options = HandshakeOptions::new(temporary());
         options.home = Home::Persons;
         options.timeout = timeout.unwrap_or(options.timeout);
-        let variables = session.variables(&launch);
+        let variables = session.variables(&start);
         let person = Environment::for_person(session.options().variables.iter().cloned());
         let limit = timeout.unwrap_or(PATIENCE);
-        Ok(Self { version, _mark: mark, launch, variables, person, options, limit, relay, events })
+        Ok(Self { version, _mark: mark, start, variables, person, options, limit, relay, events })
     }
 
     fn result(&self) -> SignInResult {
@@ -184,8 +185,8 @@ impl<'a> Attempt<'a> {
     /// Starts the agent as `run` does, except for its working directory. `None` if no connection could be opened.
     async fn open(&self, result: &mut SignInResult) -> Result<Option<Conversation>, Failure> {
         let launch = LaunchSpec {
-            program: self.launch.program.clone().into(),
-            arguments: self.launch.args.iter().map(Into::into).collect(),
+            program: self.start.program.clone().into(),
+            arguments: self.start.args.iter().map(Into::into).collect(),
             directory: None,
             environment: self.environment(),
             isolation: Isolation::Environment,
@@ -295,10 +296,10 @@ impl<'a> Attempt<'a> {
                     result.sign_in(&mut conversation, &method, self.limit).await;
                 }
             }
-            Ok(Way::Terminal(way)) => match in_terminal(&self.version, self.launch.clone(), way) {
-                Ok(launch) => {
+            Ok(Way::Terminal(way)) => match in_terminal(&self.version, self.start.clone(), way) {
+                Ok(start) => {
                     self.close(conversation, &mut result).await;
-                    return Ok(Step::Terminal(result.into(), self.program(launch)));
+                    return Ok(Step::Terminal(result.into(), self.program(start)));
                 }
                 Err(error) => {
                     let help = "if you trust it, start it yourself; then `acp-registry run` finds what it has left";
@@ -315,12 +316,12 @@ impl<'a> Attempt<'a> {
     }
 
     /// The agent's program with what the method adds to it.
-    fn program(&self, launch: Launch) -> Program {
+    fn program(&self, start: Start) -> Program {
         let mut variables = self.variables.clone();
-        let more = launch.env.iter().filter(|pair| !self.launch.env.contains(pair));
+        let more = start.env.iter().filter(|pair| !self.start.env.contains(pair));
         variables.extend(more.map(|(name, value)| (name.into(), value.into())));
-        let arguments = launch.args.into_iter().map(Into::into).collect();
-        Program { path: launch.program, variables, arguments, keep_open: None }
+        let arguments = start.args.into_iter().map(Into::into).collect();
+        Program { path: start.program, variables, arguments, keep_open: None }
     }
 
     /// The failure for a program that needs a terminal, where there is none.

@@ -386,7 +386,7 @@ fn compare(
     let receipt = &agent.current.receipt;
     let platform = platform.or(receipt.foreign_platform(host));
     let wanted = |kind: Option<Kind>| PlanOptions { kind, platform, ..PlanOptions::new(agent.id.clone()) };
-    let plan = match resolve::resolve(offers, &wanted(receipt.kind()), host) {
+    let plan = match resolve::resolve(offers, &wanted(Some(receipt.source.kind())), host) {
         Err(resolve::Error::NoSuchKind { .. } | resolve::Error::UnsupportedPlatform { .. }) => {
             resolve::resolve(offers, &wanted(None), host)?
         }

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use super::{Error, Session};
 use crate::doctor;
-use crate::install::{Installer, Kind, Progress, Shortfall};
+use crate::install::{Installer, Interpreter, Kind, Progress, Shortfall};
 use crate::resolve::Plan;
-use crate::store::{InstallOrder, InstallOutcome, Pin, Start, StoredInterpreter, Version};
+use crate::store::{InstallOrder, InstallOutcome, MakeCurrent, Pin, Version};
 use acp_registry_host::fs::temporary;
 use acp_registry_plan::manifest::Platform;
 use acp_registry_protocol::handshake::HandshakeOptions;
@@ -22,8 +22,8 @@ pub struct InstallRequest {
     pub plan: Plan,
     /// Whether the agent stays at this version from now on.
     pub pin: Pin,
-    /// Which version becomes the current one.
-    pub start: Start,
+    /// Whether the version becomes the current one.
+    pub make_current: MakeCurrent,
     /// Whether it is installed even if it is there and seems undamaged.
     pub again: bool,
 }
@@ -32,7 +32,7 @@ impl InstallRequest {
     /// Installs the plan, and makes it the current version. A pin is kept.
     #[must_use]
     pub fn new(plan: Plan) -> Self {
-        Self { plan, pin: Pin::Keep, start: Start::This, again: false }
+        Self { plan, pin: Pin::Keep, make_current: MakeCurrent::Always, again: false }
     }
 }
 
@@ -78,7 +78,7 @@ impl Session {
         let mut installer = self.installer(plan.platform)?;
         installer.allow_build |= self.options.builders.contains(plan.id.as_str());
         // A permission that was given once holds for the agent's later versions.
-        installer.allow_build |= self.store.versions(&plan.id)?.iter().any(|version| version.receipt.may_build);
+        installer.allow_build |= self.store.versions(&plan.id)?.iter().any(|version| version.receipt.remarks.may_build);
         let again = request.again || self.may_run_scripts_now(plan, &installer).await?;
         let progress = |progress| on_event(InstallEvent::Progress(progress));
         let waiting = |holder: &str| on_event(InstallEvent::Waiting(holder));
@@ -86,7 +86,7 @@ impl Session {
             plan,
             installer: &installer,
             pin: request.pin,
-            start: request.start,
+            make_current: request.make_current,
             progress: &progress,
             waiting: &waiting,
         };
@@ -110,7 +110,7 @@ impl Session {
     /// Whether npm may run the install scripts now that it was forbidden to run when this was installed.
     async fn may_run_scripts_now(&self, plan: &Plan, installer: &Installer) -> Result<bool, Error> {
         let there = self.store.installed(plan)?;
-        let lacks_scripts = there.is_some_and(|there| there.receipt.scripts_ignored_by.is_some());
+        let lacks_scripts = there.is_some_and(|there| there.receipt.remarks.scripts_not_run.ignored_by.is_some());
         Ok(lacks_scripts && !self.options.is_offline && installer.runs_scripts(&temporary()).await)
     }
 
@@ -129,7 +129,7 @@ impl Session {
     ) -> Result<Option<Liveness>, Error> {
         let receipt = &done.version.receipt;
         let is_new = !done.was_there || done.is_repaired || receipt.answers != Some(true);
-        if !is_new || receipt.platform() != Platform::host() {
+        if !is_new || receipt.platform != Platform::host() {
             return Ok(None);
         }
         let version = &mut done.version;
@@ -143,7 +143,7 @@ impl Session {
         };
         let waiting = |holder: &str| on_event(InstallEvent::Waiting(holder));
         self.store.note_answer(version, answers, &waiting).await?;
-        let shortfall = version.receipt.interpreter.as_ref().and_then(StoredInterpreter::shortfall);
+        let shortfall = version.receipt.interpreter.as_ref().and_then(Interpreter::shortfall);
         Ok(Some(Liveness { answers, problem, shortfall }))
     }
 }

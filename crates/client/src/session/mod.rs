@@ -36,10 +36,10 @@ use futures_util::FutureExt as _;
 use tokio::process::{Child, ChildStdin, ChildStdout};
 
 use crate::index::{self, Copies, EntryError, Index, IndexLocation, Loaded, Missing};
-use crate::install::{Installer, Kind, PackageCache, host_environment};
+use crate::install::{Installer, Kind, PackageCache, Start, host_environment};
 use crate::resolve::{self, Host};
 pub use crate::resolve::{AgentSpec, WrongName};
-use crate::store::{self, Launch, Store, Version, repair_command};
+use crate::store::{self, Store, Version, repair_command};
 
 pub use install::{InstallEvent, InstallRequest, Liveness, PATIENCE};
 
@@ -314,7 +314,8 @@ impl Session {
         let current = self.store.agent(&named.id)?.map(|agent| agent.current);
         let Some(wanted) = &named.version else { return Ok(current) };
         let fits = |version: &Version| {
-            is_same(&version.receipt.version, wanted) && kind.is_none_or(|kind| version.receipt.kind() == Some(kind))
+            manifest::Version::is_same(&version.receipt.version, wanted)
+                && kind.is_none_or(|kind| version.receipt.source.kind() == kind)
         };
         Ok(current.into_iter().chain(self.store.versions(&named.id)?).find(fits))
     }
@@ -330,13 +331,6 @@ impl Session {
         }
         Ok(self.store.vouch_for(version)?)
     }
-}
-
-/// Whether two texts mean the same version.
-#[must_use]
-pub fn is_same(one: &str, other: &str) -> bool {
-    let parse = manifest::Version::parse;
-    one == other || matches!((parse(one), parse(other)), (Some(one), Some(other)) if one == other)
 }
 
 /// A running agent, which is ended when this is dropped. As long as it runs, its version is not removed.
@@ -363,34 +357,34 @@ impl Session {
     ///
     /// # Errors
     /// [`Error::LostInterpreter`].
-    pub fn launch(&self, version: &Version) -> Result<Launch, Error> {
+    pub fn find_start(&self, version: &Version) -> Result<Start, Error> {
         let id = || version.receipt.id.to_string();
-        version.launch(|| self.environment()).map_err(|name| Error::LostInterpreter { id: id(), name })
+        version.find_start(|| self.environment()).map_err(|name| Error::LostInterpreter { id: id(), name })
     }
 
     /// The variables that an agent gets besides those of the person: `PATH`, with more directories at its end, and those of
     /// its manifest, except for variables that the person has set.
     #[must_use]
-    pub fn variables(&self, launch: &Launch) -> Vec<(OsString, OsString)> {
+    pub fn variables(&self, start: &Start) -> Vec<(OsString, OsString)> {
         let is_set = |name: &str| self.options.variables.get(name).is_some();
         let is_free = |(name, value): &&(String, String)| !is_set(name) && may_set(name, value);
-        let own = launch.env.iter().filter(is_free).map(|(name, value)| (name.into(), value.into()));
-        let environment = self.start_environment(launch);
+        let own = start.env.iter().filter(is_free).map(|(name, value)| (name.into(), value.into()));
+        let environment = self.start_environment(start);
         let path = environment.path().map(|(name, value)| (name.to_owned(), value.to_owned()));
         path.into_iter().chain(own).collect()
     }
 
     /// The directories that [`Session::variables`] appends to `PATH`.
     #[must_use]
-    pub fn more_path(&self, launch: &Launch) -> Vec<PathBuf> {
+    pub fn more_path(&self, start: &Start) -> Vec<PathBuf> {
         let parts = |path: &OsStr| split_paths(path).collect::<Vec<_>>();
         let known = self.options.variables.get("PATH").map(parts).unwrap_or_default().len();
-        self.start_environment(launch).path().map(|(_, path)| parts(path).split_off(known)).unwrap_or_default()
+        self.start_environment(start).path().map(|(_, path)| parts(path).split_off(known)).unwrap_or_default()
     }
 
-    fn start_environment(&self, launch: &Launch) -> Environment {
+    fn start_environment(&self, start: &Start) -> Environment {
         let trusts = self.options.trusts_others;
-        let beside = launch.beside.iter().filter(|folder| trusts || is_safe_for_programs(folder)).cloned();
+        let beside = start.beside.iter().filter(|folder| trusts || is_safe_for_programs(folder)).cloned();
         host_environment(self.options.variables.as_slice(), beside)
     }
 
@@ -403,15 +397,15 @@ impl Session {
     pub fn start(&self, version: &Version) -> Result<Running, Error> {
         let mark = version.mark_used();
         self.refuse_unfit(version)?;
-        let launch = self.launch(version)?;
+        let start = self.find_start(version)?;
         let program = Program {
-            path: launch.program.clone(),
-            variables: self.variables(&launch),
-            arguments: launch.args.iter().map(OsString::from).collect(),
+            path: start.program.clone(),
+            variables: self.variables(&start),
+            arguments: start.args.iter().map(OsString::from).collect(),
             keep_open: None,
         };
         let failed = |error| {
-            let program = quote(&launch.program.display().to_string());
+            let program = quote(&start.program.display().to_string());
             Error::Start { id: version.receipt.id.to_string(), program, error }
         };
         let mut child = spawn(program).map_err(failed)?;

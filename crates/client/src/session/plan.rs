@@ -24,19 +24,17 @@ impl Session {
         Ok(resolve(&offers, &wanted, &host)?)
     }
 
-    /// The plan that installs a version again unchanged, without regard to the index; `None` for a version of a kind
-    /// that this library does not know.
+    /// The plan that installs a version again unchanged, without regard to the index.
     ///
     /// # Errors
     /// [`Error::Resolve`] when this machine cannot run it any more.
-    pub fn plan_again(&self, version: &Version) -> Result<Option<Plan>, Error> {
-        let Some(offer) = version.offer() else { return Ok(None) };
-        let receipt = &version.receipt;
+    pub fn plan_again(&self, version: &Version) -> Result<Plan, Error> {
+        let (receipt, offer) = (&version.receipt, version.offer());
         let version = Some(receipt.version.clone());
-        let mut wanted = PlanOptions { version, kind: receipt.kind(), ..self.wanted(receipt.id.clone()) };
+        let mut wanted = PlanOptions { version, kind: Some(receipt.source.kind()), ..self.wanted(receipt.id.clone()) };
         let host = self.host();
         wanted.platform = wanted.platform.or(receipt.foreign_platform(&host));
-        Ok(Some(resolve(&[offer], &wanted, &host)?))
+        Ok(resolve(&[offer], &wanted, &host)?)
     }
 
     /// The offer of the version that is named.
@@ -55,7 +53,7 @@ impl Session {
         let agent = index.agent(&named.id)?.ok_or_else(|| Missing::of(&named.id, index))?;
         let mut offers = Offer::from_agent(&agent, index.sha256());
         if named.version.is_some() {
-            offers.extend(self.store.versions(&named.id)?.iter().filter_map(Version::offer));
+            offers.extend(self.store.versions(&named.id)?.iter().map(Version::offer));
         }
         Ok(offers)
     }
@@ -76,6 +74,6 @@ impl Session {
 /// another version, and where that kind is no longer offered. The kind of an installed version never changes by itself.
 fn as_installed(agent: &StoredAgent, offers: &[Offer], wanted: &PlanOptions, host: &Host) -> Option<Plan> {
     let receipt = &agent.current.receipt;
-    let wanted = PlanOptions { kind: Some(receipt.kind()?), ..wanted.clone() };
+    let wanted = PlanOptions { kind: Some(receipt.source.kind()), ..wanted.clone() };
     resolve(offers, &wanted, host).ok().filter(|plan| plan.version == receipt.version)
 }

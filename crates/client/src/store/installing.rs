@@ -6,7 +6,7 @@ use std::{fs, io};
 use acp_registry_host::fs::{PathError, rename, sync_below, write_new};
 use acp_registry_host::lock::{self, Lock};
 use acp_registry_host::process::{Environment, Scratch};
-use acp_registry_plan::manifest::AgentId;
+use acp_registry_plan::manifest::{self, AgentId};
 use tokio::task::spawn_blocking;
 
 use super::current::Current;
@@ -23,21 +23,21 @@ pub struct InstallOrder<'a> {
     pub installer: &'a Installer,
     /// What happens to the agent's pin.
     pub pin: Pin,
-    /// Which version becomes the current one.
-    pub start: Start,
+    /// Whether the version becomes the current one.
+    pub make_current: MakeCurrent,
     /// Receives the progress.
     pub progress: &'a (dyn Fn(Progress) + Send + Sync),
     /// Is called with the process that is waited for.
     pub waiting: &'a (dyn Fn(&str) + Send + Sync),
 }
 
-/// Which version of an agent is current after an installation.
+/// Whether a version that is installed becomes the one that is started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Start {
-    /// The one that is installed.
-    This,
-    /// The one that was started before, if there is one.
-    Earlier,
+pub enum MakeCurrent {
+    /// It does.
+    Always,
+    /// Only if no other version is started.
+    IfNone,
 }
 
 /// A version that is installed now.
@@ -110,7 +110,7 @@ impl Store {
         };
         let before = Current::read(agent).ok().flatten();
         let is_there = |before: &Current| matches!(Version::read(&agent.join(&before.folder)), Ok(Some(_)));
-        if order.start == Start::Earlier && before.as_ref().is_some_and(is_there) {
+        if order.make_current == MakeCurrent::IfNone && before.as_ref().is_some_and(is_there) {
             return Ok(InstallOutcome { version, was_there, is_repaired, replaces: None });
         }
         let is_pinned = match order.pin {
@@ -367,7 +367,8 @@ async fn describe(plan: &Plan, placed: Placed, directory: PathBuf) -> Result<Rec
         // Install scripts have run beside it.
         write_new(&directory.join(IN_USE), b"")?;
         let size = integrity::record(&directory, &placed.program, plan.kind())?;
-        Receipt::of(&plan, &placed, &directory, size).map_err(PathError::at(&placed.program))
+        let program = placed.program.clone();
+        Receipt::new(&plan, placed, &directory, size).map_err(PathError::at(&program))
     });
     let unfinished = |error| PathError { path: PathBuf::new(), error: io::Error::other(error) };
     Ok(work.await.map_err(unfinished)??)
@@ -385,10 +386,10 @@ impl Store {
     /// [`Error::Changed`] when the plan differs; other errors when the store cannot be read.
     pub fn refuse_changed(&self, plan: &Plan) -> Result<(), Error> {
         let known = self.known(plan)?;
-        let of_kind: Vec<&Receipt> = known.iter().filter(|known| known.kind() == Some(plan.kind())).collect();
+        let of_kind: Vec<&Receipt> = known.iter().filter(|known| known.source.kind() == plan.kind()).collect();
         let mut change = of_kind.iter().find_map(|known| announced(known, plan));
         if of_kind.is_empty() && !plan.is_kind_wanted && plan.origin != OfferOrigin::Lock {
-            let other = known.iter().find_map(Receipt::kind);
+            let other = known.first().map(|known| known.source.kind());
             change = change.or_else(|| Some(VersionChange::Kind { known: other?, now: plan.kind() }));
         }
         change.map_or(Ok(()), |change| Err(changed(plan, change)))
@@ -396,21 +397,22 @@ impl Store {
 
     /// The receipts of the version and platform of a plan.
     pub(super) fn known(&self, plan: &Plan) -> Result<Vec<Receipt>, Error> {
-        let platform = plan.platform.map(acp_registry_plan::manifest::Platform::as_str);
         let versions = self.versions(&plan.id)?.into_iter().map(|version| version.receipt);
-        let is_same = |known: &Receipt| known.is_of_version(&plan.version) && known.platform.as_deref() == platform;
+        let is_same = |known: &Receipt| {
+            manifest::Version::is_same(&known.version, &plan.version) && known.platform == plan.platform
+        };
         Ok(versions.filter(is_same).collect())
     }
 }
 
 /// Refuses received bytes that differ from those of a receipt of the same version. Equal bytes keep their proof.
 pub(super) fn refuse_other_bytes(known: &[Receipt], plan: &Plan, proof: &mut Proof) -> Result<(), Error> {
-    for known in known.iter().filter(|known| known.kind() == Some(plan.kind())) {
-        if let Some(change) = differing_bytes(known, proof) {
+    for known in known.iter().filter(|known| known.source.kind() == plan.kind()) {
+        if let Some(change) = differing_bytes(&known.proof, proof) {
             return Err(changed(plan, change));
         }
-        if proof.verified == DigestSource::None && known.sha256.is_some() {
-            proof.verified = known.verified();
+        if proof.verified == DigestSource::None && known.proof.sha256.is_some() {
+            proof.verified = known.proof.verified;
         }
     }
     Ok(())
@@ -425,41 +427,39 @@ fn announced(known: &Receipt, plan: &Plan) -> Option<VersionChange> {
     let target = match &plan.source {
         Source::Binary(target) => target,
         Source::Npx(package) | Source::Uvx(package) => {
-            let (known, now) = (known.package.as_ref()?, &package.package);
+            let (known, now) = (&known.source.package()?.package, &package.package);
             let place = || VersionChange::Place { what: "package", known: known.clone(), now: now.clone() };
             return (!is_same_package(plan.kind(), known, now)).then(place);
         }
     };
-    let digest = known.sha256.as_ref()?;
+    let digest = known.proof.sha256?;
     let claims: Vec<&String> = [target.sha256.as_ref(), plan.expected.sha256.as_ref()].into_iter().flatten().collect();
-    if let Some(now) = claims.iter().find(|claim| !claim.eq_ignore_ascii_case(digest)) {
-        return Some(VersionChange::Digest { known: digest.clone(), now: (*now).clone() });
+    if let Some(now) = claims.iter().find(|claim| digest != *claim.as_str()) {
+        return Some(VersionChange::Digest { known: digest.to_string(), now: (*now).clone() });
     }
     if !claims.is_empty() {
         return None;
     }
     let is_of_index = matches!(plan.origin, OfferOrigin::Index | OfferOrigin::Preview);
-    if is_of_index && known.verified() == DigestSource::Manifest {
-        return Some(VersionChange::NoDigest { known: digest.clone() });
+    if is_of_index && known.proof.verified == DigestSource::Manifest {
+        return Some(VersionChange::NoDigest { known: digest.to_string() });
     }
-    let places = [("address", known.archive.as_ref(), &target.archive), ("cmd", known.cmd.as_ref(), &target.cmd)];
-    let place =
-        places.into_iter().find_map(|(what, known, now)| Some((what, known.filter(|known| *known != now)?, now)));
-    place.map(|(what, known, now)| VersionChange::Place { what, known: known.clone(), now: now.clone() })
+    let known = known.source.target()?;
+    let places = [("address", &known.archive, &target.archive), ("cmd", &known.cmd, &target.cmd)];
+    let (what, known, now) = places.into_iter().find(|(_, known, now)| known != now)?;
+    Some(VersionChange::Place { what, known: known.clone(), now: now.clone() })
 }
 
 /// How received bytes differ from those of a receipt of the same kind.
-fn differing_bytes(known: &Receipt, proof: &Proof) -> Option<VersionChange> {
-    let sha256 = proof.sha256.map(|digest| digest.to_string());
-    let values = [("SHA-256", &known.sha256, &sha256), ("integrity value", &known.integrity, &proof.integrity)];
-    values.into_iter().find_map(|(what, known, now)| {
-        let (known, now) = (known.as_ref()?, now.as_ref()?);
-        (!known.eq_ignore_ascii_case(now)).then(|| VersionChange::Bytes {
-            what,
-            known: known.clone(),
-            now: now.clone(),
-        })
-    })
+fn differing_bytes(known: &Proof, now: &Proof) -> Option<VersionChange> {
+    let hex = |proof: &Proof| proof.sha256.map(|digest| digest.to_string());
+    let integrity = (known.integrity.clone(), now.integrity.clone());
+    [("SHA-256", (hex(known), hex(now))), ("integrity value", integrity)].into_iter().find_map(
+        |(what, (known, now))| {
+            let (known, now) = (known?, now?);
+            (!known.eq_ignore_ascii_case(&now)).then_some(VersionChange::Bytes { what, known, now })
+        },
+    )
 }
 
 #[cfg(test)]
@@ -468,23 +468,14 @@ mod tests {
 
     #[test]
     fn integrity_values_are_compared_where_both_are_known() {
-        let receipt = |integrity: Option<&str>| -> Receipt {
-            serde_json::from_value(serde_json::json!({
-                "schema": 1, "id": "a", "version": "1", "distribution": "npx", "platform": null, "package": "p@1",
-                "archive": null, "cmd": null, "sha256": null, "integrity": integrity, "verified": "npm",
-                "program": "p", "program_size": 0, "interpreter": null, "args": [], "env": {}, "index_sha256": null,
-                "installed_at": "", "size": 0,
-            }))
-            .unwrap()
-        };
-        let proof = |integrity: &str| Proof {
+        let proof = |integrity: Option<&str>| Proof {
             verified: DigestSource::Npm,
             sha256: None,
-            integrity: Some(integrity.to_owned()),
+            integrity: integrity.map(ToOwned::to_owned),
         };
-        assert_eq!(differing_bytes(&receipt(None), &proof("sha512-x")), None);
-        assert_eq!(differing_bytes(&receipt(Some("sha512-x")), &proof("sha512-x")), None);
-        let change = differing_bytes(&receipt(Some("sha512-x")), &proof("sha512-y")).unwrap();
+        assert_eq!(differing_bytes(&proof(None), &proof(Some("sha512-x"))), None);
+        assert_eq!(differing_bytes(&proof(Some("sha512-x")), &proof(Some("sha512-x"))), None);
+        let change = differing_bytes(&proof(Some("sha512-x")), &proof(Some("sha512-y"))).unwrap();
         assert_eq!(
             change.to_string(),
             "its integrity value was `sha512-x` when it was installed, and is `sha512-y` as it comes now"

@@ -54,9 +54,7 @@ struct Digests {
     schema: u32,
     /// SHA-256 by path below the version's directory.
     files: BTreeMap<String, String>,
-    /// Bytes by path below the version's directory, of the files that have no digest. Earlier versions of this program kept
-    /// none.
-    #[serde(default)]
+    /// Bytes by path below the version's directory, of the files that have no digest.
     sizes: BTreeMap<String, u64>,
 }
 

@@ -20,24 +20,24 @@
 //! point leaves either the old state or the new one.
 //!
 //! ```no_run
-//! use acp_registry_client::install::{Installer, Progress};
+//! use acp_registry_client::install::{Installer, Progress, Start};
 //! use acp_registry_client::resolve::Plan;
-//! use acp_registry_client::store::{Error, InstallOrder, Launch, Pin, Start, Store};
+//! use acp_registry_client::store::{Error, InstallOrder, MakeCurrent, Pin, Store};
 //! use acp_registry_host::process::Environment;
 //!
 //! /// Installs what a plan names, and puts a sandbox before it.
-//! async fn installed(store: &Store, plan: &Plan, installer: &Installer) -> Result<Option<Launch>, Error> {
+//! async fn installed(store: &Store, plan: &Plan, installer: &Installer) -> Result<Option<Start>, Error> {
 //!     let progress = |step| {
 //!         if let Progress::Received(bytes) = step {
 //!             // Move a bar by so many bytes.
 //!         }
 //!     };
-//!     let (pin, start) = (Pin::Keep, Start::This);
-//!     let order = InstallOrder { plan, installer, pin, start, progress: &progress, waiting: &|_| () };
+//!     let (pin, make_current) = (Pin::Keep, MakeCurrent::Always);
+//!     let order = InstallOrder { plan, installer, pin, make_current, progress: &progress, waiting: &|_| () };
 //!     let version = store.install(&order).await?.version;
 //!     // An interpreter, such as node, may be gone one day.
-//!     let launch = version.launch(|| Environment::from_host(std::env::vars_os())).ok();
-//!     Ok(launch.map(|launch| launch.behind("/usr/bin/bwrap", &["--ro-bind", "/", "/", "--"])))
+//!     let start = version.find_start(|| Environment::from_host(std::env::vars_os())).ok();
+//!     Ok(start.map(|start| start.behind("/usr/bin/bwrap", &["--ro-bind", "/", "/", "--"])))
 //! }
 //! ```
 
@@ -48,7 +48,6 @@ mod error;
 mod find;
 mod installing;
 mod integrity;
-mod interpreter;
 mod leftovers;
 mod places;
 mod receipt;
@@ -75,13 +74,12 @@ pub use current::Pin;
 pub use error::{Error, VersionChange};
 pub(crate) use error::{remove_by_hand, repair_command};
 pub use find::StoredAgent;
-pub use installing::{InstallOrder, InstallOutcome, Start};
+pub use installing::{InstallOrder, InstallOutcome, MakeCurrent};
 pub use integrity::Damage;
-pub use interpreter::{StoredInterpreter, StoredShortfall};
 pub use places::Store;
 pub use receipt::Receipt;
 pub use removal::{Freed, Removed};
-pub use version::{Launch, Version};
+pub use version::Version;
 
 /// A directory that may hold a version.
 #[derive(Debug)]
@@ -156,8 +154,7 @@ impl Version {
     /// # Errors
     /// [`Error::Damaged`] when the digests of the version cannot be read.
     pub fn program_state(&self) -> Result<ProgramState, Error> {
-        let stamp = Stamp::of(&self.program()).ok();
-        if stamp.is_some() && stamp == self.receipt.program_stamp {
+        if Stamp::of(&self.program()).is_ok_and(|stamp| stamp == self.receipt.program_stamp) {
             return Ok(ProgramState::Untouched);
         }
         Ok(if self.has_its_program()? { ProgramState::Moved } else { ProgramState::Changed })
@@ -190,7 +187,7 @@ impl Store {
             && let Ok(Some(mut current)) = Version::read(&version.directory)
             && let Ok(stamp) = Stamp::of(&current.program())
         {
-            current.receipt.program_stamp = Some(stamp);
+            current.receipt.program_stamp = stamp;
             // This only saves time in the next run.
             let _ = current.write_receipt();
         }

@@ -154,26 +154,10 @@ impl Store {
                 Err(error) => failed.push((id.into(), error)),
             }
         }
-        for trial in self.trials() {
-            freed.leftovers += 1;
-            if !self.only_looks {
-                remove_file(&trial)?;
-            }
-        }
         if !self.only_looks {
             self.forget_empty();
         }
         Ok((freed, failed))
-    }
-
-    /// Empty files with which a killed `doctor` of an earlier version has tried whether the root can be written.
-    fn trials(&self) -> Vec<PathBuf> {
-        let items = fs::read_dir(self.root()).into_iter().flatten().flatten();
-        let is_trial = |item: &fs::DirEntry| {
-            item.file_name().to_string_lossy().starts_with(".acp-registry-")
-                && item.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.len() == 0)
-        };
-        items.filter(is_trial).map(|item| item.path()).collect()
     }
 
     async fn collect_agent_garbage(&self, id: &AgentId, even_named: bool, freed: &mut Freed) -> Result<(), Error> {
@@ -297,21 +281,6 @@ mod tests {
         };
         let (freed, ()) = tokio::join!(store.uninstall(&id, false, &waits), first);
         assert_eq!(freed.unwrap(), None);
-    }
-
-    #[tokio::test]
-    async fn trials_of_a_killed_doctor_are_removed_and_nothing_else_in_the_root() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut store = Store::at(folder.path()).unwrap();
-        for (name, text) in [(".acp-registry-Ab12Cd", ""), (".acp-registry-notes", "mine"), ("other", "")] {
-            fs::write(folder.path().join(name), text).unwrap();
-        }
-        let left = || fs::read_dir(folder.path()).unwrap().count();
-        store.only_looks = true;
-        assert_eq!((store.collect_garbage(false).await.unwrap().0.leftovers, left()), (1, 3));
-        store.only_looks = false;
-        assert_eq!((store.collect_garbage(false).await.unwrap().0.leftovers, left()), (1, 2));
-        assert_eq!((store.collect_garbage(false).await.unwrap().0.leftovers, left()), (0, 2));
     }
 
     #[test]

@@ -1,19 +1,18 @@
 //! One installed version.
 
-use std::ffi::OsString;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use super::places::{IN_USE, RECEIPT};
 use super::{Error, Receipt};
-use crate::install::{DigestSource, Expected, Kind, beside};
+use crate::install::{DigestSource, Expected, Interpreter, Kind, Source, Start};
 use crate::resolve::{Offer, OfferOrigin};
 use acp_registry_host::fs::write_durable;
 use acp_registry_host::fs::{PathError, ReadError, read_bounded};
 use acp_registry_host::lock;
 use acp_registry_host::process::{Environment, is_executable};
 use acp_registry_plan::json;
-use acp_registry_plan::manifest::{BinaryTarget, Distribution, Package, Platform};
+use acp_registry_plan::manifest::Platform;
 
 /// The largest file about a version that is read, in bytes.
 const FILE_LIMIT: u64 = 16 << 20;
@@ -26,30 +25,6 @@ pub struct Version {
     pub directory: PathBuf,
     /// What is in it.
     pub receipt: Receipt,
-}
-
-/// How an installed agent is started.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Launch {
-    /// Absolute path of the program.
-    pub program: PathBuf,
-    /// Its arguments: flags and file for an interpreter, then those of the manifest.
-    pub args: Vec<String>,
-    /// Variables of the manifest.
-    pub env: Vec<(String, String)>,
-    /// Directories with programs that the agent may look for in `PATH`: that of its runtime, and those beside it.
-    pub beside: Vec<PathBuf>,
-}
-
-impl Launch {
-    /// Starts another program instead, such as a sandbox, which gets the agent's command line after its own arguments.
-    #[must_use]
-    pub fn behind(self, program: impl Into<PathBuf>, arguments: &[&str]) -> Self {
-        let own = self.program.to_string_lossy().into_owned();
-        let args = arguments.iter().map(|argument| (*argument).to_owned()).chain([own]).chain(self.args).collect();
-        Self { program: program.into(), args, env: self.env, beside: self.beside }
-    }
 }
 
 impl Version {
@@ -108,7 +83,7 @@ impl Version {
 
     /// Whether this was installed for the system that this program runs on.
     pub(super) fn is_for_here(&self) -> bool {
-        self.receipt.platform().is_none_or(|platform| Some(platform) == Platform::host())
+        self.receipt.platform.is_none_or(|platform| Some(platform) == Platform::host())
     }
 
     /// How it is started. An interpreter that is no longer where it was is looked for in the environment's `PATH`, and so is
@@ -117,72 +92,40 @@ impl Version {
     ///
     /// # Errors
     /// The name of the interpreter that is missing.
-    pub fn launch(&self, environment: impl FnOnce() -> Environment) -> Result<Launch, String> {
-        let program = self.program();
-        let env = self.receipt.env.clone().into_iter().collect();
-        let Some(interpreter) = &self.receipt.interpreter else {
-            let beside = self.beside(&program);
-            return Ok(Launch { program, args: self.receipt.args.clone(), env, beside });
-        };
-        let (path, _) = interpreter.find(environment)?;
-        let beside = path.parent().map(Path::to_owned).into_iter().chain(self.beside(&program)).collect();
-        let mut args = interpreter.flags.clone();
-        args.push(OsString::from(program).to_string_lossy().into_owned());
-        args.extend_from_slice(&self.receipt.args);
-        Ok(Launch { program: path, args, env, beside })
+    pub fn find_start(&self, environment: impl FnOnce() -> Environment) -> Result<Start, String> {
+        let Receipt { source, interpreter, .. } = &self.receipt;
+        let found = interpreter.as_ref().map(|interpreter| interpreter.find(environment)).transpose()?;
+        let interpreter = interpreter.clone().zip(found).map(|(known, program)| Interpreter { program, ..known });
+        Ok(Start::new(source, self.program(), interpreter.as_ref(), &self.directory))
     }
 
-    /// The directories of programs that were installed with the agent.
-    fn beside(&self, program: &Path) -> Vec<PathBuf> {
-        beside(self.receipt.kind().unwrap_or(Kind::Binary), program, &self.directory)
-    }
-
-    /// The version as an offer, from which a plan can be made; `None` for a kind that this program does not know.
+    /// The version as an offer, from which a plan can be made.
     #[must_use]
-    pub fn offer(&self) -> Option<Offer> {
-        let receipt = &self.receipt;
-        let (args, env) = (receipt.args.clone(), receipt.env.clone().into_iter().collect());
-        let package = Package {
-            package: receipt.package.clone().unwrap_or_default(),
-            command: receipt.command.clone(),
-            exclude_newer: receipt.exclude_newer.clone(),
-            args,
-            env,
-        };
-        let mut distribution = Distribution::default();
-        let mut expected = Vec::new();
-        match receipt.kind()? {
-            Kind::Npx => distribution.npx = Some(package),
-            Kind::Uvx => distribution.uvx = Some(package),
-            Kind::Binary => distribution.binary.push(BinaryTarget {
-                platform: receipt.platform.clone()?,
-                archive: receipt.archive.clone()?,
-                cmd: receipt.cmd.clone()?,
-                sha256: receipt.sha256.clone().filter(|_| receipt.verified() == DigestSource::Manifest),
-                args: package.args,
-                env: package.env,
-            }),
+    pub fn offer(&self) -> Offer {
+        let Receipt { source, proof, platform, .. } = &self.receipt;
+        let (mut source, mut expected) = (source.clone(), Vec::new());
+        if let (Source::Binary(target), Some(digest)) = (&mut source, proof.sha256) {
+            // The receipt keeps its source of the digest, and prevents that other bytes are installed.
+            let known = Expected { sha256: Some(digest.to_string()), ..Expected::default() };
+            match (proof.verified, platform) {
+                (DigestSource::Manifest, _) => target.sha256 = known.sha256,
+                (DigestSource::Lock, Some(platform)) => expected.push((platform.as_str().to_owned(), known)),
+                _ => {}
+            }
         }
-        // The receipt keeps its source of the digest, and prevents that other bytes are installed.
-        if receipt.verified() == DigestSource::Lock
-            && let (Some(platform), Some(_)) = (&receipt.platform, &receipt.sha256)
-        {
-            let known = Expected { sha256: receipt.sha256.clone(), ..Expected::default() };
-            expected.push((platform.clone(), known));
-        }
-        Some(Offer {
+        Offer {
             origin: OfferOrigin::Installed,
-            version: receipt.version.clone(),
-            distribution,
+            version: self.receipt.version.clone(),
+            distribution: source.into(),
             expected,
-            index_sha256: receipt.index_sha256.clone(),
-        })
+            index_sha256: self.receipt.index_sha256.clone(),
+        }
     }
 
     /// The version of Python, as `3.12`, that the agent was installed for, if it is one of the Python package index.
     #[must_use]
     pub fn python(&self) -> Option<String> {
-        if self.receipt.kind() != Some(Kind::Uvx) {
+        if self.receipt.source.kind() != Kind::Uvx {
             return None;
         }
         // The program lies beside the interpreter of its environment.
@@ -206,24 +149,19 @@ impl Version {
     /// repairs its receipt.
     #[must_use]
     pub fn is_repairable(&self, environment: &Environment) -> bool {
-        let Some(interpreter) = &self.receipt.interpreter else { return self.has_lost_python() };
-        interpreter
-            .find(|| environment.clone())
-            .is_ok_and(|(program, is_met)| program != interpreter.program || is_met != interpreter.shortfall.is_none())
+        self.receipt.interpreter.clone().map_or_else(|| self.has_lost_python(), |mut known| known.follow(environment))
     }
 
     /// Whether the Python of a package's environment is gone, so that no program in it starts.
     #[must_use]
     pub fn has_lost_python(&self) -> bool {
         let python = self.program().with_file_name("python");
-        self.receipt.kind() == Some(Kind::Uvx) && python.is_symlink() && !python.exists()
+        self.receipt.source.kind() == Kind::Uvx && python.is_symlink() && !python.exists()
     }
 
     /// Updates the receipt to the interpreter that starts the version now. Returns whether it has changed.
     pub(super) fn follow_interpreter(&mut self, environment: &Environment) -> bool {
-        let Some(interpreter) = &mut self.receipt.interpreter else { return false };
-        let Ok((program, is_met)) = interpreter.find(|| environment.clone()) else { return false };
-        interpreter.follow(program, is_met)
+        self.receipt.interpreter.as_mut().is_some_and(|interpreter| interpreter.follow(environment))
     }
 }
 
@@ -233,11 +171,10 @@ mod tests {
 
     #[test]
     fn a_sandbox_goes_before_the_agent() {
-        let launch =
-            Launch { program: "/a/agent".into(), args: vec!["acp".into()], env: Vec::new(), beside: Vec::new() };
-        let launch = launch.behind("/bin/box", &["--ro", "/"]);
+        let start = Start { program: "/a/agent".into(), args: vec!["acp".into()], env: Vec::new(), beside: Vec::new() };
+        let start = start.behind("/bin/box", &["--ro", "/"]);
         assert_eq!(
-            (launch.program.as_path(), launch.args.join(" ").as_str()),
+            (start.program.as_path(), start.args.join(" ").as_str()),
             (Path::new("/bin/box"), "--ro / /a/agent acp")
         );
     }

@@ -13,7 +13,9 @@ use tokio::time::Instant;
 use super::sources::{DistributionOrigin, Sources};
 use super::stop::Stop;
 use super::{AgentLock, Networks, Row, State, Task, TaskKind, TaskVerdict};
-use acp_registry_client::install::{Installed, Installer, Progress, Remarks, ScriptsNotRun, Source};
+use acp_registry_client::install::{
+    Expected, Installer, Interpreter, Placed, Progress, Remarks, ScriptsNotRun, Source, Start,
+};
 use acp_registry_examine::examination::{Demand, Examination};
 use acp_registry_host::fs::PathError;
 use acp_registry_host::lock::mark_used;
@@ -80,7 +82,8 @@ type StartResult = (Outcome, Option<Examination>);
 
 /// An installed agent.
 pub(super) struct Ready {
-    installed: Installed,
+    placed: Placed,
+    start: Start,
     environment: Environment,
     readable: Vec<PathBuf>,
     /// Duration of the installation, without waiting for locks.
@@ -232,7 +235,7 @@ impl Verifier {
         let ready = self.set_up(id, source, place, &told).await;
         done.install = ready.as_ref().map_or_else(|_| started.elapsed(), |ready| ready.took);
         let ready = ready?;
-        done.scripts_not_run.clone_from(&ready.installed.remarks.scripts_not_run);
+        done.scripts_not_run.clone_from(&ready.placed.remarks.scripts_not_run);
         progress(VerifyEvent::Checking(number));
         let mut launch = self.launch(&ready, &[], place);
         // Each agent has a namespace of its own, so that agents that run at once do not reach each other.
@@ -257,10 +260,10 @@ impl Verifier {
             let again = self.start(&launch, place, &self.handshake.patient()).await?;
             outcome = outcome.prefer_fewer_timeouts(again);
         }
-        if let Some(shortfall) = &ready.installed.remarks.shortfall {
+        if let Some(shortfall) = ready.placed.interpreter.as_ref().and_then(Interpreter::shortfall) {
             outcome.blame_runtime(&shortfall.to_string());
         }
-        if let Some(why) = why_not_started(&ready.installed.remarks, source) {
+        if let Some(why) = why_not_started(&ready.placed.remarks, source) {
             done.is_not_startable = outcome.blame_start(&why);
         }
         if !self.demand.is_any() {
@@ -293,28 +296,29 @@ impl Verifier {
         let started = Instant::now();
         let mut setup = self.installer.clone();
         setup.allow_build |= self.builders.contains(id);
-        let installed = setup.install_with_progress(source, &directory, place.path(), progress).await;
-        let installed = installed.map_err(|error| Stop::install(&error, source))?;
-        environment.append_to_path(installed.beside.iter().cloned());
+        let placed = setup.place(source, &Expected::default(), &directory, place.path(), progress).await;
+        let placed = placed.map_err(|error| Stop::install(&error, source))?;
+        let start = placed.start(source, &directory)?;
+        environment.append_to_path(start.beside.iter().cloned());
         drop(turn);
-        let readable = self.readable(source.kind(), &directory, &installed.program);
+        let readable = self.readable(source.kind(), &directory, &start.program);
         if self.isolation != Isolation::Environment && self.installer.launcher.is_some() {
             // Packages have tens of thousands of files, so this would block the runtime.
             let _ = spawn_blocking(move || make_readable(&directory)).await;
         }
-        Ok(Ready { installed, environment, readable, took: started.elapsed() })
+        Ok(Ready { placed, start, environment, readable, took: started.elapsed() })
     }
 
     /// The command that starts an agent with additional arguments.
     pub(super) fn launch(&self, ready: &Ready, arguments: &[String], place: &Scratch) -> LaunchSpec {
-        let Ready { installed, environment, readable, .. } = ready;
+        let Ready { start, environment, readable, .. } = ready;
         let isolation = match &self.isolation {
             Isolation::OwnUser { .. } => Isolation::OwnUser { place: Some(place.place()) },
             other => other.clone(),
         };
         LaunchSpec {
-            program: installed.program.clone().into(),
-            arguments: installed.arguments.iter().chain(arguments).map(Into::into).collect(),
+            program: start.program.clone().into(),
+            arguments: start.args.iter().chain(arguments).map(Into::into).collect(),
             directory: None,
             environment: environment.clone(),
             isolation,

@@ -5,15 +5,15 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io;
 use std::path::PathBuf;
+use std::process::Stdio;
 
-mod attended;
+use tokio::process::{Child, Command};
+
+use crate::process::{Exit, How};
+
 #[cfg_attr(unix, path = "unix.rs")]
 #[cfg_attr(not(unix), path = "waiting.rs")]
 mod platform;
-mod spawned;
-
-pub use attended::attend;
-pub use spawned::spawn;
 
 /// A program to run.
 #[derive(Debug)]
@@ -43,4 +43,57 @@ pub enum Ended {
 /// Returns the error of the operating system if it cannot be started.
 pub fn replace_with(program: Program) -> io::Result<Ended> {
     platform::replace_with(program)
+}
+
+/// Starts a program that has the terminal to itself, and waits until it ends. Ctrl-C is left to the program. If the
+/// future is dropped, the program is killed.
+///
+/// The program inherits stdin and stderr; its stdout is `stdout`.
+///
+/// # Errors
+/// Returns the error of the operating system if it cannot be started.
+pub async fn attend(program: Program, stdout: Stdio) -> io::Result<Exit> {
+    #[expect(clippy::disallowed_methods, reason = "the person's own program, with the person's environment")]
+    let mut command = Command::new(&program.path);
+    command.args(program.arguments).envs(program.variables).stdout(stdout).kill_on_drop(true);
+    let status = command.spawn()?.wait().await?;
+    // Keeps the file open until the program has ended.
+    drop(program.keep_open);
+    Ok(Exit::of(status, How::Exited))
+}
+
+/// Starts a program with pipes for stdin and stdout. It is killed when the child is dropped.
+///
+/// # Errors
+/// Returns the error of the operating system if it cannot be started.
+pub fn spawn(program: Program) -> io::Result<Child> {
+    #[expect(clippy::disallowed_methods, reason = "the person's own program, with the person's environment")]
+    let mut command = Command::new(&program.path);
+    command.args(program.arguments).envs(program.variables).kill_on_drop(true);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn how_a_program_ends_is_told() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let attend = |path: &str, script: &str| {
+            let program = Program {
+                path: path.into(),
+                arguments: vec!["-c".into(), script.into()],
+                variables: vec![("EXAMPLE".into(), "3".into())],
+                keep_open: None,
+            };
+            runtime.block_on(async { attend(program, Stdio::null()).await })
+        };
+        assert_eq!(attend("/bin/sh", "exit $EXAMPLE").unwrap().code, Some(3));
+        // A shell that starts a background process ignores SIGINT for it and its descendants.
+        assert_eq!(attend("/bin/sh", "kill -TERM $$").unwrap().signal, Some(15));
+        let folder = tempfile::tempdir().unwrap();
+        let missing = folder.path().join("missing");
+        assert_eq!(attend(missing.to_str().unwrap(), "").unwrap_err().kind(), io::ErrorKind::NotFound);
+    }
 }

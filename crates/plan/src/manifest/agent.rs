@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{escape_segment, extension};
@@ -60,7 +61,8 @@ pub struct Distribution {
 }
 
 /// The archive of one platform.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct BinaryTarget {
     /// The platform as written in the manifest; [`Platform`] has the known ones.
     pub platform: String,
@@ -73,11 +75,13 @@ pub struct BinaryTarget {
     /// Arguments of the program.
     pub args: Vec<String>,
     /// Environment variables of the program, in the order of the manifest.
+    #[serde(with = "members")]
     pub env: Vec<(String, String)>,
 }
 
 /// A package for a package runner.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Package {
     /// Name and version of the package.
     pub package: String,
@@ -88,6 +92,7 @@ pub struct Package {
     /// Arguments of the program.
     pub args: Vec<String>,
     /// Environment variables of the program, in the order of the manifest.
+    #[serde(with = "members")]
     pub env: Vec<(String, String)>,
 }
 
@@ -244,13 +249,34 @@ fn texts(object: &Map<String, Value>, key: &str) -> Vec<String> {
     items.into_iter().flatten().filter_map(Value::as_str).map(ToOwned::to_owned).collect()
 }
 
+/// Pairs as the members of an object.
+mod members {
+    use serde::de::Error as _;
+    use serde::{Deserialize as _, Deserializer, Serializer};
+    use serde_json::{Map, Value};
+
+    pub(super) fn serialize<S: Serializer>(pairs: &[(String, String)], serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(pairs.iter().map(|(name, value)| (name, value)))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<(String, String)>, D::Error> {
+        let members = Map::<String, Value>::deserialize(deserializer)?;
+        let pair = |(name, value)| match value {
+            Value::String(value) => Ok((name, value)),
+            _ => Err(D::Error::custom("the value of a variable is a string")),
+        };
+        members.into_iter().map(pair).collect()
+    }
+}
+
 fn pairs(object: &Map<String, Value>, key: &str) -> Vec<(String, String)> {
     let members = object.get(key).and_then(Value::as_object);
     members.into_iter().flatten().filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned()))).collect()
 }
 
 /// A platform that binaries can be built for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(into = "&str", try_from = "String")]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum Platform {
     DarwinAarch64,
@@ -313,6 +339,20 @@ impl fmt::Display for Platform {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not a platform; known are darwin, linux and windows, each with aarch64 and x86_64")]
 pub struct UnknownPlatform;
+
+impl From<Platform> for &str {
+    fn from(platform: Platform) -> Self {
+        platform.as_str()
+    }
+}
+
+impl TryFrom<String> for Platform {
+    type Error = UnknownPlatform;
+
+    fn try_from(text: String) -> Result<Self, UnknownPlatform> {
+        text.parse()
+    }
+}
 
 impl FromStr for Platform {
     type Err = UnknownPlatform;

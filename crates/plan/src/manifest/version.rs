@@ -31,6 +31,12 @@ impl Version {
         Self::parse_loose(text).filter(|version| version.parts.len() >= 3)
     }
 
+    /// Whether two texts are the same version, in any spelling of its number.
+    #[must_use]
+    pub fn is_same(one: &str, other: &str) -> bool {
+        one == other || matches!((Self::parse(one), Self::parse(other)), (Some(one), Some(other)) if one == other)
+    }
+
     /// The version with at least three parts, as manifests require: `1.10` becomes `1.10.0`.
     #[must_use]
     pub fn in_full(&self) -> String {

@@ -1,7 +1,7 @@
 //! Chooses one plan from the offers.
 
 use super::{Error, Host, Offer, OfferOrigin, Plan};
-use crate::manifest::{AgentId, Platform, env_name};
+use crate::manifest::{AgentId, Platform, Version, env_name};
 use crate::resolve::{Expected, Kind, Source};
 
 /// What is asked for.
@@ -100,7 +100,7 @@ pub fn pick(offers: &[Offer], wanted: &PlanOptions) -> Result<Offer, Error> {
         return offers.first().cloned().ok_or_else(|| unknown("", false));
     };
     let is_declared = |offer: &&Offer| wanted.kind.is_none_or(|kind| declares(offer, kind));
-    let exact = || offers.iter().filter(|offer| offer.has_version(version));
+    let exact = || offers.iter().filter(|offer| Version::is_same(&offer.version, version));
     if let Some(offer) = exact().find(is_declared).or_else(|| exact().next()) {
         return Ok(offer.clone());
     }

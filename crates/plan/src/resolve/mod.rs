@@ -25,7 +25,7 @@ mod choose;
 mod error;
 pub mod runtimes;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
@@ -34,7 +34,7 @@ pub use error::Error;
 
 use crate::digest::Sha256;
 use crate::manifest::{
-    Agent, AgentId, BinaryTarget, Channel, Distribution, NpmSpec, Package, Pin, Platform, PypiSpec, Version, extension,
+    Agent, AgentId, BinaryTarget, Channel, Distribution, NpmSpec, Package, Pin, Platform, PypiSpec, extension,
     pypi_version_matches,
 };
 
@@ -179,11 +179,6 @@ impl Offer {
             index_sha256: Some(index_sha256.to_owned()),
         };
         agent.releases().map(offer).collect()
-    }
-
-    fn has_version(&self, version: &str) -> bool {
-        self.version == version
-            || matches!((Version::parse(&self.version), Version::parse(version)), (Some(a), Some(b)) if a == b)
     }
 
     /// The same packages in another version, with the command and the arguments of this one. Archives are left out,
@@ -338,7 +333,8 @@ impl Kind {
 }
 
 /// What a manifest names for one kind of distribution.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Source {
     /// A package for `npx`.
     Npx(Package),
@@ -383,6 +379,43 @@ impl Source {
         match self {
             Self::Npx(package) | Self::Uvx(package) => &package.env,
             Self::Binary(target) => &target.env,
+        }
+    }
+
+    /// Takes over the arguments and variables of another source. Returns whether any is new.
+    pub fn follow(&mut self, other: &Self) -> bool {
+        let is_new = self.arguments() != other.arguments() || self.variables() != other.variables();
+        let (args, env) = match self {
+            Self::Npx(package) | Self::Uvx(package) => (&mut package.args, &mut package.env),
+            Self::Binary(target) => (&mut target.args, &mut target.env),
+        };
+        (*args, *env) = (other.arguments().to_vec(), other.variables().to_vec());
+        is_new
+    }
+
+    /// The package; `None` for an archive.
+    #[must_use]
+    pub fn package(&self) -> Option<&Package> {
+        match self {
+            Self::Npx(package) | Self::Uvx(package) => Some(package),
+            Self::Binary(_) => None,
+        }
+    }
+
+    /// The archive; `None` for a package.
+    #[must_use]
+    pub fn target(&self) -> Option<&BinaryTarget> {
+        if let Self::Binary(target) = self { Some(target) } else { None }
+    }
+}
+
+/// The source as the only one of a version.
+impl From<Source> for Distribution {
+    fn from(source: Source) -> Self {
+        match source {
+            Source::Npx(package) => Self { npx: Some(package), ..Self::default() },
+            Source::Uvx(package) => Self { uvx: Some(package), ..Self::default() },
+            Source::Binary(target) => Self { binary: vec![target], ..Self::default() },
         }
     }
 }

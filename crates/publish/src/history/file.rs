@@ -168,7 +168,7 @@ mod tests {
         let read = parse(&text).unwrap();
         assert_eq!((read.events().len(), &*read.events()[EVENTS - 1].version), (EVENTS, "1"));
         assert!(matches!(read.extent(), Extent::Part(_)));
-        // A file of an earlier release may be longer.
+        // A file that a person has edited may be longer.
         let longer = text.replacen(
             "\"events\": [",
             "\"events\": [{\"time\":\"2026-01-01T00:00:00Z\",\"event\":\"added\",\"id\":\"b\",\"version\":\"1\"},",
