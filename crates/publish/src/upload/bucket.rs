@@ -1,9 +1,10 @@
 //! A bucket of an S3-compatible store as a target.
 
-use super::headers::Headers;
-use super::headers::{GZIP, gzip};
-use super::tree::hex_digest;
-use super::{Error, headers};
+use std::collections::HashSet;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
 use acp_registry_http::{self as http, AllowedHosts};
 use acp_registry_plan::sums::is_name;
 use acp_registry_plan::text::{printable, quote};
@@ -23,12 +24,12 @@ use object_store::{
 };
 use quick_xml::Reader;
 use quick_xml::events::Event;
-use std::collections::HashSet;
-use std::net::IpAddr;
-use std::sync::Arc;
-use std::time::Duration;
 use tokio::sync::OnceCell;
 use url::{Host, Url};
+
+use super::send::{GZIP, Headers, gzip};
+use super::tree::hex_digest;
+use super::{Error, send};
 
 /// How long to wait while the store sends no data. It sends none during an upload, and connections can be slow.
 const IDLE: Duration = Duration::from_mins(5);
@@ -501,7 +502,7 @@ impl Store {
     ) -> Result<Option<(Vec<u8>, Option<String>)>, Error> {
         let Some((bytes, found)) = self.get_as_stored(name, limit).await? else { return Ok(None) };
         let encoding = found.attributes.get(&Attribute::ContentEncoding).map(AsRef::as_ref);
-        let content = headers::decode(bytes, encoding, limit);
+        let content = send::decode(bytes, encoding, limit);
         let bytes = content.ok_or_else(|| self.unusable(name, format!("is damaged, or larger than {limit} bytes")))?;
         Ok(Some((bytes, found.tag)))
     }

@@ -96,8 +96,9 @@ impl Place {
     fn read_back(files: &BTreeMap<String, Vec<u8>>, folder: &str) -> Result<BTreeMap<String, Vec<u8>>, String> {
         let list = files.get(&format!("{folder}/{SUMS}")).ok_or("no list")?;
         let read = |(name, digest): (String, String)| {
-            let places = [format!("{folder}/{name}"), content::path(&digest)];
-            let bytes = places.iter().find_map(|place| files.get(place)).ok_or(format!("{folder} misses {name}"))?;
+            let own = snapshot::is_kept_by_name(&name).then(|| format!("{folder}/{name}"));
+            let bytes = files.get(&own.unwrap_or_else(|| snapshot::content_path(&digest)));
+            let bytes = bytes.ok_or(format!("{folder} misses {name}"))?;
             assert_eq!(Sha256::of(bytes).to_string(), digest, "{folder}/{name}");
             Ok((name, bytes.clone()))
         };
@@ -134,8 +135,8 @@ impl Place {
         let lists = files.iter().filter(|(name, _)| name.starts_with('v') && name.ends_with(&format!("/{SUMS}")));
         let named: BTreeSet<String> = lists
             .flat_map(|(_, list)| sums::parse(list).unwrap())
-            .filter(|(name, _)| !content::is_kept_by_name(name))
-            .map(|(_, digest)| content::path(&digest))
+            .filter(|(name, _)| !snapshot::is_kept_by_name(name))
+            .map(|(_, digest)| snapshot::content_path(&digest))
             .collect();
         let stored: BTreeSet<String> = files.into_keys().filter(|name| name.starts_with("content/")).collect();
         assert_eq!(stored, named, "{at}");
@@ -197,63 +198,6 @@ fn whatever_stops_a_run_snapshots_read_back_and_the_next_run_finishes() {
     assert!(stops > 300, "{stops}");
 }
 
-/// The files of a snapshot at a place, as an earlier version of this program wrote them.
-fn old_form(files: &BTreeMap<String, Vec<u8>>, snapshot: &str) -> BTreeMap<String, Vec<u8>> {
-    let mut old = files.clone();
-    old.retain(|name, _| !name.starts_with("content/"));
-    for (name, bytes) in Place::read_back(files, snapshot).unwrap() {
-        old.insert(format!("{snapshot}/{name}"), bytes);
-    }
-    let latest: serde_json::Map<String, serde_json::Value> = files
-        .iter()
-        .filter_map(|(name, bytes)| {
-            let name = name.strip_prefix("latest/")?;
-            let form = headers::Headers::for_latest(name, Gzip::default()).fingerprint(&Sha256::of(bytes).to_string());
-            Some((name.to_owned(), serde_json::json!({ "form": form })))
-        })
-        .collect();
-    let sums = Sha256::of(&files[&format!("{snapshot}/{SUMS}")]).to_string();
-    let state = serde_json::json!({
-        "schema": 1, "latest": snapshot, "files": latest,
-        "snapshots": { snapshot: { "sums": sums, "created": now() - 5, "is_complete": true } },
-    });
-    old.insert(state::STATE.to_owned(), state.to_string().into_bytes());
-    old
-}
-
-#[test]
-fn a_target_of_the_old_form_goes_on_with_shared_contents() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut random = fastrand::Rng::with_seed(3);
-    let [first, second] = ["1", "2"].map(|name| tree(&folder.path().join(name), &mut random));
-    let place = Place::new();
-    place.run(&Step::Publish(first, 1)).unwrap();
-    let files = place.memory().files();
-    let snapshot = files.keys().find_map(|name| Some(name.strip_suffix(&format!("/{SUMS}"))?.to_owned()));
-    let snapshot = snapshot.filter(|name| name.starts_with('v')).or_else(|| {
-        files.keys().find(|name| name.starts_with('v')).and_then(|name| Some(name.split_once('/')?.0.to_owned()))
-    });
-    let snapshot = snapshot.unwrap();
-    let old = old_form(&files, &snapshot);
-    place.memory().set(old.clone());
-    // Nothing to do for the same tree: the old form stays.
-    let first = BuiltTree::read(&folder.path().join("1")).unwrap();
-    place.run(&Step::Publish(first, 1)).unwrap();
-    assert_eq!(place.memory().files(), old);
-    place.run(&Step::Publish(second, 2)).unwrap();
-    let now = place.memory().files();
-    assert!(now.keys().any(|name| name.starts_with("content/")));
-    place.check("after the second tree");
-    assert!(old.keys().filter(|name| name.starts_with('v')).all(|name| now.contains_key(name)), "the old one changed");
-    // Back to the old one, whose files are in its folder, and forward again.
-    for at in [1, 1] {
-        place.run(&Step::Rollback(at)).unwrap();
-        place.check("rolled back");
-    }
-    place.run(&Step::Prune).unwrap();
-    place.check("pruned");
-}
-
 #[test]
 fn a_snapshot_that_cannot_be_read_back_changes_nothing() {
     let folder = tempfile::tempdir().unwrap();
@@ -269,12 +213,12 @@ fn a_snapshot_that_cannot_be_read_back_changes_nothing() {
         .iter()
         .find(|(name, digest)| {
             let latest = whole.get(&format!("latest/{name}"));
-            !content::is_kept_by_name(name) && latest.is_none_or(|bytes| Sha256::of(bytes).to_string() != **digest)
+            !snapshot::is_kept_by_name(name) && latest.is_none_or(|bytes| Sha256::of(bytes).to_string() != **digest)
         })
         .unwrap();
     let damages: [(&str, &str, Option<&str>); 4] = [
-        ("missing", &content::path(digest), None),
-        ("does not match its digest", &content::path(digest), Some("x")),
+        ("missing", &snapshot::content_path(digest), None),
+        ("does not match its digest", &snapshot::content_path(digest), Some("x")),
         ("does not match its digest", &first, Some("x")),
         ("is not a snapshot", &first, None),
     ];
@@ -298,7 +242,7 @@ fn a_snapshot_that_cannot_be_read_back_changes_nothing() {
             place.run(&Step::Prune).unwrap_or_default();
             let left = place.memory().files();
             assert!(contents.values().all(|digest| {
-                let path = content::path(digest);
+                let path = snapshot::content_path(digest);
                 left.contains_key(&path) == whole.contains_key(&path)
             }));
         }

@@ -1,16 +1,27 @@
 //! Updates `latest/` to a tree, and removes files that have been stale for longer than the grace period.
+//!
+//! Files are sent in an order in which readers never find a reference to a missing file. New files can be sent at any time,
+//! because no published file refers to them yet: they come first. Existing files follow; a file is sent after the files that
+//! it refers to, and the entry points of readers come last.
+//!
+//! A `latest/` that another tool wrote is taken over. Without a record of what was published, only an index tells that it
+//! belongs to a registry. If there is one, identical files are kept, others are replaced in the usual order, and icons and
+//! schemas that the new tree lacks are removed after the grace period. All other files are kept.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use super::headers::Headers;
-use super::order::wave;
-use super::send::{Planned, Sender};
-use super::state::{LatestFile, TargetState};
-use super::{Action, Error, LATEST, What, now, seconds, tree};
+use acp_registry_client::index::{INDEX_LIMIT, entries};
 use acp_registry_plan::entries::DISCOVERY;
-use acp_registry_plan::sums::{SIGNATURE, SUMS};
+use acp_registry_plan::sums::{SIGNATURE, SUMS, is_name};
+use acp_registry_plan::text::{brief_list, printable};
+use acp_registry_plan::{json, sums};
+
+use super::send::{Headers, Planned, Sender, TreeSource};
+use super::state::{LatestFile, TargetState};
+use super::tree::is_index;
+use super::{Action, Error, LATEST, Notice, UploadEvent, UploadTarget, What, now, seconds, tree};
 
 /// How often the state is saved while files are sent. Files sent since the last save are compared again after an
 /// interruption.
@@ -149,5 +160,226 @@ pub(super) async fn save(sender: &Sender<'_>, state: &TargetState) -> Result<(),
 fn note(state: &mut TargetState, sent: &Mutex<BTreeMap<String, String>>) {
     for (name, form) in sent.lock().unwrap_or_else(PoisonError::into_inner).iter() {
         state.files.insert(name.clone(), LatestFile { form: Some(form.clone()), stale_since: None });
+    }
+}
+
+/// The number of waves. A wave starts after the one before it has been sent completely.
+pub(super) const WAVES: usize = 9;
+
+/// The wave of `SHA256SUMS` in a snapshot, which marks the snapshot complete.
+pub(super) const LAST: usize = WAVES - 1;
+
+/// The wave in which a file is sent. `is_new`: no file of this name is published yet.
+pub(super) fn wave(name: &str, is_new: bool) -> usize {
+    let (folder, file) = name.rsplit_once('/').unwrap_or(("", name));
+    let ending = file.rsplit_once('.').map_or("", |(_, ending)| ending);
+    match (folder, file) {
+        // All pages link to the home page and it links to them. A new home page comes last, because readers enter
+        // through it.
+        ("", "index.html") if is_new => 7,
+        ("", SUMS | SIGNATURE | "robots.txt") => 6,
+        ("", "index.html" | "sitemap.xml") => 5,
+        // Leads to entries and their lists. A reader who misses one reads the index instead, which is new by then.
+        ("", "llms.txt" | DISCOVERY) => 4,
+        ("", "registry.json") => 3,
+        // A changed entry does not fit the earlier lists, so that it comes shortly before the new ones are named.
+        _ if folder.starts_with("entries/") && !is_new => 3,
+        // These refer to no other file: images, schemas, assets, and the data of one agent.
+        _ if ["svg", "png"].contains(&ending)
+            || folder == "assets"
+            || file.ends_with(".schema.json")
+            || file == "agent.json" =>
+        {
+            0
+        }
+        ("", "_headers" | "opensearch.xml") => 0,
+        _ if is_new => 1,
+        // Other indexes, feeds and the history.
+        ("", _) if ending != "html" && !file.starts_with("sitemap-") => 3,
+        _ => 2,
+    }
+}
+
+/// The index that identifies a folder as a registry.
+const INDEX: &str = "registry.json";
+
+/// How many files a warning names.
+const NAMED: usize = 10;
+
+/// The kind of a file of another tool, by its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ForeignFile {
+    /// An icon, a schema, or the document that leads to entries.
+    Part,
+    /// An index, which clients may read.
+    Index,
+    Other,
+}
+
+fn kind(name: &str) -> ForeignFile {
+    if name.contains('/') || !is_name(name) {
+        return ForeignFile::Other;
+    }
+    if name == DISCOVERY {
+        return ForeignFile::Part;
+    }
+    match name.rsplit_once('.') {
+        Some((_, "svg")) => ForeignFile::Part,
+        Some(_) if name.ends_with(".schema.json") => ForeignFile::Part,
+        Some((stem, "json")) if stem.starts_with("registry") => ForeignFile::Index,
+        _ => ForeignFile::Other,
+    }
+}
+
+/// Adds the files of another tool to a new state, and warns of files that are kept.
+///
+/// # Errors
+/// [`Error::Foreign`] if a file would be overwritten that is not part of a registry.
+pub(super) async fn adopt(
+    state: &mut TargetState,
+    tree: TreeSource<'_>,
+    target: &UploadTarget,
+    notice: Notice<'_>,
+) -> Result<(), Error> {
+    if !state.is_new {
+        return Ok(());
+    }
+    let list = target.sums(LATEST).await?;
+    let there: BTreeSet<String> = target.list(LATEST).await?.into_iter().collect();
+    let is_registry = there.contains(INDEX) && index(target, INDEX).await?.is_some_and(|index| is_index(&index));
+    let is_adopted = |name: &str| is_registry && (list.is_none() || kind(name) != ForeignFile::Other);
+    // If a list says what was published, any other file that is not part of a registry was added by hand.
+    let would_be_lost = |name: &&str| !is_adopted(name) && (list.is_none() || tree.has(name));
+    let list_text = String::from_utf8_lossy(list.as_deref().unwrap_or_default());
+    let listed = sums::names(&list_text);
+    // Ordered by name.
+    let mut found = there.iter().map(String::as_str).filter(would_be_lost);
+    if let Some(name) = found.find(|name| sums::is_foreign(&listed, name)) {
+        return Err(Error::Foreign(printable(&target.shown(&format!("{LATEST}/{name}"))).into_owned()));
+    }
+    if !is_registry {
+        return Ok(());
+    }
+    let unknown: Vec<&String> = there.iter().filter(|name| !state.files.contains_key(*name)).collect();
+    // A tree without entries must not leave the document that leads to earlier ones.
+    let is_known = |name: &&&String| tree.has(name) || name.as_str() == DISCOVERY;
+    state.files.extend(unknown.iter().filter(is_known).map(|name| ((*name).clone(), LatestFile::default())));
+    if list.is_some() {
+        return Ok(());
+    }
+    let place = printable(&target.shown(LATEST)).into_owned();
+    notice(UploadEvent::Warning(format!("{place} was written by another tool, and is taken over")));
+    let rest: Vec<&str> = unknown.into_iter().map(String::as_str).filter(|name| !tree.has(name)).collect();
+    // Clients may read an index that this tree lacks, so its icons are kept, too.
+    let mut icons = Some(BTreeSet::new());
+    for name in rest.iter().filter(|name| kind(name) == ForeignFile::Index) {
+        let named = index(target, name).await?.and_then(|index| named_icons(&index));
+        icons = icons.zip(named).map(|(icons, named)| icons.into_iter().chain(named).collect());
+        notice(UploadEvent::Warning(format!(
+            "{place}/{} is an index that this tree does not have: it is kept, with its icons; add a view of that name to \
+             registry.toml to update it, or remove it there",
+            printable(name)
+        )));
+    }
+    let is_used = |name: &str| icons.as_ref().is_none_or(|icons| icons.contains(name));
+    let leftover = rest.iter().filter(|name| kind(name) == ForeignFile::Part && !is_used(name));
+    state.files.extend(leftover.map(|name| ((*name).to_owned(), LatestFile::default())));
+    let others: Vec<&str> = rest.into_iter().filter(|name| kind(name) == ForeignFile::Other).collect();
+    if !others.is_empty() {
+        let named = brief_list(others.iter().map(|name| printable(name)), NAMED);
+        notice(UploadEvent::Warning(format!(
+            "{place} has files that are not part of a registry, and are kept: {named}"
+        )));
+    }
+    Ok(())
+}
+
+/// Reads an index in `latest/`.
+async fn index(target: &UploadTarget, name: &str) -> Result<Option<Vec<u8>>, Error> {
+    target.get(&format!("{LATEST}/{name}"), INDEX_LIMIT).await
+}
+
+/// The file names of the agents' icons in an index; `None` if it is not an index or has too many agents.
+fn named_icons(index: &[u8]) -> Option<Vec<String>> {
+    let agents = entries(str::from_utf8(index).ok()?).ok()?;
+    if !agents.iter().all(|agent| agent.starts_with('{')) {
+        return None;
+    }
+    let icons = agents.into_iter().filter_map(|agent| {
+        let [icon] = json::members(agent.as_bytes(), ["icon"]).ok()?;
+        json::text(icon)
+    });
+    Some(icons.filter_map(|icon| icon.rsplit('/').next().map(ToOwned::to_owned)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_named_comes_before_what_names_it() {
+        let order = [
+            ("a.svg", true),
+            ("agents/a/index.html", true),
+            ("agents/b/index.html", false),
+            ("registry.json", true),
+            ("index.html", true),
+            ("SHA256SUMS", false),
+        ];
+        let waves: Vec<usize> = order.iter().map(|(name, is_new)| wave(name, *is_new)).collect();
+        assert_eq!(waves, [0, 1, 2, 3, 7, 6]);
+        for (name, is_new, expected) in [
+            ("a.svg", false, 0),
+            ("agents/a/badge.svg", true, 0),
+            ("agents/a/preview.png", false, 0),
+            ("assets/app.1234.js", true, 0),
+            ("new.atom", true, 1),
+            ("new.atom", false, 3),
+            ("registry-preview.json", false, 3),
+            ("entries.json", true, 4),
+            ("entries.json", false, 4),
+            ("entries/registry/agent.json", false, 3),
+            ("entries/registry/a.json", true, 1),
+            ("entry-lists/12.json", true, 1),
+            ("agents/a/feed.atom", false, 2),
+            ("404.html", false, 2),
+            ("sitemap-1.xml", false, 2),
+            ("sitemap.xml", true, 5),
+            ("robots.txt", true, 6),
+            ("llms.txt", true, 4),
+            ("index.html", false, 5),
+        ] {
+            assert_eq!(wave(name, is_new), expected, "{name}");
+        }
+        assert!(waves.iter().all(|wave| *wave < LAST));
+    }
+
+    #[test]
+    fn a_registry_has_files_of_few_kinds() {
+        for (name, expected) in [
+            ("goose.svg", ForeignFile::Part),
+            ("agent.schema.json", ForeignFile::Part),
+            ("registry.schema.json", ForeignFile::Part),
+            ("registry.json", ForeignFile::Index),
+            ("registry-for-jetbrains.json", ForeignFile::Index),
+            ("history.json", ForeignFile::Other),
+            ("index.html", ForeignFile::Other),
+            ("svg", ForeignFile::Other),
+            ("icons/goose.svg", ForeignFile::Other),
+            ("x y.svg", ForeignFile::Other),
+            (".svg/../x.svg", ForeignFile::Other),
+        ] {
+            assert_eq!(kind(name), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn icons_are_known_by_the_end_of_their_address() {
+        let index =
+            r#"{ "agents": [{ "icon": "https://h.example/latest/a.svg" }, {}, { "icon": 7 }, { "icon": "b.svg" }] }"#;
+        assert_eq!(named_icons(index.as_bytes()).unwrap(), ["a.svg", "b.svg"]);
+        for other in ["", "[]", "{}", r#"{ "agents": {} }"#, r#"{ "agents": [7] }"#] {
+            assert_eq!(named_icons(other.as_bytes()), None, "{other}");
+        }
     }
 }

@@ -6,15 +6,14 @@
 
 use std::time::Duration;
 
+use acp_registry_plan::text::printable;
 use object_store::{Error as StoreError, PutMode, PutResult, UpdateVersion};
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
-use super::bucket::Store;
-use super::bucket::store_error;
-use super::headers::Headers;
+use super::bucket::{Store, store_error};
+use super::send::Headers;
 use super::{Error, LeaseTimes, Notice, UploadEvent, now, seconds};
-use acp_registry_plan::text::printable;
 
 const LEASE: &str = ".acp-registry/lease.json";
 

@@ -21,25 +21,18 @@
 //! grace period. The state is written before files are changed, so that an interrupted run is verified again.
 
 mod bucket;
-mod content;
 #[cfg(test)]
 mod crashes;
-mod directory;
 mod error;
-mod headers;
 mod latest;
 mod lease;
 #[cfg(test)]
 mod memory;
-mod order;
 mod prune;
-mod rollback;
 mod run;
 mod send;
 mod snapshot;
 mod state;
-mod stored;
-mod takeover;
 mod target;
 mod tree;
 
@@ -47,10 +40,8 @@ use std::time::Duration;
 
 pub use bucket::Bucket;
 pub use error::Error;
-pub use prune::{Pruned, prune};
-pub use prune::{SnapshotEntry, list};
-pub use rollback::{RollbackOptions, RolledBack, rollback};
-pub use run::publish;
+pub use prune::{Pruned, SnapshotEntry, list, prune};
+pub use run::{RollbackOptions, RolledBack, publish, rollback};
 pub use snapshot::{Revision, WrongRevision};
 pub use target::UploadTarget;
 pub use tree::BuiltTree;

@@ -1,17 +1,18 @@
 //! Finds, lists and removes snapshots.
 
-use super::order::{LAST, WAVES, wave};
-use super::snapshot::DAY;
-use super::state::{STATE, Snapshot, TargetState};
-use super::{
-    Error, LATEST, LeaseTimes, Notice, UploadEvent, UploadTarget, content, now, seconds, snapshot, stored, tree,
-};
-use acp_registry_plan::digest::Sha256;
-use acp_registry_plan::sums::{self, SIGNATURE, SUMS, is_name};
-use acp_registry_plan::text::printable;
-use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use std::collections::HashMap;
 use std::time::Duration;
+
+use acp_registry_plan::digest::Sha256;
+use acp_registry_plan::sums;
+use acp_registry_plan::sums::{SIGNATURE, SUMS, is_name};
+use acp_registry_plan::text::printable;
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+
+use super::latest::{LAST, WAVES, wave};
+use super::snapshot::DAY;
+use super::state::{STATE, Snapshot, TargetState};
+use super::{Error, LATEST, LeaseTimes, Notice, UploadEvent, UploadTarget, now, seconds, snapshot, tree};
 
 /// The result of [`prune()`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -86,7 +87,7 @@ async fn run(
             // Once its list of digests is removed, only this entry tells that the folder is a snapshot.
             let (sums, created) = (one.sums.unwrap_or_default(), one.created);
             let begun = state.snapshots.entry(one.name.clone());
-            begun.or_insert(Snapshot { sums, created, is_complete: false, is_shared: false }).is_complete = false;
+            begun.or_insert(Snapshot { sums, created, is_complete: false }).is_complete = false;
             state.save(target).await?;
             remove(target, &one.name, &own, jobs, notice).await?;
             state.snapshots.remove(&one.name);
@@ -97,9 +98,9 @@ async fn run(
     }
     if named.is_certain {
         let limit = now().saturating_sub(seconds(keep).min(DAY));
-        let stored = stored::list(target, jobs).await?;
+        let stored = snapshot::list_contents(target, jobs).await?;
         let over = stored.into_iter().filter(|(digest, written)| *written <= limit && !named.has(digest));
-        let over: Vec<String> = over.map(|(digest, _)| content::path(&digest)).collect();
+        let over: Vec<String> = over.map(|(digest, _)| snapshot::content_path(&digest)).collect();
         pruned.contents = over.len();
         if !is_dry_run {
             notice(UploadEvent::Planned(over.len()));
@@ -240,7 +241,7 @@ impl StoredSnapshot {
             None => is_name(name),
         };
         let (own, foreign) = target.list(&self.name).await?.into_iter().partition(is_own);
-        let digests = listed.iter().flat_map(content::named).map(ToOwned::to_owned).collect();
+        let digests = listed.iter().flat_map(snapshot::named_digests).map(ToOwned::to_owned).collect();
         Ok(Some(Files { own, foreign, digests }))
     }
 }
@@ -258,7 +259,7 @@ pub(super) async fn find(
         let mut digests = Vec::new();
         let owned = match list.as_deref().map(sums::parse) {
             Some(Ok(files)) => {
-                digests.extend(content::named(&files).filter_map(|digest| digest.parse::<Sha256>().ok()));
+                digests.extend(snapshot::named_digests(&files).filter_map(|digest| digest.parse::<Sha256>().ok()));
                 Owned::Listed
             }
             Some(Err(why)) => {

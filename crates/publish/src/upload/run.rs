@@ -1,17 +1,18 @@
-//! Publishes a tree: its snapshot first, then `latest/`.
+//! Publishes a tree, its snapshot first, then `latest/`; or puts an earlier snapshot into `latest/`.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
-use super::headers::Headers;
-use super::order::{LAST, wave};
-use super::send::TreeSource;
-use super::send::{Large, Planned, Sender};
+use acp_registry_plan::sums::{SIGNATURE, SIGNATURE_LIMIT, SUMS};
+
+use super::latest::{LAST, wave};
+use super::prune::refuse_unpublished;
+use super::send::{Headers, KeptSnapshot, Large, Planned, Sender, TreeSource};
 use super::state::{Snapshot, TargetState};
 use super::{
-    Action, BuiltTree, Error, Gzip, Notice, PublishOptions, Revision, UploadEvent, UploadResult, UploadTarget, content,
-    latest, now, snapshot, stored, takeover, tree,
+    Action, BuiltTree, Error, Gzip, LeaseTimes, Notice, PublishOptions, Revision, UploadEvent, UploadResult,
+    UploadTarget, latest, now, snapshot, tree,
 };
-use acp_registry_plan::sums::{SIGNATURE, SIGNATURE_LIMIT, SUMS};
 
 /// Publishes a tree: its snapshot first, then `latest/`. Then removes files of `latest/` that have been stale for
 /// longer than the grace period.
@@ -65,7 +66,7 @@ impl Upload<'_> {
         let files = self.tree.files().map(|(name, _)| name);
         self.target.refuse_links(files.chain(state.files.keys().map(String::as_str)))?;
         let source = TreeSource::Tree(self.tree);
-        takeover::adopt(&mut state, source, self.target, self.notice).await?;
+        latest::adopt(&mut state, source, self.target, self.notice).await?;
         if self.options.recheck {
             state.doubt();
         }
@@ -151,24 +152,20 @@ impl Upload<'_> {
         sums: String,
     ) -> Result<Vec<Action>, Error> {
         let there: BTreeSet<String> = self.target.list(&place.name).await?.into_iter().collect();
-        let is_shared = state.snapshots.get(&place.name).is_some_and(|known| known.is_shared);
-        // An earlier version of this program has sent all files to the snapshot's folder.
-        let is_whole = |name: &String| !content::is_kept_by_name(name) && self.tree.has(name);
-        let is_whole = place.is_complete && !is_shared && there.iter().any(is_whole);
-        let contents = if is_whole { Vec::new() } else { self.contents(sender, state, place).await? };
+        let contents = self.contents(sender, state, place).await?;
         if !state.snapshots.contains_key(&place.name) || !place.is_complete {
             let known = if place.is_complete { snapshot::created(self.target, &place.name).await? } else { None };
             let created = known.unwrap_or_else(now);
-            let begun = Snapshot { sums, created, is_complete: place.is_complete, is_shared: false };
+            let begun = Snapshot { sums, created, is_complete: place.is_complete };
             let begun = state.snapshots.entry(place.name.clone()).or_insert(begun);
             begun.is_complete = place.is_complete;
             latest::save(sender, state).await?;
         }
         let mut actions = sender.send(&contents, |_| {}).await?;
-        let own = self.own(sender, state.gzip(), place, &there, is_whole);
+        let own = self.own(sender, state.gzip(), place, &there);
         actions.extend(sender.send(&own, |_| {}).await?);
         if let Some(snapshot) = state.snapshots.get_mut(&place.name).filter(|snapshot| !snapshot.is_complete) {
-            (snapshot.is_complete, snapshot.is_shared) = (true, true);
+            snapshot.is_complete = true;
             latest::save(sender, state).await?;
         }
         Ok(actions)
@@ -188,19 +185,19 @@ impl Upload<'_> {
         let known = state.contents().filter(|_| !recheck).unwrap_or_default();
         let mut wanted: BTreeMap<&str, &str> = BTreeMap::new();
         for (name, digest) in self.tree.files() {
-            if !content::is_kept_by_name(name) && !known.contains(digest) {
+            if !snapshot::is_kept_by_name(name) && !known.contains(digest) {
                 wanted.entry(digest).or_insert(name);
             }
         }
         // Listing is cheap compared to sending everything again, but not compared to sending a few changes.
         let is_unknown = recheck || place.is_begun || known.is_empty();
-        let there = if is_unknown { stored::list(self.target, sender.jobs).await? } else { BTreeMap::new() };
+        let there = if is_unknown { snapshot::list_contents(self.target, sender.jobs).await? } else { BTreeMap::new() };
         let gzip = state.gzip();
         let planned = wanted.into_iter().map(|(digest, name)| {
             let headers = Headers::for_content(name, gzip);
             Planned {
                 name: name.to_owned(),
-                place: content::path(digest),
+                place: snapshot::content_path(digest),
                 headers,
                 form: headers.fingerprint(digest),
                 digest: digest.to_owned(),
@@ -212,20 +209,13 @@ impl Upload<'_> {
     }
 
     /// The files in the snapshot's own folder that may not be there yet.
-    fn own(
-        &self,
-        sender: &Sender<'_>,
-        gzip: Gzip,
-        place: &SnapshotName,
-        there: &BTreeSet<String>,
-        is_whole: bool,
-    ) -> Vec<Planned> {
+    fn own(&self, sender: &Sender<'_>, gzip: Gzip, place: &SnapshotName, there: &BTreeSet<String>) -> Vec<Planned> {
         let mut planned = Vec::new();
         for (name, digest) in latest::files(sender) {
             // A complete snapshot does not change, but a signature may be added to it.
             let is_trusted = place.is_complete && !self.options.recheck;
             let is_known = is_trusted && (name != SIGNATURE || there.contains(&name));
-            if is_known || !(is_whole || content::is_kept_by_name(&name)) {
+            if is_known || !snapshot::is_kept_by_name(&name) {
                 continue;
             }
             let headers = Headers::for_snapshot(&name, gzip);
@@ -237,4 +227,78 @@ impl Upload<'_> {
         }
         planned
     }
+}
+
+/// How a snapshot is put into `latest/`.
+#[derive(Debug, Clone, Copy)]
+pub struct RollbackOptions {
+    /// How long files of `latest/` are kept after they are no longer referenced.
+    pub grace: Duration,
+    /// How many files are read and sent at once.
+    pub jobs: usize,
+    /// How this run waits for other publishers.
+    pub turns: LeaseTimes,
+}
+
+/// The result of [`rollback()`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RolledBack {
+    /// The snapshot that `latest/` is made from now.
+    pub snapshot: String,
+    /// The snapshot that it was made from before; `None` if that is not known.
+    pub previous: Option<String>,
+    /// The actions, file by file.
+    pub actions: Vec<Action>,
+}
+
+/// Puts a snapshot into `latest/`, with the guarantees of [`publish()`](super::publish()): readers never find a
+/// reference to a missing file. Every file that is sent has the digest that the snapshot's list has for it, and all of
+/// them are read before the first one is sent.
+///
+/// # Errors
+/// [`Error::Unpublished`], [`Error::NoSnapshot`], [`Error::Missing`] and [`Error::Altered`] before anything is changed,
+/// and other variants of [`Error`]. After an interruption, run it again.
+pub async fn rollback(
+    target: &UploadTarget,
+    name: &str,
+    options: RollbackOptions,
+    is_dry_run: bool,
+    notice: Notice<'_>,
+) -> Result<RolledBack, Error> {
+    if snapshot::end_of_day(name).is_none() {
+        return Err(Error::NoSnapshot(name.to_owned()));
+    }
+    refuse_unpublished(target).await?;
+    let work = run(target, name, options, is_dry_run, notice);
+    if is_dry_run { work.await } else { target.take_turn(options.turns, notice).await?.during(work).await }
+}
+
+async fn run(
+    target: &UploadTarget,
+    name: &str,
+    options: RollbackOptions,
+    is_dry_run: bool,
+    notice: Notice<'_>,
+) -> Result<RolledBack, Error> {
+    let mut state = TargetState::load(target).await?;
+    let previous = state.latest.clone();
+    let known = state.snapshots.get(name).map(|known| known.sums.clone());
+    let kept = KeptSnapshot::read(target, name, known.as_deref()).await?;
+    let source = TreeSource::Snapshot(&kept);
+    let files = source.files().keys().chain(state.files.keys());
+    target.refuse_links(files.map(String::as_str))?;
+    latest::adopt(&mut state, source, target, notice).await?;
+    let signature = kept.signature().await?;
+    let sender = Sender { source, signature, target, jobs: options.jobs, is_dry_run, notice, large: Large::default() };
+    let plan = latest::plan(&sender, &state);
+    sender.rehearse(&plan.planned).await?;
+    if known.is_none() {
+        let created = snapshot::created(target, name).await?.unwrap_or_else(now);
+        let sums = tree::hex_digest(source.sums());
+        let found = Snapshot { sums, created, is_complete: true };
+        state.snapshots.insert(name.to_owned(), found);
+    }
+    let mut actions = latest::update(&sender, &mut state, name, plan).await?;
+    actions.extend(latest::remove_stale(&sender, &mut state, options.grace).await?);
+    Ok(RolledBack { snapshot: name.to_owned(), previous, actions })
 }

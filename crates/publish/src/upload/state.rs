@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::headers::{self, Headers};
-use super::{Error, Gzip, LATEST, UploadTarget, content, snapshot, tree};
+use super::send::{self, Headers};
+use super::{Error, Gzip, LATEST, UploadTarget, snapshot, tree};
 use acp_registry_plan::json;
 use acp_registry_plan::sums::{self, SUMS, is_name};
 use acp_registry_plan::text::{printable, quote};
@@ -20,8 +20,7 @@ pub(super) const STATE: &str = ".acp-registry/state.json";
 /// has all of its 500,000 files, of 130 bytes each.
 const STATE_LIMIT: u64 = 128 << 20;
 
-/// The version of the form that is written. Version 1 has all files of `latest/`, and snapshots that hold all of their
-/// files themselves.
+/// The version of the form.
 const SCHEMA: u32 = 2;
 
 /// The files and snapshots at a target.
@@ -34,7 +33,7 @@ pub(super) struct TargetState {
     pub(super) is_new: bool,
     /// The snapshot that `latest/` was last completely updated from.
     pub(super) latest: Option<String>,
-    /// Identifies the headers that files of `latest/` were stored with; see [`headers::rules`].
+    /// Identifies the headers that files of `latest/` were stored with; see [`send::rules`].
     #[serde(default)]
     headers: String,
     /// Whether assets are stored compressed.
@@ -87,9 +86,6 @@ pub(super) struct Snapshot {
     pub(super) created: i64,
     /// Whether all of its files were sent.
     pub(super) is_complete: bool,
-    /// Whether all files that it names are known to be stored by their digests, except those in its folder.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub(super) is_shared: bool,
 }
 
 impl TargetState {
@@ -98,26 +94,22 @@ impl TargetState {
         let mut state = Self::read(target).await?;
         if let Some(tree) = state.newest(target).await? {
             state.tree = tree;
-            if state.schema == SCHEMA {
-                state.expand();
-            }
+            state.expand();
         } else {
             // The snapshot is lost, and only the list in `latest/` says what may be there.
             if let Some(lost) = state.latest.take().and_then(|name| state.snapshots.get_mut(&name)) {
                 lost.is_complete = false;
             }
-            if state.is_new || state.schema == SCHEMA {
-                state.assume(target).await?;
-            }
+            state.assume(target).await?;
         }
-        state.headers = headers::rules();
+        state.headers = send::rules();
         Ok(state)
     }
 
     /// Adds the files that are as the newest snapshot says.
     fn expand(&mut self) {
         // If another version of this program sends other headers, files are compared before they are trusted.
-        let is_known = self.headers == headers::rules();
+        let is_known = self.headers == send::rules();
         let form = |(name, digest): (&String, &String)| is_known.then(|| form(name, digest, self.gzip()));
         let file = |entry: (&String, &String)| LatestFile { form: form(entry), stale_since: None };
         let mut files: BTreeMap<String, LatestFile> =
@@ -134,7 +126,7 @@ impl TargetState {
             return Ok(Self { schema: SCHEMA, is_new: true, ..Self::default() });
         };
         let state: Self = json::whole(&bytes).map_err(|error| wrong(&error.to_string()))?;
-        if !(1..=SCHEMA).contains(&state.schema) {
+        if state.schema != SCHEMA {
             return Err(wrong("another version of this program wrote it"));
         }
         match state.strange_name() {
@@ -214,8 +206,8 @@ impl TargetState {
     /// The digests of contents that are stored: those of the newest snapshot, which is never pruned.
     pub(super) fn contents(&self) -> Option<HashSet<&str>> {
         let newest = self.snapshots.get(self.latest.as_ref()?)?;
-        let is_known = newest.is_complete && newest.is_shared && !self.tree.is_empty();
-        is_known.then(|| content::named(&self.tree).collect())
+        let is_known = newest.is_complete && !self.tree.is_empty();
+        is_known.then(|| snapshot::named_digests(&self.tree).collect())
     }
 }
 

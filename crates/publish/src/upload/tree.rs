@@ -64,11 +64,6 @@ impl BuiltTree {
         &self.files
     }
 
-    /// Whether a file of this name is part of the tree.
-    pub(super) fn has(&self, name: &str) -> bool {
-        name == SUMS || self.files.contains_key(name)
-    }
-
     /// The canonical path of the tree.
     pub fn root(&self) -> &Path {
         &self.root
