@@ -42,7 +42,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
         &["digest", "install", "json", "manifest", "http", "failure", "resolve", "store", "host", "text"],
     ),
     ("client", "doctor", &["handshake", "install", "manifest", "store", "host", "text"]),
-    ("client", "login", &["handshake", "store", "text"]),
+    ("client", "login", &["handshake", "install", "store", "text"]),
     ("client", "settings", &["json", "manifest", "text"]),
     (
         "client",

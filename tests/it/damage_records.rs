@@ -105,8 +105,8 @@ fn a_receipt_that_this_program_would_not_write_is_damaged() {
         ("/source/binary/archive", json!("https://h.example/\n"), "control characters in `archive`"),
         ("/program", json!("files/bin/agent\u{7}"), "control characters in `program`"),
         ("/source/binary/args", json!(["acp", "a\0b"]), "control characters in `args`: `a\\u{0}b`"),
-        ("/interpreter", interpreter("node\t", "/bin/sh", ""), "control characters in `interpreter`"),
-        ("/interpreter", interpreter("node", "/bin/sh\u{9b}", ""), "control characters in `interpreter`"),
+        ("/interpreter", interpreter("node\t", "/bin/sh", ""), "control characters in `name`"),
+        ("/interpreter", interpreter("node", "/bin/sh\u{9b}", ""), "control characters in `program`"),
         ("/interpreter", interpreter("node", "/bin/sh", "\u{8}"), "control characters in `flags`"),
     ] {
         let mut receipt = good.clone();

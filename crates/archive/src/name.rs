@@ -1,7 +1,7 @@
 //! Checks and normalizes entry names, by the rules of all operating systems.
 
 use super::UnsafeReason;
-use super::limits::{DEPTH, NAME_LENGTH, PATH_LENGTH};
+use super::meter::{DEPTH, NAME_LENGTH, PATH_LENGTH};
 use acp_registry_plan::text::is_hidden;
 
 /// Normalizes a path: components joined by `/`, without `.`. Empty for the root of the archive.

@@ -4,9 +4,9 @@ use std::io::{self, Read};
 use std::mem;
 use std::rc::Rc;
 
-use super::limits::NAMES;
 use super::links::{Inserted, LinkTree};
 use super::meter::Meter;
+use super::meter::NAMES;
 use super::program::Examiner;
 use super::{ArchiveListing, BinaryFormat, Entry, EntryKind, Error, Excess, UnsafeReason, name};
 use acp_registry_plan::text::quote;

@@ -21,7 +21,6 @@ pub mod git;
 pub mod host;
 pub mod lock;
 pub mod owner;
-pub mod private;
 #[cfg(target_os = "linux")]
 mod proc;
 pub mod process;
@@ -29,4 +28,3 @@ pub(crate) mod remove;
 pub mod start;
 pub mod umask;
 pub mod users;
-pub mod walk;

@@ -1,18 +1,18 @@
-//! Answers that are kept for later runs.
+//! Answers that are kept for later runs, and how a host names their versions.
 
-use std::fs::{self, File};
-use std::io::{self, Read, Seek as _, SeekFrom};
+use std::fs::File;
+use std::io::{Read, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
+use std::{fs, io};
 
-use reqwest::header::{self, HeaderMap};
+use acp_registry_host::fs::make_private;
+use acp_registry_host::fs::{PathError, open_file, write_atomic_from};
+use acp_registry_plan::digest::Sha256;
+use reqwest::header;
+use reqwest::header::{HeaderMap, HeaderName};
 use serde::{Deserialize, Serialize};
 use url::Url;
-
-use super::validators::Validators;
-use acp_registry_host::fs::{PathError, open_file, write_atomic_from};
-use acp_registry_host::private::make_private;
-use acp_registry_plan::digest::Sha256;
 
 /// The largest document that is kept, in bytes.
 const DOCUMENT_LIMIT: u64 = 64 << 20;
@@ -147,6 +147,30 @@ impl Cache {
 fn touch(path: &Path) {
     // This only affects the order of deletion.
     let _ = open_file(path).and_then(|file| file.set_modified(SystemTime::now()));
+}
+
+/// The names of a version of a document; each is empty where the host has none.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Validators {
+    /// `ETag`
+    pub etag: String,
+    /// `Last-Modified`
+    pub last_modified: String,
+}
+
+impl Validators {
+    /// The validators of an answer.
+    pub(super) fn of(headers: &HeaderMap) -> Self {
+        let text = |name| headers.get(name).and_then(|value: &header::HeaderValue| value.to_str().ok());
+        let text = |name| text(name).unwrap_or_default().to_owned();
+        Self { etag: text(header::ETAG), last_modified: text(header::LAST_MODIFIED) }
+    }
+
+    /// The headers that ask whether another version holds now.
+    pub(super) fn conditions(&self) -> impl Iterator<Item = (HeaderName, &str)> {
+        let pairs = [(header::IF_NONE_MATCH, self.etag.as_str()), (header::IF_MODIFIED_SINCE, &self.last_modified)];
+        pairs.into_iter().filter(|(_, value)| !value.is_empty())
+    }
 }
 
 #[cfg(test)]

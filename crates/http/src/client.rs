@@ -1,4 +1,5 @@
-//! The HTTP client of the program: redirects, retries and limits for each host.
+//! The HTTP client of the program: redirects, retries and limits for each host. It also sends requests that change something
+//! to a source that a person has configured, and checks whether an address answers.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -6,20 +7,21 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use acp_registry_plan::digest::Sha256;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
-use reqwest::header::{self, HeaderMap, HeaderName, HeaderValue};
-use reqwest::{Method, Response, StatusCode, redirect};
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Method, Response, StatusCode, header, redirect};
 use rustls_platform_verifier::BuilderVerifierExt;
+use serde_json::Value;
 use tokio::sync::{OnceCell, OwnedSemaphorePermit};
 use url::{Host as UrlHost, Url};
 
 use super::error::{FetchError, NO_HOST, Problem, ResolveError, shown};
 use super::host::{HostLimits, Hosts};
 use super::memo::Memo;
-use super::{AllowedHosts, Authorities, Cache, Credentials, Proxies, address, retry};
+use super::{AllowedHosts, Authorities, Cache, Credentials, Proxies, address, host};
 
 /// How many redirects are followed.
 const HOP_LIMIT: usize = 10;
@@ -248,10 +250,10 @@ impl Client {
                     }
                     let status = response.status();
                     host.answered(status != StatusCode::TOO_MANY_REQUESTS);
-                    let pause = retry::wanted_pause(status, response.headers());
+                    let pause = host::wanted_pause(status, response.headers());
                     let can_wait = pause.is_none_or(|pause| host.asks_for(pause));
                     let is_limit = pause.is_some() && status == StatusCode::FORBIDDEN;
-                    if !is_limit && !retry::is_transient(status) && of_proxy.is_none() {
+                    if !is_limit && !host::is_transient(status) && of_proxy.is_none() {
                         return Ok((response, elapsed, permit));
                     }
                     if let Some(pause) = pause.filter(|_| !can_wait || is_last) {
@@ -261,7 +263,7 @@ impl Client {
                         return of_proxy.map_or(Ok((response, elapsed, permit)), Err);
                     }
                     // The queue of a host that has named a time holds back all its requests.
-                    pause.map_or_else(|| retry::backoff(self.settings.backoff, attempt), |_| Duration::ZERO)
+                    pause.map_or_else(|| host::backoff(self.settings.backoff, attempt), |_| Duration::ZERO)
                 }
                 Err(error) => {
                     let problem = Problem::of(&error);
@@ -275,7 +277,7 @@ impl Client {
                         }
                         return Err(problem);
                     }
-                    retry::backoff(self.settings.backoff, attempt)
+                    host::backoff(self.settings.backoff, attempt)
                 }
             };
             drop(permit);
@@ -504,6 +506,106 @@ impl Default for Settings {
             attempts: 3,
             backoff: Duration::from_millis(500),
         }
+    }
+}
+
+/// The largest answer that is read, in bytes.
+const ANSWER_LIMIT: u64 = 2 << 20;
+
+/// How something is to be changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChangeKind {
+    /// A new thing.
+    Post,
+    /// A part of a thing.
+    Patch,
+}
+
+impl Client {
+    /// Sends a change as JSON, once, with the source's secret; the answer is read as JSON.
+    ///
+    /// # Errors
+    /// [`FetchError`]. When no answer has come, the change may have been made all the same.
+    pub async fn change(&self, kind: ChangeKind, url: &Url, body: &Value) -> Result<Value, FetchError> {
+        let accept = headers(&[(header::ACCEPT, "application/json")]);
+        let request = Request {
+            method: match kind {
+                ChangeKind::Post => Method::POST,
+                ChangeKind::Patch => Method::PATCH,
+            },
+            is_to_source: true,
+            body: Some(body.to_string()),
+            ..Request::get(url, accept, self.settings.total_timeout)
+        };
+        let mut reply = self.send(&request).await?;
+        let status = reply.response.status();
+        if !status.is_success() {
+            return Err(reply.fail(Problem::Status(status.as_u16())));
+        }
+        let mut text = Vec::new();
+        while let Some(piece) = reply.response.chunk().await.map_err(|error| reply.fail(Problem::of(&error)))? {
+            if (text.len() + piece.len()) as u64 > ANSWER_LIMIT {
+                return Err(reply.fail(Problem::TooLarge { limit: ANSWER_LIMIT }));
+            }
+            text.extend_from_slice(&piece);
+        }
+        Ok(serde_json::from_slice(&text).unwrap_or_default())
+    }
+}
+
+/// How long a host may take until the headers of its answer are there.
+const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// How long the whole check may take: attempts, redirects, and the waits that hosts ask for.
+const TOTAL: Duration = Duration::from_mins(2);
+
+/// An address that answers.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Answer {
+    /// The addresses that redirected to the one that answered.
+    pub hops: Vec<String>,
+    /// From the last request to the headers of its answer, without the wait in this program's own queue.
+    pub elapsed: Duration,
+    /// The host's `Last-Modified`.
+    pub last_modified: Option<SystemTime>,
+}
+
+impl Answer {
+    fn of(reply: Reply) -> Self {
+        let text = reply.response.headers().get(header::LAST_MODIFIED).and_then(|value| value.to_str().ok());
+        let last_modified = text.and_then(|text| httpdate::parse_http_date(text).ok());
+        Self { hops: reply.hops, elapsed: reply.elapsed, last_modified }
+    }
+}
+
+impl Client {
+    /// Checks an address without fetching its content: with HEAD and, if that is refused, with a GET of the first byte.
+    ///
+    /// # Errors
+    /// [`FetchError`]; [`Problem::Status`] for every status from 400.
+    pub async fn probe(&self, url: &Url) -> Result<Answer, FetchError> {
+        let given_up = |_| Err(FetchError { url: shown(url), hops: Vec::new(), problem: Problem::Timeout });
+        tokio::time::timeout(TOTAL, self.ask(url)).await.unwrap_or_else(given_up)
+    }
+
+    async fn ask(&self, url: &Url) -> Result<Answer, FetchError> {
+        let mut request =
+            Request { method: Method::HEAD, is_raw: true, ..Request::get(url, HeaderMap::new(), TIMEOUT) };
+        let reply = self.send(&request).await?;
+        if reply.response.status().is_success() {
+            return Ok(Answer::of(reply));
+        }
+        drop(reply);
+        // Many hosts do not support HEAD, or sign addresses for GET only; their answers vary.
+        request.method = Method::GET;
+        request.headers = headers(&[(header::RANGE, "bytes=0-0")]);
+        let reply = self.send(&request).await?;
+        let status = reply.response.status();
+        // An empty file has no first byte.
+        if status.is_success() || status == StatusCode::RANGE_NOT_SATISFIABLE {
+            return Ok(Answer::of(reply));
+        }
+        Err(reply.fail(Problem::Status(status.as_u16())))
     }
 }
 

@@ -1,12 +1,15 @@
-//! Small answers, read as a whole: each once in a run, and from the cache if the host says that nothing has changed.
+//! Small answers, read as a whole: each once in a run, and from the cache if the host says that nothing has changed. Callers
+//! that keep documents themselves ask whether these have changed.
 
 use std::any::{Any, TypeId};
 use std::sync::{Arc, PoisonError};
+use std::time::Duration;
 
-use reqwest::StatusCode;
-use reqwest::header::{self, HeaderMap};
+use reqwest::header::HeaderMap;
+use reqwest::{StatusCode, header};
 use url::Url;
 
+use super::cache::Validators;
 use super::client::{Client, Reply, Request, headers, is_whole};
 use super::error::{FetchError, Problem};
 use super::memo::Understood;
@@ -132,4 +135,52 @@ async fn read(mut reply: Reply, limit: u64) -> Result<(FetchedDocument, HeaderMa
     let media_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let media_type = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     Ok((FetchedDocument { body, media_type, url: reply.url.to_string() }, headers))
+}
+
+/// The answer to the question whether a document has changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Revalidated {
+    /// The document; `None` when it is still the one that the caller has.
+    pub body: Option<Vec<u8>>,
+    /// How the host names the current version.
+    pub validators: Validators,
+    /// How long the document may be used without a request, if the host says so.
+    pub max_age: Option<Duration>,
+}
+
+impl Client {
+    /// Fetches a file of at most `limit` bytes, unless it is still the one that the caller has. The person has named its
+    /// address or that of the tree that it is in, so that their [`Credentials`](super::Credentials) for it are sent.
+    ///
+    /// # Errors
+    /// [`FetchError`], with the redirects and the [`Problem`].
+    pub async fn revalidate(
+        &self,
+        url: &Url,
+        limit: u64,
+        known: Option<&Validators>,
+    ) -> Result<Revalidated, FetchError> {
+        let known = known.cloned().unwrap_or_default();
+        let mut pairs = vec![(header::ACCEPT, "*/*")];
+        pairs.extend(known.conditions());
+        let request = Request { sends_secret: true, ..Request::get(url, headers(&pairs), self.settings.total_timeout) };
+        match self.ask_for(&request, limit).await? {
+            Ok((document, headers)) => Ok(Revalidated {
+                body: Some(document.body),
+                validators: Validators::of(&headers),
+                max_age: max_age(&headers),
+            }),
+            Err(reply) if reply.response.status() == StatusCode::NOT_MODIFIED => {
+                let max_age = max_age(reply.response.headers());
+                Ok(Revalidated { body: None, validators: known, max_age })
+            }
+            Err(reply) => Err(reply.fail(Problem::Status(reply.response.status().as_u16()))),
+        }
+    }
+}
+
+fn max_age(headers: &HeaderMap) -> Option<Duration> {
+    let control = headers.get(header::CACHE_CONTROL)?.to_str().ok()?.to_ascii_lowercase();
+    let mut directives = control.split(',').map(str::trim);
+    directives.find_map(|directive| directive.strip_prefix("max-age=")?.parse().ok()).map(Duration::from_secs)
 }

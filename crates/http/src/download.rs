@@ -1,15 +1,16 @@
-//! Large answers, received in pieces.
+//! Large answers, received in pieces, with their digest where it is wanted.
 
 use std::io;
+use std::io::Write;
 use std::time::{Duration, Instant};
 
-use reqwest::StatusCode;
-use reqwest::header::{self, HeaderMap, HeaderValue};
+use acp_registry_plan::digest::{Hasher, Sha256};
+use reqwest::header::{HeaderMap, HeaderValue};
+use reqwest::{StatusCode, header};
 use url::Url;
 
 use super::client::{Client, Reply, Request, headers, is_whole};
 use super::error::{FetchError, Problem, shown};
-use acp_registry_plan::digest::Hasher;
 
 /// The slowest accepted download, in bytes per second.
 const SLOWEST: u64 = 16 << 10;
@@ -170,4 +171,33 @@ fn can_go_on(problem: &Problem) -> bool {
 fn strong_validator(headers: &HeaderMap) -> Option<HeaderValue> {
     let etag = headers.get(header::ETAG).filter(|etag| !etag.as_bytes().starts_with(b"W/"));
     etag.or_else(|| headers.get(header::LAST_MODIFIED)).cloned()
+}
+
+/// Takes a download to a writer, and computes its digest.
+#[derive(Debug)]
+pub struct Hashing<W> {
+    to: W,
+    hasher: Hasher,
+}
+
+impl<W> Hashing<W> {
+    /// To this writer; [`io::sink`] where only the digest is of interest.
+    pub fn to(to: W) -> Self {
+        Self { to, hasher: Hasher::default() }
+    }
+
+    /// The digest of everything that was taken.
+    pub fn digest(self) -> Sha256 {
+        self.hasher.finish()
+    }
+}
+
+impl<W: Write + Send> Sink for Hashing<W> {
+    fn begin(&mut self, _length: Option<u64>) {}
+
+    fn take(&mut self, piece: &[u8]) -> io::Result<()> {
+        self.to.write_all(piece)?;
+        self.hasher.update(piece);
+        Ok(())
+    }
 }

@@ -11,38 +11,25 @@
 //! * [`FetchError`], [`Problem`]: what can go wrong
 
 pub mod address;
-mod allowed;
 mod authorities;
 mod cache;
-mod change;
 mod client;
 mod credentials;
 mod document;
 mod download;
 mod error;
-mod hashing;
 mod host;
 mod memo;
-mod probe;
 mod proxy;
-mod retry;
-mod revalidate;
-mod validators;
 
-pub use allowed::{AllowedHosts, HostError};
+pub use address::{AllowedHosts, HostError};
 pub use authorities::Authorities;
-pub use cache::Cache;
-pub use change::ChangeKind;
-pub use client::Settings;
-pub use client::{Client, plain_client};
+pub use cache::{Cache, Validators};
+pub use client::{Answer, ChangeKind, Client, Settings, plain_client};
 pub use credentials::{Credentials, Secret};
-pub use document::{Fetched, FetchedDocument};
-pub use download::{Downloaded, Sink};
+pub use document::{Fetched, FetchedDocument, Revalidated};
+pub use download::{Downloaded, Hashing, Sink};
 pub use error::{FetchError, Problem, remedy, shown};
-pub use hashing::Hashing;
 pub use host::HostLimits;
 pub use memo::Understood;
-pub use probe::Answer;
 pub use proxy::{Proxies, Proxy};
-pub use revalidate::Revalidated;
-pub use validators::Validators;

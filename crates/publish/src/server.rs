@@ -15,7 +15,7 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
 
-use crate::site::caching::{FIXED, caching};
+use crate::site::assets::{FIXED, caching};
 use crate::site::{CSP, ICON_CSP, media_type};
 
 /// Script that reloads a page when the files have changed.

@@ -1,34 +1,35 @@
 //! `acp-registry bump`
 
 pub(crate) mod document;
-pub(crate) mod notes;
 pub(crate) mod propose;
 pub(crate) mod text;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use acp_registry::bump::{BumpRequest, BumpRun, Bumper, ChannelOutcome, Passed};
-use acp_registry::examination::{Demand, Level};
+use acp_registry::bump::{BumpRequest, BumpRun, Bumper, ChannelOutcome, Compared, Passed};
+use acp_registry::examination::{Demand, Level, VerdictCounts};
+use acp_registry::failure::{Exit, Failure};
 use acp_registry::manifest::Channel;
 use acp_registry::propose::Notes;
 use acp_registry::select::{are_all_withdrawn, load_active};
-use acp_registry::text::printable;
-use acp_registry::verify::Nothing;
+use acp_registry::text::{code_span, printable, prose};
+use acp_registry::verify::{Nothing, Row};
 use clap::ValueEnum;
+use serde_json::{Map, Value};
 use time::OffsetDateTime;
 
-use self::notes::{examination_notes, handshake_notes};
 use self::propose::ProposeArgs;
 use self::text::BumpReport;
-use crate::commands::verifier::{self, LiveArgs, Settings};
+use crate::commands::verifier;
+use crate::commands::verifier::{LiveArgs, Settings};
 use crate::flags::global::{Global, configured_levels};
 use crate::flags::level::LevelName;
 use crate::flags::{candidates, duration, network};
 use crate::terminal::progress::Count;
 use crate::terminal::signals;
 use crate::terminal::ui::Ui;
-use acp_registry::failure::{Exit, Failure};
 
 /// Environment variables that may hold a GitHub token.
 const TOKENS: [&str; 4] = ["GITHUB_TOKEN", "GH_TOKEN", "GITHUB_ENTERPRISE_TOKEN", "GH_ENTERPRISE_TOKEN"];
@@ -224,4 +225,55 @@ fn refuse_token() -> Result<(), Failure> {
     let Some(name) = TOKENS.into_iter().find(|name| is_set(name)) else { return Ok(()) };
     let failure = Failure::usage(format!("--verify starts agents, and {name} is set, which they could read"));
     Err(failure.help("hide it from them with --sandbox bwrap, or unset it"))
+}
+
+/// Maximum number of changed checks in a pull request.
+const CHANGES: usize = 40;
+
+/// Describes the handshake with the new version, as Markdown for a pull request. `earlier` holds the capabilities of the
+/// previous version.
+pub(crate) fn handshake_notes(row: &Row, earlier: Option<&Map<String, Value>>) -> String {
+    let result = row.to_json();
+    let handshake = &result["handshake"];
+    let types = handshake["auth_methods"].as_array().into_iter().flatten().filter_map(|method| method["type"].as_str());
+    let types: Vec<String> = types.map(code_span).collect();
+    let mut out =
+        format!("Started with {}: {}, sign in by {}.\n", row.distribution(), row.verdict().as_str(), types.join(", "));
+    let now = handshake["features"].as_object();
+    let is_on = |features: Option<&Map<String, Value>>, name: &str| {
+        features.and_then(|features| features.get(name)).and_then(Value::as_bool).unwrap_or_default()
+    };
+    let names = now.into_iter().chain(earlier).flat_map(Map::keys).collect::<BTreeSet<_>>();
+    let changed = names.into_iter().filter(|name| earlier.is_some() && is_on(now, name) != is_on(earlier, name));
+    for name in changed {
+        out.push_str(&format!("- {} {}\n", if is_on(now, name) { "new:" } else { "gone:" }, code_span(name)));
+    }
+    out
+}
+
+/// Describes how the examination of a new version differs from that of the version before, as Markdown for a pull request.
+/// Durations are left out, so that the text is the same on every run.
+pub(crate) fn examination_notes(compared: &Compared) -> String {
+    let level = compared.reached.map_or_else(
+        || "The agent could not be examined".to_owned(),
+        |level| format!("Examined at the level {}", code_span(level.as_str())),
+    );
+    let counts = |summary: &VerdictCounts| {
+        let ran = summary.passed + summary.failed + summary.warnings;
+        format!("{} of {ran} checks passed", summary.passed)
+    };
+    let before = compared.before.as_ref().map_or_else(
+        || "the version before could not be examined".to_owned(),
+        |summary| format!("before: {}", counts(summary)),
+    );
+    let mut out = format!("{level}: {} ({before}).\n", counts(&compared.after));
+    for change in compared.changes.iter().take(CHANGES) {
+        let why = change.message.as_deref().map_or_else(String::new, |message| format!(": {}", prose(message)));
+        let (before, after) = (change.before.as_str(), change.after.as_str());
+        out.push_str(&format!("- {}: {before} → {after}{why}\n", code_span(&change.check)));
+    }
+    if compared.changes.len() > CHANGES {
+        out.push_str(&format!("- and {} more\n", compared.changes.len() - CHANGES));
+    }
+    out
 }

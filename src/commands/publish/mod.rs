@@ -1,7 +1,6 @@
 //! `acp-registry publish`
 
 pub(crate) mod snapshots;
-pub(crate) mod snapshots_text;
 pub(crate) mod text;
 
 use std::env;

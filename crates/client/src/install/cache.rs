@@ -3,12 +3,12 @@
 use std::fs;
 use std::path::PathBuf;
 
+use acp_registry_host::fs::files_below;
+use acp_registry_host::fs::make_private;
 use acp_registry_host::fs::{PathError, write_new};
 use acp_registry_host::lock::{Acquisition, Lock, mark_used};
 use acp_registry_host::owner;
-use acp_registry_host::private::make_private;
 use acp_registry_host::process::Scratch;
-use acp_registry_host::walk::files_below;
 
 /// The caches of npm and uv below one directory, shared by all installations and by nothing else.
 ///

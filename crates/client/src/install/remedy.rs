@@ -3,7 +3,7 @@
 use super::Shortfall;
 use acp_registry_plan::text::{escape, quote};
 
-pub use acp_registry_plan::resolve::runtimes::{NODE, UV};
+pub use acp_registry_plan::resolve::{NODE, UV};
 
 /// A runtime of the versions that are wanted.
 #[must_use]

@@ -10,14 +10,12 @@ pub mod elisp;
 pub mod lua;
 pub mod powershell;
 pub mod shell;
-mod text;
 
 use acp_registry_plan::manifest::{Distribution, NpmSpec, Package, PypiSpec, extension};
 use acp_registry_plan::text::shown;
 use serde_json::{Map, Value, json};
 
-pub use client::{CLIENTS, EditorClient, TooLong, Unwritable, find};
-pub use text::zed_registry;
+pub use client::{CLIENTS, EditorClient, TooLong, Unwritable, find, zed_registry};
 
 /// The longest display name that settings have, in Unicode scalar values.
 const NAME_LIMIT: usize = 80;

@@ -6,19 +6,19 @@
 //! but npm's names packages only, and neither covers an environment with its interpreter.
 
 use std::collections::BTreeMap;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
+use acp_registry_host::fs::files_below;
+use acp_registry_host::fs::{PathError, open_file, read_bounded, write_new};
+use acp_registry_plan::digest::Sha256;
+use acp_registry_plan::json;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::places::{DIGESTS, FILES};
 use super::{Error, Version};
 use crate::install::Kind;
-use acp_registry_host::fs::{PathError, open_file, read_bounded, write_new};
-use acp_registry_host::walk::files_below;
-use acp_registry_plan::digest::Sha256;
-use acp_registry_plan::json;
 
 /// The largest list that is read, in bytes. It names at most a million files.
 const DIGESTS_LIMIT: u64 = 128 << 20;
@@ -170,4 +170,20 @@ fn file_name(path: &Path, directory: &Path) -> Option<String> {
 
 fn digest(path: &Path) -> io::Result<String> {
     Ok(Sha256::read(&open_file(path)?)?.to_string())
+}
+
+/// The bytes of all files below a directory, as far as they can be seen.
+pub(super) fn size(directory: &Path) -> u64 {
+    let mut size = 0;
+    let mut waiting = vec![directory.to_owned()];
+    while let Some(directory) = waiting.pop() {
+        for item in fs::read_dir(directory).into_iter().flatten().flatten() {
+            match item.metadata() {
+                Ok(metadata) if metadata.is_dir() => waiting.push(item.path()),
+                Ok(metadata) if metadata.is_file() => size += metadata.len(),
+                _ => {}
+            }
+        }
+    }
+    size
 }

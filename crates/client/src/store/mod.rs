@@ -41,9 +41,7 @@
 //! }
 //! ```
 
-mod agent_lock;
 mod current;
-mod document;
 mod error;
 mod find;
 mod installing;
@@ -51,9 +49,7 @@ mod integrity;
 mod leftovers;
 mod places;
 mod receipt;
-mod recognise;
 mod removal;
-mod size;
 mod trust;
 mod version;
 
@@ -68,7 +64,7 @@ use serde::{Deserialize, Serialize};
 
 use self::current::Current;
 use self::find::names;
-use self::recognise::{foreign, is_version};
+use self::leftovers::{foreign, is_version};
 
 pub use current::Pin;
 pub use error::{Error, VersionChange};

@@ -41,7 +41,6 @@ pub struct Receipt {
     /// Its times, which show a file that was written to since.
     pub program_stamp: Stamp,
     /// The interpreter of that file, if the system cannot start it directly.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interpreter: Option<Interpreter>,
     /// The clients whose settings were printed with the path of this program, which garbage collection therefore keeps.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]

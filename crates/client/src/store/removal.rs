@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 
 use super::current::Current;
 use super::find::names;
+use super::integrity::size;
 use super::leftovers::{self, Cleared};
+use super::leftovers::{foreign, is_version};
 use super::places::{CURRENT, IN_USE, RECEIPT};
-use super::recognise::{foreign, is_version};
-use super::size::size;
 use super::{Error, Store, Version};
 use acp_registry_host::fs::PathError;
 use acp_registry_host::process::Scratch;

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use super::find::names;
+use super::leftovers::is_version;
 use super::places::{CURRENT, RECEIPT};
-use super::recognise::is_version;
 use super::{Error, Store, Version, leftovers};
 use acp_registry_host::owner;
 use acp_registry_plan::manifest::AgentId;

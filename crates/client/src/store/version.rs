@@ -1,18 +1,19 @@
-//! One installed version.
+//! One installed version: its receipt, how it is started, and its document.
 
-use std::fs::{self, File};
+use std::fs;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use super::places::{IN_USE, RECEIPT};
-use super::{Error, Receipt};
-use crate::install::{DigestSource, Expected, Interpreter, Kind, Source, Start};
-use crate::resolve::{Offer, OfferOrigin};
-use acp_registry_host::fs::write_durable;
-use acp_registry_host::fs::{PathError, ReadError, read_bounded};
+use acp_registry_host::fs::{PathError, ReadError, read_bounded, write_durable};
 use acp_registry_host::lock;
 use acp_registry_host::process::{Environment, is_executable};
-use acp_registry_plan::json;
 use acp_registry_plan::manifest::Platform;
+use acp_registry_plan::{documents, json};
+
+use super::places::{IN_USE, RECEIPT};
+use super::{Error, Receipt, Store};
+use crate::install::{DigestSource, Expected, Interpreter, Kind, Source, Start};
+use crate::resolve::{Offer, OfferOrigin, Plan};
 
 /// The largest file about a version that is read, in bytes.
 const FILE_LIMIT: u64 = 16 << 20;
@@ -162,6 +163,48 @@ impl Version {
     /// Updates the receipt to the interpreter that starts the version now. Returns whether it has changed.
     pub(super) fn follow_interpreter(&mut self, environment: &Environment) -> bool {
         self.receipt.interpreter.as_mut().is_some_and(|interpreter| interpreter.follow(environment))
+    }
+}
+
+impl Version {
+    /// The document of this version, started by `start` with these directories at the end of `PATH`.
+    #[must_use]
+    pub fn document(&self, start: Start, path: Vec<PathBuf>) -> documents::Launch {
+        let receipt = self.receipt.clone();
+        documents::Launch {
+            id: receipt.id,
+            version: receipt.version,
+            distribution: receipt.source.kind().as_str().to_owned(),
+            platform: receipt.platform.map(|platform| platform.as_str().to_owned()),
+            program: Some(start.program),
+            args: start.args,
+            env: start.env.into_iter().map(|(name, value)| (name, value.into())).collect(),
+            installed: true,
+            install_dir: self.directory.clone(),
+            archive: receipt.source.target().map(|target| target.archive.clone()),
+            package: receipt.source.package().map(|package| package.package.clone()),
+            sha256: receipt.proof.sha256.map(|digest| digest.to_string()),
+            integrity: receipt.proof.integrity,
+            verified: receipt.proof.verified.as_str().to_owned(),
+            index_sha256: receipt.index_sha256,
+            installation: Some(documents::Installation {
+                path,
+                installed_at: receipt.installed_at,
+                size: receipt.size,
+                scripts_not_run: receipt.remarks.scripts_not_run.packages,
+                scripts_ignored_by: receipt.remarks.scripts_not_run.ignored_by,
+                answers: receipt.answers,
+            }),
+        }
+    }
+}
+
+impl Store {
+    /// The document of a plan, which would be installed into this store.
+    #[must_use]
+    pub fn document(&self, plan: &Plan) -> documents::Launch {
+        let place = self.place(&plan.id, &plan.folder());
+        documents::Launch::planned(plan, &place, &Self::files(&place))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Runs the checks of a level: divides them into groups, and runs two groups at once.
+//! Runs the checks of a level, as a plan says: divides them into groups, and runs two groups at once.
 
 use std::cmp::Reverse;
 use std::collections::VecDeque;
@@ -13,13 +13,11 @@ use tokio::join;
 use tokio::time::Instant;
 
 use super::access::Access;
-use super::check::{Check, Force, Run, Setup};
+use super::check::{Check, Force, Level, Run, Setup};
 use super::checks::CHECKS;
 use super::failure::CheckFailure;
 use super::lane::{Common, GroupResult, Item, Lane};
-use super::level::Level;
 use super::messages::OutputViolations;
-use super::plan::ExaminationPlan;
 use super::recipe::Recipe;
 use super::result::{CheckVerdict, Examination, Examined};
 use crate::model::Model;
@@ -195,4 +193,28 @@ pub(super) fn led(
     launch.arguments.extend(recipe.args.into_iter().map(Into::into));
     options.files.extend(recipe.files);
     (launch, options)
+}
+
+/// Default time limit of an examination.
+pub const LIMIT: Duration = Duration::from_mins(2);
+
+/// The checks to run, and how the agent is prepared for them.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct ExaminationPlan {
+    /// The highest level whose checks run.
+    pub level: Level,
+    /// Time limit of the examination.
+    pub limit: Duration,
+    /// How this agent reaches the scripted model.
+    pub recipe: Recipe,
+    /// Further restricts the checks: those that it returns `false` for do not run, and have no result.
+    pub only: fn(&Check) -> bool,
+}
+
+impl ExaminationPlan {
+    /// All checks up to a level, within [`LIMIT`], for an agent that needs no recipe.
+    pub fn up_to(level: Level) -> Self {
+        Self { level, limit: LIMIT, recipe: Recipe::default(), only: |_| true }
+    }
 }

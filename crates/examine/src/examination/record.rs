@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use super::check::Force;
-use super::level::Level;
+use super::check::Level;
 use super::result::{CheckVerdict, Examination, VerdictCounts, is_cut};
 
 /// Maximum number of checks that are read.

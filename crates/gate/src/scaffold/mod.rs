@@ -20,7 +20,6 @@ mod addition;
 mod entry;
 mod icon;
 mod layout;
-mod layout_todo;
 mod origin;
 mod packages;
 mod releases;
@@ -42,12 +41,10 @@ use acp_registry_sources::SourceError;
 use crate::verify::{Attempts, Trying, Verifier};
 use entry::check_id;
 use icon::starter_icon;
-use layout::pages_address;
 
 pub use addition::{Added, Addition};
 pub use entry::{FILES, Proposal, place, propose};
-pub use layout::{Layout, LayoutError, lay_out, would_lay_out};
-pub use layout_todo::LayoutTodo;
+pub use layout::{Layout, LayoutError, LayoutTodo, lay_out, would_lay_out};
 pub use origin::{Draft, GithubSpec, GithubSpecError, NewOrigin, Scaffolder};
 pub use todo::{Cause, Todo};
 

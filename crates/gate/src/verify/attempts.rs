@@ -6,7 +6,7 @@ use futures_util::stream::{self, StreamExt as _};
 use tokio::task::spawn_blocking;
 
 use super::Verifier;
-use super::stop::Stop;
+use super::run::Stop;
 use acp_registry_client::install::Source;
 use acp_registry_examine::examination::Examination;
 use acp_registry_host::lock::mark_used;

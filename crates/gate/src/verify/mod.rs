@@ -23,15 +23,12 @@ mod merge;
 mod out;
 mod plan;
 mod quarantine;
-mod readable;
 mod request;
 mod row;
 mod run;
 mod setup;
-mod shard_files;
 mod snapshot;
 mod sources;
-mod stop;
 
 use acp_registry_plan::failure::{Code, Failure};
 use std::path::PathBuf;
@@ -52,14 +49,15 @@ pub use answer::{LastAnswer, Unanswered};
 pub use attempts::{Attempts, StartAttempt, Trying};
 pub use examined::EarlierExamination;
 pub use job::{Job, Nothing, Verified, lacks_package_managers, sources_down};
-pub use merge::{MergeError, Merged, ShardSnapshot, Unknown, merge};
+pub use merge::{
+    MergeError, Merged, ShardFile, ShardFileError, ShardFilesError, ShardSnapshot, Unknown, merge, merge_files,
+};
 pub use plan::{Earlier, Selection, Shard, ShardError, plan};
 pub use quarantine::{Advice, QuarantinedAgent, WhenHeld};
 pub use request::VerifyRequest;
 pub use row::{Row, RowCounts, State};
 pub use run::{Verifier, VerifyEvent};
 pub use setup::{Machine, StartOptions, usual_jobs};
-pub use shard_files::{ShardFile, ShardFileError, ShardFilesError, merge_files};
 pub use snapshot::{SCHEMA, SNAPSHOT_LIMIT, Snapshot};
 pub use sources::{DistributionOrigin, Sources};
 

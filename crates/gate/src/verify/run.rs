@@ -1,20 +1,14 @@
-//! Runs the tasks.
+//! Runs the tasks: installs an agent, lets it read what it needs in its sandbox, and starts it.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::iter;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
+use std::{fs, iter};
 
-use tokio::task::{JoinSet, spawn_blocking};
-use tokio::time::Instant;
-
-use super::sources::{DistributionOrigin, Sources};
-use super::stop::Stop;
-use super::{AgentLock, Networks, Row, State, Task, TaskKind, TaskVerdict};
+use acp_registry_client::install;
 use acp_registry_client::install::{
-    Expected, Installer, Interpreter, Placed, Progress, Remarks, ScriptsNotRun, Source, Start,
+    Expected, Installer, Interpreter, Kind, Placed, Progress, Remarks, ScriptsNotRun, Source, Start,
 };
 use acp_registry_examine::examination::{Demand, Examination};
 use acp_registry_host::fs::PathError;
@@ -25,6 +19,11 @@ use acp_registry_host::process::{
 };
 use acp_registry_plan::text::quote;
 use acp_registry_protocol::handshake::{HandshakeOptions, Outcome, check, set_variables};
+use tokio::task::{JoinSet, spawn_blocking};
+use tokio::time::Instant;
+
+use super::sources::{DistributionOrigin, Sources};
+use super::{AgentLock, Networks, Row, State, Task, TaskKind, TaskVerdict};
 
 /// Installs and checks agents.
 #[derive(Debug, Clone)]
@@ -397,5 +396,108 @@ fn unfinished(task: &Task) -> Row {
         },
         basis: task.basis.clone(),
         source_down: None,
+    }
+}
+
+impl Verifier {
+    /// The directories of this machine that an installed agent must be able to read.
+    pub(super) fn readable(&self, kind: Kind, directory: &Path, program: &Path) -> Vec<PathBuf> {
+        let interpreters = match kind {
+            // The interpreter that the agent was installed for, and the one in `PATH`.
+            Kind::Npx => {
+                let own = Some(program.to_owned()).filter(|program| !program.starts_with(directory));
+                own.into_iter().chain(self.environment.find("node")).collect()
+            }
+            Kind::Uvx => pythons(directory),
+            Kind::Binary => Vec::new(),
+        };
+        let mut readable = vec![directory.to_owned()];
+        let folders = interpreters.iter().flat_map(|interpreter| interpreter_folders(interpreter));
+        let shows_home = |folder: &PathBuf| self.home.as_ref().is_some_and(|home| home.starts_with(folder));
+        readable.extend(folders.filter(|folder| !shows_home(folder)));
+        readable
+    }
+}
+
+/// The Python interpreters that uv linked in its tool environments.
+fn pythons(directory: &Path) -> Vec<PathBuf> {
+    let tools = fs::read_dir(directory.join("tools")).into_iter().flatten().flatten();
+    tools.map(|tool| tool.path().join("bin/python")).filter(|python| python.exists()).collect()
+}
+
+/// The directories that an interpreter may need: its own, that of the file it links to and, if that is a `bin`
+/// directory, its parent with the libraries.
+fn interpreter_folders(interpreter: &Path) -> Vec<PathBuf> {
+    let real = interpreter.canonicalize().unwrap_or_default();
+    let folders = [interpreter.parent(), real.parent()].into_iter().flatten();
+    let around = real.parent().filter(|folder| folder.ends_with("bin")).and_then(Path::parent);
+    folders.chain(around).map(Path::to_owned).collect()
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interpreter_comes_with_its_libraries() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        for path in ["versions/3/bin", "install/tools/a/bin", "install/tools/b"] {
+            fs::create_dir_all(root.join(path)).unwrap();
+        }
+        fs::write(root.join("versions/3/bin/python3"), "").unwrap();
+        let link = root.join("install/tools/a/bin/python");
+        std::os::unix::fs::symlink(root.join("versions/3/bin/python3"), &link).unwrap();
+        let found = pythons(&root.join("install"));
+        assert_eq!(found, std::slice::from_ref(&link));
+        let expected = ["install/tools/a/bin", "versions/3/bin", "versions/3"].map(|path| root.join(path));
+        assert_eq!(interpreter_folders(&found[0]), expected);
+        assert_eq!(pythons(&root), [] as [PathBuf; 0]);
+    }
+}
+
+/// Why an agent was not started.
+pub(super) struct Stop {
+    pub(super) verdict: TaskVerdict,
+    pub(super) reason: &'static str,
+    pub(super) message: String,
+    pub(super) remedy: Option<String>,
+    pub(super) stderr: String,
+    pub(super) is_source_down: bool,
+    /// Whether the package runner of the distribution would not start it either.
+    pub(super) is_not_startable: bool,
+}
+
+impl Stop {
+    pub(super) fn error(reason: &'static str, message: &dyn std::fmt::Display) -> Self {
+        let (message, stderr) = (message.to_string(), String::new());
+        Self {
+            verdict: TaskVerdict::Error,
+            reason,
+            message,
+            remedy: None,
+            stderr,
+            is_source_down: false,
+            is_not_startable: false,
+        }
+    }
+
+    pub(super) fn install(error: &install::Error, source: &Source) -> Self {
+        let verdict = if error.is_of_manifest() { TaskVerdict::Fail } else { TaskVerdict::Error };
+        Self {
+            verdict,
+            reason: error.reason().as_str(),
+            message: error.to_string(),
+            remedy: error.remedy(),
+            stderr: error.stderr().to_owned(),
+            is_source_down: error.is_of_source(source.name()),
+            is_not_startable: matches!(error, install::Error::NoCommand { .. }),
+        }
+    }
+}
+
+impl From<PathError> for Stop {
+    fn from(error: PathError) -> Self {
+        Self::error("install_failed", &format!("cannot make a temporary directory: {error}"))
     }
 }

@@ -5,8 +5,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::error::{PathError, without_path};
 use super::write::{make_readable, parent};
+use super::{PathError, without_path};
 
 /// A new directory next to the one that it will replace.
 ///

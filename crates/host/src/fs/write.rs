@@ -4,7 +4,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
 
-use super::error::{PathError, without_path};
+use super::{PathError, without_path};
 
 /// Writes a file atomically and durably: readers see either the old or the new content, even after a power failure.
 /// Symbolic links are followed. Devices and FIFOs are written to directly.

@@ -12,10 +12,10 @@ use process_wrap::tokio::ChildWrapper;
 use rustix::process::{Pid, Signal, WaitOptions};
 
 use super::abandoned::is_random;
+pub(super) use super::launcher::Report;
 pub(super) use super::own_user::OwnUser;
 use super::own_user::let_into;
 pub use super::reach::make_readable;
-pub(super) use super::report::Report;
 use super::sandbox::MARKER;
 use crate::proc::{self, Process, directory, environment, user_ids};
 

@@ -27,22 +27,17 @@ mod abandoned;
 mod begin;
 mod bwrap;
 mod environment;
-mod exit;
 mod launch;
 #[cfg(target_os = "linux")]
 mod launcher;
 mod namespace;
-mod obstacle;
 #[cfg(target_os = "linux")]
 mod own_user;
 mod place;
 #[cfg(target_os = "linux")]
 mod reach;
-#[cfg(target_os = "linux")]
-mod report;
 mod sandbox;
 mod scratch;
-mod tail;
 mod tree;
 
 #[cfg_attr(target_os = "linux", path = "linux.rs")]
@@ -52,17 +47,13 @@ mod platform;
 pub use abandoned::{INSTALLED, remove_abandoned};
 pub use bwrap::{Isolation, IsolationError, Network};
 pub use environment::{Environment, is_executable};
-pub use exit::{Exit, How};
-pub use launch::LaunchSpec;
+pub use launch::{LaunchSpec, Obstacle};
 #[cfg(target_os = "linux")]
 pub use launcher::{LAUNCH, launch};
 #[cfg(target_os = "linux")]
-pub use namespace::{JOIN, KEEP, join, keep};
-pub use namespace::{Namespace, NamespaceError};
-pub use obstacle::Obstacle;
+pub use namespace::{JOIN, KEEP, Namespace, NamespaceError, join, keep};
 pub use place::UserDirectory;
 pub use platform::{Orphans, adopt_orphans, end_launches_below, hide_from_agents, make_readable};
 pub use sandbox::{Home, Sandbox};
 pub use scratch::Scratch;
-pub use tail::Tail;
-pub use tree::{Ending, Pipes, ProcessTree, SpawnError};
+pub use tree::{Ending, Exit, How, Pipes, ProcessTree, SpawnError, Tail};

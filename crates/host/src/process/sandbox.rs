@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use super::Scratch;
 #[cfg(target_os = "linux")]
 use super::place::let_in;
+use crate::fs::make_private;
 use crate::fs::{PathError, write_new};
 use crate::lock::mark_used;
-use crate::private::make_private;
 
 /// The environment variable that identifies the processes of a launch. Its value is the unique path of the sandbox.
 pub(super) const MARKER: &str = "ACP_REGISTRY_SANDBOX";

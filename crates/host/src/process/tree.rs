@@ -1,21 +1,21 @@
-//! A running program with its descendants.
+//! A running program with its descendants: how it ends, and the end of what it prints.
 
 use std::borrow::Cow;
-use std::io::{self, ErrorKind};
+use std::fmt::Write as _;
+use std::io::ErrorKind;
 use std::path::Path;
-use std::process::Stdio;
-use std::thread;
+use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
+use std::{io, thread};
 
+use acp_registry_plan::text::printable;
 use process_wrap::tokio::{ChildWrapper, CommandWrap};
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::begin::Begin;
 use super::platform::{Identity, OwnUser};
-use acp_registry_plan::text::printable;
-
-use super::{Exit, Home, How, Isolation, LaunchSpec, Obstacle, Sandbox};
+use super::{Home, Isolation, LaunchSpec, Obstacle, Sandbox};
 
 /// How long to wait for the program to end after its stdin is closed, and again after it is asked to end.
 const GRACE: Duration = Duration::from_secs(2);
@@ -288,4 +288,138 @@ fn hint(trouble: &SpawnFailure, launch: &LaunchSpec, sandbox: &Sandbox) -> Cow<'
         _ => "the system refuses",
     };
     hint.into()
+}
+
+/// What ended a program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum How {
+    /// It exited by itself, or after its stdin was closed.
+    Exited,
+    /// It crashed, or another process ended it.
+    Signaled,
+    /// It was asked to end with a signal.
+    Terminated,
+    /// It was killed.
+    Killed,
+}
+
+/// The end of a program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Exit {
+    /// What ended it.
+    pub how: How,
+    /// Its exit code, if it exited.
+    pub code: Option<i32>,
+    /// The signal that ended it, if any.
+    pub signal: Option<i32>,
+}
+
+/// Signals with the same number on all Unix systems.
+const SIGNALS: &[(i32, &str)] = &[
+    (1, "SIGHUP"),
+    (2, "SIGINT"),
+    (3, "SIGQUIT"),
+    (4, "SIGILL"),
+    (5, "SIGTRAP"),
+    (6, "SIGABRT"),
+    (8, "SIGFPE"),
+    (9, "SIGKILL"),
+    (11, "SIGSEGV"),
+    (13, "SIGPIPE"),
+    (14, "SIGALRM"),
+    (15, "SIGTERM"),
+    (25, "SIGXFSZ: it wrote a larger file than it may"),
+];
+
+impl Exit {
+    pub(crate) fn of(status: ExitStatus, how: How) -> Self {
+        #[cfg(unix)]
+        let signal = std::os::unix::process::ExitStatusExt::signal(&status);
+        #[cfg(not(unix))]
+        let signal = None;
+        let how = if signal.is_some() && how == How::Exited { How::Signaled } else { how };
+        Self { how, code: status.code(), signal }
+    }
+
+    /// Describes the end, such as `exit code 1` or `signal 6, SIGABRT`.
+    pub fn describe(&self) -> String {
+        let Some(signal) = self.signal else {
+            return self.code.map_or_else(|| "exit code unknown".to_owned(), |code| format!("exit code {code}"));
+        };
+        let mut text = format!("signal {signal}");
+        if let Some((_, name)) = SIGNALS.iter().find(|(number, _)| *number == signal) {
+            let _ = write!(text, ", {name}");
+        }
+        text
+    }
+}
+
+/// Number of bytes to keep.
+const TAIL_LIMIT: usize = 64 << 10;
+
+/// Keeps the last 64 KiB of a program's output.
+#[derive(Debug, Default)]
+pub struct Tail {
+    bytes: Vec<u8>,
+    is_cut: bool,
+}
+
+impl Tail {
+    /// Appends output.
+    pub fn push(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+        // Cutting at every byte over the limit would move the whole buffer each time.
+        if self.bytes.len() > 2 * TAIL_LIMIT {
+            self.cut();
+        }
+    }
+
+    fn cut(&mut self) {
+        if let Some(surplus) = self.bytes.len().checked_sub(TAIL_LIMIT).filter(|surplus| *surplus > 0) {
+            self.bytes.drain(..surplus);
+            self.is_cut = true;
+        }
+    }
+
+    /// The kept output as text. If output was cut off, it starts at the beginning of a line.
+    pub fn text(&mut self) -> String {
+        self.cut();
+        let start =
+            if self.is_cut { self.bytes.iter().position(|byte| *byte == b'\n').map_or(0, |at| at + 1) } else { 0 };
+        String::from_utf8_lossy(&self.bytes[start..]).into_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_end_is_described() {
+        let exit = |code, signal| Exit { how: How::Exited, code, signal }.describe();
+        assert_eq!(exit(Some(3), None), "exit code 3");
+        assert_eq!(exit(None, Some(6)), "signal 6, SIGABRT");
+        assert_eq!(exit(None, Some(99)), "signal 99");
+        assert_eq!(exit(None, None), "exit code unknown");
+    }
+
+    #[test]
+    fn a_short_text_is_whole() {
+        let mut tail = Tail::default();
+        tail.push(b"a\nb");
+        tail.push(b"\xff\n");
+        assert_eq!(tail.text(), "a\nb\u{fffd}\n");
+    }
+
+    #[test]
+    fn of_a_long_text_whole_lines_at_the_end_stay() {
+        let mut tail = Tail::default();
+        for number in 0..100_000 {
+            tail.push(format!("line {number}\n").as_bytes());
+            assert!(tail.bytes.len() <= 2 * TAIL_LIMIT + 20);
+        }
+        let text = tail.text();
+        assert!(text.len() <= TAIL_LIMIT && text.len() > TAIL_LIMIT - 20);
+        assert!(text.starts_with("line ") && text.ends_with("line 99999\n"));
+    }
 }

@@ -6,11 +6,10 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use super::lines::{Lines, MESSAGES, Overflow};
 use super::message::{self, Id, Message, Response};
-use super::request;
 use super::spoken::{Listener, Spoken};
 use super::warnings::Unasked;
+use super::wire::{Lines, MESSAGES, Overflow};
 use super::wire::{Silence, Wire};
 use acp_registry_host::process::{Pipes, ProcessTree, Tail};
 
@@ -73,7 +72,7 @@ impl Connection {
 
     /// Sends a request. If the agent does not read it, the request is lost and stays unanswered.
     pub(super) fn send(&mut self, id: u64, method: &str, params: &Value) {
-        let _ = self.wire.outgoing.try_send(request::request(id, method, params));
+        let _ = self.wire.outgoing.try_send(message::request(id, method, params));
     }
 
     /// Waits for the response to one of these requests. Other messages before it are answered or counted.
@@ -88,7 +87,7 @@ impl Connection {
                 Message::Notification { method } => self.unasked.notification(&method),
                 Message::Request { id, method } => {
                     self.unasked.request(&method);
-                    if self.wire.outgoing.try_send(request::refusal(&id, &method)).is_err() {
+                    if self.wire.outgoing.try_send(message::refusal(&id, &method)).is_err() {
                         self.unasked.unanswered();
                     }
                 }

@@ -8,12 +8,12 @@ use tokio::time::Instant;
 use super::answer::Handshake;
 use super::connection::{Connection, Relay};
 use super::failure::{FailReason, HandshakeFailure, Verdict};
+use super::message;
 use super::message::{Body, Id, Response};
 use super::options::{HandshakeOptions, SetupError};
 use super::outcome::{Outcome, Timing};
 use super::probe::Probe;
 use super::probes;
-use super::request;
 use super::silence::explain;
 use super::spoken::Listener;
 use super::warnings::Unasked;
@@ -117,7 +117,7 @@ impl Conversation {
     /// Sends the first request, and judges its response.
     pub(super) async fn initialize(&mut self, options: &HandshakeOptions) -> Result<(), HandshakeFailure> {
         let (connection, outcome) = (&mut self.connection, &mut self.outcome);
-        connection.send(ID, "initialize", &request::initialize(options.protocol_version));
+        connection.send(ID, "initialize", &message::initialize(options.protocol_version));
         let reply = connection.response(&mut self.tree, &[ID], self.started + options.timeout).await;
         if reply.is_ok() {
             outcome.timing.start_to_response = Some(self.started.elapsed());
@@ -166,17 +166,17 @@ impl Conversation {
 
     /// Requests that the agent signs the user in with one of its methods, and waits for the result.
     pub async fn authenticate(&mut self, method: &str, limit: Duration) -> RequestResult {
-        self.ask(request::authenticate(self.version(), method), limit).await
+        self.ask(message::authenticate(self.version(), method), limit).await
     }
 
     /// Requests that the agent signs the user out. Only for agents with the feature `auth/logout`.
     pub async fn log_out(&mut self, limit: Duration) -> RequestResult {
-        self.ask(request::log_out(self.version()), limit).await
+        self.ask(message::log_out(self.version()), limit).await
     }
 
     /// Requests a new session in an empty directory.
     pub async fn new_session(&mut self, limit: Duration) -> RequestResult {
-        let params = request::in_directory(&self.sandbox.work());
+        let params = message::in_directory(&self.sandbox.work());
         self.ask(("session/new", params), limit).await
     }
 

@@ -43,14 +43,12 @@ mod connection;
 mod conversation;
 mod failure;
 mod features;
-mod lines;
 mod message;
 mod options;
 mod outcome;
 mod peer;
 mod probe;
 mod probes;
-mod request;
 mod session;
 mod silence;
 mod spoken;
@@ -70,16 +68,15 @@ pub use connection::Relay;
 pub use conversation::{Conversation, OpenError, RequestResult};
 pub use failure::{FailReason, Verdict};
 pub use features::Features;
-pub use lines::Overflow;
+pub use message::{initialize as initialize_params, refusal};
 pub use options::{HandshakeOptions, SetupError};
 pub use outcome::{Outcome, Timing};
 pub use peer::{Peer, StartError};
 pub use probe::{Probe, Probes};
-pub use request::{initialize as initialize_params, refusal};
 pub use session::{ConfigOption, SessionChoices};
 pub use spoken::Listener;
 pub use way::{TerminalWay, Variable, Way, WayError};
-pub use wire::Silence;
+pub use wire::{Overflow, Silence};
 
 /// The time limit for an agent that took `start` to start. A machine that slows the start also slows further answers.
 fn in_proportion(limit: Duration, start: Option<Duration>) -> Duration {

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout_at};
 
-use super::lines::Lines;
 use super::options::{HandshakeOptions, SetupError};
+use super::wire::Lines;
 use super::wire::{Silence, Wire};
 use acp_registry_host::process::{Exit, LaunchSpec, ProcessTree, Sandbox, SpawnError};
 

@@ -10,9 +10,9 @@ use tokio::time::Instant;
 
 use super::answer::Handshake;
 use super::connection::Connection;
+use super::message;
 use super::message::{Body, Response};
 use super::probe::{NEW, Probe};
-use super::request;
 use super::session::SessionChoices;
 use super::silence::explain;
 use super::wire::Silence;
@@ -105,12 +105,12 @@ fn advertised(handshake: &Handshake, directory: &Path) -> Vec<(&'static str, Val
     let absent = |of: &str| json!({ "sessionId": format!("no-such-session-{of}") });
     let uri = url::Url::from_directory_path(directory).map(String::from).unwrap_or_default();
     let place = |of: &str| {
-        let mut params = request::in_directory(directory);
+        let mut params = message::in_directory(directory);
         params["sessionId"] = absent(of)["sessionId"].clone();
         params
     };
     let requests = [
-        ("session", NEW, request::in_directory(directory)),
+        ("session", NEW, message::in_directory(directory)),
         ("session/list", "session/list", json!({})),
         ("session/load", "session/load", place("load")),
         ("session/resume", "session/resume", place("resume")),

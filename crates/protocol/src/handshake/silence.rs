@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use super::connection::{Connection, Stray};
 use super::failure::{FailReason, HandshakeFailure};
-use super::lines::{LINE, MESSAGES, Overflow, TOTAL};
 use super::message;
 use super::wire::Silence;
+use super::wire::{LINE, MESSAGES, Overflow, TOTAL};
 use acp_registry_host::cause;
 use acp_registry_plan::text::quote;
 

@@ -8,15 +8,17 @@
 //! Times are those of commits, or of publications. Where nothing is known there is no event: nothing here looks at a clock or
 //! at the times of files.
 
-mod between;
 mod file;
 mod git;
 
 use std::collections::BTreeMap;
 
+use acp_registry_plan::manifest::AgentId;
 use acp_registry_plan::timestamp::Timestamp;
-
 pub use file::HistoryError;
+
+use self::file::INCOMPLETE;
+use crate::diff::{Changes, DiffAgent};
 
 /// What happened to the agents of a registry.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -108,5 +110,111 @@ impl History {
             agents.entry(&event.id).or_default().push(event);
         }
         agents
+    }
+}
+
+impl History {
+    /// Appends the `changes` since an earlier tree was published to the history of that tree.
+    ///
+    /// `own` is the history that the registry itself has, which may be incomplete. It gives the time of the changes
+    /// that it contains; others get the time `now`.
+    ///
+    /// Without an earlier history, the result continues `own`.
+    pub fn continued(earlier: Option<Self>, changes: &Changes, own: &Self, now: Timestamp) -> Self {
+        let Self { events: told, extent } = earlier.unwrap_or_else(|| {
+            let extent = match &own.extent {
+                Extent::Nothing(_) => Extent::Part(INCOMPLETE.to_owned()),
+                other => other.clone(),
+            };
+            Self { events: own.events.clone(), extent }
+        });
+        let event = |agent: &DiffAgent, kind: EventKind| {
+            let (id, name, version) = (agent.id.clone(), agent.name.clone(), agent.version.clone());
+            HistoryEvent { time: now, id, name, version, kind }
+        };
+        let added = changes.added.iter().map(|agent| event(agent, EventKind::Added));
+        let removed = changes.removed.iter().map(|agent| event(agent, EventKind::Withdrawn));
+        let updated = changes.updated.iter().filter(|one| one.is_new_version());
+        let updated = updated.map(|one| event(&one.agent, EventKind::Updated { from: one.from.clone() }));
+        let mut since = Vec::new();
+        // In reverse, because [`Self::new`] reverses the events.
+        for mut event in removed.chain(updated).chain(added).filter(|event| AgentId::is_valid(&event.id)) {
+            let is_same = |other: &&HistoryEvent| {
+                (&other.id, &other.version, other.kind.as_str()) == (&event.id, &event.version, event.kind.as_str())
+            };
+            let last = told.iter().find(|other| other.id == event.id);
+            if last.as_ref().is_some_and(is_same) {
+                continue;
+            }
+            if let Some(known) = own.events.iter().find(is_same) {
+                event.time = known.time;
+            }
+            // An agent's events keep their order, even if a clock was set back.
+            event.time = last.map_or(event.time, |last| event.time.max(last.time));
+            since.push(event);
+        }
+        if since.is_empty() && told.is_empty() && matches!(own.extent, Extent::Nothing(_)) {
+            return own.clone();
+        }
+        Self::new(told.into_iter().rev().chain(since).collect(), extent)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diff::{Agents, compare};
+
+    fn changes(old: &str, new: &str) -> Changes {
+        let index = |agents: &str| Agents::parse(format!("{{\"agents\":[{agents}]}}").as_bytes()).unwrap();
+        compare(&index(old), &index(new))
+    }
+
+    fn shown(history: &History) -> Vec<String> {
+        let shown = |event: &HistoryEvent| {
+            format!("{} {} {} {}", event.time.unix(), event.kind.as_str(), event.id, event.version)
+        };
+        history.events().iter().map(shown).collect()
+    }
+
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_unix(seconds).unwrap()
+    }
+
+    const A1: &str = r#"{"id":"a","name":"A","version":"1"}"#;
+    const A2: &str = r#"{"id":"a","name":"A","version":"2"}"#;
+    const B1: &str = r#"{"id":"b","version":"1"}, {"id":"../x","version":"1"}"#;
+
+    #[test]
+    fn what_has_changed_since_comes_after_what_was_told() {
+        let nothing = History::default();
+        let first = History::continued(None, &changes(A1, &format!("{A2},{B1}")), &nothing, at(10));
+        assert_eq!(shown(&first), ["10 added b 1", "10 updated a 2"]);
+        assert!(matches!(first.extent(), Extent::Part(_)));
+        let second = History::continued(Some(first.clone()), &changes(&format!("{A2},{B1}"), A2), &nothing, at(20));
+        assert_eq!(shown(&second), ["20 withdrawn b 1", "10 added b 1", "10 updated a 2"]);
+        // A clock that was set back does not change the order.
+        let third = History::continued(Some(second.clone()), &changes(A2, A1), &nothing, at(5));
+        assert_eq!(shown(&third)[1..], ["10 updated a 1", "10 added b 1", "10 updated a 2"].map(String::from)[..]);
+        assert_eq!(History::continued(Some(second.clone()), &Changes::default(), &nothing, at(30)), second);
+        assert_eq!(History::continued(None, &Changes::default(), &nothing, at(30)), nothing);
+    }
+
+    #[test]
+    fn what_the_registry_knows_itself_has_its_own_time() {
+        let event = |time, version: &str, kind| HistoryEvent {
+            time: at(time),
+            id: "a".to_owned(),
+            name: "A".to_owned(),
+            version: version.to_owned(),
+            kind,
+        };
+        let update = || EventKind::Updated { from: "1".to_owned() };
+        let own = History::new(vec![event(7, "2", update())], Extent::Part("shallow".to_owned()));
+        let told = History::new(vec![event(1, "1", EventKind::Added)], Extent::Whole);
+        let continued = History::continued(Some(told), &changes(A1, A2), &own, at(20));
+        assert_eq!(shown(&continued), ["7 updated a 2", "1 added a 1"]);
+        assert_eq!(continued.extent(), &Extent::Whole);
+        assert_eq!(History::continued(None, &changes(A1, A2), &own, at(20)), own);
     }
 }

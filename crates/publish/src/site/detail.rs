@@ -7,11 +7,11 @@ use acp_registry_plan::manifest::Distribution;
 use askama::Template;
 use serde_json::{Map, Value, json};
 
+use super::capabilities::{GROUPS, Group};
 use super::capabilities::{Opening, Support};
-use super::change::AgentChange;
+use super::changes::AgentChange;
 use super::changes::agent_feed;
 use super::facts::{Facts, PlatformArchive, target};
-use super::groups::{GROUPS, Group};
 use super::install::{Needs, Setup, setups};
 use super::listing::Listing;
 use super::pages::{Frame, Site};

@@ -1,14 +1,15 @@
-//! Files for search engines, browsers, hosts and language models.
+//! Files for search engines, browsers, hosts and language models. The sitemap is split if it has too many addresses.
 
 use std::io;
 
-use super::caching::{ENTRY, FIXED};
+use acp_registry_gate::config::AgentFile;
+
+use super::assets::{ENTRY, FIXED};
 use super::guides::GUIDES;
 use super::listing::Listing;
 use super::pages::Site;
-use super::xml::{self, empty_line, text_line};
-use super::{CSP, ICON_CSP, SiteError, SiteFile, sitemap, text};
-use acp_registry_gate::config::AgentFile;
+use super::xml::{Xml, empty_line, end_line, text_line};
+use super::{CSP, ICON_CSP, SiteError, SiteFile, text, xml};
 
 /// The number of agents that `llms.txt` lists: more than these do not fit what language models read at once.
 const LISTED: usize = 500;
@@ -23,7 +24,7 @@ pub(super) fn files<'a>(
         pages.filter_map(|name| name.strip_suffix("index.html")).map(ToOwned::to_owned).collect();
     paths.sort_unstable();
     let robots = format!("User-agent: *\nAllow: /\nSitemap: {}/sitemap.xml\n", site.base_url);
-    let mut files = sitemap::files(&site.base_url, &paths)?;
+    let mut files = sitemap(&site.base_url, &paths)?;
     files.extend([
         ("opensearch.xml".to_owned(), open_search(&site.base_url)?),
         ("robots.txt".to_owned(), robots.into_bytes()),
@@ -89,4 +90,59 @@ fn headers() -> String {
          /entries.json\n  Cache-Control: {ENTRY}\n\
          /entries/*\n  Cache-Control: {ENTRY}\n"
     )
+}
+
+/// The maximum number of addresses in a sitemap, set by the sitemap protocol.
+const ADDRESSES: usize = 50_000;
+
+const NAMESPACE: &str = "http://www.sitemaps.org/schemas/sitemap/0.9";
+
+/// Renders `sitemap.xml`: all pages, or an index of the parts that list them.
+fn sitemap(base_url: &str, paths: &[String]) -> Result<Vec<SiteFile>, SiteError> {
+    parts(base_url, paths, ADDRESSES).map_err(SiteError::from)
+}
+
+fn parts(base_url: &str, paths: &[String], limit: usize) -> io::Result<Vec<SiteFile>> {
+    let address = |path: &String| format!("{base_url}/{path}");
+    let pages = |paths: &[String]| list("urlset", "url", paths.iter().map(address));
+    if paths.len() <= limit {
+        return Ok(vec![("sitemap.xml".to_owned(), pages(paths)?)]);
+    }
+    let names: Vec<String> = (1..=paths.len().div_ceil(limit)).map(|number| format!("sitemap-{number}.xml")).collect();
+    let mut files = vec![("sitemap.xml".to_owned(), list("sitemapindex", "sitemap", names.iter().map(address))?)];
+    for (name, paths) in names.into_iter().zip(paths.chunks(limit)) {
+        files.push((name, pages(paths)?));
+    }
+    Ok(files)
+}
+
+/// Renders a document that lists addresses.
+fn list(root: &str, item: &str, addresses: impl Iterator<Item = String>) -> io::Result<Vec<u8>> {
+    xml::document(root, NAMESPACE, |xml: &mut Xml| {
+        for address in addresses {
+            xml.create_element(item).write_inner_content(|xml| xml::text(xml, "loc", &[], &address))?;
+            end_line(xml)?;
+        }
+        Ok(())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sitemap_that_would_be_too_long_is_divided() {
+        let paths: Vec<String> = (0..5).map(|number| format!("p{number}/")).collect();
+        let names = |limit| {
+            let files = parts("https://example.com", &paths, limit).unwrap();
+            files.into_iter().map(|(name, bytes)| (name, String::from_utf8(bytes).unwrap())).collect::<Vec<_>>()
+        };
+        assert_eq!(names(5).len(), 1);
+        let files = names(2);
+        let listed: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(listed, ["sitemap.xml", "sitemap-1.xml", "sitemap-2.xml", "sitemap-3.xml"]);
+        assert_eq!(files[0].1.matches("<loc>https://example.com/sitemap-").count(), 3);
+        assert_eq!(files[1..].iter().map(|(_, text)| text.matches("<loc>").count()).sum::<usize>(), 5);
+    }
 }

@@ -1,6 +1,6 @@
 //! The page of an agent as Markdown.
 
-use super::change::AgentChange;
+use super::changes::AgentChange;
 use super::examined::Tests;
 use super::facts::{Facts, target};
 use super::install::{Needs, Setup};

@@ -7,8 +7,8 @@ use askama::Template;
 use rayon::prelude::*;
 
 use super::capabilities::Support;
+use super::capabilities::{GROUPS, Member};
 use super::examined;
-use super::groups::{GROUPS, Member};
 use super::listing::Listing;
 use super::pages::{Frame, Site};
 use super::text::shown;

@@ -7,11 +7,9 @@
 //! in `src/site/assets/`; comments are removed from scripts. Links are relative, so that the site works below any
 //! path. Pictures for link previews are drawn when the site is built. Texts from manifests are limited in length and escaped. Pages load nothing from other hosts.
 
-mod assets;
-pub(crate) mod caching;
+pub(crate) mod assets;
 mod capabilities;
 mod catalog;
-mod change;
 mod changes;
 mod commonmark;
 mod contents;
@@ -21,7 +19,6 @@ mod editors;
 mod examined;
 mod facets;
 mod facts;
-mod groups;
 mod guides;
 mod install;
 mod listing;
@@ -31,9 +28,6 @@ mod markdown;
 mod matrix;
 mod pages;
 mod picture;
-mod rules;
-mod schemas;
-mod sitemap;
 mod text;
 mod xml;
 
@@ -216,8 +210,8 @@ impl<'a> Catalog<'a> {
 
     fn documentation(&self) -> Result<Vec<SiteFile>, SiteError> {
         let mut files = docs::pages(&self.site)?;
-        files.extend(schemas::files(&self.site.base_url));
-        files.push(page("docs/rules/", &rules::page(&self.site))?);
+        files.extend(docs::schemas(&self.site.base_url));
+        files.push(page("docs/rules/", &docs::rules(&self.site))?);
         Ok(files)
     }
 

@@ -27,9 +27,9 @@ use quick_xml::events::Event;
 use tokio::sync::OnceCell;
 use url::{Host, Url};
 
-use super::send::{GZIP, Headers, gzip};
+use super::Error;
+use super::headers::{self, GZIP, Headers, gzip};
 use super::tree::hex_digest;
-use super::{Error, send};
 
 /// How long to wait while the store sends no data. It sends none during an upload, and connections can be slow.
 const IDLE: Duration = Duration::from_mins(5);
@@ -502,7 +502,7 @@ impl Store {
     ) -> Result<Option<(Vec<u8>, Option<String>)>, Error> {
         let Some((bytes, found)) = self.get_as_stored(name, limit).await? else { return Ok(None) };
         let encoding = found.attributes.get(&Attribute::ContentEncoding).map(AsRef::as_ref);
-        let content = send::decode(bytes, encoding, limit);
+        let content = headers::decode(bytes, encoding, limit);
         let bytes = content.ok_or_else(|| self.unusable(name, format!("is damaged, or larger than {limit} bytes")))?;
         Ok(Some((bytes, found.tag)))
     }

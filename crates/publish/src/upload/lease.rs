@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
 use super::bucket::{Store, store_error};
-use super::send::Headers;
+use super::headers::Headers;
 use super::{Error, LeaseTimes, Notice, UploadEvent, now, seconds};
 
 const LEASE: &str = ".acp-registry/lease.json";

@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use acp_registry_plan::sums::{SIGNATURE, SIGNATURE_LIMIT, SUMS};
 
-use super::latest::{LAST, wave};
+use super::headers::Headers;
+use super::order::{LAST, wave};
 use super::prune::refuse_unpublished;
-use super::send::{Headers, KeptSnapshot, Large, Planned, Sender, TreeSource};
+use super::send::{KeptSnapshot, Large, Planned, Sender, TreeSource};
 use super::state::{Snapshot, TargetState};
 use super::{
     Action, BuiltTree, Error, Gzip, LeaseTimes, Notice, PublishOptions, Revision, UploadEvent, UploadResult,
-    UploadTarget, latest, now, snapshot, tree,
+    UploadTarget, content, latest, now, snapshot, tree,
 };
 
 /// Publishes a tree: its snapshot first, then `latest/`. Then removes files of `latest/` that have been stale for
@@ -185,19 +186,19 @@ impl Upload<'_> {
         let known = state.contents().filter(|_| !recheck).unwrap_or_default();
         let mut wanted: BTreeMap<&str, &str> = BTreeMap::new();
         for (name, digest) in self.tree.files() {
-            if !snapshot::is_kept_by_name(name) && !known.contains(digest) {
+            if !content::is_kept_by_name(name) && !known.contains(digest) {
                 wanted.entry(digest).or_insert(name);
             }
         }
         // Listing is cheap compared to sending everything again, but not compared to sending a few changes.
         let is_unknown = recheck || place.is_begun || known.is_empty();
-        let there = if is_unknown { snapshot::list_contents(self.target, sender.jobs).await? } else { BTreeMap::new() };
+        let there = if is_unknown { snapshot::stored(self.target, sender.jobs).await? } else { BTreeMap::new() };
         let gzip = state.gzip();
         let planned = wanted.into_iter().map(|(digest, name)| {
             let headers = Headers::for_content(name, gzip);
             Planned {
                 name: name.to_owned(),
-                place: snapshot::content_path(digest),
+                place: content::path(digest),
                 headers,
                 form: headers.fingerprint(digest),
                 digest: digest.to_owned(),
@@ -215,7 +216,7 @@ impl Upload<'_> {
             // A complete snapshot does not change, but a signature may be added to it.
             let is_trusted = place.is_complete && !self.options.recheck;
             let is_known = is_trusted && (name != SIGNATURE || there.contains(&name));
-            if is_known || !snapshot::is_kept_by_name(&name) {
+            if is_known || !content::is_kept_by_name(&name) {
                 continue;
             }
             let headers = Headers::for_snapshot(&name, gzip);

@@ -1,13 +1,9 @@
-//! Names of snapshots, and where their files are.
-//!
-//! A snapshot keeps its indexes in its own folder. The contents of everything else that its `SHA256SUMS` names are stored once
-//! for all snapshots, by their digests.
+//! Names of snapshots, and the contents that a target has for them.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-use acp_registry_plan::entries::DISCOVERY;
-use acp_registry_plan::sums::{SIGNATURE, SUMS, is_digest};
+use acp_registry_plan::sums::{SUMS, is_digest};
 use acp_registry_plan::timestamp::{Timestamp, date};
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 
@@ -91,30 +87,9 @@ pub(super) async fn created(target: &UploadTarget, name: &str) -> Result<Option<
     Ok(modified.map(|modified| modified.clamp(end_of_day - DAY, end_of_day)))
 }
 
-/// Where the content with a digest is stored.
-pub(super) fn content_path(digest: &str) -> String {
-    format!("{CONTENT}/{}/{digest}", digest.get(..2).unwrap_or_default())
-}
-
-/// Whether a file of a tree is stored in the folder of a snapshot, not by its digest.
-///
-/// These are the indexes: files that views can have, which are read at a versioned address.
-pub(super) fn is_kept_by_name(name: &str) -> bool {
-    let is_index = !name.contains('/')
-        && name.rsplit_once('.').is_some_and(|(_, ending)| ending == "json")
-        && !name.ends_with(".schema.json")
-        && !["history.json", DISCOVERY].contains(&name);
-    is_index || [SUMS, SIGNATURE].contains(&name)
-}
-
-/// The digests of the contents that a list of digests names.
-pub(super) fn named_digests(list: &BTreeMap<String, String>) -> impl Iterator<Item = &str> {
-    list.iter().filter(|(name, _)| !is_kept_by_name(name)).map(|(_, digest)| digest.as_str())
-}
-
 /// The digests of all stored contents, with the times of [`UploadTarget::list_dated`]. Other files below the folder are not listed:
 /// they were not published.
-pub(super) async fn list_contents(target: &UploadTarget, jobs: usize) -> Result<BTreeMap<String, i64>, Error> {
+pub(super) async fn stored(target: &UploadTarget, jobs: usize) -> Result<BTreeMap<String, i64>, Error> {
     let one = async |start: u8| {
         let folder = format!("{CONTENT}/{start:02x}");
         let files = target.list_dated(&folder).await?;
@@ -146,16 +121,5 @@ mod tests {
         for wrong in ["", "-x", "a/b", "..", "a b", "é", &"x".repeat(65)] {
             assert_eq!(wrong.parse::<Revision>(), Err(WrongRevision), "{wrong}");
         }
-    }
-
-    #[test]
-    fn indexes_are_kept_by_name() {
-        for name in ["registry.json", "registry-for-editors.json", "agents.json", SUMS, SIGNATURE] {
-            assert!(is_kept_by_name(name), "{name}");
-        }
-        for name in ["entries.json", "history.json", "agent.schema.json", "a/registry.json", "a.svg", "json"] {
-            assert!(!is_kept_by_name(name), "{name}");
-        }
-        assert_eq!(content_path(&"ab".repeat(32)), format!("content/ab/{}", "ab".repeat(32)));
     }
 }

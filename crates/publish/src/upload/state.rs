@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::send::{self, Headers};
-use super::{Error, Gzip, LATEST, UploadTarget, snapshot, tree};
+use super::headers::{self, Headers};
+use super::{Error, Gzip, LATEST, UploadTarget, content, snapshot, tree};
 use acp_registry_plan::json;
 use acp_registry_plan::sums::{self, SUMS, is_name};
 use acp_registry_plan::text::{printable, quote};
@@ -21,7 +21,7 @@ pub(super) const STATE: &str = ".acp-registry/state.json";
 const STATE_LIMIT: u64 = 128 << 20;
 
 /// The version of the form.
-const SCHEMA: u32 = 2;
+const SCHEMA: u32 = 1;
 
 /// The files and snapshots at a target.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
@@ -33,7 +33,7 @@ pub(super) struct TargetState {
     pub(super) is_new: bool,
     /// The snapshot that `latest/` was last completely updated from.
     pub(super) latest: Option<String>,
-    /// Identifies the headers that files of `latest/` were stored with; see [`send::rules`].
+    /// Identifies the headers that files of `latest/` were stored with; see [`headers::rules`].
     #[serde(default)]
     headers: String,
     /// Whether assets are stored compressed.
@@ -102,14 +102,14 @@ impl TargetState {
             }
             state.assume(target).await?;
         }
-        state.headers = send::rules();
+        state.headers = headers::rules();
         Ok(state)
     }
 
     /// Adds the files that are as the newest snapshot says.
     fn expand(&mut self) {
         // If another version of this program sends other headers, files are compared before they are trusted.
-        let is_known = self.headers == send::rules();
+        let is_known = self.headers == headers::rules();
         let form = |(name, digest): (&String, &String)| is_known.then(|| form(name, digest, self.gzip()));
         let file = |entry: (&String, &String)| LatestFile { form: form(entry), stale_since: None };
         let mut files: BTreeMap<String, LatestFile> =
@@ -207,7 +207,7 @@ impl TargetState {
     pub(super) fn contents(&self) -> Option<HashSet<&str>> {
         let newest = self.snapshots.get(self.latest.as_ref()?)?;
         let is_known = newest.is_complete && !self.tree.is_empty();
-        is_known.then(|| snapshot::named_digests(&self.tree).collect())
+        is_known.then(|| content::named(&self.tree).collect())
     }
 }
 

@@ -13,8 +13,8 @@ use acp_registry_plan::text::printable;
 use time::OffsetDateTime;
 
 use super::bucket::{Bucket, Store};
+use super::headers::Headers;
 use super::lease::Lease;
-use super::send::Headers;
 use super::{BuiltTree, CONTENT, Error, LATEST, LeaseTimes, Notice, UploadEvent};
 
 /// The destination of published trees.

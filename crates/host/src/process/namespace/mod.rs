@@ -12,7 +12,6 @@
 //!
 //! A namespace exists only on Linux. On other systems, [`Namespace::create`] returns an error.
 
-mod error;
 #[cfg(target_os = "linux")]
 mod isolated;
 #[cfg(target_os = "linux")]
@@ -28,11 +27,33 @@ mod passing;
 #[cfg_attr(not(target_os = "linux"), path = "not_linux.rs")]
 mod platform;
 
-pub use error::NamespaceError;
+use std::io;
+
+pub use platform::Namespace;
+
 #[cfg(target_os = "linux")]
 pub(super) use join::Order as JoinOrder;
 #[cfg(target_os = "linux")]
 pub use join::{JOIN, join};
 #[cfg(target_os = "linux")]
 pub use keeper::{KEEP, keep};
-pub use platform::Namespace;
+
+/// Why a network namespace could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum NamespaceError {
+    /// This system has none.
+    #[error("only Linux has network namespaces")]
+    Unsupported,
+    /// The path of the `acp-registry` executable is unknown.
+    #[error("a network namespace needs the path of the `acp-registry` executable")]
+    NoLauncher,
+    /// The process that keeps the namespace could not be started.
+    #[error("cannot start the process that keeps a network namespace: {0}")]
+    Start(io::Error),
+    /// The system does not allow it.
+    #[error("cannot make a network namespace on this system: {0}")]
+    Refused(String),
+    /// Something outside the namespace can be reached from it.
+    #[error("the network namespace is not isolated: {0}")]
+    NotIsolated(String),
+}

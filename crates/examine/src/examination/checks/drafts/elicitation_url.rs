@@ -2,10 +2,10 @@ use acp_registry_plan::text::quote;
 use serde_json::Value;
 
 use crate::examination::agent::StartedAgent;
+use crate::examination::check::Level;
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::client::ClientOffer;
 use crate::examination::failure::CheckFailure;
-use crate::examination::level::Level;
 
 pub(super) static CHECK: Check = Check {
     id: "drafts/elicitation-url",

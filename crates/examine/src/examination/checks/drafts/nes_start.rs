@@ -2,9 +2,9 @@ use acp_registry_plan::text::quote;
 use serde_json::json;
 
 use crate::examination::agent::{StartedAgent, needs_sign_in};
+use crate::examination::check::Level;
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
-use crate::examination::level::Level;
 
 pub(super) static CHECK: Check = Check {
     id: "drafts/nes-start",

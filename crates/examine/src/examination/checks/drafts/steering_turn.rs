@@ -1,9 +1,9 @@
 use acp_registry_plan::text::quote;
 
 use crate::examination::agent::{StartedAgent, silent};
+use crate::examination::check::Level;
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
-use crate::examination::level::Level;
 
 pub(super) static CHECK: Check = Check {
     id: "drafts/steering-turn",

@@ -1,6 +1,6 @@
+use crate::examination::check::Level;
 use crate::examination::check::{Check, Force, Run};
 use crate::examination::failure::CheckFailure;
-use crate::examination::level::Level;
 use crate::examination::messages::OutputViolations;
 
 pub(super) static CHECK: Check = Check {

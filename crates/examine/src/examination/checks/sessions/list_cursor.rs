@@ -1,10 +1,10 @@
 use serde_json::json;
 
 use crate::examination::agent::{StartedAgent, refused};
+use crate::examination::check::Level;
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::config::UNKNOWN;
 use crate::examination::failure::CheckFailure;
-use crate::examination::level::Level;
 
 pub(super) static CHECK: Check = Check {
     id: "sessions/list-cursor",

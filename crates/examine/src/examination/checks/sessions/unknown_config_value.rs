@@ -2,10 +2,10 @@ use acp_registry_plan::text::quote;
 use serde_json::{Value, json};
 
 use crate::examination::agent::{StartedAgent, refused};
+use crate::examination::check::Level;
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::config::{ConfigOption, UNKNOWN};
 use crate::examination::failure::CheckFailure;
-use crate::examination::level::Level;
 
 pub(super) static CHECK: Check = Check {
     id: "sessions/unknown-config-value",

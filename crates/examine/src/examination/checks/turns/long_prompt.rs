@@ -1,7 +1,7 @@
 use crate::examination::agent::StartedAgent;
+use crate::examination::check::Level;
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
-use crate::examination::level::Level;
 use crate::model::{Script, Step};
 
 pub(super) static CHECK: Check = Check {

@@ -1,10 +1,10 @@
 use std::time::Duration;
 
 use crate::examination::agent::StartedAgent;
+use crate::examination::check::Level;
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::client::Permission;
 use crate::examination::failure::CheckFailure;
-use crate::examination::level::Level;
 use crate::model::{Script, Step, ToolCall};
 
 pub(super) static CHECK: Check = Check {
