@@ -1,8 +1,8 @@
 //! The library behind `acp-registry`, to validate, publish and use registries of Agent Client Protocol agents.
 //!
 //! The library prints nothing. Temporary files are where the system wants them (`TMPDIR`); no other variable is read implicitly.
-//! Programs pass the environment's proxies to the HTTP client with [`http::Proxies::new`]; [`session`] does so by itself.
-//! The program in `main.rs` is one of its users; its rooms are listed there.
+//! Programs pass the environment's proxies to the HTTP client with [`http::Proxies::new`]; [`session`] does so from the variables in its options.
+//! The program in `main.rs` is one of its users; its folders are listed there.
 //!
 //! # Crates
 //!
@@ -45,7 +45,7 @@
 //!
 //! Data flows in one direction. Each line begins with a command, or with several, and names the modules that its data passes,
 //! from the first to the last. Modules in parentheses are passed only if a flag asks for them; [`ops`] and [`session`]
-//! call the modules that follow them. No two modules use each other.
+//! call the modules that follow them. There are no circles: if a module uses another, that one never uses it.
 //!
 //! ```text
 //! validate   registry ── select ── (survey, verify ──) check

@@ -6,11 +6,10 @@ use std::path::Path;
 use acp_registry::host::fs::temporary;
 use acp_registry::index::Missing;
 use acp_registry::manifest::{Agent, AgentId, Distribution, Package, env_name};
-use acp_registry::ops;
 use acp_registry::session::{AgentSpec, Session, may_set};
 use acp_registry::settings::{AgentCommand, CLIENTS, EditorClient, PROGRAM, display_name, find};
 use acp_registry::text::quote;
-use acp_registry::{install, store};
+use acp_registry::{install, ops, store};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use crate::documents::{self, Document, IndexOrigin};

@@ -9,8 +9,7 @@ use crate::flags::candidates;
 use crate::flags::global::FormatArgs;
 use crate::terminal::markdown::terminal;
 use crate::terminal::ui::Ui;
-use acp_registry::failure::Code;
-use acp_registry::failure::{Exit, Failure};
+use acp_registry::failure::{Code, Exit, Failure};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {

@@ -1,8 +1,7 @@
 //! The MCP server of an examination, which agents start.
 
-use std::env;
-use std::io;
 use std::process::ExitCode;
+use std::{env, io};
 
 use acp_registry::mcp::{Started, VARIABLE, serve};
 

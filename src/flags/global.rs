@@ -11,8 +11,7 @@ use acp_registry::registry::LoadError;
 use clap::{Args, ValueEnum};
 
 use crate::terminal::ui::{HEADING, OutputArgs};
-use acp_registry::failure::Code;
-use acp_registry::failure::Failure;
+use acp_registry::failure::{Code, Failure};
 
 /// Flags of every command.
 #[derive(Debug, Clone, Args)]

@@ -3,14 +3,13 @@
 use acp_registry::check::CheckOutcome;
 use acp_registry::finding::{Finding, Level};
 use acp_registry::source::Span;
-use acp_registry::text::{begins_command, is_hidden, printable};
+use acp_registry::text::{begins_command, is_hidden, plural, printable};
 use annotate_snippets::{AnnotationKind, Level as Title, Origin, Renderer, Snippet};
 use unicode_width::UnicodeWidthChar as _;
 
 use crate::formats::Report;
 use crate::formats::equal_findings::{equal, key};
 use crate::terminal::layout::Look;
-use acp_registry::text::plural;
 
 /// The longest part of a source line that is shown, in columns.
 const WIDTH: usize = 120;

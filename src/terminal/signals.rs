@@ -1,11 +1,10 @@
 //! Runs work until it is complete or a signal interrupts it.
 
 use std::future::pending;
-use std::io;
 use std::sync::Once;
 use std::sync::atomic::Ordering;
-use std::thread;
 use std::time::Duration;
+use std::{io, thread};
 
 use tokio::runtime::{Builder, Runtime};
 

@@ -1,10 +1,9 @@
 //! Measures the cost of the largest responses of package sources: repetitive JSON in a small gzip stream.
 
-use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
 use std::path::Path;
-use std::thread;
+use std::{fs, thread};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;

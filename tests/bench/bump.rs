@@ -1,13 +1,12 @@
 //! Measures how long `bump` takes for a thousand agents with slow sources, and counts its requests.
 
 use std::collections::HashMap;
-use std::fs;
 use std::io::{self, BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
-use std::thread;
 use std::time::Duration;
+use std::{fs, thread};
 
 use serde_json::{Value, json};
 

@@ -1,13 +1,12 @@
 //! Counts what a client receives that uses a few agents of a published tree.
 
-use std::fs;
 use std::io::{self, BufRead, BufReader, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::ops::Range;
 use std::path::Path;
 use std::process::Command;
 use std::sync::{Arc, Mutex};
-use std::thread;
+use std::{fs, thread};
 
 use acp_registry::digest::Sha256;
 use acp_registry::manifest::Platform;

@@ -6,9 +6,8 @@
 //! style block.
 
 use std::fmt::Write as _;
-use std::fs;
-use std::io;
 use std::path::Path;
+use std::{fs, io};
 
 use serde_json::{Map, Value, json};
 

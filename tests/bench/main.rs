@@ -42,11 +42,10 @@ mod readers;
 mod site;
 mod store;
 
-use std::env;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{self, Command, Stdio};
 use std::time::{Duration, Instant};
+use std::{env, fs};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_acp-registry");
 

@@ -1,12 +1,11 @@
 //! Measures checking URLs and archives, against a host on loopback.
 
-use std::fs;
 use std::io::{self, BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::thread;
 use std::time::Duration;
+use std::{fs, thread};
 
 use serde_json::json;
 

@@ -1,11 +1,10 @@
 //! A caching proxy in front of a store, with a clock that runs faster.
 
-use std::fs;
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::thread;
 use std::time::Duration;
+use std::{fs, thread};
 
 /// Varnish. Other proxies count the age of a response in whole seconds.
 const VARNISH: &str = "varnishd";

@@ -4,11 +4,10 @@
 //! A content delivery network has many caches, so that one of them sees a share of the day. Time runs faster for the proxy as
 //! well: what it may keep for 300 s, it keeps for 0.2 s.
 
-use std::fs;
 use std::path::Path;
 use std::sync::Mutex;
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{fs, thread};
 
 use acp_registry::manifest::AgentId;
 

@@ -1,10 +1,9 @@
 //! Costs its examiner as much memory as it can, and is a good agent otherwise.
 
-use std::env;
 use std::io::{self, BufRead as _, Read as _, Write as _};
 use std::net::TcpStream;
 use std::sync::Arc;
-use std::thread;
+use std::{env, thread};
 
 use serde_json::{Value, json};
 

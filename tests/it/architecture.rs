@@ -177,16 +177,15 @@ fn named(text: &str) -> BTreeSet<String> {
     // Examples in comments are programs of their own.
     let is_of_example = |line: &str| ["//! use ", "/// use "].iter().any(|start| line.trim_start().starts_with(start));
     let text = text.lines().filter(|line| !is_of_example(line)).collect::<Vec<_>>().join("\n");
-    let modules = text.match_indices("::").filter_map(|(at, _)| {
-        let before = text[..at].rsplit(|c: char| !c.is_ascii_lowercase() && c != '_').next()?;
-        let whole = before.strip_prefix("acp_registry_").filter(|name| WHOLE.contains(name));
-        if let Some(whole) = whole {
-            return Some(whole.to_owned());
+    let modules = text.match_indices("::").flat_map(|(at, _)| {
+        let before = text[..at].rsplit(|c: char| !c.is_ascii_lowercase() && c != '_').next().unwrap_or_default();
+        match before.strip_prefix("acp_registry_") {
+            Some(whole) if WHOLE.contains(&whole) => vec![whole],
+            None if before != "crate" => Vec::new(),
+            _ => crate::circles::names(&text[at + 2..]),
         }
-        (before == "crate" || before.starts_with("acp_registry_"))
-            .then(|| text[at + 2..].chars().take_while(|c| c.is_ascii_lowercase() || *c == '_').collect::<String>())
     });
-    modules.collect()
+    modules.map(ToOwned::to_owned).collect()
 }
 
 #[test]

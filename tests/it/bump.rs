@@ -11,9 +11,8 @@ use acp_registry::config::Config;
 use acp_registry::http::{AllowedHosts, Client, Settings};
 use acp_registry::manifest::Channel;
 use acp_registry::registry::Registry;
-use acp_registry::sources::Sources;
 use acp_registry::sources::github::Github;
-use acp_registry::sources::npm;
+use acp_registry::sources::{Sources, npm};
 use serde_json::{Value, json};
 
 use crate::server::{Server, not_found, ok, status};

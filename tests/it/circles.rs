@@ -37,7 +37,7 @@ fn name_at(text: &str) -> &str {
 }
 
 /// The names at the top level of braces: `{a, b::{c, d}}` has `a` and `b`.
-fn names(text: &str) -> Vec<&str> {
+pub(crate) fn names(text: &str) -> Vec<&str> {
     let Some(inner) = text.strip_prefix('{') else { return vec![name_at(text)] };
     let (mut depth, mut is_next, mut found) = (0_usize, true, Vec::new());
     for (at, c) in inner.char_indices() {

@@ -1,7 +1,6 @@
 //! Checks that documents and events match their schemas. Every document that the program prints in any test is checked.
 
-use std::collections::BTreeSet;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;

@@ -1,7 +1,6 @@
 //! Network namespaces of examinations: what agents reach in them, and what is left of them.
 #![cfg(target_os = "linux")]
 
-use std::fs;
 use std::io::{ErrorKind, Write as _};
 use std::net::{Ipv4Addr, Ipv6Addr, TcpListener, UdpSocket};
 use std::os::linux::net::SocketAddrExt as _;
@@ -10,8 +9,8 @@ use std::os::unix::net::{SocketAddr, UnixListener};
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::thread;
 use std::time::Duration;
+use std::{fs, thread};
 
 use acp_registry::examination::{ExaminationPlan, Level, examine};
 use acp_registry::handshake::{HandshakeOptions, Verdict, check};

@@ -3,12 +3,11 @@
 #![cfg(unix)]
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::io::Write as _;
 use std::os::unix::fs::symlink;
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
-use std::thread;
+use std::{fs, thread};
 
 use serde_json::{Value, json};
 

@@ -11,8 +11,7 @@ use lzma_rust2::XzReader;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
-use super::meter::Meter;
-use super::meter::WINDOW;
+use super::meter::{Meter, WINDOW};
 use super::{Compression, Error, Excess};
 
 /// Memory limit of the xz decoder in KiB: the window, and 1 MiB for the decoder itself.

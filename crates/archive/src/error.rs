@@ -1,3 +1,5 @@
+//! Why an archive is refused.
+
 use std::io;
 
 use super::Lookalike;

@@ -9,8 +9,7 @@ use zip::read::{Config, ZipFileEntry, ZipReadOptions};
 use zip::result::ZipError;
 use zip::unstable::read::ZipIterable;
 
-use super::meter::PATH_LENGTH;
-use super::meter::{Meter, Produced, Sought};
+use super::meter::{Meter, PATH_LENGTH, Produced, Sought};
 use super::walk::{ArchiveMember, Content, Sink, Walk};
 use super::{Error, Excess, UnsafeReason};
 

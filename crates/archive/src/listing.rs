@@ -1,7 +1,6 @@
 //! The contents of an archive.
 
-use super::cmd;
-use super::{BinaryFormat, CmdNotFound, Entry, Program};
+use super::{BinaryFormat, CmdNotFound, Entry, Program, cmd};
 
 /// The contents of an archive.
 #[derive(Debug, Clone, PartialEq, Eq)]

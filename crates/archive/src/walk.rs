@@ -5,8 +5,7 @@ use std::mem;
 use std::rc::Rc;
 
 use super::links::{Inserted, LinkTree};
-use super::meter::Meter;
-use super::meter::NAMES;
+use super::meter::{Meter, NAMES};
 use super::program::Examiner;
 use super::{ArchiveListing, BinaryFormat, Entry, EntryKind, Error, Excess, UnsafeReason, name};
 use acp_registry_plan::text::quote;

@@ -11,6 +11,7 @@
 //! | [`doctor`] | DIAGNOSE: checks runtimes, the store and each installed agent; reports problems with remedies |
 //! | [`login`] | SIGN IN: carries out an authentication method, and checks that the agent then opens a session; signs out |
 //! | [`ops`] | DO: what people ask for: find, install, update, repair, uninstall, diagnose, sign in |
+//! | [`registry`] | LOAD: the folder of a registry: manifests, icons and the quarantine, as far as they can be read |
 //! | [`settings`] | SETTINGS: generates the settings with which a client of the protocol starts an agent |
 
 #![warn(missing_docs, clippy::must_use_candidate)]

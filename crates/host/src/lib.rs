@@ -1,4 +1,4 @@
-//! Wraps the operating system. Other modules call these modules, which do not call others.
+//! Wraps the operating system. Of this workspace, these modules use `crates/plan` alone.
 //!
 //! * [`cause`]: finds the line that explains a failure in a program's output
 //! * [`command`]: runs package managers, and programs that the user has named
@@ -19,6 +19,7 @@ pub(crate) mod directory;
 pub mod fs;
 pub mod git;
 pub mod host;
+pub mod in_use;
 pub mod lock;
 pub mod owner;
 #[cfg(target_os = "linux")]
@@ -27,4 +28,3 @@ pub mod process;
 pub(crate) mod remove;
 pub mod start;
 pub mod umask;
-pub mod users;

@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 use std::{fs, io};
 
-use acp_registry_host::fs::make_private;
-use acp_registry_host::fs::{PathError, open_file, write_atomic_from};
+use acp_registry_host::fs::{PathError, make_private, open_file, write_atomic_from};
 use acp_registry_plan::digest::Sha256;
 use reqwest::header;
 use reqwest::header::{HeaderMap, HeaderName};

@@ -3,9 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use super::npm_config;
-use super::python_config;
 use super::surroundings::Surroundings;
+use super::{npm_config, python_config};
 use acp_registry_plan::text::{printable, without_secrets};
 
 /// A configured package registry.

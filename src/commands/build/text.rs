@@ -8,7 +8,7 @@ use acp_registry::check::Checked;
 use acp_registry::failure::Failure;
 use acp_registry::finding::{Finding, Level};
 use acp_registry::registry::Registry;
-use acp_registry::text::printable;
+use acp_registry::text::{plural, printable};
 use acp_registry::tree::{AgentOutcome, Built, BuiltAgent, Difference, LeftOutReason};
 use serde::Serialize;
 
@@ -16,7 +16,6 @@ use crate::documents::Document;
 use crate::formats::Report;
 use crate::formats::json::FindingDocument;
 use crate::terminal::layout::Look;
-use acp_registry::text::plural;
 
 /// The rule for folders without a manifest.
 const STRAY_ENTRY: &str = "registry/stray-entry";

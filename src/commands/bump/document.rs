@@ -1,3 +1,5 @@
+//! The JSON document of `bump`.
+
 use acp_registry::bump::{Bumped, ChannelOutcome, Compared, HeldReason, VersionUpdate};
 use acp_registry::examination::{CheckVerdict, Level, VerdictCounts};
 use acp_registry::propose::Proposal;

@@ -3,7 +3,7 @@
 use acp_registry::bump::{Bumped, ChannelOutcome, Finished, HeldReason, Trouble, Troubles};
 use acp_registry::manifest::Channel;
 use acp_registry::propose::{BranchChange, Proposal};
-use acp_registry::text::{cell, code_span, printable, prose};
+use acp_registry::text::{cell, code_span, plural, printable, prose};
 use acp_registry::timestamp::Timestamp;
 use acp_registry::verify::Nothing;
 use time::OffsetDateTime;
@@ -11,7 +11,6 @@ use time::OffsetDateTime;
 use crate::commands::verify::text::why;
 use crate::terminal::layout::Look;
 use crate::terminal::similar_messages::alike;
-use acp_registry::text::plural;
 
 /// Indentation of continuation lines, in columns.
 const INDENT: usize = 10;

@@ -1,12 +1,11 @@
 //! The changes between two indexes: as JSON, for people, and as release notes.
 
 use acp_registry::diff::{Changes, DiffAgent, Updated};
-use acp_registry::text::{code_span, printable, prose};
+use acp_registry::text::{code_span, plural, printable, prose};
 use serde::Serialize;
 
 use crate::documents::Document;
 use crate::terminal::layout::Look;
-use acp_registry::text::plural;
 
 /// The longest release notes, in bytes. GitHub's limit is 125,000 characters.
 const NOTES_LIMIT: usize = 100_000;

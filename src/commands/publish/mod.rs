@@ -3,11 +3,10 @@
 pub(crate) mod snapshots;
 pub(crate) mod text;
 
-use std::env;
 use std::ffi::OsStr;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+use std::{env, fs};
 
 use acp_registry::host::command;
 use acp_registry::host::fs::read_bounded;

@@ -1,13 +1,12 @@
 //! The results of `publish`.
 
-use acp_registry::text::printable;
+use acp_registry::text::{plural, printable};
 use acp_registry::timestamp::Timestamp;
 use acp_registry::upload::{Action, UploadResult, What};
 use serde::Serialize;
 
 use crate::documents::Document;
 use crate::terminal::table;
-use acp_registry::text::plural;
 
 fn count(actions: &[Action], is: fn(What) -> bool) -> usize {
     actions.iter().filter(|action| is(action.what)).count()

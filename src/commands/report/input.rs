@@ -10,13 +10,12 @@ use acp_registry::examination::Record;
 use acp_registry::finding::{Finding, Level};
 use acp_registry::json;
 use acp_registry::source::Span;
-use acp_registry::text::{cell, printable, prose, quote};
+use acp_registry::text::{cell, plural, printable, prose, quote};
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::formats::examination::comment;
 use crate::terminal::excerpt::{cut, stderr};
-use acp_registry::text::plural;
 
 /// The largest document that is accepted, in bytes.
 pub(crate) const INPUT_LIMIT: u64 = 64 << 20;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use acp_registry::text::{cell, printable, prose, quote};
+use acp_registry::text::{cell, plural, printable, prose, quote};
 use acp_registry::verify::{Nothing, Row, RowCounts, State, TaskVerdict};
 use serde::Serialize;
 use serde_json::Value;
@@ -16,7 +16,6 @@ use crate::terminal::excerpt::{INDENT, cut, stderr};
 use crate::terminal::layout::Look;
 use crate::terminal::similar_messages::alike;
 use crate::terminal::table::{Columns, table};
-use acp_registry::text::plural;
 
 /// Index of the column with verdicts.
 const VERDICT: usize = 3;

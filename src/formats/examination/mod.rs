@@ -9,7 +9,7 @@ use acp_registry::check::RULES;
 use acp_registry::examination::{
     CHECKS, Check, CheckRecord, CheckVerdict, Examination, Force, Level, Record, VerdictCounts,
 };
-use acp_registry::text::{code_span, printable, prose};
+use acp_registry::text::{code_span, plural, printable, prose};
 use serde_json::{Value, json};
 
 pub(crate) use self::examinee::{Examinee, file_of_command};
@@ -17,7 +17,6 @@ pub(crate) use self::junit::{junit_by_agent, junit_by_level};
 use crate::formats::sarif::{artifact, descriptor, digest, log};
 use crate::terminal::excerpt::{INDENT, cut};
 use crate::terminal::layout::Look;
-use acp_registry::text::plural;
 
 /// Maximum number of checks of an agent that are shown.
 const SHOWN: usize = 20;

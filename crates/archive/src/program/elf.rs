@@ -1,8 +1,9 @@
+//! Reads what an ELF program needs: its loader and libraries.
+
 use std::io::{Read, Seek};
 
-use object::Endianness;
-use object::elf;
 use object::read::elf::{FileHeader, ProgramHeader};
+use object::{Endianness, elf};
 
 use super::source::FileHandle;
 use super::{Glibc, Machine, Program};

@@ -1,3 +1,5 @@
+//! Whether a program runs on a platform.
+
 use std::collections::BTreeSet;
 
 use super::{Machine, Program};

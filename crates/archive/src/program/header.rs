@@ -1,14 +1,13 @@
+//! Reads the kind and the machine of a program from the file's header.
+
 use std::io::{Read, Seek, SeekFrom};
 
-use object::macho;
-use object::pe;
 use object::read::macho::{FatArch, MachHeader, MachOFatFile, MachOFatFile32, MachOFatFile64};
-use object::{Endianness, LittleEndian as LE, ReadRef as _, elf as elf_types};
+use object::{Endianness, LittleEndian as LE, ReadRef as _, elf as elf_types, macho, pe};
 
 use super::source::{BoundedFile, FileHandle};
 use super::{Machine, Program, elf};
-use crate::format::HEAD_LENGTH;
-use crate::format::fill;
+use crate::format::{HEAD_LENGTH, fill};
 use crate::{BinaryFormat, Lookalike};
 
 /// Maximum length of a script's first line that is read, in bytes.

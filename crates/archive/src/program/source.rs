@@ -1,3 +1,5 @@
+//! A file of which only the parts that are asked for are read.
+
 use std::cell::Cell;
 use std::io::{Read, Seek};
 use std::ops::Range;

@@ -2,8 +2,7 @@
 
 use super::{CheckStatus, DiagnosedAgent, Diagnosis};
 use crate::install::{DigestSource, Interpreter, remedy};
-use crate::store::repair_command;
-use crate::store::{Candidate, Damage, Error, Store, Version, remove_by_hand};
+use crate::store::{Candidate, Damage, Error, Store, Version, remove_by_hand, repair_command};
 use acp_registry_plan::manifest::AgentId;
 
 use acp_registry_host::fs::PathError;

@@ -4,8 +4,7 @@ use std::path::Path;
 
 use super::{DiagnosedAgent, Diagnosis};
 use crate::install::Interpreter;
-use crate::store::Version;
-use crate::store::repair_command;
+use crate::store::{Version, repair_command};
 use acp_registry_host::owner::is_safe_for_programs;
 use acp_registry_host::process::{Environment, Isolation, LaunchSpec};
 use acp_registry_plan::text::{printable, quote};

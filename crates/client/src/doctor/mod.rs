@@ -1,4 +1,4 @@
-//! EXAMINE: what installed agents need, whether they are unchanged, and what to do about problems.
+//! DIAGNOSE: what installed agents need, whether they are unchanged, and what to do about problems.
 //!
 //! * [`surroundings`]: the runtimes, and the directory of installed agents
 //! * [`installed`]: one agent on disk: receipts, programs, digests

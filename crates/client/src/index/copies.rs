@@ -5,8 +5,7 @@ use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use acp_registry_host::fs::make_private;
-use acp_registry_host::fs::{PathError, open_bounded, write_atomic_from};
+use acp_registry_host::fs::{PathError, make_private, open_bounded, write_atomic_from};
 use acp_registry_http::{Validators, shown};
 use acp_registry_plan::digest::Sha256;
 use acp_registry_plan::entries::ENTRY_LIMIT;

@@ -9,14 +9,12 @@ use std::time::SystemTime;
 use url::Url;
 
 use super::copies::{Copies, Copy};
-use super::place::IndexLocation;
-use super::place::WrongPlace;
+use super::place::{IndexLocation, WrongPlace};
 use crate::registry::{LoadError, Registry};
 use acp_registry_archive::{self as archive, Lookalike};
 use acp_registry_host::fs::{ReadError, read_bounded};
 use acp_registry_http::{Client, FetchError, Problem, shown};
-use acp_registry_plan::index::{FormError, INDEX_LIMIT};
-use acp_registry_plan::index::{Index, IndexSource};
+use acp_registry_plan::index::{FormError, INDEX_LIMIT, Index, IndexSource};
 
 /// How an index is read.
 #[derive(Debug, Clone, Default)]

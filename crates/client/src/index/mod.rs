@@ -39,5 +39,6 @@ pub use by_entry::load_some;
 pub use copies::Copies;
 pub use load::{Error, LoadOptions, Loaded, load};
 pub use place::{IndexLocation, WrongPlace};
-pub use search::{BY, Hit, MARKS, Match, Query, SPELLINGS, SUMMARY, without_addresses};
-pub use search::{Class, Meaning, PHRASES, is_open_source};
+pub use search::{
+    BY, Class, Hit, MARKS, Match, Meaning, PHRASES, Query, SPELLINGS, SUMMARY, is_open_source, without_addresses,
+};

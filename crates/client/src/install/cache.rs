@@ -3,9 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use acp_registry_host::fs::files_below;
-use acp_registry_host::fs::make_private;
-use acp_registry_host::fs::{PathError, write_new};
+use acp_registry_host::fs::{PathError, files_below, make_private, write_new};
 use acp_registry_host::lock::{Acquisition, Lock, mark_used};
 use acp_registry_host::owner;
 use acp_registry_host::process::Scratch;

@@ -1,3 +1,5 @@
+//! Why an agent was not installed.
+
 use std::path::PathBuf;
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! A package of the npm registry.
+//! Installs a package of the npm registry.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! The file.
+//! Reads, checks and writes `acp-registry.lock`.
 
 use acp_registry_plan::failure::Failure;
 use std::collections::BTreeMap;

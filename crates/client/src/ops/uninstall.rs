@@ -5,8 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use acp_registry_host::fs::PathError;
-use acp_registry_host::fs::files_below;
+use acp_registry_host::fs::{PathError, files_below};
 use acp_registry_http::Cache;
 use acp_registry_plan::failure::{AgentFailure, Failure};
 use serde::{Deserialize, Serialize, Serializer};

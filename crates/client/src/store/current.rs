@@ -6,8 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::places::CURRENT;
 use super::{Error, Store};
-use acp_registry_host::fs::write_durable;
-use acp_registry_host::fs::{PathError, ReadError, read_bounded};
+use acp_registry_host::fs::{PathError, ReadError, read_bounded, write_durable};
 use acp_registry_plan::json;
 use acp_registry_plan::manifest::AgentId;
 

@@ -1,3 +1,5 @@
+//! Why the store refuses, or cannot carry out, what is asked of it.
+
 use acp_registry_plan::failure::{Code, Failure};
 use std::path::PathBuf;
 use std::time::Duration;

@@ -9,8 +9,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use acp_registry_host::fs::files_below;
-use acp_registry_host::fs::{PathError, open_file, read_bounded, write_new};
+use acp_registry_host::fs::{PathError, files_below, open_file, read_bounded, write_new};
 use acp_registry_plan::digest::Sha256;
 use acp_registry_plan::json;
 use rayon::prelude::*;

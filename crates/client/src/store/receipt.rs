@@ -1,4 +1,4 @@
-//! What was installed, as a file.
+//! The receipt of an installation: `receipt.json`, written last.
 
 use std::collections::BTreeSet;
 use std::path::{Component, Path};
@@ -6,9 +6,11 @@ use std::path::{Component, Path};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::Stamp;
+use super::places::RECEIPT;
+use super::{Error, Stamp};
 use crate::install::{Interpreter, Placed, Proof, Remarks, Source};
 use crate::resolve::{Host, Plan};
+use acp_registry_host::fs::write_durable;
 use acp_registry_plan::json;
 use acp_registry_plan::manifest::{AgentId, Platform, env_name};
 use acp_registry_plan::text::quote;
@@ -80,6 +82,15 @@ impl Receipt {
         })
     }
 
+    /// Writes the receipt into the directory of its version, which makes this a version.
+    pub(super) fn write(&self, directory: &Path) -> Result<(), Error> {
+        // A receipt with a problem is refused when it is read.
+        if let Some(problem) = self.problem() {
+            return Err(Error::Unfit { id: self.id.to_string(), problem });
+        }
+        Ok(write_durable(&directory.join(RECEIPT), json::to_string(self).as_bytes())?)
+    }
+
     /// Reads the receipt of an agent; the error says what is wrong.
     pub(super) fn parse(bytes: &[u8], id: &str) -> Result<Self, String> {
         let receipt: Self = json::whole(bytes).map_err(|error| error.to_string())?;
@@ -98,7 +109,7 @@ impl Receipt {
 
     /// Why this program cannot have written the receipt, as a sentence: it gives the agent more rights than an
     /// installation does, or hides something from people who read it on a terminal.
-    pub(super) fn problem(&self) -> Option<String> {
+    fn problem(&self) -> Option<String> {
         let names = self.source.variables().iter().map(|(name, _)| name);
         let reserved = names.into_iter().find_map(|name| Some((name, env_name::problem(name)?)));
         if let Some((name, problem)) = reserved {

@@ -9,13 +9,12 @@ use std::path::{Path, PathBuf};
 use super::current::Current;
 use super::find::names;
 use super::integrity::size;
-use super::leftovers::{self, Cleared};
-use super::leftovers::{foreign, is_version};
+use super::leftovers::{self, Cleared, foreign, is_version};
 use super::places::{CURRENT, IN_USE, RECEIPT};
 use super::{Error, Store, Version};
 use acp_registry_host::fs::PathError;
 use acp_registry_host::process::Scratch;
-use acp_registry_host::{lock, users};
+use acp_registry_host::{in_use, lock};
 use acp_registry_plan::manifest::AgentId;
 
 /// What was removed.
@@ -223,7 +222,7 @@ fn versions(agent: &Path) -> Result<Vec<PathBuf>, PathError> {
 
 fn processes(folder: &Path) -> Vec<u32> {
     // Processes know real paths only.
-    folder.canonicalize().map(|folder| users::processes_in(&folder)).unwrap_or_default()
+    folder.canonicalize().map(|folder| in_use::processes_in(&folder)).unwrap_or_default()
 }
 
 fn describe(place: &Path, id: &str) -> Option<Removed> {

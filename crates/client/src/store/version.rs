@@ -4,11 +4,11 @@ use std::fs;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use acp_registry_host::fs::{PathError, ReadError, read_bounded, write_durable};
+use acp_registry_host::fs::{PathError, ReadError, read_bounded};
 use acp_registry_host::lock;
 use acp_registry_host::process::{Environment, is_executable};
+use acp_registry_plan::documents;
 use acp_registry_plan::manifest::Platform;
-use acp_registry_plan::{documents, json};
 
 use super::places::{IN_USE, RECEIPT};
 use super::{Error, Receipt, Store};
@@ -53,12 +53,7 @@ impl Version {
 
     /// Writes the receipt, which makes this a version.
     pub(super) fn write_receipt(&self) -> Result<(), Error> {
-        // A receipt with a problem is refused when it is read.
-        if let Some(problem) = self.receipt.problem() {
-            return Err(Error::Unfit { id: self.receipt.id.to_string(), problem });
-        }
-        let text = json::to_string(&self.receipt);
-        Ok(write_durable(&self.directory.join(RECEIPT), text.as_bytes())?)
+        self.receipt.write(&self.directory)
     }
 
     /// The name of the directory.

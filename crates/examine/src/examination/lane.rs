@@ -9,8 +9,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::access::Access;
 use super::agent::{StartedAgent, silent};
-use super::check::Level;
-use super::check::{Check, Force, Setup, Talk};
+use super::check::{Check, Force, Level, Setup, Talk};
 use super::failure::CheckFailure;
 use super::messages::OutputViolations;
 use super::result::OUT_OF_TIME;

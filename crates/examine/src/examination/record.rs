@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::check::Force;
-use super::check::Level;
+use super::check::{Force, Level};
 use super::result::{CheckVerdict, Examination, VerdictCounts, is_cut};
 
 /// Maximum number of checks that are read.

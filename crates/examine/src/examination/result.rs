@@ -6,8 +6,7 @@ use std::time::Duration;
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
-use super::check::Level;
-use super::check::{Check, Force};
+use super::check::{Check, Force, Level};
 
 /// How a check ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

@@ -1,4 +1,4 @@
-//! The HTTP server.
+//! The HTTP server of the scripted model.
 
 use std::convert::Infallible;
 use std::sync::{Arc, PoisonError};

@@ -1,4 +1,4 @@
-//! Checks an updated manifest.
+//! Checks an updated manifest with all rules, as `validate` does, before it is written.
 
 use acp_registry_plan::text::brief_list;
 use std::collections::BTreeSet;

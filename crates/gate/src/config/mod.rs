@@ -6,9 +6,9 @@ mod read;
 mod site;
 mod view;
 
-pub use read::Schemas;
-pub use read::{AgentConfig, ArchiveLimits, Config, ConfigError, ExamineConfig, LevelSetting, check_base_url};
-pub use read::{BumpSource, Feed};
-pub use site::{AgentFile, SiteConfig};
-pub use site::{PreviewSetting, Previews};
+pub use read::{
+    AgentConfig, ArchiveLimits, BumpSource, Config, ConfigError, ExamineConfig, Feed, LevelSetting, Schemas,
+    check_base_url,
+};
+pub use site::{AgentFile, PreviewSetting, Previews, SiteConfig};
 pub use view::{AgentChanges, View};

@@ -10,8 +10,7 @@ use crate::bump::{Choice, Offers, Policy, choose};
 use acp_registry_archive::Limits;
 use acp_registry_http::Client;
 use acp_registry_plan::manifest::{Agent, Channel, Distribution, NpmSpec, PypiSpec, Version};
-use acp_registry_sources::PublisherFacts;
-use acp_registry_sources::Sources;
+use acp_registry_sources::{PublisherFacts, Sources};
 
 /// Maximum length of a description, in characters.
 const DESCRIPTION: usize = 200;

@@ -1,4 +1,4 @@
-//! The result of a task.
+//! A row of `verify`: the result of one task, with its JSON form.
 
 use std::time::{Duration, SystemTime};
 

@@ -1,9 +1,8 @@
 //! Replaces directories atomically.
 
 use std::ffi::OsString;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use super::write::{make_readable, parent};
 use super::{PathError, without_path};

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 
-use super::bwrap::Reach;
+use super::isolation::Reach;
 use super::platform::{OwnUser, Report};
 use super::{Home, Isolation, LaunchSpec, Namespace, Network, Sandbox};
 

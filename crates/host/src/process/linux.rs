@@ -1,12 +1,10 @@
 //! Process trees, read from `/proc`.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::iter;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{fs, iter, thread};
 
 use process_wrap::tokio::ChildWrapper;
 use rustix::process::{Pid, Signal, WaitOptions};

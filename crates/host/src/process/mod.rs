@@ -25,8 +25,8 @@
 
 mod abandoned;
 mod begin;
-mod bwrap;
 mod environment;
+mod isolation;
 mod launch;
 #[cfg(target_os = "linux")]
 mod launcher;
@@ -45,8 +45,8 @@ mod tree;
 mod platform;
 
 pub use abandoned::{INSTALLED, remove_abandoned};
-pub use bwrap::{Isolation, IsolationError, Network};
 pub use environment::{Environment, is_executable};
+pub use isolation::{Isolation, IsolationError, Network};
 pub use launch::{LaunchSpec, Obstacle};
 #[cfg(target_os = "linux")]
 pub use launcher::{LAUNCH, launch};

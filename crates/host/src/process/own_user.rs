@@ -1,11 +1,10 @@
 //! Users without an account, one for each program that root starts, on Linux.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::io;
 use std::ops::RangeInclusive;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::Path;
+use std::{fs, io};
 
 use crate::lock::{Acquisition, Lock};
 use crate::proc;

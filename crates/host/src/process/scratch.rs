@@ -1,9 +1,8 @@
 //! Directories for programs, which are removed afterwards whatever the programs did to them.
 
-use std::fs;
 use std::path::Path;
-use std::thread;
 use std::time::Duration;
+use std::{fs, thread};
 
 use super::UserDirectory;
 use crate::fs::{PathError, without_path};

@@ -9,8 +9,7 @@ use tokio::time::Instant;
 use super::message::{self, Id, Message, Response};
 use super::spoken::{Listener, Spoken};
 use super::warnings::Unasked;
-use super::wire::{Lines, MESSAGES, Overflow};
-use super::wire::{Silence, Wire};
+use super::wire::{Lines, MESSAGES, Overflow, Silence, Wire};
 use acp_registry_host::process::{Pipes, ProcessTree, Tail};
 
 const BOM: &[u8] = "\u{feff}".as_bytes();

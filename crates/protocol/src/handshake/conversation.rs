@@ -8,15 +8,14 @@ use tokio::time::Instant;
 use super::answer::Handshake;
 use super::connection::{Connection, Relay};
 use super::failure::{FailReason, HandshakeFailure, Verdict};
-use super::message;
 use super::message::{Body, Id, Response};
 use super::options::{HandshakeOptions, SetupError};
 use super::outcome::{Outcome, Timing};
 use super::probe::Probe;
-use super::probes;
 use super::silence::explain;
 use super::spoken::Listener;
 use super::warnings::Unasked;
+use super::{message, probes};
 use acp_registry_host::process::{LaunchSpec, ProcessTree, Sandbox};
 use acp_registry_plan::text::quote;
 

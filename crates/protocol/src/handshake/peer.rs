@@ -9,8 +9,7 @@ use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 
 use super::options::{HandshakeOptions, SetupError};
-use super::wire::Lines;
-use super::wire::{Silence, Wire};
+use super::wire::{Lines, Silence, Wire};
 use acp_registry_host::process::{Exit, LaunchSpec, ProcessTree, Sandbox, SpawnError};
 
 /// Maximum length of a line, in bytes. An agent may repeat a long request in its answer.

@@ -5,8 +5,7 @@ use std::time::Duration;
 use super::connection::{Connection, Stray};
 use super::failure::{FailReason, HandshakeFailure};
 use super::message;
-use super::wire::Silence;
-use super::wire::{LINE, MESSAGES, Overflow, TOTAL};
+use super::wire::{LINE, MESSAGES, Overflow, Silence, TOTAL};
 use acp_registry_host::cause;
 use acp_registry_plan::text::quote;
 

@@ -7,10 +7,8 @@ use acp_registry_plan::manifest::Distribution;
 use askama::Template;
 use serde_json::{Map, Value, json};
 
-use super::capabilities::{GROUPS, Group};
-use super::capabilities::{Opening, Support};
-use super::changes::AgentChange;
-use super::changes::agent_feed;
+use super::capabilities::{GROUPS, Group, Opening, Support};
+use super::changes::{AgentChange, agent_feed};
 use super::facts::{Facts, PlatformArchive, target};
 use super::install::{Needs, Setup, setups};
 use super::listing::Listing;

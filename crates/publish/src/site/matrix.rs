@@ -6,13 +6,11 @@ use std::collections::BTreeSet;
 use askama::Template;
 use rayon::prelude::*;
 
-use super::capabilities::Support;
-use super::capabilities::{GROUPS, Member};
-use super::examined;
+use super::capabilities::{GROUPS, Member, Support};
 use super::listing::Listing;
 use super::pages::{Frame, Site};
 use super::text::shown;
-use super::{SiteError, SiteFile, page};
+use super::{SiteError, SiteFile, examined, page};
 use acp_registry_gate::verify::LastAnswer;
 
 /// The number of agents on a page.

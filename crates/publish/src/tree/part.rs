@@ -1,11 +1,10 @@
 //! Files of a tree that are rendered when they are needed, so that a large tree need not fit into memory.
 
 use std::error::Error;
-use std::io;
-use std::iter;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::{io, iter};
 
 use rayon::prelude::*;
 

@@ -1,10 +1,9 @@
 //! The process that keeps a network namespace.
 
 use std::ffi::OsString;
-use std::fs;
-use std::io;
 use std::net::{Ipv4Addr, TcpListener};
 use std::os::fd::{AsFd as _, BorrowedFd};
+use std::{fs, io};
 
 use nix::sched::{CloneFlags, unshare};
 use rustix::process::{getegid, geteuid};

@@ -1,7 +1,6 @@
 use crate::examination::agent::StartedAgent;
 use crate::examination::ask::not_asked;
-use crate::examination::check::Level;
-use crate::examination::check::{Check, Force, Run, Setup};
+use crate::examination::check::{Check, Force, Level, Run, Setup};
 use crate::examination::failure::CheckFailure;
 
 pub(super) static CHECK: Check = Check {

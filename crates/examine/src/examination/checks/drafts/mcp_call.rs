@@ -1,8 +1,7 @@
 use acp_registry_plan::text::quote;
 
 use crate::examination::agent::StartedAgent;
-use crate::examination::check::Level;
-use crate::examination::check::{Check, Force, Run, Setup};
+use crate::examination::check::{Check, Force, Level, Run, Setup};
 use crate::examination::client::AgentCall;
 use crate::examination::drafts::TOOL;
 use crate::examination::failure::CheckFailure;

@@ -1,8 +1,7 @@
 use serde_json::json;
 
 use crate::examination::agent::{NO_SESSION, StartedAgent, refused};
-use crate::examination::check::Level;
-use crate::examination::check::{Check, Force, Run, Setup};
+use crate::examination::check::{Check, Force, Level, Run, Setup};
 use crate::examination::failure::CheckFailure;
 
 pub(super) static CHECK: Check = Check {

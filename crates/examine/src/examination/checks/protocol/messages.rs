@@ -1,5 +1,4 @@
-use crate::examination::check::Level;
-use crate::examination::check::{Check, Force, Run};
+use crate::examination::check::{Check, Force, Level, Run};
 use crate::examination::failure::CheckFailure;
 use crate::examination::messages::OutputViolations;
 

@@ -3,8 +3,7 @@ use std::collections::BTreeSet;
 use acp_registry_plan::text::quote;
 
 use crate::examination::agent::StartedAgent;
-use crate::examination::check::Level;
-use crate::examination::check::{Check, Force, Run, Setup};
+use crate::examination::check::{Check, Force, Level, Run, Setup};
 use crate::examination::config::shown;
 use crate::examination::failure::CheckFailure;
 

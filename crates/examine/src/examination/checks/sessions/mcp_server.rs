@@ -1,6 +1,5 @@
 use crate::examination::agent::StartedAgent;
-use crate::examination::check::Level;
-use crate::examination::check::{Check, Force, Run, Setup};
+use crate::examination::check::{Check, Force, Level, Run, Setup};
 use crate::examination::failure::CheckFailure;
 
 pub(super) static CHECK: Check = Check {

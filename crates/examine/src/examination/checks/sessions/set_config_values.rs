@@ -3,8 +3,7 @@ use serde_json::Value;
 
 use crate::examination::access::OpenSession;
 use crate::examination::agent::StartedAgent;
-use crate::examination::check::Level;
-use crate::examination::check::{Check, Force, Run, Setup};
+use crate::examination::check::{Check, Force, Level, Run, Setup};
 use crate::examination::config::{ConfigOption, TRIED, read_options, shown};
 use crate::examination::failure::CheckFailure;
 

@@ -3,8 +3,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::examination::agent::StartedAgent;
-use crate::examination::check::Level;
-use crate::examination::check::{Check, Force, Run, Setup};
+use crate::examination::check::{Check, Force, Level, Run, Setup};
 use crate::examination::failure::CheckFailure;
 use crate::model::{Script, Step};
 

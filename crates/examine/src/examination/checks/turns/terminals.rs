@@ -2,8 +2,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use crate::examination::agent::StartedAgent;
-use crate::examination::check::Level;
-use crate::examination::check::{Check, Force, Run, Setup};
+use crate::examination::check::{Check, Force, Level, Run, Setup};
 use crate::examination::failure::CheckFailure;
 use crate::examination::turn::Turn;
 use crate::model::{Script, Step, ToolCall};

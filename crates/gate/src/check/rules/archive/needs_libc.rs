@@ -2,8 +2,7 @@ use super::{TARGET, fine, found, inspected};
 use crate::check::reporter::Reporter;
 use crate::check::rule::{CheckFn, Example, Online, Rule, Subject};
 use crate::finding::Level;
-use crate::survey::Inspection;
-use crate::survey::Survey;
+use crate::survey::{Inspection, Survey};
 use acp_registry_archive::{Glibc, Machine, Program};
 use acp_registry_plan::text::quote;
 
