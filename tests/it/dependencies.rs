@@ -2,7 +2,6 @@
 #![cfg(unix)]
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
@@ -54,8 +53,7 @@ impl Scene {
     fn new(id: &'static str) -> Self {
         let people = People::new();
         for (name, script) in [("npm", NPM), ("uv", UV), ("node", NODE)] {
-            people.env.write(&format!("bin/{name}"), script.replace("AGENT", fake_agent().to_str().unwrap()));
-            fs::set_permissions(people.env.path(&format!("bin/{name}")), fs::Permissions::from_mode(0o755)).unwrap();
+            people.env.write_program(&format!("bin/{name}"), &script.replace("AGENT", fake_agent().to_str().unwrap()));
         }
         let npx = json!({ "npx": { "package": "p@1.0.0" } });
         let uvx = json!({ "uvx": { "package": "q==1.0.0" } });

@@ -39,9 +39,7 @@ impl Doctor {
     }
 
     fn runtime(&self, name: &str, script: &str) {
-        let path = self.path().join(name);
-        fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        self.people.env.write_program(&format!("runtimes/{name}"), &format!("#!/bin/sh\n{script}\n"));
     }
 
     fn run(&self, arguments: &[&str]) -> Run {

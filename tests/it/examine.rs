@@ -123,7 +123,7 @@ fn breaks() -> Vec<(&'static str, String, &'static str)> {
         ("messages", ping(r#"agent {"jsonrpc":"2.0","id":[],"method":"_x"}"#), "neither a string nor an integer"),
         ("messages", to(&unknown, &format!("{idless}\n{NOT_FOUND}")), "it has no `id`"),
         ("messages", to(PING, &answer("\"result\":{},\"error\":null")), "both `result` and `error`"),
-        ("messages", to(PING, &answer("\"error\":{\"code\":-32601}")), "`error.message` is not a string"),
+        ("messages", to(PING, &answer("\"error\":{\"code\":-32601}")), "`error` has no `message`"),
         ("pipelined-requests", to(&request("_acp-registry/ping", "{\"number\":20}"), ""), "does not answer all of 20"),
         (
             "prompt-unknown-session",

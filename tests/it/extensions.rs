@@ -2,7 +2,6 @@
 #![cfg(unix)]
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
 
 use serde_json::{Value, json};
@@ -51,9 +50,8 @@ impl Scene {
     fn new() -> Self {
         let scene = Self(People::new());
         for (name, script) in [("npm", NPM), ("uv", UV), ("node", "#!/bin/sh\necho v22.0.0\n")] {
-            let path = format!("bin/{name}");
-            scene.0.env.write(&path, script.replace("AGENT", fake_agent().to_str().unwrap()));
-            fs::set_permissions(scene.0.env.path(&path), fs::Permissions::from_mode(0o755)).unwrap();
+            let script = script.replace("AGENT", fake_agent().to_str().unwrap());
+            scene.0.env.write_program(&format!("bin/{name}"), &script);
         }
         let npx = json!({ "npx": { "package": "p@1.0.0", "command": "p-acp" } });
         let uvx = json!({ "uvx": { "package": "q==1.0.0", "command": "q-acp", "exclude_newer": "2026-02-28" } });

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -55,9 +55,7 @@ impl Hostile {
         self.env.write("r/registry/refs/heads/main", self.env.read("r/.git/refs/heads/main"));
         self.env.write("r/registry/.gitattributes", "* filter=x diff=x\n");
         for hook in ["post-index-change", "pre-push", "reference-transaction"] {
-            self.env.write(&format!("r/registry/hooks/{hook}"), format!("#!/bin/sh\n{run}\n"));
-            let path = registry.join("hooks").join(hook);
-            fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+            self.env.write_program(&format!("r/registry/hooks/{hook}"), &format!("#!/bin/sh\n{run}\n"));
         }
         self.env.write("r/registry/a/agent.json", manifest("a").replace("Made for", "Written for"));
     }

@@ -2,7 +2,6 @@
 //! loopback.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, OnceLock};
@@ -116,8 +115,7 @@ impl World {
 
     fn program(&self, name: &str, script: &str) {
         let path = format!("bin/{name}");
-        self.people.env.write(&path, script);
-        fs::set_permissions(self.people.env.path(&path), fs::Permissions::from_mode(0o755)).unwrap();
+        self.people.env.write_program(&path, script);
     }
 
     /// Serves packages, a release, and an index with two agents.

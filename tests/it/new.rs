@@ -2,7 +2,6 @@
 #![cfg(unix)]
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 use serde_json::{Value, json};
@@ -58,9 +57,8 @@ impl Place {
     pub(crate) fn with(answers: impl IntoIterator<Item = (&'static str, Answer)>) -> Self {
         let verify = Verify::new();
         for (name, script) in [("npm", NPM), ("uv", UV)] {
-            let path = format!("bin/{name}");
-            verify.env.write(&path, script.replace("AGENT", fake_agent().to_str().unwrap()));
-            fs::set_permissions(verify.env.path(&path), fs::Permissions::from_mode(0o755)).unwrap();
+            let script = script.replace("AGENT", fake_agent().to_str().unwrap());
+            verify.env.write_program(&format!("bin/{name}"), &script);
         }
         let server = Server::start(answers.into_iter().map(|(path, answer)| (path.to_owned(), answer)));
         Self { verify, server }

@@ -3,7 +3,6 @@
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
@@ -53,8 +52,7 @@ printf '#!/usr/bin/env -S node --flag\n' > "$prefix/node_modules/p/cli.js"
 pub(crate) fn with_npm() -> People {
     let people = People::new();
     for (name, script) in [("npm", NPM), ("node", "#!/bin/sh\necho node \"$@\"\n")] {
-        people.env.write(&format!("bin/{name}"), script);
-        fs::set_permissions(people.env.path(&format!("bin/{name}")), fs::Permissions::from_mode(0o755)).unwrap();
+        people.env.write_program(&format!("bin/{name}"), script);
     }
     let package = json!({ "package": "p@1.0.0", "args": ["acp"], "env": { "EXAMPLE": "1" } });
     people.publish(&[entry("p", "1.0.0", &json!({ "npx": package }))]);
@@ -257,8 +255,7 @@ exit 1
 #[test]
 fn a_package_or_version_that_the_python_index_lacks_is_told() {
     let people = with_npm();
-    people.env.write("bin/uv", UV);
-    fs::set_permissions(people.env.path("bin/uv"), fs::Permissions::from_mode(0o755)).unwrap();
+    people.env.write_program("bin/uv", UV);
     let uvx = |package: &str| json!({ "uvx": { "package": format!("{package}==1.0") } });
     people.publish(&[entry("a", "1.0", &uvx("nothing")), entry("b", "1.0", &uvx("My_Tool[acp]"))]);
     for (agent, code, name, part) in [

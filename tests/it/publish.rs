@@ -328,8 +328,7 @@ fn another_publisher_is_waited_for_and_named() {
 fn the_list_of_digests_can_be_signed() {
     let env = env();
     let script = |text: &str| {
-        env.write("sign.sh", format!("#!/bin/sh\n{text}\n"));
-        fs::set_permissions(env.path("sign.sh"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        env.write_program("sign.sh", &format!("#!/bin/sh\n{text}\n"));
     };
     script("echo \"$1 $2\" > args; { echo signed; cat \"$3\"; } > \"$3.sig\"");
     let first = report(&env, &["--sign", "./sign.sh $HOME ;touch"]);

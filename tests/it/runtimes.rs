@@ -2,7 +2,6 @@
 #![cfg(unix)]
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
 
 use serde_json::{Value, json};
@@ -80,8 +79,7 @@ impl Scene {
     }
 
     pub(crate) fn program(&self, path: &str, script: &str) -> &Self {
-        self.0.env.write(path, script.replace("AGENT", fake_agent().to_str().unwrap()));
-        fs::set_permissions(self.0.env.path(path), fs::Permissions::from_mode(0o755)).unwrap();
+        self.0.env.write_program(path, &script.replace("AGENT", fake_agent().to_str().unwrap()));
         self
     }
 

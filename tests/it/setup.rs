@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::Write as _;
-use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -21,8 +21,7 @@ fn machine(there: &[&str]) -> Env {
     }
     let log = env.path("log").display().to_string();
     let program = |name: &str, script: &str| {
-        env.write(&format!("bin/{name}"), format!("#!/bin/sh\n{script}\n"));
-        fs::set_permissions(env.path(&format!("bin/{name}")), fs::Permissions::from_mode(0o755)).unwrap();
+        env.write_program(&format!("bin/{name}"), &format!("#!/bin/sh\n{script}\n"));
     };
     program("apt-get", &format!("echo \"apt-get $*\" >> '{log}'"));
     program("sudo", "exec \"$@\"");

@@ -79,6 +79,19 @@ impl Env {
         fs::write(path, content).unwrap();
     }
 
+    /// Writes a program. Another process writes it: one that another thread starts meanwhile would inherit the open file, and
+    /// the system starts no program that is open for writing.
+    #[cfg(unix)]
+    pub(crate) fn write_program(&self, path: &str, script: &str) {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "rm -f \"$0\" && cat > \"$0\" && chmod 755 \"$0\""]).arg(&path).stdin(Stdio::piped());
+        let mut shell = shell.spawn().unwrap();
+        shell.stdin.take().unwrap().write_all(script.as_bytes()).unwrap();
+        assert!(shell.wait().unwrap().success(), "{}", path.display());
+    }
+
     pub(crate) fn path(&self, path: &str) -> PathBuf {
         self.folder.path().join(path)
     }

@@ -2,7 +2,6 @@
 #![cfg(unix)]
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 
 use nix::sys::signal::{Signal, kill};
@@ -71,15 +70,10 @@ impl Verify {
         let env = Env::empty();
         fs::create_dir(env.path("tmp")).unwrap();
         for (name, script) in [("npm", NPM), ("uv", UV), ("node", NODE)] {
-            let path = format!("bin/{name}");
-            env.write(
-                &path,
-                script
-                    .replace("AGENT", fake_agent().to_str().unwrap())
-                    .replace("EXCHANGE", env.path("exchange").to_str().unwrap())
-                    .replace("CALLS", env.path("calls").to_str().unwrap()),
-            );
-            fs::set_permissions(env.path(&path), fs::Permissions::from_mode(0o755)).unwrap();
+            let script = script.replace("AGENT", fake_agent().to_str().unwrap());
+            let script = script.replace("EXCHANGE", env.path("exchange").to_str().unwrap());
+            let script = script.replace("CALLS", env.path("calls").to_str().unwrap());
+            env.write_program(&format!("bin/{name}"), &script);
         }
         Self { env, tag: tag() }
     }

@@ -45,8 +45,7 @@ fn without_bubblewrap_nothing_is_started() {
     assert!(run.stderr.contains("install bubblewrap, or do without --sandbox"), "{}", run.stderr);
     assert_eq!(verify.run(&["--sandbox", "docker"]).code, 2);
     // A sandbox that the system forbids is not a failure of agents.
-    verify.env.write("bin/bwrap", "#!/bin/sh\necho 'bwrap: no \u{1b}permission' >&2\nexit 1\n");
-    fs::set_permissions(verify.env.path("bin/bwrap"), fs::Permissions::from_mode(0o755)).unwrap();
+    verify.env.write_program("bin/bwrap", "#!/bin/sh\necho 'bwrap: no \u{1b}permission' >&2\nexit 1\n");
     let run = verify.run(&["--sandbox", "bwrap"]);
     assert_eq!((run.code, run.stdout.as_str()), (3, ""));
     assert!(run.stderr.contains("does not work on this system: bwrap: no \\u{1b}permission"), "{}", run.stderr);
@@ -57,8 +56,7 @@ fn in_a_sandbox_an_agent_gets_what_was_installed_and_the_reports_say_so() {
     let verify = Verify::new();
     verify.npx("good", &["ok"]);
     let log = verify.env.path("log");
-    verify.env.write("bin/bwrap", BWRAP.replace("LOG", log.to_str().unwrap()));
-    fs::set_permissions(verify.env.path("bin/bwrap"), fs::Permissions::from_mode(0o755)).unwrap();
+    verify.env.write_program("bin/bwrap", &BWRAP.replace("LOG", log.to_str().unwrap()));
     let (code, document) = verify.json(&["--sandbox", "bwrap", "--out", "c.json"]);
     assert_eq!((code, &row(&document, "good")["isolation"]), (0, &"bwrap".into()), "{document}");
     let snapshot: Value = serde_json::from_str(&verify.env.read("c.json")).unwrap();

@@ -1,7 +1,6 @@
 //! The workflows on GitHub: their form, and their shell scripts, which are run here.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -40,8 +39,7 @@ pub(crate) fn shell(env: &Env, script: &str) -> Command {
 }
 
 pub(crate) fn program(env: &Env, name: &str, script: &str) {
-    env.write(&format!("bin/{name}"), format!("#!/bin/bash\n{script}\n"));
-    fs::set_permissions(env.path(&format!("bin/{name}")), fs::Permissions::from_mode(0o755)).unwrap();
+    env.write_program(&format!("bin/{name}"), &format!("#!/bin/bash\n{script}\n"));
 }
 
 /// Whether jq is installed, as on runners.

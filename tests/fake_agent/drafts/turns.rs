@@ -37,11 +37,20 @@ impl Drafts<'_> {
         self.sessions[number].prompt = id.clone();
         self.sessions[number].is_running = true;
         if self.version == 2 {
-            let is_final = self.is("v2-stop-reason");
-            respond(id, Ok(if is_final { json!({ "stopReason": "end_turn" }) } else { json!({}) }));
+            let own = self.new_id("message");
+            let answer = if self.is("v2-stop-reason") {
+                json!({ "messageId": own, "stopReason": "end_turn" })
+            } else if self.is("v2-no-answer-id") {
+                json!({})
+            } else {
+                json!({ "messageId": own })
+            };
+            respond(id, Ok(answer));
             let mut message = json!({ "sessionUpdate": "user_message", "content": params["prompt"] });
-            if !self.is("v2-no-message-id") {
+            if self.is("v2-other-message-id") {
                 message["messageId"] = self.new_id("message").into();
+            } else if !self.is("v2-no-message-id") {
+                message["messageId"] = own.into();
             }
             if !self.is("v2-no-user-message") {
                 self.update(number, &message);

@@ -16,6 +16,7 @@ use super::client::{ClientOffer, ClientState};
 use super::drafts::ClientReply;
 use super::failure::CheckFailure;
 use super::messages::{AgentMessage, OutputViolations, ResponseContent, RpcError, Sent};
+use super::schema::SchemaVersion;
 
 /// A method that no agent implements. The protocol reserves names that begin with an underscore for extensions, and
 /// requires a response even to unknown ones.
@@ -125,7 +126,7 @@ impl StartedAgent {
         let id = self.request("initialize", &offer.params(offer.version())).await;
         let answer = self.answer_until(&id, Instant::now() + limit).await?;
         self.initialized = answer.map_err(|error| format!("answers `initialize` with {}", error.describe()));
-        self.heard.is_other_version = self.is_version_2();
+        self.heard.version = if self.is_version_2() { SchemaVersion::V2 } else { SchemaVersion::V1 };
         Ok(())
     }
 

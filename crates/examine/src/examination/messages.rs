@@ -6,7 +6,7 @@ use acp_registry_plan::json::check_at_most;
 use acp_registry_plan::text::quote;
 use serde_json::{Map, Value};
 
-use super::shape;
+use super::schema::{self, SchemaVersion};
 
 /// Maximum length of a quoted line, in bytes.
 const QUOTED: usize = 1000;
@@ -100,10 +100,14 @@ pub(super) struct OutputViolations {
     pub(super) noise: Remarks,
     /// Messages that do not match the schema.
     pub(super) invalid: Remarks,
+    /// Messages of version 2 that do not match its schema.
+    pub(super) invalid_drafts: Remarks,
     /// Whether the agent wrote any line.
     pub(super) is_any: bool,
-    /// Whether the messages follow another version of the protocol than the schema.
-    pub(super) is_other_version: bool,
+    /// Whether it wrote any message of version 2.
+    pub(super) has_drafts: bool,
+    /// The version of the protocol that the messages follow.
+    pub(super) version: SchemaVersion,
 }
 
 impl OutputViolations {
@@ -121,10 +125,10 @@ impl OutputViolations {
         };
         let is_answer = value.get("method").is_none();
         let method = if is_answer { method_of(value.get("id").unwrap_or(&Value::Null)) } else { None };
-        if !self.is_other_version
-            && let Some(problem) = shape::message(&value, method.as_deref())
-        {
-            self.invalid.add(|| problem);
+        self.has_drafts |= self.version == SchemaVersion::V2;
+        if let Some(problem) = schema::message(&value, method.as_deref(), self.version) {
+            let invalid = if self.version == SchemaVersion::V1 { &mut self.invalid } else { &mut self.invalid_drafts };
+            invalid.add(|| problem);
         }
         let Value::Object(members) = value else { return None };
         Some(message(members))
@@ -134,7 +138,9 @@ impl OutputViolations {
     pub(super) fn merge(&mut self, other: Self) {
         self.noise.merge(other.noise);
         self.invalid.merge(other.invalid);
+        self.invalid_drafts.merge(other.invalid_drafts);
         self.is_any |= other.is_any;
+        self.has_drafts |= other.has_drafts;
     }
 }
 
@@ -220,7 +226,7 @@ mod tests {
         let (message, heard) = read(r#"{"id":1,"result":null}"#);
         assert_eq!(message, Some(AgentMessage::Answer(json!(1), Ok(Value::Null))));
         assert!(heard.invalid.text().unwrap().contains("jsonrpc"));
-        let mut other = OutputViolations { is_other_version: true, ..OutputViolations::default() };
+        let mut other = OutputViolations { version: SchemaVersion::V2, ..OutputViolations::default() };
         let prompted = other.read(br#"{"jsonrpc":"2.0","id":1,"result":{}}"#, |_| Some("session/prompt".to_owned()));
         assert!(prompted.is_some() && other.invalid.text().is_none());
         assert!(other.read(b"hello", |_| None).is_none() && other.noise.text().is_some());

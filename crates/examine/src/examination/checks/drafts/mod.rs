@@ -33,6 +33,7 @@ mod steering;
 mod steering_turn;
 mod symmetric_fs;
 mod v2_initialize;
+mod v2_messages;
 mod v2_prompt;
 mod v2_resume_replay;
 mod v2_session_methods;
@@ -70,6 +71,7 @@ pub(super) static CHECKS: &[&Check] = &[
     &steering_turn::CHECK,
     &symmetric_fs::CHECK,
     &v2_initialize::CHECK,
+    &v2_messages::CHECK,
     &v2_prompt::CHECK,
     &v2_resume_replay::CHECK,
     &v2_session_methods::CHECK,

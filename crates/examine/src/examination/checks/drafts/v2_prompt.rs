@@ -8,17 +8,17 @@ pub(super) static CHECK: Check = Check {
     level: Level::Drafts,
     force: Force::Must,
     spec: "rfds/v2/prompt",
-    summary: "accepts a prompt of version 2, repeats it with an id, and reports when it is idle",
-    why: "In version 2, the agent responds once the prompt has been accepted, and sends the accepted message as a \
-          `user_message` with a `messageId`. A `state_update` says when a turn begins, and when the agent is idle. \
+    summary: "accepts a prompt of version 2, repeats it with the id that it answers, and reports when it is idle",
+    why: "In version 2, the agent responds once the prompt has been accepted, with the `messageId` of the message that it \
+          becomes, and sends that message as a `user_message` with the same id. A `state_update` says when a turn begins, and when the agent is idle. \
           Clients learn from these alone where the message belongs and when the turn is over.",
-    fix: "Answer the prompt with an object, then send the `user_message`, the state `running` and, in the end, `idle`.",
+    fix: "Answer the prompt with a `messageId`, send the `user_message` with the same id, the state `running` and, in the end, `idle`.",
     fails: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"Say hello."}]}}
-agent {"jsonrpc":"2.0","id":3,"result":{}}
+agent {"jsonrpc":"2.0","id":3,"result":{"messageId":"u-1"}}
 agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"state_update","state":"running"}}}
 agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"state_update","state":"idle","stopReason":"end_turn"}}}"#,
     passes: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"Say hello."}]}}
-agent {"jsonrpc":"2.0","id":3,"result":{}}
+agent {"jsonrpc":"2.0","id":3,"result":{"messageId":"u-1"}}
 agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"user_message","messageId":"u-1","content":[{"type":"text","text":"Say hello."}]}}}
 agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"state_update","state":"running"}}}
 agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"agent_message_chunk","messageId":"a-1","content":{"type":"text","text":"Hello."}}}}
@@ -30,21 +30,26 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     agent.needs_version_2()?;
     agent.needs_turns()?;
     let session = agent.open_session().await?.id;
-    match agent.prompt_2(&session, "Say hello.").await? {
+    let own = match agent.prompt_2(&session, "Say hello.").await? {
         Ok(result) if result.get("stopReason").is_some() => {
             return Err(CheckFailure::Fail("answers a prompt of version 2 with a `stopReason`".to_owned()));
         }
-        Ok(_) => {}
+        Ok(result) => match result["messageId"].as_str() {
+            Some(id) => id.to_owned(),
+            None => return Err(CheckFailure::Fail("answers a prompt of version 2 without a `messageId`".to_owned())),
+        },
         Err(error) => {
             return Err(CheckFailure::NotExercised(format!("the agent answers a prompt with {}", error.describe())));
         }
-    }
+    };
     let ended = agent.until(|agent| agent.is_idle(&session)).await;
     let has = |is_meant: &dyn Fn(&SessionUpdate) -> bool| agent.client.session_updates(&session).any(is_meant);
-    let is_message = |update: &SessionUpdate| update.kind() == "user_message" && update.body["messageId"].is_string();
+    let is_message = |update: &SessionUpdate| {
+        ["user_message", "user_message_chunk"].contains(&update.kind()) && update.body["messageId"] == own.as_str()
+    };
     if !has(&is_message) {
         return Err(CheckFailure::Fail(
-            "sends no `user_message` with a `messageId` for a prompt of version 2".to_owned(),
+            "sends no `user_message` with the `messageId` that it has answered for a prompt of version 2".to_owned(),
         ));
     }
     if !has(&|update| update.kind() == "state_update" && update.body["state"] == "running") {

@@ -3,7 +3,7 @@ use std::future::ready;
 use crate::examination::agent::StartedAgent;
 use crate::examination::check::{Check, Force, Level, Run, Setup};
 use crate::examination::failure::CheckFailure;
-use crate::examination::shape;
+use crate::examination::schema;
 
 pub(super) static CHECK: Check = Check {
     id: "protocol/initialize",
@@ -23,7 +23,7 @@ agent {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,"agentCapabilities":
 };
 
 fn run(agent: &StartedAgent) -> Result<(), CheckFailure> {
-    match shape::initialize(agent.result()) {
+    match schema::initialize(agent.result()) {
         Some(problem) => Err(CheckFailure::Fail(format!(
             "answers `initialize` with a result that does not match the schema: {problem}"
         ))),
