@@ -5,7 +5,7 @@ use std::time::Duration;
 use acp_registry::examination::{CHECKS, Check, CheckVerdict, Examination, ExaminationPlan, LIMIT, Level};
 use serde_json::{Value, json};
 
-use crate::examined::{for_each, not_passed, planned, with};
+use crate::examined::{for_each, not_passed, planned, planned_with, with};
 
 /// Examines the fake agent in this case at the level `protocol`.
 fn examined_within(case: &[&str], patience: Duration, limit: Duration) -> Examination {
@@ -97,7 +97,7 @@ fn breaks() -> Vec<(&'static str, String, &'static str)> {
         ("before-initialize", format!("agent starts\nclient {NEW}"), "does not answer `session/new`"),
         ("cancel-unknown-session", to(&note("session/cancel", no_session), nameless), "which is a notification"),
         ("client-capabilities", to(BARE, "agent ends"), "ends (exit code 7) instead of answering"),
-        ("client-capabilities", to(BARE, ""), "does not answer `initialize` if the"),
+        ("client-capabilities", to(BARE, ""), "does not answer `initialize` (waited 6 s) if the"),
         ("ids", to(text_7, &NOT_FOUND.replace("\"id\":2", "\"id\":7")), "answers the id `\"7\"` with the id `7`"),
         ("ids", to(text_7, ""), "does not answer `_acp-registry/ping` with the id `\"7\"`"),
         ("initialize", to(INIT, &good_but("agentInfo", json!({ "name": "a" }))), "`result.agentInfo` has no `version`"),
@@ -186,6 +186,24 @@ fn an_agent_that_is_silent_or_ends_after_initialize_is_told_as_such() {
     let flooded = examined_within(&["reply", &flooding], Duration::from_millis(200), LIMIT);
     let stdout = not_passed(&flooded).into_iter().find(|(id, _)| *id == "protocol/stdout").unwrap().1.to_owned();
     assert!(stdout.starts_with("the agent writes a line to stdout that is not a message: `x` (and "), "{stdout}");
+}
+
+/// Checks that start an agent themselves wait as long as those for which it is started: a slow start is no fault.
+#[cfg(unix)]
+#[test]
+fn an_agent_that_starts_slowly_later_passes_all_the_same() {
+    const OWN: [&str; 3] = ["protocol/before-initialize", "protocol/client-capabilities", "protocol/version"];
+    let folder = tempfile::tempdir().unwrap();
+    let mut plan = ExaminationPlan::up_to(Level::Protocol);
+    plan.only = |check| OWN.contains(&check.id);
+    let examination = planned_with(&["played", ""], Duration::from_secs(2), &plan, |launch| {
+        let script = "[ ! -e \"$0\" ] || sleep 3; : > \"$0\"; exec \"$@\"";
+        let state = folder.path().join("started");
+        let fake_agent = std::mem::replace(&mut launch.program, "/bin/sh".into());
+        launch.arguments.splice(0..0, ["-c".into(), script.into(), state.into(), fake_agent]);
+    });
+    let passed = with(&examination, &[CheckVerdict::Pass]);
+    assert_eq!(passed.iter().map(|(id, _)| *id).collect::<Vec<_>>(), OWN, "{examination:?}");
 }
 
 #[test]

@@ -28,8 +28,8 @@ const PROJECTS: &str = "projects";
 /// The id of a session that no agent has.
 pub(super) const NO_SESSION: &str = "acp-registry-no-such-session";
 
-/// Time limit for the response to `initialize` in a check that sends it, as a multiple of the patience.
-const INTRODUCED: u32 = 3;
+/// Time limit for the first response of an agent that was started again, as a multiple of the patience.
+pub(super) const STARTS: u32 = 3;
 
 /// Maximum memory of responses that no check has waited for, in bytes. Further ones are dropped.
 const ANSWERS: usize = 8 << 20;
@@ -58,6 +58,10 @@ pub(super) struct StartedAgent {
     pub(super) session: Option<OpenSession>,
     /// Whether it can no longer be used.
     pub(super) has_ended: bool,
+    /// Whether it has answered any request: its start is over.
+    has_started: bool,
+    /// How long the last response was waited for in vain.
+    pub(super) waited: Duration,
     /// Number of responses after the one to `initialize`.
     pub(super) answered: usize,
     pub(super) heard: OutputViolations,
@@ -91,6 +95,8 @@ impl StartedAgent {
             kept: SharedSession::default(),
             session: None,
             has_ended: false,
+            has_started: false,
+            waited: Duration::ZERO,
             answered: 0,
             heard: OutputViolations::default(),
             initialized: Ok(Value::Null),
@@ -133,7 +139,7 @@ impl StartedAgent {
     /// Sends `initialize` as a client with this offer, to an agent that was sent nothing yet.
     pub(super) async fn introduce(&mut self, offer: ClientOffer) -> Result<(), CheckFailure> {
         self.client = ClientState::new(offer);
-        let started = self.initialize(offer, self.patience * INTRODUCED).await;
+        let started = self.initialize(offer, self.patience * STARTS).await;
         started.map_err(|silence| silent(silence, "initialize"))?;
         match &self.initialized {
             Ok(_) => Ok(()),
@@ -197,9 +203,10 @@ impl StartedAgent {
         self.answer(&id).await.map_err(|silence| silent(silence, method))
     }
 
-    /// Waits for the response with this id.
+    /// Waits for the response with this id: longer for the first, before which the agent may have to start.
     pub(super) async fn answer(&mut self, id: &Value) -> Result<ResponseContent, Silence> {
-        self.answer_until(id, Instant::now() + self.patience).await
+        let limit = self.patience * if self.has_started { 1 } else { STARTS };
+        self.answer_until(id, Instant::now() + limit).await
     }
 
     pub(super) async fn answer_until(&mut self, id: &Value, deadline: Instant) -> Result<ResponseContent, Silence> {
@@ -216,17 +223,20 @@ impl StartedAgent {
         deadline: Instant,
         is_done: impl Fn(&Self) -> bool,
     ) -> Result<(), Silence> {
+        let began = Instant::now();
         while !is_done(self) {
             let line = match self.peer.line(deadline).await {
                 Ok(line) => line,
                 Err(silence) => {
                     self.has_ended |= !matches!(silence, Silence::Timeout);
+                    self.waited = deadline.saturating_duration_since(began);
                     return Err(silence);
                 }
             };
             let sent = &self.sent;
             match self.heard.read(&line, |id| sent.method(id)) {
                 Some(AgentMessage::Answer(id, answer)) => {
+                    self.has_started = true;
                     self.answered += usize::from(self.initialized.as_ref().is_ok_and(|result| !result.is_null()));
                     let size = |(id, answer): &(Value, ResponseContent)| weight(id) + answer.as_ref().map_or(0, weight);
                     let new = (id, answer);

@@ -34,7 +34,8 @@ const AGAIN: u32 = 3;
 /// Examines an agent as planned, after the handshake that ended with `outcome`. At most two instances of the agent run at
 /// once.
 ///
-/// Takes at most [`ExaminationPlan::limit`], plus the time to end the agent. When the future is dropped, all processes are killed
+/// Takes at most [`ExaminationPlan::limit`], plus the time to end the agent; where the agent starts more slowly than
+/// [`HandshakeOptions::probe`] allows for a response, as many times longer, up to [`SLOWEST`] times. When the future is dropped, all processes are killed
 /// and all files are removed before the drop returns. Requires a tokio runtime with the IO and time drivers.
 pub async fn examine(
     launch: &LaunchSpec,
@@ -46,6 +47,7 @@ pub async fn examine(
     let usual = options.probe.unwrap_or(PATIENCE);
     // A machine that slows the start also slows further responses.
     let patience = usual.max(outcome.timing.start_to_response.unwrap_or_default()).min(usual * SLOWEST);
+    let limit = plan.limit.mul_f64(patience.as_secs_f64() / usual.as_secs_f64());
     let lacks_network =
         launch.namespace.is_some() || matches!(launch.isolation, Isolation::Bwrap { network: Network::None });
     let access = access(plan, launch).await;
@@ -54,8 +56,8 @@ pub async fn examine(
         with_model: led(launch, options, &plan.recipe, access.model.as_deref()),
         patience,
         again: patience.max(usual * AGAIN),
-        limit: plan.limit,
-        until: started + plan.limit,
+        limit,
+        until: started + limit,
         lacks_network,
         has_answered: outcome.handshake.probes.iter().any(|(_, probe)| probe != Probe::Timeout),
         access: Mutex::new(access),

@@ -1,5 +1,7 @@
 //! Why a check did not pass.
 
+use std::time::Duration;
+
 /// Why a check did not pass. The texts are safe to print; those of `Fail` and `Silent` lack their subject, "the agent".
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum CheckFailure {
@@ -12,6 +14,23 @@ pub(super) enum CheckFailure {
 }
 
 impl CheckFailure {
+    /// Says of silence how long it lasted.
+    pub(super) fn after(self, waited: Duration) -> Self {
+        match self {
+            Self::Silent(text) => Self::Silent(format!("{text} (waited {} s)", waited.as_secs_f64().ceil())),
+            other => other,
+        }
+    }
+
+    /// Whether the agent has not answered, has ended, or has answered with an error: what a failed connection may cause.
+    pub(super) fn may_be_of_network(&self) -> bool {
+        match self {
+            Self::Fail(text) => ["with error ", " instead of answering "].iter().any(|part| text.contains(part)),
+            Self::Silent(_) => true,
+            Self::NotExercised(_) => false,
+        }
+    }
+
     /// The text of any variant.
     pub(super) fn into_text(self) -> String {
         match self {

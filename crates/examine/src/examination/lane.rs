@@ -8,14 +8,11 @@ use acp_registry_protocol::handshake::HandshakeOptions;
 use tokio::time::{Instant, timeout_at};
 
 use super::access::Access;
-use super::agent::{StartedAgent, silent};
+use super::agent::{STARTS, StartedAgent, silent};
 use super::check::{Check, Force, Level, Setup, Talk};
 use super::failure::CheckFailure;
 use super::messages::OutputViolations;
 use super::result::OUT_OF_TIME;
-
-/// Time limit for the response of a restarted agent to `initialize`, as a multiple of the patience.
-const STARTS: u32 = 3;
 
 /// Number of checks without a response after which an agent that has answered nothing after `initialize` is given up.
 const SILENT: usize = 2;
@@ -146,8 +143,14 @@ impl<'a> Lane<'a> {
     async fn again(&mut self, item: &Item, ran: &mut Ran) {
         let started = Instant::now();
         match self.attempt(item, self.patience_again()).await.result {
-            // If the repetition could not run, the first result counts, unless the agent was shared.
-            Err(CheckFailure::NotExercised(_)) if !ran.was_used => {}
+            // If the repetition could not run, the first result counts, unless the agent was shared. Silence counts only
+            // when it is heard twice: the machine may have been busy.
+            Err(CheckFailure::NotExercised(reason)) if !ran.was_used => {
+                if let Err(CheckFailure::Silent(text)) = &ran.result {
+                    let reason = format!("the agent {text}, and this could not be repeated: {reason}");
+                    ran.result = Err(CheckFailure::NotExercised(reason));
+                }
+            }
             again => ran.result = again,
         }
         ran.duration += started.elapsed();
@@ -166,8 +169,7 @@ impl<'a> Lane<'a> {
         let Attempt { mut result, was_used } = self.attempt(item, self.common.patience).await;
         let is_silent = matches!(result, Err(CheckFailure::Silent(_)));
         self.silences += usize::from(is_silent);
-        let is_slow = is_silent && self.patience_again() > self.common.patience;
-        if !is_failure(&result) || !(was_used || is_slow) {
+        if !is_failure(&result) || !(was_used || is_silent) {
             return (result, was_used, Doubt::No);
         }
         // A check that fails no agent gets no start of its own, because many agents start slowly. In turns, another
@@ -201,11 +203,16 @@ impl<'a> Lane<'a> {
         let result = match done {
             Err(_) => Err(self.common.out_of_time()),
             Ok(Err(CheckFailure::Silent(_))) if Instant::now() >= self.common.until => Err(self.common.out_of_time()),
-            Ok(result) => result.map_err(|trouble| hide(trouble, &agent)),
+            Ok(result) => result.map_err(|trouble| hide(trouble.after(agent.waited), &agent)),
         };
         let result = match result {
-            Err(CheckFailure::Fail(text)) if self.common.lacks_network && is_unreached(&agent.stderr().await) => {
-                Err(CheckFailure::Fail(text + NOTE))
+            Err(trouble) if self.common.lacks_network && trouble.may_be_of_network() => {
+                let is_unreached = is_unreached(&agent.stderr().await);
+                Err(if is_unreached {
+                    CheckFailure::NotExercised(format!("the agent {}{NOTE}", trouble.into_text()))
+                } else {
+                    trouble
+                })
             }
             other => other,
         };
@@ -265,7 +272,7 @@ impl<'a> Lane<'a> {
         let why = match (answer, &agent.initialized) {
             (Err(_), _) if Instant::now() >= common.until => Some(common.out_of_time()),
             (Err(silence), _) => {
-                let text = silent(silence, "initialize").into_text();
+                let text = silent(silence, "initialize").after(agent.waited).into_text();
                 if setup == Setup::Bare {
                     agent.initialized = Err(text);
                     None
@@ -330,11 +337,11 @@ const SIGNS: &[&str] = &[
     "network is unreachable", "no such host",
 ];
 
-/// What is added to the message of a failure. No text of the agent, because addresses in it can differ between runs.
-pub(super) const NOTE: &str = "; its stderr reports a failed connection to another host, and it has no network";
+/// Why a check is not exercised. No text of the agent, because addresses in it can differ between runs.
+const NOTE: &str = "; its stderr reports a failed connection to another host, and it has no network";
 
 /// Whether the last part of an agent's stderr reports that another host cannot be reached.
-pub(super) fn is_unreached(stderr: &str) -> bool {
+fn is_unreached(stderr: &str) -> bool {
     let stderr = stderr.to_lowercase();
     SIGNS.iter().any(|sign| stderr.contains(sign))
 }
