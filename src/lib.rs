@@ -1,6 +1,6 @@
 //! The library behind `acp-registry`, to validate, publish and use registries of Agent Client Protocol agents.
 //!
-//! The library prints nothing. Temporary files are where the system wants them (`TMPDIR`); no other variable is read implicitly.
+//! The library prints nothing. The only variable that it reads itself is the system's for temporary files (`TMPDIR`).
 //! Programs pass the environment's proxies to the HTTP client with [`http::Proxies::new`]; [`session`] does so from the variables in its options.
 //! The program in `main.rs` is one of its users; its folders are listed there.
 //!
@@ -12,7 +12,7 @@
 //!
 //! | crate | what it is for | its modules |
 //! |---|---|---|
-//! | `crates/plan` | manifests, indexes and plans, without a machine | [`manifest`], [`index`], [`resolve`], [`documents`], [`entries`], [`sums`], [`digest`], [`failure`], [`json`], [`source`], [`text`], [`timestamp`] |
+//! | `crates/plan` | manifests, indexes and plans, without a machine | [`manifest`], [`index`](acp_registry_plan::index), [`resolve`](acp_registry_plan::resolve), [`documents`], [`entries`], [`sums`], [`digest`], [`failure`], [`json`], [`source`], [`text`], [`timestamp`] |
 //! | `crates/wasm` | `crates/plan` as WebAssembly, for browsers and Electron | none for Rust |
 //! | `crates/host` | the machine: processes and their isolation, files, locks, runtimes, git | [`host`], [`cause`] |
 //! | `crates/archive` | list, check and unpack hostile archives | [`archive`] |
@@ -45,7 +45,7 @@
 //!
 //! Data flows in one direction. Each line begins with a command, or with several, and names the modules that its data passes,
 //! from the first to the last. Modules in parentheses are passed only if a flag asks for them; [`ops`] and [`session`]
-//! call the modules that follow them. There are no circles: if a module uses another, that one never uses it.
+//! call the modules that follow them. There are no circles: no module uses, even through others, one that uses it.
 //!
 //! ```text
 //! validate   registry ── select ── (survey, verify ──) check
@@ -56,12 +56,12 @@
 //! doctor     ops: store ── handshake ── doctor
 //! login      ops: store ── handshake ── login
 //! install    ops: session: index ── resolve ── install ── store
-//! update     ops: session: index ── install ── store
+//! update     ops: session: index ── resolve ── install ── store
 //! config     index, store ── settings
 //! rpc        ops
 //! diff       diff
 //! publish    upload
-//! bump       registry ── bump (── propose)
+//! bump       registry ── select ── bump (── propose)
 //! new, init  scaffold (── verify)
 //! ```
 //!
@@ -78,7 +78,8 @@
 //! | `~/.cache/acp-registry/indexes` | [`index::Copies`] | the last copy of each index, and of entries |
 //! | `~/.local/share/acp-registry` | [`store`] | installed agents |
 //! | `acp-registry.lock` | [`lockfile::LockFile`] | versions with all their digests |
-//! | `schemas/*.json` | [`check::schema`] (embedded), [`tree`] (published) | the contracts |
+//! | `schemas/*.json` | [`check::schema`] (embedded), [`tree`] (published) | the contracts of this project |
+//! | `schemas.json` of the build | `crates/examine/build.rs`, [`examination`] | the protocol's schemas, from its own crate |
 //! | `schemas/cli/*.json` | [`site`] (embedded, published) | the JSON documents that commands print |
 //! | `capabilities.json` | [`verify::Snapshot`] | the capabilities of agents |
 //! | `capabilities.json.journal` | [`verify`] | what a run has added since it wrote that file |

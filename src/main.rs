@@ -2,9 +2,9 @@
 //!
 //! | folder | what it has |
 //! |---|---|
-//! | `commands` | a file or folder for each command: its flags, one call of the library, its text |
+//! | `commands` | a file or folder for each command, or for several of one kind (`list` and `search`, `run` and `which`, `uninstall` and `gc`, `login` and `logout`): flags, one call of the library, its text, its document |
 //! | `flags` | flags that several commands share, and what they become |
-//! | `documents` | the JSON documents of commands that maintain a registry; those about agents are the reports of the library's `ops` |
+//! | `documents` | JSON documents that several commands share, and events; those about agents are the reports of the library's `ops` |
 //! | `formats` | findings and outcomes as SARIF, JUnit, Markdown, workflow commands and text |
 //! | `terminal` | output, tables, progress, prompts, help and completion |
 //!

@@ -10,7 +10,7 @@
 //! * [`process`]: starts untrusted programs, and ends them with all their descendants
 //! * [`start`]: runs trusted programs in the user's environment
 //! * [`umask`]: restricts the permissions of new files
-//! * [`users`]: finds the processes that use a directory
+//! * [`in_use`]: finds the processes that use a directory
 
 pub mod cause;
 pub mod command;

@@ -35,7 +35,8 @@ const AGAIN: u32 = 3;
 /// once.
 ///
 /// Takes at most [`ExaminationPlan::limit`], plus the time to end the agent; where the agent starts more slowly than
-/// [`HandshakeOptions::probe`] allows for a response, as many times longer, up to [`SLOWEST`] times. When the future is dropped, all processes are killed
+/// [`HandshakeOptions::probe`] allows for a response, as many times longer, up to six
+/// times. When the future is dropped, all processes are killed
 /// and all files are removed before the drop returns. Requires a tokio runtime with the IO and time drivers.
 pub async fn examine(
     launch: &LaunchSpec,

@@ -21,7 +21,6 @@ mod ask;
 mod check;
 mod checks;
 mod client;
-mod config;
 mod drafts;
 mod engine;
 mod failure;
@@ -35,6 +34,7 @@ mod result;
 mod schema;
 mod server;
 mod session;
+mod session_options;
 mod turn;
 mod unended;
 

@@ -4,8 +4,8 @@ use acp_registry_plan::text::quote;
 
 use crate::examination::agent::StartedAgent;
 use crate::examination::check::{Check, Force, Level, Run, Setup};
-use crate::examination::config::shown;
 use crate::examination::failure::CheckFailure;
+use crate::examination::session_options::shown;
 
 pub(super) static CHECK: Check = Check {
     id: "sessions/config-values",

@@ -2,8 +2,8 @@ use acp_registry_plan::text::quote;
 
 use crate::examination::agent::StartedAgent;
 use crate::examination::check::{Check, Force, Level, Run, Setup};
-use crate::examination::config::read_options;
 use crate::examination::failure::CheckFailure;
+use crate::examination::session_options::read_options;
 
 pub(super) static CHECK: Check = Check {
     id: "sessions/set-config-option",

@@ -4,8 +4,8 @@ use serde_json::Value;
 use crate::examination::access::OpenSession;
 use crate::examination::agent::StartedAgent;
 use crate::examination::check::{Check, Force, Level, Run, Setup};
-use crate::examination::config::{ConfigOption, TRIED, read_options, shown};
 use crate::examination::failure::CheckFailure;
+use crate::examination::session_options::{ConfigOption, TRIED, read_options, shown};
 
 pub(super) static CHECK: Check = Check {
     id: "sessions/set-config-values",

@@ -4,8 +4,8 @@ use acp_registry_plan::text::quote;
 
 use crate::examination::agent::StartedAgent;
 use crate::examination::check::{Check, Force, Level, Run, Setup};
-use crate::examination::config::TRIED;
 use crate::examination::failure::CheckFailure;
+use crate::examination::session_options::TRIED;
 
 pub(super) static CHECK: Check = Check {
     id: "sessions/set-mode",

@@ -2,8 +2,8 @@ use serde_json::json;
 
 use crate::examination::agent::{StartedAgent, refused};
 use crate::examination::check::{Check, Force, Level, Run, Setup};
-use crate::examination::config::UNKNOWN;
 use crate::examination::failure::CheckFailure;
+use crate::examination::session_options::UNKNOWN;
 
 pub(super) static CHECK: Check = Check {
     id: "sessions/unknown-config-option",

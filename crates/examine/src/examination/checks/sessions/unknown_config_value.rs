@@ -3,8 +3,8 @@ use serde_json::{Value, json};
 
 use crate::examination::agent::{StartedAgent, refused};
 use crate::examination::check::{Check, Force, Level, Run, Setup};
-use crate::examination::config::{ConfigOption, UNKNOWN};
 use crate::examination::failure::CheckFailure;
+use crate::examination::session_options::{ConfigOption, UNKNOWN};
 
 pub(super) static CHECK: Check = Check {
     id: "sessions/unknown-config-value",
