@@ -51,7 +51,8 @@ pub use launch::{LaunchSpec, Obstacle};
 #[cfg(target_os = "linux")]
 pub use launcher::{LAUNCH, launch};
 #[cfg(target_os = "linux")]
-pub use namespace::{JOIN, KEEP, Namespace, NamespaceError, join, keep};
+pub use namespace::{JOIN, KEEP, join, keep};
+pub use namespace::{Namespace, NamespaceError};
 pub use place::UserDirectory;
 pub use platform::{Orphans, adopt_orphans, end_launches_below, hide_from_agents, make_readable};
 pub use sandbox::{Home, Sandbox};
