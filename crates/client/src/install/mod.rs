@@ -102,9 +102,13 @@ pub struct Start {
 }
 
 impl Start {
-    /// The start of a source whose file is below `directory`.
-    pub(crate) fn new(source: &Source, program: PathBuf, interpreter: Option<&Interpreter>, directory: &Path) -> Self {
-        let beside = beside(source.kind(), &program, directory);
+    /// The start of a source by its file. `beside` has the directories of programs that were installed with it.
+    pub(crate) fn new(
+        source: &Source,
+        program: PathBuf,
+        interpreter: Option<&Interpreter>,
+        beside: Vec<PathBuf>,
+    ) -> Self {
         let (args, env) = (source.arguments().iter().cloned(), source.variables().to_vec());
         let Some(interpreter) = interpreter else { return Self { program, args: args.collect(), env, beside } };
         let file = program.to_string_lossy().into_owned();
@@ -258,16 +262,14 @@ impl Placed {
     /// [`PathError`] when its files cannot be read.
     pub fn start(&self, source: &Source, directory: &Path) -> Result<Start, PathError> {
         let real = |path: &Path| path.canonicalize().map_err(PathError::at(path));
-        Ok(Start {
-            beside: beside(source.kind(), &real(&self.program)?, &real(directory)?),
-            ..Start::new(source, self.program.clone(), self.interpreter.as_ref(), directory)
-        })
+        let beside = beside(source.kind(), &real(&self.program)?, &real(directory)?);
+        Ok(Start::new(source, self.program.clone(), self.interpreter.as_ref(), beside))
     }
 }
 
 /// The directories of programs that were installed below a directory with an agent's own: npm's links to them, or those
 /// beside it.
-fn beside(kind: Kind, program: &Path, directory: &Path) -> Vec<PathBuf> {
+pub(crate) fn beside(kind: Kind, program: &Path, directory: &Path) -> Vec<PathBuf> {
     if kind != Kind::Npx {
         return program.parent().map(Path::to_owned).into_iter().collect();
     }

@@ -12,7 +12,7 @@ use acp_registry_plan::manifest::Platform;
 
 use super::places::{IN_USE, RECEIPT};
 use super::{Error, Receipt, Store};
-use crate::install::{DigestSource, Expected, Interpreter, Kind, Source, Start};
+use crate::install::{DigestSource, Expected, Interpreter, Kind, Source, Start, beside};
 use crate::resolve::{Offer, OfferOrigin, Plan};
 
 /// The largest file about a version that is read, in bytes.
@@ -92,7 +92,9 @@ impl Version {
         let Receipt { source, interpreter, .. } = &self.receipt;
         let found = interpreter.as_ref().map(|interpreter| interpreter.find(environment)).transpose()?;
         let interpreter = interpreter.clone().zip(found).map(|(known, program)| Interpreter { program, ..known });
-        Ok(Start::new(source, self.program(), interpreter.as_ref(), &self.directory))
+        let program = self.program();
+        let beside = beside(source.kind(), &program, &self.directory);
+        Ok(Start::new(source, program, interpreter.as_ref(), beside))
     }
 
     /// The version as an offer, from which a plan can be made.

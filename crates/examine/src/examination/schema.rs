@@ -209,8 +209,9 @@ fn params(message: &Value, method: &str, version: SchemaVersion) -> Option<Strin
     if id.is_some_and(|id| !id.is_string() && !id.is_i64() && !id.is_null()) {
         return Some("`id` is neither a string nor an integer".to_owned());
     }
-    let union = if id.is_some() { "AgentRequest" } else { "AgentNotification" };
-    let Some(name) = version.definition(union, method) else {
+    // The method decides what the parameters are, also where an `id` is missing or too many.
+    let mut unions = ["AgentRequest", "AgentNotification"].into_iter();
+    let Some(name) = unions.find_map(|union| version.definition(union, method)) else {
         let is_right = message.get("params").is_none_or(|params| params.is_object() || params.is_array());
         return (!is_right).then(|| "`params` is neither an object nor an array".to_owned());
     };
@@ -580,6 +581,16 @@ mod tests {
                 r#"{"jsonrpc":"2.0","id":1,"result":{}}"#,
                 Some("session/new"),
                 Some("the answer to `session/new`: `result` has no `sessionId`"),
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":1,"method":"session/update","params":{"sessionId":"s"}}"#,
+                None,
+                Some("`session/update`: `params` has no `update`"),
+            ),
+            (
+                r#"{"jsonrpc":"2.0","method":"session/request_permission","params":{"sessionId":"s","options":[]}}"#,
+                None,
+                Some("`session/request_permission`: `params` has no `toolCall`"),
             ),
             (r#"{"jsonrpc":"2.0","id":1,"result":{}}"#, Some("initialize"), None),
         ] {

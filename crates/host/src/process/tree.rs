@@ -412,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_long_text_whole_lines_at_the_end_stay() {
+    fn whole_lines_at_the_end_of_a_long_text_stay() {
         let mut tail = Tail::default();
         for number in 0..100_000 {
             tail.push(format!("line {number}\n").as_bytes());

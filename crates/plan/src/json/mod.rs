@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn of_equal_keys_the_last_one_counts() {
+    fn the_last_of_equal_keys_counts() {
         let text = r#"{"a":1,"b":[2],"x":{"a":3},"a":{"c":4},"\u0062":5}"#;
         let found = members(text.as_bytes(), ["a", "b", "y"]).unwrap();
         assert_eq!(found.map(|part| part.map(RawValue::get)), [Some(r#"{"c":4}"#), Some("5"), None]);
