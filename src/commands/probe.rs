@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use acp_registry::duration;
 use acp_registry::examination::Examination;
 use acp_registry::handshake::{FailReason, HandshakeOptions, Outcome, Verdict, check};
 use acp_registry::host::fs::temporary;
@@ -16,7 +17,7 @@ use crate::documents::{Document, ProbeDocument};
 use crate::flags::global::Global;
 use crate::flags::isolation::{self, NetworkKind, SandboxKind};
 use crate::flags::level::LevelArgs;
-use crate::flags::{duration, value};
+use crate::flags::value;
 use crate::formats::examination::{self, Examinee};
 use crate::formats::outcome;
 use crate::terminal::signals;
@@ -96,7 +97,7 @@ impl Args {
 }
 
 pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
-    let mut demand = args.level.demand(None, args.no_probe)?;
+    let mut demand = args.level.demand((None, None), args.no_probe)?;
     if let Some(id) = &args.recipe {
         let recipes = global.config()?.examine.recipes;
         if !recipes.contains_key(id) {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use acp_registry::duration;
 use acp_registry::failure::{Exit, Failure};
 use acp_registry::host::process::Orphans;
 use acp_registry::ops::{HeldUpdate, JOBS, Pinned, Report as _, Update, UpdateReport, update};
@@ -10,7 +11,7 @@ use acp_registry::session::AgentSpec;
 use crate::commands::leftovers;
 use crate::flags::global::{FormatArgs, Global};
 use crate::flags::session::{PackageArgs, SessionArgs, open};
-use crate::flags::{candidates, duration};
+use crate::flags::candidates;
 use crate::terminal::progress::Progress;
 use crate::terminal::signals;
 use crate::terminal::ui::Ui;

@@ -4,6 +4,7 @@ use std::env;
 use std::sync::Arc;
 use std::time::Duration;
 
+use acp_registry::duration;
 use acp_registry::config::Config;
 use acp_registry::examination::Demand;
 use acp_registry::host::fs::temporary;
@@ -13,7 +14,7 @@ use acp_registry::verify::{Job, Machine, Row, StartOptions, Task, Verified, Veri
 
 use crate::commands::leftovers;
 use crate::flags::isolation::{NetworkKind, SandboxKind, isolation, launcher, networks};
-use crate::flags::{duration, network, value};
+use crate::flags::{network, value};
 use crate::terminal::progress::AgentsProgress;
 use crate::terminal::signals;
 use crate::terminal::ui::Ui;

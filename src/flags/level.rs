@@ -1,7 +1,11 @@
 //! The flags that set the level of examination.
 
+use std::time::Duration;
+
+use acp_registry::duration;
 use acp_registry::examination::{Demand, Level};
 use clap::ValueEnum;
+
 
 use acp_registry::failure::Failure;
 
@@ -18,6 +22,13 @@ pub(crate) struct LevelArgs {
     /// They are then examined up to it.
     #[arg(long, value_name = "LEVEL")]
     require: Option<LevelName>,
+
+    /// Time limit for an examination [default: 120s, more for slow agents]
+    ///
+    /// It grows with the time that an agent takes to answer `initialize`. Checks that have not run by then are named, and
+    /// make the examination incomplete.
+    #[arg(long, value_name = "DURATION", value_parser = duration::limit)]
+    examination_timeout: Option<Duration>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -47,14 +58,20 @@ impl From<LevelName> for Level {
 }
 
 impl LevelArgs {
-    /// Returns the requested examination. `configured` is the level that the registry requires unless a flag sets another
-    /// one.
+    /// Returns the requested examination. `configured` is the level that the registry requires and its time limit, unless
+    /// flags set others.
     ///
     /// # Errors
     /// Returns [`Failure`] if an examination is requested and `is_quiet` forbids messages after `initialize`.
-    pub(crate) fn demand(&self, configured: Option<Level>, is_quiet: bool) -> Result<Demand, Failure> {
-        let require = self.require.map(Level::from).or(configured);
-        let demand = Demand::new(self.level.map(Level::from), require);
+    pub(crate) fn demand(
+        &self,
+        configured: (Option<Level>, Option<Duration>),
+        is_quiet: bool,
+    ) -> Result<Demand, Failure> {
+        let (level, timeout) = configured;
+        let require = self.require.map(Level::from).or(level);
+        let timeout = self.examination_timeout.or(timeout);
+        let demand = Demand::new(self.level.map(Level::from), require).with_timeout(timeout);
         if demand.is_any() && is_quiet {
             return Err(Failure::usage("with --no-probe, nothing is examined beyond the level `handshake`"));
         }

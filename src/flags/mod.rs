@@ -1,7 +1,6 @@
 //! The flags that several commands share, and what they become.
 
 pub(crate) mod candidates;
-pub(crate) mod duration;
 pub(crate) mod global;
 pub(crate) mod isolation;
 pub(crate) mod level;

@@ -4,6 +4,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use acp_registry::duration;
 use acp_registry::config::Config;
 use acp_registry::host::fs::PathError;
 use acp_registry::host::process::hide_from_agents;
@@ -16,7 +17,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use etcetera::BaseStrategy as _;
 
 use crate::flags::global::Global;
-use crate::flags::{duration, isolation, network, value};
+use crate::flags::{isolation, network, value};
 use acp_registry::failure::Failure;
 
 /// The heading of these flags in the help.

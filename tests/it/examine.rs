@@ -10,7 +10,7 @@ use crate::examined::{for_each, not_passed, planned, planned_with, with};
 /// Examines the fake agent in this case at the level `protocol`.
 fn examined_within(case: &[&str], patience: Duration, limit: Duration) -> Examination {
     let mut plan = ExaminationPlan::up_to(Level::Protocol);
-    plan.limit = limit;
+    plan.limit = Some(limit);
     planned(case, patience, &plan)
 }
 

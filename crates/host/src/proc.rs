@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Maximum size of an environment or of arguments to read, in bytes. A program controls their length; by default, the kernel
 /// allows at most 6 MiB.
@@ -53,6 +54,17 @@ pub(super) fn user_ids(pid: u32) -> Vec<u32> {
 /// The environment of a process: entries, each followed by a NUL.
 pub(super) fn environment(pid: u32) -> Vec<u8> {
     read(&path(pid, "environ"))
+}
+
+/// How long each thread of a process has waited for a processor since it began; nothing if the kernel does not record it.
+pub(super) fn run_delays(pid: u32) -> impl Iterator<Item = (u32, Duration)> {
+    let threads = fs::read_dir(path(pid, "task")).into_iter().flatten().flatten();
+    threads.filter_map(|thread| {
+        let schedstat = fs::read_to_string(thread.path().join("schedstat")).ok()?;
+        // The time on a processor and the time in the run queue, in nanoseconds, and a number of time slices.
+        let delay = schedstat.split_ascii_whitespace().nth(1)?.parse().ok()?;
+        Some((thread.file_name().to_str()?.parse().ok()?, Duration::from_nanos(delay)))
+    })
 }
 
 /// The arguments of a process, each followed by a NUL.
@@ -124,6 +136,7 @@ mod tests {
         assert!(pids().any(|pid| pid == me) && process(me).is_some_and(|process| !process.dead));
         assert_eq!(user_ids(me), [rustix::process::getuid().as_raw(); 4]);
         assert_eq!((program(me), directory(me)), (std::env::current_exe().ok(), std::env::current_dir().ok()));
+        assert!(run_delays(me).any(|(thread, delay)| thread == me && delay > Duration::ZERO));
         assert!(arguments(me).ends_with(b"\0"));
         assert_eq!(users_in(b"Name:\tx\nUid:\t1\t2\t3\t4\nGid:\t5\t5\t5\t5\n"), [1, 2, 3, 4]);
     }

@@ -8,6 +8,7 @@
 //! | [`index`] | READ: parses the text of an index; turns it into agents |
 //! | [`resolve`] | RESOLVE: which version, for which platform, from where, by which runtime; turns an id into a plan |
 //! | [`documents`] | the JSON documents that describe an index and a plan |
+//! | [`duration`] | durations in flags and configurations |
 //! | [`digest`] | SHA-256 of bytes and files |
 //! | [`entries`] | `entries.json`: how one agent of a published tree is found without the index |
 //! | [`failure`] | how every error is reported: a stable code, the message, one remedy |
@@ -21,6 +22,7 @@
 
 pub mod digest;
 pub mod documents;
+pub mod duration;
 pub mod entries;
 pub mod failure;
 pub mod index;

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use acp_registry::duration;
 use acp_registry::bump::{BumpRequest, BumpRun, Bumper, ChannelOutcome, Compared, Passed};
 use acp_registry::examination::{Demand, Level, VerdictCounts};
 use acp_registry::failure::{Exit, Failure};
@@ -26,7 +27,7 @@ use crate::commands::verifier;
 use crate::commands::verifier::{LiveArgs, Settings};
 use crate::flags::global::{Global, configured_levels};
 use crate::flags::level::LevelName;
-use crate::flags::{candidates, duration, network};
+use crate::flags::{candidates, network};
 use crate::terminal::progress::Count;
 use crate::terminal::signals;
 use crate::terminal::ui::Ui;

@@ -7,6 +7,7 @@ use std::io::{self, IsTerminal as _};
 use std::process::Stdio;
 use std::time::Duration;
 
+use acp_registry::duration;
 use acp_registry::failure::{Exit, Failure};
 use acp_registry::handshake::AuthMethod;
 use acp_registry::host::start::{Program, attend};
@@ -19,7 +20,7 @@ use self::relay::Relay;
 use crate::commands::leftovers;
 use crate::flags::global::{FormatArgs, Global};
 use crate::flags::session::{PackageArgs, SessionArgs, open};
-use crate::flags::{candidates, duration};
+use crate::flags::candidates;
 use crate::terminal::excerpt::{INDENT, cut, stderr};
 use crate::terminal::layout::Look;
 use crate::terminal::progress::Progress;

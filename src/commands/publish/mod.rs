@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use std::{env, fs};
 
+use acp_registry::duration;
 use acp_registry::host::command;
 use acp_registry::host::fs::read_bounded;
 use acp_registry::host::git::Repository;
@@ -24,7 +25,7 @@ use self::snapshots::{ListArgs, PruneArgs, RollbackArgs};
 use self::text::{published, published_human};
 use crate::flags::global::{FormatArgs, Global};
 use crate::flags::network::settings;
-use crate::flags::{duration, value};
+use crate::flags::value;
 use crate::terminal::progress::Count;
 use crate::terminal::signals;
 use crate::terminal::ui::Ui;

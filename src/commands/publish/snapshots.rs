@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use acp_registry::duration;
 use acp_registry::failure::{Exit, Failure};
 use acp_registry::text::{plural, printable};
 use acp_registry::upload;
@@ -12,7 +13,7 @@ use crate::commands::publish::text::{FileAction, FileCounts, files, latest_human
 use crate::commands::publish::{PlaceArgs, show, target};
 use crate::documents::Document;
 use crate::flags::global::{FormatArgs, Global};
-use crate::flags::{duration, value};
+use crate::flags::value;
 use crate::terminal::layout::Look;
 use crate::terminal::progress::Count;
 use crate::terminal::signals;

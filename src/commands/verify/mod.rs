@@ -7,6 +7,7 @@ use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
+use acp_registry::duration;
 use acp_registry::examination::Demand;
 use acp_registry::install::Kind;
 use acp_registry::registry::Registry;
@@ -22,7 +23,7 @@ use crate::commands::verifier::{self, LiveArgs, Settings};
 use crate::flags::global::{Global, prefix};
 use crate::flags::level::LevelArgs;
 use crate::flags::session::kind;
-use crate::flags::{candidates, duration, value};
+use crate::flags::{candidates, value};
 use crate::formats::examination::{self, Examinee};
 use crate::terminal::ui::Ui;
 use acp_registry::failure::{Exit, Failure};
@@ -121,7 +122,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let config = global.config()?;
     let allowed = global.allowed_hosts()?;
     let examine = &config.examine;
-    let demand = args.level.demand(examine.require, args.no_probe)?.with_recipes(examine.recipes.clone());
+    let demand = args.level.demand((examine.require, examine.timeout), args.no_probe)?.with_recipes(examine.recipes.clone());
     let registry = load_active(&global.registry_dir(), &config, &args.ids)?;
     let (request, now) = (request(args, &demand), SystemTime::now());
     if let (false, Some(out)) = (args.merge.is_empty(), &args.out) {

@@ -6,6 +6,7 @@
 //! | `fail` | `failure`, whose type is the force of the requirement |
 //! | `warning` | passed, with the message in `system-out` |
 //! | `not_exercised` | `skipped`, with the reason |
+//! | checks that did not run for want of time | also one case, `examination/complete`, which is `skipped` with their number |
 //!
 //! Warnings are passed cases because the format has no other state that does not fail a pipeline, and readers hide skipped
 //! cases.
@@ -32,7 +33,8 @@ const HANDSHAKE: &str = "handshake/initialize";
 /// # Errors
 /// Returns [`io::Error`] if the document could not be written to memory.
 pub(crate) fn junit_by_level(examinee: &Examinee<'_>) -> io::Result<String> {
-    let mut suites = vec![Suite { name: Level::Handshake.as_str().to_owned(), cases: vec![handshake(examinee)] }];
+    let cases = [handshake(examinee)].into_iter().chain(incomplete(examinee)).collect();
+    let mut suites = vec![Suite { name: Level::Handshake.as_str().to_owned(), cases }];
     for check in examinee.record.iter().flat_map(|record| &record.checks) {
         let level = check.id.split('/').next().unwrap_or_default();
         if suites.last().is_none_or(|suite| suite.name != level) {
@@ -50,7 +52,7 @@ pub(crate) fn junit_by_level(examinee: &Examinee<'_>) -> io::Result<String> {
 pub(crate) fn junit_by_agent(examinees: &[Examinee<'_>]) -> io::Result<String> {
     let suites = examinees.iter().map(|examinee| {
         let checks = examinee.record.iter().flat_map(|record| &record.checks);
-        let cases = std::iter::once(handshake(examinee)).chain(checks.map(case)).collect();
+        let cases = [handshake(examinee)].into_iter().chain(incomplete(examinee)).chain(checks.map(case)).collect();
         Suite { name: text(&examinee.name), cases }
     });
     document(&suites.collect::<Vec<_>>())
@@ -88,6 +90,12 @@ fn handshake(examinee: &Examinee<'_>) -> Case {
         End::Passed
     };
     Case { name: HANDSHAKE.to_owned(), duration: examinee.duration, end }
+}
+
+/// The case that says that checks did not run for want of time, if so.
+fn incomplete(examinee: &Examinee<'_>) -> Option<Case> {
+    let incomplete = examinee.record.as_ref()?.incomplete()?;
+    Some(Case { name: "examination/complete".to_owned(), duration: Duration::ZERO, end: End::Skipped(incomplete) })
 }
 
 fn case(check: &CheckRecord) -> Case {

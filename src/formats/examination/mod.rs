@@ -29,9 +29,10 @@ pub(crate) fn comment(name: &str, record: &Record) -> String {
         |level: Level| format!("examined up to {}", code_span(level.as_str())),
     );
     let mut out = format!(
-        "\n{} {reached}: {passed} passed, {failed} failed, {}, {not_exercised} not exercised\n\n",
+        "\n{} {reached}: {passed} passed, {failed} failed, {}, {not_exercised} not exercised{}\n\n",
         code_span(&cut(name)),
-        plural(warnings, "warning")
+        plural(warnings, "warning"),
+        record.incomplete().map(|incomplete| format!("; {incomplete}")).unwrap_or_default()
     );
     let is_told = |check: &&CheckRecord| matches!(check.verdict, CheckVerdict::Fail | CheckVerdict::Warning);
     for check in record.checks.iter().filter(is_told).take(SHOWN) {
@@ -62,24 +63,27 @@ pub(crate) fn shortcoming(examination: &Examination) -> Option<String> {
     }
     let refused = |what: String, level: Level| format!("{what}, which `--require {}` would refuse", level.as_str());
     let Some((highest, _)) = failed.last_key_value() else {
-        return Some(refused(examination.shortfall(examination.level)?, examination.level));
+        let unmet = || Some(refused(examination.shortfall(examination.level)?.message, examination.level));
+        return examination.incomplete().or_else(unmet);
     };
     let parts: Vec<String> = failed
         .iter()
         .map(|(level, count)| format!("{} of `{}`", plural(*count, "requirement"), level.as_str()))
         .collect();
-    Some(refused(format!("{} failed", parts.join(" and ")), *highest))
+    let missed = refused(format!("{} failed", parts.join(" and ")), *highest);
+    Some(examination.incomplete().map_or_else(|| missed.clone(), |incomplete| format!("{missed}; {incomplete}")))
 }
 
 fn summary(examination: &Examination) -> String {
     let VerdictCounts { passed, failed, warnings, not_exercised } = examination.summary();
     let (level, seconds) = (examination.level.as_str(), examination.duration.as_secs_f64());
     let why_none = examination.checks.iter().find_map(|examined| examined.message.as_deref()).unwrap_or_default();
+    let incomplete = examination.incomplete().map(|incomplete| format!("; {incomplete}")).unwrap_or_default();
     if passed + failed + warnings == 0 {
-        return format!("up to `{level}`: no check was run: {}", printable(why_none));
+        return format!("up to `{level}`: no check was run: {}{incomplete}", printable(why_none));
     }
     format!(
-        "up to `{level}`: {passed} passed, {failed} failed, {}, {not_exercised} not exercised in {seconds:.1} s",
+        "up to `{level}`: {passed} passed, {failed} failed, {}, {not_exercised} not exercised in {seconds:.1} s{incomplete}",
         plural(warnings, "warning")
     )
 }

@@ -16,6 +16,7 @@ use super::client::{ClientOffer, ClientState};
 use super::drafts::ClientReply;
 use super::failure::CheckFailure;
 use super::messages::{AgentMessage, OutputViolations, ResponseContent, RpcError, Sent};
+use super::result::BUSY;
 use super::schema::SchemaVersion;
 
 /// A method that no agent implements. The protocol reserves names that begin with an underscore for extensions, and
@@ -228,8 +229,8 @@ impl StartedAgent {
             let line = match self.peer.line(deadline).await {
                 Ok(line) => line,
                 Err(silence) => {
-                    self.has_ended |= !matches!(silence, Silence::Timeout);
-                    self.waited = deadline.saturating_duration_since(began);
+                    self.has_ended |= !silence.is_timeout();
+                    self.waited = began.elapsed();
                     return Err(silence);
                 }
             };
@@ -341,6 +342,10 @@ pub(super) fn silent(silence: Silence, method: &str) -> CheckFailure {
     let method = quote(method);
     match silence {
         Silence::Timeout => CheckFailure::Silent(format!("does not answer {method}")),
+        Silence::Starved(starved) => CheckFailure::NotExercised(format!(
+            "{BUSY}: the agent does not answer {method}, but waited {} s for a processor",
+            starved.as_secs_f64().round()
+        )),
         Silence::Exited(exit) => {
             CheckFailure::Fail(format!("ends ({}) instead of answering {method}", exit.describe()))
         }

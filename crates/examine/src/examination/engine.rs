@@ -34,9 +34,9 @@ const AGAIN: u32 = 3;
 /// Examines an agent as planned, after the handshake that ended with `outcome`. At most two instances of the agent run at
 /// once.
 ///
-/// Takes at most [`ExaminationPlan::limit`], plus the time to end the agent; where the agent starts more slowly than
-/// [`HandshakeOptions::probe`] allows for a response, as many times longer, up to six
-/// times. When the future is dropped, all processes are killed
+/// Takes at most [`ExaminationPlan::limit`], or without it [`LIMIT`], and as many times longer as the agent started more
+/// slowly than [`HandshakeOptions::probe`] allows for a response, up to six times; plus the time to end the agent. When the
+/// future is dropped, all processes are killed
 /// and all files are removed before the drop returns. Requires a tokio runtime with the IO and time drivers.
 pub async fn examine(
     launch: &LaunchSpec,
@@ -48,7 +48,7 @@ pub async fn examine(
     let usual = options.probe.unwrap_or(PATIENCE);
     // A machine that slows the start also slows further responses.
     let patience = usual.max(outcome.timing.start_to_response.unwrap_or_default()).min(usual * SLOWEST);
-    let limit = plan.limit.mul_f64(patience.as_secs_f64() / usual.as_secs_f64());
+    let limit = plan.limit.unwrap_or_else(|| LIMIT.mul_f64(patience.as_secs_f64() / usual.as_secs_f64()));
     let lacks_network =
         launch.namespace.is_some() || matches!(launch.isolation, Isolation::Bwrap { network: Network::None });
     let access = access(plan, launch).await;
@@ -118,8 +118,9 @@ struct CheckGroup {
     items: Vec<Item>,
 }
 
-/// Divides checks into groups; those that take longest are first. Sessions and turns are groups of their own, although
-/// they could share instances, because together they take longer than all the others.
+/// Divides checks into groups. Lower levels are first, so that what the others rest on is known when the time is over; of
+/// a level, the groups that take longest. Sessions and turns are groups of their own, although they could share instances,
+/// because together they take longer than all the others.
 fn groups(checks: impl Iterator<Item = &'static Check>) -> VecDeque<CheckGroup> {
     let mut groups: Vec<CheckGroup> = Vec::new();
     for check in checks {
@@ -133,7 +134,7 @@ fn groups(checks: impl Iterator<Item = &'static Check>) -> VecDeque<CheckGroup> 
     for group in &mut groups {
         group.items.sort_by_key(|item| item.setup);
     }
-    groups.sort_by_key(|group| Reverse(group.items.len()));
+    groups.sort_by_key(|group| (group.level, Reverse(group.items.len())));
     groups.into()
 }
 
@@ -198,7 +199,7 @@ pub(super) fn led(
     (launch, options)
 }
 
-/// Default time limit of an examination.
+/// Time limit of the examination of an agent that starts fast.
 pub const LIMIT: Duration = Duration::from_mins(2);
 
 /// The checks to run, and how the agent is prepared for them.
@@ -207,8 +208,8 @@ pub const LIMIT: Duration = Duration::from_mins(2);
 pub struct ExaminationPlan {
     /// The highest level whose checks run.
     pub level: Level,
-    /// Time limit of the examination.
-    pub limit: Duration,
+    /// Time limit of the examination; `None` for one that grows with the agent's handshake.
+    pub limit: Option<Duration>,
     /// How this agent reaches the scripted model.
     pub recipe: Recipe,
     /// Further restricts the checks: those that it returns `false` for do not run, and have no result.
@@ -216,8 +217,8 @@ pub struct ExaminationPlan {
 }
 
 impl ExaminationPlan {
-    /// All checks up to a level, within [`LIMIT`], for an agent that needs no recipe.
+    /// All checks up to a level, for an agent that needs no recipe.
     pub fn up_to(level: Level) -> Self {
-        Self { level, limit: LIMIT, recipe: Recipe::default(), only: |_| true }
+        Self { level, limit: None, recipe: Recipe::default(), only: |_| true }
     }
 }

@@ -17,7 +17,7 @@ impl CheckFailure {
     /// Says of silence how long it lasted.
     pub(super) fn after(self, waited: Duration) -> Self {
         match self {
-            Self::Silent(text) => Self::Silent(format!("{text} (waited {} s)", waited.as_secs_f64().ceil())),
+            Self::Silent(text) => Self::Silent(format!("{text} (waited {} s)", waited.as_secs_f64().round())),
             other => other,
         }
     }

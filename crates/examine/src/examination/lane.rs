@@ -12,7 +12,7 @@ use super::agent::{STARTS, StartedAgent, silent};
 use super::check::{Check, Force, Level, Setup, Talk};
 use super::failure::CheckFailure;
 use super::messages::OutputViolations;
-use super::result::OUT_OF_TIME;
+use super::result::{BUSY, OUT_OF_TIME};
 
 /// Number of checks without a response after which an agent that has answered nothing after `initialize` is given up.
 const SILENT: usize = 2;
@@ -146,7 +146,11 @@ impl<'a> Lane<'a> {
             // If the repetition could not run, the first result counts, unless the agent was shared. Silence counts only
             // when it is heard twice: the machine may have been busy.
             Err(CheckFailure::NotExercised(reason)) if !ran.was_used => {
-                if let Err(CheckFailure::Silent(text)) = &ran.result {
+                if reason.starts_with(OUT_OF_TIME) || reason.starts_with(BUSY) {
+                    if matches!(ran.result, Err(CheckFailure::Silent(_))) {
+                        ran.result = Err(CheckFailure::NotExercised(reason));
+                    }
+                } else if let Err(CheckFailure::Silent(text)) = &ran.result {
                     let reason = format!("the agent {text}, and this could not be repeated: {reason}");
                     ran.result = Err(CheckFailure::NotExercised(reason));
                 }

@@ -40,6 +40,7 @@ mod unended;
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::time::Duration;
 
 use acp_registry_host::process::LaunchSpec;
 use acp_registry_protocol::handshake::{HandshakeOptions, Outcome};
@@ -48,13 +49,14 @@ pub use checks::{CHECKS, find};
 pub use engine::{ExaminationPlan, LIMIT, examine};
 pub use recipe::Recipe;
 pub use record::{CheckRecord, Record};
-pub use result::{CheckVerdict, Examination, Examined, VerdictCounts};
+pub use result::{CheckVerdict, Examination, Examined, Shortfall, VerdictCounts};
 
 /// The level up to which agents are examined, and the level that they must meet to pass.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Demand {
     level: Level,
     require: Level,
+    timeout: Option<Duration>,
     recipes: BTreeMap<String, Recipe>,
 }
 
@@ -62,7 +64,14 @@ impl Demand {
     /// `require` raises `level`: a required level is always examined.
     pub fn new(level: Option<Level>, require: Option<Level>) -> Self {
         let require = require.unwrap_or_default();
-        Self { level: level.unwrap_or_default().max(require), require, recipes: BTreeMap::new() }
+        let level = level.unwrap_or_default().max(require);
+        Self { level, require, timeout: None, recipes: BTreeMap::new() }
+    }
+
+    /// Sets how long an examination may take, instead of a limit that grows with the agent's handshake.
+    #[must_use]
+    pub fn with_timeout(self, timeout: Option<Duration>) -> Self {
+        Self { timeout, ..self }
     }
 
     /// Adds how single agents reach the scripted model, by their id.
@@ -87,10 +96,10 @@ impl Demand {
     }
 
     /// Examines an agent after its handshake, and turns `outcome` into a failure if the agent does not meet the
-    /// required level. `id` selects the agent's recipe. `place` is a directory whose name differs between runs: messages
+    /// required level, or into an error if that is not known for want of time. `id` selects the agent's recipe. `place` is a directory whose name differs between runs: messages
     /// contain `$SANDBOX` instead. Returns `None` if only the handshake was requested.
     ///
-    /// Takes up to [`LIMIT`].
+    /// Takes as long as [`examine`].
     pub async fn meet(
         &self,
         launch: &LaunchSpec,
@@ -103,16 +112,16 @@ impl Demand {
             return None;
         }
         let recipe = id.and_then(|id| self.recipes.get(id)).cloned().unwrap_or_default();
-        let plan = ExaminationPlan { recipe, ..ExaminationPlan::up_to(self.level) };
+        let plan = ExaminationPlan { recipe, limit: self.timeout, ..ExaminationPlan::up_to(self.level) };
         // A large future, which callers would otherwise hold for each agent.
         let mut examination = Box::pin(examine(launch, options, outcome, &plan)).await;
         if let Some(place) = place {
             examination.hide_path(place);
         }
         if self.require > Level::Handshake
-            && let Some(message) = examination.shortfall(self.require)
+            && let Some(Shortfall { is_open, message }) = examination.shortfall(self.require)
         {
-            outcome.fail_examination(message);
+            outcome.fail_examination(message, is_open);
         }
         Some(examination)
     }

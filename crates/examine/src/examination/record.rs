@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use super::check::{Force, Level};
-use super::result::{CheckVerdict, Examination, VerdictCounts, is_cut};
+use super::result::{CheckVerdict, Examination, VerdictCounts, incomplete, is_cut};
 
 /// Maximum number of checks that are read.
 const CHECKS_LIMIT: usize = 1_000;
@@ -60,11 +60,16 @@ impl Record {
         VerdictCounts::of(self.checks.iter().map(|check| check.verdict))
     }
 
+    /// How many checks did not run for want of time, in words; `None` if all were run that the agent allows.
+    pub fn incomplete(&self) -> Option<String> {
+        incomplete(self.checks.iter().filter(|check| check.is_cut()).count(), self.checks.len())
+    }
+
     /// Whether all requirements up to `level` were examined and kept.
     pub fn meets(&self, level: Level) -> bool {
         let fails = |check: &CheckRecord| {
-            let is_failed = check.force == Force::Must && check.verdict == CheckVerdict::Fail;
-            (is_failed || is_cut(check.force, check.verdict, check.message.as_deref()))
+            check.force == Force::Must
+                && (check.verdict == CheckVerdict::Fail || check.is_cut())
                 && check.level().is_none_or(|of_check| of_check <= level)
         };
         self.reached.is_some_and(|reached| reached >= level) && !self.checks.iter().any(fails)
@@ -83,6 +88,10 @@ impl CheckRecord {
             message: text("message").map(ToOwned::to_owned),
             duration: Duration::try_from_secs_f64(seconds).unwrap_or_default(),
         })
+    }
+
+    fn is_cut(&self) -> bool {
+        is_cut(self.verdict, self.message.as_deref())
     }
 
     /// The level of the check, by its id; `None` if this version does not know it.
@@ -197,11 +206,17 @@ mod tests {
         let mut examination =
             Examination { level, reached: Some(level), has_network, checks, duration, left: Vec::new() };
         assert_eq!(examination.shortfall(Level::Protocol), None);
-        let text = "1 required check of the level `sessions` could not run within the time limit";
-        assert_eq!(examination.shortfall(Level::Sessions).as_deref(), Some(text));
+        let shortfall = examination.shortfall(Level::Sessions).unwrap();
+        let text = "incomplete: 1 required check of the level `sessions` did not run for want of time; ";
+        assert!(shortfall.is_open && shortfall.message.starts_with(text), "{shortfall:?}");
+        let total = examination.checks.len();
+        let incomplete = format!("incomplete: 1 of {total} checks did not run for want of time");
+        assert_eq!(examination.incomplete(), Some(incomplete.clone()));
+        assert_eq!(Record::from(&examination).incomplete(), Some(incomplete));
         // A failure says more.
         examination.checks[0].verdict = CheckVerdict::Fail;
-        assert!(examination.shortfall(Level::Sessions).unwrap().contains("the agent fails a check"));
+        let shortfall = examination.shortfall(Level::Sessions).unwrap();
+        assert!(!shortfall.is_open && shortfall.message.contains("the agent fails a check"), "{shortfall:?}");
     }
 
     #[test]

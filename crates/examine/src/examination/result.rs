@@ -40,11 +40,27 @@ impl CheckVerdict {
 /// The start of the message of a check that could not run within the time limit.
 pub(super) const OUT_OF_TIME: &str = "the examination exceeded its time limit";
 
-/// Whether a requirement was not examined because the time was over.
-pub(super) fn is_cut(force: Force, verdict: CheckVerdict, message: Option<&str>) -> bool {
-    force == Force::Must
-        && verdict == CheckVerdict::NotExercised
-        && message.is_some_and(|message| message.starts_with(OUT_OF_TIME))
+/// The start of the message of a check whose agent waited for a processor too long to be judged.
+pub(super) const BUSY: &str = "the machine was too busy";
+
+/// Whether a check did not run for want of time: on a faster machine, or with a longer limit, it would have.
+pub(super) fn is_cut(verdict: CheckVerdict, message: Option<&str>) -> bool {
+    let starts = |message: &str| message.starts_with(OUT_OF_TIME) || message.starts_with(BUSY);
+    verdict == CheckVerdict::NotExercised && message.is_some_and(starts)
+}
+
+/// How many of `total` checks did not run for want of time, in words; `None` if it is none.
+pub(super) fn incomplete(cut: usize, total: usize) -> Option<String> {
+    (cut > 0).then(|| format!("incomplete: {cut} of {total} checks did not run for want of time"))
+}
+
+/// Why an agent does not meet a level.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shortfall {
+    /// Whether the agent may meet it: what is missing did not run for want of time.
+    pub is_open: bool,
+    /// The requirements that it violates, or what was not examined. Printable.
+    pub message: String,
 }
 
 /// The result of one check.
@@ -133,40 +149,54 @@ impl Examination {
         }
     }
 
+    /// How many checks did not run for want of time, in words; `None` if all were run that the agent allows.
+    pub fn incomplete(&self) -> Option<String> {
+        let is_cut = |examined: &&Examined| is_cut(examined.verdict, examined.message.as_deref());
+        incomplete(self.checks.iter().filter(is_cut).count(), self.checks.len())
+    }
+
     /// Why the agent does not meet `level`: the requirements that it violates, or that no check of the level could run, or
-    /// that requirements were not examined within the time limit. `None` if it does.
-    pub fn shortfall(&self, level: Level) -> Option<String> {
+    /// that requirements were not examined for want of time. `None` if it does.
+    pub fn shortfall(&self, level: Level) -> Option<Shortfall> {
         let failed = |examined: &&Examined| {
             examined.check.force == Force::Must
                 && examined.check.level <= level
                 && examined.verdict == CheckVerdict::Fail
         };
         let ids: Vec<&str> = self.checks.iter().filter(failed).map(|examined| examined.check.id).collect();
-        if ids.is_empty() && self.reached.is_none_or(|reached| reached < level) {
-            return Some(format!("the agent could not be examined at the level `{}`", level.as_str()));
+        let name = level.as_str();
+        if !ids.is_empty() {
+            let checks = if ids.len() == 1 { "a check" } else { "checks" };
+            let message = format!("the agent fails {checks} of the level `{name}`: {}", ids.join(", "));
+            return Some(Shortfall { is_open: false, message });
         }
         let is_cut = |examined: &&Examined| {
             let Examined { check, verdict, message, .. } = examined;
-            check.level <= level && is_cut(check.force, *verdict, message.as_deref())
+            check.force == Force::Must && check.level <= level && is_cut(*verdict, message.as_deref())
         };
         let cut = self.checks.iter().filter(is_cut).count();
-        if ids.is_empty() && cut > 0 {
+        if cut > 0 {
             let checks = if cut == 1 { "check" } else { "checks" };
-            let level = level.as_str();
-            return Some(format!("{cut} required {checks} of the level `{level}` could not run within the time limit"));
+            let message = format!(
+                "incomplete: {cut} required {checks} of the level `{name}` did not run for want of time; \
+                 `--examination-timeout` sets how long an examination may take"
+            );
+            return Some(Shortfall { is_open: true, message });
         }
-        let checks = if ids.len() == 1 { "a check" } else { "checks" };
-        (!ids.is_empty())
-            .then(|| format!("the agent fails {checks} of the level `{}`: {}", level.as_str(), ids.join(", ")))
+        self.reached.is_none_or(|reached| reached < level).then(|| Shortfall {
+            is_open: false,
+            message: format!("the agent could not be examined at the level `{name}`"),
+        })
     }
 }
 
 impl Serialize for Examination {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut document = serializer.serialize_struct("Examination", 6)?;
+        let mut document = serializer.serialize_struct("Examination", 7)?;
         document.serialize_field("level", &self.level)?;
         document.serialize_field("reached", &self.reached)?;
         document.serialize_field("model", &self.level.has_model().then_some("scripted"))?;
+        document.serialize_field("complete", &self.incomplete().is_none())?;
         document.serialize_field("network", if self.has_network { "shared" } else { "none" })?;
         document.serialize_field("checks", &self.checks)?;
         document.serialize_field("summary", &self.summary())?;

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use acp_registry_plan::text::quote;
-use acp_registry_protocol::handshake::Silence;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -103,7 +102,7 @@ impl StartedAgent {
                 "the agent answers `session/prompt` without a request to the scripted model, with {}",
                 error.describe()
             ),
-            Err(Silence::Timeout) => {
+            Err(silence) if silence.is_timeout() => {
                 self.cancel(turn).await;
                 // The turn may go on.
                 self.session = None;

@@ -67,7 +67,7 @@ impl StartedAgent {
         let waited = self.until(|agent| agent.client.held() > 0 || is_over(agent)).await;
         match waited {
             Ok(()) if self.client.held() > 0 => Ok(PendingTurn { session, prompt }),
-            Ok(()) | Err(Silence::Timeout) => {
+            Ok(()) | Err(Silence::Timeout | Silence::Starved(_)) => {
                 if waited.is_err() {
                     self.gives_up_turns();
                 }

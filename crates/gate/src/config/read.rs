@@ -3,11 +3,13 @@
 //! `schemas/registry.toml.schema.json` describes the format for editors; tests compare its keys with those of
 //! [`Config`], and validate the documentation's examples against it.
 
+use acp_registry_plan::duration;
 use acp_registry_plan::failure::{Code, Failure};
 use acp_registry_plan::text::{nearest, quote};
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use acp_registry_archive::Limits;
 use acp_registry_client::registry::MANIFEST_LIMIT;
@@ -15,7 +17,8 @@ use acp_registry_examine::examination::{Level, Recipe};
 use acp_registry_host::fs::{ReadError, read_bounded};
 use acp_registry_http as http;
 use acp_registry_plan::manifest::Channel;
-use serde::Deserialize;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use super::site::SiteConfig;
@@ -88,9 +91,27 @@ impl ArchiveLimits {
 pub struct ExamineConfig {
     /// The level whose requirements an agent must keep, and those of the levels before it.
     pub require: Option<Level>,
+    /// How long the examination of an agent may take; by default, as long as its handshake makes likely.
+    #[serde(deserialize_with = "limit")]
+    pub timeout: Option<Duration>,
     /// How single agents reach the scripted model, by id.
     #[serde(flatten)]
     pub recipes: BTreeMap<String, Recipe>,
+}
+
+/// Reads a time limit: `"5m"`, or a number of seconds.
+fn limit<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged, expecting = "expected a time limit such as \"5m\", or a number of seconds")]
+    enum Form {
+        Text(String),
+        Seconds(f64),
+    }
+    let text = match Form::deserialize(deserializer)? {
+        Form::Text(text) => text,
+        Form::Seconds(seconds) => seconds.to_string(),
+    };
+    duration::limit(&text).map(Some).map_err(D::Error::custom)
 }
 
 /// How uv installs an agent.

@@ -15,6 +15,7 @@ pub(super) use super::own_user::OwnUser;
 use super::own_user::let_into;
 pub use super::reach::make_readable;
 use super::sandbox::MARKER;
+use super::tree::RunDelays;
 use crate::proc::{self, Process, directory, environment, user_ids};
 
 /// How long to kill repeatedly, since processes may keep starting new ones.
@@ -46,6 +47,12 @@ impl Identity {
     /// Number of running processes in the tree.
     pub(super) fn alive(&self) -> usize {
         self.each(|_| ()).len()
+    }
+
+    /// How long each thread of the tree has waited for a processor.
+    pub(super) fn run_delays(&self) -> RunDelays {
+        let threads = self.each(|_| ()).into_iter().flat_map(|process| proc::run_delays(process.pid));
+        RunDelays(threads.collect())
     }
 
     /// Asks all processes of the tree to end.

@@ -57,4 +57,4 @@ pub use place::UserDirectory;
 pub use platform::{Orphans, adopt_orphans, end_launches_below, hide_from_agents, make_readable};
 pub use sandbox::{Home, Sandbox};
 pub use scratch::Scratch;
-pub use tree::{Ending, Exit, How, Pipes, ProcessTree, SpawnError, Tail};
+pub use tree::{Ending, Exit, How, Pipes, ProcessTree, RunDelays, SpawnError, Tail};

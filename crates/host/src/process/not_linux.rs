@@ -7,6 +7,8 @@ use std::path::Path;
 
 use process_wrap::tokio::ChildWrapper;
 
+use super::tree::RunDelays;
+
 /// Identifies the processes of a tree.
 #[derive(Debug)]
 pub(super) struct Identity {
@@ -29,6 +31,11 @@ impl Identity {
     #[cfg(not(unix))]
     pub(super) fn alive(&self) -> usize {
         0
+    }
+
+    /// Not known on these systems.
+    pub(super) fn run_delays(&self) -> RunDelays {
+        RunDelays::default()
     }
 
     /// Asks all processes to end. Not possible on Windows for programs without a window.

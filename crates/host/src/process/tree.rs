@@ -1,6 +1,7 @@
 //! A running program with its descendants: how it ends, and the end of what it prints.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::ErrorKind;
 use std::path::Path;
@@ -56,6 +57,19 @@ pub struct Ending {
     pub left_behind: usize,
     /// Number of processes that could not be ended.
     pub survivors: usize,
+}
+
+/// How long each running thread of a tree has waited for a processor since it began, by its id: the `run_delay` of the
+/// scheduler.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RunDelays(pub BTreeMap<u32, Duration>);
+
+impl RunDelays {
+    /// How long all threads together have waited since an earlier time. Threads that have ended are not counted.
+    pub fn since(&self, earlier: &Self) -> Duration {
+        let new = |(id, delay): (&u32, &Duration)| delay.saturating_sub(earlier.0.get(id).copied().unwrap_or_default());
+        self.0.iter().map(new).sum()
+    }
 }
 
 /// A running program with its descendants. Dropping it kills all of them.
@@ -133,6 +147,12 @@ impl ProcessTree {
     /// The name of the isolation, for reports.
     pub fn isolation(&self) -> &'static str {
         self.isolation
+    }
+
+    /// How long its threads have waited for a processor, where the system knows that. Takes as long as listing all
+    /// processes.
+    pub fn run_delays(&self) -> RunDelays {
+        self.identity.run_delays()
     }
 
     /// Waits until the program itself has ended; descendants may still be running. Cancel-safe.

@@ -24,6 +24,8 @@ pub enum FailReason {
     NoSupportedAuthType,
     /// It did not answer in time.
     Timeout,
+    /// It did not answer in time, but waited for a processor for most of it.
+    MachineBusy,
     /// It ended before it answered.
     Exited,
     /// Its answer is invalid.
@@ -48,6 +50,7 @@ impl FailReason {
             Self::NoAuthMethods => "no_auth_methods",
             Self::NoSupportedAuthType => "no_supported_auth_type",
             Self::Timeout => "timeout",
+            Self::MachineBusy => "machine_busy",
             Self::Exited => "exited",
             Self::InvalidResponse => "invalid_response",
             Self::AgentError => "agent_error",
@@ -59,7 +62,10 @@ impl FailReason {
     }
 
     pub(super) fn verdict(self) -> Verdict {
-        if matches!(self, Self::SpawnFailed | Self::RuntimeTooOld) { Verdict::Error } else { Verdict::Fail }
+        match self {
+            Self::SpawnFailed | Self::RuntimeTooOld | Self::MachineBusy => Verdict::Error,
+            _ => Verdict::Fail,
+        }
     }
 }
 

@@ -13,7 +13,8 @@ use acp_registry_host::process::Home;
 pub struct HandshakeOptions {
     /// The protocol version to request: 1, or 2 for a draft.
     pub protocol_version: u16,
-    /// Time limit for the answer to `initialize`, from the start of the process.
+    /// Time limit for the answer to `initialize`, from the start of the process. Where the system tells how long the agent
+    /// waits for a processor, it gets that time in addition, up to six times the limit in all.
     pub timeout: Duration,
     /// The longest silence to wait for after further requests; `None` sends no further requests. An agent that answers
     /// none of them takes this long once; one that keeps answering takes at most six times as long. If the agent

@@ -78,7 +78,10 @@ impl Outcome {
     #[must_use]
     pub fn may_be_chance(&self) -> bool {
         let has_crashed = self.exit.is_some_and(|exit| exit.how == How::Signaled);
-        self.verdict == Verdict::Fail && (self.reason == Some(FailReason::Timeout) || has_crashed)
+        match self.reason {
+            Some(FailReason::Timeout | FailReason::MachineBusy) => true,
+            _ => self.verdict == Verdict::Fail && has_crashed,
+        }
     }
 
     /// Turns this outcome into that of a second start, after one that [may have failed by chance](Self::may_be_chance).
@@ -138,16 +141,20 @@ impl Outcome {
             FailReason::AgentError,
             FailReason::Exited,
             FailReason::InvalidResponse,
+            FailReason::MachineBusy,
             FailReason::SpawnFailed,
             FailReason::Timeout,
         ];
         self.reason.is_some_and(|reason| no_answer.contains(&reason))
     }
 
-    /// Turns a pass into a failure of the examination, with this printable message.
-    pub fn fail_examination(&mut self, message: String) {
+    /// Turns a pass into a failure of the examination, or, where that is open, into an error. The message is printable.
+    pub fn fail_examination(&mut self, message: String, is_open: bool) {
         if self.verdict == Verdict::Pass {
             self.judge(Err(HandshakeFailure::new(FailReason::Examination, message)));
+            if is_open {
+                self.verdict = Verdict::Error;
+            }
         }
     }
 

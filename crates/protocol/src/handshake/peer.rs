@@ -76,7 +76,8 @@ impl Peer {
     /// The next line of its stdout, without the line end.
     ///
     /// # Errors
-    /// Returns [`Silence`] if there is none before the deadline.
+    /// Returns [`Silence`] if there is none before the deadline, which moves by the time for which the agent waits for a
+    /// processor, up to six times the wait.
     pub async fn line(&mut self, deadline: Instant) -> Result<Vec<u8>, Silence> {
         loop {
             if let Some(line) = self.heard.pop_front() {
@@ -91,10 +92,10 @@ impl Peer {
         self.wire.stderr().await
     }
 
-    /// Closes its stdin, and waits for it to exit. Its further output is discarded.
+    /// Closes its stdin, and waits for it to exit, longer while it waits for a processor. Its further output is discarded.
     pub async fn close_input(&mut self, deadline: Instant) -> Option<Exit> {
         self.wire.hang_up();
-        timeout_at(deadline, self.tree.wait()).await.ok()
+        self.wire.exit(&mut self.tree, deadline).await
     }
 
     /// Sends SIGTERM, on systems with signals, to the agent and all processes that it has started, and waits for the
@@ -102,7 +103,7 @@ impl Peer {
     pub async fn terminate(&mut self, deadline: Instant) -> Option<Exit> {
         self.tree.terminate();
         self.wire.read_rest();
-        timeout_at(deadline, self.tree.wait()).await.ok()
+        self.wire.exit(&mut self.tree, deadline).await
     }
 
     /// Ends the agent and all processes that it has started. Returns why its sandbox could not be removed, if so.

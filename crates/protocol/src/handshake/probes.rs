@@ -63,7 +63,7 @@ pub(super) async fn run(
                         let failure = explain(connection, silence, (*id, NEW), limit).await;
                         handshake.probes.refusal = Some(failure.message);
                     }
-                    if silence == Silence::Timeout {
+                    if silence.is_timeout() {
                         break;
                     }
                     let names: Vec<String> = waiting.iter().map(|(_, method)| quote(method)).collect();
@@ -91,7 +91,7 @@ fn after_answer(now: Instant, limit: Duration, end: Instant) -> Instant {
 
 fn stopped(silence: Silence) -> String {
     match silence {
-        Silence::Timeout => "did not answer".to_owned(),
+        Silence::Timeout | Silence::Starved(_) => "did not answer".to_owned(),
         Silence::Exited(exit) => format!("ended ({})", exit.describe()),
         Silence::Closed => "closed its stdout".to_owned(),
         Silence::Overflow(_) => "wrote more than it may".to_owned(),

@@ -40,6 +40,14 @@ pub(super) async fn explain(
             }
             HandshakeFailure::new(FailReason::Timeout, message)
         }
+        Silence::Starved(starved) => HandshakeFailure::new(
+            FailReason::MachineBusy,
+            format!(
+                "the machine was too busy to judge the agent: it did not answer {}, but waited {} s for a processor",
+                quote(method),
+                starved.as_secs_f64().round()
+            ),
+        ),
         Silence::Exited(exit) => {
             let stderr = connection.stderr().await;
             let mut message = format!("the agent ended before it answered ({})", exit.describe());

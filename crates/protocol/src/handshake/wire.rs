@@ -3,13 +3,13 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use acp_registry_host::process::{Exit, Pipes, ProcessTree, Tail};
+use acp_registry_host::process::{Exit, Pipes, ProcessTree, RunDelays, Tail};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::ChildStdout;
 use tokio::select;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 
 use super::spoken::{Listener, Spoken};
 
@@ -34,6 +34,9 @@ const PAUSE: Duration = Duration::from_millis(100);
 pub enum Silence {
     /// The deadline has passed.
     Timeout,
+    /// The deadline has passed, and so has the time by which it was [moved](Wait): the program waited this long for a
+    /// processor, so that its silence says nothing.
+    Starved(Duration),
     /// The program has exited.
     Exited(Exit),
     /// The program has closed its stdout, and keeps running.
@@ -42,6 +45,70 @@ pub enum Silence {
     Overflow(Overflow),
     /// The program has written messages in an array, which clients do not read.
     Array,
+}
+
+impl Silence {
+    /// Whether the program still runs, and may yet write.
+    #[must_use]
+    pub fn is_timeout(self) -> bool {
+        matches!(self, Self::Timeout | Self::Starved(_))
+    }
+}
+
+/// How long to wait before the run queue is looked at, which costs as much as a list of all processes.
+const EARLY: Duration = Duration::from_millis(250);
+
+/// The shortest time by which a deadline is moved.
+const STEP: Duration = Duration::from_millis(50);
+
+/// By how many times its own length a wait is made longer at most.
+const LONGER: u32 = 5;
+
+/// A wait for a program until a deadline, which moves by the time for which the program waited for a processor: what
+/// is too slow must not depend on what else the machine does.
+#[derive(Debug)]
+struct Wait {
+    deadline: Instant,
+    began: Instant,
+    /// The deadline as moved.
+    end: Instant,
+    /// How long the program had waited for a processor at the begin of this wait, once that was looked at.
+    before: Option<RunDelays>,
+    /// Whether the pipe was read once more after the end: this process may have been slow itself.
+    has_read_at_end: bool,
+}
+
+impl Wait {
+    fn until(deadline: Instant) -> Self {
+        Self { deadline, began: Instant::now(), end: deadline, before: None, has_read_at_end: false }
+    }
+
+    /// When to look again.
+    fn next(&self) -> Instant {
+        if self.before.is_none() { self.end.min(self.began + EARLY) } else { self.end }
+    }
+
+    /// Returns the silence if the wait is over, and else moves the deadline as needed.
+    fn look(&mut self, now: Instant, run_delays: impl Fn() -> RunDelays) -> Option<Silence> {
+        if now >= self.began + EARLY && self.before.is_none() {
+            self.before = Some(run_delays());
+        }
+        if now < self.end {
+            return None;
+        }
+        if !std::mem::replace(&mut self.has_read_at_end, true) {
+            return None;
+        }
+        let Some(before) = &self.before else { return Some(Silence::Timeout) };
+        let most = self.deadline.saturating_duration_since(self.began) * LONGER;
+        let starved = run_delays().since(before).min(now.duration_since(self.began));
+        let end = self.deadline + starved.min(most);
+        if end > self.end + STEP {
+            (self.end, self.has_read_at_end) = (end, false);
+            return None;
+        }
+        Some(if starved >= most { Silence::Starved(starved) } else { Silence::Timeout })
+    }
 }
 
 /// The pipes of a running agent.
@@ -53,6 +120,7 @@ pub(super) struct Wire {
     exit: Option<Exit>,
     /// When to report the end, set at the first sign of it.
     over_at: Option<Instant>,
+    wait: Wait,
     pub(super) outgoing: mpsc::Sender<Vec<u8>>,
     stderr: Arc<Mutex<Tail>>,
     /// Ends with the agent's stderr.
@@ -88,6 +156,7 @@ impl Wire {
             overflow: None,
             exit: None,
             over_at: None,
+            wait: Wait::until(Instant::now()),
             outgoing,
             stderr: tail,
             stderr_task,
@@ -99,21 +168,28 @@ impl Wire {
     /// Reads the next lines, at least one.
     pub(super) async fn lines(&mut self, tree: &mut ProcessTree, deadline: Instant) -> Result<Vec<Vec<u8>>, Silence> {
         let mut buffer = Vec::with_capacity(CHUNK);
+        if self.wait.deadline != deadline {
+            self.wait = Wait::until(deadline);
+        }
         loop {
             if let Some(overflow) = self.overflow {
                 return Err(Silence::Overflow(overflow));
             }
-            let until = self.over_at.map_or(deadline, |over| over.min(deadline));
             let is_closed = self.stdout.is_none();
-            if (is_closed && self.exit.is_some()) || Instant::now() >= until {
-                return Err(match self.exit {
-                    Some(exit) => Silence::Exited(exit),
-                    None if is_closed => Silence::Closed,
-                    None => Silence::Timeout,
+            let is_over = self.over_at.is_some_and(|over| Instant::now() >= over);
+            let silence = if is_over { Some(Silence::Closed) } else { self.wait.look(Instant::now(), || tree.run_delays()) };
+            if silence.is_some() || (is_closed && self.exit.is_some()) {
+                return Err(match (self.exit, silence) {
+                    (Some(exit), _) => Silence::Exited(exit),
+                    (None, Some(silence)) if !is_closed => silence,
+                    _ => Silence::Closed,
                 });
             }
+            let until = self.over_at.map_or(self.wait.next(), |over| over.min(self.wait.next()));
             buffer.clear();
             select! {
+                // Output that is there is read before the time is looked at.
+                biased;
                 read = read_some(&mut self.stdout, &mut buffer) => {
                     let lines = match read {
                         0 => self.close(),
@@ -131,6 +207,19 @@ impl Wire {
                     self.over_at.get_or_insert_with(|| Instant::now() + REST);
                 }
                 () = sleep_until(until) => {}
+            }
+        }
+    }
+
+    /// Waits for the program to exit, and discards its output.
+    pub(super) async fn exit(&mut self, tree: &mut ProcessTree, deadline: Instant) -> Option<Exit> {
+        let mut wait = Wait::until(deadline);
+        loop {
+            if let Ok(exit) = timeout_at(wait.next(), tree.wait()).await {
+                return Some(exit);
+            }
+            if wait.look(Instant::now(), || tree.run_delays()).is_some() {
+                return None;
             }
         }
     }
@@ -296,6 +385,29 @@ impl Lines {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    /// How a wait of 10 s ends, and after how many seconds, if the program waits for a processor for a part of the time.
+    fn end_of_wait(share: f64) -> (Silence, u64) {
+        let began = Instant::now();
+        let mut wait = Wait { began, ..Wait::until(began + Duration::from_secs(10)) };
+        let mut now = began;
+        loop {
+            let delay = Duration::from_secs(100) + now.duration_since(began).mul_f64(share);
+            if let Some(silence) = wait.look(now, || RunDelays([(1, delay)].into())) {
+                return (silence, now.duration_since(began).as_secs());
+            }
+            now = wait.next().max(now);
+        }
+    }
+
+    #[test]
+    fn a_program_that_waits_for_a_processor_gets_that_time_in_addition() {
+        assert_eq!(end_of_wait(0.0), (Silence::Timeout, 10));
+        assert_eq!(end_of_wait(0.5), (Silence::Timeout, 19));
+        // It had a tenth of six times the limit: less than the limit itself.
+        let (silence, seconds) = end_of_wait(0.9);
+        assert!(matches!(silence, Silence::Starved(delay) if delay.as_secs() >= 50) && seconds == 59, "{silence:?}");
+    }
 
     proptest! {
         #[test]

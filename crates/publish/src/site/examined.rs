@@ -50,7 +50,10 @@ impl Tests {
         let platform = examined.platform.as_deref().map(|platform| platform.split('-').next().unwrap_or_default());
         Self {
             level: record.reached.map(Level::as_str),
-            counts: counts(record.summary()),
+            counts: match record.incomplete() {
+                Some(incomplete) => format!("{}; {incomplete}", counts(record.summary())),
+                None => counts(record.summary()),
+            },
             version: shown(&examined.version, 40),
             system: platform.map(|os| match os {
                 "darwin" => "macOS".to_owned(),
@@ -109,6 +112,7 @@ pub(super) fn cell(examined: Option<&EarlierExamination>) -> (&'static str, Stri
     let Some(record) = examined.map(|examined| &examined.record) else { return ("none", "–".to_owned()) };
     let Some(level) = record.reached else { return ("no", "No answer".to_owned()) };
     match record.summary().failed {
+        0 if record.incomplete().is_some() => ("auth", format!("{}, incomplete", level.as_str())),
         0 => ("yes", level.as_str().to_owned()),
         failed => ("auth", format!("{}, {failed} failed", level.as_str())),
     }

@@ -119,6 +119,7 @@ impl<'a> Listing<'a> {
             "spawn_failed" => "the program could not be run".to_owned(),
             "runtime_too_old" => "it needs a newer runtime".to_owned(),
             "exited" => "the program ended".to_owned(),
+            "machine_busy" => "the machine was too busy".to_owned(),
             "timeout" => "the time limit passed".to_owned(),
             "invalid_response" => "the response was not valid".to_owned(),
             "agent_error" => "it answered with an error".to_owned(),

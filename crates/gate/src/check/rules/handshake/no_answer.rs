@@ -35,7 +35,7 @@ pub(crate) static RULE: Rule = Rule {
     check: CheckFn::Online(check),
 };
 
-pub(super) const REASONS: &[&str] = &["exited", "spawn_failed", "timeout"];
+pub(super) const REASONS: &[&str] = &["exited", "machine_busy", "spawn_failed", "timeout"];
 
 fn check(subject: &Subject<'_>, survey: &Survey, reporter: &mut Reporter<'_>) {
     report(

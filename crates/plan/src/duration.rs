@@ -1,4 +1,4 @@
-//! Parses durations in arguments.
+//! Parses durations in flags and configurations.
 
 use std::time::Duration;
 
@@ -7,7 +7,10 @@ const LONGEST: Duration = Duration::from_hours(24);
 
 /// Parses a time limit, such as `60s`, `2m`, `1.5` or `90`. It must be positive and at most a day. A number without a
 /// unit is in seconds.
-pub(crate) fn limit(text: &str) -> Result<Duration, String> {
+///
+/// # Errors
+/// Returns a message that says what to write instead.
+pub fn limit(text: &str) -> Result<Duration, String> {
     let seconds = text.strip_suffix('s').unwrap_or(text);
     let limit = match seconds.parse::<f64>() {
         Ok(seconds) if seconds > 0.0 => Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())?,
@@ -20,7 +23,10 @@ pub(crate) fn limit(text: &str) -> Result<Duration, String> {
 }
 
 /// Parses a duration, such as `3d`, `12h`, `90m` or `30s`. A number without a unit is in seconds.
-pub(crate) fn parse(text: &str) -> Result<Duration, String> {
+///
+/// # Errors
+/// Returns a message that says what to write instead.
+pub fn parse(text: &str) -> Result<Duration, String> {
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
     let seconds = match unit {
