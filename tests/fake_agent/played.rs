@@ -57,7 +57,7 @@ fn is_like(value: &Value, shown: &Value) -> bool {
 
 fn is_meant(step: &Step, line: &str, message: &Value, is_before: bool) -> bool {
     let Ok(shown) = serde_json::from_str::<Value>(&step.said) else { return step.said == line };
-    let is_same_id = !shown["id"].is_string() || shown["id"] == message["id"];
+    let is_same_id = !(shown["id"].is_string() || shown["id"].is_object()) || shown["id"] == message["id"];
     step.is_before == is_before
         && shown["method"] == message["method"]
         && is_same_id

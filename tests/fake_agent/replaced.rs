@@ -25,6 +25,8 @@ impl Exchange {
                 let said: Value = serde_json::from_str(said).unwrap();
                 event = match (said["method"].as_str(), said["result"]["outcome"]["optionId"].as_str()) {
                     (Some("session/cancel"), _) => format!("{model}/cancel"),
+                    (Some("$/cancel_request"), _) => format!("{model}/cancel_request"),
+                    (Some(method @ ("session/load" | "session/resume")), _) => method.to_owned(),
                     (None, Some(option)) => format!("{model}/{option}"),
                     _ => String::new(),
                 };
@@ -60,9 +62,10 @@ impl<'a> Writer<'a> {
         Self { exchange, session: session.to_owned(), event: String::new(), used: BTreeMap::new(), held: Vec::new() }
     }
 
-    pub(super) fn cancelled(&mut self) {
+    /// `by` is the last part of the event.
+    pub(super) fn cancelled(&mut self, by: &str) {
         let model = self.event.split('/').next().unwrap_or_default();
-        self.event = format!("{model}/cancel");
+        self.event = format!("{model}/{by}");
     }
 
     pub(super) fn chosen(&mut self, option: &str) {

@@ -32,7 +32,10 @@ struct Session {
     history: Vec<Value>,
     /// The MCP server, and the names of its tools.
     server: Option<(Server, Vec<String>)>,
-    is_cancelled: bool,
+    /// What has cancelled the turn: the last part of the event.
+    cancelled: Option<&'static str>,
+    /// The id of the last prompt.
+    prompt: Value,
     has_failed: bool,
     has_mode: bool,
 }
@@ -61,7 +64,10 @@ pub(super) fn run(breaks: &str, exchange: &str) {
                 *agent.client.lock().unwrap() = params["clientCapabilities"].clone();
                 reply(json!({
                     "protocolVersion": 1, "authMethods": [], "agentInfo": { "name": "fake-agent", "version": "1.0.0" },
-                    "agentCapabilities": { "promptCapabilities": { "image": true, "embeddedContext": true } },
+                    "agentCapabilities": {
+                        "loadSession": true, "promptCapabilities": { "image": true, "embeddedContext": true },
+                        "sessionCapabilities": { "close": {}, "resume": {} },
+                    },
                 }));
             }
             Some("session/new") => {
@@ -78,9 +84,20 @@ pub(super) fn run(breaks: &str, exchange: &str) {
                 agent.with(session, |session| session.has_mode = params["modeId"] == "of-recipe");
                 reply(json!({}));
             }
+            Some("session/close") => reply(json!({})),
+            Some("session/load" | "session/resume") => agent.reopen(&message),
+            Some("session/prompt") if params["prompt"] == json!([]) => {
+                let error = json!({ "code": -32602, "message": "The prompt is empty" });
+                super::played::write(&json!({ "jsonrpc": "2.0", "id": id, "error": error }).to_string());
+            }
+            Some("$/cancel_request") if !agent.is_broken("ignores-requests") => {
+                let mut sessions = agent.sessions.lock().unwrap();
+                let session = sessions.values_mut().find(|session| session.prompt == params["requestId"]);
+                session.into_iter().for_each(|session| session.cancelled = Some("cancel_request"));
+            }
             Some("session/prompt") => {
                 let session = params["sessionId"].as_str().unwrap();
-                agent.with(session, |session| session.is_cancelled = false);
+                agent.with(session, |session| (session.cancelled, session.prompt) = (None, id.clone()));
                 let agent = Arc::clone(&agent);
                 thread::spawn(move || Turn::new(&agent, &params, id).run(&params));
             }
@@ -88,7 +105,7 @@ pub(super) fn run(breaks: &str, exchange: &str) {
                 let mut sessions = agent.sessions.lock().unwrap();
                 let session = params["sessionId"].as_str().and_then(|id| sessions.get_mut(id));
                 if let Some(session) = session {
-                    session.is_cancelled = true;
+                    session.cancelled = Some("cancel");
                 }
             }
             Some(_) if !id.is_null() => {
@@ -111,9 +128,43 @@ impl Agent {
             (server, tools)
         });
         let session =
-            Session { cwd, history: Vec::new(), server, is_cancelled: false, has_failed: false, has_mode: false };
+            Session { cwd, history: Vec::new(), server, cancelled: None, prompt: Value::Null, has_failed: false, has_mode: false };
         sessions.insert(id.clone(), session);
         id
+    }
+
+    fn is_broken(&self, name: &str) -> bool {
+        self.breaks.iter().any(|known| known == name)
+    }
+
+    /// Loads a session, or resumes it.
+    fn reopen(&self, message: &Value) {
+        let (id, method) = (&message["id"], message["method"].as_str().unwrap());
+        let session = message["params"]["sessionId"].as_str().unwrap();
+        if self.is_broken(&format!("refuses {method}")) {
+            let error = json!({ "code": -32602, "message": format!("{session} is not there") });
+            super::played::write(&json!({ "jsonrpc": "2.0", "id": id, "error": error }).to_string());
+            return;
+        }
+        let mut out = Writer::new(&self.exchange, session);
+        method.clone_into(&mut out.event);
+        let response = json!({ "jsonrpc": "2.0", "id": id, "result": {} });
+        if self.is_broken("answers-first") {
+            out.send(response.clone());
+        }
+        if method == "session/load" && !self.is_broken("replays-nothing") {
+            for said in self.with(session, |session| session.history.clone()) {
+                let is_user = said["role"] == "user";
+                let kind = if is_user { "user_message_chunk" } else { "agent_message_chunk" };
+                let text = if is_user { said["content"][0]["text"].clone() } else { said["content"].clone() };
+                if text.is_string() {
+                    out.update(&json!({ "sessionUpdate": kind, "content": { "type": "text", "text": text } }));
+                }
+            }
+        }
+        if !self.is_broken("answers-first") {
+            out.send(response);
+        }
     }
 
     fn with<T>(&self, session: &str, then: impl FnOnce(&mut Session) -> T) -> T {
@@ -145,7 +196,7 @@ impl<'a> Turn<'a> {
     }
 
     fn is_cancelled(&self) -> bool {
-        self.agent.with(&self.session, |session| session.is_cancelled) && !self.is_broken("ignores-cancel")
+        self.agent.with(&self.session, |session| session.cancelled.is_some()) && !self.is_broken("ignores-cancel")
     }
 
     fn run(mut self, params: &Value) {
@@ -161,7 +212,8 @@ impl<'a> Turn<'a> {
             }
         };
         if self.is_cancelled() {
-            self.out.cancelled();
+            let by = self.agent.with(&self.session, |session| session.cancelled);
+            self.out.cancelled(by.unwrap_or_default());
         }
         if self.is_broken("exits") {
             exit(7);

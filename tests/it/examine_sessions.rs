@@ -127,6 +127,8 @@ const BREAKS: &[(&str, &str, &str)] = &[
     ("modes", "mode-twice", "the mode `code` twice"),
     ("modes-in-sync", "mode-differs", "with the mode `ask` and the option `code`"),
     ("modes-in-sync", "mode-apart", "the option `ask` after the mode was set to `code`"),
+    ("null-cwd", "null-accepted", "accepts a session whose `cwd` is `null`"),
+    ("null-cwd", "null-silent", "does not answer `session/new`"),
     ("relative-cwd", "relative-accepted", "accepts the relative `cwd` `.`"),
     ("relative-cwd", "relative-silent", "does not answer `session/new`"),
     ("resume", "resume-replays", "sends a `user_message_chunk`"),

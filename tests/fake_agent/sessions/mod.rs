@@ -179,6 +179,14 @@ impl Sessions<'_> {
     }
 
     fn new_session(&mut self, params: &Value) -> Answer {
+        if params["cwd"].is_null() {
+            let number = self.all.len();
+            return match () {
+                () if self.is("null-accepted") => Some(Ok(json!({ "sessionId": format!("session-{number}") }))),
+                () if self.is("null-silent") => None,
+                () => Some(Err(INVALID)),
+            };
+        }
         let is_relative = !Path::new(params["cwd"].as_str().unwrap_or_default()).is_absolute();
         if is_relative && self.is("relative-silent") {
             return None;

@@ -110,12 +110,22 @@ impl SharedSession {
 /// How a cancelled turn ended.
 #[derive(Debug, Clone)]
 pub(super) struct Cancelled {
+    pub(super) session: OpenSession,
     pub(super) ended: Result<ResponseContent, CheckFailure>,
     /// The kind of the first update about the turn after its response, quoted.
     pub(super) late: Option<String>,
 }
 
 impl Cancelled {
+    /// Ends the check with `NotExercised` if the turn did not end as cancelled, which is the matter of another check.
+    pub(super) fn needs_end(&self) -> Result<(), CheckFailure> {
+        match &self.ended {
+            _ if self.is_cancelled() => Ok(()),
+            Err(unknown @ (CheckFailure::NotExercised(_) | CheckFailure::Unjudged(_))) => Err(unknown.clone()),
+            _ => Err(CheckFailure::NotExercised("the agent does not end the turn as cancelled".to_owned())),
+        }
+    }
+
     /// Whether the turn ended as the protocol demands.
     pub(super) fn is_cancelled(&self) -> bool {
         matches!(&self.ended, Ok(Ok(result)) if result["stopReason"] == "cancelled")

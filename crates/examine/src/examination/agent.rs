@@ -6,7 +6,7 @@ use std::time::Duration;
 use acp_registry_host::process::{Exit, Home, LaunchSpec};
 use acp_registry_plan::json::weight;
 use acp_registry_plan::text::quote;
-use acp_registry_protocol::handshake::{HandshakeOptions, Peer, Silence, StartError, refusal};
+use acp_registry_protocol::handshake::{HandshakeOptions, Peer, Silence, StartError, Wait, refusal};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
@@ -255,6 +255,11 @@ impl StartedAgent {
         Ok(())
     }
 
+    /// Whether a wait is over, which is longer while the agent waits for a processor.
+    pub(super) fn is_over(&self, wait: &mut Wait) -> bool {
+        self.peer.is_over(wait)
+    }
+
     /// Reads messages for a while: those that arrive without being asked for.
     pub(super) async fn read_for(&mut self, time: Duration) {
         // Silence is expected here, and the next request shows whether the agent has ended.
@@ -342,7 +347,7 @@ pub(super) fn silent(silence: Silence, method: &str) -> CheckFailure {
     let method = quote(method);
     match silence {
         Silence::Timeout => CheckFailure::Silent(format!("does not answer {method}")),
-        Silence::Starved(starved) => CheckFailure::NotExercised(format!(
+        Silence::Starved(starved) => CheckFailure::Unjudged(format!(
             "{BUSY}: the agent does not answer {method}, but waited {} s for a processor",
             starved.as_secs_f64().round()
         )),

@@ -11,6 +11,8 @@ pub(super) enum CheckFailure {
     Silent(String),
     /// The check cannot run with this agent, for this reason.
     NotExercised(String),
+    /// There was too little time to judge the agent, for this reason.
+    Unjudged(String),
 }
 
 impl CheckFailure {
@@ -27,14 +29,14 @@ impl CheckFailure {
         match self {
             Self::Fail(text) => ["with error ", " instead of answering "].iter().any(|part| text.contains(part)),
             Self::Silent(_) => true,
-            Self::NotExercised(_) => false,
+            Self::NotExercised(_) | Self::Unjudged(_) => false,
         }
     }
 
     /// The text of any variant.
     pub(super) fn into_text(self) -> String {
         match self {
-            Self::Fail(text) | Self::Silent(text) | Self::NotExercised(text) => text,
+            Self::Fail(text) | Self::Silent(text) | Self::NotExercised(text) | Self::Unjudged(text) => text,
         }
     }
 }

@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use acp_registry_host::process::LaunchSpec;
-use acp_registry_protocol::handshake::HandshakeOptions;
+use acp_registry_protocol::handshake::{HandshakeOptions, Silence};
 use tokio::time::{Instant, timeout_at};
 
 use super::access::Access;
@@ -12,7 +12,7 @@ use super::agent::{STARTS, StartedAgent, silent};
 use super::check::{Check, Force, Level, Setup, Talk};
 use super::failure::CheckFailure;
 use super::messages::OutputViolations;
-use super::result::{BUSY, OUT_OF_TIME};
+use super::result::OUT_OF_TIME;
 
 /// Number of checks without a response after which an agent that has answered nothing after `initialize` is given up.
 const SILENT: usize = 2;
@@ -49,7 +49,7 @@ impl Common {
     }
 
     fn out_of_time(&self) -> CheckFailure {
-        CheckFailure::NotExercised(format!("{OUT_OF_TIME} of {} s", self.limit.as_secs()))
+        CheckFailure::Unjudged(format!("{OUT_OF_TIME} of {} s", self.limit.as_secs()))
     }
 }
 
@@ -145,12 +145,13 @@ impl<'a> Lane<'a> {
         match self.attempt(item, self.patience_again()).await.result {
             // If the repetition could not run, the first result counts, unless the agent was shared. Silence counts only
             // when it is heard twice: the machine may have been busy.
+            Err(unjudged @ CheckFailure::Unjudged(_)) if !ran.was_used => {
+                if matches!(ran.result, Err(CheckFailure::Silent(_))) {
+                    ran.result = Err(unjudged);
+                }
+            }
             Err(CheckFailure::NotExercised(reason)) if !ran.was_used => {
-                if reason.starts_with(OUT_OF_TIME) || reason.starts_with(BUSY) {
-                    if matches!(ran.result, Err(CheckFailure::Silent(_))) {
-                        ran.result = Err(CheckFailure::NotExercised(reason));
-                    }
-                } else if let Err(CheckFailure::Silent(text)) = &ran.result {
+                if let Err(CheckFailure::Silent(text)) = &ran.result {
                     let reason = format!("the agent {text}, and this could not be repeated: {reason}");
                     ran.result = Err(CheckFailure::NotExercised(reason));
                 }
@@ -275,6 +276,7 @@ impl<'a> Lane<'a> {
         let answer = agent.initialize(offer, (patience * STARTS).min(options.timeout).min(left)).await;
         let why = match (answer, &agent.initialized) {
             (Err(_), _) if Instant::now() >= common.until => Some(common.out_of_time()),
+            (Err(silence @ Silence::Starved(_)), _) => Some(silent(silence, "initialize")),
             (Err(silence), _) => {
                 let text = silent(silence, "initialize").after(agent.waited).into_text();
                 if setup == Setup::Bare {
@@ -332,6 +334,7 @@ fn hide(trouble: CheckFailure, agent: &StartedAgent) -> CheckFailure {
         CheckFailure::Fail(text) => CheckFailure::Fail(hide(text)),
         CheckFailure::Silent(text) => CheckFailure::Silent(hide(text)),
         CheckFailure::NotExercised(text) => CheckFailure::NotExercised(hide(text)),
+        CheckFailure::Unjudged(text) => CheckFailure::Unjudged(hide(text)),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use acp_registry_protocol::handshake::Wait;
 use serde_json::json;
 use tokio::time::Instant;
 
@@ -49,11 +50,11 @@ impl StartedAgent {
     /// Waits until the record fulfills a condition, up to [`CONNECTS`] if the agent starts the server, and up to half the
     /// patience if it does not. Returns the last one.
     pub(super) async fn connected(&mut self, server: &McpServer, is_enough: impl Fn(&Record) -> bool) -> Record {
-        let opened = Instant::now();
+        let begin = Instant::now();
+        let mut waits = [CONNECTS.min(self.patience() / 2), CONNECTS].map(|limit| Wait::until(begin + limit));
         loop {
             let record = self.recorded(server);
-            let limit = if record.started.is_empty() { CONNECTS.min(self.patience() / 2) } else { CONNECTS };
-            if is_enough(&record) || opened.elapsed() >= limit {
+            if is_enough(&record) || self.is_over(&mut waits[usize::from(!record.started.is_empty())]) {
                 return record;
             }
             self.read_for(PAUSE).await;

@@ -282,7 +282,7 @@ impl StartedAgent {
         // An agent that sends text only at the end is cancelled too.
         self.until_within(&turn, self.patience(), is_streaming).await;
         self.cancel(&turn).await;
-        let mut cancelled = Cancelled { ended: self.ended(&turn).await, late: None };
+        let mut cancelled = Cancelled { session, ended: self.ended(&turn).await, late: None };
         if cancelled.is_cancelled() {
             let before = self.updates(&turn).len();
             self.read_for(LATE).await;

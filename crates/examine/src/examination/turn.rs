@@ -23,7 +23,7 @@ pub(super) struct Turn {
     pub(super) play: Play,
     pub(super) session: String,
     /// The id of the request `session/prompt`.
-    id: Value,
+    pub(super) id: Value,
     /// Number of updates before it.
     updates: usize,
     /// Number of the agent's requests before it.
@@ -45,6 +45,15 @@ impl Turn {
             None => Ok(()),
         }
     }
+}
+
+/// A turn that has ended, in a session of its own.
+#[derive(Debug)]
+pub(super) struct Conversation {
+    pub(super) session: OpenSession,
+    /// The beginning of the prompt, and the text of the model.
+    pub(super) prompt: String,
+    pub(super) answer: &'static str,
 }
 
 impl StartedAgent {
@@ -190,6 +199,41 @@ impl StartedAgent {
         self.notify("session/cancel", &json!({ "sessionId": turn.session })).await;
     }
 
+    /// Whether a turn ends within a time.
+    pub(super) async fn has_ended_within(&mut self, turn: &Turn, limit: Duration) -> bool {
+        self.until_within(turn, limit, |_| false).await;
+        self.other_ids().any(|id| *id == turn.id)
+    }
+
+    /// Carries out a turn in a new session, in which the model answers with a text. That it ends well is the matter of
+    /// another check.
+    pub(super) async fn conversation(&mut self, answer: &'static str) -> Result<Conversation, CheckFailure> {
+        let session = self.open_session().await?;
+        let turn = self.play(&session, Script::new(vec![Step::say(answer)])).await?;
+        self.stops_with(&turn, "end_turn").await.map_err(|failure| match failure {
+            CheckFailure::Fail(text) => CheckFailure::NotExercised(format!("the agent {text}")),
+            other => other,
+        })?;
+        Ok(Conversation { session, prompt: format!("Examination {}.", turn.play.marker()), answer })
+    }
+
+    /// Like [`reopen`](Self::reopen), for a session that had a turn, which the agent must not refuse. One that cannot close
+    /// a session may refuse because it is open.
+    pub(super) async fn reopen_after_turn(
+        &mut self,
+        method: &str,
+        conversation: &Conversation,
+    ) -> Result<(), CheckFailure> {
+        let id = &conversation.session.id;
+        let Err(error) = self.reopen(method, id).await? else { return Ok(()) };
+        let text = format!("answers `{method}` after a turn with {}", error.describe().replace(id, "$SESSION"));
+        Err(if self.advertises("/sessionCapabilities/close") {
+            CheckFailure::Fail(text)
+        } else {
+            CheckFailure::NotExercised(format!("the agent {text}, for a session that is open"))
+        })
+    }
+
     /// Carries out a turn in which the model fails once, and a further one with the text `next`. An agent that waits
     /// long before it repeats its request is told from one that does not answer by `session/cancel`.
     pub(super) async fn survives(
@@ -218,19 +262,20 @@ impl StartedAgent {
     }
 
     /// Checks that a further turn in the same session works.
-    async fn goes_on(&mut self, session: &OpenSession, after: &str, next: &str) -> Result<(), CheckFailure> {
+    pub(super) async fn goes_on(&mut self, session: &OpenSession, after: &str, next: &str) -> Result<(), CheckFailure> {
         let turn = self.play(session, Script::new(vec![Step::say(next)])).await?;
         let add = |text: String| format!("{text}, in the turn after {after}");
-        match self.stop_reason(&turn).await {
-            Ok(_) if self.has_text(&turn, next).await => Ok(()),
-            Ok(_) => Err(CheckFailure::Fail(format!("does not send the text of the model in the turn after {after}"))),
+        match self.stops_with(&turn, "end_turn").await {
+            Ok(()) if self.has_text(&turn, next).await => Ok(()),
+            Ok(()) => Err(CheckFailure::Fail(format!("does not send the text of the model in the turn after {after}"))),
             Err(CheckFailure::Fail(text)) => Err(CheckFailure::Fail(add(text))),
             Err(CheckFailure::Silent(text)) => Err(CheckFailure::Silent(add(text))),
-            // The turn before has reached the model.
-            Err(CheckFailure::NotExercised(text)) => {
+            // An earlier turn has reached the model.
+            Err(CheckFailure::NotExercised(text)) if self.access.is_led => {
                 let text = text.strip_prefix("the agent ").unwrap_or(&text).to_owned();
                 Err(CheckFailure::Fail(add(text)))
             }
+            Err(other) => Err(other),
         }
     }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 
 use super::options::{HandshakeOptions, SetupError};
-use super::wire::{Lines, Silence, Wire};
+use super::wire::{Lines, Silence, Wait, Wire};
 use acp_registry_host::process::{Exit, LaunchSpec, ProcessTree, Sandbox, SpawnError};
 
 /// Maximum length of a line, in bytes. An agent may repeat a long request in its answer.
@@ -85,6 +85,11 @@ impl Peer {
             }
             self.heard = self.wire.lines(&mut self.tree, deadline).await?.into();
         }
+    }
+
+    /// Whether a wait for it is over.
+    pub fn is_over(&self, wait: &mut Wait) -> bool {
+        wait.look(Instant::now(), || self.tree.run_delays()).is_some()
     }
 
     /// The last part of its stderr.

@@ -67,7 +67,7 @@ const LONGER: u32 = 5;
 /// A wait for a program until a deadline, which moves by the time for which the program waited for a processor: what
 /// is too slow must not depend on what else the machine does.
 #[derive(Debug)]
-struct Wait {
+pub struct Wait {
     deadline: Instant,
     began: Instant,
     /// The deadline as moved.
@@ -79,7 +79,9 @@ struct Wait {
 }
 
 impl Wait {
-    fn until(deadline: Instant) -> Self {
+    /// A wait that begins now.
+    #[must_use]
+    pub fn until(deadline: Instant) -> Self {
         Self { deadline, began: Instant::now(), end: deadline, before: None, has_read_at_end: false }
     }
 
@@ -89,7 +91,7 @@ impl Wait {
     }
 
     /// Returns the silence if the wait is over, and else moves the deadline as needed.
-    fn look(&mut self, now: Instant, run_delays: impl Fn() -> RunDelays) -> Option<Silence> {
+    pub(super) fn look(&mut self, now: Instant, run_delays: impl Fn() -> RunDelays) -> Option<Silence> {
         if now >= self.began + EARLY && self.before.is_none() {
             self.before = Some(run_delays());
         }

@@ -23,6 +23,7 @@ mod unknown_extension;
 mod unknown_method;
 mod unknown_notification;
 mod version;
+mod wrong_ids;
 mod wrong_params;
 
 use crate::examination::check::Check;
@@ -52,5 +53,6 @@ pub(super) static CHECKS: &[&Check] = &[
     &unknown_method::CHECK,
     &unknown_notification::CHECK,
     &version::CHECK,
+    &wrong_ids::CHECK,
     &wrong_params::CHECK,
 ];

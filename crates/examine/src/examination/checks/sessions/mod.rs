@@ -21,6 +21,7 @@ mod mcp_env;
 mod mcp_server;
 mod modes;
 mod modes_in_sync;
+mod null_cwd;
 mod relative_cwd;
 mod resume;
 mod set_config_option;
@@ -56,6 +57,7 @@ pub(super) static CHECKS: &[&Check] = &[
     &mcp_server::CHECK,
     &modes::CHECK,
     &modes_in_sync::CHECK,
+    &null_cwd::CHECK,
     &relative_cwd::CHECK,
     &resume::CHECK,
     &set_config_option::CHECK,

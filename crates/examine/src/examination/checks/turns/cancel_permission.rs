@@ -2,6 +2,7 @@ use crate::examination::agent::StartedAgent;
 use crate::examination::check::{Check, Force, Level, Run, Setup};
 use crate::examination::client::Permission;
 use crate::examination::failure::CheckFailure;
+use super::rejection::SETTLES;
 use crate::model::{Script, Step, ToolCall};
 
 pub(super) static CHECK: Check = Check {
@@ -42,6 +43,7 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     agent.client.permission = Permission::Reject;
     agent.release_permissions().await;
     agent.stops_with(&turn, "cancelled").await?;
+    agent.read_for(SETTLES).await;
     if file.exists() {
         return Err(CheckFailure::Fail("runs a command after the turn was cancelled".to_owned()));
     }

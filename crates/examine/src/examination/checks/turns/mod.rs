@@ -1,13 +1,19 @@
 //! Level `turns`: checks of prompts, with a scripted model.
 
+mod after_cancel;
 mod approval;
+mod cancel_idle;
 mod cancel_permission;
+mod cancel_request;
 mod cancel_streaming;
 mod cancel_updates;
 mod embedded_context;
+mod empty_prompt;
+mod failed_model;
 mod file_reads;
 mod file_writes;
 mod images;
+mod load;
 mod long_answer;
 mod long_prompt;
 mod mcp_tools;
@@ -19,6 +25,7 @@ mod permission_options;
 mod refusal;
 mod rejection;
 mod resource_links;
+mod resume;
 mod streaming;
 mod terminals;
 mod text;
@@ -30,14 +37,20 @@ use crate::examination::check::Check;
 
 /// All checks of the level, sorted by id.
 pub(super) static CHECKS: &[&Check] = &[
+    &after_cancel::CHECK,
     &approval::CHECK,
+    &cancel_idle::CHECK,
     &cancel_permission::CHECK,
+    &cancel_request::CHECK,
     &cancel_streaming::CHECK,
     &cancel_updates::CHECK,
     &embedded_context::CHECK,
+    &empty_prompt::CHECK,
+    &failed_model::CHECK,
     &file_reads::CHECK,
     &file_writes::CHECK,
     &images::CHECK,
+    &load::CHECK,
     &long_answer::CHECK,
     &long_prompt::CHECK,
     &mcp_tools::CHECK,
@@ -49,6 +62,7 @@ pub(super) static CHECKS: &[&Check] = &[
     &refusal::CHECK,
     &rejection::CHECK,
     &resource_links::CHECK,
+    &resume::CHECK,
     &streaming::CHECK,
     &terminals::CHECK,
     &text::CHECK,

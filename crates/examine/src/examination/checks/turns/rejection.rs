@@ -46,4 +46,4 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
 }
 
 /// How long a command that was started anyway may take to write its file.
-const SETTLES: Duration = Duration::from_millis(100);
+pub(super) const SETTLES: Duration = Duration::from_secs(1);

@@ -45,6 +45,11 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let mut open = BTreeMap::new();
     for update in agent.updates(&turn) {
         if update.kind().starts_with("tool_call") {
+            let is_new = !update.body["toolCallId"].as_str().is_some_and(|id| open.contains_key(id));
+            if is_new && update.kind() == "tool_call_update" {
+                let id = quote(update.body["toolCallId"].as_str().unwrap_or_default());
+                return Err(CheckFailure::Fail(format!("updates the tool call {id}, which it has not reported")));
+            }
             let id = update.body["toolCallId"].as_str().unwrap_or_default().to_owned();
             let status = update.body["status"].as_str().map(str::to_owned);
             let known: &mut Option<String> = open.entry(id).or_default();

@@ -1,0 +1,29 @@
+use serde_json::Value;
+
+use crate::examination::agent::{StartedAgent, refused};
+use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::failure::CheckFailure;
+
+pub(super) static CHECK: Check = Check {
+    id: "sessions/null-cwd",
+    level: Level::Sessions,
+    force: Force::Should,
+    spec: "protocol/v1/session-setup",
+    summary: "refuses a session without a `cwd`",
+    why: "The `cwd` must be an absolute path. An agent that takes `null` works in a directory that the client has \
+          not chosen.",
+    fix: "Answer `session/new` with error -32602 if `cwd` is not a string.",
+    fails: r#"client {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":null,"mcpServers":[]}}
+agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"$NEW"}}"#,
+    passes: r#"client {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":null,"mcpServers":[]}}
+agent {"jsonrpc":"2.0","id":2,"error":{"code":-32602,"message":"Invalid params: cwd is missing"}}"#,
+    run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
+};
+
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
+    agent.any_session().await?;
+    let mut params = agent.session_params();
+    params["cwd"] = Value::Null;
+    let answer = agent.new_session(&params).await?;
+    refused(&answer, "a session whose `cwd` is `null`")
+}

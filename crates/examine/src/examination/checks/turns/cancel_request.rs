@@ -1,0 +1,64 @@
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::examination::agent::StartedAgent;
+use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::failure::CheckFailure;
+use crate::model::{Script, Step};
+
+pub(super) static CHECK: Check = Check {
+    id: "turns/cancel-request",
+    level: Level::Turns,
+    force: Force::Must,
+    spec: "protocol/v1/cancellation",
+    summary: "answers a prompt that `$/cancel_request` cancels, with a result or the error -32800",
+    why: "Cancelling requests is optional. An agent that does it must still answer the original request: with a \
+          valid result, or with an error of the code -32800. Another error is shown to the person.",
+    fix: "Answer the request with the stop reason `cancelled`, or with the error -32800, or ignore the notification.",
+    fails: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
+model sends Waiting
+agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"$CHUNK"}}}}
+client {"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":3}}
+agent {"jsonrpc":"2.0","id":3,"error":{"code":-32603,"message":"Aborted"}}"#,
+    passes: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
+model sends Waiting
+agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"$CHUNK"}}}}
+client {"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":3}}
+agent {"jsonrpc":"2.0","id":3,"error":{"code":-32800,"message":"Request cancelled"}}"#,
+    run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
+};
+
+/// The code of the error for a request that was cancelled.
+const CANCELLED: i64 = -32_800;
+
+/// How long to wait for an agent that may ignore the notification.
+const REACTS: Duration = Duration::from_secs(1);
+
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
+    let session = agent.shared_session().await?;
+    let turn = agent.play(&session, Script::new(vec![Step::Stall])).await?;
+    let is_streaming = |agent: &StartedAgent| agent.text(&turn).contains("Waiting");
+    // An agent that sends text only at the end is cancelled too.
+    agent.until_within(&turn, agent.patience(), is_streaming).await;
+    agent.notify("$/cancel_request", &json!({ "requestId": turn.id })).await;
+    let has_reacted = agent.has_ended_within(&turn, REACTS).await;
+    if !has_reacted {
+        agent.cancel(&turn).await;
+    }
+    let ended = agent.ended(&turn).await;
+    if !matches!(ended, Ok(Ok(_))) {
+        // The turn may go on.
+        agent.session = None;
+    }
+    match ended? {
+        _ if !has_reacted => {
+            Err(CheckFailure::NotExercised("the agent does not cancel requests on `$/cancel_request`".to_owned()))
+        }
+        Ok(_) => Ok(()),
+        Err(error) if error.code == Some(CANCELLED) => Ok(()),
+        Err(error) => {
+            Err(CheckFailure::Fail(format!("answers a request that was cancelled with {}", error.describe())))
+        }
+    }
+}

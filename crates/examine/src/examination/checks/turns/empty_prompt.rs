@@ -1,0 +1,43 @@
+use serde_json::json;
+
+use crate::examination::agent::{StartedAgent, silent};
+use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::failure::CheckFailure;
+
+pub(super) static CHECK: Check = Check {
+    id: "turns/empty-prompt",
+    level: Level::Turns,
+    force: Force::Observed,
+    spec: "protocol/v1/prompt-turn",
+    summary: "answers an empty prompt, and carries out the next one",
+    why: "Clients send a prompt without content blocks when a person submits nothing. The agent may refuse it, but \
+          must answer, and the session must stay usable.",
+    fix: "Answer a prompt without content blocks with the error -32602, or end the turn.",
+    fails: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[]}}
+agent {"jsonrpc":"2.0","id":3,"error":{"code":-32602,"message":"The prompt is empty"}}
+client {"jsonrpc":"2.0","id":4,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
+model sends After-empty
+agent {"jsonrpc":"2.0","id":4,"error":{"code":-32603,"message":"The session has failed"}}"#,
+    passes: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[]}}
+agent {"jsonrpc":"2.0","id":3,"error":{"code":-32602,"message":"The prompt is empty"}}
+client {"jsonrpc":"2.0","id":4,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
+model sends After-empty
+agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"$CHUNK"}}}}
+agent {"jsonrpc":"2.0","id":4,"result":{"stopReason":"end_turn"}}"#,
+    run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
+};
+
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
+    let session = agent.shared_session().await?;
+    let id = agent.begin_prompt(&session.id, &json!([])).await;
+    if let Err(silence) = agent.end_of_turn(&id).await {
+        // The turn may go on.
+        agent.session = None;
+        return Err(match silent(silence, "session/prompt") {
+            CheckFailure::Silent(text) => CheckFailure::Silent(format!("{text} without content blocks")),
+            CheckFailure::Fail(text) => CheckFailure::Fail(format!("{text} without content blocks")),
+            other => other,
+        });
+    }
+    agent.goes_on(&session, "an empty prompt", "After-empty").await
+}

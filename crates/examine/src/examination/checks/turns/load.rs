@@ -1,0 +1,61 @@
+use std::time::Duration;
+
+use crate::examination::agent::StartedAgent;
+use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::failure::CheckFailure;
+use crate::examination::turn::plain;
+
+pub(super) static CHECK: Check = Check {
+    id: "turns/load",
+    level: Level::Turns,
+    force: Force::Must,
+    spec: "protocol/v1/session-setup",
+    summary: "replays the conversation of a session that is loaded, and then responds",
+    why: "The agent must replay the entire conversation in `session/update` notifications, and respond to \
+          `session/load` when all of it was sent. A client that loads a session shows nothing else than these.",
+    fix: "Send each message of the person and of the model again, in order, and answer `session/load` last.",
+    fails: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
+model sends Remembered
+agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"$CHUNK"}}}}
+agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}
+client {"jsonrpc":"2.0","id":4,"method":"session/load","params":{"sessionId":"$SESSION","cwd":"$WORK","mcpServers":[]}}
+agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"user_message_chunk","content":{"type":"text","text":"$PROMPT"}}}}
+agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"Something else"}}}}
+agent {"jsonrpc":"2.0","id":4,"result":{}}"#,
+    passes: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
+model sends Remembered
+agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"$CHUNK"}}}}
+agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}
+client {"jsonrpc":"2.0","id":4,"method":"session/load","params":{"sessionId":"$SESSION","cwd":"$WORK","mcpServers":[]}}
+agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"user_message_chunk","content":{"type":"text","text":"$PROMPT"}}}}
+agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"$CHUNK"}}}}
+agent {"jsonrpc":"2.0","id":4,"result":{}}"#,
+    run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
+};
+
+/// How long the conversation may arrive after the response, for the message.
+const LATE: Duration = Duration::from_millis(500);
+
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
+    agent.needs("/loadSession")?;
+    let conversation = agent.conversation("Remembered").await?;
+    // The updates of the turn.
+    agent.client.reset();
+    agent.reopen_after_turn("session/load", &conversation).await?;
+    let missing = |agent: &StartedAgent| {
+        let text = |kind: &str| {
+            let updates = agent.client.session_updates(&conversation.session.id).filter(|update| update.kind() == kind);
+            plain(&updates.map(|update| update.text()).collect::<String>())
+        };
+        if !text("user_message_chunk").contains(&plain(&conversation.prompt)) {
+            return Some("the message of the person");
+        }
+        (!text("agent_message_chunk").contains(&plain(&conversation.answer))).then_some("the message of the agent")
+    };
+    let Some(what) = missing(agent) else { return Ok(()) };
+    agent.read_for(LATE).await;
+    Err(CheckFailure::Fail(match missing(agent) {
+        None => format!("answers `session/load` before it replays {what}"),
+        Some(_) => format!("does not replay {what} when it loads a session"),
+    }))
+}
