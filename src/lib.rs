@@ -98,7 +98,9 @@ pub use acp_registry_examine::{examination, mcp, model};
 pub use acp_registry_gate::{bump, check, config, edit, finding, propose, scaffold, select, survey, verify};
 pub use acp_registry_host::{self as host, cause};
 pub use acp_registry_http as http;
-pub use acp_registry_plan::{digest, documents, duration, entries, failure, json, manifest, source, sums, text, timestamp};
+pub use acp_registry_plan::{
+    digest, documents, duration, entries, failure, json, manifest, source, sums, text, timestamp,
+};
 pub use acp_registry_protocol::handshake;
 pub use acp_registry_publish::{build, diff, history, server, site, tree, upload};
 pub use acp_registry_sources as sources;

@@ -3,17 +3,17 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use acp_registry::duration;
 use acp_registry::doctor::{CheckStatus, DiagnosedAgent, Diagnosis};
+use acp_registry::duration;
 use acp_registry::failure::{Exit, Failure};
 use acp_registry::host::process::Orphans;
 use acp_registry::ops::{Diagnose, Event, JOBS, Report as _, diagnose};
 use acp_registry::session::AgentSpec;
 
 use crate::commands::leftovers;
+use crate::flags::candidates;
 use crate::flags::global::{FormatArgs, Global};
 use crate::flags::session::{PackageArgs, SessionArgs, open};
-use crate::flags::candidates;
 use crate::terminal::excerpt::{cut, stderr};
 use crate::terminal::layout::Look;
 use crate::terminal::progress::Progress;

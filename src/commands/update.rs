@@ -9,9 +9,9 @@ use acp_registry::ops::{HeldUpdate, JOBS, Pinned, Report as _, Update, UpdateRep
 use acp_registry::session::AgentSpec;
 
 use crate::commands::leftovers;
+use crate::flags::candidates;
 use crate::flags::global::{FormatArgs, Global};
 use crate::flags::session::{PackageArgs, SessionArgs, open};
-use crate::flags::candidates;
 use crate::terminal::progress::Progress;
 use crate::terminal::signals;
 use crate::terminal::ui::Ui;

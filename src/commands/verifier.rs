@@ -4,8 +4,8 @@ use std::env;
 use std::sync::Arc;
 use std::time::Duration;
 
-use acp_registry::duration;
 use acp_registry::config::Config;
+use acp_registry::duration;
 use acp_registry::examination::Demand;
 use acp_registry::host::fs::temporary;
 use acp_registry::host::process::{self, Environment, Orphans};

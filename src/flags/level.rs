@@ -6,7 +6,6 @@ use acp_registry::duration;
 use acp_registry::examination::{Demand, Level};
 use clap::ValueEnum;
 
-
 use acp_registry::failure::Failure;
 
 #[derive(Debug, clap::Args)]

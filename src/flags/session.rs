@@ -4,8 +4,8 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use acp_registry::duration;
 use acp_registry::config::Config;
+use acp_registry::duration;
 use acp_registry::host::fs::PathError;
 use acp_registry::host::process::hide_from_agents;
 use acp_registry::index::{self, Index, IndexLocation};

@@ -127,8 +127,15 @@ impl Agent {
             let tools = server.connect();
             (server, tools)
         });
-        let session =
-            Session { cwd, history: Vec::new(), server, cancelled: None, prompt: Value::Null, has_failed: false, has_mode: false };
+        let session = Session {
+            cwd,
+            history: Vec::new(),
+            server,
+            cancelled: None,
+            prompt: Value::Null,
+            has_failed: false,
+            has_mode: false,
+        };
         sessions.insert(id.clone(), session);
         id
     }

@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use acp_registry::duration;
 use acp_registry::bump::{BumpRequest, BumpRun, Bumper, ChannelOutcome, Compared, Passed};
+use acp_registry::duration;
 use acp_registry::examination::{Demand, Level, VerdictCounts};
 use acp_registry::failure::{Exit, Failure};
 use acp_registry::manifest::Channel;

@@ -18,9 +18,9 @@ use acp_registry::text::quote;
 
 use self::relay::Relay;
 use crate::commands::leftovers;
+use crate::flags::candidates;
 use crate::flags::global::{FormatArgs, Global};
 use crate::flags::session::{PackageArgs, SessionArgs, open};
-use crate::flags::candidates;
 use crate::terminal::excerpt::{INDENT, cut, stderr};
 use crate::terminal::layout::Look;
 use crate::terminal::progress::Progress;

@@ -160,10 +160,9 @@ fn words(reason: FailReason) -> (&'static str, &'static str) {
             "it was started, but did not answer in time",
             "try again with a longer --timeout; if it waits for the network, see whether the network is there",
         ),
-        FailReason::MachineBusy => (
-            "it was started, but the machine was too busy for it to answer",
-            "try again when less runs on it",
-        ),
+        FailReason::MachineBusy => {
+            ("it was started, but the machine was too busy for it to answer", "try again when less runs on it")
+        }
         FailReason::Exited => ("it was started, but ended at once", "update it"),
         FailReason::InvalidResponse => (
             "it was started, but what it wrote is not the answer of an ACP agent",

@@ -152,7 +152,9 @@ async fn work(common: &Common, queue: &Mutex<VecDeque<CheckGroup>>) -> Vec<((Set
 fn judge(check: &'static Check, result: Result<(), CheckFailure>, duration: Duration) -> Examined {
     let (verdict, message) = match result {
         Ok(()) => (CheckVerdict::Pass, None),
-        Err(CheckFailure::NotExercised(reason) | CheckFailure::Unjudged(reason)) => (CheckVerdict::NotExercised, Some(reason)),
+        Err(CheckFailure::NotExercised(reason) | CheckFailure::Unjudged(reason)) => {
+            (CheckVerdict::NotExercised, Some(reason))
+        }
         Err(CheckFailure::Fail(text) | CheckFailure::Silent(text)) => {
             let verdict = if check.force == Force::Must { CheckVerdict::Fail } else { CheckVerdict::Warning };
             (verdict, Some(format!("the agent {text}")))

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::conversation::{Conversation, Item, Output};
 use super::sample::sample;
 use super::script::{Step, ToolCall};
-use super::tools::{ReplyCall, find, is_search, search};
+use super::tools::{ReplyCall, find, is_search, search, through};
 
 /// The text of answers that no script determines.
 pub(super) const HARMLESS: &str = "Examination";
@@ -118,6 +118,15 @@ fn calls(wanted: &[ToolCall], conversation: &Conversation) -> ReplyMessage {
         && let Some(search) = search(name, &conversation.tools)
     {
         return ReplyMessage { missing, ..ReplyMessage::call(vec![search]) };
+    }
+    if let (false, [ToolCall::Named { name, arguments }]) = (missing.is_empty(), wanted) {
+        let results = conversation.items.iter().rev().filter_map(|item| match item {
+            Item::Result(text) | Item::User(text) => Some(text),
+            _ => None,
+        });
+        if let Some(call) = through(name, arguments, &conversation.tools, results.chain([&conversation.system])) {
+            return ReplyMessage::call(vec![call]);
+        }
     }
     let message = if calls.is_empty() { ReplyMessage::say(HARMLESS) } else { ReplyMessage::call(calls) };
     ReplyMessage { missing, ..message }

@@ -234,7 +234,48 @@ fn patch(tools: &[Tool], path: &str, before: Option<&str>, text: &str) -> Option
 
 /// Whether a tool searches for tools.
 pub(super) fn is_search(name: &str) -> bool {
-    plain(name) == "toolsearch"
+    let words = words(name);
+    let has = |known: &[&str]| words.iter().any(|word| known.contains(&word.as_str()));
+    plain(name) == "toolsearch" || (has(&["tool", "tools"]) && has(&["search", "find", "discover"]))
+}
+
+/// Names of a parameter that is the name of another tool, and of one that is its arguments.
+const CALLED: &[&str] = &["toolname", "tool", "name", "toolid"];
+const ARGUMENTS: &[&str] =
+    &["toolinput", "arguments", "toolarguments", "toolargs", "input", "args", "parameters", "params"];
+
+/// The call of a tool that is not offered itself, through one that calls others: known by its parameters, the name of a
+/// tool and an object with its arguments. `texts` are where the agent may have given the full name.
+pub(super) fn through(
+    name: &str,
+    arguments: &Value,
+    tools: &[Tool],
+    texts: impl Iterator<Item = impl AsRef<str>>,
+) -> Option<ReplyCall> {
+    let is_object = |schema: &Value| types(schema).contains(&"object".to_owned());
+    let caller = |tool: &&Tool| {
+        let is_name = |schema: &Value| types(schema).contains(&"string".to_owned()) && schema.get("enum").is_none();
+        words(&tool.name).iter().any(|word| word.starts_with("tool") || word == "mcp")
+            && parameter(tool, CALLED).is_some_and(|(_, schema)| is_name(schema))
+            && parameter(tool, ARGUMENTS).is_some_and(|(_, schema)| is_object(schema) || is_name(schema))
+    };
+    let tool = tools.iter().find(caller)?;
+    let ((called, _), (given, schema)) = (parameter(tool, CALLED)?, parameter(tool, ARGUMENTS)?);
+    let full = texts.into_iter().find_map(|text| full_name(text.as_ref(), name));
+    let given_value = if is_object(schema) { arguments.clone() } else { arguments.to_string().into() };
+    let set = [(called.to_owned(), json!(full.as_deref().unwrap_or(name))), (given.to_owned(), given_value)];
+    call(tool, filled(tool.schema.as_ref()?, Map::from_iter(set)))
+}
+
+/// The first word of a text that has a name in it, as an agent writes the name of a server's tool.
+fn full_name(text: &str, name: &str) -> Option<String> {
+    let at = text.find(name)?;
+    let is_part = |c: char| c.is_ascii_alphanumeric() || "_-.:/".contains(c);
+    let start = text[..at].rfind(|c| !is_part(c)).map_or(0, |before| before + 1);
+    let start = (start..=at).find(|start| text.is_char_boundary(*start))?;
+    let end = text[at..].find(|c| !is_part(c)).map_or(text.len(), |after| at + after);
+    let word = text[start..end].trim_matches(|c| ".:/-".contains(c));
+    (word.len() <= 200).then(|| word.to_owned())
 }
 
 /// A search for a tool, by words of its name.

@@ -179,7 +179,8 @@ impl Wire {
             }
             let is_closed = self.stdout.is_none();
             let is_over = self.over_at.is_some_and(|over| Instant::now() >= over);
-            let silence = if is_over { Some(Silence::Closed) } else { self.wait.look(Instant::now(), || tree.run_delays()) };
+            let silence =
+                if is_over { Some(Silence::Closed) } else { self.wait.look(Instant::now(), || tree.run_delays()) };
             if silence.is_some() || (is_closed && self.exit.is_some()) {
                 return Err(match (self.exit, silence) {
                     (Some(exit), _) => Silence::Exited(exit),

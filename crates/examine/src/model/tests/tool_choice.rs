@@ -158,3 +158,41 @@ fn sandboxes_are_left_and_tools_are_searched() {
     assert_eq!((search.name.as_str(), search.arguments), ("ToolSearch", json!({ "query": "note" })));
     assert_eq!(crate::model::tools::search("note", &[]), None);
 }
+
+#[test]
+fn tools_are_called_through_others_known_by_their_parameters() {
+    let caller = |name: &str, called: &str, given: &str, kind: &str| {
+        let properties = json!({ called: { "type": "string" }, given: { "type": kind } });
+        let schema = json!({ "type": "object", "required": [called, given], "properties": properties });
+        Tool { name: name.to_owned(), schema: Some(schema), ..Tool::default() }
+    };
+    let through = |tools: &[Tool], texts: &[&str]| {
+        let call = crate::model::tools::through("note_it", &json!({ "text": "x" }), tools, texts.iter())?;
+        Some((call.name, call.arguments))
+    };
+    let given = json!({ "text": "x" });
+    let skill = caller("Skill", "name", "args", "object");
+    for (tool, texts, expected) in [
+        (
+            caller("use_tool", "tool_name", "tool_input", "object"),
+            &["- mcp__a-b__note_it: Notes"][..],
+            "mcp__a-b__note_it",
+        ),
+        (caller("tool_call", "name", "arguments", "object"), &["no", "`server.note_it`."], "server.note_it"),
+        (caller("call_mcp_tool", "tool", "args", "object"), &["\u{fc}note_it\u{fc}"], "note_it"),
+    ] {
+        let (called, schema) = (tool.name.clone(), tool.schema.clone().unwrap());
+        let [name, input] = [0, 1].map(|at| schema["required"][at].as_str().unwrap().to_owned());
+        let found = through(&[skill.clone(), tool], texts);
+        assert_eq!(found, Some((called, json!({ name: expected, input: given }))));
+    }
+    let text = caller("use_tool", "tool_name", "tool_input", "string");
+    assert_eq!(through(&[text], &[]).unwrap().1, json!({ "tool_name": "note_it", "tool_input": given.to_string() }));
+    assert_eq!(through(&[skill], &["note_it"]), None);
+    assert!(
+        ["ToolSearch", "toolsearch", "search_tool", "findTools"]
+            .iter()
+            .all(|name| crate::model::tools::is_search(name))
+    );
+    assert!(["search", "use_tool", "searchtoolbox"].iter().all(|name| !crate::model::tools::is_search(name)));
+}

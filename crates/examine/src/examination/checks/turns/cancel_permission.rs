@@ -1,8 +1,8 @@
+use super::rejection::SETTLES;
 use crate::examination::agent::StartedAgent;
 use crate::examination::check::{Check, Force, Level, Run, Setup};
 use crate::examination::client::Permission;
 use crate::examination::failure::CheckFailure;
-use super::rejection::SETTLES;
 use crate::model::{Script, Step, ToolCall};
 
 pub(super) static CHECK: Check = Check {

@@ -201,8 +201,8 @@ mod tests {
         reasons.sort_unstable();
         let known = [
             "agent_error", "cmd_not_found", "digest_mismatch", "exited", "held_by_cooldown", "install_failed",
-            "invalid_response", "machine_busy", "missing_runtime", "no_auth_methods", "no_supported_auth_type", "package_not_found",
-            "protocol_version", "runtime_too_old", "spawn_failed", "timeout", "unsafe_archive",
+            "invalid_response", "machine_busy", "missing_runtime", "no_auth_methods", "no_supported_auth_type",
+            "package_not_found", "protocol_version", "runtime_too_old", "spawn_failed", "timeout", "unsafe_archive",
         ];
         assert_eq!(reasons, known);
         assert!(known.iter().all(|reason| rule_of_reason(reason).is_some()));
