@@ -125,7 +125,9 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
             Network::None => Some(Namespace::create(launch.launcher.as_deref()).await?),
         };
         launch.namespace = namespace.clone().filter(|_| networks.handshake == Network::None);
-        let mut outcome = check(&launch, asked).await?;
+        let led = demand.lead(&launch, asked, args.recipe.as_deref()).await;
+        let (led, options, _model) = led.map_err(|error| Failure::unable(format!("the scripted model: {error}")))?;
+        let mut outcome = check(&led, &options).await?;
         launch.namespace = namespace;
         let examination = demand.meet(&launch, asked, &mut outcome, args.recipe.as_deref(), None).await;
         // The namespace ends here: what the agent has left behind is ended and counted below.

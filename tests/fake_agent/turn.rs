@@ -92,8 +92,9 @@ pub(super) fn run(breaks: &str, exchange: &str) {
             }
             Some("$/cancel_request") if !agent.is_broken("ignores-requests") => {
                 let mut sessions = agent.sessions.lock().unwrap();
-                let session = sessions.values_mut().find(|session| session.prompt == params["requestId"]);
-                session.into_iter().for_each(|session| session.cancelled = Some("cancel_request"));
+                if let Some(session) = sessions.values_mut().find(|session| session.prompt == params["requestId"]) {
+                    session.cancelled = Some("cancel_request");
+                }
             }
             Some("session/prompt") => {
                 let session = params["sessionId"].as_str().unwrap();

@@ -192,6 +192,86 @@ fn probe_uses_the_recipe_of_an_agent_of_the_registry() {
     assert!(run.stderr.contains("there is no `[examine.other]` in the registry's `registry.toml`"), "{}", run.stderr);
 }
 
+/// Some agents start only when a provider is configured.
+#[test]
+fn an_agent_that_needs_its_recipe_to_start_gets_it_in_the_handshake() {
+    let env = Env::empty();
+    let script = "[ -n \"$FAKE_AGENT_URL\" ] || exit 3; exec \"$0\" recipe --led";
+    let agent = fake_agent();
+    let examined = |more: &str| {
+        env.write("r/registry.toml", recipe("led").replace("args = [\"--led\"]\n", more));
+        let probe = ["probe", "--registry-dir", "r", "--json", "--recipe", "led", "--level", "protocol", "--"];
+        let run = env.run(&[&probe[..], &["sh", "-c", script, agent.to_str().unwrap()]].concat());
+        let document: Value = serde_json::from_str(&run.stdout).unwrap_or_else(|_| panic!("{}", run.stderr));
+        (document["reason"].clone(), document["examination"]["reached"].clone())
+    };
+    assert_eq!(examined(""), (json!("exited"), json!(null)));
+    assert_eq!(examined("handshake = true\n"), (json!(null), json!("protocol")));
+}
+
+/// What is left out for want of time is said wherever the result is.
+#[test]
+fn an_examination_that_is_cut_short_says_so_everywhere() {
+    let total = protocol();
+    let words = format!("incomplete: {total} of {total} checks did not run for want of time");
+    let agent = fake_agent();
+    let probe = |flags: &[&str]| {
+        let limit = ["probe", "--level", "protocol", "--examination-timeout", "0.001"];
+        Env::empty().run(&[&limit[..], flags, &["--", agent.to_str().unwrap(), "played", ""]].concat())
+    };
+    let run = probe(&[]);
+    let head = format!("answers; {words}: ");
+    assert!(run.code == 0 && run.stdout.starts_with(&head), "{}", run.stdout);
+    let document: Value = serde_json::from_str(&probe(&["--json"]).stdout).unwrap();
+    assert_eq!((&document["verdict"], &document["examination"]["complete"]), (&json!("pass"), &json!(false)));
+    let junit = probe(&["--format", "junit"]).stdout;
+    assert!(junit.contains("examination/complete") && junit.contains(&words), "{junit}");
+    let run = probe(&["--require", "protocol", "--json"]);
+    let document: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(run.code, 1);
+    assert_eq!((&document["verdict"], &document["reason"]), (&json!("error"), &json!("examination")));
+    let message = document["message"].as_str().unwrap();
+    assert!(message.starts_with("incomplete: ") && message.contains("--examination-timeout"), "{message}");
+    let whole = self::probe(&["--level", "protocol"], "").1;
+    assert_eq!(whole["examination"]["complete"], json!(true));
+}
+
+#[test]
+fn the_configuration_sets_the_time_limit_of_examinations() {
+    let verify = Verify::new();
+    verify.npx("good", &["played", ""]);
+    for (timeout, complete) in [("0.001", false), ("\"5m\"", true)] {
+        verify.env.write("r/registry.toml", format!("[examine]\ntimeout = {timeout}\n"));
+        let (code, document) = verify.json(&["--level", "protocol"]);
+        assert_eq!((code, &document["results"][0]["examination"]["complete"]), (0, &json!(complete)), "{document}");
+    }
+    verify.env.write("r/registry.toml", "[examine]\ntimeout = \"soon\"\n");
+    let run = verify.run(&["--level", "protocol"]);
+    assert!(run.code == 2 && run.stderr.contains("write a number with s, m, h, d or w"), "{}", run.stderr);
+}
+
+/// A recipe must not cause what the catalog would publish as a fault of the agent: a model that takes no images, where the
+/// agent passes them on, or a provider that a variable locks, where the agent offers to change it.
+#[test]
+fn the_recipes_of_the_bundled_registry_cause_no_warnings() {
+    /// Agents whose configuration cannot say that a model takes images.
+    const NOTHING_TO_SAY: [&str; 4] = ["crow-cli", "minion-code", "nanocoder", "openhands"];
+    let text = std::fs::read_to_string("registry/registry.toml").unwrap();
+    let config: toml::Table = text.parse().unwrap();
+    let recipes = config["examine"].as_table().unwrap();
+    assert!(recipes.len() > 15);
+    for (id, recipe) in recipes {
+        let Some(files) = recipe.get("files").and_then(toml::Value::as_table) else { continue };
+        let texts: String = files.values().filter_map(toml::Value::as_str).collect();
+        let has_model = texts.contains("$MODEL");
+        assert!(!has_model || NOTHING_TO_SAY.contains(&id.as_str()) || texts.to_lowercase().contains("image"), "{id}");
+        let variables = recipe.get("env").and_then(toml::Value::as_table).into_iter().flatten();
+        for (name, _) in variables.filter(|_| has_model) {
+            assert!(!name.ends_with("_PROVIDER") && !name.ends_with("_MODEL"), "{id}: {name} locks what files say");
+        }
+    }
+}
+
 #[test]
 fn checks_are_listed_and_explained() {
     let env = Env::empty();

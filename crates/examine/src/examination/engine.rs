@@ -52,9 +52,10 @@ pub async fn examine(
     let lacks_network =
         launch.namespace.is_some() || matches!(launch.isolation, Isolation::Bwrap { network: Network::None });
     let access = access(plan, launch).await;
+    let with_model = led(launch, options, &plan.recipe, access.model.as_deref());
     let common = Common {
-        alone: (launch.clone(), options.clone()),
-        with_model: led(launch, options, &plan.recipe, access.model.as_deref()),
+        alone: if plan.recipe.handshake { with_model.clone() } else { (launch.clone(), options.clone()) },
+        with_model,
         patience,
         again: patience.max(usual * AGAIN),
         limit,
@@ -82,8 +83,14 @@ pub async fn examine(
         }
         results.extend(checks().filter_map(|check| {
             let Run::Heard(run) = check.run else { return None };
-            let nothing = || CheckFailure::NotExercised("the agent could not be started again".to_owned());
-            Some(judge(check, if heard.is_any { run(&heard) } else { Err(nothing()) }, Duration::ZERO))
+            let result = if heard.is_any {
+                run(&heard)
+            } else if Instant::now() >= common.until {
+                Err(common.out_of_time())
+            } else {
+                Err(CheckFailure::NotExercised("the agent could not be started again".to_owned()))
+            };
+            Some(judge(check, result, Duration::ZERO))
         }));
     }
     results.sort_by_key(|examined| (examined.check.level, examined.check.id));
@@ -166,8 +173,8 @@ fn judge(check: &'static Check, result: Result<(), CheckFailure>, duration: Dura
 /// Starts the model if checks of the plan need it. If that fails, no session is opened, for this reason.
 pub(super) async fn access(plan: &ExaminationPlan, launch: &LaunchSpec) -> Access {
     let mut access = Access::new(&plan.recipe);
-    if plan.level.has_model() {
-        match listener(launch).await.and_then(Model::start) {
+    if plan.level.has_model() || plan.recipe.handshake {
+        match serve(launch).await {
             Ok(model) => access.model = Some(Arc::new(model)),
             Err(error) => access.closed = Some(format!("the scripted model cannot be served: {error}")),
         }
@@ -175,12 +182,12 @@ pub(super) async fn access(plan: &ExaminationPlan, launch: &LaunchSpec) -> Acces
     access
 }
 
-/// A listener on loopback, where the agent will be.
-async fn listener(launch: &LaunchSpec) -> io::Result<TcpListener> {
-    match &launch.namespace {
-        Some(namespace) => namespace.listen().await,
-        None => TcpListener::bind((Ipv4Addr::LOCALHOST, 0)),
-    }
+/// Serves the model on loopback, where the agent will be.
+pub(super) async fn serve(launch: &LaunchSpec) -> io::Result<Model> {
+    Model::start(match &launch.namespace {
+        Some(namespace) => namespace.listen().await?,
+        None => TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?,
+    })
 }
 
 /// The launch and its options with which the agent reaches the model: by the usual variables, and by its recipe.

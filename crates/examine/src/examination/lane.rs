@@ -48,7 +48,7 @@ impl Common {
         if setup.has_model() { &self.with_model } else { &self.alone }
     }
 
-    fn out_of_time(&self) -> CheckFailure {
+    pub(super) fn out_of_time(&self) -> CheckFailure {
         CheckFailure::Unjudged(format!("{OUT_OF_TIME} of {} s", self.limit.as_secs()))
     }
 }

@@ -39,9 +39,11 @@ mod turn;
 mod unended;
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::Path;
 use std::time::Duration;
 
+use crate::model::Model;
 use acp_registry_host::process::LaunchSpec;
 use acp_registry_protocol::handshake::{HandshakeOptions, Outcome};
 pub use check::{Check, Force, Level};
@@ -93,6 +95,25 @@ impl Demand {
     /// Whether there is more to do than the handshake.
     pub fn is_any(&self) -> bool {
         self.level > Level::Handshake
+    }
+
+    /// How an agent is started for its handshake, which is without its recipe unless the recipe says otherwise. The model
+    /// must be kept until the handshake is over.
+    ///
+    /// # Errors
+    /// Returns the system's error if the model cannot be served.
+    pub async fn lead(
+        &self,
+        launch: &LaunchSpec,
+        options: &HandshakeOptions,
+        id: Option<&str>,
+    ) -> io::Result<(LaunchSpec, HandshakeOptions, Option<Model>)> {
+        let Some(recipe) = id.and_then(|id| self.recipes.get(id)).filter(|recipe| recipe.handshake) else {
+            return Ok((launch.clone(), options.clone(), None));
+        };
+        let model = engine::serve(launch).await?;
+        let (launch, options) = engine::led(launch, options, recipe, Some(&model));
+        Ok((launch, options, Some(model)))
     }
 
     /// Examines an agent after its handshake, and turns `outcome` into a failure if the agent does not meet the

@@ -20,6 +20,8 @@ pub struct Recipe {
     pub auth: Option<String>,
     /// The id of the mode in which turns are carried out, if it is not the agent's default one.
     pub mode: Option<String>,
+    /// Whether the handshake needs the recipe too, because the agent does not start without.
+    pub handshake: bool,
 }
 
 impl Recipe {
@@ -51,6 +53,7 @@ mod tests {
             args: vec![text("--url=$MODEL")],
             auth: Some(text("key")),
             mode: None,
+            handshake: false,
         };
         let filled = recipe.with_model("http://127.0.0.1:1");
         assert_eq!(filled.env["A_URL"], "http://127.0.0.1:1/v1");

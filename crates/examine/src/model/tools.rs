@@ -260,10 +260,11 @@ pub(super) fn through(
             && parameter(tool, ARGUMENTS).is_some_and(|(_, schema)| is_object(schema) || is_name(schema))
     };
     let tool = tools.iter().find(caller)?;
-    let ((called, _), (given, schema)) = (parameter(tool, CALLED)?, parameter(tool, ARGUMENTS)?);
+    let (of_name, _) = parameter(tool, CALLED)?;
+    let (of_arguments, schema) = parameter(tool, ARGUMENTS)?;
     let full = texts.into_iter().find_map(|text| full_name(text.as_ref(), name));
-    let given_value = if is_object(schema) { arguments.clone() } else { arguments.to_string().into() };
-    let set = [(called.to_owned(), json!(full.as_deref().unwrap_or(name))), (given.to_owned(), given_value)];
+    let arguments = if is_object(schema) { arguments.clone() } else { arguments.to_string().into() };
+    let set = [(of_name.to_owned(), json!(full.as_deref().unwrap_or(name))), (of_arguments.to_owned(), arguments)];
     call(tool, filled(tool.schema.as_ref()?, Map::from_iter(set)))
 }
 

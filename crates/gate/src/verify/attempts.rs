@@ -114,7 +114,7 @@ impl Verifier {
         let starts = lists.iter().map(|arguments| async move {
             let mut launch = self.launch(ready, arguments, place);
             launch.namespace = of_handshake.clone();
-            let outcome = self.start(&launch, place, &self.handshake).await;
+            let outcome = self.start(id, &launch, place, &self.handshake).await;
             trying(Trying::Ended { count: ended.fetch_add(1, Ordering::Relaxed) + 1, of });
             (arguments, outcome)
         });

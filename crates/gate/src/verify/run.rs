@@ -247,16 +247,16 @@ impl Verifier {
         };
         let mut outcome = {
             let _turn = if is_apart { self.turns.beside_others().await } else { self.turns.alone().await };
-            self.start(&launch, place, &self.handshake).await?
+            self.start(id, &launch, place, &self.handshake).await?
         };
         if outcome.may_be_chance() {
             let _turn = self.turns.alone().await;
-            outcome = self.start(&launch, place, &self.handshake).await?.after_failure();
+            outcome = self.start(id, &launch, place, &self.handshake).await?.after_failure();
         }
         // Results of requests are published, so an agent that was slow once must not be listed as lacking a feature.
         if outcome.has_silence() {
             let _turn = self.turns.alone().await;
-            let again = self.start(&launch, place, &self.handshake.patient()).await?;
+            let again = self.start(id, &launch, place, &self.handshake.patient()).await?;
             outcome = outcome.prefer_fewer_timeouts(again);
         }
         if let Some(shortfall) = ready.placed.interpreter.as_ref().and_then(Interpreter::shortfall) {
@@ -343,16 +343,25 @@ impl Verifier {
     /// Starts an agent and performs the handshake.
     pub(super) async fn start(
         &self,
+        id: &str,
         launch: &LaunchSpec,
         place: &Scratch,
         how: &HandshakeOptions,
     ) -> Result<Outcome, Stop> {
         let options = self.options_in(place, how);
-        let mut outcome = check(launch, &options).await.map_err(|error| Stop::error("spawn_failed", &error))?;
+        let led = self.demand.lead(launch, &options, Some(id)).await;
+        let (launch, options, model) = led.map_err(|error| Stop::error("spawn_failed", &error))?;
+        let mut outcome = check(&launch, &options).await.map_err(|error| Stop::error("spawn_failed", &error))?;
         outcome.hide_path(place.path());
+        if model.is_some() {
+            outcome.handshake.warnings.push(LED.to_owned());
+        }
         Ok(outcome)
     }
 }
+
+/// The warning about an agent that was started with its recipe.
+const LED: &str = "was started with its recipe, without which it does not start";
 
 /// Why `npx` would not start an agent that does not answer here either, if its package may be the cause.
 fn why_not_started(remarks: &Remarks, source: &Source) -> Option<String> {

@@ -2,6 +2,7 @@ use std::time::Duration;
 
 use crate::examination::agent::StartedAgent;
 use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::client::SessionUpdate;
 use crate::examination::failure::CheckFailure;
 use crate::examination::turn::plain;
 
@@ -45,12 +46,12 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let missing = |agent: &StartedAgent| {
         let text = |kind: &str| {
             let updates = agent.client.session_updates(&conversation.session.id).filter(|update| update.kind() == kind);
-            plain(&updates.map(|update| update.text()).collect::<String>())
+            plain(&updates.map(SessionUpdate::text).collect::<String>())
         };
         if !text("user_message_chunk").contains(&plain(&conversation.prompt)) {
             return Some("the message of the person");
         }
-        (!text("agent_message_chunk").contains(&plain(&conversation.answer))).then_some("the message of the agent")
+        (!text("agent_message_chunk").contains(&plain(conversation.answer))).then_some("the message of the agent")
     };
     let Some(what) = missing(agent) else { return Ok(()) };
     agent.read_for(LATE).await;

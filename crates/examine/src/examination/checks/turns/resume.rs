@@ -2,6 +2,7 @@ use acp_registry_plan::text::quote;
 
 use crate::examination::agent::StartedAgent;
 use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::client::SessionUpdate;
 use crate::examination::failure::CheckFailure;
 
 pub(super) static CHECK: Check = Check {
@@ -39,7 +40,7 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     agent.client.reset();
     agent.reopen_after_turn("session/resume", &conversation).await?;
     let updates = agent.client.session_updates(&conversation.session.id);
-    if let Some(kind) = updates.map(|update| update.kind()).find(|kind| REPLAYED.contains(kind)) {
+    if let Some(kind) = updates.map(SessionUpdate::kind).find(|kind| REPLAYED.contains(kind)) {
         return Err(CheckFailure::Fail(format!("sends a {} before it answers `session/resume`", quote(kind))));
     }
     agent.goes_on(&conversation.session, "`session/resume`", "Resumed").await
