@@ -11,7 +11,6 @@ use acp_registry::handshake::{FailReason, HandshakeOptions, Outcome, Verdict, ch
 use acp_registry::host::fs::temporary;
 use acp_registry::host::process::{self, Environment, Isolation, LaunchSpec, Namespace, Network, Orphans};
 use acp_registry::text::printable;
-use clap::ValueEnum;
 
 use crate::documents::{Document, ProbeDocument};
 use crate::flags::global::Global;
@@ -19,7 +18,7 @@ use crate::flags::isolation::{self, NetworkKind, SandboxKind};
 use crate::flags::level::LevelArgs;
 use crate::flags::value;
 use crate::formats::examination::{self, Examinee};
-use crate::formats::outcome;
+use crate::formats::{Format, junit, outcome};
 use crate::terminal::signals;
 use crate::terminal::ui::Ui;
 use acp_registry::failure::{Exit, Failure};
@@ -69,9 +68,9 @@ pub(crate) struct Args {
 
     /// Form of the result
     ///
-    /// JUnit is for test reports, SARIF for code scanning.
+    /// JUnit is for test reports, SARIF for code scanning, GitHub for annotations of a workflow.
     #[arg(long, value_name = "FORMAT", default_value = "human")]
-    format: ProbeFormat,
+    format: Format,
 
     /// Short for `--format json`
     #[arg(long)]
@@ -82,17 +81,9 @@ pub(crate) struct Args {
     command: Vec<OsString>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum ProbeFormat {
-    Human,
-    Json,
-    Junit,
-    Sarif,
-}
-
 impl Args {
     pub(crate) fn is_json(&self) -> bool {
-        self.json || self.format == ProbeFormat::Json
+        self.json || self.format == Format::Json
     }
 }
 
@@ -142,8 +133,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     for error in outcome.left.iter().chain(left) {
         ui.warning(&format!("a temporary directory could not be removed; remove it by hand: {error}"));
     }
-    let text = render(args, &outcome, examination.as_ref(), &name, ui)?;
-    ui.result(&text)?;
+    ui.result(&render(args, &outcome, examination.as_ref(), &name, ui))?;
     if outcome.reason == Some(FailReason::SpawnFailed) && args.command.len() == 1 && name.contains(' ') {
         ui.note("the whole command is one word here: write it without quotes");
     }
@@ -156,26 +146,23 @@ fn render(
     examination: Option<&Examination>,
     name: &str,
     ui: &Ui,
-) -> Result<String, Failure> {
+) -> String {
     let agent = || {
         let directory = env::current_dir().unwrap_or_default();
         let file = examination::file_of_command(args.command.iter().map(Path::new), &directory);
         Examinee::from_outcome(name, &file, outcome, examination)
     };
-    Ok(if args.is_json() {
+    if args.is_json() {
         Document::new("probe", ProbeDocument { outcome, examination }).to_text()
     } else {
         match args.format {
-            ProbeFormat::Junit => examination::junit_by_level(&agent()).map_err(|error| unrendered(&error))?,
-            ProbeFormat::Sarif => examination::sarif(&[agent()]),
-            ProbeFormat::Human | ProbeFormat::Json => outcome::outcome(outcome, examination, name, ui.look()),
+            Format::Junit => junit::by_level(&agent()),
+            Format::Sarif => examination::sarif(&[agent()]),
+            Format::Github => examination::github(&[agent()]),
+            Format::Markdown => outcome::markdown(outcome, examination, name),
+            Format::Human | Format::Json => outcome::outcome(outcome, examination, name, ui.look()),
         }
-    })
-}
-
-/// The failure if a document could not be rendered.
-pub(crate) fn unrendered(error: &std::io::Error) -> Failure {
-    Failure::unable(format!("cannot write the result: {error}"))
+    }
 }
 
 fn launch(args: &Args) -> Result<LaunchSpec, Failure> {

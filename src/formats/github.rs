@@ -1,30 +1,31 @@
 //! Workflow commands of GitHub Actions, which become annotations.
 
-use std::fmt::Write as _;
-
 use acp_registry::finding::Level;
+use acp_registry::source::Span;
 use acp_registry::text::printable;
 
 use crate::formats::Report;
 
 pub(crate) fn render(report: &Report<'_>) -> String {
-    let mut out = String::new();
-    for finding in &report.checked.findings {
-        let command = if finding.level == Level::Error { "error" } else { "warning" };
+    let annotations = report.checked.findings.iter().map(|finding| {
+        let level = if finding.level == Level::Error { "error" } else { "warning" };
         let file = format!("{}{}", report.prefix, finding.file);
-        // Writing to a String cannot fail.
-        let _ = write!(out, "::{command} file={}", property(&file));
-        if let Some(span) = finding.span {
-            let _ = write!(out, ",line={},endLine={}", span.line, span.end_line);
-            // GitHub rejects columns for a range of several lines.
-            if span.line == span.end_line {
-                let _ = write!(out, ",col={},endColumn={}", span.column, span.end_column);
-            }
-        }
         let help = finding.help.as_ref().map_or(String::new(), |help| format!("\nhelp: {help}"));
-        let _ = writeln!(out, ",title={}::{}", property(finding.rule), message(&format!("{}{help}", finding.message)));
-    }
-    out
+        annotation(level, &file, finding.span, finding.rule, &format!("{}{help}", finding.message))
+    });
+    annotations.collect()
+}
+
+/// A workflow command. `level` is `error` or `warning`.
+pub(crate) fn annotation(level: &str, file: &str, span: Option<Span>, title: &str, text: &str) -> String {
+    let place = span.map(|span| {
+        // GitHub rejects columns for a range of several lines.
+        let is_one = span.line == span.end_line;
+        let columns = is_one.then(|| format!(",col={},endColumn={}", span.column, span.end_column));
+        format!(",line={},endLine={}{}", span.line, span.end_line, columns.unwrap_or_default())
+    });
+    let (file, title, place) = (property(file), property(title), place.unwrap_or_default());
+    format!("::{level} file={file}{place},title={title}::{}\n", message(text))
 }
 
 fn message(text: &str) -> String {

@@ -6,7 +6,7 @@
 //! | [`Format::Json`], [`documents`] | programs | everything outside ASCII |
 //! | [`Format::Sarif`] | code scanning | everything outside ASCII, file names as URIs |
 //! | [`Format::Github`] | annotations of GitHub Actions | text that would begin another workflow command |
-//! | [`junit_by_level`], [`junit_by_agent`] | test reports of examinations | everything that XML or a terminal could misread |
+//! | [`Format::Junit`] | test reports | everything that XML or a terminal could misread |
 //! | [`Format::Markdown`] | a comment on a pull request | nothing: text that is not plain prose is put in code spans |
 
 pub(crate) mod equal_findings;
@@ -14,50 +14,28 @@ pub(crate) mod examination;
 pub(crate) mod github;
 pub(crate) mod human;
 pub(crate) mod json;
+pub(crate) mod junit;
 pub(crate) mod markdown;
 pub(crate) mod outcome;
 pub(crate) mod sarif;
 
-use std::str::FromStr;
 use std::time::Duration;
 
 use acp_registry::check::Checked;
 use acp_registry::failure::Failure;
+use clap::ValueEnum;
 
 use crate::terminal::layout::Look;
 
-/// An output format.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The form of a result. JUnit is for test reports, SARIF for code scanning, GitHub for annotations of a workflow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     Human,
     Json,
     Sarif,
-    Github,
+    Junit,
     Markdown,
-}
-
-impl Format {
-    /// All formats, by name.
-    pub(crate) const ALL: [(&'static str, Self); 5] = [
-        ("human", Self::Human),
-        ("json", Self::Json),
-        ("sarif", Self::Sarif),
-        ("github", Self::Github),
-        ("markdown", Self::Markdown),
-    ];
-}
-
-/// The name of an unknown format was given.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("there is no such format; known are human, json, sarif, github and markdown")]
-pub(crate) struct UnknownFormat;
-
-impl FromStr for Format {
-    type Err = UnknownFormat;
-
-    fn from_str(name: &str) -> Result<Self, UnknownFormat> {
-        Self::ALL.into_iter().find(|(known, _)| *known == name).map(|(_, format)| format).ok_or(UnknownFormat)
-    }
+    Github,
 }
 
 /// The results of `validate`, and what renderers need to show them.
@@ -84,6 +62,7 @@ impl Report<'_> {
             Format::Json => json::render(self),
             Format::Sarif => sarif::render(self),
             Format::Github => github::render(self),
+            Format::Junit => junit::render(self),
             Format::Markdown => markdown::render(self),
         }
     }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use acp_registry::examination::Examination;
 use acp_registry::handshake::{AuthMethod, Outcome, TypeSource, Verdict};
-use acp_registry::text::{printable, quote};
+use acp_registry::text::{printable, prose, quote};
 
 use crate::formats::examination::{examination, shortcoming};
 use crate::terminal::excerpt::{INDENT, cut, stderr};
@@ -20,11 +20,7 @@ const ITEMS: usize = 20;
 /// Renders an outcome and its examination. Texts of the agent are made printable. `name` is in the heading, and identifies the
 /// agent.
 pub(crate) fn outcome(outcome: &Outcome, examined: Option<&Examination>, name: &str, look: Look) -> String {
-    let (word, code) = match outcome.verdict {
-        Verdict::Pass => (PASS, "32"),
-        Verdict::Fail => ("fail", "31"),
-        Verdict::Error => ("error", "31"),
-    };
+    let (word, code) = (outcome.verdict.as_str(), if outcome.verdict == Verdict::Pass { "32" } else { "31" });
     let found = found(word, examined);
     let code = if found == word { code } else { "33" };
     let mut out = format!("{}: {}\n", look.paint(&format!("1;{code}"), &found), cut(name));
@@ -68,6 +64,13 @@ pub(crate) fn outcome(outcome: &Outcome, examined: Option<&Examination>, name: &
     }
     let examined = examined.map(|examined| examination(examined, look)).unwrap_or_default();
     out.lines().map(|line| look.wrap(line, INDENT)).collect::<String>() + &examined
+}
+
+/// Renders an outcome and its examination for a comment. Markdown shows lines indented by four spaces literally.
+pub(crate) fn markdown(outcome: &Outcome, examined: Option<&Examination>, name: &str) -> String {
+    let text = self::outcome(outcome, examined, name, Look::default());
+    let lines: String = text.lines().map(|line| format!("    {line}\n")).collect();
+    format!("### Agent: {}\n\n{lines}", prose(&found(outcome.verdict.as_str(), examined)))
 }
 
 /// The verdict, or what an agent that passes has not met of the level that it was examined up to.

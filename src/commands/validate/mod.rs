@@ -12,7 +12,7 @@ use acp_registry::finding::Level;
 use acp_registry::host::fs::{check_writable, temporary, write_atomic};
 use acp_registry::select::{self, AgentFilter, Selection};
 use acp_registry::survey::Survey;
-use clap::ArgMatches;
+use clap::{ArgMatches, ValueEnum as _};
 
 use crate::flags::candidates;
 use crate::flags::global::{Global, configured_levels, prefix};
@@ -32,7 +32,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "REF", conflicts_with = "ids")]
     changed_since: Option<String>,
 
-    /// Form of the result: human, json, sarif, github or markdown
+    /// Form of the result
+    ///
+    /// JUnit is for test reports, SARIF for code scanning, GitHub for annotations of a workflow.
     #[arg(long, value_name = "FORMAT", default_value = "human")]
     format: Format,
 
@@ -212,7 +214,11 @@ fn outputs(texts: &[String]) -> Result<Vec<(Option<Format>, PathBuf)>, Failure> 
     let outputs = texts.iter().map(|text| match text.split_once('=') {
         // A path before `=` is part of the file name; a word must be a format.
         Some((word, file)) if word.bytes().all(|b| b.is_ascii_alphabetic()) => {
-            let format = word.parse().map_err(|error| Failure::usage(format!("--output {word}=…: {error}")))?;
+            let format = Format::from_str(word, false).map_err(|_| {
+                let known = Format::value_variants().iter().filter_map(Format::to_possible_value);
+                let known = known.map(|format| format.get_name().to_owned()).collect::<Vec<_>>().join(", ");
+                Failure::usage(format!("--output {word}=…: there is no such format; known are {known}"))
+            })?;
             Ok((Some(format), PathBuf::from(file)))
         }
         _ => Ok((None, PathBuf::from(text))),

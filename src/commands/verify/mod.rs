@@ -16,15 +16,14 @@ use acp_registry::verify::{
     Job, Nothing, Row, Selection, Shard, ShardFile, Verified, VerifyRequest, lacks_package_managers, merge_files,
     sources_down,
 };
-use clap::ValueEnum;
 
-use crate::commands::probe::unrendered;
 use crate::commands::verifier::{self, LiveArgs, Settings};
 use crate::flags::global::{Global, prefix};
 use crate::flags::level::LevelArgs;
 use crate::flags::session::kind;
 use crate::flags::{candidates, value};
 use crate::formats::examination::{self, Examinee};
+use crate::formats::{Format, junit};
 use crate::terminal::ui::Ui;
 use acp_registry::failure::{Exit, Failure};
 
@@ -90,9 +89,9 @@ pub(crate) struct Args {
 
     /// Form of the result
     ///
-    /// JUnit is for test reports, SARIF for code scanning.
+    /// JUnit is for test reports, SARIF for code scanning, GitHub for annotations of a workflow.
     #[arg(long, value_name = "FORMAT", default_value = "human")]
-    format: VerifyFormat,
+    format: Format,
 
     /// Short for `--format json`
     #[arg(long)]
@@ -102,18 +101,9 @@ pub(crate) struct Args {
     live: LiveArgs,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum VerifyFormat {
-    Human,
-    Json,
-    Markdown,
-    Junit,
-    Sarif,
-}
-
 impl Args {
     pub(crate) fn is_json(&self) -> bool {
-        self.json || self.format == VerifyFormat::Json
+        self.json || self.format == Format::Json
     }
 }
 
@@ -157,13 +147,12 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         text::verify_document(&rows, duration).failed(failures.first().cloned()).to_text()
     } else {
         match (args.format, &nothing) {
-            (VerifyFormat::Junit, _) => {
-                examination::junit_by_agent(&examinees()).map_err(|error| unrendered(&error))?
-            }
-            (VerifyFormat::Sarif, _) => examination::sarif(&examinees()),
+            (Format::Junit, _) => junit::by_agent(&examinees()),
+            (Format::Sarif, _) => examination::sarif(&examinees()),
+            (Format::Github, _) => examination::github(&examinees()),
             (_, Some(nothing)) => text::nothing_to_verify(nothing),
-            (VerifyFormat::Markdown, None) => text::verify_markdown(&rows, duration),
-            (VerifyFormat::Human | VerifyFormat::Json, None) => text::verify(&rows, duration, ui.look()),
+            (Format::Markdown, None) => text::verify_markdown(&rows, duration),
+            (Format::Human | Format::Json, None) => text::verify(&rows, duration, ui.look()),
         }
     })?;
     if let Some(error) = unwritten {

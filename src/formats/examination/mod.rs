@@ -1,7 +1,6 @@
-//! The results of examinations: for people, as JUnit for test reports, and as SARIF for code scanning.
+//! The results of examinations: for people, as SARIF for code scanning, and as annotations.
 
 mod examinee;
-mod junit;
 
 use std::collections::BTreeMap;
 
@@ -13,7 +12,7 @@ use acp_registry::text::{code_span, plural, printable, prose};
 use serde_json::{Value, json};
 
 pub(crate) use self::examinee::{Examinee, file_of_command};
-pub(crate) use self::junit::{junit_by_agent, junit_by_level};
+use crate::formats::github::annotation;
 use crate::formats::sarif::{artifact, descriptor, digest, log};
 use crate::terminal::excerpt::{INDENT, cut};
 use crate::terminal::layout::Look;
@@ -95,14 +94,30 @@ const UNEXAMINED: &str = "examination/required-level";
 pub(crate) fn sarif(examinees: &[Examinee<'_>]) -> String {
     let rules = rules();
     let results = examinees.iter().flat_map(|examinee| {
-        let handshake = examinee.fails_handshake().then(|| {
-            let rule = examinee.rule.map_or(UNEXAMINED, |rule| rule.name);
-            (rule.to_owned(), "error", examinee.why())
-        });
-        let checks = examinee.record.iter().flat_map(|record| &record.checks).filter_map(problem);
-        handshake.into_iter().chain(checks).map(|problem| result(examinee, &rules, &problem)).collect::<Vec<_>>()
+        problems(examinee).map(|problem| result(examinee, &rules, &problem)).collect::<Vec<_>>()
     });
     log(&rules, &results.collect::<Vec<_>>())
+}
+
+/// Renders what did not pass as annotations.
+pub(crate) fn github(examinees: &[Examinee<'_>]) -> String {
+    let annotations = examinees.iter().flat_map(|examinee| {
+        problems(examinee).map(|(rule, level, message)| {
+            let text = format!("{}: {message}", printable(&examinee.name));
+            annotation(level, &examinee.file, None, &rule, &text)
+        })
+    });
+    annotations.collect()
+}
+
+/// Rule or check, level and message of all that did not pass.
+fn problems<'a>(examinee: &'a Examinee<'_>) -> impl Iterator<Item = (String, &'static str, String)> + 'a {
+    let handshake = examinee.fails_handshake().then(|| {
+        let rule = examinee.rule.map_or(UNEXAMINED, |rule| rule.name);
+        (rule.to_owned(), "error", examinee.why())
+    });
+    let checks = examinee.record.iter().flat_map(|record| &record.checks).filter_map(problem);
+    handshake.into_iter().chain(checks)
 }
 
 /// The rules of the handshake, and the checks.

@@ -181,10 +181,10 @@ fn tools_are_called_through_others_known_by_their_parameters() {
         (caller("tool_call", "name", "arguments", "object"), &["no", "`server.note_it`."], "server.note_it"),
         (caller("call_mcp_tool", "tool", "args", "object"), &["\u{fc}note_it\u{fc}"], "note_it"),
     ] {
-        let (called, schema) = (tool.name.clone(), tool.schema.clone().unwrap());
+        let (own, schema) = (tool.name.clone(), tool.schema.clone().unwrap());
         let [name, input] = [0, 1].map(|at| schema["required"][at].as_str().unwrap().to_owned());
         let found = through(&[skill.clone(), tool], texts);
-        assert_eq!(found, Some((called, json!({ name: expected, input: given }))));
+        assert_eq!(found, Some((own, json!({ name: expected, input: given }))));
     }
     let text = caller("use_tool", "tool_name", "tool_input", "string");
     assert_eq!(through(&[text], &[]).unwrap().1, json!({ "tool_name": "note_it", "tool_input": given.to_string() }));

@@ -1,10 +1,10 @@
 //! JUnit XML, as test reports of CI systems read it.
 //!
-//! | result | test case |
+//! | finding of a rule, or result of a check | test case |
 //! |---|---|
 //! | `pass` | passed |
-//! | `fail` | `failure`, whose type is the force of the requirement |
-//! | `warning` | passed, with the message in `system-out` |
+//! | error, `fail` | `failure`, whose type is the rule, or the force of the requirement |
+//! | warning | passed, with the message in `system-out` |
 //! | `not_exercised` | `skipped`, with the reason |
 //! | checks that did not run for want of time | also one case, `examination/complete`, which is `skipped` with their number |
 //!
@@ -14,13 +14,16 @@
 use std::io;
 use std::time::Duration;
 
-use acp_registry::examination::{CheckRecord, CheckVerdict, Level, find};
+use acp_registry::check::{AgentStatus, CheckOutcome};
+use acp_registry::examination::{self, CheckRecord, CheckVerdict, find};
+use acp_registry::finding::{Finding, Level};
 use acp_registry::text::printable;
 use acp_registry::verify::TaskVerdict;
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesText, Event};
 
-use crate::formats::examination::examinee::Examinee;
+use crate::formats::Report;
+use crate::formats::examination::Examinee;
 use crate::terminal::excerpt::stderr;
 
 type Xml = Writer<Vec<u8>>;
@@ -28,13 +31,42 @@ type Xml = Writer<Vec<u8>>;
 /// The test case of the handshake.
 const HANDSHAKE: &str = "handshake/initialize";
 
+/// The findings of `validate`, with a test suite for each agent, and one for the registry's own.
+pub(crate) fn render(report: &Report<'_>) -> String {
+    let checked = report.checked;
+    let skipped = |agent: &AgentStatus| (agent.status == CheckOutcome::Skipped).then(|| "it was not selected".to_owned());
+    let agents = checked.agents.iter().map(|agent| (Some(agent.id.as_str()), skipped(agent)));
+    let suites = agents.chain([(None, None)]).map(|(id, skipped)| {
+        let findings = checked.findings.iter().filter(|finding| finding.agent.as_deref() == id);
+        let mut cases: Vec<Case> = findings.map(|finding| finding_case(finding, report.prefix)).collect();
+        if cases.is_empty() {
+            let end = skipped.map_or(End::Passed, End::Skipped);
+            cases.push(Case { name: "rules".to_owned(), duration: Duration::ZERO, end });
+        }
+        Suite { name: text(id.unwrap_or("registry")), cases }
+    });
+    document(&suites.collect::<Vec<_>>())
+}
+
+/// A finding: an error is a failed case, a warning a passed one with its message.
+fn finding_case(finding: &Finding, prefix: &str) -> Case {
+    let place = finding.span.map(|span| format!(":{}:{}", span.line, span.column)).unwrap_or_default();
+    let place = text(&format!("{prefix}{}{place}", finding.file));
+    let help = finding.help.as_deref().map(|help| format!("\nhelp: {help}")).unwrap_or_default();
+    let end = match finding.level {
+        Level::Error => {
+            let details = format!("{place}{help}");
+            End::Failed("failure", finding.rule.to_owned(), text(&finding.message), details)
+        }
+        _ => End::Noted(format!("warning: {}\n{place}{}", text(&finding.message), text_lines(&help))),
+    };
+    Case { name: finding.rule.to_owned(), duration: Duration::ZERO, end }
+}
+
 /// The results of one agent, with a test suite for each level.
-///
-/// # Errors
-/// Returns [`io::Error`] if the document could not be written to memory.
-pub(crate) fn junit_by_level(examinee: &Examinee<'_>) -> io::Result<String> {
+pub(crate) fn by_level(examinee: &Examinee<'_>) -> String {
     let cases = [handshake(examinee)].into_iter().chain(incomplete(examinee)).collect();
-    let mut suites = vec![Suite { name: Level::Handshake.as_str().to_owned(), cases }];
+    let mut suites = vec![Suite { name: examination::Level::Handshake.as_str().to_owned(), cases }];
     for check in examinee.record.iter().flat_map(|record| &record.checks) {
         let level = check.id.split('/').next().unwrap_or_default();
         if suites.last().is_none_or(|suite| suite.name != level) {
@@ -46,10 +78,7 @@ pub(crate) fn junit_by_level(examinee: &Examinee<'_>) -> io::Result<String> {
 }
 
 /// The results of several agents, with a test suite for each.
-///
-/// # Errors
-/// Returns [`io::Error`] if the document could not be written to memory.
-pub(crate) fn junit_by_agent(examinees: &[Examinee<'_>]) -> io::Result<String> {
+pub(crate) fn by_agent(examinees: &[Examinee<'_>]) -> String {
     let suites = examinees.iter().map(|examinee| {
         let checks = examinee.record.iter().flat_map(|record| &record.checks);
         let cases = [handshake(examinee)].into_iter().chain(incomplete(examinee)).chain(checks.map(case)).collect();
@@ -118,21 +147,26 @@ fn text(untrusted: &str) -> String {
     printable(untrusted).replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}")
 }
 
-fn document(suites: &[Suite]) -> io::Result<String> {
+fn document(suites: &[Suite]) -> String {
     let mut xml = Xml::new_with_indent(Vec::new(), b' ', 2);
+    // Writing to memory cannot fail.
+    let _ = write(&mut xml, suites);
+    let mut text = String::from_utf8_lossy(&xml.into_inner()).into_owned();
+    text.push('\n');
+    text
+}
+
+fn write(xml: &mut Xml, suites: &[Suite]) -> io::Result<()> {
     xml.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
     let all = Counts::of(suites.iter().flat_map(|suite| &suite.cases));
-    all.element(&mut xml, "testsuites", env!("CARGO_PKG_NAME"), |xml| {
+    all.element(xml, "testsuites", env!("CARGO_PKG_NAME"), |xml| {
         for suite in suites {
             Counts::of(&suite.cases).element(xml, "testsuite", &suite.name, |xml| {
                 suite.cases.iter().try_for_each(|case| case.write(xml, &suite.name))
             })?;
         }
         Ok(())
-    })?;
-    let mut text = String::from_utf8_lossy(&xml.into_inner()).into_owned();
-    text.push('\n');
-    Ok(text)
+    })
 }
 
 /// The counts of a suite, or of all.
