@@ -331,6 +331,11 @@ impl StartedAgent {
         self.peer.terminate(Instant::now() + limit).await
     }
 
+    /// The last part of what its stderr has so far.
+    pub(super) fn stderr_so_far(&self) -> String {
+        self.peer.stderr_so_far()
+    }
+
     /// The last part of its stderr.
     pub(super) async fn stderr(&mut self) -> String {
         self.peer.stderr().await

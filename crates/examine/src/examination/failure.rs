@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use super::check::Level;
+
 /// Why a check did not pass. The texts are safe to print; those of `Fail` and `Silent` lack their subject, "the agent".
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum CheckFailure {
@@ -24,10 +26,15 @@ impl CheckFailure {
         }
     }
 
-    /// Whether the agent has not answered, has ended, or has answered with an error: what a failed connection may cause.
-    pub(super) fn may_be_of_network(&self) -> bool {
+    /// Whether a failed connection may be the cause: the agent has not answered, has ended, has answered with an error, or
+    /// has left undone what a turn should do. What it does although it must not has another cause.
+    pub(super) fn may_be_of_network(&self, level: Level) -> bool {
+        const TURN: [&str; 4] = [" instead of ", "does not ", "stops with ", "sends 0 of "];
+        let has = |text: &str, parts: &[&str]| parts.iter().any(|part| text.contains(part));
         match self {
-            Self::Fail(text) => ["with error ", " instead of answering "].iter().any(|part| text.contains(part)),
+            Self::Fail(text) => {
+                has(text, &["with error ", " instead of answering "]) || (level >= Level::Turns && has(text, &TURN))
+            }
             Self::Silent(_) => true,
             Self::NotExercised(_) | Self::Unjudged(_) => false,
         }

@@ -92,7 +92,13 @@ impl Peer {
         wait.look(Instant::now(), || self.tree.run_delays()).is_some()
     }
 
-    /// The last part of its stderr.
+    /// The last part of what its stderr has so far.
+    #[must_use]
+    pub fn stderr_so_far(&self) -> String {
+        self.wire.stderr_so_far()
+    }
+
+    /// The last part of its stderr. Waits briefly for output in transit.
     pub async fn stderr(&mut self) -> String {
         self.wire.stderr().await
     }

@@ -252,6 +252,11 @@ impl Wire {
     /// The last part of stderr, for an agent that has ended. Waits briefly for output in transit.
     pub(super) async fn stderr(&mut self) -> String {
         let _ = timeout(LAST_WORDS, self.stderr_task.join_next()).await;
+        self.stderr_so_far()
+    }
+
+    /// The last part of what stderr has so far.
+    pub(super) fn stderr_so_far(&self) -> String {
         self.stderr.lock().unwrap_or_else(PoisonError::into_inner).text()
     }
 
