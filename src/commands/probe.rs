@@ -140,13 +140,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     Ok(if outcome.verdict == Verdict::Pass { Exit::Success } else { Exit::Findings })
 }
 
-fn render(
-    args: &Args,
-    outcome: &Outcome,
-    examination: Option<&Examination>,
-    name: &str,
-    ui: &Ui,
-) -> String {
+fn render(args: &Args, outcome: &Outcome, examination: Option<&Examination>, name: &str, ui: &Ui) -> String {
     let agent = || {
         let directory = env::current_dir().unwrap_or_default();
         let file = examination::file_of_command(args.command.iter().map(Path::new), &directory);

@@ -34,7 +34,8 @@ const HANDSHAKE: &str = "handshake/initialize";
 /// The findings of `validate`, with a test suite for each agent, and one for the registry's own.
 pub(crate) fn render(report: &Report<'_>) -> String {
     let checked = report.checked;
-    let skipped = |agent: &AgentStatus| (agent.status == CheckOutcome::Skipped).then(|| "it was not selected".to_owned());
+    let skipped =
+        |agent: &AgentStatus| (agent.status == CheckOutcome::Skipped).then(|| "it was not selected".to_owned());
     let agents = checked.agents.iter().map(|agent| (Some(agent.id.as_str()), skipped(agent)));
     let suites = agents.chain([(None, None)]).map(|(id, skipped)| {
         let findings = checked.findings.iter().filter(|finding| finding.agent.as_deref() == id);

@@ -340,7 +340,7 @@ impl<'a> Turn<'a> {
         if self.is_broken("runs-at-once") {
             self.execute(name, &arguments);
         }
-        if name != "read" && !self.is_allowed(call)? {
+        if !["read", "ask_user"].contains(&name) && !self.is_allowed(call)? {
             self.status(call, "failed");
             return Some("The tool was rejected".to_owned());
         }
@@ -401,6 +401,15 @@ impl<'a> Turn<'a> {
                 }
                 answer["result"]["content"].as_str().unwrap_or("There is no such file").to_owned()
             }
+            "ask_user" if client["elicitation"]["form"].is_object() => {
+                let schema = json!({ "type": "object", "properties": { "answer": { "type": "string" } } });
+                let params = json!({
+                    "sessionId": session, "mode": "form", "message": arguments["question"], "requestedSchema": schema,
+                });
+                let answer = self.request("elicitation/create", &params);
+                if self.is_broken("drops-answers") { "Nothing".to_owned() } else { answer["result"].to_string() }
+            }
+            "ask_user" => "There is nobody".to_owned(),
             "read" => std::fs::read_to_string(path).unwrap_or_default(),
             "write" if client["fs"]["writeTextFile"] == true => {
                 let other = if self.is_broken("writes-elsewhere") { ".bak" } else { "" };

@@ -104,7 +104,8 @@ fn line(lines: &mut BufReader<TcpStream>, tell: &mut dyn FnMut(&str, &str) -> bo
 
 /// The name of the file that a call is about, without its extension.
 fn stem(arguments: &Value) -> String {
-    let text = ["path", "command", "text"].iter().find_map(|name| arguments[name].as_str()).unwrap_or_default();
+    let text =
+        ["path", "command", "text", "question"].iter().find_map(|name| arguments[name].as_str()).unwrap_or_default();
     let name = text.trim_end_matches('\'').rsplit(['/', ' ']).next().unwrap_or_default();
     name.trim_end_matches(".txt").to_owned()
 }
@@ -116,6 +117,11 @@ fn tools(more: &[String]) -> Value {
         let parameters = json!({ "type": "object", "required": members, "properties": properties });
         json!({ "type": "function", "function": { "name": name, "parameters": parameters } })
     };
-    let own = [tool("shell", &["command"]), tool("read", &["path"]), tool("write", &["path", "content"])];
+    let own = [
+        tool("shell", &["command"]),
+        tool("read", &["path"]),
+        tool("write", &["path", "content"]),
+        tool("ask_user", &["question"]),
+    ];
     own.into_iter().chain(more.iter().map(|name| tool(name, &["text"]))).collect()
 }

@@ -94,6 +94,8 @@ const BREAKS: &[(&str, &str, &str)] = &[
     ("cancel-idle", "exits@sends Idle", "ends (exit code 7) instead of answering"),
     ("after-cancel", "exits@sends After-cancel", "ends (exit code 7) instead of answering"),
     ("cancel-request", "exits@sends Waiting/cancel_request", "ends (exit code 7) instead of answering"),
+    ("elicitation", "drops-answers", "does not pass the answer to a question to the model"),
+    ("elicitation", "exits@sends Asked", "instead of answering `session/prompt` after the action `accept`"),
     ("load", "replays-nothing", "does not replay the message of the person"),
     ("load", "answers-first", "answers `session/load` before it replays the message of the person"),
     ("load", "refuses session/load", "after a turn with error -32602: `$SESSION is not there`"),

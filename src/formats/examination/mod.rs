@@ -93,9 +93,9 @@ const UNEXAMINED: &str = "examination/required-level";
 /// Renders the results of agents.
 pub(crate) fn sarif(examinees: &[Examinee<'_>]) -> String {
     let rules = rules();
-    let results = examinees.iter().flat_map(|examinee| {
-        problems(examinee).map(|problem| result(examinee, &rules, &problem)).collect::<Vec<_>>()
-    });
+    let results = examinees
+        .iter()
+        .flat_map(|examinee| problems(examinee).map(|problem| result(examinee, &rules, &problem)).collect::<Vec<_>>());
     log(&rules, &results.collect::<Vec<_>>())
 }
 

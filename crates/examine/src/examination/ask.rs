@@ -1,5 +1,6 @@
 //! Turns in which the agent requests something of the client that a proposal describes.
 
+use acp_registry_plan::text::quote;
 use serde_json::{Value, json};
 
 use super::agent::StartedAgent;
@@ -74,4 +75,37 @@ impl StartedAgent {
 /// The reason of checks of questions, if the agent asks none.
 pub(super) fn not_asked() -> CheckFailure {
     CheckFailure::NotExercised("the agent does not send `elicitation/create` in the turn of this check".to_owned())
+}
+
+/// What is wrong with an `elicitation/create` to a client that offers forms, if anything.
+pub(super) fn form_problem(params: &Value) -> Option<String> {
+    // The base of extensions: the client refuses their modes.
+    if params["mode"].as_str().is_some_and(|mode| mode.starts_with('_')) {
+        return None;
+    }
+    if params["mode"] != "form" {
+        let mode = quote(params["mode"].as_str().unwrap_or_default());
+        return Some(format!("with the mode {mode}, which the client has not advertised"));
+    }
+    if !params["message"].is_string() {
+        return Some("without a `message`".to_owned());
+    }
+    if params["sessionId"].is_null() == params["requestId"].is_null() {
+        return Some("without exactly one of `sessionId` and `requestId`".to_owned());
+    }
+    let schema = &params["requestedSchema"];
+    let Some(properties) = schema["properties"].as_object().filter(|_| schema["type"] == "object") else {
+        return Some("with a `requestedSchema` that is not an object with `properties`".to_owned());
+    };
+    let wrong = properties.iter().find(|(_, property)| !is_simple(property));
+    wrong.map(|(name, _)| format!("with the field {}, which is of no simple type", quote(name)))
+}
+
+fn is_simple(property: &Value) -> bool {
+    match property["type"].as_str() {
+        Some("string" | "number" | "integer" | "boolean") => true,
+        Some("array") => property["items"]["anyOf"].is_array() || property["items"]["enum"].is_array(),
+        Some(extension) => extension.starts_with('_'),
+        None => false,
+    }
 }

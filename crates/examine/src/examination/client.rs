@@ -38,6 +38,8 @@ pub(super) enum ClientOffer {
     OnlyWriting,
     /// All but the file system and terminals, and elicitation by links.
     Links,
+    /// All but the file system and terminals, and elicitation by forms.
+    Forms,
 }
 
 impl ClientOffer {
@@ -65,6 +67,10 @@ impl ClientOffer {
                 params = Self::NoFiles.params(version);
                 params["clientCapabilities"]["elicitation"] = json!({ "url": {} });
             }
+            Self::Forms => {
+                params = Self::NoFiles.params(version);
+                params["clientCapabilities"]["elicitation"] = json!({ "form": {} });
+            }
             Self::NoFiles => {
                 params["clientCapabilities"]["fs"] = json!({ "readTextFile": false, "writeTextFile": false });
                 params["clientCapabilities"]["terminal"] = false.into();
@@ -86,7 +92,7 @@ impl ClientOffer {
     /// The mode of elicitation that the client offers.
     fn elicitation(self) -> Option<&'static str> {
         match self {
-            Self::Drafts => Some("form"),
+            Self::Drafts | Self::Forms => Some("form"),
             Self::Links => Some("url"),
             _ => None,
         }

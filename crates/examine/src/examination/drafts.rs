@@ -107,7 +107,7 @@ fn message(method: &str, params: &Value) -> ClientReply {
 }
 
 /// Fills in a form: with the default of each property, with its first choice, or with a value of its type.
-fn content(schema: &Value) -> Value {
+pub(super) fn content(schema: &Value) -> Value {
     let properties = schema["properties"].as_object().into_iter().flatten().take(100);
     let filled = properties.map(|(name, property)| (name.clone(), value(property)));
     Value::Object(filled.collect::<Map<_, _>>())

@@ -95,6 +95,11 @@ pub enum ToolCall {
         /// Its new text.
         text: String,
     },
+    /// Asks the person.
+    Ask {
+        /// The question, for tools that take a text.
+        question: String,
+    },
     /// Calls a tool by its name, which agents extend by that of its server.
     Named {
         /// A part of the name, compared without regard to case and punctuation.
@@ -111,6 +116,7 @@ impl ToolCall {
             Self::Shell { .. } => "a tool that runs a command".to_owned(),
             Self::Read { .. } => "a tool that reads a file".to_owned(),
             Self::Write { .. } => "a tool that writes a file".to_owned(),
+            Self::Ask { .. } => "a tool that asks the person".to_owned(),
             Self::Named { name, .. } => format!("the tool {}", acp_registry_plan::text::quote(name)),
         }
     }

@@ -68,6 +68,14 @@ const WRITE: ToolKind = ToolKind {
 
 const EDIT: ToolKind = ToolKind { words: &["edit", "replace", "update", "modify"], not: WRITE.not };
 
+const ASK: ToolKind = ToolKind {
+    words: &["ask", "question", "questions", "clarify", "input"],
+    not: &["task", "agent", "permission", "stdin", "shell", "exec", "write", "send", "search", "model"],
+};
+
+/// Names of a parameter that is a question.
+const QUESTIONS: &[&str] = &["question", "prompt", "message", "text", "query"];
+
 impl ToolKind {
     /// How well a name fits; the less, the better.
     fn rank(&self, name: &str) -> Option<usize> {
@@ -120,6 +128,13 @@ fn find_plain(wanted: &ToolCall, tools: &[Tool]) -> Option<ReplyCall> {
                 let before = before.as_deref().unwrap_or_default();
                 Some(vec![(PATHS, json!(path)), (BEFORE, json!(before)), (AFTER, json!(text))])
             })
+        }),
+        ToolCall::Ask { question } => ASK.among(tools).into_iter().find_map(|tool| {
+            let schema = tool.schema.as_ref()?;
+            let name = parameter(tool, QUESTIONS).filter(|(_, of)| types(of).contains(&"string".to_owned()));
+            // Questions in lists have the smallest form that the schema allows.
+            let set = name.map(|(name, _)| (name.to_owned(), json!(question)));
+            call(tool, filled(schema, set.into_iter().collect()))
         }),
         ToolCall::Named { name, arguments } => {
             let tool = tools.iter().find(|tool| plain(&tool.name).contains(&plain(name)))?;
@@ -336,6 +351,6 @@ pub(super) fn program(tool: &Tool, wanted: &ToolCall) -> Option<String> {
              text(found ? await tools[found.name]({arguments}) : 'There is no such tool.');\n",
             plain(name)
         )),
-        ToolCall::Shell { .. } | ToolCall::Write { .. } | ToolCall::Read { .. } => None,
+        ToolCall::Shell { .. } | ToolCall::Write { .. } | ToolCall::Read { .. } | ToolCall::Ask { .. } => None,
     }
 }

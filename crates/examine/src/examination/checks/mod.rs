@@ -55,8 +55,9 @@ mod tests {
             for text in [check.why, check.fix] {
                 assert!(text.len() > 10 && text.ends_with('.'), "{}: {text:?} must be whole sentences", check.id);
             }
-            // Forks of sessions are announced by agents, but only proposed for the protocol.
-            let is_draft = check.level == Level::Drafts || check.id == "sessions/fork";
+            // Forks of sessions are announced by agents, but only proposed for the protocol; the page of questions still
+            // is that of the proposal.
+            let is_draft = check.level == Level::Drafts || ["sessions/fork", "turns/elicitation"].contains(&check.id);
             let pages = if is_draft { "rfds/" } else { "protocol/v1/" };
             assert!(check.spec.starts_with(pages), "{}", check.id);
             for exchange in [check.fails, check.passes] {

@@ -7,6 +7,7 @@ mod cancel_permission;
 mod cancel_request;
 mod cancel_streaming;
 mod cancel_updates;
+mod elicitation;
 mod embedded_context;
 mod empty_prompt;
 mod failed_model;
@@ -44,6 +45,7 @@ pub(super) static CHECKS: &[&Check] = &[
     &cancel_request::CHECK,
     &cancel_streaming::CHECK,
     &cancel_updates::CHECK,
+    &elicitation::CHECK,
     &embedded_context::CHECK,
     &empty_prompt::CHECK,
     &failed_model::CHECK,

@@ -1,0 +1,58 @@
+use crate::examination::agent::StartedAgent;
+use crate::examination::ask::{form_problem, not_asked};
+use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::client::ClientOffer;
+use crate::examination::drafts::content;
+use crate::examination::failure::CheckFailure;
+use crate::model::{Script, Step, ToolCall};
+
+pub(super) static CHECK: Check = Check {
+    id: "turns/elicitation",
+    level: Level::Turns,
+    force: Force::Must,
+    spec: "rfds/elicitation",
+    summary: "asks a question that the client can show, and goes on whatever the answer is",
+    why: "A form of `elicitation/create` has a `message` and a `requestedSchema` whose fields are of simple types. \
+          The person may answer or decline, and the turn goes on. Other forms cannot be shown.",
+    fix: "Ask for complex data in several fields of simple types, and pass the answer, or that there is none, to the \
+          model.",
+    fails: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
+model calls ask_user color
+agent {"jsonrpc":"2.0","id":9,"method":"elicitation/create","params":{"sessionId":"$SESSION","mode":"form","message":"Which color?","requestedSchema":{"type":"object","properties":{"answer":{"type":"object","properties":{}}}}}}"#,
+    passes: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
+model calls ask_user color
+agent {"jsonrpc":"2.0","id":9,"method":"elicitation/create","params":{"sessionId":"$SESSION","mode":"form","message":"Which color?","requestedSchema":{"type":"object","properties":{"answer":{"type":"string","enum":["red","green"]}}}}}
+client {"jsonrpc":"2.0","id":9,"result":{"action":"accept","content":{"answer":"red"}}}
+agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}"#,
+    run: Run::Talk(Setup::Apart, |agent| Box::pin(run(agent))),
+};
+
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
+    agent.introduce(ClientOffer::Forms).await?;
+    let session = agent.open_session().await?;
+    for action in ["accept", "decline"] {
+        agent.client.drafts.action = (action != "accept").then_some(action);
+        let call = ToolCall::Ask { question: "Which color".to_owned() };
+        let turn = agent.play(&session, Script::new(vec![Step::Call(vec![call]), Step::say("Asked")])).await?;
+        let ended = agent.stops_with(&turn, "end_turn").await;
+        turn.needs_tools()?;
+        let asked = agent.calls(&turn, "elicitation/create");
+        let Some(first) = asked.first() else { return Err(not_asked()) };
+        if let Some(problem) = asked.iter().find_map(|params| form_problem(params)) {
+            return Err(CheckFailure::Fail(format!("sends `elicitation/create` {problem}")));
+        }
+        ended.map_err(|failure| match failure {
+            CheckFailure::Fail(text) => CheckFailure::Fail(format!("{text} after the action `{action}`")),
+            CheckFailure::Silent(text) => CheckFailure::Silent(format!("{text} after the action `{action}`")),
+            other => other,
+        })?;
+        let answer = content(&first["requestedSchema"]);
+        let texts: Vec<&str> = answer.as_object().into_iter().flatten().filter_map(|(_, text)| text.as_str()).collect();
+        let requests = turn.requests();
+        let mut results = requests.iter().flat_map(|request| &request.results);
+        if action == "accept" && !results.any(|result| texts.iter().all(|text| result.contains(text))) {
+            return Err(CheckFailure::Fail("does not pass the answer to a question to the model".to_owned()));
+        }
+    }
+    Ok(())
+}
