@@ -16,7 +16,7 @@ BUILD ?= cargo build --quiet --all-features
 # The port of `make serve`.
 PORT ?= 8017
 
-.PHONY: help setup tools test-tools serve demo test browser pictures budgets test-real lint ci check-platforms test-platforms release check-release packages wasm bench fuzz deny typos quick
+.PHONY: help setup tools test-tools serve demo test browser pictures budgets test-real newest-protocol lint ci check-platforms test-platforms release check-release packages wasm bench fuzz deny typos quick
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -67,6 +67,12 @@ pictures: test-tools ## make the pictures of the README anew, in docs/images; ne
 
 budgets: ## what the site takes to load and to answer, with 37 and with 10,000 agents; fails when a budget is missed
 	BUDGETS=strict $(MAKE) --no-print-directory browser TESTS="measure-interaction.test.mjs measure-lighthouse.test.mjs"
+
+newest-protocol: setup ## compare the methods of the protocol's newest release with those that checks know
+	rm -rf target/newest && mkdir -p target/newest && git archive HEAD | tar -x -C target/newest
+	cd target/newest && cargo add --quiet --package acp-registry-examine --build agent-client-protocol-schema@'>=1' \
+		--features unstable,unstable_protocol_v2 && cargo update --quiet agent-client-protocol-schema
+	cd target/newest && CARGO_TARGET_DIR=../newest-build cargo test --quiet --package acp-registry-examine --lib schema
 
 packages: setup ## build packages (npm, Python, Debian, installers, …) of the release archives in ARCHIVES, else of PROGRAM, else of what cargo builds
 	@[ -n "$(ARCHIVES)$(PROGRAM)" ] || cargo build --release

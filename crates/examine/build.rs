@@ -1,6 +1,7 @@
 //! Writes the JSON Schemas of the messages that agents send, from the types of the protocol's own crate: an update of the
 //! protocol is an update of that dependency. The types are compiled for the build alone; the program holds their schemas.
 
+use std::collections::BTreeSet;
 use std::error::Error;
 use std::path::PathBuf;
 use std::{env, fs};
@@ -47,10 +48,28 @@ fn shorten(schema: &mut Value) {
     }
 }
 
+/// The methods that a version names: those of agents and clients, requests and notifications.
+fn methods<Request: JsonSchema, Notification: JsonSchema, General: JsonSchema>(
+    known: &Map<String, Value>,
+) -> BTreeSet<String> {
+    let mut generator = SchemaSettings::draft2020_12().into_generator();
+    let _ = generator.subschema_for::<Request>();
+    let _ = generator.subschema_for::<Notification>();
+    let _ = generator.subschema_for::<General>();
+    let sent = generator.take_definitions(true);
+    let named = |schema: &Value| Some(schema.get("x-method")?.as_str()?.to_owned());
+    known.values().chain(sent.values()).filter_map(named).collect()
+}
+
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed=build.rs");
     let v1 = definitions::<v1::AgentResponse, v1::AgentRequest, v1::AgentNotification>();
     let v2 = definitions::<v2::AgentResponse, v2::AgentRequest, v2::AgentNotification>();
+    let methods = json!({
+        "v1": methods::<v1::ClientRequest, v1::ClientNotification, v1::ProtocolLevelNotification>(&v1),
+        "v2": methods::<v2::ClientRequest, v2::ClientNotification, v2::ProtocolLevelNotification>(&v2),
+    });
     let folder = PathBuf::from(env::var_os("OUT_DIR").ok_or("cargo sets OUT_DIR")?);
+    fs::write(folder.join("methods.json"), methods.to_string())?;
     Ok(fs::write(folder.join("schemas.json"), json!({ "v1": v1, "v2": v2 }).to_string())?)
 }

@@ -421,6 +421,51 @@ mod tests {
         assert!(count.iter().all(|count| *count >= 200), "{count:?}");
     }
 
+    /// Methods that no check sends or expects, on purpose, and why.
+    const LEFT_OUT: &[(&str, &str)] = &[
+        ("auth/status", "may still change; read as a feature"),
+        ("auth/status_update", "may still change"),
+        ("logout", "ends the sign-in of the person whose agent it is"),
+        ("auth/logout", "ends the sign-in of the person whose agent it is"),
+        ("providers/disable", "may still change, and would take away the model"),
+        ("session/archive", "may still change; read as a feature"),
+        ("session/unarchive", "may still change; read as a feature"),
+        ("session/options", "may still change"),
+        ("session/set_title", "may still change; read as a feature"),
+        ("session/status", "may still change; read as a feature"),
+        ("terminal/cancel", "of the draft of version 2"),
+        ("tool_call/cancel", "of the draft of version 2"),
+    ];
+
+    /// The nightly build runs this with the newest release of the protocol's crate.
+    #[test]
+    fn every_method_of_the_protocol_is_examined_or_left_out_on_purpose() {
+        fn texts(folder: &std::path::Path, all: &mut String) {
+            for path in std::fs::read_dir(folder).unwrap().map(|item| item.unwrap().path()) {
+                if path.is_dir() {
+                    texts(&path, all);
+                } else if path.file_name().unwrap() != "schema.rs" {
+                    all.push_str(&std::fs::read_to_string(path).unwrap());
+                }
+            }
+        }
+        let mut sources = String::new();
+        texts(&std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/examination"), &mut sources);
+        let methods: HashMap<String, Vec<String>> =
+            serde_json::from_str(include_str!(concat!(env!("OUT_DIR"), "/methods.json"))).unwrap();
+        let named: std::collections::BTreeSet<&String> = methods.values().flatten().collect();
+        assert!(named.len() > 30, "{named:?}");
+        let is_left_out = |method: &str| LEFT_OUT.iter().any(|(known, _)| *known == method);
+        let is_examined =
+            |method: &str| ["\"", "`"].iter().any(|quote| sources.contains(&format!("{quote}{method}{quote}")));
+        let unknown: Vec<_> = named.iter().filter(|method| !is_examined(method) && !is_left_out(method)).collect();
+        assert!(unknown.is_empty(), "methods that no check knows: {unknown:?}; add a check, or a reason to LEFT_OUT");
+        let aged: Vec<_> = LEFT_OUT.iter().filter(|(method, _)| !named.contains(&(*method).to_owned())).collect();
+        assert!(aged.is_empty(), "the protocol has these methods no more: {aged:?}");
+        let both: Vec<_> = LEFT_OUT.iter().filter(|(method, _)| is_examined(method)).collect();
+        assert!(both.is_empty(), "a check knows these methods: {both:?}");
+    }
+
     fn updated(update: &Value) -> Option<String> {
         SchemaVersion::V1.problem("SessionUpdate", update, "update")
     }
