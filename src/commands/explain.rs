@@ -71,11 +71,12 @@ fn as_markdown(rule: &Rule) -> String {
 
 fn check_as_markdown(check: &Check) -> String {
     format!(
-        "# {}\n\nPasses if the agent {} ({}, from the page `{}`)\n\n## Why\n\n{}\n\n## What to do\n\n{}\n\n\
+        "# {}\n\nPasses if the agent {} ({}, from the {} `{}`)\n\n## Why\n\n{}\n\n## What to do\n\n{}\n\n\
          ## Does not pass\n\n```text\n{}\n```\n\n## Passes\n\n```text\n{}\n```\n",
         check.id,
         check.summary,
         check.force.as_str(),
+        if check.is_proposal() { "proposal" } else { "page" },
         check.spec,
         check.why,
         check.fix,

@@ -33,6 +33,14 @@ pub struct Check {
     pub(super) run: Run,
 }
 
+impl Check {
+    /// Whether the page is a proposal, which may change or be dropped. Elicitation has become a part of the protocol; its
+    /// page still is that of the proposal.
+    pub fn is_proposal(&self) -> bool {
+        self.spec.starts_with("rfds/") && self.spec != "rfds/elicitation"
+    }
+}
+
 /// How strongly the specification demands a behavior.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]

@@ -182,7 +182,7 @@ const fn member(feature: &'static str, label: &'static str) -> Member {
 }
 
 /// All groups, in the order of their columns.
-pub(super) static GROUPS: [Group; 4] = [
+pub(super) static GROUPS: [Group; 5] = [
     Group {
         title: "Sessions",
         members: &[
@@ -191,8 +191,6 @@ pub(super) static GROUPS: [Group; 4] = [
             member("session/resume", "Resume"),
             member("session/close", "Close"),
             member("session/delete", "Delete"),
-            member("session/fork", "Fork"),
-            member("session/inject", "Inject"),
         ],
     },
     Group {
@@ -203,13 +201,15 @@ pub(super) static GROUPS: [Group; 4] = [
             member("prompt/embedded-context", "Context"),
         ],
     },
-    Group { title: "MCP", members: &[member("mcp/http", "HTTP"), member("mcp/sse", "SSE"), member("mcp/acp", "ACP")] },
+    Group { title: "MCP", members: &[member("mcp/http", "HTTP"), member("mcp/sse", "SSE")] },
+    Group { title: "Other", members: &[member("auth/logout", "Sign out"), member("elicitation", "Elicitation")] },
     Group {
-        title: "Other",
+        title: "Proposals",
         members: &[
-            member("auth/logout", "Sign out"),
+            member("session/fork", "Fork"),
+            member("session/inject", "Inject"),
             member("providers", "Providers"),
-            member("elicitation", "Elicitation"),
+            member("mcp/acp", "MCP over ACP"),
             member("fs/hitl-editing", "HITL editing"),
             member("nes", "Next edit"),
         ],

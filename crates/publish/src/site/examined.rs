@@ -35,7 +35,7 @@ pub(super) struct Tests {
 pub(super) struct Test {
     pub(super) id: String,
     /// What a passing agent does, if this version knows the check.
-    pub(super) summary: &'static str,
+    pub(super) summary: String,
     pub(super) label: &'static str,
     pub(super) class: &'static str,
     /// What the agent did, or how long the check took.
@@ -85,7 +85,10 @@ impl Test {
             Some(message) => shown(message, MESSAGE),
             None => seconds(check.duration),
         };
-        let summary = find(&check.id).map_or("", |check| check.summary);
+        let summary = find(&check.id).map_or_else(String::new, |check| {
+            let page = if check.is_proposal() { format!("; proposal {}", check.spec) } else { String::new() };
+            format!("{}{page}", check.summary)
+        });
         Self { id: shown(&check.id, 80), summary, label, class, evidence }
     }
 }
