@@ -2,25 +2,26 @@
 
 use std::env;
 use std::ffi::OsString;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use acp_registry::duration;
-use acp_registry::examination::Examination;
+use acp_registry::examination::{self, Examination, Exchange, Recipe, Replayed};
 use acp_registry::handshake::{FailReason, HandshakeOptions, Outcome, Verdict, check};
-use acp_registry::host::fs::temporary;
+use acp_registry::host::fs::{read_bounded, temporary, write_atomic};
 use acp_registry::host::process::{self, Environment, Isolation, LaunchSpec, Namespace, Network, Orphans};
-use acp_registry::text::printable;
+use acp_registry::text::{plural, printable};
 
 use crate::documents::{Document, ProbeDocument};
 use crate::flags::global::Global;
 use crate::flags::isolation::{self, NetworkKind, SandboxKind};
 use crate::flags::level::LevelArgs;
 use crate::flags::value;
-use crate::formats::examination::{self, Examinee};
+use crate::formats::examination::{Examinee, file_of_command, github, sarif};
 use crate::formats::{Format, junit, outcome};
-use crate::terminal::signals;
 use crate::terminal::ui::Ui;
+use crate::terminal::{excerpt, signals};
 use acp_registry::failure::{Exit, Failure};
 
 #[derive(Debug, clap::Args)]
@@ -66,6 +67,18 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ID")]
     recipe: Option<String>,
 
+    /// Write the messages of each failed check to a file in this directory
+    ///
+    /// --replay sends them again.
+    #[arg(long, value_name = "DIR", conflicts_with = "replay")]
+    failures: Option<PathBuf>,
+
+    /// Send the messages of an earlier failure again, and show what the agent writes
+    ///
+    /// FILE is one that --failures has written.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "format", "level", "require", "no_probe"])]
+    replay: Option<PathBuf>,
+
     /// Form of the result
     ///
     /// JUnit is for test reports, SARIF for code scanning, GitHub for annotations of a workflow.
@@ -88,6 +101,10 @@ impl Args {
 }
 
 pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
+    let exchange = args.replay.as_deref().map(read).transpose()?;
+    if let Some(directory) = &args.failures {
+        fs::create_dir_all(directory).map_err(|error| unwritten(directory, &error))?;
+    }
     let mut demand = args.level.demand((None, None), args.no_probe)?;
     if let Some(id) = &args.recipe {
         let recipes = global.config()?.examine.recipes;
@@ -96,6 +113,9 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
             return Err(Failure::usage(text));
         }
         demand = demand.with_recipes(recipes);
+    }
+    if let Some(exchange) = exchange {
+        return replay(args, &exchange, &demand.recipe(args.recipe.as_deref()), ui);
     }
     let networks = isolation::networks(args.sandbox, args.network, &demand)?;
     let launch = launch(args)?;
@@ -134,6 +154,10 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         ui.warning(&format!("a temporary directory could not be removed; remove it by hand: {error}"));
     }
     ui.result(&render(args, &outcome, examination.as_ref(), &name, ui))?;
+    if let Some(directory) = &args.failures {
+        let written = write_failures(directory, examination.as_ref(), args, &name)?;
+        ui.note(&format!("{} in {}", plural(written, "exchange"), directory.display()));
+    }
     if outcome.reason == Some(FailReason::SpawnFailed) && args.command.len() == 1 && name.contains(' ') {
         ui.note("the whole command is one word here: write it without quotes");
     }
@@ -143,7 +167,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
 fn render(args: &Args, outcome: &Outcome, examination: Option<&Examination>, name: &str, ui: &Ui) -> String {
     let agent = || {
         let directory = env::current_dir().unwrap_or_default();
-        let file = examination::file_of_command(args.command.iter().map(Path::new), &directory);
+        let file = file_of_command(args.command.iter().map(Path::new), &directory);
         Examinee::from_outcome(name, &file, outcome, examination)
     };
     if args.is_json() {
@@ -151,12 +175,79 @@ fn render(args: &Args, outcome: &Outcome, examination: Option<&Examination>, nam
     } else {
         match args.format {
             Format::Junit => junit::by_level(&agent()),
-            Format::Sarif => examination::sarif(&[agent()]),
-            Format::Github => examination::github(&[agent()]),
+            Format::Sarif => sarif(&[agent()]),
+            Format::Github => github(&[agent()]),
             Format::Markdown => outcome::markdown(outcome, examination, name),
             Format::Human | Format::Json => outcome::outcome(outcome, examination, name, ui.look()),
         }
     }
+}
+
+/// Writes what was written in each failed check, one file each, and returns their number.
+fn write_failures(
+    directory: &Path,
+    examination: Option<&Examination>,
+    args: &Args,
+    name: &str,
+) -> Result<usize, Failure> {
+    let mut written = 0;
+    for examined in examination.iter().flat_map(|examination| &examination.checks) {
+        let Some(exchange) = &examined.exchange else { continue };
+        let path = directory.join(format!("{}.exchange", examined.check.id.replace('/', "-")));
+        let recipe = args.recipe.as_ref().map(|id| format!("--recipe {id} ")).unwrap_or_default();
+        let command = format!("acp-registry probe {recipe}--replay {} -- {name}", path.display());
+        let message = examined.message.as_deref().unwrap_or_default();
+        let text = format!("# {}: {}\n# {}\n{exchange}", examined.check.id, printable(message), printable(&command));
+        write_atomic(&path, text.as_bytes()).map_err(|error| error.unwritable("--failures"))?;
+        written += 1;
+    }
+    Ok(written)
+}
+
+fn unwritten(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::unable(format!("{}: {error}", path.display())).help("name a directory that can be written with --failures")
+}
+
+/// The largest exchange that is read, in bytes.
+const EXCHANGE: u64 = 8 << 20;
+
+fn read(path: &Path) -> Result<Exchange, Failure> {
+    let wrong = |problem: String| {
+        let failure = Failure::usage(format!("{}: {problem}", path.display()));
+        failure.help("name a file that `acp-registry probe --failures DIR` has written")
+    };
+    let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let root = folder.canonicalize().map_err(|error| wrong(error.to_string()))?;
+    let bytes = read_bounded(&root.join(path.file_name().unwrap_or_default()), &root, EXCHANGE);
+    let text = String::from_utf8(bytes.map_err(|error| wrong(error.to_string()))?);
+    Exchange::parse(&text.map_err(|error| wrong(error.to_string()))?).map_err(|error| wrong(error.to_string()))
+}
+
+/// Sends an exchange again. The lines are shown when they are written.
+fn replay(args: &Args, exchange: &Exchange, recipe: &Recipe, ui: &Ui) -> Result<Exit, Failure> {
+    let launch = launch(args)?;
+    let mut options = HandshakeOptions::new(temporary());
+    options.timeout = args.timeout.unwrap_or(options.timeout);
+    let orphans = process::adopt_orphans();
+    process::hide_from_agents();
+    let mut unshown = None;
+    let replayed = signals::run(ui, async {
+        launch.isolation.check(&launch.environment).await?;
+        let mut tell = |is_agent: bool, line: &str| {
+            let who = if is_agent { "agent" } else { "client" };
+            unshown = unshown.take().or(ui.result(&format!("{who} {}\n", printable(line))).err());
+        };
+        let replayed = examination::replay(&launch, &options, recipe, exchange, &mut tell).await;
+        replayed.map_err(Failure::unable)
+    });
+    orphans.map(Orphans::end);
+    let Replayed { exit, stderr } = replayed??;
+    if let Some(failure) = unshown {
+        return Err(failure);
+    }
+    let ended = exit.map(|exit| format!("agent ended with {}\n", exit.describe())).unwrap_or_default();
+    ui.result(&format!("{ended}{}", excerpt::stderr(&stderr)))?;
+    Ok(Exit::Success)
 }
 
 fn launch(args: &Args) -> Result<LaunchSpec, Failure> {

@@ -149,7 +149,7 @@ impl Agent {
     fn reopen(&self, message: &Value) {
         let (id, method) = (&message["id"], message["method"].as_str().unwrap());
         let session = message["params"]["sessionId"].as_str().unwrap();
-        if self.is_broken(&format!("refuses {method}")) {
+        if self.is_broken(&format!("refuses {method}")) || !self.sessions.lock().unwrap().contains_key(session) {
             let error = json!({ "code": -32602, "message": format!("{session} is not there") });
             super::played::write(&json!({ "jsonrpc": "2.0", "id": id, "error": error }).to_string());
             return;

@@ -236,6 +236,40 @@ fn an_examination_that_is_cut_short_says_so_everywhere() {
     assert_eq!(whole["examination"]["complete"], json!(true));
 }
 
+/// What was written in a failed check is sent again, with the ids of the new run.
+#[test]
+fn the_messages_of_a_failure_are_sent_again() {
+    let env = Env::empty();
+    let agent = fake_agent();
+    let deviation = "makes-up-results";
+    let command = ["--", agent.to_str().unwrap(), "turns", deviation, ""];
+    let run = env.run(&[&["probe", "--level", "turns", "--failures", "failures"], &command[..]].concat());
+    assert!(
+        run.stdout.contains("turns/mcp-tools") && run.stderr.contains("in failures"),
+        "{}{}",
+        run.stdout,
+        run.stderr
+    );
+    let file = "failures/turns-mcp-tools.exchange";
+    let text = env.read(file);
+    assert!(text.starts_with("# turns/mcp-tools: the agent does not call a tool of an MCP server"), "{text}");
+    assert!(text.contains("$SANDBOX/work") && text.contains("$PROGRAM") && text.contains("\nmodel "), "{text}");
+    // The tool is called in the second run as well, and the permission is answered under the id of that run.
+    let run = env.run(&[&["probe", "--replay", file], &command[..]].concat());
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let said = |text: &str, who: &str| text.lines().filter(|line| line.starts_with(who)).count();
+    assert_eq!(said(&run.stdout, "client {"), said(&text, "client {"), "{}", run.stdout);
+    assert!(said(&run.stdout, "agent {") >= said(&text, "agent {"), "{}", run.stdout);
+    assert!(run.stdout.contains("\"toolCallId\"") && !run.stdout.contains("$SANDBOX"), "{}", run.stdout);
+
+    env.write("bad.exchange", "client {}\nhello");
+    let run = env.run(&[&["probe", "--replay", "bad.exchange"], &command[..]].concat());
+    assert_eq!(run.code, 2);
+    assert!(run.stderr.contains("bad.exchange: line 2: it begins with none of client"), "{}", run.stderr);
+    let run = env.run(&[&["probe", "--replay", "none.exchange"], &command[..]].concat());
+    assert!(run.code == 2 && run.stderr.contains("--failures DIR"), "{}", run.stderr);
+}
+
 #[test]
 fn the_configuration_sets_the_time_limit_of_examinations() {
     let verify = Verify::new();

@@ -192,6 +192,7 @@ mod tests {
             verdict: CheckVerdict::Pass,
             message: None,
             duration: Duration::ZERO,
+            exchange: None,
         };
         let (level, duration) = (Level::Turns, Duration::ZERO);
         let checks = CHECKS.iter().filter(|check| check.level <= level).map(examined).collect();

@@ -14,6 +14,7 @@ use tokio::time::{Instant, sleep};
 use super::access::{Access, OpenSession, SharedSession};
 use super::client::{ClientOffer, ClientState};
 use super::drafts::ClientReply;
+use super::exchange::{CLOSES, Exchange, TERMINATES};
 use super::failure::CheckFailure;
 use super::messages::{AgentMessage, OutputViolations, ResponseContent, RpcError, Sent};
 use super::result::BUSY;
@@ -38,9 +39,19 @@ const ANSWERS: usize = 8 << 20;
 /// Maximum length of a response to the agent, in bytes: it repeats ids and texts of the agent, which need not read it.
 const RESPONSE: usize = 512 << 10;
 
+/// Adds the directories of [projects](StartedAgent::project) to the home of an agent.
+pub(super) fn add_projects(options: &mut HandshakeOptions) {
+    if options.home == Home::Empty {
+        let readme = |project: &str| (format!("{PROJECTS}/{project}/README.md"), "# A project\n".to_owned());
+        options.files.extend(["first", "second"].map(readme));
+    }
+}
+
 /// A started agent.
 pub(super) struct StartedAgent {
     peer: Peer,
+    /// All that it and the client have written.
+    pub(super) exchange: Exchange,
     /// The `acp-registry` executable, which can be an MCP server.
     pub(super) program: Option<PathBuf>,
     /// Time limit for a response.
@@ -80,12 +91,10 @@ impl StartedAgent {
         patience: Duration,
     ) -> Result<Self, StartError> {
         let mut options = options.clone();
-        if options.home == Home::Empty {
-            let readme = |project: &str| (format!("{PROJECTS}/{project}/README.md"), "# A project\n".to_owned());
-            options.files.extend(["first", "second"].map(readme));
-        }
+        add_projects(&mut options);
         Ok(Self {
             peer: Peer::start(launch, &options).await?,
+            exchange: Exchange::default(),
             program: launch.launcher.clone(),
             patience,
             next_id: 1,
@@ -184,11 +193,13 @@ impl StartedAgent {
 
     /// Writes a text unchanged. Errors are ignored: they show as a missing response.
     pub(super) async fn write(&mut self, text: &str) {
+        self.exchange.client(text);
         let _ = self.peer.send(text.as_bytes().to_vec(), Instant::now() + self.patience).await;
     }
 
     /// Writes a text one byte at a time, with pauses so that the agent receives the bytes separately.
     pub(super) async fn write_bytewise(&mut self, text: &str) {
+        self.exchange.client(text);
         let until = Instant::now() + self.patience;
         for byte in text.bytes() {
             if !self.peer.send(vec![byte], until).await {
@@ -234,6 +245,7 @@ impl StartedAgent {
                     return Err(silence);
                 }
             };
+            self.exchange.agent(&line);
             let sent = &self.sent;
             match self.heard.read(&line, |id| sent.method(id)) {
                 Some(AgentMessage::Answer(id, answer)) => {
@@ -284,6 +296,7 @@ impl StartedAgent {
 
     async fn respond(&mut self, line: Vec<u8>, deadline: Instant) {
         if line.len() <= RESPONSE {
+            self.exchange.client(&String::from_utf8_lossy(&line));
             let _ = self.peer.send(line, deadline).await;
         }
     }
@@ -323,11 +336,13 @@ impl StartedAgent {
 
     /// Closes the agent's stdin and waits for it to exit. Nothing can be sent afterwards.
     pub(super) async fn close_input(&mut self, limit: Duration) -> Option<Exit> {
+        self.exchange.client(CLOSES);
         self.peer.close_input(Instant::now() + limit).await
     }
 
     /// Sends SIGTERM and waits for the agent to exit. Nothing can be sent afterwards.
     pub(super) async fn terminate(&mut self, limit: Duration) -> Option<Exit> {
+        self.exchange.client(TERMINATES);
         self.peer.terminate(Instant::now() + limit).await
     }
 
@@ -339,6 +354,17 @@ impl StartedAgent {
     /// The last part of its stderr.
     pub(super) async fn stderr(&mut self) -> String {
         self.peer.stderr().await
+    }
+
+    /// What it and the client have written, as a text that can be sent again; `None` if it is too long.
+    pub(super) fn exchange(&self) -> Option<String> {
+        let program = self.program.as_deref().map(|path| path.to_string_lossy().into_owned());
+        let model = self.access.model.as_ref().map(|model| model.address().to_string());
+        self.exchange.to_text(&[
+            (self.directory().to_string_lossy().into_owned(), "$SANDBOX"),
+            (program.unwrap_or_default(), "$PROGRAM"),
+            (model.unwrap_or_default(), "$MODEL"),
+        ])
     }
 
     /// Ends the agent. Returns the violations in its output, and why its directory could not be removed, if so.

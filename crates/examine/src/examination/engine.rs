@@ -68,7 +68,7 @@ pub async fn examine(
     let (mut results, mut left) = (Vec::new(), Vec::new());
     if let Some(reason) = obstacle(outcome) {
         let result = || Err(CheckFailure::NotExercised(reason.clone()));
-        results.extend(checks().map(|check| judge(check, result(), Duration::ZERO)));
+        results.extend(checks().map(|check| judge(check, result(), Duration::ZERO, None)));
     } else {
         let queue = Mutex::new(groups(checks()));
         let (mut done, other) = join!(work(&common, &queue), work(&common, &queue));
@@ -77,7 +77,8 @@ pub async fn examine(
         done.sort_by_key(|(of, _)| *of);
         let mut heard = OutputViolations::default();
         for (_, group) in done {
-            results.extend(group.checks.into_iter().map(|ran| judge(ran.check, ran.result, ran.duration)));
+            results
+                .extend(group.checks.into_iter().map(|ran| judge(ran.check, ran.result, ran.duration, ran.exchange)));
             heard.merge(group.heard);
             left.extend(group.left);
         }
@@ -90,7 +91,7 @@ pub async fn examine(
             } else {
                 Err(CheckFailure::NotExercised("the agent could not be started again".to_owned()))
             };
-            Some(judge(check, result, Duration::ZERO))
+            Some(judge(check, result, Duration::ZERO, None))
         }));
     }
     results.sort_by_key(|examined| (examined.check.level, examined.check.id));
@@ -156,7 +157,12 @@ async fn work(common: &Common, queue: &Mutex<VecDeque<CheckGroup>>) -> Vec<((Set
     done
 }
 
-fn judge(check: &'static Check, result: Result<(), CheckFailure>, duration: Duration) -> Examined {
+fn judge(
+    check: &'static Check,
+    result: Result<(), CheckFailure>,
+    duration: Duration,
+    exchange: Option<String>,
+) -> Examined {
     let (verdict, message) = match result {
         Ok(()) => (CheckVerdict::Pass, None),
         Err(CheckFailure::NotExercised(reason) | CheckFailure::Unjudged(reason)) => {
@@ -167,7 +173,8 @@ fn judge(check: &'static Check, result: Result<(), CheckFailure>, duration: Dura
             (verdict, Some(format!("the agent {text}")))
         }
     };
-    Examined { check, verdict, message, duration }
+    let exchange = exchange.filter(|_| matches!(verdict, CheckVerdict::Fail | CheckVerdict::Warning));
+    Examined { check, verdict, message, duration, exchange }
 }
 
 /// Starts the model if checks of the plan need it. If that fails, no session is opened, for this reason.

@@ -68,6 +68,8 @@ pub(super) struct Lane<'a> {
 struct Attempt {
     result: Result<(), CheckFailure>,
     was_used: bool,
+    /// After a failure: what the agent and the client have written.
+    exchange: Option<String>,
 }
 
 /// A check of a group.
@@ -82,6 +84,8 @@ pub(super) struct Ran {
     pub(super) check: &'static Check,
     pub(super) result: Result<(), CheckFailure>,
     pub(super) duration: Duration,
+    /// After a failure: what the agent and the client have written.
+    pub(super) exchange: Option<String>,
     /// Whether another check had used the agent before.
     was_used: bool,
     doubt: Doubt,
@@ -120,8 +124,8 @@ impl<'a> Lane<'a> {
         let mut checks = Vec::with_capacity(items.len());
         for item in items {
             let started = Instant::now();
-            let (result, was_used, doubt) = self.first(item).await;
-            checks.push(Ran { check: item.check, result, duration: started.elapsed(), was_used, doubt });
+            let (Attempt { result, was_used, exchange }, doubt) = self.first(item).await;
+            checks.push(Ran { check: item.check, result, duration: started.elapsed(), exchange, was_used, doubt });
         }
         let is_defective = checks.iter().any(|ran| is_required(ran.check) && is_failure(&ran.result));
         let is_doubtful = |ran: &Ran| ran.doubt == Doubt::Yes || (is_defective && ran.doubt != Doubt::No);
@@ -142,7 +146,8 @@ impl<'a> Lane<'a> {
     /// Repeats a check.
     async fn again(&mut self, item: &Item, ran: &mut Ran) {
         let started = Instant::now();
-        match self.attempt(item, self.patience_again()).await.result {
+        let Attempt { result, exchange, .. } = self.attempt(item, self.patience_again()).await;
+        match result {
             // If the repetition could not run, the first result counts, unless the agent was shared. Silence counts only
             // when it is heard twice: the machine may have been busy.
             Err(unjudged @ CheckFailure::Unjudged(_)) if !ran.was_used => {
@@ -156,38 +161,40 @@ impl<'a> Lane<'a> {
                     ran.result = Err(CheckFailure::NotExercised(reason));
                 }
             }
-            again => ran.result = again,
+            again => (ran.result, ran.exchange) = (again, exchange),
         }
         ran.duration += started.elapsed();
     }
 
-    /// Runs a check for the first time. Returns the result, whether another check had used the agent before, and whether
-    /// the check is to be repeated.
-    async fn first(&mut self, item: &Item) -> (Result<(), CheckFailure>, bool, Doubt) {
-        let refused = |reason: String| (Err(CheckFailure::NotExercised(reason)), false, Doubt::No);
+    /// Runs a check for the first time. Returns whether the check is to be repeated.
+    async fn first(&mut self, item: &Item) -> (Attempt, Doubt) {
+        let refused = |reason: String| {
+            let result = Err(CheckFailure::NotExercised(reason));
+            (Attempt { result, was_used: false, exchange: None }, Doubt::No)
+        };
         if item.setup == Setup::Shared && !self.has_answered && self.silences >= SILENT {
             return refused("the agent answers nothing after `initialize`".to_owned());
         }
         if let Some(reason) = self.common.access().closed.clone().filter(|_| item.setup.needs_session()) {
             return refused(reason);
         }
-        let Attempt { mut result, was_used } = self.attempt(item, self.common.patience).await;
-        let is_silent = matches!(result, Err(CheckFailure::Silent(_)));
+        let attempt = self.attempt(item, self.common.patience).await;
+        let is_silent = matches!(attempt.result, Err(CheckFailure::Silent(_)));
         self.silences += usize::from(is_silent);
-        if !is_failure(&result) || !(was_used || is_silent) {
-            return (result, was_used, Doubt::No);
+        if !is_failure(&attempt.result) || !(attempt.was_used || is_silent) {
+            return (attempt, Doubt::No);
         }
         // A check that fails no agent gets no start of its own, because many agents start slowly. In turns, another
         // session is enough; that an agent does not end, in itself, is not an effect of other checks.
         if is_silent || is_required(item.check) {
-            (result, was_used, Doubt::Yes)
+            (attempt, Doubt::Yes)
         } else if !item.setup.is_shared() {
-            (result, was_used, Doubt::IfDefective)
+            (attempt, Doubt::IfDefective)
         } else if item.check.level == Level::Turns {
-            result = self.attempt(item, self.patience_again()).await.result;
-            (result, was_used, Doubt::IfDefective)
+            let again = self.attempt(item, self.patience_again()).await;
+            (Attempt { was_used: attempt.was_used, ..again }, Doubt::IfDefective)
         } else {
-            (result, was_used, Doubt::Together)
+            (attempt, Doubt::Together)
         }
     }
 
@@ -200,10 +207,11 @@ impl<'a> Lane<'a> {
         let (setup, talk) = (item.setup, item.talk);
         let mut agent = match self.agent(setup, patience).await {
             Ok(agent) => agent,
-            Err(trouble) => return Attempt { result: Err(trouble), was_used: false },
+            Err(trouble) => return Attempt { result: Err(trouble), was_used: false, exchange: None },
         };
         let was_used = std::mem::replace(&mut agent.is_used, true);
         agent.client.reset();
+        agent.exchange.begin();
         // A report before this check, such as of a search for updates, explains nothing of it.
         let reports = if was_used { unreached(&agent.stderr_so_far()) } else { 0 };
         let done = timeout_at(self.common.until, talk(&mut agent)).await;
@@ -233,12 +241,13 @@ impl<'a> Lane<'a> {
             agent.session = None;
             agent.kept.forget();
         }
+        let exchange = if is_failure(&result) { agent.exchange() } else { None };
         if !is_silent && !agent.has_ended && setup.is_shared() {
             self.waiting = Some((setup.instance(), agent));
         } else {
             self.end(agent).await;
         }
-        Attempt { result, was_used }
+        Attempt { result, was_used, exchange }
     }
 
     /// Returns an agent in this state, and starts one if needed.
@@ -260,6 +269,9 @@ impl<'a> Lane<'a> {
             };
         if setup.has_model() {
             agent.access = common.access().for_next();
+            if agent.access.model.is_some() {
+                agent.exchange.model();
+            }
         }
         if setup.is_silent() { Ok(agent) } else { self.introduced(agent, setup, patience).await }
     }

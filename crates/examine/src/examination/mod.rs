@@ -10,6 +10,7 @@
 //! * [`Level`]: the levels; each above `handshake` is a folder of checks
 //! * [`Check`], [`CHECKS`], [`find`]: the checks, with their documentation
 //! * [`Examination`], [`Examined`], [`CheckVerdict`]: the results, with their JSON form
+//! * [`Exchange`], [`replay`]: what was written in a failed check, to be sent again
 //! * [`Record`], [`CheckRecord`]: results of an earlier examination, as read from that form
 //!
 //! Checks that need an agent in the same state share an instance, and form a group; two groups run at once. If a check
@@ -23,6 +24,7 @@ mod checks;
 mod client;
 mod drafts;
 mod engine;
+mod exchange;
 mod failure;
 mod lane;
 mod listing;
@@ -49,6 +51,7 @@ use acp_registry_protocol::handshake::{HandshakeOptions, Outcome};
 pub use check::{Check, Force, Level};
 pub use checks::{CHECKS, find};
 pub use engine::{ExaminationPlan, LIMIT, examine};
+pub use exchange::{Exchange, ExchangeError, Replayed, replay};
 pub use recipe::Recipe;
 pub use record::{CheckRecord, Record};
 pub use result::{CheckVerdict, Examination, Examined, Shortfall, VerdictCounts};
@@ -92,6 +95,11 @@ impl Demand {
         self.require
     }
 
+    /// How an agent reaches the scripted model, by its id.
+    pub fn recipe(&self, id: Option<&str>) -> Recipe {
+        id.and_then(|id| self.recipes.get(id)).cloned().unwrap_or_default()
+    }
+
     /// Whether there is more to do than the handshake.
     pub fn is_any(&self) -> bool {
         self.level > Level::Handshake
@@ -132,8 +140,8 @@ impl Demand {
         if !self.is_any() {
             return None;
         }
-        let recipe = id.and_then(|id| self.recipes.get(id)).cloned().unwrap_or_default();
-        let plan = ExaminationPlan { recipe, limit: self.timeout, ..ExaminationPlan::up_to(self.level) };
+        let plan =
+            ExaminationPlan { recipe: self.recipe(id), limit: self.timeout, ..ExaminationPlan::up_to(self.level) };
         // A large future, which callers would otherwise hold for each agent.
         let mut examination = Box::pin(examine(launch, options, outcome, &plan)).await;
         if let Some(place) = place {

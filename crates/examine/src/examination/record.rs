@@ -194,8 +194,13 @@ mod tests {
     fn requirements_that_the_time_limit_left_out_are_not_met() {
         let reason = format!("{} of 1 s", super::super::result::OUT_OF_TIME);
         let required = || super::super::CHECKS.iter().filter(|check| check.force == Force::Must);
-        let examined =
-            |check, verdict, message| super::super::Examined { check, verdict, message, duration: Duration::ZERO };
+        let examined = |check, verdict, message| super::super::Examined {
+            check,
+            verdict,
+            message,
+            duration: Duration::ZERO,
+            exchange: None,
+        };
         let mut checks: Vec<_> = required()
             .filter(|check| check.level == Level::Protocol)
             .map(|check| examined(*check, CheckVerdict::Pass, None))
@@ -233,6 +238,7 @@ mod tests {
                     verdict,
                     message: (verdict != CheckVerdict::Pass).then(|| "the agent …".to_owned()),
                     duration: Duration::from_millis(1500),
+                    exchange: None,
                 })
                 .collect(),
             duration: Duration::ZERO,

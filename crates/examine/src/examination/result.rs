@@ -74,6 +74,8 @@ pub struct Examined {
     pub message: Option<String>,
     /// How long it took.
     pub duration: Duration,
+    /// After a failure: the text of an [`Exchange`](super::Exchange), if it is short enough. Not serialized, and not escaped.
+    pub exchange: Option<String>,
 }
 
 impl Serialize for Examined {

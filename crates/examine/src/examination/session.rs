@@ -268,7 +268,7 @@ fn key_methods(result: &Value) -> Vec<String> {
 const LATE: Duration = Duration::from_millis(300);
 
 /// Updates about the content of a turn and its tool calls. Others, such as those of commands, belong to no turn.
-const CONTENT: &[&str] = &["agent_message_chunk", "agent_thought_chunk", "tool_call", "tool_call_update"];
+pub(super) const CONTENT: &[&str] = &["agent_message_chunk", "agent_thought_chunk", "tool_call", "tool_call_update"];
 
 impl StartedAgent {
     /// Carries out a turn and cancels it while text arrives, once for all checks of the instance.

@@ -86,7 +86,8 @@ impl StartedAgent {
         let Some(model) = &self.access.model else {
             return Err(CheckFailure::NotExercised("there is no scripted model".to_owned()));
         };
-        let play = model.play(script);
+        let play = model.play(script.clone());
+        self.exchange.play(play.number(), &script);
         let text = json!({ "type": "text", "text": format!("Examination {}. Please go on. {text}", play.marker()) });
         let prompt: Vec<Value> = [text].into_iter().chain(blocks.iter().cloned()).collect();
         if let Some(mode) = self.access.mode.clone() {

@@ -86,6 +86,11 @@ impl Model {
         Shared::play(&self.state, script)
     }
 
+    /// Adds a script under the marker of this number, to repeat an exchange.
+    pub fn play_as(&self, number: u64, script: Script) {
+        self.state.play_as(number, script);
+    }
+
     /// Requests that had no marker, the oldest first. Model lists and token counts are not included.
     pub fn others(&self) -> Vec<ModelRequest> {
         self.state.others()

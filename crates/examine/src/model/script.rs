@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// The answers of the model in one turn of an agent, one for each request with which the agent continues the turn.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Script {
     pub(super) steps: Vec<Step>,
     pub(super) is_repeating: bool,
@@ -35,7 +36,7 @@ impl Script {
 }
 
 /// One answer of the model.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Step {
     /// A text in chunks, with a pause after each, which ends the turn.
     Say {
@@ -74,7 +75,7 @@ impl Step {
 }
 
 /// A tool call, independent of what the agent calls the tool and its parameters.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum ToolCall {
     /// Runs a command in a shell.
     Shell {

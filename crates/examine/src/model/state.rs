@@ -67,6 +67,11 @@ impl Play {
         format!("{PREFIX}{:04}", self.number)
     }
 
+    /// The number in the marker.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
     /// The requests that have the marker, the oldest first.
     pub fn requests(&self) -> Vec<ModelRequest> {
         self.state.lock().plays.get(&self.number).map(|entry| entry.requests.clone()).unwrap_or_default()
@@ -129,6 +134,14 @@ struct Inner {
 }
 
 impl Inner {
+    fn add(&mut self, number: u64, script: Script) {
+        self.number = self.number.max(number);
+        self.plays.insert(number, ScriptRun { script, requests: Vec::new() });
+        if self.plays.len() > SCRIPTS {
+            self.plays.pop_first();
+        }
+    }
+
     /// Makes the oldest requests forget their texts, until those of this size can be kept too.
     fn make_room(&mut self, size: usize) {
         let of_plays = self.plays.values_mut().flat_map(|entry| &mut entry.requests);
@@ -187,14 +200,14 @@ impl Shared {
 
     pub(super) fn play(state: &Arc<Self>, script: Script) -> Play {
         let mut inner = state.lock();
-        inner.number += 1;
-        let number = inner.number;
-        inner.plays.insert(number, ScriptRun { script, requests: Vec::new() });
-        if inner.plays.len() > SCRIPTS {
-            inner.plays.pop_first();
-        }
+        let number = inner.number + 1;
+        inner.add(number, script);
         drop(inner);
         Play { number, state: Arc::clone(state) }
+    }
+
+    pub(super) fn play_as(&self, number: u64, script: Script) {
+        self.lock().add(number, script);
     }
 
     pub(super) fn others(&self) -> Vec<ModelRequest> {

@@ -37,6 +37,9 @@ pub enum StartError {
     /// The system could not start the program.
     #[error(transparent)]
     Spawn(#[from] SpawnError),
+    /// The scripted model that the agent is to reach cannot be served.
+    #[error("the scripted model cannot be served: {0}")]
+    Model(std::io::Error),
 }
 
 impl Peer {
