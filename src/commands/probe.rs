@@ -12,6 +12,7 @@ use acp_registry::handshake::{FailReason, HandshakeOptions, Outcome, Verdict, ch
 use acp_registry::host::fs::{read_bounded, temporary, write_atomic};
 use acp_registry::host::process::{self, Environment, Isolation, LaunchSpec, Namespace, Network, Orphans};
 use acp_registry::text::{plural, printable};
+use acp_registry::verify::VerifyEvent;
 
 use crate::documents::{Document, ProbeDocument};
 use crate::flags::global::Global;
@@ -20,6 +21,7 @@ use crate::flags::level::LevelArgs;
 use crate::flags::value;
 use crate::formats::examination::{Examinee, file_of_command, github, sarif};
 use crate::formats::{Format, junit, outcome};
+use crate::terminal::progress::AgentsProgress;
 use crate::terminal::ui::Ui;
 use crate::terminal::{excerpt, signals};
 use acp_registry::failure::{Exit, Failure};
@@ -129,6 +131,9 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let orphans = process::adopt_orphans();
     process::hide_from_agents();
     let (asked, mut launch) = (&options, launch);
+    let progress = AgentsProgress::new(ui, vec![name.clone()]);
+    let shown = &progress;
+    shown.show(VerifyEvent::Checking(0));
     let outcome = signals::run(ui, async move {
         launch.isolation.check(&launch.environment).await?;
         let namespace = match networks.examination {
@@ -140,10 +145,13 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         let (led, options, _model) = led.map_err(|error| Failure::unable(format!("the scripted model: {error}")))?;
         let mut outcome = check(&led, &options).await?;
         launch.namespace = namespace;
-        let examination = demand.meet(&launch, asked, &mut outcome, args.recipe.as_deref(), None).await;
+        let examining = |done, all| shown.show(VerifyEvent::Examining(0, done, all));
+        let id = args.recipe.as_deref();
+        let examination = demand.meet(&launch, asked, &mut outcome, id, None, &examining).await;
         // The namespace ends here: what the agent has left behind is ended and counted below.
         Ok::<_, Failure>((outcome, examination))
     });
+    progress.clear();
     let hidden = orphans.map_or(0, Orphans::end);
     let (mut outcome, examination) = outcome??;
     if hidden > 0 {

@@ -106,6 +106,11 @@ impl AgentsProgress {
             verify::VerifyEvent::Installing(number) => (number, "installing", None),
             verify::VerifyEvent::Phase(number, detail) => (number, "installing", Some(detail)),
             verify::VerifyEvent::Checking(number) => (number, "starting", None),
+            // Programs learn of the beginning and the end.
+            verify::VerifyEvent::Examining(..) if self.events.is_some() => return,
+            verify::VerifyEvent::Examining(number, done, all) => {
+                (number, "examining", Some(format!("{done} of {all}")))
+            }
             verify::VerifyEvent::Done(number) => (number, "done", None),
         };
         let name = |number: usize| self.names.get(number).map_or("", String::as_str);

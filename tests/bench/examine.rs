@@ -29,7 +29,7 @@ pub(crate) fn measure() {
         .map(|_| {
             runtime.block_on(async {
                 let outcome = check(&launch, &options).await.expect("a check");
-                examine(&launch, &options, &outcome, &plan).await
+                examine(&launch, &options, &outcome, &plan, &|_, _| ()).await
             })
         })
         .collect();

@@ -33,7 +33,7 @@ pub(crate) fn planned_with(
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let examination = runtime.block_on(async {
         let outcome = check(&launch, &options).await.unwrap();
-        examine(&launch, &options, &outcome, plan).await
+        examine(&launch, &options, &outcome, plan, &|_, _| ()).await
     });
     assert_eq!(left_with("environ", &tag), [] as [u32; 0], "{case:?} left processes behind");
     assert_eq!(std::fs::read_dir(temporary.path()).unwrap().count(), 0, "{case:?} left files behind");

@@ -239,7 +239,8 @@ fn if_the_keeper_has_ended_nothing_is_started_in_the_hosts_network() {
         let outcome = check(&launch, &options).await.unwrap();
         let message = outcome.message.clone().unwrap_or_default();
         assert!(message.contains("its network namespace cannot be joined"), "{message}");
-        let examination = examine(&launch, &options, &outcome, &ExaminationPlan::up_to(Level::Protocol)).await;
+        let examination =
+            examine(&launch, &options, &outcome, &ExaminationPlan::up_to(Level::Protocol), &|_, _| ()).await;
         assert_eq!((examination.reached, examination.has_network), (None, false));
     });
     assert_eq!(host.reached(), [] as [&str; 0]);

@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::VecDeque;
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -31,6 +32,9 @@ const SLOWEST: u32 = 6;
 /// The least factor by which a repeated check waits longer, if the agent has answered other requests.
 const AGAIN: u32 = 3;
 
+/// Gets the number of checks that have run, and of all.
+pub type Progress<'a> = &'a (dyn Fn(usize, usize) + Send + Sync);
+
 /// Examines an agent as planned, after the handshake that ended with `outcome`. At most two instances of the agent run at
 /// once.
 ///
@@ -43,6 +47,7 @@ pub async fn examine(
     options: &HandshakeOptions,
     outcome: &Outcome,
     plan: &ExaminationPlan,
+    progress: Progress<'_>,
 ) -> Examination {
     let started = Instant::now();
     let usual = options.probe.unwrap_or(PATIENCE);
@@ -53,6 +58,7 @@ pub async fn examine(
         launch.namespace.is_some() || matches!(launch.isolation, Isolation::Bwrap { network: Network::None });
     let access = access(plan, launch).await;
     let with_model = led(launch, options, &plan.recipe, access.model.as_deref());
+    let checks = || CHECKS.iter().copied().filter(|check| check.level <= plan.level && (plan.only)(check));
     let common = Common {
         alone: if plan.recipe.handshake { with_model.clone() } else { (launch.clone(), options.clone()) },
         with_model,
@@ -63,8 +69,10 @@ pub async fn examine(
         lacks_network,
         has_answered: outcome.handshake.probes.iter().any(|(_, probe)| probe != Probe::Timeout),
         access: Mutex::new(access),
+        done: AtomicUsize::new(0),
+        all: checks().count(),
+        progress,
     };
-    let checks = || CHECKS.iter().copied().filter(|check| check.level <= plan.level && (plan.only)(check));
     let (mut results, mut left) = (Vec::new(), Vec::new());
     if let Some(reason) = obstacle(outcome) {
         let result = || Err(CheckFailure::NotExercised(reason.clone()));
@@ -147,7 +155,7 @@ fn groups(checks: impl Iterator<Item = &'static Check>) -> VecDeque<CheckGroup> 
 }
 
 /// Runs groups until none is left.
-async fn work(common: &Common, queue: &Mutex<VecDeque<CheckGroup>>) -> Vec<((Setup, Level), GroupResult)> {
+async fn work(common: &Common<'_>, queue: &Mutex<VecDeque<CheckGroup>>) -> Vec<((Setup, Level), GroupResult)> {
     let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
     let mut done = Vec::new();
     while let Some(group) = next() {

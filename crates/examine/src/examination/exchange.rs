@@ -139,7 +139,7 @@ impl Exchange {
         for (at, line) in text.lines().enumerate() {
             let wrong = |problem: String| ExchangeError { line: at + 1, problem };
             match line.split_once(' ').unwrap_or((line, "")) {
-                ("", _) | ("#", _) => {}
+                ("" | "#", _) => {}
                 ("client", act @ (CLOSES | TERMINATES)) => exchange.client(act),
                 ("client", said) => exchange.client(&format!("{said}\n")),
                 ("bytes", said) => {

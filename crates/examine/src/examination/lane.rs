@@ -1,5 +1,6 @@
 //! Runs a group of checks in succession, which share instances of the agent.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -10,6 +11,7 @@ use tokio::time::{Instant, timeout_at};
 use super::access::Access;
 use super::agent::{STARTS, StartedAgent, silent};
 use super::check::{Check, Force, Level, Setup, Talk};
+use super::engine::Progress;
 use super::failure::CheckFailure;
 use super::messages::OutputViolations;
 use super::result::OUT_OF_TIME;
@@ -18,7 +20,7 @@ use super::result::OUT_OF_TIME;
 const SILENT: usize = 2;
 
 /// What all groups of an examination have in common.
-pub(super) struct Common {
+pub(super) struct Common<'a> {
     /// How the agent is started for the checks of the level `protocol`.
     pub(super) alone: (LaunchSpec, HandshakeOptions),
     /// How it is started for the checks that need the scripted model.
@@ -36,9 +38,13 @@ pub(super) struct Common {
     pub(super) has_answered: bool,
     /// How the agent opens sessions, as far as it is known.
     pub(super) access: Mutex<Access>,
+    /// Numbers of checks, for the progress.
+    pub(super) done: AtomicUsize,
+    pub(super) all: usize,
+    pub(super) progress: Progress<'a>,
 }
 
-impl Common {
+impl Common<'_> {
     fn access(&self) -> MutexGuard<'_, Access> {
         self.access.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -55,7 +61,7 @@ impl Common {
 
 /// The state of a group.
 pub(super) struct Lane<'a> {
-    common: &'a Common,
+    common: &'a Common<'a>,
     /// An agent that the next check may use, and how it was set up.
     waiting: Option<(Setup, StartedAgent)>,
     heard: OutputViolations,
@@ -113,7 +119,7 @@ pub(super) struct GroupResult {
 }
 
 impl<'a> Lane<'a> {
-    pub(super) fn new(common: &'a Common) -> Self {
+    pub(super) fn new(common: &'a Common<'a>) -> Self {
         let (heard, left) = (OutputViolations::default(), Vec::new());
         Self { common, waiting: None, heard, left, has_answered: common.has_answered, silences: 0 }
     }
@@ -125,6 +131,7 @@ impl<'a> Lane<'a> {
         for item in items {
             let started = Instant::now();
             let (Attempt { result, was_used, exchange }, doubt) = self.first(item).await;
+            (self.common.progress)(self.common.done.fetch_add(1, Ordering::Relaxed) + 1, self.common.all);
             checks.push(Ran { check: item.check, result, duration: started.elapsed(), exchange, was_used, doubt });
         }
         let is_defective = checks.iter().any(|ran| is_required(ran.check) && is_failure(&ran.result));

@@ -50,7 +50,7 @@ use acp_registry_host::process::LaunchSpec;
 use acp_registry_protocol::handshake::{HandshakeOptions, Outcome};
 pub use check::{Check, Force, Level};
 pub use checks::{CHECKS, find};
-pub use engine::{ExaminationPlan, LIMIT, examine};
+pub use engine::{ExaminationPlan, LIMIT, Progress, examine};
 pub use exchange::{Exchange, ExchangeError, Replayed, replay};
 pub use recipe::Recipe;
 pub use record::{CheckRecord, Record};
@@ -136,6 +136,7 @@ impl Demand {
         outcome: &mut Outcome,
         id: Option<&str>,
         place: Option<&Path>,
+        progress: Progress<'_>,
     ) -> Option<Examination> {
         if !self.is_any() {
             return None;
@@ -143,7 +144,7 @@ impl Demand {
         let plan =
             ExaminationPlan { recipe: self.recipe(id), limit: self.timeout, ..ExaminationPlan::up_to(self.level) };
         // A large future, which callers would otherwise hold for each agent.
-        let mut examination = Box::pin(examine(launch, options, outcome, &plan)).await;
+        let mut examination = Box::pin(examine(launch, options, outcome, &plan, progress)).await;
         if let Some(place) = place {
             examination.hide_path(place);
         }

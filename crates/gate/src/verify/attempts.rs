@@ -137,7 +137,8 @@ impl Verifier {
             if self.demand.is_any() {
                 trying(Trying::Examining);
             }
-            let examined = self.demand.meet(&launch, &options, &mut passed.outcome, Some(id), Some(place.path())).await;
+            let (outcome, place) = (&mut passed.outcome, Some(place.path()));
+            let examined = self.demand.meet(&launch, &options, outcome, Some(id), place, &|_, _| ()).await;
             passed.examination = examined.map(Box::new);
         }
         Ok(())

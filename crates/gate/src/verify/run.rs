@@ -62,6 +62,8 @@ pub enum VerifyEvent {
     Phase(usize, String),
     /// The agent has been started.
     Checking(usize),
+    /// The agent is being examined: the number of checks that have run, and of all.
+    Examining(usize, usize, usize),
     /// The task is finished.
     Done(usize),
 }
@@ -271,7 +273,9 @@ impl Verifier {
         let _turn = if is_apart { self.turns.beside_others().await } else { self.turns.alone().await };
         let options = self.options_in(place, &self.handshake);
         launch.namespace = namespace;
-        let examination = self.demand.meet(&launch, &options, &mut outcome, Some(id), Some(place.path())).await;
+        let examining = |done, all| progress(VerifyEvent::Examining(number, done, all));
+        let (id, place) = (Some(id), Some(place.path()));
+        let examination = self.demand.meet(&launch, &options, &mut outcome, id, place, &examining).await;
         Ok((outcome, examination))
     }
 
