@@ -16,6 +16,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
     ("plan", "index", &["digest", "json", "manifest", "text", "failure", "timestamp"]),
     ("plan", "resolve", &["digest", "manifest", "failure", "text"]),
     ("plan", "documents", &["index", "json", "manifest", "resolve", "timestamp", "failure"]),
+    ("plan", "duration", &[]),
     ("plan", "sums", &["text"]),
     ("plan", "entries", &["digest", "manifest", "sums"]),
     ("wasm", "answers", &["documents", "index", "manifest", "resolve", "text", "failure"]),
@@ -61,7 +62,11 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
         ],
     ),
     ("gate", "finding", &["source"]),
-    ("gate", "config", &["archive", "examination", "manifest", "http", "registry", "host", "failure", "text"]),
+    (
+        "gate",
+        "config",
+        &["archive", "duration", "examination", "manifest", "http", "registry", "host", "failure", "text"],
+    ),
     ("gate", "select", &["config", "manifest", "registry", "source", "host", "text", "failure"]),
     ("gate", "edit", &["registry", "source", "host"]),
     (

@@ -164,3 +164,47 @@ fn verify_has_a_suite_for_each_agent() {
         .collect();
     assert_eq!(found, [("handshake/install-failed", "r/absent/agent.json"), ("protocol/version", "r/echo/agent.json")]);
 }
+
+#[test]
+fn annotations_and_comments_hold_hostile_text() {
+    let env = Env::empty();
+    let run = probe(&env, &["--level", "protocol", "--format", "github"], &["played", HOSTILE]);
+    let lines: Vec<&str> = run.stdout.lines().collect();
+    let [line] = lines[..] else { panic!("{}", run.stdout) };
+    assert!(line.starts_with("::error file=fake-agent,title=protocol/unknown-method::"), "{line}");
+    assert!(line.contains("\\u{1b}[2J"), "{line}");
+    let run = probe(&env, &["--level", "protocol", "--format", "markdown"], &["played", HOSTILE]);
+    let mut lines = run.stdout.lines();
+    assert!(
+        lines.next().unwrap().starts_with("### Agent: answers; 1 requirement of `protocol` failed"),
+        "{}",
+        run.stdout
+    );
+    assert!(lines.all(|line| line.is_empty() || line.starts_with("    ")), "{}", run.stdout);
+    assert!(!run.stdout.contains('\u{1b}') && run.stdout.contains("protocol/unknown-method"), "{}", run.stdout);
+
+    let verify = Verify::new();
+    verify.npx("good", &["played", ""]).npx("echo", &["played", ECHO]);
+    let run = verify.run(&["--level", "protocol", "--format", "github"]);
+    let expected = "::error file=r/echo/agent.json,title=protocol/version::echo (npx): the agent claims to support";
+    assert!(run.stdout.starts_with(expected) && run.stdout.lines().count() == 1, "{}", run.stdout);
+}
+
+/// Findings of rules are test cases too.
+#[test]
+fn validate_has_a_suite_for_each_agent() {
+    let env = Env::with(&["good", "bad"]);
+    env.write("r/bad/agent.json", "{ \"id\": \"bad\", \"version\": \"]]><b>\" }");
+    let run = env.run(&["validate", "--format", "junit"]);
+    assert_eq!(run.code, 1, "{}", run.stderr);
+    let suites = elements(&run.stdout, "testsuite");
+    let names: Vec<&str> = suites.iter().map(|suite| attribute(suite, "name")).collect();
+    assert_eq!(names, ["bad", "good", "registry"]);
+    assert_eq!(attribute(&suites[1], "failures"), "0");
+    let failures = elements(&run.stdout, "failure");
+    assert!(!failures.is_empty() && elements(&run.stdout, "b").is_empty(), "{}", run.stdout);
+    let document = env.json(&["validate"]).1;
+    let errors = document["findings"].as_array().unwrap().iter().filter(|finding| finding["level"] == "error");
+    assert_eq!(failures.len(), errors.count());
+    assert!(run.stdout.contains("r/bad/agent.json:1:"), "{}", run.stdout);
+}

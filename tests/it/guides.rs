@@ -21,9 +21,9 @@ const GUIDES: [&str; 5] = [
 ];
 
 /// The reference pages, which form one scenario.
-const REFERENCE: [&str; 8] = [
-    "docs/registries.md", "docs/checking.md", "docs/publishing.md", "docs/verifying.md", "docs/installing.md",
-    "docs/bumping.md", "docs/configuration.md", "docs/rpc.md",
+const REFERENCE: [&str; 9] = [
+    "docs/registries.md", "docs/checking.md", "docs/publishing.md", "docs/verifying.md", "docs/examining.md",
+    "docs/installing.md", "docs/bumping.md", "docs/configuration.md", "docs/rpc.md",
 ];
 
 pub(crate) fn documents() -> impl Iterator<Item = &'static str> {

@@ -19,7 +19,7 @@ use crate::store::{Moto, bucket};
 use crate::support::{PROGRAM, Run, missing};
 
 /// Documents that show the output of real agents, which are not available here.
-const OTHERS: [&str; 3] = ["docs/verifying.md", "docs/installing.md", "docs/bumping.md"];
+const OTHERS: [&str; 4] = ["docs/verifying.md", "docs/examining.md", "docs/installing.md", "docs/bumping.md"];
 
 const NPM: &str = r#"#!/bin/sh
 [ "$1" = --version ] && echo 11.0.0 && exit

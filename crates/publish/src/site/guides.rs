@@ -39,7 +39,7 @@ pub(super) const GUIDES: [Guide; 4] = [
 ];
 
 /// The reference, first for those who run a registry, then for those who use one.
-pub(super) const REFERENCE: [Guide; 10] = [
+pub(super) const REFERENCE: [Guide; 11] = [
     Guide {
         id: "registries",
         title: "Set up a registry",
@@ -57,6 +57,12 @@ pub(super) const REFERENCE: [Guide; 10] = [
         title: "Verify agents",
         about: "Handshakes with real agents, isolation, verdicts, quarantine, snapshots.",
         text: include_str!("../../../../docs/verifying.md"),
+    },
+    Guide {
+        id: "examining",
+        title: "Examine agents",
+        about: "Checks of the protocol, levels, the scripted model, time and network, reports for CI.",
+        text: include_str!("../../../../docs/examining.md"),
     },
     Guide {
         id: "publishing",
