@@ -196,7 +196,7 @@ fn probe_uses_the_recipe_of_an_agent_of_the_registry() {
 #[test]
 fn an_agent_that_needs_its_recipe_to_start_gets_it_in_the_handshake() {
     let env = Env::empty();
-    let script = "[ -n \"$FAKE_AGENT_URL\" ] || exit 3; exec \"$0\" recipe --led";
+    let script = "[ -n \"$FAKE_AGENT_URL\" ] && [ -f \"$HOME/.fake-agent/url\" ] || exit 3; exec \"$0\" recipe --led";
     let agent = fake_agent();
     let examined = |more: &str| {
         env.write("r/registry.toml", recipe("led").replace("args = [\"--led\"]\n", more));
