@@ -288,8 +288,8 @@ fn the_configuration_sets_the_time_limit_of_examinations() {
 /// agent passes them on, or a provider that a variable locks, where the agent offers to change it.
 #[test]
 fn the_recipes_of_the_bundled_registry_cause_no_warnings() {
-    /// Agents whose configuration cannot say that a model takes images.
-    const NOTHING_TO_SAY: [&str; 4] = ["crow-cli", "minion-code", "nanocoder", "openhands"];
+    /// Agents whose configuration cannot say that a model takes images, and one whose own model takes them.
+    const NOTHING_TO_SAY: [&str; 5] = ["cline", "crow-cli", "minion-code", "nanocoder", "openhands"];
     let text = std::fs::read_to_string("registry/registry.toml").unwrap();
     let config: toml::Table = text.parse().unwrap();
     let recipes = config["examine"].as_table().unwrap();

@@ -71,7 +71,7 @@ pub(super) struct StartedAgent {
     /// Whether it can no longer be used.
     pub(super) has_ended: bool,
     /// Whether it has answered any request: its start is over.
-    has_started: bool,
+    pub(super) has_started: bool,
     /// How long the last response was waited for in vain.
     pub(super) waited: Duration,
     /// Number of responses after the one to `initialize`.

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::VecDeque;
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use super::access::Access;
 use super::check::{Check, Force, Level, Run, Setup};
 use super::checks::CHECKS;
 use super::failure::CheckFailure;
-use super::lane::{Common, GroupResult, Item, Lane};
+use super::lane::{Common, GroupResult, Item, Lane, Ran};
 use super::messages::OutputViolations;
 use super::recipe::Recipe;
 use super::result::{CheckVerdict, Examination, Examined};
@@ -69,6 +69,7 @@ pub async fn examine(
         lacks_network,
         has_answered: outcome.handshake.probes.iter().any(|(_, probe)| probe != Probe::Timeout),
         access: Mutex::new(access),
+        is_heard: AtomicBool::new(false),
         done: AtomicUsize::new(0),
         all: checks().count(),
         progress,
@@ -84,7 +85,12 @@ pub async fn examine(
         // The order must not depend on which group takes longer.
         done.sort_by_key(|(of, _)| *of);
         let mut heard = OutputViolations::default();
-        for (_, group) in done {
+        // The handshake was answered: an agent that then answers nothing lacks what the handshake had.
+        let is_unheard = lacks_network && !common.is_heard.load(Ordering::Relaxed);
+        for (_, mut group) in done {
+            if is_unheard {
+                group.checks.iter_mut().for_each(Ran::explain_silence);
+            }
             results
                 .extend(group.checks.into_iter().map(|ran| judge(ran.check, ran.result, ran.duration, ran.exchange)));
             heard.merge(group.heard);

@@ -1,6 +1,6 @@
 //! Runs a group of checks in succession, which share instances of the agent.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -34,6 +34,8 @@ pub(super) struct Common<'a> {
     pub(super) until: Instant,
     /// Whether the agent reaches no other host.
     pub(super) lacks_network: bool,
+    /// Whether an instance has answered any request.
+    pub(super) is_heard: AtomicBool,
     /// Whether the agent has answered a request after the handshake's `initialize`.
     pub(super) has_answered: bool,
     /// How the agent opens sessions, as far as it is known.
@@ -95,6 +97,16 @@ pub(super) struct Ran {
     /// Whether another check had used the agent before.
     was_used: bool,
     doubt: Doubt,
+}
+
+impl Ran {
+    /// For an agent that answers nothing without a network: its silence is no failure.
+    pub(super) fn explain_silence(&mut self) {
+        if let Err(CheckFailure::Silent(text)) = &self.result {
+            let reason = format!("the agent {text}, and nothing else: it has no network, which it may need to start");
+            self.result = Err(CheckFailure::NotExercised(reason));
+        }
+    }
 }
 
 /// Whether a failure may have another cause than what the check examines, so that the check is repeated, on an instance of
@@ -239,6 +251,7 @@ impl<'a> Lane<'a> {
             other => other,
         };
         self.has_answered |= agent.answered > 0;
+        self.common.is_heard.fetch_or(agent.has_started, Ordering::Relaxed);
         if setup.has_model() {
             self.common.access().learn(&agent.access);
         }
@@ -311,6 +324,7 @@ impl<'a> Lane<'a> {
             (Ok(()), Err(text)) if setup != Setup::Bare => Some(not_started(&format!("it {text}"))),
             (Ok(()), _) => None,
         };
+        common.is_heard.fetch_or(agent.has_started, Ordering::Relaxed);
         match why {
             None => Ok(agent),
             Some(trouble) => {

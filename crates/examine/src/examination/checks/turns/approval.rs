@@ -38,7 +38,9 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     if text.trim() != "acp-registry" {
         let result = turn.requests().last().and_then(|request| request.results.last().cloned()).unwrap_or_default();
         let result = quote(&result.chars().take(300).collect::<String>());
-        return Err(CheckFailure::Fail(format!("does not run a command that was approved; the model gets {result}")));
+        return Err(CheckFailure::Fail(format!(
+            "does not run a command that was approved, in the directory of the session; the model gets {result}"
+        )));
     }
     if turn.requests().iter().all(|request| request.new_results == 0) {
         return Err(CheckFailure::Fail("does not send the result of a tool to the model".to_owned()));
