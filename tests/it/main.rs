@@ -153,6 +153,8 @@ mod site_pages;
 mod site_pictures;
 mod site_setup;
 mod snippets;
+#[cfg(unix)]
+mod steady;
 #[cfg(all(unix, feature = "world"))]
 mod store;
 mod support;
