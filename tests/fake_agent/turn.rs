@@ -55,6 +55,10 @@ pub(super) fn run(breaks: &str, exchange: &str) {
         let (id, params) = (message["id"].clone(), message["params"].clone());
         let reply =
             |result: Value| super::played::write(&json!({ "jsonrpc": "2.0", "id": id, "result": result }).to_string());
+        let refuse = |code: i64, text: &str| {
+            let error = json!({ "code": code, "message": text });
+            super::played::write(&json!({ "jsonrpc": "2.0", "id": id, "error": error }).to_string());
+        };
         match message["method"].as_str() {
             None => {
                 let waiting = id.as_u64().and_then(|id| agent.waiting.lock().unwrap().remove(&id));
@@ -70,6 +74,13 @@ pub(super) fn run(breaks: &str, exchange: &str) {
                     },
                 }));
             }
+            Some(_) if !id.is_null() && agent.client.lock().unwrap().is_null() => {
+                refuse(-32600, "initialize comes first")
+            }
+            Some("session/new") if !params["cwd"].as_str().is_some_and(|cwd| cwd.starts_with('/')) => {
+                refuse(-32602, "Invalid params");
+            }
+            Some("session/prompt" | "session/close") if !agent.knows(&params) => refuse(-32002, "Resource not found"),
             Some("session/new") => {
                 let session = agent.open(&params);
                 reply(json!({ "sessionId": session }));
@@ -86,10 +97,7 @@ pub(super) fn run(breaks: &str, exchange: &str) {
             }
             Some("session/close") => reply(json!({})),
             Some("session/load" | "session/resume") => agent.reopen(&message),
-            Some("session/prompt") if params["prompt"] == json!([]) => {
-                let error = json!({ "code": -32602, "message": "The prompt is empty" });
-                super::played::write(&json!({ "jsonrpc": "2.0", "id": id, "error": error }).to_string());
-            }
+            Some("session/prompt") if params["prompt"] == json!([]) => refuse(-32602, "The prompt is empty"),
             Some("$/cancel_request") if !agent.is_broken("ignores-requests") => {
                 let mut sessions = agent.sessions.lock().unwrap();
                 if let Some(session) = sessions.values_mut().find(|session| session.prompt == params["requestId"]) {
@@ -109,10 +117,7 @@ pub(super) fn run(breaks: &str, exchange: &str) {
                     session.cancelled = Some("cancel");
                 }
             }
-            Some(_) if !id.is_null() => {
-                let error = json!({ "code": -32601, "message": "Method not found" });
-                super::played::write(&json!({ "jsonrpc": "2.0", "id": id, "error": error }).to_string());
-            }
+            Some(_) if !id.is_null() => refuse(-32601, "Method not found"),
             Some(_) => {}
         }
     }
@@ -139,6 +144,10 @@ impl Agent {
         };
         sessions.insert(id.clone(), session);
         id
+    }
+
+    fn knows(&self, params: &Value) -> bool {
+        params["sessionId"].as_str().is_some_and(|session| self.sessions.lock().unwrap().contains_key(session))
     }
 
     fn is_broken(&self, name: &str) -> bool {
