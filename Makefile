@@ -16,7 +16,7 @@ BUILD ?= cargo build --quiet --all-features
 # The port of `make serve`.
 PORT ?= 8017
 
-.PHONY: help setup tools test-tools serve demo test browser pictures budgets test-real steady newest-protocol lint ci check-platforms test-platforms release check-release packages wasm bench fuzz deny typos quick
+.PHONY: help setup tools test-tools serve demo test browser pictures budgets test-real examine-real steady newest-protocol lint ci check-platforms test-platforms release check-release packages wasm bench fuzz deny typos quick
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -67,6 +67,11 @@ pictures: test-tools ## make the pictures of the README anew, in docs/images; ne
 
 budgets: ## what the site takes to load and to answer, with 37 and with 10,000 agents; fails when a budget is missed
 	BUDGETS=strict $(MAKE) --no-print-directory browser TESTS="measure-interaction.test.mjs measure-lighthouse.test.mjs"
+
+examine-real: tools ## examine all agents of the bundled registry that npm and uv can install, twice, and compare: hours and gigabytes
+	mkdir -p target/examined
+	for run in 1 2; do cargo run --quiet -- verify --level turns --jobs 1 --out target/examined/$$run.json || [ $$? = 1 ] || exit; done
+	.ci/compare-examinations target/examined/1.json target/examined/2.json
 
 steady: test-tools ## show that examinations have the same results beside 8 busy loops and with a slow start; half an hour
 	cargo build --quiet --all-features --examples
