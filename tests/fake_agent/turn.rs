@@ -75,7 +75,7 @@ pub(super) fn run(breaks: &str, exchange: &str) {
                 }));
             }
             Some(_) if !id.is_null() && agent.client.lock().unwrap().is_null() => {
-                refuse(-32600, "initialize comes first")
+                refuse(-32600, "initialize comes first");
             }
             Some("session/new") if !params["cwd"].as_str().is_some_and(|cwd| cwd.starts_with('/')) => {
                 refuse(-32602, "Invalid params");
