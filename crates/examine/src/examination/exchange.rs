@@ -4,28 +4,12 @@
 //! script. `bytes` is what a client wrote that is no line, as a JSON string. Other lines are comments. `$SANDBOX`,
 //! `$PROGRAM` and `$MODEL` stand for what differs between runs.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
-
-use acp_registry_host::process::{Exit, LaunchSpec};
-use acp_registry_protocol::handshake::{HandshakeOptions, Peer, StartError};
 use serde_json::Value;
-use tokio::time::Instant;
 
-use super::agent::add_projects;
-use super::engine::{led, serve};
-use super::recipe::Recipe;
-use super::session::CONTENT;
-use crate::model::{Model, Script};
+use crate::model::Script;
 
 /// Maximum size of an exchange, in bytes. A longer one cannot be sent again.
 const LIMIT: usize = 2 << 20;
-
-/// How long to wait for what the agent wrote the first time.
-const PATIENCE: Duration = Duration::from_secs(15);
-
-/// How long the agent is listened to after the last line.
-const END: Duration = Duration::from_secs(5);
 
 /// Requests that prepare an agent for all checks of an instance.
 const PREPARES: [&str; 6] =
@@ -37,7 +21,7 @@ pub(super) const TERMINATES: &str = "sends SIGTERM";
 
 /// A part of an exchange.
 #[derive(Debug, Clone, PartialEq)]
-enum Part {
+pub(super) enum Part {
     /// What the client writes, with its line end, or one of the two acts above.
     Client(String),
     /// A line of the agent.
@@ -51,7 +35,7 @@ enum Part {
 /// What a client and an agent wrote to each other, in order.
 #[derive(Debug, Clone, Default)]
 pub struct Exchange {
-    parts: Vec<Part>,
+    pub(super) parts: Vec<Part>,
     size: usize,
 }
 
@@ -164,139 +148,17 @@ impl Exchange {
     }
 }
 
-/// How an agent ended to which an exchange was sent again.
-#[derive(Debug)]
-pub struct Replayed {
-    /// How it ended, if the exchange ends it.
-    pub exit: Option<Exit>,
-    /// The last part of its stderr. Not escaped.
-    pub stderr: String,
-}
-
-/// Starts an agent and sends it what the client of an exchange wrote, each time after it has written as much as it did
-/// then. Ids of sessions and of the agent's own requests are replaced by those of this run. `tell` gets each line: whether
-/// the agent wrote it, and its text, which is not escaped.
-///
-/// # Errors
-/// Returns [`StartError`] if the agent cannot be started, or the model not be served.
-pub async fn replay(
-    launch: &LaunchSpec,
-    options: &HandshakeOptions,
-    recipe: &Recipe,
-    exchange: &Exchange,
-    tell: &mut dyn FnMut(bool, &str),
-) -> Result<Replayed, StartError> {
-    let has_model = exchange.parts.contains(&Part::HasModel) || recipe.handshake;
-    let model = if has_model { Some(serve(launch).await.map_err(StartError::Model)?) } else { None };
-    let (launch, mut options) = led(launch, options, recipe, model.as_ref());
-    add_projects(&mut options);
-    let peer = Peer::start(&launch, &options).await?;
-    let program = launch.launcher.as_deref().map(|path| path.to_string_lossy().into_owned());
-    let mut run = Run { peer, exchange, heard: Vec::new(), awaited: 0, tell };
-    let mut exit = None;
-    for (at, part) in exchange.parts.iter().enumerate() {
-        match part {
-            Part::HasModel | Part::Agent(_) => {}
-            Part::Model(number, script) => model.iter().for_each(|model| model.play_as(*number, script.clone())),
-            Part::Client(said) => {
-                let expected = exchange.parts[..at].iter().filter_map(Part::message).filter(is_awaited).count();
-                run.listen(expected, PATIENCE).await;
-                let said = run.fill(at, said, program.as_deref(), model.as_ref());
-                (run.tell)(false, said.trim_end_matches('\n'));
-                match said.as_str() {
-                    CLOSES => exit = run.peer.close_input(Instant::now() + PATIENCE).await,
-                    TERMINATES => exit = run.peer.terminate(Instant::now() + PATIENCE).await,
-                    _ => drop(run.peer.send(said.into_bytes(), Instant::now() + PATIENCE).await),
-                }
-            }
-        }
-    }
-    let all = exchange.parts.iter().filter_map(Part::message).filter(is_awaited).count();
-    run.listen(all, END).await;
-    let stderr = run.peer.stderr().await;
-    run.peer.end().await;
-    Ok(Replayed { exit, stderr })
-}
-
-/// An exchange that is being sent again.
-struct Run<'a> {
-    peer: Peer,
-    exchange: &'a Exchange,
-    /// The agent's messages so far, and the number of those that are waited for.
-    heard: Vec<Value>,
-    awaited: usize,
-    tell: &'a mut dyn FnMut(bool, &str),
-}
-
-impl Run<'_> {
-    /// Reads lines of the agent until there are as many as expected of those that are waited for.
-    async fn listen(&mut self, expected: usize, patience: Duration) {
-        let deadline = Instant::now() + patience;
-        while self.awaited < expected {
-            let Ok(line) = self.peer.line(deadline).await else { return };
-            let line = String::from_utf8_lossy(&line).into_owned();
-            (self.tell)(true, &line);
-            let message = serde_json::from_str(&line).unwrap_or_default();
-            self.awaited += usize::from(is_awaited(&message));
-            self.heard.push(message);
-        }
-    }
-
-    /// What the client writes, with the ids, paths and addresses of this run.
-    fn fill(&self, at: usize, said: &str, program: Option<&str>, model: Option<&Model>) -> String {
-        let address = model.map(|model| model.address().to_string());
-        let sandbox = self.peer.directory().to_string_lossy();
-        let mut said = said.replace("$SANDBOX", &sandbox).replace("$PROGRAM", program.unwrap_or_default());
-        said = said.replace("$MODEL", address.as_deref().unwrap_or_default());
-        let then: Vec<Value> = self.exchange.parts[..at].iter().filter_map(Part::message).collect();
-        let now = &self.heard;
-        // The ids of sessions, by the request that opened them.
-        for (message, old) in then.iter().filter_map(|message| Some((message, session(message)?))) {
-            let same = now.iter().find(|new| new["id"] == message["id"] && new.get("method").is_none());
-            if let Some(new) = same.and_then(session) {
-                said = said.replace(&Value::from(old).to_string(), &Value::from(new).to_string());
-            }
-        }
-        let Ok(mut message) = serde_json::from_str::<Value>(&said) else { return said };
-        if message.get("method").is_none() && message.get("id").is_some() {
-            // The id of the agent's request, by its number among those of the same method.
-            let mut numbers: BTreeMap<&str, usize> = BTreeMap::new();
-            for request in then.iter().filter(|message| message.get("method").is_some() && message.get("id").is_some())
-            {
-                let method = request["method"].as_str().unwrap_or_default();
-                let number = numbers.entry(method).or_default();
-                let mut same = now.iter().filter(|new| new["method"] == method && new.get("id").is_some());
-                if let Some(new) = same.nth(*number).filter(|_| request["id"] == message["id"]) {
-                    message["id"] = new["id"].clone();
-                    return format!("{message}\n");
-                }
-                *number += 1;
-            }
-        }
-        said
-    }
-}
-
 impl Part {
     /// The message of the agent, if it is one.
-    fn message(&self) -> Option<Value> {
+    pub(super) fn message(&self) -> Option<Value> {
         if let Self::Agent(line) = self { serde_json::from_str(line).ok() } else { None }
     }
 }
 
-/// Whether the client waits for a message before it goes on: for responses, requests, and what belongs to a turn. Other
-/// notifications come when the agent likes.
-fn is_awaited(message: &Value) -> bool {
-    let kind = message["params"]["update"]["sessionUpdate"].as_str().unwrap_or_default();
-    message.get("id").is_some() || CONTENT.contains(&kind)
-}
-
-fn session(message: &Value) -> Option<&str> {
-    message["result"]["sessionId"].as_str()
-}
-
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use crate::model::{Step, ToolCall};
 

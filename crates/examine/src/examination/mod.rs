@@ -32,6 +32,7 @@ mod messages;
 mod nes;
 mod recipe;
 mod record;
+mod replay;
 mod result;
 mod schema;
 mod server;
@@ -51,9 +52,10 @@ use acp_registry_protocol::handshake::{HandshakeOptions, Outcome};
 pub use check::{Check, Force, Level};
 pub use checks::{CHECKS, find};
 pub use engine::{ExaminationPlan, LIMIT, Progress, examine};
-pub use exchange::{Exchange, ExchangeError, Replayed, replay};
+pub use exchange::{Exchange, ExchangeError};
 pub use recipe::Recipe;
 pub use record::{CheckRecord, Record};
+pub use replay::{Replayed, replay};
 pub use result::{CheckVerdict, Examination, Examined, Shortfall, VerdictCounts};
 
 /// The level up to which agents are examined, and the level that they must meet to pass.
