@@ -153,7 +153,7 @@ mod site_pages;
 mod site_pictures;
 mod site_setup;
 mod snippets;
-#[cfg(unix)]
+#[cfg(all(unix, feature = "world"))]
 mod steady;
 #[cfg(all(unix, feature = "world"))]
 mod store;

@@ -15,9 +15,8 @@ use super::access::{Access, OpenSession, SharedSession};
 use super::client::{ClientOffer, ClientState};
 use super::drafts::ClientReply;
 use super::exchange::{CLOSES, Exchange, TERMINATES};
-use super::failure::CheckFailure;
+use super::failure::{BUSY, CheckFailure};
 use super::messages::{AgentMessage, OutputViolations, ResponseContent, RpcError, Sent};
-use super::result::BUSY;
 use super::schema::SchemaVersion;
 
 /// A method that no agent implements. The protocol reserves names that begin with an underscore for extensions, and

@@ -17,7 +17,7 @@ use super::access::Access;
 use super::check::{Check, Force, Level, Run, Setup};
 use super::checks::CHECKS;
 use super::failure::CheckFailure;
-use super::lane::{Common, GroupResult, Item, Lane, Ran};
+use super::lane::{Common, GroupResult, Item, Lane, Progress, Ran};
 use super::messages::OutputViolations;
 use super::recipe::Recipe;
 use super::result::{CheckVerdict, Examination, Examined};
@@ -31,9 +31,6 @@ const SLOWEST: u32 = 6;
 
 /// The least factor by which a repeated check waits longer, if the agent has answered other requests.
 const AGAIN: u32 = 3;
-
-/// Gets the number of checks that have run, and of all.
-pub type Progress<'a> = &'a (dyn Fn(usize, usize) + Send + Sync);
 
 /// Examines an agent as planned, after the handshake that ended with `outcome`. At most two instances of the agent run at
 /// once.

@@ -2,7 +2,11 @@
 
 use std::time::Duration;
 
-use super::check::Level;
+/// The start of the message of a check that could not run within the time limit.
+pub(super) const OUT_OF_TIME: &str = "the examination exceeded its time limit";
+
+/// The start of the message of a check whose agent waited for a processor too long to be judged.
+pub(super) const BUSY: &str = "the machine was too busy";
 
 /// Why a check did not pass. The texts are safe to print; those of `Fail` and `Silent` lack their subject, "the agent".
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,12 +32,12 @@ impl CheckFailure {
 
     /// Whether a failed connection may be the cause: the agent has not answered, has ended, has answered with an error, or
     /// has left undone what a turn should do. What it does although it must not has another cause.
-    pub(super) fn may_be_of_network(&self, level: Level) -> bool {
+    pub(super) fn may_be_of_network(&self, is_of_turn: bool) -> bool {
         const TURN: [&str; 4] = [" instead of ", "does not ", "stops with ", "sends 0 of "];
         let has = |text: &str, parts: &[&str]| parts.iter().any(|part| text.contains(part));
         match self {
             Self::Fail(text) => {
-                has(text, &["with error ", " instead of answering "]) || (level >= Level::Turns && has(text, &TURN))
+                has(text, &["with error ", " instead of answering "]) || (is_of_turn && has(text, &TURN))
             }
             Self::Silent(_) => true,
             Self::NotExercised(_) | Self::Unjudged(_) => false,

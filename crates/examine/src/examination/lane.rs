@@ -11,13 +11,14 @@ use tokio::time::{Instant, timeout_at};
 use super::access::Access;
 use super::agent::{STARTS, StartedAgent, silent};
 use super::check::{Check, Force, Level, Setup, Talk};
-use super::engine::Progress;
-use super::failure::CheckFailure;
+use super::failure::{CheckFailure, OUT_OF_TIME};
 use super::messages::OutputViolations;
-use super::result::OUT_OF_TIME;
 
 /// Number of checks without a response after which an agent that has answered nothing after `initialize` is given up.
 const SILENT: usize = 2;
+
+/// Gets the number of checks that have run, and of all.
+pub type Progress<'a> = &'a (dyn Fn(usize, usize) + Send + Sync);
 
 /// What all groups of an examination have in common.
 pub(super) struct Common<'a> {
@@ -240,7 +241,9 @@ impl<'a> Lane<'a> {
             Ok(result) => result.map_err(|trouble| hide(trouble.after(agent.waited), &agent)),
         };
         let result = match result {
-            Err(trouble) if self.common.lacks_network && trouble.may_be_of_network(item.check.level) => {
+            Err(trouble)
+                if self.common.lacks_network && trouble.may_be_of_network(item.check.level >= Level::Turns) =>
+            {
                 let is_new = unreached(&agent.stderr().await) > reports;
                 Err(if is_new {
                     CheckFailure::NotExercised(format!("the agent {}{NOTE}", trouble.into_text()))

@@ -183,7 +183,7 @@ mod tests {
         assert!(!meets("handshake", json!([check("protocol/ids", "not_exercised", "must")])));
         assert!(!meets("", json!([])));
         let mut cut = check("protocol/ids", "not_exercised", "must");
-        cut["message"] = format!("{} of 120 s", super::super::result::OUT_OF_TIME).into();
+        cut["message"] = format!("{} of 120 s", super::super::failure::OUT_OF_TIME).into();
         assert!(!meets("protocol", json!([check("protocol/x", "pass", "must"), cut])));
         cut["id"] = "turns/text".into();
         assert!(meets("protocol", json!([check("protocol/x", "pass", "must"), cut])));
@@ -192,7 +192,7 @@ mod tests {
 
     #[test]
     fn requirements_that_the_time_limit_left_out_are_not_met() {
-        let reason = format!("{} of 1 s", super::super::result::OUT_OF_TIME);
+        let reason = format!("{} of 1 s", super::super::failure::OUT_OF_TIME);
         let required = || super::super::CHECKS.iter().filter(|check| check.force == Force::Must);
         let examined = |check, verdict, message| super::super::Examined {
             check,

@@ -7,6 +7,7 @@ use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
 use super::check::{Check, Force, Level};
+use super::failure::{BUSY, OUT_OF_TIME};
 
 /// How a check ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -36,12 +37,6 @@ impl CheckVerdict {
         }
     }
 }
-
-/// The start of the message of a check that could not run within the time limit.
-pub(super) const OUT_OF_TIME: &str = "the examination exceeded its time limit";
-
-/// The start of the message of a check whose agent waited for a processor too long to be judged.
-pub(super) const BUSY: &str = "the machine was too busy";
 
 /// Whether a check did not run for want of time: on a faster machine, or with a longer limit, it would have.
 pub(super) fn is_cut(verdict: CheckVerdict, message: Option<&str>) -> bool {
