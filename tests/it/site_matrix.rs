@@ -63,12 +63,12 @@ fn columns_are_grouped_and_those_that_no_agent_has_are_a_sentence() {
     let page = text(&files, "matrix/index.html");
     for part in [
         "<th scope=\"colgroup\" colspan=\"2\">Sessions</th><th scope=\"colgroup\" colspan=\"1\">Prompts</th>\
-         <th scope=\"colgroup\" colspan=\"1\">Other</th><th scope=\"colgroup\" colspan=\"2\">Tested</th>",
+         <th scope=\"colgroup\" colspan=\"1\">Proposals</th><th scope=\"colgroup\" colspan=\"2\">Tested</th>",
         "<th scope=\"col\">Load</th><th scope=\"col\">List</th><th scope=\"col\">Images</th><th scope=\"col\">Next edit</th>",
         "<td class=\"announced\"><span>Announced</span></td><td class=\"tested\"><span>Tested</span></td>",
         "<td class=\"no\"><span>Not announced</span></td><td class=\"none\"><span>Not known</span></td>",
         "No agent offers: Sessions: Resume,",
-        "MCP: HTTP, MCP: SSE, MCP: ACP, Sign out, Providers,",
+        "MCP: HTTP, MCP: SSE, Sign out, Elicitation, Proposals: Fork,",
     ] {
         assert!(page.contains(part), "{part}: {page}");
     }
