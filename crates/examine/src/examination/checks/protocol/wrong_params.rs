@@ -3,6 +3,7 @@ use serde_json::json;
 use crate::examination::agent::{StartedAgent, error_of_code, needs_sign_in};
 use crate::examination::check::{Check, Force, Level, Run, Setup};
 use crate::examination::failure::CheckFailure;
+use crate::examination::messages::RpcError;
 
 pub(super) static CHECK: Check = Check {
     id: "protocol/wrong-params",
@@ -21,12 +22,18 @@ agent {"jsonrpc":"2.0","id":2,"error":{"code":-32602,"message":"Invalid params"}
 };
 
 async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
+    // An agent that does not know a method does not look at its parameters.
+    let is_unknown = |error: &RpcError| error.code == Some(-32_601);
     let mut answer = agent.ask("session/new", &json!({ "cwd": 7 })).await?;
-    if matches!(&answer, Err(error) if error.asks_for_sign_in()) {
+    if matches!(&answer, Err(error) if error.asks_for_sign_in() || is_unknown(error)) {
         answer = agent.ask("session/prompt", &json!({ "sessionId": 7, "prompt": 7 })).await?;
     }
     match &answer {
         Err(error) if error.asks_for_sign_in() => Err(CheckFailure::NotExercised(needs_sign_in(error))),
+        Err(error) if is_unknown(error) => Err(CheckFailure::NotExercised(format!(
+            "the agent knows neither `session/new` nor `session/prompt`: {}",
+            error.describe()
+        ))),
         _ => error_of_code(&answer, -32_602, "parameters of the wrong type"),
     }
 }
