@@ -207,6 +207,20 @@ fn an_agent_that_starts_slowly_later_passes_all_the_same() {
 }
 
 #[test]
+fn parameters_of_methods_that_an_agent_does_not_know_are_not_judged() {
+    let unknown = r#"agent {"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"Method not found"}}"#;
+    let exchange = format!(
+        "client {{\"id\":2,\"method\":\"session/new\",\"params\":{{\"cwd\":7}}}}\n{unknown}\n\
+         client {{\"id\":2,\"method\":\"session/prompt\",\"params\":{{\"sessionId\":7}}}}\n{unknown}"
+    );
+    let mut plan = ExaminationPlan::up_to(Level::Protocol);
+    plan.only = |check| check.id == "protocol/wrong-params";
+    let examination = planned_with(&["played", &exchange], Duration::from_secs(2), &plan, |_| ());
+    let [(_, reason)] = with(&examination, &[CheckVerdict::NotExercised])[..] else { panic!("{examination:?}") };
+    assert!(reason.starts_with("the agent knows neither `session/new` nor `session/prompt`"), "{reason}");
+}
+
+#[test]
 fn nothing_is_tried_once_the_time_is_over() {
     let examination = examined_within(&["played", ""], Duration::from_secs(2), Duration::ZERO);
     assert_eq!(examination.reached, Some(Level::Handshake));

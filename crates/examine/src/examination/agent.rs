@@ -186,6 +186,11 @@ impl StartedAgent {
         format!("{}\n", json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }))
     }
 
+    /// Forgets the method of a request, so that its response is not judged by it.
+    pub(super) fn forget_method(&mut self, id: &Value) {
+        self.sent.forget(id);
+    }
+
     pub(super) async fn notify(&mut self, method: &str, params: &Value) {
         self.write(&format!("{}\n", json!({ "jsonrpc": "2.0", "method": method, "params": params }))).await;
     }

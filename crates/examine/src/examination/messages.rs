@@ -183,6 +183,10 @@ impl Sent {
         self.0.insert(id.to_string(), method.to_owned());
     }
 
+    pub(super) fn forget(&mut self, id: &Value) {
+        self.0.remove(&id.to_string());
+    }
+
     pub(super) fn method(&self, id: &Value) -> Option<String> {
         self.0.get(&id.to_string()).cloned()
     }

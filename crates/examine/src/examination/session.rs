@@ -230,6 +230,19 @@ impl StartedAgent {
         self.answer_until(&id, Instant::now() + limit).await.map_err(|silence| silent(silence, method))
     }
 
+    /// Like [`ask_within`](Self::ask_within), for a method that the agent does not advertise: its response need not follow
+    /// the schema.
+    pub(super) async fn ask_unadvertised(
+        &mut self,
+        method: &str,
+        params: &Value,
+        limit: Duration,
+    ) -> Result<ResponseContent, CheckFailure> {
+        let id = self.request(method, params).await;
+        self.forget_method(&id);
+        self.answer_until(&id, Instant::now() + limit).await.map_err(|silence| silent(silence, method))
+    }
+
     /// Sends a prompt, and returns the id of the request. `blocks` are its content blocks.
     pub(super) async fn begin_prompt(&mut self, session: &str, blocks: &Value) -> Value {
         self.request("session/prompt", &json!({ "sessionId": session, "prompt": blocks })).await

@@ -43,7 +43,7 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
             continue;
         }
         is_any = true;
-        if agent.ask_within(method, &params, agent.patience() * 2).await?.is_ok() {
+        if agent.ask_unadvertised(method, &params, agent.patience() * 2).await?.is_ok() {
             return Err(CheckFailure::Fail(format!("carries out `{method}`, which it does not advertise")));
         }
     }
