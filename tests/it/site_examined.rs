@@ -87,7 +87,7 @@ fn the_page_shows_what_was_tested_before_what_is_announced() {
          <bdi>1.0.0</bdi>, Linux, <time datetime=\"2026-11-22\">2026-11-22</time>, without access to the network.",
         "<code>protocol/version</code> <span class=\"auth\">Failed</span>: <bdi>the agent claims to support version 65535",
         "<summary>Passed: 2</summary>",
-        "<code>protocol/ids</code> returns the id",
+        "<code>protocol/ids</code></li>",
         "(0.03 s)",
     ] {
         assert!(page.contains(part), "{part}: {page}");

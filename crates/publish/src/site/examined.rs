@@ -34,8 +34,8 @@ pub(super) struct Tests {
 /// The result of a check.
 pub(super) struct Test {
     pub(super) id: String,
-    /// What a passing agent does, if this version knows the check.
-    pub(super) summary: String,
+    /// The page, if it is a proposal.
+    pub(super) proposal: Option<&'static str>,
     pub(super) label: &'static str,
     pub(super) class: &'static str,
     /// What the agent did, or how long the check took.
@@ -85,11 +85,8 @@ impl Test {
             Some(message) => shown(message, MESSAGE),
             None => seconds(check.duration),
         };
-        let summary = find(&check.id).map_or_else(String::new, |check| {
-            let page = if check.is_proposal() { format!("; proposal {}", check.spec) } else { String::new() };
-            format!("{}{page}", check.summary)
-        });
-        Self { id: shown(&check.id, 80), summary, label, class, evidence }
+        let proposal = find(&check.id).filter(|check| check.is_proposal()).map(|check| check.spec);
+        Self { id: shown(&check.id, 80), proposal, label, class, evidence }
     }
 }
 
