@@ -60,7 +60,7 @@ test('licence, sign-in and capabilities are those of the agents', () => open('ma
   }
   // Neither agent has it, so that there is no row for it.
   assert.deepEqual(await cell(page, 'Inject'), []);
-  assert.match(await page.locator('#none').textContent(), /Sessions: Inject/);
+  assert.match(await page.locator('#none').textContent(), /Proposals: Inject/);
   assert.deepEqual(await cell(page, 'Images'), ['Announced', 'Announced']);
 }));
 

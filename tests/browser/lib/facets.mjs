@@ -42,6 +42,21 @@ const started = (row, silent) => {
   return silent.checked_at ? 'silent' : 'failed';
 };
 
+const LEVELS = ['handshake', 'protocol', 'sessions', 'turns', 'drafts'];
+
+/// The levels that an agent was examined at and keeps, and whether it fails a check.
+const tested = (row) => {
+  if (!row?.examination) return ['untested'];
+  const { reached, checks } = row.examination;
+  const rank = (level) => LEVELS.indexOf(level);
+  const isCut = ({ message }) => /^(the examination exceeded its time limit|the machine was too busy)/.test(message || '');
+  const isMissed = (check) => check.force === 'must' && (check.result === 'fail' || isCut(check));
+  const keeps = (level) => rank(reached) >= rank(level)
+    && !checks.some((check) => isMissed(check) && rank(check.id.split('/')[0]) <= rank(level));
+  const failed = checks.some(({ result }) => result === 'fail') ? ['failed'] : [];
+  return [...LEVELS.slice(1).filter(keeps), ...failed];
+};
+
 /// The ids of the agents that a choice leaves. `choice` has lists of slugs by group.
 export const matching = ({ agents, answers, silent }, choice) => {
   const wanted = (key) => choice[key] || [];
@@ -53,6 +68,7 @@ export const matching = ({ agents, answers, silent }, choice) => {
       && any('license', (slug) => license(agent.license) === slug)
       && any('auth', (slug) => auth(row).includes(slug))
       && any('started', (slug) => started(row, silent.get(agent.id)) === slug)
+      && any('tested', (slug) => tested(row).includes(slug))
       && any('protocol', (slug) => (row?.protocol_version ? `v${row.protocol_version}` : 'untested') === slug)
       && wanted('cap').every((slug) => hasCapability(row, slug));
   }).map(({ id }) => id).sort();
