@@ -61,7 +61,7 @@ test('licence, sign-in and capabilities are those of the agents', () => open('ma
   // Neither agent has it, so that there is no row for it.
   assert.deepEqual(await cell(page, 'Inject'), []);
   assert.match(await page.locator('#none').textContent(), /Proposals: Inject/);
-  assert.deepEqual(await cell(page, 'Images'), ['Announced', 'Announced']);
+  assert.deepEqual(await cell(page, 'Images'), ['Tested', 'Tested']);
 }));
 
 test('agents are added by name, removed, and Back undoes both', () => open('matrix/', async (page) => {

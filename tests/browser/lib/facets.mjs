@@ -18,12 +18,27 @@ const auth = (row) => {
   return opens.length ? ['no-key', ...opens] : ['none'];
 };
 
+// The checks of features that are examined without proposals.
+const CHECKS = {
+  'session/load': ['sessions/load', 'turns/load'],
+  'session/list': ['sessions/list'],
+  'session/resume': ['sessions/resume', 'turns/resume'],
+  'session/close': ['sessions/close'],
+  'session/delete': ['sessions/delete'],
+  'session/fork': ['sessions/fork'],
+  'prompt/image': ['turns/images'],
+  'prompt/embedded-context': ['turns/embedded-context'],
+};
+
+const isRefuted = (row, feature) => (row.examination?.checks || [])
+  .some(({ id, result }) => ['fail', 'warning'].includes(result) && (CHECKS[feature] || []).includes(id));
+
 const hasCapability = (row, slug) => {
   if (!row) return false;
   const feature = slug.replace('-', '/');
   // Announced, but not there when asked.
   const method = { providers: 'providers/list', nes: 'nes/start' }[feature] || feature;
-  return row.features[feature] === true && row.probes?.[method] !== 'method_not_found';
+  return row.features[feature] === true && row.probes?.[method] !== 'method_not_found' && !isRefuted(row, feature);
 };
 
 // Packages state no systems.

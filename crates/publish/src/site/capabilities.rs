@@ -76,9 +76,9 @@ const fn call(feature: &'static str, checks: &'static [&'static str], method: &'
 
 /// Features without an entry have no check, and are at most announced.
 const EVIDENCE: &[Evidence] = &[
-    checks("session/load", &["sessions/load"]),
+    checks("session/load", &["sessions/load", "turns/load"]),
     call("session/list", &["sessions/list"], "session/list"),
-    checks("session/resume", &["sessions/resume"]),
+    checks("session/resume", &["sessions/resume", "turns/resume"]),
     checks("session/close", &["sessions/close"]),
     checks("session/delete", &["sessions/delete"]),
     checks("session/fork", &["sessions/fork"]),
