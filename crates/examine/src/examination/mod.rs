@@ -10,7 +10,7 @@
 //! * [`Level`]: the levels; each above `handshake` is a folder of checks
 //! * [`Check`], [`CHECKS`], [`find`]: the checks, with their documentation
 //! * [`Examination`], [`Examined`], [`CheckVerdict`]: the results, with their JSON form
-//! * [`Exchange`], [`replay`]: what was written in a failed check, to be sent again
+//! * [`Exchange`], [`replay()`]: what was written in a failed check, to be sent again
 //! * [`Record`], [`CheckRecord`]: results of an earlier examination, as read from that form
 //!
 //! Checks that need an agent in the same state share an instance, and form a group; two groups run at once. If a check
