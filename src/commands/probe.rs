@@ -158,9 +158,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         outcome.handshake.warnings.push(format!("had hidden processes, which were ended as well: {hidden}"));
     }
     let left = examination.iter().flat_map(|examination| &examination.left);
-    for error in outcome.left.iter().chain(left) {
-        ui.warning(&format!("a temporary directory could not be removed; remove it by hand: {error}"));
-    }
+    outcome.left.iter().chain(left).for_each(|error| unremoved(error, ui));
     ui.result(&render(args, &outcome, examination.as_ref(), &name, ui))?;
     if let Some(directory) = &args.failures {
         let written = write_failures(directory, examination.as_ref(), args, &name)?;
@@ -189,6 +187,10 @@ fn render(args: &Args, outcome: &Outcome, examination: Option<&Examination>, nam
             Format::Human | Format::Json => outcome::outcome(outcome, examination, name, ui.look()),
         }
     }
+}
+
+fn unremoved(error: &str, ui: &Ui) {
+    ui.warning(&format!("a temporary directory could not be removed; remove it by hand: {error}"));
 }
 
 /// Writes what was written in each failed check, one file each, and returns their number.
@@ -249,7 +251,10 @@ fn replay(args: &Args, exchange: &Exchange, recipe: &Recipe, ui: &Ui) -> Result<
         replayed.map_err(Failure::unable)
     });
     orphans.map(Orphans::end);
-    let Replayed { exit, stderr } = replayed??;
+    let Replayed { exit, stderr, left } = replayed??;
+    if let Some(error) = left {
+        unremoved(&error, ui);
+    }
     if let Some(failure) = unshown {
         return Err(failure);
     }

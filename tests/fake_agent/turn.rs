@@ -418,7 +418,7 @@ impl<'a> Turn<'a> {
                 let answer = self.request("elicitation/create", &params);
                 if self.is_broken("drops-answers") { "Nothing".to_owned() } else { answer["result"].to_string() }
             }
-            "ask_user" => "There is nobody".to_owned(),
+            "ask_user" => "No person answers".to_owned(),
             "read" => std::fs::read_to_string(path).unwrap_or_default(),
             "write" if client["fs"]["writeTextFile"] == true => {
                 let other = if self.is_broken("writes-elsewhere") { ".bak" } else { "" };

@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 use std::{fs, thread};
 
-use acp_registry::examination::{ExaminationPlan, Level, examine};
+use acp_registry::examination::{CheckVerdict, ExaminationPlan, Level, examine};
 use acp_registry::handshake::{HandshakeOptions, Verdict, check};
 use acp_registry::host::process::{Isolation, Namespace, Network};
 use rustix::process::{Pid, Signal, geteuid, kill_process};
@@ -244,6 +244,34 @@ fn if_the_keeper_has_ended_nothing_is_started_in_the_hosts_network() {
         assert_eq!((examination.reached, examination.has_network), (None, false));
     });
     assert_eq!(host.reached(), [] as [&str; 0]);
+}
+
+/// An agent that answered the handshake with a network, and answers nothing without one, violates nothing.
+#[test]
+fn silence_without_a_network_is_no_failure() {
+    let temporary = tempfile::tempdir().unwrap();
+    let launcher = named_launcher(temporary.path());
+    let state = temporary.path().join("started");
+    runtime().block_on(async {
+        let mut launch = launch(&["played", ""], &tag());
+        let script = "[ ! -e \"$0\" ] || exec sleep 1000; : > \"$0\"; exec \"$@\"";
+        let agent = std::mem::replace(&mut launch.program, "/bin/sh".into());
+        launch.arguments.splice(0..0, ["-c".into(), script.into(), state.into(), agent]);
+        let mut options = HandshakeOptions::new(temporary.path().to_owned());
+        options.probe = Some(Duration::from_millis(200));
+        let outcome = check(&launch, &options).await.unwrap();
+        assert_eq!(outcome.handshake.protocol_version, Some(1));
+        launch.namespace = Some(Namespace::create(Some(&launcher)).await.unwrap());
+        let mut plan = ExaminationPlan::up_to(Level::Protocol);
+        plan.only = |check| ["protocol/before-initialize", "protocol/version"].contains(&check.id);
+        let examination = examine(&launch, &options, &outcome, &plan, &|_, _| ()).await;
+        for examined in &examination.checks {
+            let message = examined.message.as_deref().unwrap_or_default();
+            assert_eq!(examined.verdict, CheckVerdict::NotExercised, "{message}");
+            assert!(message.contains("it has no network, which it may need to start"), "{message}");
+        }
+        assert_eq!(examination.checks.len(), 2);
+    });
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use acp_registry_host::process::{Exit, Home, LaunchSpec};
+use acp_registry_host::process::{Exit, Home, LaunchSpec, RunDelays};
 use acp_registry_plan::json::weight;
 use acp_registry_plan::text::quote;
 use acp_registry_protocol::handshake::{HandshakeOptions, Peer, Silence, StartError, Wait, refusal};
@@ -80,6 +80,8 @@ pub(super) struct StartedAgent {
     pub(super) initialized: Result<Value, String>,
     /// Whether a check has used it.
     pub(super) is_used: bool,
+    /// How long it had waited for a processor when that was looked at last.
+    run_delays: RunDelays,
 }
 
 impl StartedAgent {
@@ -110,6 +112,7 @@ impl StartedAgent {
             heard: OutputViolations::default(),
             initialized: Ok(Value::Null),
             is_used: false,
+            run_delays: RunDelays::default(),
         })
     }
 
@@ -269,6 +272,12 @@ impl StartedAgent {
             }
         }
         Ok(())
+    }
+
+    /// How long it has waited for a processor since this was asked last.
+    pub(super) fn starved(&mut self) -> Duration {
+        let before = std::mem::replace(&mut self.run_delays, self.peer.run_delays());
+        self.run_delays.since(&before)
     }
 
     /// Whether a wait is over, which is longer while the agent waits for a processor.

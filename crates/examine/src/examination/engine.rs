@@ -63,6 +63,7 @@ pub async fn examine(
         again: patience.max(usual * AGAIN),
         limit,
         until: started + limit,
+        starved: Mutex::default(),
         lacks_network,
         has_answered: outcome.handshake.probes.iter().any(|(_, probe)| probe != Probe::Timeout),
         access: Mutex::new(access),
@@ -97,7 +98,7 @@ pub async fn examine(
             let Run::Heard(run) = check.run else { return None };
             let result = if heard.is_any {
                 run(&heard)
-            } else if Instant::now() >= common.until {
+            } else if Instant::now() >= common.until() {
                 Err(common.out_of_time())
             } else {
                 Err(CheckFailure::NotExercised("the agent could not be started again".to_owned()))

@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use acp_registry_host::process::LaunchSpec;
-use acp_registry_protocol::handshake::{HandshakeOptions, Silence};
+use acp_registry_protocol::handshake::{HandshakeOptions, LONGER, Silence};
 use tokio::time::{Instant, timeout_at};
 
 use super::access::Access;
@@ -30,9 +30,11 @@ pub(super) struct Common<'a> {
     pub(super) patience: Duration,
     /// Time limit for a response in a repeated check, if the agent has answered other requests.
     pub(super) again: Duration,
-    /// Time limit of the examination, and when it ends.
+    /// Time limit of the examination, and when it ends on a machine that lets its agents run.
     pub(super) limit: Duration,
     pub(super) until: Instant,
+    /// For how long instances have waited for a processor so far.
+    pub(super) starved: Mutex<Duration>,
     /// Whether the agent reaches no other host.
     pub(super) lacks_network: bool,
     /// Whether an instance has answered any request.
@@ -57,9 +59,21 @@ impl Common<'_> {
         if setup.has_model() { &self.with_model } else { &self.alone }
     }
 
+    /// When the examination ends: later by the time for which its instances waited for a processor, up to six times the
+    /// limit. Two run at once.
+    pub(super) fn until(&self) -> Instant {
+        let starved = *self.starved.lock().unwrap_or_else(PoisonError::into_inner);
+        self.until + extension(self.limit, starved)
+    }
+
     pub(super) fn out_of_time(&self) -> CheckFailure {
         CheckFailure::Unjudged(format!("{OUT_OF_TIME} of {} s", self.limit.as_secs()))
     }
+}
+
+/// By how much an examination is made longer whose instances have waited for a processor.
+fn extension(limit: Duration, starved: Duration) -> Duration {
+    (starved / 2).min(limit * LONGER)
 }
 
 /// The state of a group.
@@ -234,10 +248,13 @@ impl<'a> Lane<'a> {
         agent.exchange.begin();
         // A report before this check, such as of a search for updates, explains nothing of it.
         let reports = if was_used { unreached(&agent.stderr_so_far()) } else { 0 };
-        let done = timeout_at(self.common.until, talk(&mut agent)).await;
+        let began = Instant::now();
+        let done = timeout_at(self.common.until(), talk(&mut agent)).await;
+        let starved = agent.starved().min(began.elapsed());
+        *self.common.starved.lock().unwrap_or_else(PoisonError::into_inner) += starved;
         let result = match done {
             Err(_) => Err(self.common.out_of_time()),
-            Ok(Err(CheckFailure::Silent(_))) if Instant::now() >= self.common.until => Err(self.common.out_of_time()),
+            Ok(Err(CheckFailure::Silent(_))) if Instant::now() >= self.common.until() => Err(self.common.out_of_time()),
             Ok(result) => result.map_err(|trouble| hide(trouble.after(agent.waited), &agent)),
         };
         let result = match result {
@@ -280,12 +297,12 @@ impl<'a> Lane<'a> {
         }
         self.rest().await;
         let common = self.common;
-        if Instant::now() >= common.until {
+        if Instant::now() >= common.until() {
             return Err(common.out_of_time());
         }
         let (launch, options) = common.start(setup);
         let mut agent =
-            match timeout_at(common.until, StartedAgent::start(launch, options, setup.offer(), patience)).await {
+            match timeout_at(common.until(), StartedAgent::start(launch, options, setup.offer(), patience)).await {
                 Err(_) => return Err(common.out_of_time()),
                 Ok(Err(error)) => return Err(not_started(&error.to_string())),
                 Ok(Ok(agent)) => agent,
@@ -309,10 +326,10 @@ impl<'a> Lane<'a> {
         let (common, offer) = (self.common, setup.offer());
         let (_, options) = common.start(setup);
         // The patience already reflects how long the agent took in the handshake.
-        let left = common.until.saturating_duration_since(Instant::now());
+        let left = common.until().saturating_duration_since(Instant::now());
         let answer = agent.initialize(offer, (patience * STARTS).min(options.timeout).min(left)).await;
         let why = match (answer, &agent.initialized) {
-            (Err(_), _) if Instant::now() >= common.until => Some(common.out_of_time()),
+            (Err(_), _) if Instant::now() >= common.until() => Some(common.out_of_time()),
             (Err(silence @ Silence::Starved(_)), _) => Some(silent(silence, "initialize")),
             (Err(silence), _) => {
                 let text = silent(silence, "initialize").after(agent.waited).into_text();
@@ -394,6 +411,14 @@ fn unreached(stderr: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_busy_machine_makes_an_examination_longer_but_not_without_end() {
+        let seconds = Duration::from_secs;
+        assert_eq!(extension(seconds(10), Duration::ZERO), Duration::ZERO);
+        assert_eq!(extension(seconds(10), seconds(8)), seconds(4));
+        assert_eq!(extension(seconds(10), seconds(1000)), seconds(50));
+    }
 
     #[test]
     fn messages_of_common_runtimes_are_recognized() {

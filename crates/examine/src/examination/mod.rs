@@ -56,7 +56,7 @@ pub use exchange::{Exchange, ExchangeError};
 pub use lane::Progress;
 pub use recipe::Recipe;
 pub use record::{CheckRecord, Record};
-pub use replay::{Replayed, replay};
+pub use replay::{ReplayError, Replayed, replay};
 pub use result::{CheckVerdict, Examination, Examined, Shortfall, VerdictCounts};
 
 /// The level up to which agents are examined, and the level that they must meet to pass.

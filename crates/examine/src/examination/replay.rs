@@ -1,6 +1,7 @@
 //! Sends the messages of an exchange again.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::time::Duration;
 
 use acp_registry_host::process::{Exit, LaunchSpec};
@@ -21,6 +22,17 @@ const PATIENCE: Duration = Duration::from_secs(15);
 /// How long the agent is listened to after the last line.
 const END: Duration = Duration::from_secs(5);
 
+/// Why an exchange could not be sent again.
+#[derive(Debug, thiserror::Error)]
+pub enum ReplayError {
+    /// The agent could not be started.
+    #[error(transparent)]
+    Start(#[from] StartError),
+    /// The scripted model that the agent is to reach could not be served.
+    #[error("the scripted model cannot be served: {0}")]
+    Model(#[from] io::Error),
+}
+
 /// How an agent ended to which an exchange was sent again.
 #[derive(Debug)]
 pub struct Replayed {
@@ -28,6 +40,8 @@ pub struct Replayed {
     pub exit: Option<Exit>,
     /// The last part of its stderr. Not escaped.
     pub stderr: String,
+    /// Why its directory could not be removed, if so.
+    pub left: Option<String>,
 }
 
 /// Starts an agent and sends it what the client of an exchange wrote, each time after it has written as much as it did
@@ -35,16 +49,16 @@ pub struct Replayed {
 /// the agent wrote it, and its text, which is not escaped.
 ///
 /// # Errors
-/// Returns [`StartError`] if the agent cannot be started, or the model not be served.
+/// Returns [`ReplayError`] if the agent cannot be started, or the model not be served.
 pub async fn replay(
     launch: &LaunchSpec,
     options: &HandshakeOptions,
     recipe: &Recipe,
     exchange: &Exchange,
     tell: &mut dyn FnMut(bool, &str),
-) -> Result<Replayed, StartError> {
+) -> Result<Replayed, ReplayError> {
     let has_model = exchange.parts.contains(&Part::HasModel) || recipe.handshake;
-    let model = if has_model { Some(serve(launch).await.map_err(StartError::Model)?) } else { None };
+    let model = if has_model { Some(serve(launch).await?) } else { None };
     let (launch, mut options) = led(launch, options, recipe, model.as_ref());
     add_projects(&mut options);
     let peer = Peer::start(&launch, &options).await?;
@@ -71,8 +85,8 @@ pub async fn replay(
     let all = exchange.parts.iter().filter_map(Part::message).filter(is_awaited).count();
     run.listen(all, END).await;
     let stderr = run.peer.stderr().await;
-    run.peer.end().await;
-    Ok(Replayed { exit, stderr })
+    let left = run.peer.end().await;
+    Ok(Replayed { exit, stderr, left })
 }
 
 /// An exchange that is being sent again.

@@ -227,7 +227,7 @@ impl StartedAgent {
         limit: Duration,
     ) -> Result<ResponseContent, CheckFailure> {
         let id = self.request(method, params).await;
-        self.answer_until(&id, Instant::now() + limit).await.map_err(|silence| silent(silence, method))
+        self.answer_within(&id, method, limit).await
     }
 
     /// Like [`ask_within`](Self::ask_within), for a method that the agent does not advertise: its response need not follow
@@ -240,7 +240,16 @@ impl StartedAgent {
     ) -> Result<ResponseContent, CheckFailure> {
         let id = self.request(method, params).await;
         self.forget_method(&id);
-        self.answer_until(&id, Instant::now() + limit).await.map_err(|silence| silent(silence, method))
+        self.answer_within(&id, method, limit).await
+    }
+
+    async fn answer_within(
+        &mut self,
+        id: &Value,
+        method: &str,
+        limit: Duration,
+    ) -> Result<ResponseContent, CheckFailure> {
+        self.answer_until(id, Instant::now() + limit).await.map_err(|silence| silent(silence, method))
     }
 
     /// Sends a prompt, and returns the id of the request. `blocks` are its content blocks.

@@ -96,10 +96,7 @@ impl Conversation {
             left: None,
             is_flaky: false,
         };
-        let sandbox = Sandbox::below(&options.temporary, options.home).map_err(SetupError::Sandbox)?;
-        for (path, text) in &options.files {
-            sandbox.add_to_home(path, text).map_err(SetupError::Sandbox)?;
-        }
+        let sandbox = options.sandbox()?;
         match ProcessTree::start(launch, &sandbox).await {
             Ok((tree, pipes)) => {
                 outcome.isolation = tree.isolation();

@@ -93,3 +93,16 @@ impl HandshakeFailure {
         Self { reason, message: message.into() }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_machine_causes_is_no_failure_of_the_agent() {
+        for reason in [FailReason::MachineBusy, FailReason::RuntimeTooOld, FailReason::SpawnFailed] {
+            assert_eq!(reason.verdict(), Verdict::Error, "{}", reason.as_str());
+        }
+        assert_eq!(FailReason::Timeout.verdict(), Verdict::Fail);
+    }
+}

@@ -76,7 +76,7 @@ pub use probe::{Probe, Probes};
 pub use session::{ConfigOption, SessionChoices};
 pub use spoken::Listener;
 pub use way::{TerminalWay, Variable, Way, WayError};
-pub use wire::{Overflow, Silence, Wait};
+pub use wire::{LONGER, Overflow, Silence, Wait};
 
 /// The time limit for an agent that took `start` to start. A machine that slows the start also slows further answers.
 fn in_proportion(limit: Duration, start: Option<Duration>) -> Duration {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use acp_registry_host::fs::PathError;
-use acp_registry_host::process::Home;
+use acp_registry_host::process::{Home, Sandbox};
 
 /// Options of a check.
 #[derive(Debug, Clone)]
@@ -35,6 +35,15 @@ pub struct HandshakeOptions {
 const PATIENCE: u32 = 3;
 
 impl HandshakeOptions {
+    /// The sandbox of a start, with its files.
+    pub(super) fn sandbox(&self) -> Result<Sandbox, SetupError> {
+        let sandbox = Sandbox::below(&self.temporary, self.home).map_err(SetupError::Sandbox)?;
+        for (path, text) in &self.files {
+            sandbox.add_to_home(path, text).map_err(SetupError::Sandbox)?;
+        }
+        Ok(sandbox)
+    }
+
     /// Options to repeat a check of an agent that has left a request unanswered: three times the limit for further
     /// requests.
     #[must_use]

@@ -10,7 +10,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::options::{HandshakeOptions, SetupError};
 use super::wire::{Lines, Silence, Wait, Wire};
-use acp_registry_host::process::{Exit, LaunchSpec, ProcessTree, Sandbox, SpawnError};
+use acp_registry_host::process::{Exit, LaunchSpec, ProcessTree, RunDelays, Sandbox, SpawnError};
 
 /// Maximum length of a line, in bytes. An agent may repeat a long request in its answer.
 const LINE: usize = 4 << 20;
@@ -37,9 +37,6 @@ pub enum StartError {
     /// The system could not start the program.
     #[error(transparent)]
     Spawn(#[from] SpawnError),
-    /// The scripted model that the agent is to reach cannot be served.
-    #[error("the scripted model cannot be served: {0}")]
-    Model(std::io::Error),
 }
 
 impl Peer {
@@ -49,10 +46,7 @@ impl Peer {
     /// # Errors
     /// Returns [`StartError`] if the setup fails or the program cannot be started.
     pub async fn start(launch: &LaunchSpec, options: &HandshakeOptions) -> Result<Self, StartError> {
-        let sandbox = Sandbox::below(&options.temporary, options.home).map_err(SetupError::Sandbox)?;
-        for (path, text) in &options.files {
-            sandbox.add_to_home(path, text).map_err(SetupError::Sandbox)?;
-        }
+        let sandbox = options.sandbox()?;
         let (tree, pipes) = ProcessTree::start(launch, &sandbox).await?;
         let wire = Wire::new(pipes, Lines::up_to(LINE), None);
         Ok(Self { wire, tree, sandbox, keep: options.keep, heard: VecDeque::new() })
@@ -88,6 +82,12 @@ impl Peer {
             }
             self.heard = self.wire.lines(&mut self.tree, deadline).await?.into();
         }
+    }
+
+    /// How long its threads have waited for a processor.
+    #[must_use]
+    pub fn run_delays(&self) -> RunDelays {
+        self.tree.run_delays()
     }
 
     /// Whether a wait for it is over.

@@ -62,7 +62,7 @@ const EARLY: Duration = Duration::from_millis(250);
 const STEP: Duration = Duration::from_millis(50);
 
 /// By how many times its own length a wait is made longer at most.
-const LONGER: u32 = 5;
+pub const LONGER: u32 = 5;
 
 /// A wait for a program until a deadline, which moves by the time for which the program waited for a processor: what
 /// is too slow must not depend on what else the machine does.
