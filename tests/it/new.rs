@@ -32,6 +32,8 @@ case "$name \$*" in
   "plain "|"flag --acp"|"word acp"|"experimental --experimental-acp"|"own serve --stdio") exec "AGENT" ok ;;
   "led --led") exec "AGENT" recipe --led ;;
   "led "*) exec "AGENT" recipe ;;
+  "wrong ") exec "AGENT" played 'client {"id":2,"method":"acp-registry/unknown","params":{}}
+agent {"jsonrpc":"2.0","id":2,"result":{}}' ;;
   "shy --acp") exec "AGENT" result '{"protocolVersion":1,"authMethods":[]}' ;;
 esac
 echo "unknown: \$*" >&2
@@ -160,12 +162,12 @@ fn every_way_to_start_an_agent_is_tried() {
 
 #[test]
 fn checks_that_fail_are_left_to_do() {
-    let place = Place::with([("/npm/plain", package(&usual()))]);
-    let run = place.run(&["x", "--npm", "plain", "--level", "protocol", "--no-probe"]);
+    let place = Place::with([("/npm/wrong", package(&usual()))]);
+    let run = place.run(&["x", "--npm", "wrong", "--level", "protocol", "--no-probe"]);
     assert!(run.code == 2 && run.stderr.contains("--no-probe"), "{}", run.stderr);
-    let (_, without) = place.json(&["x", "--npm", "plain", "--dry-run"]);
+    let (_, without) = place.json(&["x", "--npm", "wrong", "--dry-run"]);
     assert!(without["probe"].get("examination").is_none() && !left(&without).contains("pass the check"), "{without:#}");
-    let (_, document) = place.json(&["x", "--npm", "plain", "--level", "protocol", "--dry-run"]);
+    let (_, document) = place.json(&["x", "--npm", "wrong", "--level", "protocol", "--dry-run"]);
     let examination = &document["probe"]["examination"];
     let failed = examination["checks"].as_array().unwrap().iter().filter(|check| check["result"] == "fail");
     let failed: Vec<&Value> = failed.collect();
