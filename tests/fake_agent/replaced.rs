@@ -3,7 +3,9 @@
 //! The `agent` lines of an exchange apply to the event that the line before them describes: a request of the client, its
 //! choice in a request for permission, its cancellation, or an answer of the model. The messages of the agent after this
 //! event get the members that a line for this kind of message shows; texts that begin with `$` stand for any. Lines of a
-//! kind that the agent does not send are sent where they stand. `agent waits` holds messages back until the response.
+//! kind that the agent does not send are sent where they stand. `agent waits` holds messages back until the response, and
+//! `agent answers before its updates` until after it. Other words are deviations of the agent, which asks for them by
+//! [`Exchange::says`] and [`Writer::says`].
 
 use std::collections::BTreeMap;
 
@@ -26,6 +28,7 @@ impl Exchange {
                 event = match (said["method"].as_str(), said["result"]["outcome"]["optionId"].as_str()) {
                     (Some("session/cancel"), _) => format!("{model}/cancel"),
                     (Some("$/cancel_request"), _) => format!("{model}/cancel_request"),
+                    (Some("session/close"), _) if !model.is_empty() => format!("{model}/close"),
                     (Some(method @ ("session/load" | "session/resume")), _) => method.to_owned(),
                     (None, Some(option)) => format!("{model}/{option}"),
                     _ => String::new(),
@@ -37,6 +40,11 @@ impl Exchange {
             }
         }
         Self(rules)
+    }
+
+    /// Whether a line has these words, whatever the event.
+    pub(super) fn says(&self, words: &str) -> bool {
+        self.0.values().flatten().any(|line| line == words)
     }
 }
 
@@ -62,10 +70,19 @@ impl<'a> Writer<'a> {
         Self { exchange, session: session.to_owned(), event: String::new(), used: BTreeMap::new(), held: Vec::new() }
     }
 
+    /// Whether a line has these words at the last answer of the model.
+    pub(super) fn says(&self, words: &str) -> bool {
+        let lines = self.exchange.0.get(self.model());
+        lines.into_iter().flatten().any(|line| line == words)
+    }
+
+    fn model(&self) -> &str {
+        self.event.split('/').next().unwrap_or_default()
+    }
+
     /// `by` is the last part of the event.
     pub(super) fn cancelled(&mut self, by: &str) {
-        let model = self.event.split('/').next().unwrap_or_default();
-        self.event = format!("{model}/{by}");
+        self.event = format!("{}/{by}", self.model());
     }
 
     pub(super) fn chosen(&mut self, option: &str) {
@@ -80,12 +97,18 @@ impl<'a> Writer<'a> {
     pub(super) fn send(&mut self, mut message: Value) {
         let lines = self.exchange.0.get(&self.event).map_or(&[][..], Vec::as_slice);
         let is_response = message.get("method").is_none();
-        let waits = lines.iter().any(|line| *line == "waits");
-        if waits && !is_response {
+        let is_late = lines.iter().any(|line| *line == "answers before its updates");
+        if (is_late || lines.iter().any(|line| *line == "waits")) && !is_response {
             self.held.push(message);
             return;
         }
-        self.held.drain(..).for_each(|held| write(&held.to_string()));
+        let held: Vec<Value> = self.held.drain(..).collect();
+        let release = || held.iter().for_each(|held| write(&held.to_string()));
+        if is_late {
+            write(&message.to_string());
+            return release();
+        }
+        release();
         let used = self.used.entry(self.event.clone()).or_default();
         let at = lines.iter().skip(*used).position(|line| line.is_object() && kind(line) == kind(&message));
         let session = &self.session;

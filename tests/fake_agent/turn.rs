@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead};
-use std::process::{Command, exit};
+use std::process::{Child, Command, Stdio, exit};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
@@ -38,6 +38,8 @@ struct Session {
     prompt: Value,
     has_failed: bool,
     has_mode: bool,
+    /// Whether it was loaded or resumed.
+    is_reopened: bool,
 }
 
 pub(super) fn run(breaks: &str, exchange: &str) {
@@ -95,7 +97,13 @@ pub(super) fn run(breaks: &str, exchange: &str) {
                 agent.with(session, |session| session.has_mode = params["modeId"] == "of-recipe");
                 reply(json!({}));
             }
-            Some("session/close") => reply(json!({})),
+            Some("session/close") => {
+                let session = params["sessionId"].as_str().unwrap();
+                if !agent.is_broken("ignores-close") {
+                    agent.with(session, |session| session.cancelled = Some("close"));
+                }
+                reply(json!({}));
+            }
             Some("session/load" | "session/resume") => agent.reopen(&message),
             Some("session/prompt") if params["prompt"] == json!([]) => refuse(-32602, "The prompt is empty"),
             Some("$/cancel_request") if !agent.is_broken("ignores-requests") => {
@@ -111,9 +119,11 @@ pub(super) fn run(breaks: &str, exchange: &str) {
                 thread::spawn(move || Turn::new(&agent, &params, id).run(&params));
             }
             Some("session/cancel") => {
+                let is_meant = |id: &String| {
+                    params["sessionId"] == **id || agent.exchange.says("cancels the turns of all sessions")
+                };
                 let mut sessions = agent.sessions.lock().unwrap();
-                let session = params["sessionId"].as_str().and_then(|id| sessions.get_mut(id));
-                if let Some(session) = session {
+                for (_, session) in sessions.iter_mut().filter(|(id, _)| is_meant(id)) {
                     session.cancelled = Some("cancel");
                 }
             }
@@ -141,6 +151,7 @@ impl Agent {
             prompt: Value::Null,
             has_failed: false,
             has_mode: false,
+            is_reopened: false,
         };
         sessions.insert(id.clone(), session);
         id
@@ -179,6 +190,13 @@ impl Agent {
                 }
             }
         }
+        let forgets = self.is_broken(&format!("forgets {method}"));
+        self.with(session, |session| {
+            session.is_reopened = true;
+            if forgets {
+                session.history.clear();
+            }
+        });
         if !self.is_broken("answers-first") {
             out.send(response);
         }
@@ -218,7 +236,13 @@ impl<'a> Turn<'a> {
 
     fn run(mut self, params: &Value) {
         let prompt = self.prompt(params);
-        self.agent.with(&self.session, |session| session.history.push(json!({ "role": "user", "content": prompt })));
+        let forgets = self.agent.exchange.says("forgets the turns before");
+        self.agent.with(&self.session, |session| {
+            if forgets && !session.is_reopened {
+                session.history.clear();
+            }
+            session.history.push(json!({ "role": "user", "content": prompt }));
+        });
         let is_refused = self.is_broken("needs-mode") && !self.agent.with(&self.session, |session| session.has_mode);
         let end = loop {
             if is_refused {
@@ -267,7 +291,7 @@ impl<'a> Turn<'a> {
                 Some(json!({ "type": "image_url", "image_url": { "url": block["data"] } }))
             }
             "resource" if !self.is_broken("drops-resource") => Some(text(&block["resource"]["text"])),
-            "resource_link" => Some(text(&block["uri"])),
+            "resource_link" if !self.agent.exchange.says("leaves links out") => Some(text(&block["uri"])),
             _ => None,
         });
         content.collect()
@@ -343,7 +367,7 @@ impl<'a> Turn<'a> {
         };
         if !self.is_broken("unreported") {
             self.out.update(&json!({
-                "sessionUpdate": "tool_call", "toolCallId": call["id"], "title": name, "kind": kind, "status": "pending",
+                "sessionUpdate": "tool_call", "toolCallId": self.call_id(call), "title": name, "kind": kind, "status": "pending",
             }));
         }
         if self.is_broken("runs-at-once") {
@@ -355,6 +379,9 @@ impl<'a> Turn<'a> {
         }
         self.status(call, "in_progress");
         let result = self.execute(name, &arguments);
+        if self.is_cancelled() {
+            return None;
+        }
         self.status(call, "completed");
         if self.is_broken("goes-back") {
             self.status(call, "in_progress");
@@ -363,9 +390,13 @@ impl<'a> Turn<'a> {
         Some(result)
     }
 
+    fn call_id(&self, call: &Value) -> Value {
+        if self.is_broken("repeats-ids") { json!("call-1") } else { call["id"].clone() }
+    }
+
     fn status(&mut self, call: &Value, status: &str) {
         if !self.is_broken("unreported") {
-            let id = &call["id"];
+            let id = self.call_id(call);
             self.out.update(&json!({ "sessionUpdate": "tool_call_update", "toolCallId": id, "status": status }));
         }
     }
@@ -387,6 +418,22 @@ impl<'a> Turn<'a> {
         let chosen = answer["result"]["outcome"]["optionId"].as_str().unwrap_or("reject").to_owned();
         self.out.chosen(&chosen);
         Some(chosen == "allow")
+    }
+
+    /// Waits for a command, or ends it when the turn is cancelled. Returns its output.
+    fn finish(&self, mut child: Child) -> String {
+        while child.try_wait().unwrap().is_none() {
+            if self.is_cancelled() {
+                if !self.agent.exchange.says("lets the command run on") && !self.is_broken("runs-cancelled") {
+                    child.kill().unwrap();
+                    child.wait().unwrap();
+                }
+                return String::new();
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+        let output = child.wait_with_output().unwrap();
+        format!("{}{}", String::from_utf8_lossy(&output.stdout), output.status)
     }
 
     /// Sends a request to the client, and waits for its response.
@@ -444,13 +491,18 @@ impl<'a> Turn<'a> {
                 if !self.is_broken("keeps-terminals") {
                     self.request("terminal/release", &of);
                 }
-                output["result"]["output"].as_str().unwrap_or_default().to_owned()
+                let output = output["result"]["output"].as_str().unwrap_or_default();
+                if self.out.says("drops the output of terminals") { "Done".to_owned() } else { output.to_owned() }
             }
             _ => {
-                let directory = if self.is_broken("elsewhere") { "/" } else { &cwd };
-                let command = arguments["command"].as_str().unwrap();
-                let output = Command::new("sh").args(["-c", command]).current_dir(directory).output().unwrap();
-                format!("{}{}", String::from_utf8_lossy(&output.stdout), output.status)
+                let directory = match () {
+                    () if self.is_broken("elsewhere") => "/",
+                    () if self.out.says("runs commands where it was started") => ".",
+                    () => &cwd,
+                };
+                let mut command = Command::new("sh");
+                command.args(["-c", arguments["command"].as_str().unwrap()]).current_dir(directory);
+                self.finish(command.stdout(Stdio::piped()).spawn().unwrap())
             }
         }
     }

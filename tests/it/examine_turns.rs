@@ -96,6 +96,9 @@ const BREAKS: &[(&str, &str, &str)] = &[
     ("cancel-request", "exits@sends Waiting/cancel_request", "ends (exit code 7) instead of answering"),
     ("elicitation", "drops-answers", "does not pass the answer to a question to the model"),
     ("elicitation", "exits@sends Asked", "instead of answering `session/prompt` after the action `accept`"),
+    ("close", "ignores-close", "does not answer `session/prompt` after `session/close`"),
+    ("load", "forgets session/load", "does not tell the model what was said before `session/load`"),
+    ("resume", "forgets session/resume", "does not tell the model what was said before `session/resume`"),
     ("load", "replays-nothing", "does not replay the message of the person"),
     ("load", "answers-first", "answers `session/load` before it replays the message of the person"),
     ("load", "refuses session/load", "after a turn with error -32602: `$SESSION is not there`"),
@@ -124,6 +127,11 @@ const BREAKS: &[(&str, &str, &str)] = &[
     ("text", "no-response@sends Text", "does not answer `session/prompt`"),
     ("text", "exits@sends Text", "ends (exit code 7) instead of answering `session/prompt`"),
     ("tool-call-status", "goes-back@calls shell status/allow", "back to the status `in_progress`"),
+    (
+        "tool-call-status",
+        "repeats-ids@calls shell status;repeats-ids@calls shell status/allow",
+        "sets the tool call `call-1` back to the status `pending`",
+    ),
     ("token-limit", "exits@reaches its limit", "ends (exit code 7)"),
     (
         "tool-calls",

@@ -94,6 +94,8 @@ pub(super) struct SharedSession {
     pub(super) mcp: Option<McpServer>,
     /// How a cancelled turn ended.
     pub(super) cancelled: Option<Cancelled>,
+    /// How a turn ended that was cancelled while its command ran.
+    pub(super) interrupted: Option<Interrupted>,
     /// Whether the agent does not list a session before its first prompt.
     pub(super) is_unlisted: bool,
 }
@@ -130,6 +132,14 @@ impl Cancelled {
     pub(super) fn is_cancelled(&self) -> bool {
         matches!(&self.ended, Ok(Ok(result)) if result["stopReason"] == "cancelled")
     }
+}
+
+/// How a turn ended that was cancelled while its command ran.
+#[derive(Debug, Clone)]
+pub(super) struct Interrupted {
+    pub(super) ended: Result<ResponseContent, CheckFailure>,
+    /// Whether the command ran on afterwards.
+    pub(super) runs_on: bool,
 }
 
 /// An MCP server, with a record of its own.

@@ -30,6 +30,23 @@ impl CheckFailure {
         }
     }
 
+    /// Adds the circumstances to what the agent does.
+    pub(super) fn with(self, circumstances: &str) -> Self {
+        match self {
+            Self::Fail(text) => Self::Fail(format!("{text} {circumstances}")),
+            Self::Silent(text) => Self::Silent(format!("{text} {circumstances}")),
+            other => other,
+        }
+    }
+
+    /// For a check of which this is not the matter: it cannot run.
+    pub(super) fn into_obstacle(self) -> Self {
+        match self {
+            Self::Fail(text) | Self::Silent(text) => Self::NotExercised(format!("the agent {text}")),
+            other => other,
+        }
+    }
+
     /// Whether a failed connection may be the cause: the agent has not answered, has ended, has answered with an error, or
     /// has left undone what a turn should do. What it does although it must not has another cause.
     pub(super) fn may_be_of_network(&self, is_of_turn: bool) -> bool {

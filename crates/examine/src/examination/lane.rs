@@ -239,7 +239,7 @@ impl<'a> Lane<'a> {
 
     async fn attempt(&mut self, item: &Item, patience: Duration) -> Attempt {
         let (setup, talk) = (item.setup, item.talk);
-        let mut agent = match self.agent(setup, patience).await {
+        let mut agent = match Box::pin(self.agent(setup, patience)).await {
             Ok(agent) => agent,
             Err(trouble) => return Attempt { result: Err(trouble), was_used: false, exchange: None },
         };

@@ -3,16 +3,16 @@
 use std::time::Duration;
 
 use acp_registry_plan::text::quote;
-use acp_registry_protocol::handshake::Silence;
+use acp_registry_protocol::handshake::{Silence, Wait};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::access::{Cancelled, OpenSession};
+use super::access::{Cancelled, Interrupted, OpenSession};
 use super::agent::{StartedAgent, silent};
 use super::failure::CheckFailure;
 use super::messages::{ResponseContent, RpcError};
 use crate::mcp::Record;
-use crate::model::{Script, Step};
+use crate::model::{Script, Step, ToolCall};
 
 /// Time limit for opening a session, as a multiple of the patience.
 const OPENS: u32 = 3;
@@ -289,6 +289,9 @@ fn key_methods(result: &Value) -> Vec<String> {
 /// How long the agent is listened to after the response.
 const LATE: Duration = Duration::from_millis(300);
 
+/// Time between two lines of a command that is interrupted.
+const LINE: Duration = Duration::from_millis(200);
+
 /// Updates about the content of a turn and its tool calls. Others, such as those of commands, belong to no turn.
 pub(super) const CONTENT: &[&str] = &["agent_message_chunk", "agent_thought_chunk", "tool_call", "tool_call_update"];
 
@@ -317,6 +320,45 @@ impl StartedAgent {
         }
         self.kept.cancelled = Some(cancelled.clone());
         Ok(cancelled)
+    }
+
+    /// Carries out a turn and cancels it while a command runs, once for all checks of the instance.
+    pub(super) async fn interrupted_command(&mut self) -> Result<Interrupted, CheckFailure> {
+        if let Some(interrupted) = &self.kept.interrupted {
+            return Ok(interrupted.clone());
+        }
+        let session = self.shared_session().await?;
+        let file = self.work().join("running.txt");
+        let size = || std::fs::metadata(&file).map_or(0, |file| file.len());
+        // Writes five lines a second, and ends by itself after a minute.
+        let count = "n=0; while [ $n -lt 300 ] && sleep 0.2; do n=$((n+1)); echo $n; done";
+        let command = format!("{count} > '{}'", file.display());
+        let script = Script::new(vec![Step::Call(vec![ToolCall::Shell { command }]), Step::say("Not cancelled")]);
+        let turn = self.play(&session, script).await?;
+        let mut wait = Wait::until(Instant::now() + self.turn_limit());
+        while size() == 0 {
+            if self.has_ended_within(&turn, LINE).await || self.is_over(&mut wait) {
+                self.end_with_tools(&turn).await?;
+                return Err(CheckFailure::NotExercised("the agent does not run the command of the model".to_owned()));
+            }
+        }
+        self.cancel(&turn).await;
+        let mut interrupted = Interrupted { ended: self.ended(&turn).await, runs_on: false };
+        if matches!(interrupted.ended, Ok(Ok(_))) {
+            // Five lines are missed before the command counts as ended.
+            let mut wait = Wait::until(Instant::now() + self.patience());
+            let mut before = 0;
+            while !interrupted.runs_on && size() != before {
+                before = size();
+                self.read_for(LINE * 5).await;
+                interrupted.runs_on = size() != before && self.is_over(&mut wait);
+            }
+        } else {
+            // The turn may go on.
+            self.session = None;
+        }
+        self.kept.interrupted = Some(interrupted.clone());
+        Ok(interrupted)
     }
 }
 

@@ -38,6 +38,12 @@ impl Turn {
         requests
     }
 
+    /// Whether the model has got the prompt of an earlier turn.
+    pub(super) fn recalls(&self, conversation: &Conversation) -> bool {
+        let prompt = plain(&conversation.prompt);
+        self.requests().iter().flat_map(|request| &request.texts).any(|text| plain(text).contains(&prompt))
+    }
+
     /// Ends the check with `NotExercised` if the agent does not offer the model a tool that its script calls.
     pub(super) fn needs_tools(&self) -> Result<(), CheckFailure> {
         match self.play.missing().first() {
@@ -211,10 +217,7 @@ impl StartedAgent {
     pub(super) async fn conversation(&mut self, answer: &'static str) -> Result<Conversation, CheckFailure> {
         let session = self.open_session().await?;
         let turn = self.play(&session, Script::new(vec![Step::say(answer)])).await?;
-        self.stops_with(&turn, "end_turn").await.map_err(|failure| match failure {
-            CheckFailure::Fail(text) => CheckFailure::NotExercised(format!("the agent {text}")),
-            other => other,
-        })?;
+        self.stops_with(&turn, "end_turn").await.map_err(CheckFailure::into_obstacle)?;
         Ok(Conversation { session, prompt: format!("Examination {}.", turn.play.marker()), answer })
     }
 
@@ -257,17 +260,34 @@ impl StartedAgent {
                     Err(_) => Err(CheckFailure::Silent(format!("{text} after {after}"))),
                 }
             }
-            Err(CheckFailure::Fail(text)) => Err(CheckFailure::Fail(format!("{text} after {after}"))),
-            Err(other) => Err(other),
+            Err(other) => Err(other.with(&format!("after {after}"))),
         }
     }
 
     /// Checks that a further turn in the same session works.
     pub(super) async fn goes_on(&mut self, session: &OpenSession, after: &str, next: &str) -> Result<(), CheckFailure> {
+        self.next_turn(session, after, next).await.map(drop)
+    }
+
+    /// Checks that a conversation that was opened again goes on, and that the model knows what was said in it.
+    pub(super) async fn goes_on_from(
+        &mut self,
+        conversation: &Conversation,
+        method: &str,
+        next: &str,
+    ) -> Result<(), CheckFailure> {
+        let turn = self.next_turn(&conversation.session, &format!("`{method}`"), next).await?;
+        if turn.recalls(conversation) {
+            return Ok(());
+        }
+        Err(CheckFailure::Fail(format!("does not tell the model what was said before `{method}`")))
+    }
+
+    async fn next_turn(&mut self, session: &OpenSession, after: &str, next: &str) -> Result<Turn, CheckFailure> {
         let turn = self.play(session, Script::new(vec![Step::say(next)])).await?;
         let add = |text: String| format!("{text}, in the turn after {after}");
         match self.stops_with(&turn, "end_turn").await {
-            Ok(()) if self.has_text(&turn, next).await => Ok(()),
+            Ok(()) if self.has_text(&turn, next).await => Ok(turn),
             Ok(()) => Err(CheckFailure::Fail(format!("does not send the text of the model in the turn after {after}"))),
             Err(CheckFailure::Fail(text)) => Err(CheckFailure::Fail(add(text))),
             Err(CheckFailure::Silent(text)) => Err(CheckFailure::Silent(add(text))),

@@ -41,11 +41,7 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
         if let Some(problem) = asked.iter().find_map(|params| form_problem(params)) {
             return Err(CheckFailure::Fail(format!("sends `elicitation/create` {problem}")));
         }
-        ended.map_err(|failure| match failure {
-            CheckFailure::Fail(text) => CheckFailure::Fail(format!("{text} after the action `{action}`")),
-            CheckFailure::Silent(text) => CheckFailure::Silent(format!("{text} after the action `{action}`")),
-            other => other,
-        })?;
+        ended.map_err(|failure| failure.with(&format!("after the action `{action}`")))?;
         let answer = content(&first["requestedSchema"]);
         let texts: Vec<&str> = answer.as_object().into_iter().flatten().filter_map(|(_, text)| text.as_str()).collect();
         let requests = turn.requests();

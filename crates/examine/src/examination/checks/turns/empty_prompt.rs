@@ -33,11 +33,7 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     if let Err(silence) = agent.end_of_turn(&id).await {
         // The turn may go on.
         agent.session = None;
-        return Err(match silent(silence, "session/prompt") {
-            CheckFailure::Silent(text) => CheckFailure::Silent(format!("{text} without content blocks")),
-            CheckFailure::Fail(text) => CheckFailure::Fail(format!("{text} without content blocks")),
-            other => other,
-        });
+        return Err(silent(silence, "session/prompt").with("without content blocks"));
     }
     agent.goes_on(&session, "an empty prompt", "After-empty").await
 }

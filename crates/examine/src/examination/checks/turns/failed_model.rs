@@ -39,7 +39,6 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
             agent.cancel(&turn).await;
             Err(CheckFailure::NotExercised("the agent waits long before it repeats a request".to_owned()))
         }
-        Err(CheckFailure::Fail(text)) => Err(CheckFailure::NotExercised(format!("the agent {text}"))),
-        Err(other) => Err(other),
+        Err(other) => Err(other.into_obstacle()),
     }
 }

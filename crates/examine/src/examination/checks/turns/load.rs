@@ -11,10 +11,12 @@ pub(super) static CHECK: Check = Check {
     level: Level::Turns,
     force: Force::Must,
     spec: "protocol/v1/session-setup",
-    summary: "replays the conversation of a session that is loaded, and then responds",
+    summary: "replays the conversation of a session that is loaded, responds, and goes on from there",
     why: "The agent must replay the entire conversation in `session/update` notifications, and respond to \
-          `session/load` when all of it was sent. A client that loads a session shows nothing else than these.",
-    fix: "Send each message of the person and of the model again, in order, and answer `session/load` last.",
+          `session/load` when all of it was sent. A client that loads a session shows nothing else than these, \
+          and sends prompts as if the session was never interrupted.",
+    fix: "Send each message of the person and of the model again, in order, and answer `session/load` last. Send \
+          the model these messages with the next prompt.",
     fails: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
 model sends Remembered
 agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"$CHUNK"}}}}
@@ -53,7 +55,9 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
         }
         (!text("agent_message_chunk").contains(&plain(conversation.answer))).then_some("the message of the agent")
     };
-    let Some(what) = missing(agent) else { return Ok(()) };
+    let Some(what) = missing(agent) else {
+        return agent.goes_on_from(&conversation, "session/load", "Loaded").await;
+    };
     agent.read_for(LATE).await;
     Err(CheckFailure::Fail(match missing(agent) {
         None => format!("answers `session/load` before it replays {what}"),

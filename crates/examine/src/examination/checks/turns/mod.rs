@@ -3,17 +3,25 @@
 mod after_cancel;
 mod approval;
 mod cancel_idle;
+mod cancel_other;
 mod cancel_permission;
 mod cancel_request;
 mod cancel_streaming;
+mod cancel_tool;
 mod cancel_updates;
+mod close;
+mod cwd;
 mod elicitation;
 mod embedded_context;
 mod empty_prompt;
+mod ends_command;
 mod failed_model;
 mod file_reads;
 mod file_writes;
+mod history;
 mod images;
+mod late_text;
+mod link_context;
 mod load;
 mod long_answer;
 mod long_prompt;
@@ -28,6 +36,7 @@ mod rejection;
 mod resource_links;
 mod resume;
 mod streaming;
+mod terminal_output;
 mod terminals;
 mod text;
 mod token_limit;
@@ -41,17 +50,25 @@ pub(super) static CHECKS: &[&Check] = &[
     &after_cancel::CHECK,
     &approval::CHECK,
     &cancel_idle::CHECK,
+    &cancel_other::CHECK,
     &cancel_permission::CHECK,
     &cancel_request::CHECK,
     &cancel_streaming::CHECK,
+    &cancel_tool::CHECK,
     &cancel_updates::CHECK,
+    &close::CHECK,
+    &cwd::CHECK,
     &elicitation::CHECK,
     &embedded_context::CHECK,
     &empty_prompt::CHECK,
+    &ends_command::CHECK,
     &failed_model::CHECK,
     &file_reads::CHECK,
     &file_writes::CHECK,
+    &history::CHECK,
     &images::CHECK,
+    &late_text::CHECK,
+    &link_context::CHECK,
     &load::CHECK,
     &long_answer::CHECK,
     &long_prompt::CHECK,
@@ -66,6 +83,7 @@ pub(super) static CHECKS: &[&Check] = &[
     &resource_links::CHECK,
     &resume::CHECK,
     &streaming::CHECK,
+    &terminal_output::CHECK,
     &terminals::CHECK,
     &text::CHECK,
     &token_limit::CHECK,

@@ -10,10 +10,11 @@ pub(super) static CHECK: Check = Check {
     level: Level::Turns,
     force: Force::Must,
     spec: "protocol/v1/session-setup",
-    summary: "resumes a session that had a turn, without replaying it",
+    summary: "resumes a session that had a turn, without replaying it, and goes on from there",
     why: "An agent that advertises `sessionCapabilities.resume` restores the context of the session, and returns \
           once it can go on. It must not replay the conversation before it responds: the client still has it.",
-    fix: "Answer `session/resume` with an object, without the earlier messages, and carry out the next prompt.",
+    fix: "Answer `session/resume` with an object, without the earlier messages, and carry out the next prompt with the \
+          messages before it as context.",
     fails: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
 model sends Kept
 agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"$CHUNK"}}}}
@@ -43,5 +44,5 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     if let Some(kind) = updates.map(SessionUpdate::kind).find(|kind| REPLAYED.contains(kind)) {
         return Err(CheckFailure::Fail(format!("sends a {} before it answers `session/resume`", quote(kind))));
     }
-    agent.goes_on(&conversation.session, "`session/resume`", "Resumed").await
+    agent.goes_on_from(&conversation, "session/resume", "Resumed").await
 }

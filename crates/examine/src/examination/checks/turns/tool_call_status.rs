@@ -4,6 +4,7 @@ use acp_registry_plan::text::quote;
 
 use crate::examination::agent::StartedAgent;
 use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::client::SessionUpdate;
 use crate::examination::failure::CheckFailure;
 use crate::model::{Script, Step, ToolCall};
 
@@ -38,11 +39,23 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let file = agent.work().join("status.txt");
     let command = format!("echo acp-registry > '{}'", file.display());
     let script = Script::new(vec![Step::Call(vec![ToolCall::Shell { command }]), Step::say("Status")]);
-    let turn = agent.play(&session, script).await?;
-    agent.end_with_tools(&turn).await?;
-    agent.has_text(&turn, "Status").await;
-    let mut stages: BTreeMap<&str, usize> = BTreeMap::new();
-    for update in agent.updates(&turn) {
+    let mut stages = BTreeMap::new();
+    // The ids of one turn must not appear again in the next.
+    for _ in 0..2 {
+        let turn = agent.play(&session, script.clone()).await?;
+        agent.end_with_tools(&turn).await?;
+        agent.has_text(&turn, "Status").await;
+        advance(&mut stages, &agent.updates(&turn))?;
+    }
+    if stages.is_empty() {
+        return Err(CheckFailure::NotExercised("the agent reports no tool call".to_owned()));
+    }
+    Ok(())
+}
+
+/// Follows the stages of tool calls, by their ids.
+fn advance(stages: &mut BTreeMap<String, usize>, updates: &[&SessionUpdate]) -> Result<(), CheckFailure> {
+    for update in updates {
         let is_new = update.kind() == "tool_call";
         if !is_new && update.kind() != "tool_call_update" {
             continue;
@@ -50,14 +63,11 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
         let id = update.body["toolCallId"].as_str().unwrap_or_default();
         let status = update.body["status"].as_str();
         let Some(stage) = status.or(is_new.then_some("pending")).and_then(stage) else { continue };
-        let before = stages.insert(id, stage).unwrap_or_default();
+        let before = stages.insert(id.to_owned(), stage).unwrap_or_default();
         if stage < before {
             let (id, status) = (quote(id), quote(status.unwrap_or("pending")));
             return Err(CheckFailure::Fail(format!("sets the tool call {id} back to the status {status}")));
         }
-    }
-    if stages.is_empty() {
-        return Err(CheckFailure::NotExercised("the agent reports no tool call".to_owned()));
     }
     Ok(())
 }

@@ -1,0 +1,36 @@
+use crate::examination::agent::StartedAgent;
+use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::failure::CheckFailure;
+use crate::examination::turn::{is_reason, stop_reason};
+
+pub(super) static CHECK: Check = Check {
+    id: "turns/cancel-tool",
+    level: Level::Turns,
+    force: Force::Must,
+    spec: "protocol/v1/prompt-turn",
+    summary: "ends a turn that is cancelled while a command runs with `cancelled`",
+    why: "On `session/cancel`, the agent must respond with the stop reason `cancelled` once all operations are \
+          aborted, also if a tool is what it waits for. A person who stops an agent often does so because of a \
+          command that never ends.",
+    fix: "Abort the tools of the turn on `session/cancel`, and respond with `cancelled`.",
+    fails: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
+model calls shell running
+agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"tool_call","toolCallId":"$CALL","title":"$TITLE","kind":"execute","status":"pending"}}}
+agent {"jsonrpc":"2.0","id":9,"method":"session/request_permission","params":{"sessionId":"$SESSION","toolCall":{"toolCallId":"$CALL"},"options":[{"optionId":"allow","name":"Allow","kind":"allow_once"},{"optionId":"reject","name":"Reject","kind":"reject_once"}]}}
+client {"jsonrpc":"2.0","id":9,"result":{"outcome":{"outcome":"selected","optionId":"allow"}}}
+client {"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"$SESSION"}}
+agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}"#,
+    passes: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
+model calls shell running
+agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"tool_call","toolCallId":"$CALL","title":"$TITLE","kind":"execute","status":"pending"}}}
+agent {"jsonrpc":"2.0","id":9,"method":"session/request_permission","params":{"sessionId":"$SESSION","toolCall":{"toolCallId":"$CALL"},"options":[{"optionId":"allow","name":"Allow","kind":"allow_once"},{"optionId":"reject","name":"Reject","kind":"reject_once"}]}}
+client {"jsonrpc":"2.0","id":9,"result":{"outcome":{"outcome":"selected","optionId":"allow"}}}
+client {"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"$SESSION"}}
+agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"cancelled"}}"#,
+    run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
+};
+
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
+    let interrupted = agent.interrupted_command().await?;
+    is_reason(&stop_reason(interrupted.ended?)?, "cancelled")
+}

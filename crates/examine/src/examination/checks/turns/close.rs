@@ -1,0 +1,44 @@
+use serde_json::json;
+
+use crate::examination::agent::StartedAgent;
+use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::failure::CheckFailure;
+use crate::examination::turn::{is_reason, stop_reason};
+use crate::model::{Script, Step};
+
+pub(super) static CHECK: Check = Check {
+    id: "turns/close",
+    level: Level::Turns,
+    force: Force::Must,
+    spec: "protocol/v1/session-setup",
+    summary: "cancels the turn of a session that is closed",
+    why: "On `session/close`, the agent must cancel the work of the session as if `session/cancel` had been called. \
+          Otherwise the request for the prompt stays open, and an agent that nobody sees goes on to work.",
+    fix: "Cancel the turn first, respond to its prompt with the stop reason `cancelled`, and then close the \
+          session.",
+    fails: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
+model sends Waiting
+agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"$CHUNK"}}}}
+client {"jsonrpc":"2.0","id":4,"method":"session/close","params":{"sessionId":"$SESSION"}}
+agent {"jsonrpc":"2.0","id":3,"error":{"code":-32603,"message":"The session is closed"}}"#,
+    passes: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
+model sends Waiting
+agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"$CHUNK"}}}}
+client {"jsonrpc":"2.0","id":4,"method":"session/close","params":{"sessionId":"$SESSION"}}
+agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"cancelled"}}"#,
+    run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
+};
+
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
+    agent.needs("/sessionCapabilities/close")?;
+    let session = agent.open_session().await?;
+    let turn = agent.play(&session, Script::new(vec![Step::Stall])).await?;
+    // An agent that sends text only at the end is cancelled too.
+    agent.until_within(&turn, agent.patience(), |agent| agent.text(&turn).contains("Waiting")).await;
+    let closed = agent.ask("session/close", &json!({ "sessionId": session.id })).await?;
+    let ended = agent.ended(&turn).await.map_err(|failure| failure.with("after `session/close`"))?;
+    if let Err(error) = closed {
+        return Err(CheckFailure::Fail(format!("answers `session/close` in a turn with {}", error.describe())));
+    }
+    is_reason(&stop_reason(ended)?, "cancelled").map_err(|failure| failure.with("after `session/close`"))
+}

@@ -1,0 +1,43 @@
+use crate::examination::agent::StartedAgent;
+use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::failure::CheckFailure;
+use crate::model::{Script, Step, ToolCall};
+
+pub(super) static CHECK: Check = Check {
+    id: "turns/cwd",
+    level: Level::Turns,
+    force: Force::Must,
+    spec: "protocol/v1/session-setup",
+    summary: "runs commands in the working directory of the session",
+    why: "The `cwd` of a session must be used regardless of where the agent was started. Clients start one process \
+          for several projects: a command that runs in the wrong one changes the wrong files.",
+    fix: "Start commands in the `cwd` of `session/new`, not in the directory of the process.",
+    fails: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
+model calls shell directory
+agent runs commands where it was started"#,
+    passes: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
+model calls shell directory
+agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"tool_call","toolCallId":"$CALL","title":"$TITLE","kind":"execute","status":"pending"}}}
+agent {"jsonrpc":"2.0","id":9,"method":"session/request_permission","params":{"sessionId":"$SESSION","toolCall":{"toolCallId":"$CALL"},"options":[{"optionId":"allow","name":"Allow","kind":"allow_once"},{"optionId":"reject","name":"Reject","kind":"reject_once"}]}}"#,
+    run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
+};
+
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
+    let project = agent.project("first")?;
+    let mut params = agent.session_params();
+    params["cwd"] = project.to_string_lossy().into();
+    let session = agent.open_session_with(&params).await?;
+    let command = "echo acp-registry > directory.txt".to_owned();
+    let script = Script::new(vec![Step::Call(vec![ToolCall::Shell { command }]), Step::say("Directory")]);
+    let turn = agent.play(&session, script).await?;
+    agent.end_with_tools(&turn).await?;
+    if project.join("directory.txt").exists() {
+        return Ok(());
+    }
+    if [&agent.work(), agent.directory()].iter().any(|directory| directory.join("directory.txt").exists()) {
+        return Err(CheckFailure::Fail(
+            "runs a command where the process was started, not in the `cwd` of the session".to_owned(),
+        ));
+    }
+    Err(CheckFailure::NotExercised("the command of the model was not run".to_owned()))
+}

@@ -1,0 +1,33 @@
+use crate::examination::agent::StartedAgent;
+use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::failure::CheckFailure;
+use crate::model::{Script, Step};
+
+pub(super) static CHECK: Check = Check {
+    id: "turns/history",
+    level: Level::Turns,
+    force: Force::Should,
+    spec: "protocol/v1/prompt-turn",
+    summary: "tells the model what was said earlier in the session",
+    why: "A further prompt continues the conversation, on the context of the turns before it. An agent that sends \
+          the model only the last prompt does not know what a person refers to.",
+    fix: "Send the model the messages of all turns of the session, or a summary of long ones.",
+    fails: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
+agent forgets the turns before
+model sends History"#,
+    passes: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
+model sends History
+agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"$CHUNK"}}}}
+agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}"#,
+    run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
+};
+
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
+    let conversation = agent.conversation("Noted").await?;
+    let turn = agent.play(&conversation.session, Script::new(vec![Step::say("History")])).await?;
+    agent.stop_reason(&turn).await?;
+    if turn.recalls(&conversation) {
+        return Ok(());
+    }
+    Err(CheckFailure::Fail("does not tell the model what was said earlier in the session".to_owned()))
+}

@@ -1,0 +1,41 @@
+use crate::examination::agent::StartedAgent;
+use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::failure::CheckFailure;
+use crate::examination::turn::plain;
+use crate::model::{Script, Step};
+
+pub(super) static CHECK: Check = Check {
+    id: "turns/late-text",
+    level: Level::Turns,
+    force: Force::Observed,
+    spec: "protocol/v1/prompt-turn",
+    summary: "sends all text of a turn before the response that ends it",
+    why: "The response to `session/prompt` ends the turn. Clients that show the turn as finished drop what follows, \
+          or show it as part of the next one.",
+    fix: "Write pending updates first, and the response last, through one queue.",
+    fails: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
+model sends Late
+agent answers before its updates
+agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}
+agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"$CHUNK"}}}}"#,
+    passes: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
+model sends Late
+agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"$CHUNK"}}}}
+agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}"#,
+    run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
+};
+
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
+    let text = "Late text";
+    let session = agent.shared_session().await?;
+    let turn = agent.play(&session, Script::new(vec![Step::say(text)])).await?;
+    agent.stop_reason(&turn).await?;
+    if agent.text(&turn).contains(&plain(text)) {
+        return Ok(());
+    }
+    if agent.has_text(&turn, text).await {
+        return Err(CheckFailure::Fail("sends text after the response that ends the turn".to_owned()));
+    }
+    // That text is sent at all is the matter of another check.
+    Err(CheckFailure::NotExercised("the agent does not send the text of the model".to_owned()))
+}

@@ -1,0 +1,41 @@
+use crate::examination::agent::StartedAgent;
+use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::client::TERMINAL_OUTPUT;
+use crate::examination::failure::CheckFailure;
+use crate::model::{Script, Step, ToolCall};
+
+pub(super) static CHECK: Check = Check {
+    id: "turns/terminal-output",
+    level: Level::Turns,
+    force: Force::Observed,
+    spec: "protocol/v1/terminals",
+    summary: "passes the output of a terminal to the model",
+    why: "The agent gets the output of a command that runs in a terminal of the client by `terminal/output`. A \
+          model that does not see it goes on with a guess.",
+    fix: "Read the output after the command has ended, and send it to the model as the result of the tool.",
+    fails: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
+model calls shell output
+agent drops the output of terminals"#,
+    passes: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
+model calls shell output
+agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"tool_call","toolCallId":"$CALL","title":"$TITLE","kind":"execute","status":"pending"}}}"#,
+    run: Run::Talk(Setup::Editor, |agent| Box::pin(run(agent))),
+};
+
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
+    let session = agent.shared_session().await?;
+    let file = agent.work().join("output.txt");
+    let command = format!("echo acp-registry > '{}'", file.display());
+    let script = Script::new(vec![Step::Call(vec![ToolCall::Shell { command }]), Step::say("Output")]);
+    let turn = agent.play(&session, script).await?;
+    agent.end_with_tools(&turn).await?;
+    if agent.calls(&turn, "terminal/create").is_empty() {
+        return Err(CheckFailure::NotExercised("the agent runs commands itself".to_owned()));
+    }
+    let requests = turn.requests();
+    let mut results = requests.iter().flat_map(|request| &request.results);
+    if results.any(|result| result.contains(TERMINAL_OUTPUT)) {
+        return Ok(());
+    }
+    Err(CheckFailure::Fail("does not pass the output of a terminal to the model".to_owned()))
+}
