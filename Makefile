@@ -16,7 +16,7 @@ BUILD ?= cargo build --quiet --all-features
 # The port of `make serve`.
 PORT ?= 8017
 
-.PHONY: help setup tools test-tools serve demo test browser pictures budgets test-real examine-real steady newest-protocol lint ci check-platforms test-platforms release check-release packages wasm bench fuzz deny typos quick
+.PHONY: help setup tools test-tools install serve demo test browser pictures budgets test-real examine-real steady newest-protocol lint ci check-platforms test-platforms release check-release packages wasm bench fuzz deny typos quick
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -26,6 +26,9 @@ setup: ## install what is missing: a C linker, git, Rust; says what, and asks on
 
 tools: ## as setup, and what some tests use: Node.js with npm, Chromium, bubblewrap, Neovim, Emacs, uv, Rust's target for WebAssembly; tests say what they skip without them
 	@YES='$(YES)' .ci/setup tools
+
+install: setup ## build the program and install it into ~/.cargo/bin, or where CARGO_INSTALL_ROOT says
+	cargo install --quiet --locked --path . --profile quick
 
 serve: setup ## show the catalog of the bundled registry on 127.0.0.1
 	cargo run --quiet -- serve --port $(PORT)

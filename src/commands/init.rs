@@ -21,7 +21,7 @@ pub(crate) struct Args {
 
     /// The repository from which workflows take this program
     ///
-    /// A tag names the release.
+    /// TAG is the tag of a release, or a branch or commit from which workflows build it.
     #[arg(long, value_name = "OWNER/REPO[@TAG]", value_parser = value::github)]
     program: Option<GithubSpec>,
 
@@ -41,12 +41,15 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, ui: &Ui) -> Result<Exit, Failure> {
     let home = option_env!("CARGO_PKG_REPOSITORY").and_then(|address| address.parse().ok());
+    // Only a program that was released has such a home.
+    let tag = Some(concat!("v", env!("CARGO_PKG_VERSION")).to_owned());
+    let home = home.map(|home| GithubSpec { tag, ..home });
     let program = args.program.clone().or(home);
     if let Some(tag) = program.as_ref().and_then(|program| program.tag.as_deref())
-        && !is_tag(tag)
+        && !is_version(tag)
     {
-        let failure = Failure::usage(format!("{} is not the tag of a release of this program", quote(tag)));
-        return Err(failure.help("write the tag of a release, such as `v1.0.0`, or leave it out"));
+        let failure = Failure::usage(format!("{} is no version of this program", quote(tag)));
+        return Err(failure.help("write the tag of a release, such as `v1.0.0`, a branch or a commit, or leave it out"));
     }
     let layout = if args.dry_run {
         scaffold::would_lay_out(&args.directory)?
@@ -60,10 +63,11 @@ pub(crate) fn run(args: &Args, ui: &Ui) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// Whether workflows accept a tag. `install.sh` applies the same rule.
-fn is_tag(tag: &str) -> bool {
-    let rest = tag.strip_prefix('v').unwrap_or_default();
-    !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_alphanumeric() || b".+-".contains(&b))
+/// Whether workflows accept a tag, branch or commit. `install.sh` applies the same rule.
+fn is_version(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"._+/-".contains(&b))
+        && !name.contains("..")
 }
 
 /// The result of `init`.
@@ -124,7 +128,7 @@ impl InitReport<'_> {
 
 fn sentence(todo: &LayoutTodo) -> String {
     match todo {
-        LayoutTodo::NameProgram => "say in `.github/acp-registry.env` where releases of this program are".to_owned(),
+        LayoutTodo::NameProgram => "say in `.github/acp-registry.env` where this program is".to_owned(),
         LayoutTodo::Ignore => "have `/dist` and `/.*.new-*` in `.gitignore`".to_owned(),
         LayoutTodo::SetBaseUrl(None) => "set `base-url` in `registry.toml`".to_owned(),
         LayoutTodo::SetBaseUrl(Some(address)) => format!("set `base-url = \"{address}\"` in `registry.toml`"),

@@ -350,6 +350,26 @@ fn an_empty_registry() {
     assert_eq!(env.read("out/registry.json"), "old");
 }
 
+/// Its workflows run before its first agent is there.
+#[test]
+fn a_new_registry_is_published_without_agents() {
+    let env = Env::empty().file("r/registry.toml", "base-url = \"https://h.example/latest\"\n");
+    let run = env.run(&["validate"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert_eq!(env.run(&["build", "--out", "out"]).code, 0);
+    assert!(env.read("out/registry.json").contains("\"agents\": []"));
+    assert_eq!(env.run(&["publish", "--from", "out", "--to", "published"]).code, 0);
+    assert_eq!(env.run(&["build", "--out", "again", "--previous", "published/latest"]).code, 0);
+    // One that has lost its agents is another matter.
+    let full = Env::with(&["a"]);
+    assert_eq!(full.run(&["build", "--out", "old"]).code, 0);
+    fs::remove_dir_all(full.path("r/a")).unwrap();
+    full.write("r/registry.toml", "");
+    let run = full.run(&["build", "--out", "out", "--previous", "old"]);
+    assert!(run.code == 2 && run.stderr.contains("r holds no agents\nhelp: add an agent"), "{}", run.stderr);
+    assert!(!full.path("out").exists());
+}
+
 #[test]
 fn a_directory_that_is_not_there() {
     let env = Env::empty();

@@ -142,6 +142,30 @@ fn no_document_names_a_placeholder_of_this_repository() {
     }
 }
 
+/// Anyone could register a name that a document gives away before it is ours.
+#[test]
+fn no_command_names_a_package_that_is_not_ours_yet() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let read = |name: &str| (name.to_owned(), fs::read(root.join(name)).unwrap());
+    let folder = |name: &str| crate::support::tree(&root.join(name)).into_iter();
+    let env = Env::empty();
+    let laid_out = env.run(&["init", "new"]);
+    assert_eq!(laid_out.code, 0, "{}", laid_out.stderr);
+    let said = [("init".to_owned(), laid_out.stdout.into_bytes()), read("README.md"), read("CONTRIBUTING.md")];
+    let new = crate::support::tree(&env.path("new")).into_iter();
+    let starts = [
+        "npx acp-registry", "uvx acp-registry", "npm install --global acp-registry", "npm install acp-registry",
+        "npm i acp-registry", "uv tool install acp-registry", "uv add acp-registry", "pipx install acp-registry",
+        "pip install acp-registry", "brew install", "cargo install acp-registry", "cargo binstall acp-registry",
+        "cargo add acp-registry", "gh release download",
+    ];
+    for (name, content) in said.into_iter().chain(folder("docs")).chain(new) {
+        let text = String::from_utf8_lossy(&content);
+        let named = starts.iter().find(|start| text.contains(*start));
+        assert!(named.is_none() || !env!("CARGO_PKG_REPOSITORY").is_empty(), "{name}: {named:?}");
+    }
+}
+
 fn all() -> Vec<&'static str> {
     PLATFORMS.iter().map(|(platform, _)| *platform).collect()
 }

@@ -10,9 +10,11 @@ use crate::workflows::{has_jq, own, program, script, shell};
 
 /// Runs the action in a registry, with scripts in place of a runner's programs.
 fn install(env: &Env, variables: &[(&str, &str)]) -> Run {
-    let mut command = shell(env, "bash .github/actions/acp-registry/install.sh");
+    let script = "install=.github/actions/acp-registry/install.sh\nbash $install find\n\
+         if grep -q ready=true \"$GITHUB_OUTPUT\"; then COMMIT=$(sed -n 's/^commit=//p' \"$GITHUB_OUTPUT\") bash $install install; fi";
+    let mut command = shell(env, script);
     command.env("RUNNER_OS", "Linux").env("RUNNER_ARCH", "X64").env("GITHUB_SERVER_URL", "https://git.example");
-    for name in ["VERSION", "REPOSITORY", "ACTION_REPOSITORY"] {
+    for name in ["VERSION", "REPOSITORY", "ACTION_REPOSITORY", "OPTIONAL"] {
         command.env(name, "");
     }
     Run::of(command.envs(variables.iter().copied()))
@@ -238,11 +240,76 @@ fn the_action_says_what_it_is_not_told() {
         (&[][..], "::error::say in .github/acp-registry.env where"),
         (&[("REPOSITORY", "o/r;x")], "::error::say in .github/acp-registry.env where"),
         (&[("REPOSITORY", "o/r"), ("VERSION", "v1/../x")], "::error::say in .github/acp-registry.env which"),
-        (&[("REPOSITORY", "o/r"), ("RUNNER_OS", "Plan9")], "::error::there is no release of acp-registry for Plan9"),
+        (&[("REPOSITORY", "o/r"), ("VERSION", "v1.0.0"), ("RUNNER_OS", "Plan9")], "::error::there is no release of acp-registry for Plan9"),
     ] {
         let run = install(&env, variables);
         assert!(run.code == 1 && run.stdout.contains(message), "{} {}", run.stdout, run.stderr);
     }
+}
+
+/// What runs by the clock is not red from the first day on; a gate is never open by mistake.
+#[test]
+fn a_job_that_is_optional_ends_with_a_notice_until_the_program_is_named() {
+    let env = Env::empty();
+    assert_eq!(env.run(&["init", "r"]).code, 0);
+    let run = install(&env, &[("OPTIONAL", "true")]);
+    assert!(
+        run.code == 0 && run.stdout.starts_with("::notice::nothing was done: say in"),
+        "{} {}",
+        run.stdout,
+        run.stderr
+    );
+    assert_eq!((env.read("GITHUB_OUTPUT"), env.read("GITHUB_PATH")), ("ready=false\n".to_owned(), String::new()));
+    for (workflow, is_optional) in
+        [("bump", true), ("publish", true), ("verify", true), ("verify-part", true), ("validate", false)]
+    {
+        let text = fs::read_to_string(own(&format!(".github/workflows/{workflow}.yml"))).unwrap();
+        assert_eq!(text.contains("optional: \"true\""), is_optional, "{workflow}");
+        // After an optional installation, no step runs the program without asking whether it is there.
+        let step = text.split("\n      - ").filter(|step| is_optional && step.contains("acp-registry "));
+        for step in step.filter(|step| !step.contains("ready == 'true'")) {
+            let job = text[..text.find(step).unwrap()].rsplit("\n  ").next().unwrap_or_default();
+            assert!(text.contains("needs.build.outputs.ready == 'true'"), "{workflow}: {job} {step}");
+        }
+    }
+}
+
+/// Before the first release, and between two.
+#[test]
+fn the_action_builds_a_commit_of_the_program_s_repository() {
+    let env = Env::empty().file("srv/o/acp-registry/Cargo.toml", "[package]\nname = \"acp-registry\"\n");
+    assert_eq!(env.run(&["init", "r", "--program", "o/acp-registry"]).code, 0);
+    assert!(env.read("r/.github/acp-registry.env").ends_with("REPOSITORY=o/acp-registry\nVERSION=HEAD\n"));
+    let sources = env.path("srv/o/acp-registry");
+    let git = |arguments: &[&str]| {
+        let identity = ["-c", "user.name=a", "-c", "user.email=a@example.com"];
+        let run = Run::of(Command::new("git").args(identity).args(arguments).current_dir(&sources));
+        assert_eq!(run.code, 0, "{}", run.stderr);
+        run.stdout.trim().to_owned()
+    };
+    for arguments in
+        [&["init", "-q", "-b", "main"][..], &["add", "."], &["commit", "-qm", "one"], &["branch", "x/main"]]
+    {
+        git(arguments);
+    }
+    let first = git(&["rev-parse", "HEAD"]);
+    git(&["commit", "-qm", "two", "--allow-empty"]);
+    let newest = git(&["rev-parse", "HEAD"]);
+    program(&env, "cargo", "git rev-parse HEAD; echo \"cargo $*\"; mkdir -p $HOME/acp-registry/bin");
+    let server = format!("file://{}", env.path("srv").display());
+    for (version, commit) in [("", &newest), ("main", &newest), ("x/main", &first), (first.as_str(), &first)] {
+        let run = install(&env, &[("VERSION", version), ("GITHUB_SERVER_URL", &server)]);
+        assert_eq!(run.code, 0, "{version}: {}{}", run.stdout, run.stderr);
+        assert!(env.read("GITHUB_OUTPUT").contains(&format!("commit={commit}\n")), "{version}");
+        assert!(run.stdout.contains("cargo install --quiet --locked --profile quick --path "), "{}", run.stdout);
+        fs::remove_dir_all(env.path("temp")).unwrap();
+    }
+    // What came from the cache is not built again.
+    env.write_program("temp/acp-registry/bin/acp-registry", "#!/bin/sh\n");
+    let run = install(&env, &[("GITHUB_SERVER_URL", &server)]);
+    assert!(run.code == 0 && !run.stdout.contains("cargo"), "{}{}", run.stdout, run.stderr);
+    let run = install(&env, &[("VERSION", "gone"), ("GITHUB_SERVER_URL", &server)]);
+    assert!(run.code == 1 && run.stdout.contains("::error::there is no gone in o/acp-registry"), "{}", run.stdout);
 }
 
 #[test]
@@ -253,7 +320,7 @@ fn the_action_builds_the_sources_that_it_lies_in() {
     let run = install(&env, &[]);
     let root = env.path("r").canonicalize().unwrap();
     assert!(
-        run.stdout.contains(&format!("cargo install --quiet --locked --path {}", root.display())),
+        run.stdout.contains(&format!("cargo install --quiet --locked --profile quick --path {}", root.display())),
         "{}",
         run.stdout
     );

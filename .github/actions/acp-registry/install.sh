@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Installs acp-registry for the following steps: built from the sources beside this action, or from a release. GitHub must
-# attest that the release workflow of its repository built that release from the tag of this version.
+# `find` says which acp-registry the following steps get, and `install` installs it: built from the sources beside this action,
+# from a release, or built from another commit of its repository. GitHub must attest that the release workflow of the repository
+# built a release from the tag of its version.
 set -euo pipefail
 
 fail() {
@@ -16,14 +17,42 @@ setting() {
   [ ! -f "$root/.github/acp-registry.env" ] || sed -n "s/^$1=//p" "$root/.github/acp-registry.env" | tr -d '\r' | head -n 1
 }
 
+build() {
+  cargo install --quiet --locked --profile quick --path "$1" --root "$place"
+}
+
 if [ -z "${VERSION:-}" ] && grep -qs '^name = "acp-registry"$' "$root/Cargo.toml"; then
-  cargo install --quiet --locked --path "$root" --root "$place"
+  version=
 else
   repository=${REPOSITORY:-$(setting REPOSITORY)}
   repository=${repository:-${ACTION_REPOSITORY:-}}
   version=${VERSION:-$(setting VERSION)}
-  [[ $repository =~ ^[A-Za-z0-9-]+/[A-Za-z0-9._-]+$ ]] || fail "say in .github/acp-registry.env where releases of acp-registry are: REPOSITORY=OWNER/NAME"
-  [[ $version =~ ^v[0-9A-Za-z.+-]+$ ]] || fail "say in .github/acp-registry.env which release of acp-registry is used: VERSION=v1.0.0"
+  if [ -z "$repository" ] && [ "${OPTIONAL:-}" = true ]; then
+    echo "::notice::nothing was done: say in .github/acp-registry.env where acp-registry is: REPOSITORY=OWNER/NAME"
+    echo ready=false >> "${GITHUB_OUTPUT:?}"
+    exit
+  fi
+  [[ $repository =~ ^[A-Za-z0-9-]+/[A-Za-z0-9._-]+$ ]] || fail "say in .github/acp-registry.env where acp-registry is: REPOSITORY=OWNER/NAME"
+  [[ $version =~ ^[0-9A-Za-z][0-9A-Za-z._+/-]*$ && $version != *..* ]] \
+    || fail "say in .github/acp-registry.env which acp-registry is used: VERSION=v1.0.0, or a branch or commit from which it is built"
+fi
+release='^v[0-9][0-9A-Za-z.+-]*$'
+
+if [ "$1" = find ]; then
+  if [ -n "$version" ] && ! [[ $version =~ $release ]]; then
+    commit=$version
+    [[ $version =~ ^[0-9a-f]{40}$ ]] || commit=$(git ls-remote "${GITHUB_SERVER_URL:?}/$repository" \
+      | awk -v name="$version" '$2 == "HEAD" && name == "HEAD" || $2 == "refs/heads/" name || $2 == "refs/tags/" name { print $1; exit }')
+    [ -n "$commit" ] || fail "there is no $version in $repository; correct VERSION in .github/acp-registry.env"
+    echo "commit=$commit" >> "${GITHUB_OUTPUT:?}"
+  fi
+  echo ready=true >> "${GITHUB_OUTPUT:?}"
+  exit
+fi
+
+if [ -z "$version" ]; then
+  build "$root"
+elif [[ $version =~ $release ]]; then
   case ${RUNNER_OS:?}-${RUNNER_ARCH:?} in
     Linux-X64) platform=linux-x86_64 ;;
     Linux-ARM64) platform=linux-aarch64 ;;
@@ -48,5 +77,12 @@ else
   fi
   installed=$("$place/bin/acp-registry" --version)
   [ "$installed" = "acp-registry ${version#v}" ] || fail "the archive of $version holds $installed"
+elif ! [ -x "$place/bin/acp-registry" ]; then
+  # It was not in the cache.
+  source=$RUNNER_TEMP/acp-registry-source
+  git init --quiet "$source"
+  git -C "$source" fetch --quiet --depth 1 "${GITHUB_SERVER_URL:?}/$repository" "${COMMIT:?}"
+  git -C "$source" checkout --quiet FETCH_HEAD
+  build "$source"
 fi
 echo "$place/bin" >> "${GITHUB_PATH:?}"

@@ -111,12 +111,11 @@ pub fn lay_out(
     Ok(Layout { written: names(missing), kept: names(kept) })
 }
 
-/// Fills in the repository and version of this program.
+/// Fills in the repository and version of this program: without a tag, the newest commit of the repository.
 fn filled(text: &str, program: Option<&GithubSpec>) -> String {
     let repository = program.map_or_else(String::new, |program| format!("{}/{}", program.owner, program.name));
-    let version = program.and_then(|program| program.tag.clone());
-    let version = version.unwrap_or_else(|| concat!("v", env!("CARGO_PKG_VERSION")).to_owned());
-    text.replace("{repository}", &repository).replace("{version}", &version)
+    let version = program.and_then(|program| program.tag.as_deref()).unwrap_or("HEAD");
+    text.replace("{repository}", &repository).replace("{version}", version)
 }
 
 /// The URL of `latest/` on a repository's GitHub Pages.

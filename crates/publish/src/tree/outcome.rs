@@ -74,7 +74,7 @@ pub enum BuildError {
         /// The agents with errors.
         agents: Vec<String>,
     },
-    /// The registry has no agents.
+    /// The registry has no agents, and is not a new one: it has no `registry.toml`, or has published agents before.
     #[error("{0} holds no agents")]
     Empty(String),
     /// All agents are listed in `[withdrawn]` of `registry.toml`.

@@ -128,6 +128,11 @@ impl<'a> EarlierIndexes<'a> {
         Ok(Self { tree, is_tree, views })
     }
 
+    /// Whether any view has an entry.
+    pub(super) fn have_agents(&self) -> bool {
+        self.views.values().any(|entries| !entries.is_empty())
+    }
+
     /// Looks up the entries and the icon of an agent, and checks them.
     pub(super) fn keep(&self, id: &str, options: &CheckOptions<'_>) -> Result<Lookup, PublishedError> {
         let mut entries = BTreeMap::new();

@@ -209,6 +209,14 @@ fn keep(
         }
     }
     if chosen.sources.is_empty() {
+        let is_empty = broken.is_empty() && chosen.agents.is_empty();
+        // A new registry, as its configuration shows; one that has published agents must not lose all of them unseen.
+        if is_empty
+            && registry.root.join("registry.toml").is_file()
+            && !previous.get()?.is_some_and(EarlierIndexes::have_agents)
+        {
+            return Ok(());
+        }
         return Err(if broken.is_empty() && !chosen.agents.is_empty() {
             BuildError::Withdrawn(registry.root.display().to_string())
         } else if broken.is_empty() {
