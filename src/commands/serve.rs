@@ -114,7 +114,11 @@ fn update(
         directory,
         capabilities: args.capabilities.as_deref(),
         history: args.history.as_deref(),
-        published: Some(config.base_url.as_deref().unwrap_or(DEFAULT_BASE_URL)),
+        // A registry of its own whose address is not set is at none but this one.
+        published: config
+            .base_url
+            .as_deref()
+            .or((!directory.join("registry.toml").is_file()).then_some(DEFAULT_BASE_URL)),
     };
     let request =
         BuildRequest { registry: &registry, check: &check, base_url: Some(base_url), earlier: None, site: Some(site) };

@@ -175,6 +175,34 @@ fn commands_name_the_index_that_is_not_the_usual_one() {
     }
 }
 
+/// A preview of a new registry leads to no other one.
+#[test]
+fn without_an_address_all_links_are_relative_and_nothing_is_published() {
+    let env = Env::with(&["a"]).file("r/registry.toml", "").file("r/history.json", told());
+    let run = env.run(&["build", "--out", "out"]);
+    assert!(run.code == 0 && run.stderr.contains("warning: `base-url` is not set"), "{}", run.stderr);
+    let files = tree(&env.path("out"));
+    for (name, content) in &files {
+        assert!(!String::from_utf8_lossy(content).contains(DEFAULT_BASE_URL), "{name}");
+    }
+    let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
+    for absolute in ["sitemap.xml", "opensearch.xml", "new.atom", "updated.atom"] {
+        assert!(!names.contains(&absolute), "{absolute}");
+    }
+    assert!(env.read("out/registry.json").contains("\"icon\": \"./a.svg\""), "{}", env.read("out/registry.json"));
+    // Hosts serve this page at any path, so that its links begin at their root.
+    crate::site::check_pages(&files.into_iter().filter(|(name, _)| name != "404.html").collect());
+    let run = env.run(&["publish", "--from", "out", "--to", "published"]);
+    assert!(run.code == 2 && run.stderr.contains("help: set `base-url` in registry.toml"), "{}", run.stderr);
+    assert!(!env.path("published").exists());
+    // Clients can try it.
+    assert_eq!(env.run(&["list", "--index", "out/registry.json"]).code, 0);
+    let again = env.run(&["build", "--out", "again", "--previous", "out"]);
+    assert_eq!(again.code, 0, "{}", again.stderr);
+    assert_eq!(env.run(&["build", "--out", "out", "--base-url", "https://h.example/latest"]).code, 0);
+    assert_eq!(env.run(&["publish", "--from", "out", "--to", "published"]).code, 0);
+}
+
 #[test]
 fn the_bundled_registry_has_no_dead_link() {
     let env = Env::empty();

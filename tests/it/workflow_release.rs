@@ -240,7 +240,10 @@ fn the_action_says_what_it_is_not_told() {
         (&[][..], "::error::say in .github/acp-registry.env where"),
         (&[("REPOSITORY", "o/r;x")], "::error::say in .github/acp-registry.env where"),
         (&[("REPOSITORY", "o/r"), ("VERSION", "v1/../x")], "::error::say in .github/acp-registry.env which"),
-        (&[("REPOSITORY", "o/r"), ("VERSION", "v1.0.0"), ("RUNNER_OS", "Plan9")], "::error::there is no release of acp-registry for Plan9"),
+        (
+            &[("REPOSITORY", "o/r"), ("VERSION", "v1.0.0"), ("RUNNER_OS", "Plan9")],
+            "::error::there is no release of acp-registry for Plan9",
+        ),
     ] {
         let run = install(&env, variables);
         assert!(run.code == 1 && run.stdout.contains(message), "{} {}", run.stdout, run.stderr);

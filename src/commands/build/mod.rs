@@ -9,7 +9,7 @@ use std::time::Instant;
 use acp_registry::build::{BuildRequest, EarlierTree, Error, Site, TreeLocation, build};
 use acp_registry::check::{CheckOptions, Checked};
 use acp_registry::config::{Config, check_base_url};
-use acp_registry::registry::{DEFAULT_BASE_URL, Registry};
+use acp_registry::registry::Registry;
 use acp_registry::timestamp::Timestamp;
 use acp_registry::tree::{BuildError, Built};
 
@@ -27,7 +27,8 @@ pub(crate) struct Args {
 
     /// The address of the published tree
     ///
-    /// The default is `base-url` in registry.toml, else the address of the public registry.
+    /// The default is `base-url` in registry.toml, else none: links are relative. Without a registry.toml, it is the address
+    /// of the public registry.
     #[arg(long, value_name = "URL")]
     base_url: Option<String>,
 
@@ -91,10 +92,9 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
             job.show_errors(checked);
             job.notices(built);
             if base_url.is_none() && config.base_url.is_none() && directory.join("registry.toml").is_file() {
-                ui.warning(&format!(
-                    "`base-url` is not set in registry.toml: icons and pages are linked below {DEFAULT_BASE_URL}, which is \
-                     the public registry's"
-                ));
+                ui.warning(
+                    "`base-url` is not set in registry.toml: all links are relative, and `publish` refuses the tree",
+                );
             }
             job.write(checked, built)
         }

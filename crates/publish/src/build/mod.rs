@@ -81,8 +81,10 @@ pub fn build<T>(request: &BuildRequest<'_>, then: impl FnOnce(&Checked, Result<&
     let (Some(site), Some(documents)) = (&request.site, &documents) else { return then(&checked, Ok(&base)) };
     let known = Known::of(&documents.capabilities);
     let config = request.check.config;
-    let base_url = request.base_url.or(config.base_url.as_deref()).unwrap_or(DEFAULT_BASE_URL).trim_end_matches('/');
-    let published = site.published.unwrap_or(base_url).trim_end_matches('/');
+    let base_url = tree::base_url(request.base_url, config, &request.registry.root);
+    // Commands need some address. This one says what is missing, and leads nowhere.
+    let unset = if base_url == tree::HERE { "https://base-url-is-not-set.invalid" } else { base_url };
+    let published = site.published.unwrap_or(unset).trim_end_matches('/');
     let registry_url = (published != DEFAULT_BASE_URL).then(|| format!("{published}/{INDEX}"));
     let options = site::SiteOptions {
         index: base.tree.file(INDEX).unwrap_or(b"{}"),

@@ -89,9 +89,9 @@ impl<'a> Changelog<'a> {
         (1..=pages).map(one).collect()
     }
 
-    /// Renders `new.atom` and `updated.atom`. Without events there is no feed, because a feed needs an update time.
+    /// Renders `new.atom` and `updated.atom`. Without events or an address there is no feed, which needs both.
     pub(super) fn feeds(&self) -> Result<Vec<SiteFile>, SiteError> {
-        let Some(newest) = self.events.first() else { return Ok(Vec::new()) };
+        let Some(newest) = self.events.first().filter(|_| self.site.has_address()) else { return Ok(Vec::new()) };
         let feed = |path: &str, title: &str, is_in: fn(&EventKind) -> bool| -> Result<SiteFile, SiteError> {
             let events = self.events.iter().filter(|event| is_in(&event.kind)).take(ENTRIES);
             let changes: Vec<AgentChange> = events.map(|event| self.change(event)).collect();
@@ -114,7 +114,7 @@ impl<'a> Changelog<'a> {
 
 /// Renders the feed of an agent; `None` if it has no events.
 pub(super) fn agent_feed(site: &Site, listing: &Listing<'_>) -> Result<Option<SiteFile>, SiteError> {
-    let Some(newest) = listing.events.first() else { return Ok(None) };
+    let Some(newest) = listing.events.first().filter(|_| site.has_address()) else { return Ok(None) };
     let page = format!("agents/{}/", listing.id);
     let feed = Feed {
         base_url: &site.base_url,

@@ -23,10 +23,14 @@ pub(super) fn files<'a>(
     let mut paths: Vec<String> =
         pages.filter_map(|name| name.strip_suffix("index.html")).map(ToOwned::to_owned).collect();
     paths.sort_unstable();
-    let robots = format!("User-agent: *\nAllow: /\nSitemap: {}/sitemap.xml\n", site.base_url);
-    let mut files = sitemap(&site.base_url, &paths)?;
+    let mut robots = "User-agent: *\nAllow: /\n".to_owned();
+    let mut files = Vec::new();
+    if site.has_address() {
+        robots.push_str(&format!("Sitemap: {}/sitemap.xml\n", site.base_url));
+        files.extend(sitemap(&site.base_url, &paths)?);
+        files.push(("opensearch.xml".to_owned(), open_search(&site.base_url)?));
+    }
     files.extend([
-        ("opensearch.xml".to_owned(), open_search(&site.base_url)?),
         ("robots.txt".to_owned(), robots.into_bytes()),
         ("llms.txt".to_owned(), llms(site, listings).into_bytes()),
         ("_headers".to_owned(), headers().into_bytes()),

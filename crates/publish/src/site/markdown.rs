@@ -6,6 +6,7 @@ use super::facts::{Facts, target};
 use super::install::{Needs, Setup};
 use super::listing::Listing;
 use super::text::{markdown as text, shown};
+use crate::tree::HERE;
 use acp_registry_plan::manifest::Distribution;
 
 /// Renders the page. Markup in manifests is escaped.
@@ -101,7 +102,9 @@ pub(super) fn page(
             ));
         }
     }
-    out.push_str(&format!("\nMore: <{base_url}/agents/{}/>\n", listing.id));
+    if base_url != HERE {
+        out.push_str(&format!("\nMore: <{base_url}/agents/{}/>\n", listing.id));
+    }
     out
 }
 

@@ -80,7 +80,7 @@ pub(crate) const CSP: &str = "default-src 'none'; script-src 'self'; style-src '
 pub struct SiteOptions<'a> {
     /// The published index, as JSON.
     pub index: &'a [u8],
-    /// Base URL of the published tree, without a slash at the end.
+    /// Base URL of the published tree, without a slash at the end; `.` if it is not known, so that nothing has an address.
     pub base_url: &'a str,
     /// The URL of the index that the commands on the pages name; `None` for the default registry.
     pub registry_url: Option<&'a str>,
@@ -257,7 +257,7 @@ pub fn render(options: SiteOptions<'_>) -> Result<BTreeMap<String, Vec<u8>>, Sit
 
 /// Whether the tree has a file of this path. Paths with placeholders count as missing.
 fn is_there(names: &[&str], path: &str) -> bool {
-    let is_optional = ["history.json", "new.atom", "updated.atom"].contains(&path);
+    let is_optional = ["history.json", "new.atom", "updated.atom", "sitemap.xml", "opensearch.xml"].contains(&path);
     !path.contains('{') && (!is_optional || names.contains(&path))
 }
 

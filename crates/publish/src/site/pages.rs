@@ -7,6 +7,7 @@ use super::assets::Assets;
 use super::listing::Listing;
 use super::picture;
 use super::text::json_in_html;
+use crate::tree::HERE;
 use acp_registry_gate::config::{Previews, SiteConfig};
 
 /// The data that all pages share.
@@ -27,11 +28,22 @@ pub(super) struct Site {
     pub(super) groups: Vec<ShownGroup>,
     /// The first letters of names: letter, path of the list at its first agent.
     pub(super) letters: Vec<(String, String)>,
-    /// Whether the history has events, so there are feeds.
+    /// Whether the history has events.
     pub(super) has_feeds: bool,
 }
 
 impl Site {
+    /// Whether the address of the site is known. Without it, there is nothing that needs one: no canonical links, feeds,
+    /// sitemap and description of the search.
+    pub(super) fn has_address(&self) -> bool {
+        self.base_url != HERE
+    }
+
+    /// Whether there are feeds of all agents.
+    pub(super) fn has_feed_files(&self) -> bool {
+        self.has_feeds && self.has_address()
+    }
+
     /// All filter values, with their groups.
     pub(super) fn values(&self) -> impl Iterator<Item = (&ShownGroup, &ShownValue)> {
         self.groups.iter().flat_map(|group| group.values.iter().map(move |value| (group, value)))

@@ -1,6 +1,7 @@
 //! Builds the published tree.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 
 use super::entries::{self, DiscoveryFiles};
@@ -12,7 +13,7 @@ use super::previous::{KeptAgent, PublishedError, PublishedTree};
 use super::sources::{AgentSource, Chosen, choose};
 use acp_registry_client::registry::{DEFAULT_BASE_URL, Registry};
 use acp_registry_gate::check::{self, Checked, schema};
-use acp_registry_gate::config::{Schemas, View};
+use acp_registry_gate::config::{Config, Schemas, View};
 use acp_registry_plan::digest::Sha256;
 
 /// How a tree is built.
@@ -71,6 +72,16 @@ impl Built<'_> {
     }
 }
 
+/// The base URL of a tree whose address is not known: its links are relative.
+pub(crate) const HERE: &str = ".";
+
+/// The base URL of a tree: the named one, that of the configuration, or, for a folder without a configuration, that of the
+/// public registry. A registry of its own whose address is not set must not lead to another one: it has [`HERE`].
+pub(crate) fn base_url<'a>(named: Option<&'a str>, config: &'a Config, registry: &Path) -> &'a str {
+    let default = || if registry.join("registry.toml").is_file() { HERE } else { DEFAULT_BASE_URL };
+    named.or(config.base_url.as_deref()).unwrap_or_else(default).trim_end_matches('/')
+}
+
 /// Builds the published tree in memory. The same registry and options give the same bytes.
 ///
 /// # Errors
@@ -94,7 +105,7 @@ pub fn build<'a>(
     let chosen = choose(registry, checked, options.check, options.previous, &views)?;
     let Chosen { sources, agents, icons: kept_icons, nothing_published, no_icons: unknown_icons } = chosen;
 
-    let base_url = options.base_url.or(config.base_url.as_deref()).unwrap_or(DEFAULT_BASE_URL).trim_end_matches('/');
+    let base_url = base_url(options.base_url, config, &registry.root);
     let mut files: BTreeMap<String, Content<'a>> = BTreeMap::new();
     let (mut parts, mut of_agents): (Vec<Render<'a>>, Vec<FileSet<'a>>) = Default::default();
     let missing = missing(&views, &sources);

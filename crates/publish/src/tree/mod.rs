@@ -14,6 +14,7 @@ mod previous;
 mod sources;
 
 pub use build::{Built, TreeOptions, build};
+pub(crate) use build::{HERE, base_url};
 pub use files::{Difference, INDEX, Tree, TreeError};
 pub use outcome::{AgentOutcome, BuildError, BuiltAgent, LeftOutReason, NAMED};
 pub use part::{FileDigest, Render, RenderError};

@@ -14,6 +14,9 @@ pub enum Error {
         /// What is missing or wrong.
         why: String,
     },
+    /// The tree was built without a base URL.
+    #[error("{0} was built without a `base-url`: its links are relative")]
+    NoAddress(String),
     /// A file of the tree cannot be read.
     #[error("{path}: {error}")]
     Read {
@@ -107,7 +110,7 @@ impl Error {
 
     /// Whether the target that the caller named is invalid.
     pub fn is_of_usage(&self) -> bool {
-        matches!(self, Self::Target { .. } | Self::NoSnapshot(_))
+        matches!(self, Self::NoAddress(_) | Self::Target { .. } | Self::NoSnapshot(_))
     }
 }
 
@@ -129,6 +132,7 @@ impl From<Error> for Failure {
 fn publish_remedy(error: &Error) -> String {
     let known = match error {
         Error::NoTree { .. } => "make one with `acp-registry build`, or name one with --from",
+        Error::NoAddress(_) => "set `base-url` in registry.toml, and build the tree again",
         Error::Read { .. } | Error::Digest(_) => "build the tree again with `acp-registry build`",
         Error::Path(error) => {
             return error.or_another("make the directory readable and writable", "directory", "--to");

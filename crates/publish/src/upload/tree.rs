@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
+use serde::Deserialize;
 
 use super::Error;
 use acp_registry_host::fs::{ReadError, linked_folder, read_bounded};
@@ -16,6 +17,20 @@ pub(super) const FILE_LIMIT: u64 = 256 << 20;
 
 /// The index that every tree must have.
 pub(super) const INDEX: &str = "registry.json";
+
+/// The addresses in an index or a schema.
+#[derive(Default, Deserialize)]
+struct Addresses {
+    #[serde(default)]
+    agents: Vec<AgentAddresses>,
+    #[serde(rename = "$id")]
+    id: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct AgentAddresses {
+    icon: Option<String>,
+}
 
 /// A built tree whose files match its `SHA256SUMS`.
 #[derive(Debug)]
@@ -48,10 +63,25 @@ impl BuiltTree {
         if !is_index(&tree.content(INDEX)?) {
             return Err(no_tree(format!("{INDEX} is not an index: it must be a JSON object with a list `agents`")));
         }
+        if tree.is_without_address()? {
+            return Err(Error::NoAddress(directory.display().to_string()));
+        }
         let names: Vec<&String> = tree.files.keys().collect();
         // The first error by name, independent of which thread finds one first.
         let wrong = names.par_iter().filter_map(|name| tree.content(name).err()).find_first(|_| true);
         wrong.map_or(Ok(tree), Err)
+    }
+
+    /// Whether its icons and schemas have relative addresses, because `base-url` was not set.
+    fn is_without_address(&self) -> Result<bool, Error> {
+        let addresses = |name: &str| {
+            let is_there = self.files.contains_key(name);
+            let content = if is_there { self.content(name)? } else { Vec::new() };
+            Ok::<Addresses, Error>(serde_json::from_slice(&content).unwrap_or_default())
+        };
+        let (index, schema) = (addresses(INDEX)?, addresses("agent.schema.json")?);
+        let all = index.agents.into_iter().map(|agent| agent.icon).chain([schema.id]);
+        Ok(all.flatten().any(|address| address.starts_with("./")))
     }
 
     /// The names and SHA-256 digests of all files, except `SHA256SUMS` itself.
