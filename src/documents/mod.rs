@@ -71,7 +71,7 @@ pub(crate) enum Event<'a> {
     },
     /// Progress of the check of an agent.
     Checking {
-        /// The agent and its distribution.
+        /// The agent, with its distribution where several are checked.
         name: &'a str,
         /// `installing`, `starting` or `done`.
         phase: &'static str,

@@ -141,11 +141,13 @@ pub(crate) struct Progress<'a> {
     installs: Installs,
     /// By the id of the agent.
     running: Mutex<BTreeMap<String, Install>>,
+    /// Agents that were started, and have not answered yet.
+    starting: Mutex<BTreeMap<String, ProgressBar>>,
 }
 
 impl<'a> Progress<'a> {
     pub(crate) fn new(ui: &'a Ui) -> Self {
-        Self { ui, installs: Installs::new(ui), running: Mutex::default() }
+        Self { ui, installs: Installs::new(ui), running: Mutex::default(), starting: Mutex::default() }
     }
 
     pub(crate) fn show(&self, event: ops::Event<'_>) {
@@ -168,8 +170,28 @@ impl<'a> Progress<'a> {
                 }
             }
             ops::Event::Installed(id) => drop(running().remove(id.as_str())),
+            ops::Event::Starting { id, limit } => self.wait_for(id, limit),
+            ops::Event::Started(id) => {
+                if let Some(events) = self.ui.events() {
+                    events.send(&documents::Event::Checking { name: id, phase: "done", detail: None });
+                }
+                let bar = self.starting.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
+                bar.inspect(ProgressBar::finish_and_clear);
+            }
             _ => {}
         }
+    }
+
+    fn wait_for(&self, id: &str, limit: Duration) {
+        let text = format!("starting {id}, which has {} s to answer", limit.as_secs_f64());
+        self.ui.detail(&text);
+        if let Some(events) = self.ui.events() {
+            return events.send(&documents::Event::Checking { name: id, phase: "starting", detail: None });
+        }
+        let bar = self.ui.bar(ProgressBar::new_spinner()).with_style(style(WORDS));
+        bar.set_message(printable(&text).into_owned());
+        bar.enable_steady_tick(TICK);
+        self.starting.lock().unwrap_or_else(PoisonError::into_inner).insert(id.to_owned(), bar);
     }
 }
 

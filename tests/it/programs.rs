@@ -172,8 +172,13 @@ fn progress_is_one_object_a_line() {
     let run = people.run(&["--progress", "json", "install", "a"]);
     assert_eq!(run.code, 0, "{}", run.stderr);
     let events = events(&run.stderr);
-    let phases: Vec<&str> = events.iter().filter_map(|event| event["phase"].as_str()).collect();
-    assert_eq!((phases.first(), phases.last()), (Some(&"started"), Some(&"ended")), "{}", run.stderr);
+    let phases = |kind: &str| -> Vec<&str> {
+        let events = events.iter().filter(|event| event["event"] == kind);
+        events.filter_map(|event| event["phase"].as_str()).collect()
+    };
+    let installing = phases("installing");
+    assert_eq!((installing.first(), installing.last()), (Some(&"started"), Some(&"ended")), "{}", run.stderr);
+    assert_eq!(phases("checking"), ["starting", "done"], "{}", run.stderr);
     let last = events.iter().rfind(|event| event["phase"] == "downloading").unwrap();
     assert_eq!(
         (&last["received"], &last["total"], &last["id"]),

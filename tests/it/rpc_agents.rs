@@ -106,7 +106,8 @@ fn a_person_signs_in_without_a_terminal() {
     let mut client = Client::of(&person.people);
     client.begin(&json!(1), "login", &json!({ "agent": "a" }));
     let begun = client.lines.recv_timeout(LONG).unwrap();
-    assert_eq!(begun["params"]["event"]["event"], "text", "{begun}");
+    let started = json!({ "event": "checking", "name": "a", "phase": "starting" });
+    assert_eq!(begun["params"]["event"], started, "{begun}");
     client.cancel(&json!(1));
     assert_eq!(client.answer()["error"]["code"], -32800);
     person.assert_clean();

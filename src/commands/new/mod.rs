@@ -10,7 +10,7 @@ use acp_registry::manifest::{Distribution, NpmSpec, Platform, PypiSpec};
 use acp_registry::registry::Registry;
 use acp_registry::scaffold::{self, Addition, Draft, GithubSpec, NewOrigin, PATIENCE, Scaffolder, Ways};
 use acp_registry::text::quote;
-use acp_registry::verify::{Attempts, Trying, Verifier};
+use acp_registry::verify::{Attempts, Trying, Verifier, VerifyEvent};
 
 use self::text::NewReport;
 use crate::commands::verifier::{self, LiveArgs, Settings};
@@ -18,6 +18,7 @@ use crate::flags::global::{FormatArgs, Global, configured_levels};
 use crate::flags::level::LevelName;
 use crate::flags::network::{self, Needs};
 use crate::flags::value;
+use crate::terminal::progress::AgentsProgress;
 use crate::terminal::signals;
 use crate::terminal::ui::Ui;
 use acp_registry::failure::{Exit, Failure};
@@ -154,14 +155,28 @@ fn try_ways(
     if !args.live.has_timeout() {
         verifier.handshake.timeout = PATIENCE;
     }
+    let progress = AgentsProgress::new(ui, vec![args.id.clone()]);
     let trying = |what: Trying| match what {
-        Trying::Installing => ui.note(&format!("installing {}, to find out how it is started", quote(ways.name()))),
-        Trying::Starting => ui.note(&format!("starting it with {}", text::ways(ways.lists()))),
+        Trying::Installing => {
+            ui.note(&format!("installing {}, to find out how it is started", quote(ways.name())));
+            progress.show(VerifyEvent::Installing(0));
+        }
+        Trying::Starting => {
+            ui.note(&format!("starting it with {}", text::ways(ways.lists())));
+            progress.show(VerifyEvent::Checking(0));
+        }
         Trying::Ended { count, of } => ui.note(&format!("{count} of {of} tried")),
-        Trying::Examining => ui.note("examining it"),
+        Trying::Examining { done, of } => {
+            if done == 0 {
+                ui.note("examining it");
+            }
+            progress.show(VerifyEvent::Examining(0, done, of));
+        }
     };
     let (attempts, hidden) =
         verifier::run_with_agents(ui, 1, async { Ok(ways.attempt(&verifier, &args.id, &trying).await?) });
+    progress.show(VerifyEvent::Done(0));
+    progress.clear();
     let attempts = attempts?;
     if hidden > 0 {
         ui.warning(&format!("the agent had hidden processes, which were ended as well: {hidden}"));

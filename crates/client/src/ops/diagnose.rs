@@ -12,7 +12,7 @@ use acp_registry_protocol::handshake::HandshakeOptions;
 use serde::{Deserialize, Serialize};
 
 use super::repair::{Need, refusal, repair, restore};
-use super::{Event, Events, Report, limit};
+use super::{Event, Events, Report, Starting, limit};
 use crate::doctor::{self, CheckStatus, DiagnosedAgent, Diagnosis};
 use crate::index::Loaded;
 use crate::session::{AgentSpec, Session};
@@ -226,9 +226,10 @@ async fn start(
     options.timeout = request.timeout.unwrap_or(options.timeout);
     let is_many = agents.len() > 1;
     for agent in agents.iter_mut() {
-        let limit = options.timeout.as_secs_f64();
-        events(Event::Detail(&format!("starting {}, which has {limit} s to answer", agent.id)));
+        let id = agent.id.clone();
+        let starting = Starting::report(&id, options.timeout, events);
         doctor::start(agent, &environment, session.options().launcher.as_deref(), &options).await?;
+        drop(starting);
         if is_many {
             events(Event::Step(&format!("{}: {}", agent.id, agent.status.as_str())));
         }

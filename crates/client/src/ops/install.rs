@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::agents::settle;
 use super::find::{installed, plan, planned};
-use super::{Event, Events, Report, load, lock, report_waiting};
+use super::{Event, Events, Report, Starting, load, lock, report_waiting};
 use crate::index::Index;
 use crate::install::remedy::newer;
 use crate::install::{Interpreter, Kind};
@@ -270,8 +270,9 @@ pub(super) async fn install_one(
 /// Starts a newly installed agent, and warns if it does not answer `initialize`.
 pub(super) async fn ask(done: &mut InstallOutcome, session: &Session, events: &Events<'_>) -> Result<(), Failure> {
     let id = done.version.receipt.id.clone();
-    events(Event::Detail(&format!("starting {id}, which has {} s to answer", PATIENCE.as_secs())));
+    let starting = Starting::report(&id, PATIENCE, events);
     let asked = session.ask(done, &|event| report_waiting(&event, events)).await?;
+    drop(starting);
     let Some(Liveness { answers: false, problem, shortfall, .. }) = asked else { return Ok(()) };
     let (name, cause) = (printable(&id), printable(&problem));
     let help = match &shortfall {

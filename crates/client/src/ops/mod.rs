@@ -68,6 +68,15 @@ pub enum Event<'a> {
     Progress(&'a AgentId, Progress),
     /// The installation of an agent has ended, successfully or not.
     Installed(&'a AgentId),
+    /// An agent was started, and its answer is waited for.
+    Starting {
+        /// The id of the agent.
+        id: &'a str,
+        /// How long it may take.
+        limit: Duration,
+    },
+    /// An agent has answered, or is not waited for any more.
+    Started(&'a str),
 }
 
 /// Receives the events of a use case.
@@ -91,6 +100,22 @@ pub trait Report: Serialize {
     /// The exit code of the command.
     fn exit(&self) -> Exit {
         self.failure().map_or(Exit::Success, |failure| failure.exit())
+    }
+}
+
+/// Reports that an agent is started, and its end when it is dropped, since the future may be dropped, too.
+struct Starting<'a>(&'a str, &'a Events<'a>);
+
+impl<'a> Starting<'a> {
+    fn report(id: &'a str, limit: Duration, events: &'a Events<'_>) -> Self {
+        events(Event::Starting { id, limit });
+        Self(id, events)
+    }
+}
+
+impl Drop for Starting<'_> {
+    fn drop(&mut self) {
+        self.1(Event::Started(self.0));
     }
 }
 

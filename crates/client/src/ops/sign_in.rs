@@ -14,7 +14,7 @@ use acp_registry_protocol::handshake::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::{Event, Events, Report, limit};
+use super::{Event, Events, Report, Starting, limit};
 use crate::doctor;
 use crate::install::Start;
 use crate::login::{SignInResult, SignInStatus, in_terminal};
@@ -195,7 +195,7 @@ impl<'a> Attempt<'a> {
             launcher: None,
             namespace: None,
         };
-        (self.events)(Event::Detail(&format!("starting {}", self.version.receipt.id)));
+        let _starting = Starting::report(&self.version.receipt.id, self.options.timeout, self.events);
         match Conversation::open(&launch, &self.options, Some(self.relay.listener())).await {
             Ok(conversation) => Ok(Some(conversation)),
             Err(OpenError::Setup(error)) => Err(error.into()),

@@ -28,7 +28,12 @@ pub enum Trying {
         of: usize,
     },
     /// The agent is being examined with the arguments that passed.
-    Examining,
+    Examining {
+        /// Number of checks that have run.
+        done: usize,
+        /// Number of checks.
+        of: usize,
+    },
 }
 
 /// The result of starting an agent with one list of arguments.
@@ -134,11 +139,11 @@ impl Verifier {
             let mut launch = self.launch(ready, &passed.arguments, place);
             launch.namespace = namespace;
             let options = self.options_in(place, &self.handshake);
-            if self.demand.is_any() {
-                trying(Trying::Examining);
-            }
             let (outcome, place) = (&mut passed.outcome, Some(place.path()));
-            let examined = self.demand.meet(&launch, &options, outcome, Some(id), place, &|_, _| ()).await;
+            let examined = self
+                .demand
+                .meet(&launch, &options, outcome, Some(id), place, &|done, of| trying(Trying::Examining { done, of }))
+                .await;
             passed.examination = examined.map(Box::new);
         }
         Ok(())
