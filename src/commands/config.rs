@@ -1,14 +1,16 @@
 //! `acp-registry config`
 
 use std::env;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use acp_registry::host::fs::temporary;
 use acp_registry::index::Missing;
 use acp_registry::manifest::{Agent, AgentId, Distribution, Package, env_name};
 use acp_registry::session::{AgentSpec, Session, may_set};
-use acp_registry::settings::{AgentCommand, CLIENTS, EditorClient, PROGRAM, display_name, find};
-use acp_registry::text::quote;
+use acp_registry::settings::{
+    AgentCommand, CLIENTS, EditorClient, PROGRAM, SettingsAction, SettingsEdit, display_name, find,
+};
+use acp_registry::text::{printable, quote};
 use acp_registry::{install, ops, store};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
@@ -46,15 +48,43 @@ pub(crate) struct Args {
     run: bool,
 
     #[command(flatten)]
+    edit: EditArgs,
+
+    #[command(flatten)]
     place: SessionArgs,
 
     #[command(flatten)]
     pub(crate) format: FormatArgs,
 }
 
+/// How the editor's own file is edited.
+#[derive(Debug, clap::Args)]
+struct EditArgs {
+    /// Merge the settings into the editor's file
+    ///
+    /// For editors with settings in JSON. Comments and all other settings stay, and a copy of the file before is left beside
+    /// it.
+    #[arg(long, conflicts_with = "remove")]
+    write: bool,
+
+    /// Remove the settings of the agent from the editor's file
+    #[arg(long)]
+    remove: bool,
+
+    /// With --write or --remove: show the change of the file, and write nothing
+    #[arg(long)]
+    dry_run: bool,
+
+    /// The editor's file [default: where the editor looks for it]
+    #[arg(long, value_name = "FILE")]
+    file: Option<PathBuf>,
+}
+
 fn client() -> impl TypedValueParser<Value = &'static EditorClient> {
     let ids = CLIENTS.iter().map(|client| PossibleValue::new(client.id).help(client.about));
-    PossibleValuesParser::new(ids).try_map(|id| find(&id).ok_or("is not a client"))
+    let editors = ["neovim", "nvim"].map(|id| PossibleValue::new(id).hide(true));
+    PossibleValuesParser::new(ids.chain(editors))
+        .try_map(|id| find(&id).ok_or("Neovim has two plugins for agents: write `codecompanion` or `avante`"))
 }
 
 /// The help if settings cannot name the program itself.
@@ -84,6 +114,7 @@ struct SettingsText {
 }
 
 pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
+    let file = file(args)?;
     let session = open(&args.place, PackageArgs::default(), global)?;
     let mut answer = answer(args, global, &session, ui)?;
     answer.launch.env.retain(|(name, value)| {
@@ -110,8 +141,20 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
             ui.warning(&format!("`gc` will remove the program once {} is updated: {error}", args.agent.id));
         }
     }
+    if let Some(file) = file {
+        let action = if args.edit.remove { SettingsAction::Remove } else { SettingsAction::Write };
+        let edit = SettingsEdit::plan(&file, &settings, action)?;
+        let copy = if edit.is_change() && !args.edit.dry_run { edit.apply()? } else { None };
+        let change = SettingsChange { edit: &edit, copy: copy.as_deref(), is_dry_run: args.edit.dry_run, action };
+        if args.format.is_json() {
+            ui.result(&document(args, &answer, &settings, Some(&change)))?;
+        } else {
+            ui.result(&change.text(args))?;
+        }
+        return Ok(Exit::Success);
+    }
     if args.format.is_json() {
-        ui.result(&document(args, &answer, &settings))?;
+        ui.result(&document(args, &answer, &settings, None))?;
     } else {
         ui.result(&settings)?;
     }
@@ -236,6 +279,61 @@ fn program_settings(
     Ok(AgentCommand { id: id.to_owned(), name: name.to_owned(), program, args: start.args, env: start.env })
 }
 
+/// The file to edit, if one is.
+fn file(args: &Args) -> Result<Option<PathBuf>, Failure> {
+    if !args.edit.write && !args.edit.remove {
+        let needs = match (&args.edit.file, args.edit.dry_run) {
+            (Some(_), _) => "--file",
+            (None, true) => "--dry-run",
+            (None, false) => return Ok(None),
+        };
+        return Err(Failure::usage(format!("{needs} is for a file that is edited")).help("add --write or --remove"));
+    }
+    let variable = |name: &str| match name {
+        "HOME" => env::home_dir(),
+        _ => env::var_os(name).map(PathBuf::from),
+    };
+    let usual = args.client.editable(&variable);
+    if args.client.language != "json" {
+        let message = format!("the settings of {} are code, which is not edited", args.client.title);
+        return Err(Failure::usage(message).help("leave out --write and --remove, and copy what is printed"));
+    }
+    let unknown =
+        || Failure::usage("where the editor keeps its settings is not known").help("name the file with --file");
+    args.edit.file.clone().or(usual).ok_or_else(unknown).map(Some)
+}
+
+/// A change of an editor's file, as it is reported.
+struct SettingsChange<'a> {
+    edit: &'a SettingsEdit,
+    copy: Option<&'a Path>,
+    is_dry_run: bool,
+    action: SettingsAction,
+}
+
+impl SettingsChange<'_> {
+    /// For a dry run, the difference; else what was done.
+    fn text(&self, args: &Args) -> String {
+        let (id, path) = (printable(&args.agent.id), self.edit.path.display().to_string());
+        let path = printable(&path);
+        if !self.edit.is_change() {
+            let has = if self.action == SettingsAction::Write { "has these settings" } else { "has no settings" };
+            return format!("{path} {has} of {id}; nothing was changed\n");
+        }
+        if self.is_dry_run {
+            let before = self.edit.before.as_deref().unwrap_or_default();
+            let diff = similar::TextDiff::from_lines(before, &self.edit.after);
+            let lines = diff.unified_diff().header(&path, &path).to_string();
+            return lines.lines().map(|line| format!("{}\n", printable(line))).collect();
+        }
+        let done = if self.action == SettingsAction::Write { "added to" } else { "removed from" };
+        let copy = self
+            .copy
+            .map_or_else(String::new, |copy| format!("what it was is in {}\n", printable(&copy.display().to_string())));
+        format!("{id} was {done} {path}\n{copy}")
+    }
+}
+
 /// The notes to print with the settings.
 fn notes(args: &Args, answer: &SettingsText) -> Vec<String> {
     let (id, client) = (&args.agent.to_string(), args.client);
@@ -270,7 +368,7 @@ fn notes(args: &Args, answer: &SettingsText) -> Vec<String> {
     notes
 }
 
-fn document(args: &Args, answer: &SettingsText, settings: &str) -> String {
+fn document(args: &Args, answer: &SettingsText, settings: &str, change: Option<&SettingsChange<'_>>) -> String {
     let AgentCommand { name, program, args: arguments, env, .. } = &answer.launch;
     let members = documents::Config {
         client: args.client.id,
@@ -290,6 +388,12 @@ fn document(args: &Args, answer: &SettingsText, settings: &str) -> String {
         args: arguments,
         env: env.iter().map(|(name, value)| (name.clone(), value.as_str().into())).collect(),
         index: answer.index.clone(),
+        edit: change.map(|change| documents::ConfigEdit {
+            path: change.edit.path.display().to_string(),
+            changed: change.edit.is_change(),
+            dry_run: change.is_dry_run,
+            backup: change.copy.map(|copy| copy.display().to_string()),
+        }),
     };
     Document::new("config", members).to_text()
 }

@@ -52,6 +52,22 @@ pub(crate) struct Config<'a> {
     pub(crate) env: Map<String, Value>,
     /// The index, if one could be read.
     pub(crate) index: Option<IndexOrigin>,
+    /// The change of the editor's file, if it was to be edited.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) edit: Option<ConfigEdit>,
+}
+
+/// The change of an editor's file.
+#[derive(Debug, Serialize)]
+pub(crate) struct ConfigEdit {
+    /// The path of the file, with links followed.
+    pub(crate) path: String,
+    /// Whether it changes.
+    pub(crate) changed: bool,
+    /// Whether it was left as it is.
+    pub(crate) dry_run: bool,
+    /// The path of the copy of what it was.
+    pub(crate) backup: Option<String>,
 }
 
 /// An event of `--progress json`, written as one line of JSON.

@@ -50,6 +50,46 @@ fn people(args: &[&str]) -> People {
     people
 }
 
+/// The editor's file is read back as the editor reads it: JSON, once the comments are gone.
+#[test]
+fn settings_are_merged_into_the_file_of_an_editor_and_removed_again() {
+    let people = people(&["--acp"]);
+    let mine = "// Mine\n{\n  \"theme\": \"One\", // bright\n}\n";
+    let file = "home/.config/zed/settings.json";
+    people.env.write(file, mine);
+    let config = |arguments: &[&str]| people.run(&[&["config", "zed", "of-npm"], arguments].concat());
+    let run = config(&["--write", "--dry-run"]);
+    assert!(run.code == 0 && run.stdout.contains("\n+  \"agent_servers\": {\n"), "{}{}", run.stdout, run.stderr);
+    assert_eq!(people.env.read(file), mine);
+    let run = config(&["--write"]);
+    assert!(run.code == 0 && run.stdout.starts_with("of-npm was added to "), "{}{}", run.stdout, run.stderr);
+    assert_eq!(people.env.read(&format!("{file}.before-acp-registry")), mine);
+    let text = people.env.read(file);
+    assert!(text.starts_with("// Mine\n{\n  \"theme\": \"One\", // bright\n"), "{text}");
+    let plain = text.replace("// Mine", "").replace("// bright", "").replace("},\n}", "}\n}");
+    let printed: Value = serde_json::from_str(&config(&[]).stdout).unwrap();
+    let read: Value = serde_json::from_str(&plain).unwrap();
+    assert_eq!(read["agent_servers"], printed["agent_servers"]);
+    let again = config(&["--write"]);
+    assert!(again.code == 0 && again.stdout.ends_with("; nothing was changed\n"), "{}", again.stdout);
+    let document: Value = serde_json::from_str(&config(&["--remove", "--json"]).stdout).unwrap();
+    assert_eq!((&document["edit"]["changed"], &document["edit"]["dry_run"]), (&json!(true), &json!(false)));
+    assert_eq!(people.env.read(file), mine);
+    // What is not understood stays as it is.
+    people.env.write(file, "{ \"theme\": }");
+    let run = config(&["--write"]);
+    assert!(run.code == 3 && run.stderr.contains("settings.json:1:12: "), "{} {}", run.code, run.stderr);
+    assert_eq!(people.env.read(file), "{ \"theme\": }");
+    for (arguments, message) in [
+        (&["config", "emacs", "of-npm", "--write"][..], "the settings of Emacs are code, which is not edited"),
+        (&["config", "zed", "of-npm", "--dry-run"], "--dry-run is for a file that is edited"),
+        (&["config", "nvim", "of-npm"], "write `codecompanion` or `avante`"),
+    ] {
+        let run = people.run(arguments);
+        assert!(run.code == 2 && run.stderr.contains(message), "{arguments:?}: {}", run.stderr);
+    }
+}
+
 /// Arguments that every language can represent, including the shell.
 fn readable() -> Vec<&'static str> {
     TEXTS.into_iter().filter(|text| acp_registry::settings::shell::word(text).is_some()).collect()

@@ -1,5 +1,7 @@
 //! Clients of the protocol, and the settings of each: one function that writes their text.
 
+use std::path::PathBuf;
+
 use serde_json::{Map, json};
 
 use super::{AgentCommand, SETTINGS_LIMIT, elisp, lua, powershell, shell};
@@ -62,6 +64,23 @@ impl EditorClient {
             "macos" => files.macos,
             _ => files.linux,
         })
+    }
+
+    /// The path of [`file`](Self::file), if the settings can be merged into it, which are JSON then. `variable` gives the
+    /// environment.
+    #[must_use]
+    pub fn editable(&self, variable: &dyn Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
+        let file = self.file().filter(|_| self.language == "json")?;
+        if let Some(rest) = file.strip_prefix("~/.config/")
+            && let Some(config) = variable("XDG_CONFIG_HOME").filter(|path| path.is_absolute())
+        {
+            return Some(config.join(rest));
+        }
+        if let Some(rest) = file.strip_prefix("~/") {
+            return variable("HOME").map(|home| home.join(rest));
+        }
+        let (name, rest) = file.strip_prefix('%')?.split_once("%\\")?;
+        variable(name).map(|folder| folder.join(rest))
     }
 
     /// The settings, with a line end.

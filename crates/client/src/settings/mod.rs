@@ -2,10 +2,12 @@
 //!
 //! * [`CLIENTS`]: the clients, each with one function that writes its settings
 //! * [`AgentCommand`]: what is to be started
+//! * [`SettingsEdit`]: merges the settings into the file of an editor that keeps them as JSON
 //! * [`elisp`], [`lua`], [`powershell`], [`shell`]: serialisers, one for each language: the result is one literal or
 //!   one command, whatever a manifest holds. JSON is written by [`acp_registry_plan::json`].
 
 mod client;
+mod edit;
 pub mod elisp;
 pub mod lua;
 pub mod powershell;
@@ -16,6 +18,7 @@ use acp_registry_plan::text::shown;
 use serde_json::{Map, Value, json};
 
 pub use client::{CLIENTS, EditorClient, TooLong, Unwritable, find, zed_registry};
+pub use edit::{SettingsAction, SettingsEdit, SettingsEditError};
 
 /// The longest display name that settings have, in Unicode scalar values.
 const NAME_LIMIT: usize = 80;
