@@ -68,6 +68,7 @@ pub async fn examine(
         has_answered: outcome.handshake.probes.iter().any(|(_, probe)| probe != Probe::Timeout),
         access: Mutex::new(access),
         is_heard: AtomicBool::new(false),
+        unheard: AtomicUsize::new(0),
         done: AtomicUsize::new(0),
         all: checks().count(),
         progress,
@@ -228,7 +229,7 @@ pub(super) fn led(
 }
 
 /// Time limit of the examination of an agent that starts fast.
-pub const LIMIT: Duration = Duration::from_mins(2);
+pub const LIMIT: Duration = Duration::from_mins(4);
 
 /// The checks to run, and how the agent is prepared for them.
 #[derive(Debug, Clone)]

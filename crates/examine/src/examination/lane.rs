@@ -39,6 +39,8 @@ pub(super) struct Common<'a> {
     pub(super) lacks_network: bool,
     /// Whether an instance has answered any request.
     pub(super) is_heard: AtomicBool,
+    /// Number of instances that have answered nothing.
+    pub(super) unheard: AtomicUsize,
     /// Whether the agent has answered a request after the handshake's `initialize`.
     pub(super) has_answered: bool,
     /// How the agent opens sessions, as far as it is known.
@@ -66,10 +68,25 @@ impl Common<'_> {
         self.until + extension(self.limit, starved)
     }
 
+    /// Why no further instance is started: an agent that needs a network to start answers none of them.
+    fn given_up(&self) -> Option<CheckFailure> {
+        let is_over = self.lacks_network
+            && !self.is_heard.load(Ordering::Relaxed)
+            && self.unheard.load(Ordering::Relaxed) >= UNHEARD;
+        is_over.then(|| {
+            CheckFailure::NotExercised(
+                "the agent answers nothing: it has no network, which it may need to start".to_owned(),
+            )
+        })
+    }
+
     pub(super) fn out_of_time(&self) -> CheckFailure {
         CheckFailure::Unjudged(format!("{OUT_OF_TIME} of {} s", self.limit.as_secs()))
     }
 }
+
+/// Number of instances without an answer after which no further one is started.
+const UNHEARD: usize = 4;
 
 /// By how much an examination is made longer whose instances have waited for a processor.
 fn extension(limit: Duration, starved: Duration) -> Duration {
@@ -239,9 +256,16 @@ impl<'a> Lane<'a> {
 
     async fn attempt(&mut self, item: &Item, patience: Duration) -> Attempt {
         let (setup, talk) = (item.setup, item.talk);
+        let failed = |trouble| Attempt { result: Err(trouble), was_used: false, exchange: None };
+        if let Some(trouble) = self.common.given_up() {
+            return failed(trouble);
+        }
         let mut agent = match Box::pin(self.agent(setup, patience)).await {
             Ok(agent) => agent,
-            Err(trouble) => return Attempt { result: Err(trouble), was_used: false, exchange: None },
+            Err(trouble) => {
+                self.common.unheard.fetch_add(1, Ordering::Relaxed);
+                return failed(trouble);
+            }
         };
         let was_used = std::mem::replace(&mut agent.is_used, true);
         agent.client.reset();
@@ -272,6 +296,7 @@ impl<'a> Lane<'a> {
         };
         self.has_answered |= agent.answered > 0;
         self.common.is_heard.fetch_or(agent.has_started, Ordering::Relaxed);
+        self.common.unheard.fetch_add(usize::from(!agent.has_started), Ordering::Relaxed);
         if setup.has_model() {
             self.common.access().learn(&agent.access);
         }
