@@ -44,7 +44,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
     ),
     ("client", "doctor", &["handshake", "install", "manifest", "store", "host", "text"]),
     ("client", "login", &["handshake", "install", "store", "text"]),
-    ("client", "settings", &["json", "manifest", "text"]),
+    ("client", "settings", &["failure", "host", "json", "manifest", "text"]),
     (
         "client",
         "session",
