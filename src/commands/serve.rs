@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use acp_registry::build::{BuildRequest, Error, Site, build};
 use acp_registry::check::CheckOptions;
-use acp_registry::registry::{DEFAULT_BASE_URL, Registry};
+use acp_registry::registry::Registry;
 use acp_registry::server::{Preview, fingerprint, router};
 use acp_registry::tree::{self, BuildError};
 use tokio::net::TcpListener;
@@ -115,10 +115,7 @@ fn update(
         capabilities: args.capabilities.as_deref(),
         history: args.history.as_deref(),
         // A registry of its own whose address is not set is at none but this one.
-        published: config
-            .base_url
-            .as_deref()
-            .or((!directory.join("registry.toml").is_file()).then_some(DEFAULT_BASE_URL)),
+        published: tree::base_url(None, &config, directory),
     };
     let request =
         BuildRequest { registry: &registry, check: &check, base_url: Some(base_url), earlier: None, site: Some(site) };

@@ -268,11 +268,19 @@ fn a_job_that_is_optional_ends_with_a_notice_until_the_program_is_named() {
     {
         let text = fs::read_to_string(own(&format!(".github/workflows/{workflow}.yml"))).unwrap();
         assert_eq!(text.contains("optional: \"true\""), is_optional, "{workflow}");
-        // After an optional installation, no step runs the program without asking whether it is there.
-        let step = text.split("\n      - ").filter(|step| is_optional && step.contains("acp-registry "));
-        for step in step.filter(|step| !step.contains("ready == 'true'")) {
-            let job = text[..text.find(step).unwrap()].rsplit("\n  ").next().unwrap_or_default();
-            assert!(text.contains("needs.build.outputs.ready == 'true'"), "{workflow}: {job} {step}");
+        // After an optional installation, every step and every other job that runs the program asks whether it is there.
+        for job in text
+            .split("\n    name: ")
+            .skip(1)
+            .filter(|job| is_optional && job.contains("./.github/actions/acp-registry"))
+        {
+            if !job.contains("optional: \"true\"") {
+                assert!(job.contains("if: needs.build.outputs.ready == 'true'"), "{workflow}: {job}");
+                continue;
+            }
+            let runs = job.split("\n      - ").filter(|step| step.contains("\n          acp-registry "));
+            let asks = |step: &&str| step.contains("if: steps.tool.outputs.ready == 'true'");
+            assert!(runs.clone().count() > 0 && runs.clone().all(|step| asks(&step)), "{workflow}: {job}");
         }
     }
 }
@@ -307,6 +315,15 @@ fn the_action_builds_a_commit_of_the_program_s_repository() {
         assert!(run.stdout.contains("cargo install --quiet --locked --profile quick --path "), "{}", run.stdout);
         fs::remove_dir_all(env.path("temp")).unwrap();
     }
+    // More branches than fit between two programs: the list is read to its end.
+    let branches: String = (0..3000).map(|number| format!("{first} refs/heads/branch-{number:060}\n")).collect();
+    env.write(
+        "srv/o/acp-registry/.git/packed-refs",
+        format!("# pack-refs with: peeled fully-peeled sorted \n{branches}"),
+    );
+    let run = install(&env, &[("VERSION", "HEAD"), ("GITHUB_SERVER_URL", &server)]);
+    assert_eq!(run.code, 0, "{}{}", run.stdout, run.stderr);
+    fs::remove_dir_all(env.path("temp")).unwrap();
     // What came from the cache is not built again.
     env.write_program("temp/acp-registry/bin/acp-registry", "#!/bin/sh\n");
     let run = install(&env, &[("GITHUB_SERVER_URL", &server)]);

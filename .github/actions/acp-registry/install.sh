@@ -42,7 +42,7 @@ if [ "$1" = find ]; then
   if [ -n "$version" ] && ! [[ $version =~ $release ]]; then
     commit=$version
     [[ $version =~ ^[0-9a-f]{40}$ ]] || commit=$(git ls-remote "${GITHUB_SERVER_URL:?}/$repository" \
-      | awk -v name="$version" '$2 == "HEAD" && name == "HEAD" || $2 == "refs/heads/" name || $2 == "refs/tags/" name { print $1; exit }')
+      | awk -v name="$version" '$2 == "HEAD" && name == "HEAD" || $2 == "refs/heads/" name || $2 == "refs/tags/" name { if (!found++) print $1 }')
     [ -n "$commit" ] || fail "there is no $version in $repository; correct VERSION in .github/acp-registry.env"
     echo "commit=$commit" >> "${GITHUB_OUTPUT:?}"
   fi

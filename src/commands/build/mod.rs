@@ -91,7 +91,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         Ok(built) => {
             job.show_errors(checked);
             job.notices(built);
-            if base_url.is_none() && config.base_url.is_none() && directory.join("registry.toml").is_file() {
+            if acp_registry::tree::base_url(base_url, &config, &registry.root).is_none() {
                 ui.warning(
                     "`base-url` is not set in registry.toml: all links are relative, and `publish` refuses the tree",
                 );

@@ -96,8 +96,8 @@ impl SettingsEdit {
             Err(error) => return Err(SettingsEditError::Read { path: real, error }),
         };
         let text = before.as_deref().unwrap_or_default();
-        let after = if before.is_none() && action == SettingsAction::Remove {
-            String::new()
+        let after = if text.trim().is_empty() && action == SettingsAction::Remove {
+            text.to_owned()
         } else {
             edited(&real, text, settings, action)?
         };
@@ -123,11 +123,10 @@ impl SettingsEdit {
         if let Some(folder) = self.path.parent() {
             std::fs::create_dir_all(folder).map_err(PathError::at(folder))?;
         }
-        if let (Some(copy), Some(before)) = (&copy, &self.before) {
-            write_atomic(copy, before.as_bytes())?;
-            // The settings may hold secrets of other agents.
-            let permissions = self.path.metadata().map_err(PathError::at(&self.path))?.permissions();
-            std::fs::set_permissions(copy, permissions).map_err(PathError::at(copy))?;
+        if let Some(copy) = &copy {
+            // With its permissions from the start: the settings may hold secrets of other agents.
+            let _ = std::fs::remove_file(copy);
+            std::fs::copy(&self.path, copy).map_err(PathError::at(copy))?;
         }
         write_atomic(&self.path, self.after.as_bytes())?;
         Ok(copy)

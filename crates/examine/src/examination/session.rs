@@ -302,10 +302,7 @@ impl StartedAgent {
             return Ok(cancelled.clone());
         }
         let session = self.shared_session().await?;
-        let turn = self.play(&session, Script::new(vec![Step::Stall])).await?;
-        let is_streaming = |agent: &Self| agent.text(&turn).contains("Waiting");
-        // An agent that sends text only at the end is cancelled too.
-        self.until_within(&turn, self.patience(), is_streaming).await;
+        let turn = self.stalled_turn(&session).await?;
         self.cancel(&turn).await;
         let mut cancelled = Cancelled { session, ended: self.ended(&turn).await, late: None };
         if cancelled.is_cancelled() {

@@ -105,6 +105,14 @@ impl StartedAgent {
         Ok(Turn { play, session: session.id.clone(), id, updates, calls })
     }
 
+    /// Begins a turn in which the model never ends its text, and waits for the first of it. An agent that sends text only at
+    /// the end is waited for in vain.
+    pub(super) async fn stalled_turn(&mut self, session: &OpenSession) -> Result<Turn, CheckFailure> {
+        let turn = self.play(session, Script::new(vec![Step::Stall])).await?;
+        self.until_within(&turn, self.patience(), |agent| agent.text(&turn).contains("Waiting")).await;
+        Ok(turn)
+    }
+
     /// Waits for the response that ends a turn. If the turn has not reached the model, the check is not exercised.
     pub(super) async fn ended(&mut self, turn: &Turn) -> Result<ResponseContent, CheckFailure> {
         let ended = self.end_of_turn(&turn.id).await;

@@ -82,13 +82,12 @@ pub fn build<T>(request: &BuildRequest<'_>, then: impl FnOnce(&Checked, Result<&
     let known = Known::of(&documents.capabilities);
     let config = request.check.config;
     let base_url = tree::base_url(request.base_url, config, &request.registry.root);
-    // Commands need some address. This one says what is missing, and leads nowhere.
-    let unset = if base_url == tree::HERE { "https://base-url-is-not-set.invalid" } else { base_url };
-    let published = site.published.unwrap_or(unset).trim_end_matches('/');
+    // Commands need some address. The last one says what is missing, and leads nowhere.
+    let published = site.published.or(base_url).unwrap_or("https://base-url-is-not-set.invalid").trim_end_matches('/');
     let registry_url = (published != DEFAULT_BASE_URL).then(|| format!("{published}/{INDEX}"));
     let options = site::SiteOptions {
         index: base.tree.file(INDEX).unwrap_or(b"{}"),
-        base_url,
+        base_url: base_url.unwrap_or(tree::HERE),
         registry_url: registry_url.as_deref(),
         config: &config.site,
         known: &known,

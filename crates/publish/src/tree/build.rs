@@ -75,11 +75,12 @@ impl Built<'_> {
 /// The base URL of a tree whose address is not known: its links are relative.
 pub(crate) const HERE: &str = ".";
 
-/// The base URL of a tree: the named one, that of the configuration, or, for a folder without a configuration, that of the
-/// public registry. A registry of its own whose address is not set must not lead to another one: it has [`HERE`].
-pub(crate) fn base_url<'a>(named: Option<&'a str>, config: &'a Config, registry: &Path) -> &'a str {
-    let default = || if registry.join("registry.toml").is_file() { HERE } else { DEFAULT_BASE_URL };
-    named.or(config.base_url.as_deref()).unwrap_or_else(default).trim_end_matches('/')
+/// The base URL of a tree, without a slash at the end: the named one, that of the configuration, or, for a folder without a
+/// `registry.toml`, that of the public registry. `None` for a registry of its own whose address is not set, which must not
+/// lead to another one: its links are relative.
+pub fn base_url<'a>(named: Option<&'a str>, config: &'a Config, registry: &Path) -> Option<&'a str> {
+    let default = || (!registry.join("registry.toml").is_file()).then_some(DEFAULT_BASE_URL);
+    Some(named.or(config.base_url.as_deref()).or_else(default)?.trim_end_matches('/'))
 }
 
 /// Builds the published tree in memory. The same registry and options give the same bytes.
@@ -105,7 +106,7 @@ pub fn build<'a>(
     let chosen = choose(registry, checked, options.check, options.previous, &views)?;
     let Chosen { sources, agents, icons: kept_icons, nothing_published, no_icons: unknown_icons } = chosen;
 
-    let base_url = base_url(options.base_url, config, &registry.root);
+    let base_url = base_url(options.base_url, config, &registry.root).unwrap_or(HERE);
     let mut files: BTreeMap<String, Content<'a>> = BTreeMap::new();
     let (mut parts, mut of_agents): (Vec<Render<'a>>, Vec<FileSet<'a>>) = Default::default();
     let missing = missing(&views, &sources);

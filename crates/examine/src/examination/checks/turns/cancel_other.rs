@@ -3,7 +3,6 @@ use std::time::Duration;
 use crate::examination::agent::StartedAgent;
 use crate::examination::check::{Check, Force, Level, Run, Setup};
 use crate::examination::failure::CheckFailure;
-use crate::model::{Script, Step};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/cancel-other",
@@ -32,20 +31,14 @@ agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"cancelled"}}"#,
 const GOES_ON: Duration = Duration::from_millis(500);
 
 async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
-    let sessions = [agent.shared_session().await?, agent.spare_session().await?];
-    let mut turns = Vec::new();
-    for session in &sessions {
-        let turn = agent.play(session, Script::new(vec![Step::Stall])).await?;
-        agent.until_within(&turn, agent.patience(), |agent| agent.text(&turn).contains("Waiting")).await;
-        turns.push(turn);
-    }
-    let [cancelled, other] = &turns[..] else { return Ok(()) };
+    let (first, second) = (agent.shared_session().await?, agent.spare_session().await?);
+    let (cancelled, other) = (agent.stalled_turn(&first).await?, agent.stalled_turn(&second).await?);
     let are_parallel = !cancelled.requests().is_empty() && !other.requests().is_empty();
-    agent.cancel(cancelled).await;
-    let ended = agent.ended(cancelled).await;
-    let has_other_ended = agent.has_ended_within(other, GOES_ON).await;
-    agent.cancel(other).await;
-    if !are_parallel || !matches!(ended, Ok(Ok(_))) || !matches!(agent.ended(other).await, Ok(Ok(_))) {
+    agent.cancel(&cancelled).await;
+    let ended = agent.ended(&cancelled).await;
+    let has_other_ended = agent.has_ended_within(&other, GOES_ON).await;
+    agent.cancel(&other).await;
+    if !are_parallel || !matches!(ended, Ok(Ok(_))) || !matches!(agent.ended(&other).await, Ok(Ok(_))) {
         // A turn may go on.
         agent.session = None;
     }

@@ -5,7 +5,6 @@ use serde_json::json;
 use crate::examination::agent::StartedAgent;
 use crate::examination::check::{Check, Force, Level, Run, Setup};
 use crate::examination::failure::CheckFailure;
-use crate::model::{Script, Step};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/cancel-request",
@@ -37,10 +36,7 @@ const REACTS: Duration = Duration::from_secs(1);
 
 async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let session = agent.shared_session().await?;
-    let turn = agent.play(&session, Script::new(vec![Step::Stall])).await?;
-    let is_streaming = |agent: &StartedAgent| agent.text(&turn).contains("Waiting");
-    // An agent that sends text only at the end is cancelled too.
-    agent.until_within(&turn, agent.patience(), is_streaming).await;
+    let turn = agent.stalled_turn(&session).await?;
     agent.notify("$/cancel_request", &json!({ "requestId": turn.id })).await;
     let has_reacted = agent.has_ended_within(&turn, REACTS).await;
     if !has_reacted {

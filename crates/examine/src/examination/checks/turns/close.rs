@@ -4,7 +4,6 @@ use crate::examination::agent::StartedAgent;
 use crate::examination::check::{Check, Force, Level, Run, Setup};
 use crate::examination::failure::CheckFailure;
 use crate::examination::turn::{is_reason, stop_reason};
-use crate::model::{Script, Step};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/close",
@@ -13,7 +12,7 @@ pub(super) static CHECK: Check = Check {
     spec: "protocol/v1/session-setup",
     summary: "cancels the turn of a session that is closed",
     why: "On `session/close`, the agent must cancel the work of the session as if `session/cancel` had been called. \
-          Otherwise the request for the prompt stays open, and an agent that nobody sees goes on to work.",
+          Otherwise the prompt gets no response, and the agent works on although nobody sees it.",
     fix: "Cancel the turn first, respond to its prompt with the stop reason `cancelled`, and then close the \
           session.",
     fails: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
@@ -32,9 +31,7 @@ agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"cancelled"}}"#,
 async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     agent.needs("/sessionCapabilities/close")?;
     let session = agent.open_session().await?;
-    let turn = agent.play(&session, Script::new(vec![Step::Stall])).await?;
-    // An agent that sends text only at the end is cancelled too.
-    agent.until_within(&turn, agent.patience(), |agent| agent.text(&turn).contains("Waiting")).await;
+    let turn = agent.stalled_turn(&session).await?;
     let closed = agent.ask("session/close", &json!({ "sessionId": session.id })).await?;
     let ended = agent.ended(&turn).await.map_err(|failure| failure.with("after `session/close`"))?;
     if let Err(error) = closed {
