@@ -8,7 +8,7 @@ use acp_registry::index::Missing;
 use acp_registry::manifest::{Agent, AgentId, Distribution, Package, env_name};
 use acp_registry::session::{AgentSpec, Session, may_set};
 use acp_registry::settings::{
-    AgentCommand, CLIENTS, EditorClient, PROGRAM, SettingsAction, SettingsEdit, display_name, find,
+    AgentCommand, CLIENTS, EditorClient, PROGRAM, SettingsAction, SettingsEdit, SignIn, display_name, find,
 };
 use acp_registry::text::{printable, quote};
 use acp_registry::{install, ops, store};
@@ -276,7 +276,14 @@ fn program_settings(
         Failure::unable(format!("settings cannot have the path {path}, which is not Unicode")).help(INDIRECT)
     })?;
     let program = path.to_owned();
-    Ok(AgentCommand { id: id.to_owned(), name: name.to_owned(), program, args: start.args, env: start.env })
+    Ok(AgentCommand {
+        id: id.to_owned(),
+        name: name.to_owned(),
+        program,
+        args: start.args,
+        env: start.env,
+        sign_in: SignIn::Unknown,
+    })
 }
 
 /// The file to edit, if one is.
@@ -289,18 +296,22 @@ fn file(args: &Args) -> Result<Option<PathBuf>, Failure> {
         };
         return Err(Failure::usage(format!("{needs} is for a file that is edited")).help("add --write or --remove"));
     }
-    let variable = |name: &str| match name {
-        "HOME" => env::home_dir(),
-        _ => env::var_os(name).map(PathBuf::from),
-    };
-    let usual = args.client.editable(&variable);
     if args.client.language != "json" {
         let message = format!("the settings of {} are code, which is not edited", args.client.title);
         return Err(Failure::usage(message).help("leave out --write and --remove, and copy what is printed"));
     }
     let unknown =
         || Failure::usage("where the editor keeps its settings is not known").help("name the file with --file");
-    args.edit.file.clone().or(usual).ok_or_else(unknown).map(Some)
+    path(args).ok_or_else(unknown).map(Some)
+}
+
+/// The file that the settings belong in, if it is known.
+fn path(args: &Args) -> Option<PathBuf> {
+    let variable = |name: &str| match name {
+        "HOME" => env::home_dir(),
+        _ => env::var_os(name).map(PathBuf::from),
+    };
+    args.edit.file.clone().or_else(|| args.client.path(&variable))
 }
 
 /// A change of an editor's file, as it is reported.
@@ -377,8 +388,11 @@ fn document(args: &Args, answer: &SettingsText, settings: &str, change: Option<&
         version: answer.version.as_deref(),
         installed: answer.installed.is_some(),
         language: args.client.language,
-        file: args.client.file(),
-        settings,
+        file: path(args).and_then(|path| std::path::absolute(path).ok()).map(|path| path.display().to_string()),
+        settings: match args.client.language {
+            "json" => serde_json::from_str(settings).unwrap_or_default(),
+            _ => settings.into(),
+        },
         starts: match answer.form {
             StartForm::Program => "program",
             StartForm::Package => "package",

@@ -38,10 +38,10 @@ pub(crate) struct Config<'a> {
     pub(crate) installed: bool,
     /// The language that the settings are written in.
     pub(crate) language: &'a str,
-    /// The file that the settings belong in, if known.
-    pub(crate) file: Option<&'a str>,
-    /// The text of the settings.
-    pub(crate) settings: &'a str,
+    /// The absolute path of the file that the settings belong in, if it is known.
+    pub(crate) file: Option<String>,
+    /// The settings: the value to merge into a file of JSON, else text.
+    pub(crate) settings: Value,
     /// What the settings start: `program`, `package` or `run`.
     pub(crate) starts: &'static str,
     /// The program that the settings start.

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use acp_registry::settings;
 use acp_registry::text::{printable, quote};
 use clap::Command;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -23,12 +24,19 @@ pub(crate) fn answer(error: &clap::Error, arguments: &[OsString], program: &Comm
     let words = arguments.iter().skip(1).filter_map(|argument| argument.to_str()).take_while(|word| *word != "--");
     let words: Vec<&str> = words.collect();
     let command = words.iter().find_map(|word| program.find_subcommand(word)).map(Command::get_name);
-    let failure = failure(error, command);
+    let swapped = swapped(error, &words, command);
+    let failure = match &swapped {
+        Some(right) => failure(error, command).suggest([]).help(format!("the client comes first: `{right}`")),
+        None => failure(error, command),
+    };
     if words.contains(&"--json") || has_value(&words, "--format", "json") {
         streams::write_stdout(&Document::failed_command(command, failure.clone()).to_text());
     }
     if has_value(&words, "--progress", "json") {
         EventSink::Stderr.send(&Event::Failed(failure.clone()));
+    } else if swapped.is_some() {
+        let help = failure.advice().unwrap_or_default();
+        streams::write_stderr(&format!("error: {failure}\nhelp: {help}\n"));
     } else if let Some(command) = equivalent_command(error) {
         // clap's suggestions for the command names of other package managers would mislead.
         streams::write_stderr(&format!("error: {failure}\nhelp: the command is `acp-registry {command}`\n"));
@@ -49,6 +57,14 @@ fn equivalent_command(error: &clap::Error) -> Option<&'static str> {
         ContextValue::String(name) => help::other_word(name),
         _ => None,
     }
+}
+
+/// The command that was probably meant where the agent and the client of `config` are in the wrong order.
+fn swapped(error: &clap::Error, words: &[&str], command: Option<&str>) -> Option<String> {
+    let ContextValue::String(agent) = error.get(ContextKind::InvalidValue)? else { return None };
+    let mut named = words.iter().skip_while(|word| **word != agent).skip(1);
+    let client = named.find(|word| !word.starts_with('-')).and_then(|word| settings::find(word))?;
+    (command == Some("config")).then(|| format!("acp-registry config {} {}", client.id, printable(agent)))
 }
 
 /// Converts the error into a failure, like those of commands.
@@ -155,7 +171,7 @@ mod tests {
             ),
             (
                 "p config vscod a",
-                "invalid value 'vscod' for '<CLIENT>' [possible values: zed, jetbrains, codecompanion, avante, emacs, vscode, cli]",
+                "invalid value 'vscod' for '<CLIENT>' [possible values: zed, jetbrains, codecompanion, avante, emacs, vscode, obsidian, qtcreator, jupyter, acpx, cli]",
                 "did you mean `vscode`?",
                 &["vscode"],
             ),

@@ -5,9 +5,11 @@ use serde_json::{Value, json};
 
 use crate::archives::{gz, sha256, tar};
 use crate::people::{AGENT, CMD, People, entry, host};
-use crate::snippets::{TEXTS, read_by_emacs, read_by_lua, read_by_shell};
+use crate::snippets::{TEXTS, read_by_emacs, read_by_lua, read_by_python, read_by_shell};
 
-const CLIENTS: [&str; 7] = ["zed", "jetbrains", "codecompanion", "avante", "emacs", "vscode", "cli"];
+const CLIENTS: [&str; 11] = [
+    "zed", "jetbrains", "codecompanion", "avante", "emacs", "vscode", "obsidian", "qtcreator", "jupyter", "acpx", "cli",
+];
 
 /// The program with its arguments, and the variable `K`, as a client reads them; `None` if its language is not installed.
 fn read(client: &str, id: &str, settings: &str) -> Option<(Vec<String>, Option<String>)> {
@@ -23,11 +25,42 @@ fn read(client: &str, id: &str, settings: &str) -> Option<(Vec<String>, Option<S
             let words = [text(&server["command"])].into_iter().chain(args).collect();
             Some((words, server["env"]["K"].as_str().map(ToOwned::to_owned)))
         }
+        // As the plugin's own settings tab writes them.
+        "obsidian" => {
+            let settings: Value = serde_json::from_str(settings).unwrap();
+            let agent = &settings["customAgents"][0];
+            assert_eq!((&agent["id"], &agent["displayName"]), (&json!(id), &json!(format!("The {id}"))));
+            let text = |value: &Value| value.as_str().unwrap().to_owned();
+            let words = [text(&agent["command"])].into_iter().chain(agent["args"].as_array().unwrap().iter().map(text));
+            let variables = agent["env"].as_array().unwrap().iter();
+            let variable = variables.into_iter().find(|one| one["key"] == "K").map(|one| text(&one["value"]));
+            Some((words.collect(), variable))
+        }
+        "acpx" => {
+            let settings: Value = serde_json::from_str(settings).unwrap();
+            let words = settings["agents"][id]["argv"].as_array().unwrap().iter();
+            Some(without_env(words.map(|word| word.as_str().unwrap().to_owned()).collect()))
+        }
+        // Fields of a form; the arguments are split as a shell splits them.
+        "qtcreator" => {
+            let field = |name: &str| settings.lines().find_map(|line| line.strip_prefix(&format!("{name}: ")));
+            assert_eq!(field("Name"), Some(&*format!("The {id}")));
+            let (mut words, _) = read_by_shell(field("Arguments").unwrap())?;
+            words.insert(0, field("Executable").unwrap().to_owned());
+            Some((words, field("Environment").map(|text| text.strip_prefix("K=").unwrap().to_owned())))
+        }
+        "jupyter" => read_by_python(settings).map(without_env),
         "codecompanion" | "avante" => read_by_lua(settings),
         "emacs" => read_by_emacs(id, settings),
         "cli" => read_by_shell(settings),
         _ => unreachable!(),
     }
+}
+
+/// Splits off the variable that the program `env` sets.
+fn without_env(mut words: Vec<String>) -> (Vec<String>, Option<String>) {
+    let variable = (words[0] == "env").then(|| words.drain(..2).next_back().unwrap());
+    (words, variable.map(|text| text.strip_prefix("K=").unwrap().to_owned()))
 }
 
 /// An index with an agent that has an archive, and with packages; the first is not installed yet.
@@ -82,12 +115,33 @@ fn settings_are_merged_into_the_file_of_an_editor_and_removed_again() {
     assert_eq!(people.env.read(file), "{ \"theme\": }");
     for (arguments, message) in [
         (&["config", "emacs", "of-npm", "--write"][..], "the settings of Emacs are code, which is not edited"),
+        (&["config", "obsidian", "of-npm", "--write"], "--file"),
         (&["config", "zed", "of-npm", "--dry-run"], "--dry-run is for a file that is edited"),
         (&["config", "nvim", "of-npm"], "write `codecompanion` or `avante`"),
     ] {
         let run = people.run(arguments);
         assert!(run.code == 2 && run.stderr.contains(message), "{arguments:?}: {}", run.stderr);
     }
+}
+
+/// A plugin may keep its agents in a list, in a folder that only the person knows.
+#[test]
+fn settings_are_merged_into_a_list_of_agents() {
+    let people = people(&["--acp"]);
+    let file = "vault/.obsidian/plugins/agent-client/data.json";
+    people.env.write(file, r#"{ "debugMode": true, "customAgents": [{ "id": "mine" }] }"#);
+    let path = people.env.path(file).display().to_string();
+    let run = |action: &str| people.run(&["config", "obsidian", "of-npm", action, "--file", &path]);
+    let read = || serde_json::from_str::<Value>(&people.env.read(file)).unwrap();
+    for _ in 0..2 {
+        let run = run("--write");
+        assert_eq!(run.code, 0, "{}", run.stderr);
+        let settings = read();
+        let ids: Vec<&Value> = settings["customAgents"].as_array().unwrap().iter().map(|one| &one["id"]).collect();
+        assert_eq!((ids, &settings["debugMode"]), (vec![&json!("mine"), &json!("of-npm")], &json!(true)));
+    }
+    assert_eq!(run("--remove").code, 0);
+    assert_eq!(read(), json!({ "debugMode": true, "customAgents": [{ "id": "mine" }] }));
 }
 
 /// Arguments that every language can represent, including the shell.
@@ -109,7 +163,8 @@ fn an_installed_agent_is_started_by_its_own_program() {
         let run = people.run(&["config", client, "own", "--direct"]);
         assert_eq!(run.code, 0, "{}", run.stderr);
         assert!(run.stderr.contains("this starts own 1.2.0"), "{}", run.stderr);
-        assert_eq!(run.stderr.contains("this belongs in "), client != "cli", "{}", run.stderr);
+        let has_file = !["cli", "qtcreator"].contains(&client);
+        assert_eq!(run.stderr.contains("this belongs in "), has_file, "{}", run.stderr);
         if let Some((read, variable)) = read(client, "own", &run.stdout) {
             assert_eq!(read, words(&[&program], &args), "{client}");
             assert_eq!(variable.as_deref(), Some("it's <\"v\">"), "{client}");
@@ -186,15 +241,18 @@ fn the_document_has_what_a_client_needs() {
     assert_eq!((code, settings.stderr.as_str()), (0, ""));
     let expected = json!({
         "schema": 1, "command": "config", "client": "zed", "id": "of-npm", "name": "The of-npm", "version": "1.0.0",
-        "installed": false, "language": "json", "file": document["file"], "settings": settings.stdout,
+        "installed": false, "language": "json", "file": people.env.path("home/.config/zed/settings.json"),
+        "settings": serde_json::from_str::<Value>(&settings.stdout).unwrap(),
         "starts": "package", "program": "npx", "args": ["-y", "@a/b@1.0.0", "acp"], "env": { "K": "it's <\"v\">" },
         "index": document["index"],
     });
     assert_eq!(document, expected);
     assert_eq!(document["index"]["source"], people.server.url("/registry.json"));
-    assert!(document["file"].as_str().unwrap().ends_with("settings.json"));
     let (_, document) = people.json(&["config", "cli", "own"]);
     assert_eq!((&document["file"], &document["starts"]), (&Value::Null, &json!("run")));
+    assert!(document["settings"].as_str().unwrap().ends_with(" own\n"), "{document}");
+    let (_, document) = people.json(&["config", "emacs", "own"]);
+    assert_eq!(document["file"], json!(people.env.path("home/.emacs.d/init.el")));
 }
 
 #[test]
@@ -204,6 +262,8 @@ fn what_cannot_be_written_says_why() {
     assert_eq!((run.code, run.stdout.as_str()), (2, ""));
     assert!(CLIENTS.iter().all(|client| run.stderr.contains(client)), "{}", run.stderr);
     assert!(run.stderr.contains("a similar value exists: 'zed'"), "{}", run.stderr);
+    let run = people.run(&["config", "of-npm", "zed"]);
+    assert!(run.code == 2 && run.stderr.ends_with("comes first: `acp-registry config zed of-npm`\n"), "{}", run.stderr);
     let run = people.run(&["config", "zed", "of-npn"]);
     assert_eq!((run.code, run.stderr.contains("did you mean `of-npm`?")), (2, true), "{}", run.stderr);
     for id in ["../own", ".."] {

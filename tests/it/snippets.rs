@@ -32,6 +32,15 @@ fn output(program: &str, args: &[&str], script: &str) -> Option<Vec<u8>> {
     Some(output.stdout)
 }
 
+/// Runs a script of Lua in Neovim.
+fn neovim(script: &str) -> Option<Vec<u8>> {
+    let file = tempfile::Builder::new().suffix(".lua").tempfile().unwrap();
+    std::fs::write(file.path(), format!("{script}\nvim.cmd('qall!')")).unwrap();
+    let run = format!("luafile {}", file.path().display());
+    // An error in the file goes on to the next command.
+    output("nvim", &["--headless", "-u", "NONE", "-c", &run, "-c", "cquit"], "")
+}
+
 /// The texts in hexadecimal, one per line.
 fn hexadecimal(texts: &[&str]) -> String {
     let line = |text: &&str| text.bytes().map(|byte| format!("{byte:02x}")).collect::<String>() + "\n";
@@ -41,10 +50,10 @@ fn hexadecimal(texts: &[&str]) -> String {
 #[test]
 fn lua_reads_back_what_was_written() {
     let script = format!(
-        "for _, text in ipairs({}) do print((text:gsub('.', function(c) return ('%02x'):format(c:byte()) end))) end",
+        "for _, text in ipairs({}) do io.write((text:gsub('.', function(c) return ('%02x'):format(c:byte()) end)), '\\n') end",
         lua::list(TEXTS)
     );
-    if let Some(bytes) = output("lua5.4", &["-"], &script) {
+    if let Some(bytes) = neovim(&script) {
         assert_eq!(String::from_utf8(bytes).unwrap(), hexadecimal(&TEXTS));
     }
 }
@@ -109,7 +118,24 @@ pub(crate) fn read_by_lua(settings: &str) -> Option<Read> {
          package.preload['codecompanion.adapters'] = function() return {{ extend = function(_, o) return o end }} end\n\
          package.preload.avante = function() return {{ setup = function(o) show(o.acp_providers[o.provider]) end }} end\n{settings}"
     );
-    output("lua5.4", &["-"], &script).map(parts)
+    neovim(&script).map(parts)
+}
+
+/// Reads settings like Jupyter AI: the program with its arguments. Its modules are replaced by ones that keep what they get.
+pub(crate) fn read_by_python(settings: &str) -> Option<Vec<String>> {
+    let script = format!(
+        "import asyncio, sys, types\n\
+         class BaseAcpPersona:\n    def __init__(self, executable):\n        self.words = executable\n\
+         def module(name, **members):\n    \
+             made = sys.modules[name] = types.ModuleType(name)\n    made.__dict__.update(members)\n\
+         module('jupyter_ai_acp_client', __file__='/package/__init__.py')\n\
+         module('jupyter_ai_acp_client.base_acp_persona', BaseAcpPersona=BaseAcpPersona)\n\
+         module('jupyter_ai_persona_manager', PersonaDefaults=dict)\n{settings}\n\
+         persona = AgentPersona()\n\
+         assert persona.defaults['name'] and asyncio.run(persona.is_authed())\n\
+         sys.stdout.buffer.write('\\2'.join([*persona.words, '']).encode())\n"
+    );
+    output("python3", &["-"], &script).map(|bytes| parts(bytes).0)
 }
 
 /// Reads settings like agent-shell.
@@ -142,6 +168,11 @@ pub(crate) fn read_by_shell(command: &str) -> Option<Read> {
 
 /// The snippets on an agent's page, by name.
 fn snippets(agent: &Value) -> Vec<(String, String)> {
+    known_snippets(agent, &Snapshot::default())
+}
+
+/// The same, where the last start is known.
+fn known_snippets(agent: &Value, snapshot: &Snapshot) -> Vec<(String, String)> {
     let index = json!({ "agents": [agent] }).to_string();
     let (config, history) = (SiteConfig::default(), History::default());
     let options = SiteOptions {
@@ -150,7 +181,7 @@ fn snippets(agent: &Value) -> Vec<(String, String)> {
         history: &history,
         index: index.as_bytes(),
         base_url: "https://example.com",
-        known: &Known::of(&Snapshot::default()),
+        known: &Known::of(snapshot),
         icon: &|_| None,
     };
     let page = String::from_utf8(render(options).unwrap()["agents/x/index.html"].clone()).unwrap();
@@ -207,6 +238,52 @@ fn settings_on_pages_start_what_the_manifest_says() {
     // A word with hidden characters cannot be written for a shell, so that there is no command to copy.
     assert!(!snippets.iter().any(|(name, _)| name.contains("PowerShell") || name.contains("POSIX")));
     assert_eq!(named("Shell, With the acp-registry program"), "acp-registry run x");
+}
+
+/// The plugin signs in by the method of the adapter, and opens no session if the agent does not offer it; without one, by
+/// the first that the agent offers; by none if the adapter says that it is done. The adapter of Goose has no method.
+const SIGN_IN: &str = r"
+package.preload['codecompanion.adapters'] = function()
+  return { extend = function(name, own)
+    assert(name == 'goose', name)
+    return vim.tbl_deep_extend('force', { defaults = { mcpServers = {} }, handlers = {} }, own)
+  end }
+end
+package.preload.codecompanion = function()
+  return { setup = function(settings)
+    local adapter = settings.adapters.acp.x()
+    local wanted, chosen = adapter.defaults.auth_method, OFFERED[1]
+    if adapter.handlers.auth and adapter.handlers.auth(adapter) then
+      chosen = 'nothing'
+    elseif wanted then
+      chosen = vim.tbl_contains(OFFERED, wanted) and wanted or 'an error'
+    end
+    io.stdout:write(tostring(chosen))
+  end }
+end
+";
+
+#[test]
+fn codecompanion_signs_in_as_the_last_start_has_shown() {
+    let agent =
+        json!({ "id": "x", "name": "X", "version": "1.0.0", "distribution": { "npx": { "package": "x@1.0.0" } } });
+    for (methods, chosen) in [
+        (json!([]), "nil"),
+        (json!([{ "id": "tty", "type": "terminal" }, { "id": "it's", "type": "agent" }, { "id": "b" }]), "it's"),
+        (json!([{ "id": "tty", "type": "terminal" }, { "id": "key", "type": "env_var" }]), "nothing"),
+    ] {
+        let row =
+            json!({ "id": "x", "version": "1.0.0", "protocol_version": 1, "features": {}, "auth_methods": methods });
+        let snapshot = Snapshot::parse(json!({ "agents": [row] }).to_string().as_bytes()).unwrap();
+        let snippets = known_snippets(&agent, &snapshot);
+        let name = "Neovim (CodeCompanion), With the acp-registry program";
+        let (_, settings) = snippets.iter().find(|(known, _)| known == name).unwrap();
+        let ids: Vec<&str> = methods.as_array().unwrap().iter().map(|one| one["id"].as_str().unwrap()).collect();
+        let script = format!("OFFERED = {}\n{SIGN_IN}\n{settings}", lua::list(ids));
+        if let Some(read) = neovim(&script) {
+            assert_eq!(String::from_utf8(read).unwrap(), chosen, "{methods}");
+        }
+    }
 }
 
 #[test]

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use serde_json::{Map, json};
 
-use super::{AgentCommand, SETTINGS_LIMIT, elisp, lua, powershell, shell};
+use super::{AgentCommand, SETTINGS_LIMIT, SignIn, elisp, lua, powershell, shell};
+use acp_registry_plan::text::is_hidden;
 
 /// A client of the protocol, the same for every agent.
 #[derive(Debug)]
@@ -25,8 +26,10 @@ pub struct EditorClient {
     pub note: &'static str,
     /// A note for settings that name a program without its path; may be empty.
     pub path_note: &'static str,
-    /// The language of the settings: `json`, `lua`, `elisp`, `sh` or `powershell`.
+    /// The language of the settings: `json`, `lua`, `elisp`, `python`, `sh` or `powershell`; `text` for the fields of a form.
     pub language: &'static str,
+    /// Whether the pages of agents show its settings, which all of them have to load.
+    pub is_on_pages: bool,
     files: Option<Files>,
     settings: fn(&AgentCommand) -> Option<String>,
 }
@@ -66,11 +69,10 @@ impl EditorClient {
         })
     }
 
-    /// The path of [`file`](Self::file), if the settings can be merged into it, which are JSON then. `variable` gives the
-    /// environment.
+    /// The path of [`file`](Self::file), if it is known. `variable` gives the environment.
     #[must_use]
-    pub fn editable(&self, variable: &dyn Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
-        let file = self.file().filter(|_| self.language == "json")?;
+    pub fn path(&self, variable: &dyn Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
+        let file = self.file()?;
         if let Some(rest) = file.strip_prefix("~/.config/")
             && let Some(config) = variable("XDG_CONFIG_HOME").filter(|path| path.is_absolute())
         {
@@ -108,8 +110,14 @@ const NEOVIM: Option<Files> = Some(Files {
     windows: r"%LOCALAPPDATA%\nvim\init.lua",
 });
 
+/// In each vault.
+const OBSIDIAN: &str = ".obsidian/plugins/agent-client/data.json";
+
+/// In the folder of the notebooks, or one above it.
+const JUPYTER: &str = ".jupyter/personas/agent_persona.py";
+
 /// All clients.
-pub static CLIENTS: [EditorClient; 7] = [
+pub static CLIENTS: [EditorClient; 11] = [
     EditorClient {
         id: "zed",
         title: "Zed",
@@ -120,6 +128,7 @@ pub static CLIENTS: [EditorClient; 7] = [
         note: "",
         path_note: "",
         language: "json",
+        is_on_pages: true,
         files: Some(Files {
             linux: "~/.config/zed/settings.json",
             macos: "~/.config/zed/settings.json",
@@ -137,6 +146,7 @@ pub static CLIENTS: [EditorClient; 7] = [
         note: "",
         path_note: "If the IDE does not find the command, name it by its absolute path.",
         language: "json",
+        is_on_pages: true,
         files: Some(Files {
             linux: "~/.jetbrains/acp.json",
             macos: "~/.jetbrains/acp.json",
@@ -154,6 +164,7 @@ pub static CLIENTS: [EditorClient; 7] = [
         note: "The plugin codecompanion.nvim reads them. It builds every ACP adapter on one of its own; this one replaces its command.",
         path_note: "",
         language: "lua",
+        is_on_pages: true,
         files: NEOVIM,
         settings: |launch| Some(code_companion(launch)),
     },
@@ -167,6 +178,7 @@ pub static CLIENTS: [EditorClient; 7] = [
         note: "The plugin avante.nvim reads them.",
         path_note: "",
         language: "lua",
+        is_on_pages: true,
         files: NEOVIM,
         settings: |launch| Some(avante(launch)),
     },
@@ -180,6 +192,7 @@ pub static CLIENTS: [EditorClient; 7] = [
         note: "The package agent-shell, with acp.el, reads them.",
         path_note: "",
         language: "elisp",
+        is_on_pages: true,
         files: Some(Files {
             linux: "~/.emacs.d/init.el",
             macos: "~/.emacs.d/init.el",
@@ -197,12 +210,75 @@ pub static CLIENTS: [EditorClient; 7] = [
         note: "The extension ACP Client reads them: install it first.",
         path_note: "",
         language: "json",
+        is_on_pages: true,
         files: Some(Files {
             linux: "~/.config/Code/User/settings.json",
             macos: "~/Library/Application Support/Code/User/settings.json",
             windows: r"%APPDATA%\Code\User\settings.json",
         }),
         settings: |launch| Some(named("acp.agents", launch)),
+    },
+    EditorClient {
+        id: "obsidian",
+        title: "Obsidian",
+        about: "Agent Client, a plugin for Obsidian",
+        home: Some(("Agent Client", "https://github.com/RAIT-09/obsidian-agent-client")),
+        registry: "",
+        place: "In .obsidian/plugins/agent-client/data.json of the vault, while Obsidian is closed:",
+        note: "The plugin Agent Client reads them, and writes the file again: edit it while Obsidian is closed. \
+               `--write --file VAULT/.obsidian/plugins/agent-client/data.json` does so.",
+        path_note: "",
+        language: "json",
+        is_on_pages: false,
+        files: Some(Files { linux: OBSIDIAN, macos: OBSIDIAN, windows: OBSIDIAN }),
+        settings: |launch| Some(obsidian(launch)),
+    },
+    EditorClient {
+        id: "qtcreator",
+        title: "Qt Creator",
+        about: "the IDE Qt Creator",
+        home: Some(("Qt Creator’s documentation", "https://doc.qt.io/qtcreator/")),
+        registry: "In Preferences, AI, ACP Servers, add a server and choose the agent as its template.",
+        place: "In Preferences, AI, ACP Servers, add a server with these fields:",
+        note: "These are the fields of a server in Preferences, AI, ACP Servers; the plugin AcpClient must be on.",
+        path_note: "",
+        language: "text",
+        is_on_pages: false,
+        files: None,
+        settings: qt_creator,
+    },
+    EditorClient {
+        id: "jupyter",
+        title: "Jupyter AI",
+        about: "Jupyter AI, an extension of JupyterLab",
+        home: Some(("Jupyter AI", "https://jupyter-ai.readthedocs.io/")),
+        registry: "",
+        place: "In .jupyter/personas/agent_persona.py beside your notebooks; any name with “persona” will do:",
+        note: "Jupyter AI 3 reads every file of this folder beside your notebooks that has `persona` in its name: choose \
+               one for each agent. It needs the package jupyter-ai-acp-client.",
+        path_note: "",
+        language: "python",
+        is_on_pages: false,
+        files: Some(Files { linux: JUPYTER, macos: JUPYTER, windows: JUPYTER }),
+        settings: jupyter,
+    },
+    EditorClient {
+        id: "acpx",
+        title: "acpx",
+        about: "acpx, a client for scripts",
+        home: Some(("acpx", "https://github.com/openclaw/acpx")),
+        registry: "",
+        place: "In ~/.acpx/config.json:",
+        note: "acpx 0.19 and later read them.",
+        path_note: "",
+        language: "json",
+        is_on_pages: false,
+        files: Some(Files {
+            linux: "~/.acpx/config.json",
+            macos: "~/.acpx/config.json",
+            windows: r"%USERPROFILE%\.acpx\config.json",
+        }),
+        settings: acpx,
     },
     EditorClient {
         id: "cli",
@@ -214,6 +290,7 @@ pub static CLIENTS: [EditorClient; 7] = [
         note: "",
         path_note: "",
         language: if cfg!(windows) { "powershell" } else { "sh" },
+        is_on_pages: true,
         files: None,
         settings: command_line,
     },
@@ -241,11 +318,18 @@ pub(super) fn named(key: &str, launch: &AgentCommand) -> String {
 
 pub(super) fn code_companion(launch: &AgentCommand) -> String {
     let (id, name) = (lua::string(&launch.id), lua::string(&launch.name));
+    // The plugin signs in by the method of the adapter, which it takes from the one that is extended, and fails where the
+    // agent does not offer it. The adapter of Goose names none: then the plugin takes the first that the agent offers.
+    let sign_in = match &launch.sign_in {
+        SignIn::Unknown => String::new(),
+        SignIn::Method(method) => format!("\n          defaults = {{ auth_method = {} }},", lua::string(method)),
+        SignIn::Elsewhere => "\n          handlers = { auth = function() return true end },".to_owned(),
+    };
     format!(
         "require(\"codecompanion\").setup({{\n  adapters = {{\n    acp = {{\n      [{id}] = function()\n        \
-         return require(\"codecompanion.adapters\").extend(\"gemini_cli\", {{\n          name = {id},\n          \
+         return require(\"codecompanion.adapters\").extend(\"goose\", {{\n          name = {id},\n          \
          formatted_name = {name},\n          commands = {{\n            default = {},\n          }},\n          \
-         env = {},\n        }})\n      end,\n    }},\n  }},\n}})\n",
+         env = {},{sign_in}\n        }})\n      end,\n    }},\n  }},\n}})\n",
         lua::list(launch.words()),
         // The client runs a plain string that begins with `cmd:`, and replaces one that is the name of a variable.
         lua::functions(&launch.env),
@@ -283,6 +367,72 @@ pub(super) fn agent_shell(launch: &AgentCommand) -> String {
     )
 }
 
+/// An item of a list, which the plugin finds by its id.
+fn obsidian(launch: &AgentCommand) -> String {
+    let env: Vec<_> = launch.env.iter().map(|(key, value)| json!({ "key": key, "value": value })).collect();
+    acp_registry_plan::json::to_string(&json!({ "customAgents": [{
+        "id": launch.id, "displayName": launch.name, "command": launch.program, "args": launch.args, "env": env,
+    }] }))
+}
+
+/// The fields of a form. Qt Creator splits the arguments like a shell of the system.
+fn qt_creator(launch: &AgentCommand) -> Option<String> {
+    let args = launch.args.iter().map(String::as_str);
+    let args = if cfg!(windows) { windows_arguments(args)? } else { shell::command(&[], args)? };
+    let env = launch.env.iter().map(|(key, value)| format!("Environment: {key}={value}\n")).collect::<String>();
+    let form = format!("Name: {}\nExecutable: {}\nArguments: {args}\n{env}", launch.name, launch.program);
+    // A field is one line.
+    let lines = 3 + launch.env.len();
+    let is_readable = form.lines().count() == lines && !form.chars().any(|c| c != '\n' && is_hidden(c));
+    is_readable.then_some(form)
+}
+
+/// Arguments as programs for Windows split them; `None` for those that need more than quotation marks around them.
+fn windows_arguments<'a>(args: impl Iterator<Item = &'a str>) -> Option<String> {
+    let quoted = args.map(|arg| {
+        let is_plain = !arg.contains('"') && !arg.ends_with('\\');
+        let needs_quotes = arg.is_empty() || arg.contains([' ', '\t']);
+        is_plain.then(|| if needs_quotes { format!("\"{arg}\"") } else { arg.to_owned() })
+    });
+    Some(quoted.collect::<Option<Vec<_>>>()?.join(" "))
+}
+
+/// The words of a command that sets variables by the program `env`, for clients that have no place for them. Windows has no
+/// such program.
+fn words_with_env(launch: &AgentCommand) -> Option<Vec<String>> {
+    let assignments = launch.env.iter().map(|(key, value)| format!("{key}={value}"));
+    let env = (!launch.env.is_empty()).then(|| "env".to_owned());
+    let words = env.into_iter().chain(assignments).chain(launch.words().map(ToOwned::to_owned)).collect();
+    (launch.env.is_empty() || !cfg!(windows)).then_some(words)
+}
+
+fn acpx(launch: &AgentCommand) -> Option<String> {
+    let agent = json!({ "argv": words_with_env(launch)? });
+    Some(acp_registry_plan::json::to_string(&json!({ "agents": { launch.id.as_str(): agent } })))
+}
+
+/// A class for the agent. The string literals of Emacs Lisp are literals of Python.
+fn jupyter(launch: &AgentCommand) -> Option<String> {
+    let words: Vec<String> = words_with_env(launch)?.iter().map(|word| elisp::string(word)).collect();
+    let words = words.join(", ");
+    let (name, description) = (elisp::string(&launch.name), elisp::string(&format!("{} in Jupyter", launch.name)));
+    Some(format!(
+        "from pathlib import Path\n\nimport jupyter_ai_acp_client\n\
+         from jupyter_ai_acp_client.base_acp_persona import BaseAcpPersona\n\
+         from jupyter_ai_persona_manager import PersonaDefaults\n\n\n\
+         class AgentPersona(BaseAcpPersona):\n    \
+             def __init__(self, *args, **kwargs):\n        \
+                 super().__init__(*args, executable=[{words}], **kwargs)\n\n    \
+             @property\n    \
+             def defaults(self):\n        \
+                 icons = Path(jupyter_ai_acp_client.__file__).parent / \"static\"\n        \
+                 return PersonaDefaults(\n            \
+                     name={name},\n            description={description},\n            \
+                     avatar_path=str(icons / \"goose.svg\"),\n            system_prompt=\"unused\",\n        )\n\n    \
+             async def is_authed(self):\n        return True\n"
+    ))
+}
+
 /// A command for the shell of this system.
 pub(super) fn command_line(launch: &AgentCommand) -> Option<String> {
     if cfg!(windows) {
@@ -300,7 +450,7 @@ mod tests {
     fn clients_are_known_by_their_ids_and_bounded() {
         for client in &CLIENTS {
             assert_eq!(find(client.id).map(|client| client.title), Some(client.title));
-            assert_eq!(client.file().is_none(), client.id == "cli");
+            assert_eq!(client.file().is_none(), ["cli", "qtcreator"].contains(&client.id));
             let long = AgentCommand::through_run("a", "A", &[&"x".repeat(SETTINGS_LIMIT)]);
             assert!(
                 matches!(client.settings(&long), Err(Unwritable::TooLong(TooLong(bytes))) if bytes > SETTINGS_LIMIT)

@@ -6,7 +6,7 @@ use acp_registry_host::fs::{PathError, ReadError, read_bounded, write_atomic};
 use acp_registry_plan::failure::Failure;
 use acp_registry_plan::text::quote;
 use jsonc_parser::ParseOptions;
-use jsonc_parser::cst::{CstInputValue, CstObject, CstObjectProp, CstRootNode};
+use jsonc_parser::cst::{CstInputValue, CstNode, CstObject, CstObjectProp, CstRootNode};
 use serde_json::{Map, Value};
 
 /// The largest file that is edited, in bytes.
@@ -42,6 +42,14 @@ pub enum SettingsEditError {
     /// A value is not an object, so that nothing can be added to it.
     #[error("{}: {what} is not an object", .path.display())]
     NoObject {
+        /// The file.
+        path: PathBuf,
+        /// The value.
+        what: String,
+    },
+    /// A value is not a list, so that nothing can be added to it.
+    #[error("{}: {what} is not a list", .path.display())]
+    NoList {
         /// The file.
         path: PathBuf,
         /// The value.
@@ -154,33 +162,13 @@ fn edited(path: &Path, text: &str, settings: &str, action: SettingsAction) -> Re
         column: error.column_display(),
         message: error.kind().to_string(),
     })?;
-    let no_object = |what: &str| SettingsEditError::NoObject { path: path.to_owned(), what: what.to_owned() };
-    let file = root.object_value_or_create().ok_or_else(|| no_object("the file"))?;
+    let no_object = || SettingsEditError::NoObject { path: path.to_owned(), what: "the file".to_owned() };
+    let file = root.object_value_or_create().ok_or_else(no_object)?;
     let groups: Map<String, Value> = serde_json::from_str(settings).unwrap_or_default();
     for (key, agents) in groups {
-        let group = member(path, &file, &key)?;
-        let members = match (&group, action) {
-            (None, SettingsAction::Remove) => continue,
-            (None, SettingsAction::Write) => file.append(&key, CstInputValue::Object(Vec::new())).object_value_or_set(),
-            (Some(group), _) => group.object_value().ok_or_else(|| no_object(&quote(&key)))?,
-        };
-        for (name, value) in agents.as_object().into_iter().flatten() {
-            match (member(path, &members, name)?, action) {
-                (Some(old), SettingsAction::Write) => {
-                    if old.to_serde_value().is_none_or(|old| old != *value) {
-                        old.set_value(input(value));
-                    }
-                }
-                (None, SettingsAction::Write) => drop(members.append(name, input(value))),
-                (Some(old), SettingsAction::Remove) => old.remove(),
-                (None, SettingsAction::Remove) => {}
-            }
-        }
-        if action == SettingsAction::Remove
-            && members.properties().is_empty()
-            && let Some(group) = group
-        {
-            group.remove();
+        match &agents {
+            Value::Array(items) => edit_list(path, &file, &key, items, action)?,
+            _ => edit_object(path, &file, &key, &agents, action)?,
         }
     }
     let mut after = format!("{mark}{root}");
@@ -188,6 +176,82 @@ fn edited(path: &Path, text: &str, settings: &str, action: SettingsAction) -> Re
         after.push('\n');
     }
     Ok(after)
+}
+
+/// Agents are members of an object, by their names.
+fn edit_object(
+    path: &Path,
+    file: &CstObject,
+    key: &str,
+    agents: &Value,
+    action: SettingsAction,
+) -> Result<(), SettingsEditError> {
+    let no_object = || SettingsEditError::NoObject { path: path.to_owned(), what: quote(key) };
+    let group = member(path, file, key)?;
+    let members = match (&group, action) {
+        (None, SettingsAction::Remove) => return Ok(()),
+        (None, SettingsAction::Write) => file.append(key, CstInputValue::Object(Vec::new())).object_value_or_set(),
+        (Some(group), _) => group.object_value().ok_or_else(no_object)?,
+    };
+    for (name, value) in agents.as_object().into_iter().flatten() {
+        match (member(path, &members, name)?, action) {
+            (Some(old), SettingsAction::Write) => {
+                if old.to_serde_value().is_none_or(|old| old != *value) {
+                    old.set_value(input(value));
+                }
+            }
+            (None, SettingsAction::Write) => drop(members.append(name, input(value))),
+            (Some(old), SettingsAction::Remove) => old.remove(),
+            (None, SettingsAction::Remove) => {}
+        }
+    }
+    if let (SettingsAction::Remove, true, Some(group)) = (action, members.properties().is_empty(), group) {
+        group.remove();
+    }
+    Ok(())
+}
+
+/// Agents are items of a list, with their ids as the member `id`.
+fn edit_list(
+    path: &Path,
+    file: &CstObject,
+    key: &str,
+    agents: &[Value],
+    action: SettingsAction,
+) -> Result<(), SettingsEditError> {
+    let group = member(path, file, key)?;
+    let items = match (&group, action) {
+        (None, SettingsAction::Remove) => return Ok(()),
+        (None, SettingsAction::Write) => file.append(key, CstInputValue::Array(Vec::new())).array_value_or_set(),
+        (Some(group), _) => {
+            group.array_value().ok_or_else(|| SettingsEditError::NoList { path: path.to_owned(), what: quote(key) })?
+        }
+    };
+    for agent in agents {
+        let is_same = |item: &CstNode| item.to_serde_value().is_some_and(|item| item["id"] == agent["id"]);
+        let mut olds = items.elements().into_iter().filter(is_same);
+        let (old, other) = (olds.next(), olds.next());
+        if other.is_some() {
+            let name = agent["id"].as_str().unwrap_or_default().to_owned();
+            return Err(SettingsEditError::Twice { path: path.to_owned(), name });
+        }
+        match (old, action) {
+            (Some(old), SettingsAction::Write) => {
+                if old.to_serde_value().is_none_or(|old| old != *agent) {
+                    let at = old.element_index();
+                    old.remove();
+                    items.insert(at.unwrap_or_default(), input(agent));
+                }
+            }
+            (None, SettingsAction::Write) => drop(items.append(input(agent))),
+            (Some(old), SettingsAction::Remove) => old.remove(),
+            (None, SettingsAction::Remove) => {}
+        }
+    }
+    if let (SettingsAction::Remove, true, Some(group)) = (action, items.elements().is_empty(), group) {
+        group.remove();
+    }
+    Ok(())
 }
 
 /// The member with this name, which must not be there twice.
@@ -261,6 +325,31 @@ mod tests {
                 serde_json::from_str(edit(&after, SettingsAction::Remove).unwrap().trim_start_matches('\u{feff}'))
                     .unwrap();
             assert_eq!(removed, serde_json::json!({}), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn an_item_of_a_list_is_found_by_its_id() {
+        let settings = |args: &str| format!(r#"{{ "customAgents": [{{ "id": "a", "args": {args} }}] }}"#);
+        let edit = |text: &str, settings: &str, action| edited(Path::new("f"), text, settings, action);
+        let mine = "{\n  \"customAgents\": [\n    { \"id\": \"b\" } // Mine\n  ],\n  \"last\": 1\n}\n";
+        let first = edit(mine, &settings("[]"), SettingsAction::Write).unwrap();
+        assert!(first.contains("// Mine") && first.contains("\"last\": 1"), "{first}");
+        let changed = edit(&first, &settings("[\"x\"]"), SettingsAction::Write).unwrap();
+        let read = |text: &str| serde_json::from_str::<Value>(&text.replace("// Mine", "")).unwrap();
+        let expected = serde_json::json!([{ "id": "b" }, { "id": "a", "args": ["x"] }]);
+        assert_eq!(read(&changed)["customAgents"], expected);
+        assert_eq!(edit(&changed, &settings("[\"x\"]"), SettingsAction::Write).unwrap(), changed, "twice is once");
+        let removed = edit(&changed, &settings("[]"), SettingsAction::Remove).unwrap();
+        assert_eq!(read(&removed), read(mine));
+        let new = edit("", &settings("[]"), SettingsAction::Write).unwrap();
+        assert_eq!(edit(&new, &settings("[]"), SettingsAction::Remove).unwrap().replace(char::is_whitespace, ""), "{}");
+        for (text, message) in [
+            (r#"{ "customAgents": {} }"#, "`customAgents` is not a list"),
+            (r#"{ "customAgents": [{ "id": "a" }, { "id": "a" }] }"#, "`a` is there twice"),
+        ] {
+            let error = edit(text, &settings("[]"), SettingsAction::Write).unwrap_err().to_string();
+            assert!(error.contains(message), "{error}");
         }
     }
 

@@ -49,6 +49,20 @@ pub struct AgentCommand {
     pub args: Vec<String>,
     /// Variables that are set for it.
     pub env: Vec<(String, String)>,
+    /// How people sign in to it.
+    pub sign_in: SignIn,
+}
+
+/// How a client signs a person in to an agent, where its settings say so.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum SignIn {
+    /// The client chooses among the methods that the agent offers.
+    #[default]
+    Unknown,
+    /// The agent carries out the method with this id.
+    Method(String),
+    /// No method can be carried out by the client: people sign in in a terminal, or by variables.
+    Elsewhere,
 }
 
 impl AgentCommand {
@@ -78,6 +92,7 @@ impl AgentCommand {
             program: program.to_owned(),
             args: args.chain(package.args.iter().cloned()).collect(),
             env: package.env.clone(),
+            sign_in: SignIn::Unknown,
         })
     }
 
@@ -91,6 +106,7 @@ impl AgentCommand {
             program: PROGRAM.to_owned(),
             args: args.map(ToOwned::to_owned).collect(),
             env: Vec::new(),
+            sign_in: SignIn::Unknown,
         }
     }
 

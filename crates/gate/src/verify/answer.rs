@@ -18,8 +18,8 @@ pub struct LastAnswer {
     pub day: Option<String>,
     /// Version of the protocol.
     pub protocol: Option<u64>,
-    /// Ways to sign in: name and type.
-    pub auth_methods: Vec<(String, String)>,
+    /// Ways to sign in, in the order of the agent.
+    pub auth_methods: Vec<OfferedMethod>,
     /// Why it opens no session before it is set up, in its own words.
     pub setup_required: Option<String>,
     /// Features by their stable names, and whether the agent announces them.
@@ -28,6 +28,17 @@ pub struct LastAnswer {
     pub probes: BTreeMap<String, String>,
     /// The examination of this version, or of an earlier one.
     pub examined: Option<EarlierExamination>,
+}
+
+/// A way to sign in that an agent offers.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct OfferedMethod {
+    /// Its id; empty if it has none.
+    pub id: String,
+    /// Its name for people.
+    pub name: String,
+    /// Its type: `agent`, `terminal`, `env_var` or the agent's own word.
+    pub kind: String,
 }
 
 impl LastAnswer {
@@ -45,7 +56,9 @@ impl LastAnswer {
         let methods = answer.get("auth_methods").and_then(Value::as_array).into_iter().flatten();
         let methods = methods.filter_map(|method| {
             let text = |key: &str| method.get(key).and_then(Value::as_str);
-            Some((text("name").or_else(|| text("id"))?.to_owned(), text("type").unwrap_or("agent").to_owned()))
+            let id = text("id").unwrap_or_default().to_owned();
+            let name = text("name").or_else(|| text("id"))?.to_owned();
+            Some(OfferedMethod { id, name, kind: text("type").unwrap_or("agent").to_owned() })
         });
         let outcome = |value: &Value| value.as_str().or_else(|| value.get("outcome")?.as_str()).map(ToOwned::to_owned);
         Some(Self {
@@ -108,6 +121,7 @@ impl Unanswered {
 #[cfg(test)]
 mod tests {
     use super::super::Snapshot;
+    use super::OfferedMethod;
 
     #[test]
     fn missing_members_are_unknown() {
@@ -122,7 +136,8 @@ mod tests {
         let answer = &answers["a"];
         assert_eq!(answer.features, [("session/load".to_owned(), true), ("nes".to_owned(), false)].into());
         assert_eq!(answer.probes["session/list"], "auth_required");
-        assert_eq!(answer.auth_methods, [("x".to_owned(), "agent".to_owned())]);
+        let method = |id: &str| OfferedMethod { id: id.to_owned(), name: id.to_owned(), kind: "agent".to_owned() };
+        assert_eq!(answer.auth_methods, [method("x")]);
         assert_eq!((answer.day.as_deref(), answer.version.as_deref()), (Some("2026-11-02"), Some("1.0.0")));
         assert!(!format!("{answers:?}").contains("secret"));
     }

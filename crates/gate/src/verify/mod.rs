@@ -45,7 +45,7 @@ use tokio::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use crate::select;
 
-pub use answer::{LastAnswer, Unanswered};
+pub use answer::{LastAnswer, OfferedMethod, Unanswered};
 pub use attempts::{Attempts, StartAttempt, Trying};
 pub use examined::EarlierExamination;
 pub use job::{Job, Nothing, Verified, lacks_package_managers, sources_down};
@@ -54,10 +54,10 @@ pub use merge::{
 };
 pub use plan::{Earlier, Selection, Shard, ShardError, plan};
 pub use quarantine::{Advice, QuarantinedAgent, WhenHeld};
-pub use request::VerifyRequest;
+pub use request::{REUSE_MAX_AGE, VerifyRequest};
 pub use row::{Row, RowCounts, State};
 pub use run::{Verifier, VerifyEvent};
-pub use setup::{Machine, StartOptions, usual_jobs};
+pub use setup::{INSTALL_TIMEOUT, Machine, StartOptions, usual_jobs};
 pub use snapshot::{SCHEMA, SNAPSHOT_LIMIT, Snapshot};
 pub use sources::{DistributionOrigin, Sources};
 

@@ -14,7 +14,7 @@ use acp_registry_plan::manifest::Platform;
 use acp_registry_plan::timestamp::today;
 
 /// Default maximum age of rows to reuse, since agents and their services change.
-const MAX_AGE: Duration = Duration::from_hours(7 * 24);
+pub const REUSE_MAX_AGE: Duration = Duration::from_hours(7 * 24);
 
 /// The request of a verification.
 #[derive(Debug, Clone, Default)]
@@ -61,7 +61,7 @@ impl VerifyRequest {
 
     /// The oldest `checked_at` of rows to reuse.
     pub(super) fn not_before(&self, now: SystemTime) -> SystemTime {
-        now.checked_sub(self.reuse_max_age.unwrap_or(MAX_AGE)).unwrap_or(SystemTime::UNIX_EPOCH)
+        now.checked_sub(self.reuse_max_age.unwrap_or(REUSE_MAX_AGE)).unwrap_or(SystemTime::UNIX_EPOCH)
     }
 
     /// Returns an error if a named agent, or all agents, lack the requested kinds of distributions: nothing would be

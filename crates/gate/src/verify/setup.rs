@@ -16,7 +16,7 @@ use acp_registry_protocol::handshake::HandshakeOptions;
 use acp_registry_sources::{Registries, Surroundings, npm_variables, uv_variables};
 
 /// Default timeout of an installation.
-const INSTALL_TIMEOUT: Duration = Duration::from_mins(5);
+pub const INSTALL_TIMEOUT: Duration = Duration::from_mins(5);
 
 /// Maximum of the default for concurrent agents. More of them slow each other down.
 const JOBS: usize = 4;

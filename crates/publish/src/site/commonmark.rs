@@ -26,10 +26,12 @@ pub(super) struct Section {
 }
 
 /// Links to files of the repository other than documents, as written in `docs/`, and the pages that replace them.
-const PAGES: [(&str, &str); 3] = [
+const PAGES: [(&str, &str); 4] = [
     ("../../crates/gate/src/check/rules/", "../rules/"),
     ("../../crates/publish/src/site/contents.rs", "../../api/"),
     ("../../../../schemas/cli/", "../../api/"),
+    // A table made from these schemas.
+    ("members.md", "../../api/"),
 ];
 
 /// Renders a document. `put_in` transforms text before it is escaped.

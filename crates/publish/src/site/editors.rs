@@ -2,7 +2,7 @@
 
 use askama::Template;
 
-use super::install::{Needs, Setup, setups};
+use super::install::{Needs, Setup, setup};
 use super::listing::Listing;
 use super::pages::{Frame, Site};
 use super::{SiteError, SiteFile, page};
@@ -60,16 +60,15 @@ pub(super) fn pages(site: &Site, listings: &[Listing<'_>]) -> Result<Vec<SiteFil
     let description = "How to set up agents that speak the Agent Client Protocol in editors and other clients.";
     let f = Frame::new(site, "editors/", "Editors – ACP agents", description);
     let mut files = vec![page("editors/", &Editors { f, clients: &CLIENTS })?];
-    for (at, client) in CLIENTS.iter().enumerate() {
+    for client in &CLIENTS {
         let path = format!("editors/{}/", client.id);
         let description = format!("How to set up agents in {}, and the list of agents.", client.about);
-        let setup = |listing: &Listing<'_>| {
-            setups(listing, &listing.agent().distribution, site.registry_url.as_deref()).into_iter().nth(at)
-        };
+        let setup =
+            |listing: &Listing<'_>| setup(client, listing, &listing.agent().distribution, site.registry_url.as_deref());
         let editor = Editor {
             f: Frame::new(site, &path, &format!("{} – ACP agents", client.title), &description),
             client,
-            example: example.and_then(|listing| Some((listing, setup(listing)?))),
+            example: example.map(|listing| (listing, setup(listing))),
             ways: ways(),
             agents: if listings.len() > NAMED { &[] } else { listings },
             total: listings.len(),

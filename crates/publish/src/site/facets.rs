@@ -3,7 +3,7 @@
 use super::capabilities::{Opening, Support};
 use acp_registry_client::index::is_open_source;
 use acp_registry_examine::examination::Level;
-use acp_registry_gate::verify::{EarlierExamination, LastAnswer, Unanswered};
+use acp_registry_gate::verify::{EarlierExamination, LastAnswer, OfferedMethod, Unanswered};
 use acp_registry_plan::manifest::{Agent, Platform};
 
 /// The number of columns.
@@ -246,10 +246,10 @@ fn examined(examined: &EarlierExamination) -> u32 {
 
 /// How users sign in. A method is by key if its type or its name says so.
 fn sign_in(answer: &LastAnswer) -> u32 {
-    let by_key = |(name, kind): &(String, String)| {
-        let name = name.to_lowercase();
+    let by_key = |method: &OfferedMethod| {
+        let name = method.name.to_lowercase();
         let mut words = name.split(|c: char| !c.is_alphanumeric());
-        kind == "env_var" || words.any(|word| matches!(word, "key" | "keys" | "apikey" | "token" | "tokens"))
+        method.kind == "env_var" || words.any(|word| matches!(word, "key" | "keys" | "apikey" | "token" | "tokens"))
     };
     let of_methods = answer.auth_methods.iter().map(|method| if by_key(method) { API_KEY } else { NO_KEY });
     let opens = Opening::of(answer) == Opening::Opens;
@@ -302,7 +302,11 @@ mod tests {
     #[test]
     fn sign_in_is_by_key_if_the_method_says_so() {
         let of = |methods: &[(&str, &str)], outcome: &str| {
-            let own = |(name, kind): &(&str, &str)| ((*name).to_owned(), (*kind).to_owned());
+            let own = |(name, kind): &(&str, &str)| OfferedMethod {
+                id: (*name).to_owned(),
+                name: (*name).to_owned(),
+                kind: (*kind).to_owned(),
+            };
             sign_in(&LastAnswer {
                 auth_methods: methods.iter().map(own).collect(),
                 probes: [("session/new".to_owned(), outcome.to_owned())].into(),

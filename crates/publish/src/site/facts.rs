@@ -125,7 +125,7 @@ fn next(listing: &Listing<'_>) -> Option<String> {
 
 /// The names of the ways to sign in; no more than fit on a page.
 fn sign_in_names(answer: &LastAnswer) -> Vec<String> {
-    answer.auth_methods.iter().take(20).map(|(name, _)| shown(name, 80)).collect()
+    answer.auth_methods.iter().take(20).map(|method| shown(&method.name, 80)).collect()
 }
 
 fn sign_in(listing: &Listing<'_>) -> String {

@@ -50,33 +50,44 @@ fn snippet(title: &str, text: &str) -> Option<Snippet> {
     (text.len() <= SETTINGS_LIMIT).then(|| Snippet { title: title.to_owned(), text: text.trim_end().to_owned() })
 }
 
-/// Returns the instructions for every client. `index` is the index address that `acp-registry` needs, if it is not
-/// the default.
+/// The instructions for every client that the pages of agents show. `index` is the index address that `acp-registry` needs, if
+/// it is not the default.
 pub(super) fn setups(listing: &Listing<'_>, distribution: &Distribution, index: Option<&str>) -> Vec<Setup> {
+    let clients = CLIENTS.iter().filter(|client| client.is_on_pages);
+    clients.map(|client| setup(client, listing, distribution, index)).collect()
+}
+
+/// The instructions for a client.
+pub(super) fn setup(
+    client: &'static EditorClient,
+    listing: &Listing<'_>,
+    distribution: &Distribution,
+    index: Option<&str>,
+) -> Setup {
     let flags: Vec<&str> = index.into_iter().flat_map(|index| ["--index", index]).collect();
+    let sign_in = listing.client_sign_in();
     let run = AgentCommand::through_run(&listing.id, &listing.name, &flags);
+    let run = AgentCommand { sign_in: sign_in.clone(), ..run };
     let direct = AgentCommand::from_package(&listing.id, &listing.name, distribution);
-    let setup = |client: &'static EditorClient| {
-        let mut ways: Vec<SetupWay> = registry_way(client, listing, index.is_some()).into_iter().collect();
-        ways.push(way(client, &run, RUN, Needs::Program));
-        if let Some(direct) = &direct {
-            let runtime = if direct.program == "npx" { "Node.js" } else { "uv" };
-            ways.push(way(client, direct, &format!("With {}", direct.program), Needs::Runtime(runtime)));
-        }
-        // Everything up to the first text to copy is shown.
-        let first = ways.iter().position(|way| !way.snippets.is_empty()).unwrap_or(ways.len());
-        for (at, way) in ways.iter_mut().enumerate() {
-            way.is_open = at <= first;
-        }
-        // Below a way without a text to copy, the settings are the alternative.
-        if let Some(way) = ways.get_mut(first).filter(|_| first > 0) {
-            way.text = way.text.replacen("In ", "Or in ", 1);
-        }
-        let words = ["acp-registry", "config"].into_iter().chain(flags.iter().copied()).chain([client.id, &listing.id]);
-        let config = if client.id == "cli" { None } else { shell::command(&[], words) };
-        Setup { client, ways, config }
-    };
-    CLIENTS.iter().map(setup).collect()
+    let mut ways: Vec<SetupWay> = registry_way(client, listing, index.is_some()).into_iter().collect();
+    ways.push(way(client, &run, RUN, Needs::Program));
+    if let Some(direct) = direct {
+        let runtime = if direct.program == "npx" { "Node.js" } else { "uv" };
+        let title = format!("With {}", direct.program);
+        ways.push(way(client, &AgentCommand { sign_in, ..direct }, &title, Needs::Runtime(runtime)));
+    }
+    // Everything up to the first text to copy is shown.
+    let first = ways.iter().position(|way| !way.snippets.is_empty()).unwrap_or(ways.len());
+    for (at, way) in ways.iter_mut().enumerate() {
+        way.is_open = at <= first;
+    }
+    // Below a way without a text to copy, the settings are the alternative.
+    if let Some(way) = ways.get_mut(first).filter(|_| first > 0) {
+        way.text = way.text.replacen("In ", "Or in ", 1);
+    }
+    let words = ["acp-registry", "config"].into_iter().chain(flags.iter().copied()).chain([client.id, &listing.id]);
+    let config = if client.id == "cli" { None } else { shell::command(&[], words) };
+    Setup { client, ways, config }
 }
 
 /// The way through the client's own registry, if it has one. `is_other` says that this site is of another registry.

@@ -9,7 +9,7 @@ use super::facets::{self, COLUMNS, GROUPS};
 use super::text::shown;
 use crate::history::{EventKind, HistoryEvent};
 use acp_registry_client::index::{BY, SUMMARY, without_addresses};
-use acp_registry_client::settings::display_name;
+use acp_registry_client::settings::{SignIn, display_name};
 use acp_registry_examine::examination::Level;
 use acp_registry_gate::verify::{EarlierExamination, LastAnswer, Snapshot, Unanswered};
 use acp_registry_plan::manifest::{Agent, AgentId};
@@ -175,9 +175,18 @@ impl<'a> Listing<'a> {
     /// The first way to sign in, and how many more there are.
     fn sign_in(&self) -> Option<String> {
         let methods = self.answer?.auth_methods.as_slice();
-        let first = shown(&methods.first()?.0, SIGN_IN);
+        let first = shown(&methods.first()?.name, SIGN_IN);
         let more = if methods.len() > 1 { format!(" +{}", methods.len() - 1) } else { String::new() };
         Some(format!("Sign-in: {first}{more}"))
+    }
+
+    /// How a client signs people in, as far as the last start shows.
+    pub(super) fn client_sign_in(&self) -> SignIn {
+        let Some(methods) = self.answer.map(|answer| &answer.auth_methods).filter(|methods| !methods.is_empty()) else {
+            return SignIn::Unknown;
+        };
+        let method = methods.iter().find(|method| method.kind == "agent" && !method.id.is_empty());
+        method.map_or(SignIn::Elsewhere, |method| SignIn::Method(method.id.clone()))
     }
 
     /// The licence as stated, as the search reads it; empty if there is none.
