@@ -109,8 +109,3 @@ pub use acp_registry_sources as sources;
 #[cfg(doctest)]
 #[doc = include_str!("../docs/library.md")]
 struct Library;
-
-/// Compiles and runs the examples of the guide for authors of clients.
-#[cfg(doctest)]
-#[doc = include_str!("../docs/guides/client-author.md")]
-struct ClientAuthor;

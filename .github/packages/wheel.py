@@ -21,13 +21,16 @@ TAGS = {
 def build(release, out):
     version = python_version(release.version)
     about = (files.ROOT / ".github/packages/about.md").read_text(encoding="utf-8")
-    client = (files.ROOT / "crates/client/bindings/python/acp_registry.py").read_bytes()
+    client = files.ROOT / "crates/client/bindings/python"
     for archive in release.archives:
         tag = TAGS[archive.platform]
         name = f"acp_registry-{version}"
         info = f"{name}.dist-info"
         content = {
-            "acp_registry.py": client,
+            # A package, since checkers read the types of no module by itself.
+            "acp_registry/__init__.py": (client / "acp_registry.py").read_bytes(),
+            "acp_registry/__init__.pyi": (client / "acp_registry.pyi").read_bytes(),
+            "acp_registry/py.typed": b"",
             f"{name}.data/scripts/{archive.program}": archive.files[archive.program],
             f"{info}/METADATA": metadata(release.project, version, about).encode(),
             f"{info}/WHEEL": wheel(tag).encode(),

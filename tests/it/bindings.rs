@@ -123,24 +123,43 @@ fn python() {
     .check();
 }
 
-/// A program that uses the types of the WebAssembly package, and misuses them once.
+/// A program that misuses the types of the WebAssembly package.
 #[cfg(feature = "world")]
 const WASM: &str = r"
-import { PlanError, load, type Plan } from './acp-registry-wasm.mjs';
-const open = await load(fetch('https://host.example/module.wasm'));
-const registry = open('{}');
-const plan: Plan = registry.resolve(registry.agents[0]!.id, { platform: 'linux-x86_64', dist: 'npx' });
+import { load } from 'acp-registry-wasm';
+const registry = (await load(fetch('https://host.example/module.wasm')))('{}');
 for (const one of registry.plans('darwin-aarch64', { npm: false })) {
-  if ('error' in one) throw one.error satisfies PlanError;
-  console.log(one.plan.archive?.length, plan.verified);
+  if ('error' in one) throw one.error;
+  console.log(one.plan.archive?.length, one.plan.verified);
 }
 // @ts-expect-error: there is no such platform.
 registry.plans('linux');
 ";
 
+/// The blocks in a language of all documents that readers are pointed to.
+#[cfg(feature = "world")]
+fn documented(kind: &str) -> Vec<String> {
+    let pages = crate::guides::documents().chain(["docs/library.md"]);
+    let blocks = pages.flat_map(|path| crate::guides_world::blocks(&crate::guides_world::document(path)));
+    blocks.filter(|block| block.kind == kind).map(|block| block.text).collect()
+}
+
+/// Copies a client to where its checker runs, with the blocks of the documents.
+#[cfg(feature = "world")]
+fn copy(folder: &Path, names: &[&str], blocks: &[String], ending: &str, place: &Path) -> Vec<String> {
+    for name in names {
+        std::fs::copy(folder.join(name), place.join(name)).unwrap();
+    }
+    let name = |at: usize| format!("documented_{at}.{ending}");
+    for (at, block) in blocks.iter().enumerate() {
+        std::fs::write(place.join(name(at)), block).unwrap();
+    }
+    (0..blocks.len()).map(name).collect()
+}
+
 #[cfg(feature = "world")]
 #[test]
-fn types_are_checked_by_the_compiler() {
+fn typescript_in_the_documents_is_checked_by_the_compiler() {
     let world = tempfile::tempdir().unwrap();
     let mut npm = Command::new("npm");
     npm.args(["install", "--no-audit", "--no-fund", "--loglevel=error", "typescript@5.9", "@types/node@22"]);
@@ -148,46 +167,57 @@ fn types_are_checked_by_the_compiler() {
         Ok(output) if output.status.success() => {}
         failed => return crate::support::missing("types of TypeScript", &format!("{failed:?}")),
     }
-    for file in ["acp-registry.mjs", "acp-registry.d.mts", "types.mts"] {
-        std::fs::copy(folder("typescript").join(file), world.path().join(file)).unwrap();
-    }
-    for file in ["acp-registry-wasm.mjs", "acp-registry-wasm.d.mts"] {
-        let package = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/wasm/package");
-        std::fs::copy(package.join(file), world.path().join(file)).unwrap();
-    }
+    let package = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/wasm/package");
+    let wasm = world.path().join("node_modules/acp-registry-wasm");
+    std::fs::create_dir(&wasm).unwrap();
+    copy(&package, &["acp-registry-wasm.mjs", "acp-registry-wasm.d.mts", "package.json"], &[], "", &wasm);
+    let blocks = documented("ts");
+    assert!(blocks.len() >= 2, "{blocks:?}");
+    let names = ["acp-registry.mjs", "acp-registry.d.mts", "types.mts"];
+    let documented = copy(&folder("typescript"), &names, &blocks, "mts", world.path());
     std::fs::write(world.path().join("wasm.mts"), WASM).unwrap();
     let mut compiler = Command::new("node");
     compiler.args(["node_modules/typescript/bin/tsc", "--noEmit", "--strict", "--module", "nodenext"]);
-    compiler.args(["--target", "es2022", "types.mts", "wasm.mts"]).current_dir(world.path());
+    compiler.args(["--target", "es2022", "types.mts", "wasm.mts"]).args(documented).current_dir(world.path());
     let run = Run::of(&mut compiler);
     assert_eq!((run.code, run.stdout.as_str()), (0, ""), "{}", run.stderr);
 }
 
-/// The types of TypeScript are written by hand.
+#[cfg(feature = "world")]
 #[test]
-fn types_name_the_methods_and_parameters_of_the_schema() {
-    let types = std::fs::read_to_string(folder("typescript/acp-registry.d.mts")).unwrap();
-    let (_, methods) = types.split_once("export interface Methods {\n").unwrap();
-    let (methods, _) = methods.split_once("\n}\n").unwrap();
-    let known = &crate::documents::schemas()["rpc"]["$defs"]["request"]["anyOf"];
-    let requests = known.as_array().unwrap();
-    let start = |request: &Value| {
-        let name = request["title"].as_str().unwrap();
-        let key = if name.contains('/') { format!("\n  '{name}': [") } else { format!("\n  {name}: [") };
-        format!("\n{methods}").find(&key).unwrap_or_else(|| panic!("{name}"))
-    };
-    let starts: Vec<usize> = requests.iter().map(start).chain([methods.len()]).collect();
-    for (request, place) in requests.iter().zip(starts.windows(2)) {
-        let text = &methods[place[0]..place[1]];
-        for name in request["properties"]["params"]["properties"].as_object().unwrap().keys() {
-            let is_shared = match name.as_str() {
-                "agent" => text.contains("Named"),
-                "refresh" => text.contains("Refresh"),
-                _ => false,
-            };
-            let is_named = [": ", "?: "].iter().any(|end| text.contains(&format!(" {name}{end}")));
-            assert!(is_named || is_shared, "{}: {name}: {text}", request["title"]);
-        }
+fn python_in_the_documents_is_checked_by_mypy() {
+    let world = tempfile::tempdir().unwrap();
+    let blocks = documented("python");
+    assert!(!blocks.is_empty());
+    let names = ["acp_registry.py", "acp_registry.pyi", "types_check.py"];
+    let documented = copy(&folder("python"), &names, &blocks, "py", world.path());
+    if Run::of(Command::new("uvx").args(["mypy@2.4.1", "--version"])).code != 0 {
+        return crate::support::missing("types of Python", "uvx cannot install mypy");
+    }
+    let mut mypy = Command::new("uvx");
+    mypy.args(["mypy@2.4.1", "--strict", "--python-version", "3.10", "types_check.py"]).args(documented);
+    let run = Run::of(mypy.current_dir(world.path()));
+    assert_eq!(run.code, 0, "{}{}", run.stdout, run.stderr);
+}
+
+#[cfg(feature = "world")]
+#[test]
+fn types_are_those_of_the_schemas() {
+    let world = tempfile::tempdir().unwrap();
+    let files = ["typescript/acp-registry.d.mts", "python/acp_registry.pyi"];
+    for file in files {
+        let path = world.path().join(file);
+        std::fs::create_dir(path.parent().unwrap()).unwrap();
+        std::fs::copy(folder(file), path).unwrap();
+    }
+    let run = Run::of(Command::new("python3").arg(folder("generate_types.py")).arg(world.path()));
+    if run.code != 0 {
+        return crate::support::missing("types of the clients", &run.stderr);
+    }
+    for file in files {
+        let read = |path: &Path| std::fs::read_to_string(path).unwrap();
+        let is_current = read(&folder(file)) == read(&world.path().join(file));
+        assert!(is_current, "{file} is not what crates/client/bindings/generate_types.py writes: run it");
     }
 }
 

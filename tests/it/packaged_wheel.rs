@@ -148,7 +148,9 @@ fn a_wheel_lists_its_files_with_their_digests() {
         );
         names.push(parts[0].to_owned());
     }
-    assert_eq!(names[..2], ["acp_registry.py".into(), format!("acp_registry-{VERSION}.data/scripts/acp-registry.exe")]);
+    let module = ["__init__.py", "__init__.pyi", "py.typed"].map(|name| format!("acp_registry/{name}"));
+    assert_eq!(names[..3], module);
+    assert_eq!(names[3], format!("acp_registry-{VERSION}.data/scripts/acp-registry.exe"));
     let metadata = String::from_utf8(content(&format!("{info}/METADATA"))).unwrap();
     assert!(metadata.contains("\nProject-URL: Repository, https://h.example/o/acp-registry\n"), "{metadata}");
     assert_eq!(zip.len(), names.len() + 1);

@@ -27,3 +27,12 @@ pub mod resolve;
 pub mod session;
 pub mod settings;
 pub mod store;
+
+// Parts of this interface.
+pub use acp_registry_http as http;
+pub use acp_registry_plan::{failure, manifest};
+
+/// Compiles the examples of the guide for authors of clients with what such a client depends on.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guides/client-author.md")]
+struct ClientAuthor;

@@ -1,40 +1,17 @@
-"""Client of `acp-registry rpc` for Python 3.10 and later, without dependencies.
+"""Client of `acp-registry rpc` for Python 3.10 and later, without dependencies. Types: acp_registry.pyi.
 
 A request blocks its thread; `Registry.begin` does not, and its future also works with `asyncio.wrap_future`.
 """
-
-from __future__ import annotations
 
 import json
 import os
 import subprocess
 import sysconfig
 import threading
-from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from typing import Any, Literal, TypedDict
-
-Event = dict[str, Any]
-Kind = Literal["npx", "uvx", "binary"]
 
 
-class Launch(TypedDict):
-    """How a version of an agent starts; `which`, `resolve` and the items of `install` have more members.
-
-    An installed version also has `path`: directories for the end of `PATH`.
-    """
-
-    id: str
-    version: str
-    distribution: Kind
-    program: str | None
-    args: list[str]
-    env: dict[str, str]
-    installed: bool
-    install_dir: str
-
-
-def _program() -> str:
+def _program():
     """The program that a wheel has installed beside this Python, whose directory need not be in PATH; else that in PATH."""
     installed = os.path.join(sysconfig.get_path("scripts"), "acp-registry.exe" if os.name == "nt" else "acp-registry")
     return installed if os.path.isfile(installed) else "acp-registry"
@@ -43,24 +20,24 @@ def _program() -> str:
 class RpcError(Exception):
     """A request that failed. `data["code"]` is the stable name of the failure."""
 
-    def __init__(self, error: dict[str, Any]) -> None:
+    def __init__(self, error):
         super().__init__(error["message"])
-        self.code: int = error["code"]
-        self.data: dict[str, Any] = error["data"]
+        self.code = error["code"]
+        self.data = error["data"]
 
 
 class Call:
     """A request in progress."""
 
-    def __init__(self, registry: Registry, number: int, on_event: Callable[[Event], None] | None) -> None:
-        self.future: Future[dict[str, Any]] = Future()
+    def __init__(self, registry, number, on_event):
+        self.future = Future()
         self.on_event = on_event
         self._registry, self._number = registry, number
 
-    def result(self, timeout: float | None = None) -> dict[str, Any]:
+    def result(self, timeout=None):
         return self.future.result(timeout)
 
-    def cancel(self) -> None:
+    def cancel(self):
         """Asks to cancel the request, which then fails with the code -32800 unless it has ended."""
         self._registry._send({"method": "$/cancel_request", "params": {"requestId": self._number}})
 
@@ -68,22 +45,18 @@ class Call:
 class Registry:
     """A running `acp-registry rpc`. Events arrive on a thread of its own."""
 
-    def __init__(
-        self, args: Sequence[str] = (), program: str | None = None, env: dict[str, str] | None = None
-    ) -> None:
+    def __init__(self, args=(), program=None, env=None):
         self._process = subprocess.Popen(
             [program or _program(), "rpc", *args], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env
         )
         self._lock = threading.Lock()
-        self._calls: dict[int, Call] = {}
+        self._calls = {}
         self._last = 0
         self._has_ended = False
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
-    def begin(
-        self, method: str, params: dict[str, Any] | None = None, on_event: Callable[[Event], None] | None = None
-    ) -> Call:
+    def begin(self, method, params=None, on_event=None):
         """Sends a request. `on_event` gets its progress."""
         with self._lock:
             if self._has_ended:
@@ -94,13 +67,11 @@ class Registry:
         self._send({"id": number, "method": method, "params": params or {}})
         return call
 
-    def request(
-        self, method: str, params: dict[str, Any] | None = None, on_event: Callable[[Event], None] | None = None
-    ) -> dict[str, Any]:
+    def request(self, method, params=None, on_event=None):
         """Sends a request, and waits for its result."""
         return self.begin(method, params, on_event).result()
 
-    def close(self) -> None:
+    def close(self):
         """Lets requests that only read finish, cancels all others, and ends the process."""
         with self._lock:
             self._process.stdin.close()
@@ -108,13 +79,13 @@ class Registry:
         self._process.stdout.close()
         self._process.wait()
 
-    def __enter__(self) -> Registry:
+    def __enter__(self):
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *_):
         self.close()
 
-    def _send(self, message: dict[str, Any]) -> None:
+    def _send(self, message):
         line = json.dumps({"jsonrpc": "2.0", **message}) + "\n"
         with self._lock:
             if not self._has_ended and not self._process.stdin.closed:
@@ -124,7 +95,7 @@ class Registry:
                 except BrokenPipeError:
                     pass  # The reader notices the end of the process.
 
-    def _read(self) -> None:
+    def _read(self):
         for line in self._process.stdout:
             message = json.loads(line)
             if message.get("method") == "$/progress":
@@ -143,7 +114,7 @@ class Registry:
             call.future.set_exception(ConnectionError("acp-registry has ended"))
 
 
-def launch(agent: Launch, **options: Any) -> subprocess.Popen[bytes]:
+def launch(agent, **options):
     """Starts an installed agent, which speaks the Agent Client Protocol on stdin and stdout."""
     env = {**agent["env"], **os.environ}
     if path := os.environ.get("PATH"):

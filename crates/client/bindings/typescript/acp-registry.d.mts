@@ -1,180 +1,11 @@
-// Types of acp-registry.mjs, as schemas/cli/ describes them. Later versions may add members.
+// Types of acp-registry.mjs. Later versions may add members.
 
 import type { ChildProcess, SpawnOptions } from 'node:child_process';
-
-export type Kind = 'npx' | 'uvx' | 'binary';
-
-export interface Index { source: string; sha256: string; fetched_at: string | null; stale: boolean; }
-
-export interface Failure {
-  code: string;
-  exit_code: number;
-  message: string;
-  help: string | null;
-  suggestions: string[];
-}
-
-export interface AgentFailure extends Failure { id: string; }
-
-/** How a version of an agent starts, and where its bytes come from. */
-export interface Launch {
-  id: string;
-  version: string;
-  distribution: Kind;
-  platform: string | null;
-  /** Null: known only after the installation. */
-  program: string | null;
-  args: string[];
-  env: Record<string, string>;
-  installed: boolean;
-  install_dir: string;
-  archive: string | null;
-  package: string | null;
-  sha256: string | null;
-  integrity: string | null;
-  verified: 'manifest' | 'github' | 'lock' | 'npm' | 'pypi' | 'none';
-  index_sha256: string | null;
-}
-
-/** An installed version. */
-export interface Installed extends Launch {
-  program: string;
-  /** Directories for the end of `PATH`. */
-  path: string[];
-  installed_at: string;
-  size: number;
-  scripts_not_run: string[];
-  scripts_ignored_by: string | null;
-  answers: boolean | null;
-}
-
-/** An agent of the index. Installed agents also have the members of `which`. */
-export interface Agent extends Partial<Omit<Installed, 'id' | 'version' | 'installed'>> {
-  id: string;
-  version: string;
-  name: string | null;
-  description: string | null;
-  license: string | null;
-  icon: string | null;
-  distributions: Kind[] | null;
-  platforms: string[] | null;
-  available_version: string | null;
-  installed: boolean;
-  installed_version: string | null;
-  pinned: boolean;
-}
-
-export interface Check { name: string; status: 'ok' | 'warning' | 'error'; message: string; help: string | null; }
-
-export interface AuthMethod { id: string; name: string; type: string; type_source: 'type' | 'meta' | 'default'; }
-
-export interface Removed { id: string; version: string; size: number; }
-
-type Document<T> = T & { schema: 1; command: string };
-/** The outcome of a handshake. */
-export interface Outcome {
-  verdict: 'pass' | 'fail' | 'error';
-  reason: string | null;
-  message: string | null;
-  [member: string]: unknown;
-}
-
-type Agents = { agents: Agent[]; index: Index | null; notes?: string[] };
-type Refresh = { refresh?: boolean };
-type Named = { agent: string };
-
-type DoctorAgent = {
-  id: string;
-  version: string | null;
-  status: Check['status'];
-  checks: Check[];
-  handshake: Outcome | null;
-};
-
-/** Parameters and result of each method. */
-export interface Methods {
-  initialize: [{}, { name: string; version: string; protocol_version: number; methods: string[] }];
-  list: [{ installed?: boolean } & Refresh, Agents & { errors?: AgentFailure[] }];
-  search: [{ query: string } & Refresh, Agents];
-  info: [
-    Named & Refresh,
-    {
-      id: string;
-      version: string;
-      known_from: 'installed' | 'lock' | 'preview' | 'index' | 'package' | null;
-      agent: Record<string, unknown>;
-      installed: Pick<Installed, 'version' | 'distribution' | 'verified' | 'install_dir' | 'size'>[];
-      pinned: boolean;
-      index_sha256: string;
-      index: Index;
-    },
-  ];
-  resolve: [Named & { dist?: Kind } & Refresh, Launch & { index: Index }];
-  which: [Named, Installed & { pinned: boolean }];
-  install: [
-    { agents?: string[]; dist?: Kind; lock?: string; locked?: boolean; dry_run?: boolean; no_check?: boolean } & Refresh,
-    { agents: (Launch | Installed)[]; errors: AgentFailure[]; index?: Index } & Partial<Installed>,
-  ];
-  update: [
-    { agents?: string[]; dry_run?: boolean; min_age_seconds?: number; unpin?: boolean; no_check?: boolean } & Refresh,
-    {
-      updates: { id: string; from: string; to: string; distribution: Kind; applied: boolean; installed: Installed | null }[];
-      held: { id: string; from: string; to: string; reason: string; until: string | null }[];
-      pinned: { id: string; version: string; available: string }[];
-      repairs?: string[];
-      repaired: string[];
-      up_to_date: string[];
-      gone: string[];
-      errors: AgentFailure[];
-      index: Index | null;
-    },
-  ];
-  uninstall: [
-    { agents?: string[]; all?: boolean; force?: boolean; dry_run?: boolean },
-    { ids: string[]; removed: Removed[]; freed_bytes: number; errors: AgentFailure[] },
-  ];
-  doctor: [
-    { agents?: string[]; fix?: boolean; timeout_seconds?: number },
-    { checks: Check[]; agents: DoctorAgent[]; errors?: AgentFailure[] },
-  ];
-  'login/methods': [Named & { timeout_seconds?: number }, { id: string; methods: AuthMethod[] }];
-  login: [
-    Named & { method?: string; timeout_seconds?: number },
-    {
-      id: string;
-      status: 'signed_in' | 'unconfirmed' | 'failed';
-      reason: string | null;
-      message: string;
-      help: string | null;
-      method: AuthMethod | null;
-      variables: { name: string; label: string | null; secret: boolean; optional: boolean; set: boolean }[];
-      link: string | null;
-      version: string;
-      session: string | null;
-      stderr_tail: string;
-    },
-  ];
-  logout: [
-    Named & { timeout_seconds?: number },
-    { id: string; status: 'signed_out' | 'failed'; reason: string | null; message: string; help: string | null },
-  ];
-}
-
-/** An event of a request in progress. Later versions may add kinds. */
-export type Event =
-  | { event: 'installing'; id: string; phase: 'started'; version: string }
-  | { event: 'installing'; id: string; phase: 'downloading'; received: number; total: number | null }
-  | { event: 'installing'; id: string; phase: 'running'; program: string; detail?: string }
-  | { event: 'installing'; id: string; phase: 'unpacking' | 'ended' }
-  | { event: 'asking'; planned: number; answered: number }
-  | { event: 'note' | 'text'; message: string }
-  | { event: 'warning'; message: string; help?: string | null }
-  | ({ event: 'error' } & Partial<AgentFailure> & { message: string });
 
 export class RpcError extends Error {
   /** The number of JSON-RPC; -32800 if the request was cancelled. */
   code: number;
-  data: Omit<Failure, 'message'> & { parameter?: string; result?: Record<string, unknown> };
+  data: ErrorData;
 }
 
 export interface Options { program?: string; args?: string[]; env?: NodeJS.ProcessEnv; cwd?: string; }
@@ -185,11 +16,1189 @@ export class Registry {
     method: M,
     params?: Methods[M][0],
     options?: { onEvent?: (event: Event) => void; signal?: AbortSignal },
-  ): Promise<Document<Methods[M][1]>>;
+  ): Promise<Methods[M][1]>;
   close(): Promise<void>;
 }
 
 export function launch(
-  agent: { program: string | null; args: string[]; env: Record<string, string> },
+  agent: { program?: string | null; args?: string[]; env?: Record<string, string>; path?: string[] },
   options?: SpawnOptions,
 ): ChildProcess;
+
+// Generated from schemas/cli/ by generate_types.py.
+
+/** Parameters and result of each method. */
+export interface Methods {
+  initialize: [InitializeParams, InitializeDocument];
+  list: [ListParams, ListDocument];
+  search: [SearchParams, SearchDocument];
+  info: [InfoParams, InfoDocument];
+  resolve: [ResolveParams, ResolveDocument];
+  which: [WhichParams, WhichDocument];
+  install: [InstallParams, InstallDocument];
+  update: [UpdateParams, UpdateDocument];
+  uninstall: [UninstallParams, UninstallDocument];
+  doctor: [DoctorParams, DoctorDocument];
+  'login/methods': [LoginMethodsParams, LoginMethodsDocument];
+  login: [LoginParams, LoginDocument];
+  logout: [LogoutParams, LogoutDocument];
+}
+
+/** A kind of distribution. */
+export type Kind = 'npx' | 'uvx' | 'binary';
+/** How the bytes were, or would be, verified: against the digest in the manifest, the one that GitHub states, a lock file, or by npm or the Python package index; `none`: nothing states a digest. */
+export type Verified = 'manifest' | 'github' | 'lock' | 'npm' | 'pypi' | 'none';
+/** What kind of failure it is. A code never changes its meaning; later versions may add codes. */
+export type Code =
+  | 'findings'
+  | 'usage'
+  | 'unknown_agent'
+  | 'unknown_version'
+  | 'unknown_rule'
+  | 'not_installed'
+  | 'unsupported_platform'
+  | 'unsupported_distribution'
+  | 'invalid_configuration'
+  | 'invalid_registry'
+  | 'index_unavailable'
+  | 'invalid_index'
+  | 'offline'
+  | 'missing_runtime'
+  | 'package_not_found'
+  | 'held_by_cooldown'
+  | 'install_failed'
+  | 'cmd_not_found'
+  | 'locked'
+  | 'damaged'
+  | 'running'
+  | 'failed'
+  | 'digest_mismatch'
+  | 'unsafe_archive'
+  | 'changed'
+  | 'lock_mismatch'
+  | 'refused'
+  | 'interrupted';
+export type Event =
+  | InstallingStartedEvent
+  | InstallingDownloadingEvent
+  | InstallingUnpackingEvent
+  | InstallingRunningEvent
+  | InstallingEndedEvent
+  | CheckingEvent
+  | AskingEvent
+  | SendingEvent
+  | NoteEvent
+  | WarningEvent
+  | TextEvent
+  | ErrorEvent;
+
+/** The parameters, by name. May be absent. */
+export interface InitializeParams {}
+/** Which program this is. */
+export interface InitializeDocument {
+  /** Version of this form. */
+  schema: 1;
+  /** The method. */
+  command: 'initialize';
+  /** The name of the program. */
+  name: 'acp-registry';
+  /** Its version. */
+  version: string;
+  /** The version of methods, parameters and results; another one breaks clients. */
+  protocol_version: number;
+  /** The methods. */
+  methods: string[];
+}
+/** The parameters, by name. May be absent. */
+export interface ListParams {
+  /** Lists the installed agents. Without it, false. */
+  installed?: boolean | null;
+  /** Asks for the index even if the copy is fresh. Without it, false. */
+  refresh?: boolean | null;
+}
+/** The index that the document is made from. */
+export interface Index {
+  /** Its address or path. */
+  source: string;
+  /** SHA-256 of its bytes. */
+  sha256: string;
+  /** When its host sent or last confirmed it; for a file, when it last changed. RFC 3339. */
+  fetched_at: string | null;
+  /** Whether it is an earlier copy because it could not be fetched now. */
+  stale: boolean;
+}
+/** Why a command failed for one agent. */
+export interface AgentFailure {
+  /** The agent. */
+  id: string;
+  code: Code;
+  /** The exit code of the program, or the one that this failure alone would give. */
+  exit_code: number;
+  /** What failed, where and why, as a sentence. */
+  message: string;
+  /** One thing to do about it. */
+  help: string | null;
+  /** The names that were probably meant, the nearest first. */
+  suggestions: string[];
+}
+/** Why a command failed. */
+export interface Failure {
+  code: Code;
+  /** The exit code of the program, or the one that this failure alone would give. */
+  exit_code: number;
+  /** What failed, where and why, as a sentence. */
+  message: string;
+  /** One thing to do about it. */
+  help: string | null;
+  /** The names that were probably meant, the nearest first. */
+  suggestions: string[];
+}
+/** The agents of an index, or with `--installed` those that are installed. */
+export interface ListDocument {
+  /** Version of this form. */
+  schema: 1;
+  /** The command. */
+  command: 'list';
+  /** The index; null with `--installed` where none can be read. */
+  index: Index | null;
+  /** SHA-256 of the index. */
+  index_sha256?: string;
+  /** The agents, by id. With `--installed`, an item also has the members of `which`. */
+  agents: ListAgent[];
+  /** What the reader should know about the index. */
+  notes?: string[];
+  /** Agents for which the command failed. */
+  errors?: AgentFailure[];
+}
+/** An agent. Null: the index does not state it, or there is no index. */
+export interface ListAgent {
+  /** The agent. */
+  id: string;
+  /** The version in the index; with `--installed`, the installed version. */
+  version: string;
+  distribution?: Kind;
+  /** The platform that it is for, such as `linux-x86_64`; null where that is not known. */
+  platform?: string | null;
+  /** Absolute path of the program to start; null where only the installation will show it. */
+  program?: string | null;
+  /** The arguments of the program. */
+  args?: string[];
+  /** Variables that the manifest sets for the agent. */
+  env?: {
+    [k: string]: string;
+  };
+  /** Whether it is installed. */
+  installed: boolean;
+  /** The directory that holds, or would hold, this version. Absolute. */
+  install_dir?: string;
+  /** Address of the archive; null for packages. */
+  archive?: string | null;
+  /** The package with its version; null for archives. */
+  package?: string | null;
+  /** SHA-256 of the archive, where it is known. */
+  sha256?: string | null;
+  /** What the package manager states of the package's bytes, in its own form. */
+  integrity?: string | null;
+  verified?: Verified;
+  /** SHA-256 of the index that the version was taken from. */
+  index_sha256?: string | null;
+  /** Directories to append to the agent's `PATH`, as `run` does: those of its runtime, of programs that came with it, and those that a start without a shell lacks. */
+  path?: string[];
+  /** When it was installed. RFC 3339. */
+  installed_at?: string | null;
+  /** Bytes that it takes on disk. */
+  size?: number;
+  /** Packages whose install scripts npm has not run. */
+  scripts_not_run?: string[];
+  /** What forbade npm to run them: its setting `ignore-scripts` or the variable `npm_config_ignore_scripts`; null: nothing did. */
+  scripts_ignored_by?: string | null;
+  /** Whether the agent answered `initialize` when it was installed; null: it was not asked. */
+  answers?: boolean | null;
+  /** Its name. */
+  name: string | null;
+  /** What it is, in its publisher's words. */
+  description: string | null;
+  /** Its licence. */
+  license: string | null;
+  /** Address of its icon. */
+  icon: string | null;
+  /** The kinds of distributions that the index has. */
+  distributions: Kind[] | null;
+  /** The platforms that the index has archives for. */
+  platforms: string[] | null;
+  /** The version in the index. */
+  available_version: string | null;
+  /** The version that is installed. */
+  installed_version: string | null;
+  /** Whether it stays at its version. */
+  pinned: boolean;
+}
+/** The parameters, by name. */
+export interface SearchParams {
+  /** Words, as for the command `search`. */
+  query: string;
+  /** Asks for the index even if the copy is fresh. Without it, false. */
+  refresh?: boolean | null;
+}
+/** The agents that match. */
+export interface SearchDocument {
+  /** Version of this form. */
+  schema: 1;
+  /** The command. */
+  command: 'search';
+  index: Index;
+  /** SHA-256 of the index. */
+  index_sha256: string;
+  /** The agents, best first. */
+  agents: SearchAgent[];
+  /** What the reader should know about the index. */
+  notes: string[];
+}
+/** An agent. Null: the index does not state it, or there is no index. */
+export interface SearchAgent {
+  /** The agent. */
+  id: string;
+  /** The version in the index; with `--installed`, the installed version. */
+  version: string;
+  /** Its name. */
+  name: string | null;
+  /** What it is, in its publisher's words. */
+  description: string | null;
+  /** Its licence. */
+  license: string | null;
+  /** Address of its icon. */
+  icon: string | null;
+  /** The kinds of distributions that the index has. */
+  distributions: Kind[] | null;
+  /** The platforms that the index has archives for. */
+  platforms: string[] | null;
+  /** The version in the index. */
+  available_version: string | null;
+  /** Whether it is installed. */
+  installed: boolean;
+  /** The version that is installed. */
+  installed_version: string | null;
+  /** Whether it stays at its version. */
+  pinned: boolean;
+}
+/** The parameters, by name. */
+export interface InfoParams {
+  /** The agent: `ID` or `ID@VERSION`, such as `gemini`. */
+  agent: string;
+  /** Asks for the index even if the copy is fresh. Without it, false. */
+  refresh?: boolean | null;
+}
+/** What the index says of an agent, and what of it is installed. */
+export interface InfoDocument {
+  /** Version of this form. */
+  schema: 1;
+  /** The command. */
+  command: 'info';
+  /** The agent. */
+  id: string;
+  /** The version that the document is about. */
+  version: string;
+  /** Where a named version is known from; null when none was named. */
+  known_from: 'installed' | 'lock' | 'preview' | 'index' | 'package' | null;
+  /** The entry in the index, as published. */
+  agent: {
+    [k: string]: unknown;
+  };
+  /** Whether a version of it is installed. */
+  installed: boolean;
+  /** The installed versions. */
+  installed_versions: InfoInstalledVersion[];
+  /** Whether the agent stays at its version. */
+  pinned: boolean;
+  /** SHA-256 of the index. */
+  index_sha256: string;
+  index: Index;
+}
+export interface InfoInstalledVersion {
+  /** The version. */
+  version: string;
+  distribution: Kind;
+  verified: Verified;
+  /** The directory that holds it. Absolute. */
+  install_dir: string;
+  /** Bytes that it takes on disk. */
+  size: number;
+  /** When it was installed. RFC 3339. */
+  installed_at: string | null;
+  /** Whether it is the version that is started. */
+  current: boolean;
+}
+/** The parameters, by name. */
+export interface ResolveParams {
+  /** The agent: `ID` or `ID@VERSION`, such as `gemini`. */
+  agent: string;
+  /** The kind of distribution; without it, the first that this machine can run. */
+  dist?: 'npx' | 'uvx' | 'binary' | null;
+  /** Asks for the index even if the copy is fresh. Without it, false. */
+  refresh?: boolean | null;
+}
+/** What would be installed, and how it is started. */
+export interface ResolveDocument {
+  /** The agent. */
+  id: string;
+  /** Its version. */
+  version: string;
+  distribution: Kind;
+  /** The platform that it is for, such as `linux-x86_64`; null where that is not known. */
+  platform: string | null;
+  /** Absolute path of the program to start; null where only the installation will show it. */
+  program: string | null;
+  /** The arguments of the program. */
+  args: string[];
+  /** Variables that the manifest sets for the agent. */
+  env: {
+    [k: string]: string;
+  };
+  /** Whether this version is installed. */
+  installed: boolean;
+  /** The directory that holds, or would hold, this version. Absolute. */
+  install_dir: string;
+  /** Address of the archive; null for packages. */
+  archive: string | null;
+  /** The package with its version; null for archives. */
+  package: string | null;
+  /** SHA-256 of the archive, where it is known. */
+  sha256: string | null;
+  /** What the package manager states of the package's bytes, in its own form. */
+  integrity: string | null;
+  verified: Verified;
+  /** SHA-256 of the index that the version was taken from. */
+  index_sha256: string | null;
+  /** Directories to append to the agent's `PATH`, as `run` does: those of its runtime, of programs that came with it, and those that a start without a shell lacks. */
+  path?: string[];
+  /** When it was installed. RFC 3339. */
+  installed_at?: string | null;
+  /** Bytes that it takes on disk. */
+  size?: number;
+  /** Packages whose install scripts npm has not run. */
+  scripts_not_run?: string[];
+  /** What forbade npm to run them: its setting `ignore-scripts` or the variable `npm_config_ignore_scripts`; null: nothing did. */
+  scripts_ignored_by?: string | null;
+  /** Whether the agent answered `initialize` when it was installed; null: it was not asked. */
+  answers?: boolean | null;
+  /** Version of this form. */
+  schema: 1;
+  /** The command. */
+  command: 'resolve';
+  index: Index;
+}
+/** The parameters, by name. */
+export interface WhichParams {
+  /** The agent: `ID` or `ID@VERSION`, such as `gemini`. */
+  agent: string;
+}
+/** How an installed agent is started. */
+export interface WhichDocument {
+  /** The agent. */
+  id: string;
+  /** Its version. */
+  version: string;
+  distribution: Kind;
+  /** The platform that it is for, such as `linux-x86_64`; null where that is not known. */
+  platform: string | null;
+  /** Absolute path of the program to start. */
+  program: string;
+  /** The arguments of the program. */
+  args: string[];
+  /** Variables that the manifest sets for the agent. */
+  env: {
+    [k: string]: string;
+  };
+  /** Whether this version is installed. */
+  installed: boolean;
+  /** The directory that holds, or would hold, this version. Absolute. */
+  install_dir: string;
+  /** Address of the archive; null for packages. */
+  archive: string | null;
+  /** The package with its version; null for archives. */
+  package: string | null;
+  /** SHA-256 of the archive, where it is known. */
+  sha256: string | null;
+  /** What the package manager states of the package's bytes, in its own form. */
+  integrity: string | null;
+  verified: Verified;
+  /** SHA-256 of the index that the version was taken from. */
+  index_sha256: string | null;
+  /** Directories to append to the agent's `PATH`, as `run` does: those of its runtime, of programs that came with it, and those that a start without a shell lacks. */
+  path: string[];
+  /** When it was installed. RFC 3339. */
+  installed_at: string | null;
+  /** Bytes that it takes on disk. */
+  size: number;
+  /** Packages whose install scripts npm has not run. */
+  scripts_not_run: string[];
+  /** What forbade npm to run them: its setting `ignore-scripts` or the variable `npm_config_ignore_scripts`; null: nothing did. */
+  scripts_ignored_by?: string | null;
+  /** Whether the agent answered `initialize` when it was installed; null: it was not asked. */
+  answers: boolean | null;
+  /** Version of this form. */
+  schema: 1;
+  /** The command. */
+  command: 'which';
+  /** Whether the agent stays at its version. */
+  pinned: boolean;
+}
+/** The parameters, by name. May be absent. */
+export interface InstallParams {
+  /** The agents; with `locked`, all of the lock file if there are none. */
+  agents?: string[] | null;
+  /** The kind of distribution; without it, the first that this machine can run. */
+  dist?: 'npx' | 'uvx' | 'binary' | null;
+  /** The path of a lock file to write, or to read with `locked`. */
+  lock?: string | null;
+  /** Installs exactly what the lock file records. Without it, false. */
+  locked?: boolean | null;
+  /** Changes nothing, and says what would be installed. Without it, false. */
+  dry_run?: boolean | null;
+  /** Does not start the agents to see whether they answer. Without it, false. */
+  no_check?: boolean | null;
+  /** Asks for the index even if the copy is fresh. Without it, false. */
+  refresh?: boolean | null;
+}
+/** The agents that were installed. For a single agent, its members also stand in the document itself. */
+export interface InstallDocument {
+  /** The agent. */
+  id?: string;
+  /** Its version. */
+  version?: string;
+  distribution?: Kind;
+  /** The platform that it is for, such as `linux-x86_64`; null where that is not known. */
+  platform?: string | null;
+  /** Absolute path of the program to start; null where only the installation will show it. */
+  program?: string | null;
+  /** The arguments of the program. */
+  args?: string[];
+  /** Variables that the manifest sets for the agent. */
+  env?: {
+    [k: string]: string;
+  };
+  /** Whether this version is installed. */
+  installed?: boolean;
+  /** The directory that holds, or would hold, this version. Absolute. */
+  install_dir?: string;
+  /** Address of the archive; null for packages. */
+  archive?: string | null;
+  /** The package with its version; null for archives. */
+  package?: string | null;
+  /** SHA-256 of the archive, where it is known. */
+  sha256?: string | null;
+  /** What the package manager states of the package's bytes, in its own form. */
+  integrity?: string | null;
+  verified?: Verified;
+  /** SHA-256 of the index that the version was taken from. */
+  index_sha256?: string | null;
+  /** Directories to append to the agent's `PATH`, as `run` does: those of its runtime, of programs that came with it, and those that a start without a shell lacks. */
+  path?: string[];
+  /** When it was installed. RFC 3339. */
+  installed_at?: string | null;
+  /** Bytes that it takes on disk. */
+  size?: number;
+  /** Packages whose install scripts npm has not run. */
+  scripts_not_run?: string[];
+  /** What forbade npm to run them: its setting `ignore-scripts` or the variable `npm_config_ignore_scripts`; null: nothing did. */
+  scripts_ignored_by?: string | null;
+  /** Whether the agent answered `initialize` when it was installed; null: it was not asked. */
+  answers?: boolean | null;
+  /** Version of this form. */
+  schema: 1;
+  /** The command. */
+  command: 'install';
+  /** True where nothing was installed, and `agents` says what would be; absent otherwise. */
+  dry_run?: true;
+  /** The agents that were installed. Members that only an installation gives are absent in a dry run. */
+  agents: InstallAgent[];
+  /** Agents for which the command failed. */
+  errors: AgentFailure[];
+  index?: Index;
+}
+/** How an agent is started, and what is known of the bytes that were or would be installed. Members that only an installation shows are absent before it. */
+export interface InstallAgent {
+  /** The agent. */
+  id: string;
+  /** Its version. */
+  version: string;
+  distribution: Kind;
+  /** The platform that it is for, such as `linux-x86_64`; null where that is not known. */
+  platform: string | null;
+  /** Absolute path of the program to start; null where only the installation will show it. */
+  program: string | null;
+  /** The arguments of the program. */
+  args: string[];
+  /** Variables that the manifest sets for the agent. */
+  env: {
+    [k: string]: string;
+  };
+  /** Whether this version is installed. */
+  installed: boolean;
+  /** The directory that holds, or would hold, this version. Absolute. */
+  install_dir: string;
+  /** Address of the archive; null for packages. */
+  archive: string | null;
+  /** The package with its version; null for archives. */
+  package: string | null;
+  /** SHA-256 of the archive, where it is known. */
+  sha256: string | null;
+  /** What the package manager states of the package's bytes, in its own form. */
+  integrity: string | null;
+  verified: Verified;
+  /** SHA-256 of the index that the version was taken from. */
+  index_sha256: string | null;
+  /** Directories to append to the agent's `PATH`, as `run` does: those of its runtime, of programs that came with it, and those that a start without a shell lacks. */
+  path?: string[];
+  /** When it was installed. RFC 3339. */
+  installed_at?: string | null;
+  /** Bytes that it takes on disk. */
+  size?: number;
+  /** Packages whose install scripts npm has not run. */
+  scripts_not_run?: string[];
+  /** What forbade npm to run them: its setting `ignore-scripts` or the variable `npm_config_ignore_scripts`; null: nothing did. */
+  scripts_ignored_by?: string | null;
+  /** Whether the agent answered `initialize` when it was installed; null: it was not asked. */
+  answers?: boolean | null;
+}
+/** The parameters, by name. May be absent. */
+export interface UpdateParams {
+  /** The agents; without any, all that are installed. */
+  agents?: string[] | null;
+  /** Changes nothing, and says which updates there are. Without it, false. */
+  dry_run?: boolean | null;
+  /** Skips versions that are younger. */
+  min_age_seconds?: number | null;
+  /** Updates agents that were installed with a version, too. Without it, false. */
+  unpin?: boolean | null;
+  /** Does not start the agents to see whether they answer. Without it, false. */
+  no_check?: boolean | null;
+  /** Asks for the index even if the copy is fresh. Without it, false. */
+  refresh?: boolean | null;
+}
+/** Newer versions of installed agents. */
+export interface UpdateDocument {
+  /** Version of this form. */
+  schema: 1;
+  /** The command. */
+  command: 'update';
+  /** Agents with a newer version. */
+  updates: UpdateUpdate[];
+  /** Updates that wait: for `--min-age`, or for a cooldown of npm or uv. */
+  held: UpdateHeld[];
+  /** Agents that stay at their version. */
+  pinned: UpdatePinned[];
+  /** Agents that need a repair, which a dry run does not make; absent if there are none. */
+  repairs?: string[];
+  /** Agents that were repaired without a change of version. */
+  repaired: string[];
+  /** Agents with nothing newer. */
+  up_to_date: string[];
+  /** Agents that the index has no more. */
+  gone: string[];
+  /** Agents for which the command failed. */
+  errors: AgentFailure[];
+  /** The index; null where nothing is installed and none is at hand. */
+  index: Index | null;
+}
+export interface UpdateUpdate {
+  /** The agent. */
+  id: string;
+  /** The installed version. */
+  from: string;
+  /** The newer version. */
+  to: string;
+  distribution: Kind;
+  /** Whether it was installed. */
+  applied: boolean;
+  /** How the new version starts; null when it was not installed. */
+  launch: UpdateUpdateLaunch | null;
+}
+/** How an agent is started, and what is known of the bytes that were or would be installed. Members that only an installation shows are absent before it. */
+export interface UpdateUpdateLaunch {
+  /** The agent. */
+  id: string;
+  /** Its version. */
+  version: string;
+  distribution: Kind;
+  /** The platform that it is for, such as `linux-x86_64`; null where that is not known. */
+  platform: string | null;
+  /** Absolute path of the program to start; null where only the installation will show it. */
+  program: string | null;
+  /** The arguments of the program. */
+  args: string[];
+  /** Variables that the manifest sets for the agent. */
+  env: {
+    [k: string]: string;
+  };
+  /** Whether this version is installed. */
+  installed: boolean;
+  /** The directory that holds, or would hold, this version. Absolute. */
+  install_dir: string;
+  /** Address of the archive; null for packages. */
+  archive: string | null;
+  /** The package with its version; null for archives. */
+  package: string | null;
+  /** SHA-256 of the archive, where it is known. */
+  sha256: string | null;
+  /** What the package manager states of the package's bytes, in its own form. */
+  integrity: string | null;
+  verified: Verified;
+  /** SHA-256 of the index that the version was taken from. */
+  index_sha256: string | null;
+  /** Directories to append to the agent's `PATH`, as `run` does: those of its runtime, of programs that came with it, and those that a start without a shell lacks. */
+  path: string[];
+  /** When it was installed. RFC 3339. */
+  installed_at: string | null;
+  /** Bytes that it takes on disk. */
+  size: number;
+  /** Packages whose install scripts npm has not run. */
+  scripts_not_run: string[];
+  /** What forbade npm to run them: its setting `ignore-scripts` or the variable `npm_config_ignore_scripts`; null: nothing did. */
+  scripts_ignored_by?: string | null;
+  /** Whether the agent answered `initialize` when it was installed; null: it was not asked. */
+  answers: boolean | null;
+}
+export interface UpdateHeld {
+  /** The agent. */
+  id: string;
+  /** The installed version. */
+  from: string;
+  /** The newer version. */
+  to: string;
+  /** `unknown-age`: no source states its age; `cooldown`: a setting of npm or uv holds it back. */
+  reason: 'min-age' | 'unknown-age' | 'cooldown';
+  /** When it is old enough; null if that is unknown, or if only another setting allows it. RFC 3339. */
+  until: string | null;
+  /** Of a cooldown: the setting, its place and the newest version that is allowed, as a sentence. */
+  message?: string;
+}
+export interface UpdatePinned {
+  /** The agent. */
+  id: string;
+  /** The installed version. */
+  version: string;
+  /** The version in the index. */
+  available: string;
+}
+/** The parameters, by name. May be absent. */
+export interface UninstallParams {
+  /** The agents; not with `all`. */
+  agents?: string[] | null;
+  /** Removes all agents. Without it, false. */
+  all?: boolean | null;
+  /** Removes running agents, too. Without it, false. */
+  force?: boolean | null;
+  /** Changes nothing, and says what would be removed. Without it, false. */
+  dry_run?: boolean | null;
+}
+/** The agents that were removed. */
+export interface UninstallDocument {
+  /** Version of this form. */
+  schema: 1;
+  /** The command. */
+  command: 'uninstall';
+  /** Whether nothing was removed, and the rest says what would be. */
+  dry_run: boolean;
+  /** Versions that were removed. */
+  removed: UninstallRemoved[];
+  /** Versions that stay because they run. */
+  running: UninstallRunning[];
+  /** Versions that stay because settings printed by `config` name them. */
+  named: UninstallNamed[];
+  /** Of the removed versions, those that settings printed by `config --direct` name. These settings start nothing any more. */
+  still_named?: UninstallStillNamed[];
+  /** Bytes that were freed. */
+  freed_bytes: number;
+  /** Paths that this program did not make, and that stay. */
+  kept: string[];
+  /** Agents for which the command failed. */
+  errors: AgentFailure[];
+  /** The agents that were removed. */
+  ids: string[];
+}
+export interface UninstallRemoved {
+  /** The agent. */
+  id: string;
+  /** The version. */
+  version: string;
+  /** Bytes that it takes on disk. */
+  size: number;
+}
+export interface UninstallRunning {
+  /** The agent. */
+  id: string;
+  /** The version. */
+  version: string;
+  /** Bytes that it takes on disk. */
+  size: number;
+}
+export interface UninstallNamed {
+  /** The agent. */
+  id: string;
+  /** The version. */
+  version: string;
+  /** Bytes that it takes on disk. */
+  size: number;
+  /** The clients whose settings name it. */
+  clients: string[];
+}
+export interface UninstallStillNamed {
+  /** The agent. */
+  id: string;
+  /** The version. */
+  version: string;
+  /** Bytes that it takes on disk. */
+  size: number;
+  /** The clients whose settings name it. */
+  clients: string[];
+}
+/** The parameters, by name. May be absent. */
+export interface DoctorParams {
+  /** Agents to start as well; without any, all are checked, and none is started. */
+  agents?: string[] | null;
+  /** Repairs what can be repaired. Without it, false. */
+  fix?: boolean | null;
+  /** The time that each agent has to answer; without it, 60. */
+  timeout_seconds?: number | null;
+}
+/** Something that was examined. */
+export interface Check {
+  /** What was examined, as a word that stays the same, such as `node` or `program`. */
+  name: string;
+  /** The result. A warning affects nothing that is installed. */
+  status: 'ok' | 'warning' | 'error';
+  /** What was found, as a sentence. */
+  message: string;
+  /** What to do about it. */
+  help: string | null;
+}
+/** What the agent answered. */
+export interface Handshake {
+  /** The version of the protocol that the agent has chosen; null without an answer. */
+  protocol_version: number | null;
+  /** `agentInfo`, or `info` in version 2, as answered. */
+  agent_info: {
+    [k: string]: unknown;
+  };
+  /** The ways to sign in. */
+  auth_methods: AuthMethod[];
+  /** `agentCapabilities`, or `capabilities` in version 2, as answered. */
+  capabilities: {
+    [k: string]: unknown;
+  };
+  /** The capabilities by stable names, such as `session/load`. */
+  features: {
+    [k: string]: boolean;
+  };
+  /** Members of the answer that no version of the protocol knows, as answered. */
+  extra: {
+    [k: string]: unknown;
+  };
+  /** Outcomes of further requests, by method. */
+  probes: {
+    [k: string]:
+      | 'ok'
+      | 'auth_required'
+      | 'method_not_found'
+      | 'invalid_params'
+      | 'resource_not_found'
+      | 'request_cancelled'
+      | 'error'
+      | 'timeout';
+  };
+  /** The choices that a new session offers; null where none was opened. */
+  session: HandshakeSession | null;
+  /** Why the agent opens no session, in its own words, where it lacks a program, a model or a provider instead of a sign-in. */
+  setup_required: string | null;
+  /** Notifications that the agent sent unasked: how many of each method. */
+  notifications: {
+    [k: string]: number;
+  };
+  /** Requests of the agent, all refused: how many of each method. */
+  requests: {
+    [k: string]: number;
+  };
+  /** What is wrong, but prevents nothing. */
+  warnings: string[];
+}
+/** A way to sign in. */
+export interface AuthMethod {
+  /** The agent's name for it. */
+  id: string;
+  /** What people see. */
+  name: string;
+  /** `agent`, `terminal`, `env_var` or the agent's own word. */
+  type: string;
+  /** Where the type was found: in its `type`, below its `_meta`, or nowhere, which means `agent`. */
+  type_source: 'type' | 'meta' | 'default';
+}
+export interface HandshakeSession {
+  /** Ids of modes, in the agent's order. */
+  modes: string[];
+  /** Configuration options, in the agent's order. */
+  config_options: HandshakeSessionConfigOption[];
+}
+/** An option. */
+export interface HandshakeSessionConfigOption {
+  /** Its id. */
+  id: string;
+  /** `select`, `boolean` or the agent's own word. */
+  type: string;
+  /** What it is about, such as `model`. */
+  category: string | null;
+}
+/** The state of the runtimes, of the store, of the index and of installed agents. */
+export interface DoctorDocument {
+  /** Version of this form. */
+  schema: 1;
+  /** The command. */
+  command: 'doctor';
+  /** Runtimes, the store, proxies, certificates and the index. */
+  checks: Check[];
+  /** Agents that `--fix` could not repair. */
+  errors: AgentFailure[];
+  /** Installed agents. */
+  agents: DoctorAgent[];
+}
+export interface DoctorAgent {
+  /** The agent. */
+  id: string;
+  /** The version that is started, if it is known. */
+  version: string | null;
+  /** The worst of its checks. */
+  status: 'ok' | 'warning' | 'error';
+  /** What was examined. */
+  checks: Check[];
+  /** The outcome of the handshake; null when there was none. */
+  handshake: DoctorAgentHandshake | null;
+}
+/** The outcome of a handshake. */
+export interface DoctorAgentHandshake {
+  /** Whether the agent answers and a person can sign in; `error`: the agent was never started. */
+  verdict: 'pass' | 'fail' | 'error';
+  /** Why it did not pass, as a word that stays the same, such as `no_auth_methods` or `timeout`. */
+  reason: string | null;
+  /** The reason as a sentence, with what would help. */
+  message: string | null;
+  handshake: Handshake;
+  timing: DoctorAgentHandshakeTiming;
+  /** How the process ended; null when it was never started. */
+  exit: DoctorAgentHandshakeExit | null;
+  /** The end of what it wrote to stderr, at most 64 KiB, as written: escape it before you show it. */
+  stderr_tail: string;
+  /** What kept the agent apart from the host: `environment`, `user`, `bwrap` or `bwrap-no-network`. */
+  isolation: string | null;
+}
+/** How long it took. */
+export interface DoctorAgentHandshakeTiming {
+  /** From the start of the process to its response; null without one. */
+  start_to_response_seconds: number | null;
+  /** From the start until the last process has ended and all files are removed. */
+  total_seconds: number;
+}
+export interface DoctorAgentHandshakeExit {
+  /** Whether it exited by itself, was ended by a signal of its own, or was terminated or killed by the check. */
+  how: 'exited' | 'signaled' | 'terminated' | 'killed';
+  /** Its exit code. */
+  code: number | null;
+  /** The signal that ended it. */
+  signal: number | null;
+}
+/** The parameters, by name. */
+export interface LoginMethodsParams {
+  /** The agent: `ID` or `ID@VERSION`, such as `gemini`. */
+  agent: string;
+  /** The time that the agent has to answer; without it, 60. */
+  timeout_seconds?: number | null;
+}
+/** The result of signing in. */
+export interface LoginMethodsDocument {
+  /** Version of this form. */
+  schema: 1;
+  /** The command. */
+  command: 'login';
+  /** The agent. */
+  id: string;
+  /** Its version. */
+  version: string;
+  /** `signed_in`: a session opens, and did not before. `unconfirmed`: nothing shows that the sign-in worked. */
+  status: 'signed_in' | 'unconfirmed' | 'signed_out' | 'failed';
+  /** Why it failed, as a word that stays the same, such as `refused` or `timeout`. */
+  reason: string | null;
+  /** The result as a sentence. */
+  message: string;
+  /** What to do about it. */
+  help: string | null;
+  /** The method that was used. */
+  method: AuthMethod | null;
+  /** The variables that the method wants. */
+  variables: LoginMethodsVariable[];
+  /** Where to get the values. */
+  link: string | null;
+  /** The answer to `session/new`, if it was sent. */
+  session:
+    | 'ok'
+    | 'auth_required'
+    | 'method_not_found'
+    | 'invalid_params'
+    | 'resource_not_found'
+    | 'request_cancelled'
+    | 'error'
+    | 'timeout'
+    | null;
+  /** The end of what the agent wrote to stderr, as written: escape it before you show it. */
+  stderr_tail: string;
+  /** The methods to choose from: where there are several and none was named, or where they were asked for. */
+  methods?: AuthMethod[];
+}
+export interface LoginMethodsVariable {
+  /** Its name. */
+  name: string;
+  /** What people call it. */
+  label: string | null;
+  /** Whether its value is secret. */
+  secret: boolean;
+  /** Whether it may be left out. */
+  optional: boolean;
+  /** Whether the agent gets a value for it. */
+  set: boolean;
+}
+/** The parameters, by name. */
+export interface LoginParams {
+  /** The agent: `ID` or `ID@VERSION`, such as `gemini`. */
+  agent: string;
+  /** The id of the method; without it, the only one. */
+  method?: string | null;
+  /** The time that signing in may take; without it, 600. */
+  timeout_seconds?: number | null;
+}
+/** The result of signing in. */
+export interface LoginDocument {
+  /** Version of this form. */
+  schema: 1;
+  /** The command. */
+  command: 'login';
+  /** The agent. */
+  id: string;
+  /** Its version. */
+  version: string;
+  /** `signed_in`: a session opens, and did not before. `unconfirmed`: nothing shows that the sign-in worked. */
+  status: 'signed_in' | 'unconfirmed' | 'signed_out' | 'failed';
+  /** Why it failed, as a word that stays the same, such as `refused` or `timeout`. */
+  reason: string | null;
+  /** The result as a sentence. */
+  message: string;
+  /** What to do about it. */
+  help: string | null;
+  /** The method that was used. */
+  method: AuthMethod | null;
+  /** The variables that the method wants. */
+  variables: LoginVariable[];
+  /** Where to get the values. */
+  link: string | null;
+  /** The answer to `session/new`, if it was sent. */
+  session:
+    | 'ok'
+    | 'auth_required'
+    | 'method_not_found'
+    | 'invalid_params'
+    | 'resource_not_found'
+    | 'request_cancelled'
+    | 'error'
+    | 'timeout'
+    | null;
+  /** The end of what the agent wrote to stderr, as written: escape it before you show it. */
+  stderr_tail: string;
+  /** The methods to choose from: where there are several and none was named, or where they were asked for. */
+  methods?: AuthMethod[];
+}
+export interface LoginVariable {
+  /** Its name. */
+  name: string;
+  /** What people call it. */
+  label: string | null;
+  /** Whether its value is secret. */
+  secret: boolean;
+  /** Whether it may be left out. */
+  optional: boolean;
+  /** Whether the agent gets a value for it. */
+  set: boolean;
+}
+/** The parameters, by name. */
+export interface LogoutParams {
+  /** The agent: `ID` or `ID@VERSION`, such as `gemini`. */
+  agent: string;
+  /** The time that signing out may take; without it, 600. */
+  timeout_seconds?: number | null;
+}
+/** The result of signing out. */
+export interface LogoutDocument {
+  /** Version of this form. */
+  schema: 1;
+  /** The command. */
+  command: 'logout';
+  /** The agent. */
+  id: string;
+  /** Its version. */
+  version: string;
+  /** `signed_in`: a session opens, and did not before. `unconfirmed`: nothing shows that the sign-in worked. */
+  status: 'signed_in' | 'unconfirmed' | 'signed_out' | 'failed';
+  /** Why it failed, as a word that stays the same, such as `refused` or `timeout`. */
+  reason: string | null;
+  /** The result as a sentence. */
+  message: string;
+  /** What to do about it. */
+  help: string | null;
+  /** The method that was used. */
+  method: AuthMethod | null;
+  /** The variables that the method wants. */
+  variables: LogoutVariable[];
+  /** Where to get the values. */
+  link: string | null;
+  /** The answer to `session/new`, if it was sent. */
+  session:
+    | 'ok'
+    | 'auth_required'
+    | 'method_not_found'
+    | 'invalid_params'
+    | 'resource_not_found'
+    | 'request_cancelled'
+    | 'error'
+    | 'timeout'
+    | null;
+  /** The end of what the agent wrote to stderr, as written: escape it before you show it. */
+  stderr_tail: string;
+}
+export interface LogoutVariable {
+  /** Its name. */
+  name: string;
+  /** What people call it. */
+  label: string | null;
+  /** Whether its value is secret. */
+  secret: boolean;
+  /** Whether it may be left out. */
+  optional: boolean;
+  /** Whether the agent gets a value for it. */
+  set: boolean;
+}
+/** An installation begins. */
+export interface InstallingStartedEvent {
+  event: 'installing';
+  /** The agent. */
+  id: string;
+  phase: 'started';
+  /** The version. */
+  version: string;
+}
+/** Bytes of an archive arrived. */
+export interface InstallingDownloadingEvent {
+  event: 'installing';
+  /** The agent. */
+  id: string;
+  phase: 'downloading';
+  /** Bytes so far. */
+  received: number;
+  /** Bytes of the whole, if it is known. */
+  total: number | null;
+}
+/** An archive is being unpacked. */
+export interface InstallingUnpackingEvent {
+  event: 'installing';
+  /** The agent. */
+  id: string;
+  phase: 'unpacking';
+}
+/** A package manager runs. */
+export interface InstallingRunningEvent {
+  event: 'installing';
+  /** The agent. */
+  id: string;
+  phase: 'running';
+  /** Its name. */
+  program: string;
+  /** How far it is, in its own words; absent where it does not say. */
+  detail?: string;
+}
+/** An installation has ended, whatever its result. */
+export interface InstallingEndedEvent {
+  event: 'installing';
+  /** The agent. */
+  id: string;
+  phase: 'ended';
+}
+/** An agent is installed, started or done. */
+export interface CheckingEvent {
+  event: 'checking';
+  /** The agent with its distribution. */
+  name: string;
+  /** How far it is. */
+  phase: 'installing' | 'starting' | 'done';
+  /** How far the installation is, in the words of npm or uv. */
+  detail?: string;
+}
+/** Questions to hosts. */
+export interface AskingEvent {
+  event: 'asking';
+  /** Questions that are known so far. */
+  planned: number;
+  /** Questions that have an answer. */
+  answered: number;
+}
+/** Files of a published tree. */
+export interface SendingEvent {
+  event: 'sending';
+  /** Files that are known so far. */
+  planned: number;
+  /** Files that were sent. */
+  sent: number;
+}
+/** Something that the caller may want to know. */
+export interface NoteEvent {
+  event: 'note';
+  /** The text. */
+  message: string;
+}
+/** Something that the caller should know, although the command succeeds. */
+export interface WarningEvent {
+  event: 'warning';
+  /** The text. */
+  message: string;
+  /** One thing to do about it, where a failure is told. */
+  help?: string | null;
+}
+/** A text for people. */
+export interface TextEvent {
+  event: 'text';
+  /** The text. */
+  message: string;
+}
+/** Why the command failed, or something that failed in it. */
+export interface ErrorEvent {
+  event: 'error';
+  /** The agent, where the failure is that of one among others. */
+  id?: string;
+  code?: Code;
+  /** The exit code of the program, or the one that this failure alone would give. */
+  exit_code?: number;
+  /** What failed, where and why, as a sentence. */
+  message: string;
+  /** One thing to do about it. */
+  help?: string | null;
+  /** The names that were probably meant, the nearest first. */
+  suggestions?: string[];
+}
+/** For programs. */
+export interface ErrorData {
+  code: Code;
+  /** The exit code that the command would have had. */
+  exit_code: number;
+  /** One thing to do about it. */
+  help: string | null;
+  /** The names that were probably meant, the nearest first. */
+  suggestions: string[];
+  /** The parameter that is wrong, with -32602. */
+  parameter?: string;
+  /** The document of a command that failed in part, such as for one of several agents. */
+  result?: {};
+}

@@ -6,12 +6,12 @@ const onEvent = (event: Event) => {
   if (event.event === 'installing' && event.phase === 'downloading') console.log(event.received / (event.total ?? 1));
 };
 const { agents } = await registry.request('list', { installed: true });
-export const name: string | null = agents[0].name;
-export const started: string | null | undefined = agents[0].program;
-export const place: string = (await registry.request('info', { agent: 'x' })).installed[0].install_dir;
+export const name: string | null = agents[0]!.name;
+export const started: string | null | undefined = agents[0]!.program;
+export const place: string = (await registry.request('info', { agent: 'x' })).installed_versions[0]!.install_dir;
 export const notes: string[] | undefined = (await registry.request('search', { query: 'x' })).notes;
 const done = await registry.request('install', { agents: ['x'] }, { onEvent, signal: AbortSignal.timeout(1) });
-launch(done.agents[0]).stdin?.write('');
+launch(done.agents[0]!).stdin?.write('');
 export const program: string = (await registry.request('which', { agent: 'x' })).program;
 try {
   const { session } = await registry.request('login', { agent: 'x' });
