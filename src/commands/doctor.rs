@@ -7,10 +7,12 @@ use acp_registry::doctor::{CheckStatus, DiagnosedAgent, Diagnosis};
 use acp_registry::duration;
 use acp_registry::failure::{Exit, Failure};
 use acp_registry::host::process::Orphans;
-use acp_registry::ops::{Diagnose, Event, JOBS, Report as _, diagnose};
+use acp_registry::ops::{Diagnose, DiagnoseReport, Event, JOBS, Report as _, diagnose};
 use acp_registry::session::AgentSpec;
+use acp_registry::text::plural;
 
 use crate::commands::leftovers;
+use crate::documents::Document;
 use crate::flags::candidates;
 use crate::flags::global::{FormatArgs, Global};
 use crate::flags::session::{PackageArgs, SessionArgs, open};
@@ -61,11 +63,20 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         ui.warning(&format!("agents had hidden processes, which were ended as well: {hidden}"));
     }
     if args.format.is_json() {
-        ui.report(&report)?;
+        // For a client that has called the method, what was found is a result.
+        let found = || (report.exit() != Exit::Success && !ui.is_call()).then(|| failure(&report));
+        ui.document(&Document::new(report.command(), &report).failed(report.failure().or_else(found)))?;
     } else {
         ui.result(&text(&report.checks, &report.agents, ui.look()))?;
     }
     Ok(report.exit())
+}
+
+/// What was found, as the failure of the command.
+fn failure(report: &DiagnoseReport) -> Failure {
+    let checks = report.checks.iter().chain(report.agents.iter().flat_map(|agent| &agent.checks));
+    let count = checks.filter(|check| check.status == CheckStatus::Error).count();
+    Failure::findings(format!("{} found", plural(count, "problem"))).help("see `help` of each check that is not `ok`")
 }
 
 /// Renders the checks. For agents that failed, it includes the end of their stderr.

@@ -10,7 +10,7 @@ use acp_registry::session::AgentSpec;
 use acp_registry::store::InstallOutcome;
 use acp_registry::text::printable;
 
-use crate::commands::leftovers;
+use crate::commands::{hint, leftovers};
 use crate::flags::candidates;
 use crate::flags::global::{FormatArgs, Global};
 use crate::flags::session::{PackageArgs, SessionArgs, kind, open};
@@ -92,11 +92,12 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         return Ok(report.exit());
     }
     ui.result(&text(&report, args.dry_run))?;
-    if let ([done], [], true) = (&*report.done, &*report.errors, ui.is_watched()) {
+    if let ([done], []) = (&*report.done, &*report.errors) {
         let id = &done.version.receipt.id;
-        ui.note(&format!(
+        let text = format!(
             "`acp-registry config CLIENT {id}` prints settings for an editor, and `acp-registry run {id}` starts it"
-        ));
+        );
+        hint::show("installed", &text, ui);
     }
     Ok(report.exit())
 }

@@ -10,6 +10,7 @@ pub(crate) mod config;
 pub(crate) mod diff;
 pub(crate) mod doctor;
 pub(crate) mod explain;
+pub(crate) mod hint;
 pub(crate) mod info;
 pub(crate) mod init;
 pub(crate) mod install;
@@ -187,15 +188,15 @@ fn run(cli: &Cli, matches: &ArgMatches) -> ExitCode {
     let (result, is_json) = match &cli.command {
         Command::Init(args) => (init::run(args, &ui), args.format.is_json()),
         Command::New(args) => (new::run(args, &cli.global, &ui), args.format.is_json()),
-        Command::Validate(args) => (validate::run(args, matches, &cli.global, &ui), args.is_json()),
+        Command::Validate(args) => (validate::run(args, matches, &cli.global, &ui), args.report.is_json()),
         Command::Build(args) => (build::run(args, &cli.global, &ui), args.format.is_json()),
         Command::Publish(args) => (publish::run(args, &cli.global, &ui), args.is_json()),
         Command::Diff(args) => (diff::run(args, &cli.global, &ui), args.is_json()),
-        Command::Verify(args) => (verify::run(args, &cli.global, &ui), args.is_json()),
+        Command::Verify(args) => (verify::run(args, &cli.global, &ui), args.report.is_json()),
         Command::Report(args) => (report::run(args, &cli.global, &ui), false),
         Command::Bump(args) => (bump::run(args, &cli.global, &ui), args.is_json()),
         Command::Serve(args) => (serve::run(args, &cli.global, &ui), false),
-        Command::Probe(args) => (probe::run(args, &cli.global, &ui), args.is_json()),
+        Command::Probe(args) => (probe::run(args, &cli.global, &ui), args.report.is_json()),
         Command::List(args) => (list::run(args, &cli.global, &ui), args.format.is_json()),
         Command::Search(args) => (list::search(args, &cli.global, &ui), args.format.is_json()),
         Command::Info(args) => (info::run(args, &cli.global, &ui), args.format.is_json()),

@@ -18,9 +18,11 @@ use crate::documents::{Document, ProbeDocument};
 use crate::flags::global::Global;
 use crate::flags::isolation::{self, NetworkKind, SandboxKind};
 use crate::flags::level::LevelArgs;
+use crate::flags::report::ReportArgs;
 use crate::flags::value;
 use crate::formats::examination::{Examinee, file_of_command, github, sarif};
 use crate::formats::{Format, junit, outcome};
+use crate::terminal::layout::Look;
 use crate::terminal::progress::AgentsProgress;
 use crate::terminal::ui::Ui;
 use crate::terminal::{excerpt, signals};
@@ -78,28 +80,15 @@ pub(crate) struct Args {
     /// Send the messages of an earlier failure again, and show what the agent writes
     ///
     /// FILE is one that --failures has written.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "format", "level", "require", "no_probe"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "format", "output", "level", "require", "no_probe"])]
     replay: Option<PathBuf>,
 
-    /// Form of the result
-    ///
-    /// JUnit is for test reports, SARIF for code scanning, GitHub for annotations of a workflow.
-    #[arg(long, value_name = "FORMAT", default_value = "human")]
-    format: Format,
-
-    /// Short for `--format json`
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    pub(crate) report: ReportArgs,
 
     /// The agent: a program with its arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]
     command: Vec<OsString>,
-}
-
-impl Args {
-    pub(crate) fn is_json(&self) -> bool {
-        self.json || self.format == Format::Json
-    }
 }
 
 pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
@@ -119,6 +108,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     if let Some(exchange) = exchange {
         return replay(args, &exchange, &demand.recipe(args.recipe.as_deref()), ui);
     }
+    let files = args.report.files()?;
     let networks = isolation::networks(args.sandbox, args.network, &demand)?;
     let launch = launch(args)?;
     let name = args.command.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
@@ -159,7 +149,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     }
     let left = examination.iter().flat_map(|examination| &examination.left);
     outcome.left.iter().chain(left).for_each(|error| unremoved(error, ui));
-    ui.result(&render(args, &outcome, examination.as_ref(), &name, ui))?;
+    files.write(ui, &mut |format, look| render(args, &outcome, examination.as_ref(), &name, (format, look)))?;
     if let Some(directory) = &args.failures {
         let written = write_failures(directory, examination.as_ref(), args, &name)?;
         ui.note(&format!("{} in {}", plural(written, "exchange"), directory.display()));
@@ -170,22 +160,30 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     Ok(if outcome.verdict == Verdict::Pass { Exit::Success } else { Exit::Findings })
 }
 
-fn render(args: &Args, outcome: &Outcome, examination: Option<&Examination>, name: &str, ui: &Ui) -> String {
+fn render(
+    args: &Args,
+    outcome: &Outcome,
+    examination: Option<&Examination>,
+    name: &str,
+    (format, look): (Format, Look),
+) -> String {
     let agent = || {
         let directory = env::current_dir().unwrap_or_default();
         let file = file_of_command(args.command.iter().map(Path::new), &directory);
         Examinee::from_outcome(name, &file, outcome, examination)
     };
-    if args.is_json() {
-        Document::new("probe", ProbeDocument { outcome, examination }).to_text()
-    } else {
-        match args.format {
-            Format::Junit => junit::by_level(&agent()),
-            Format::Sarif => sarif(&[agent()]),
-            Format::Github => github(&[agent()]),
-            Format::Markdown => outcome::markdown(outcome, examination, name),
-            Format::Human | Format::Json => outcome::outcome(outcome, examination, name, ui.look()),
+    match format {
+        Format::Human => outcome::outcome(outcome, examination, name, look),
+        Format::Json => {
+            let reason = || outcome.message.as_deref().unwrap_or("the agent does not pass");
+            let failing = || Failure::findings(reason()).help("see `stderr_tail`, where agents often name the cause");
+            let failure = (outcome.verdict != Verdict::Pass).then(failing);
+            Document::new("probe", ProbeDocument { outcome, examination }).failed(failure).to_text()
         }
+        Format::Junit => junit::by_level(&agent()),
+        Format::Sarif => sarif(&[agent()]),
+        Format::Github => github(&[agent()]),
+        Format::Markdown => outcome::markdown(outcome, examination, name),
     }
 }
 

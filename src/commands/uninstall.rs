@@ -6,7 +6,7 @@ use acp_registry::session::AgentSpec;
 use acp_registry::store::Removed;
 use acp_registry::text::plural;
 
-use crate::commands::leftovers;
+use crate::commands::{hint, leftovers};
 use crate::flags::candidates;
 use crate::flags::global::{FormatArgs, Global};
 use crate::flags::session::{PackageArgs, SessionArgs, open};
@@ -87,7 +87,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
             ui.note("nothing is installed");
         }
         if removal.caches.iter().any(|cache| cache.size > 0) {
-            ui.note(&holdings(&removal.caches));
+            hint::show("caches", &holdings(&removal.caches), ui);
         }
     }
     end(&removal, args.format.is_json(), ui)

@@ -31,7 +31,7 @@ pub(crate) struct LiveArgs {
     #[arg(long, value_name = "DURATION", value_parser = duration::limit)]
     timeout: Option<Duration>,
 
-    /// Time limit for an installation [default: 300s]
+    /// Time limit for the installation of an agent [default: 300s]
     #[arg(long, value_name = "DURATION", value_parser = duration::limit)]
     install_timeout: Option<Duration>,
 

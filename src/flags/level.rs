@@ -22,7 +22,7 @@ pub(crate) struct LevelArgs {
     #[arg(long, value_name = "LEVEL")]
     require: Option<LevelName>,
 
-    /// Time limit for an examination [default: 120s, more for slow agents]
+    /// Time limit for an examination [default: 240s, more for slow agents]
     ///
     /// It grows with the time that an agent takes to answer `initialize`. Checks that have not run by then are named, and
     /// make the examination incomplete.

@@ -119,7 +119,7 @@ pub(crate) fn kind() -> impl TypedValueParser<Value = Kind> {
 /// Flags about package managers.
 #[derive(Debug, Clone, Copy, Default, clap::Args)]
 pub(crate) struct PackageArgs {
-    /// Fetch packages again, and keep none
+    /// Use no cache, and leave nothing in one
     #[arg(long)]
     no_cache: bool,
 

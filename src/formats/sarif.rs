@@ -38,7 +38,7 @@ pub(crate) fn descriptor(rule: &Rule) -> Value {
         "shortDescription": { "text": rule.summary },
         "fullDescription": { "text": rule.why },
         "help": { "text": rule.fix, "markdown": rule.fix },
-        "defaultConfiguration": { "enabled": rule.level > Level::Allow, "level": level(rule.level) },
+        "defaultConfiguration": { "enabled": rule.level > Level::Off, "level": level(rule.level) },
     })
 }
 
@@ -75,7 +75,7 @@ fn level(level: Level) -> &'static str {
     match level {
         Level::Error => "error",
         Level::Warning => "warning",
-        Level::Allow => "none",
+        Level::Off => "none",
     }
 }
 

@@ -41,7 +41,7 @@ fn updates_are_shown_taken_held_and_kept_away_by_a_pin() {
     agents[0]["description"] = "newer".into();
     people.publish(&agents);
     let (code, report) = people.json(&["update", "--dry-run", "--refresh"]);
-    let update = json!({ "id": "a", "from": "1.0.0", "to": "3.0.0", "distribution": "binary", "applied": false, "installed": null });
+    let update = json!({ "id": "a", "from": "1.0.0", "to": "3.0.0", "distribution": "binary", "applied": false, "launch": null });
     assert_eq!((code, &report["updates"]), (1, &json!([update])));
     assert_eq!(report["pinned"], json!([{ "id": "b", "version": "2.0.0", "available": "3.0.0" }]));
     assert_eq!(people.run(&["run", "a"]).stdout, "a-1.0.0 acp\n");
@@ -55,7 +55,7 @@ fn updates_are_shown_taken_held_and_kept_away_by_a_pin() {
     modified("/3.0.0/a.tar.gz", "Thu, 01 Jan 2015 00:00:00 GMT");
     let (code, report) = people.json(&["update", "--min-age", "3d"]);
     assert_eq!((code, &report["updates"][0]["applied"]), (0, &json!(true)), "{report}");
-    assert_eq!(text(&report["updates"][0]["installed"], "version"), "3.0.0");
+    assert_eq!(text(&report["updates"][0]["launch"], "version"), "3.0.0");
     assert_eq!(people.run(&["run", "a"]).stdout, "new acp\n");
     assert_eq!(people.run(&["run", "b"]).stdout, "b-2.0.0 acp\n");
 

@@ -65,7 +65,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
     (
         "gate",
         "config",
-        &["archive", "duration", "examination", "manifest", "http", "registry", "host", "failure", "text"],
+        &["archive", "duration", "examination", "finding", "manifest", "http", "registry", "host", "failure", "text"],
     ),
     ("gate", "select", &["config", "manifest", "registry", "source", "host", "text", "failure"]),
     ("gate", "edit", &["registry", "source", "host"]),
@@ -146,7 +146,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
     ("src", "documents", &[]),
     ("src", "terminal", &["documents"]),
     ("src", "formats", &["documents", "terminal"]),
-    ("src", "flags", &["terminal"]),
+    ("src", "flags", &["formats", "terminal"]),
     ("src", "commands", &["documents", "flags", "formats", "terminal"]),
 ];
 

@@ -4,6 +4,9 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use acp_registry::handshake::HandshakeOptions;
+use acp_registry::session::SessionOptions;
+use acp_registry::{duration, examination, install, ops, verify};
 use pulldown_cmark::{Event, Options, Parser, Tag};
 use serde_json::Value;
 
@@ -38,6 +41,36 @@ fn the_help_of_every_command_is_known() {
         ));
     }
     insta::assert_snapshot!(all);
+}
+
+/// Defaults that the parser does not know, since they depend on what else is given.
+#[test]
+fn defaults_in_the_help_are_those_of_the_program() {
+    let handshake = HandshakeOptions::new(std::env::temp_dir()).timeout;
+    let session = SessionOptions::new("agents", []);
+    let env = Env::empty();
+    for (commands, flag, default) in [
+        (&["probe", "verify", "new", "bump", "validate", "doctor"][..], "--timeout", handshake),
+        (&["verify", "new", "bump", "validate"], "--install-timeout", verify::INSTALL_TIMEOUT),
+        (&["install", "update"], "--install-timeout", install::INSTALL_TIMEOUT),
+        (&["login", "logout"], "--timeout", ops::SIGN_IN_TIMEOUT),
+        (&["verify"], "--reuse-max-age", verify::REUSE_MAX_AGE),
+        (&["probe", "verify"], "--examination-timeout", examination::LIMIT),
+        (&["install", "update"], "--wait", session.patience),
+    ] {
+        for command in commands {
+            let help = env.run(&[command, "--help"]).stdout;
+            let (_, about) = help.split_once(&format!(" {flag} <")).unwrap_or_else(|| panic!("{command} {flag}"));
+            let stated = about.split_once("[default: ").unwrap().1.split([']', ',']).next().unwrap();
+            assert_eq!(duration::parse(stated).unwrap(), default, "{command} {flag}");
+        }
+    }
+    for (page, words) in [
+        ("docs/installing.md", format!("({} minutes by default)", install::INSTALL_TIMEOUT.as_secs() / 60)),
+        ("docs/examining.md", format!("{} s, and longer if the agent starts slowly", examination::LIMIT.as_secs())),
+    ] {
+        assert!(text(page).contains(&words), "{page}: {words}");
+    }
 }
 
 #[test]
@@ -221,11 +254,11 @@ fn the_configuration_in_the_documentation_obeys_its_schema() {
         "bump.x.beta = {}",
         "schemas.agent = \"../a.json\"",
         "schemas.registry = \"/a.json\"",
-        "agents.x.rules.\"icon/size\" = \"off\"",
+        "agents.x.rules.\"icon/size\" = \"never\"",
         "bump.x.stable = { url = \"https://h\", version = \"v\", archive = \"/{platform}\" }",
         "[[view]]\nfile = \"../x.json\"",
         "[[view]]\nfile = \"r.json\"\nchannel = \"beta\"",
-        "rules.\"icon/size\" = \"error\"",
+        "rules.\"icon/size\" = \"fatal\"",
         "[[view]]\nfile = \"r.json\"\nextra = { agents = 1 }",
         "[[view]]\nfile = \"r.json\"\nagents.x.append-args.bun = []",
     ] {

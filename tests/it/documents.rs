@@ -1,6 +1,6 @@
 //! Checks that documents and events match their schemas. Every document that the program prints in any test is checked.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -85,6 +85,9 @@ pub(crate) fn check(run: &Run) {
         if !document["error"].is_null() {
             assert_valid("error", &document);
         }
+        // Updates that were found are no failure.
+        let finds = run.code == 1 && (command == "bump" || command == "update");
+        assert!(run.code == 0 || finds || !document["error"].is_null(), "exit code {}: {document:#}", run.code);
         // A command without `--json` has a document only if it failed, and the schema of `rpc` is that of its messages.
         let has_schema = |name: &&str| document["error"].is_null() || (*name != "rpc" && SCHEMAS.contains_key(*name));
         if let Some(command) = command.as_str().filter(has_schema) {
@@ -184,9 +187,63 @@ fn codes_are_those_of_the_documentation() {
     let (_, table) = text.split_once("| `error.code` |").unwrap();
     let rows = table.lines().skip(2).take_while(|line| line.starts_with('|'));
     let documented: Vec<&str> = rows.map(|row| row.split('`').nth(1).unwrap()).collect();
-    let schema = &schemas()["common"]["$defs"]["error"]["properties"]["code"]["enum"];
+    let schema = &schemas()["common"]["$defs"]["code"]["enum"];
     let described: BTreeSet<&str> = schema.as_array().unwrap().iter().filter_map(Value::as_str).collect();
     assert_eq!(described, documented.into_iter().collect());
+}
+
+/// A schema with what a reference in it leads to.
+fn whole(schema: &Value, schemas: &HashMap<String, Value>, name: &str) -> Value {
+    let Some(reference) = schema["$ref"].as_str() else { return schema.clone() };
+    let (file, pointer) = reference.split_once('#').unwrap_or((reference, ""));
+    let file = file.strip_suffix(".schema.json").unwrap_or(name);
+    let mut target = whole(schemas[file].pointer(pointer).unwrap(), schemas, file);
+    target.as_object_mut().unwrap().extend(schema.as_object().unwrap().clone());
+    target
+}
+
+/// Where each member is, by its name and its meaning.
+type Members = BTreeMap<(String, String), BTreeSet<String>>;
+
+fn collect(schema: &Value, schemas: &HashMap<String, Value>, (name, place): (&str, &str), members: &mut Members) {
+    for (member, part) in schema["properties"].as_object().into_iter().flatten() {
+        let meaning = whole(part, schemas, name)["description"].as_str().unwrap_or_default().replace('|', "\\|");
+        members.entry((member.clone(), meaning)).or_default().insert(place.to_owned());
+        collect(part, schemas, (name, place), members);
+    }
+    for key in ["items", "anyOf", "oneOf"] {
+        let parts = schema
+            .get(key)
+            .map_or_else(Vec::new, |part| part.as_array().map_or_else(|| vec![part], |all| all.iter().collect()));
+        for part in parts {
+            collect(part, schemas, (name, place), members);
+        }
+    }
+}
+
+/// With `INSTA_UPDATE=always`, the table is written anew.
+#[test]
+fn all_members_are_in_one_table() {
+    let (schemas, mut members) = (schemas(), Members::new());
+    for (name, schema) in &schemas {
+        collect(schema, &schemas, (name, name), &mut members);
+        for (part, schema) in schema["$defs"].as_object().into_iter().flatten().filter(|_| name == "common") {
+            collect(schema, &schemas, (name, part), &mut members);
+        }
+    }
+    let rows = members.iter().filter(|((_, meaning), _)| !meaning.is_empty()).map(|((member, meaning), places)| {
+        let places: Vec<String> = places.iter().map(|place| format!("`{place}`")).collect();
+        format!("| `{member}` | {} | {meaning} |\n", places.join(", "))
+    });
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/members.md");
+    let page = fs::read_to_string(&path).unwrap();
+    let (head, table) = page.split_once("| member | in | meaning |\n|---|---|---|\n").unwrap();
+    let expected: String = rows.collect();
+    if std::env::var_os("INSTA_UPDATE").is_some_and(|value| value == "always") {
+        fs::write(path, format!("{head}| member | in | meaning |\n|---|---|---|\n{expected}")).unwrap();
+    } else {
+        assert_eq!(table, expected, "run this test with INSTA_UPDATE=always");
+    }
 }
 
 #[test]

@@ -108,8 +108,7 @@ fn an_outage_says_nothing_of_an_agent() {
     (down["verdict"], down["reason"], down["features"]) = (json!("error"), json!("install_failed"), json!({}));
     part(&env, 2, &[down]);
     let (code, report) = env.json(&MERGE);
-    let unknown =
-        |id: &str, reason: &str, kept: bool| json!({ "id": id, "distribution": "npx", "reason": reason, "kept": kept });
+    let unknown = |id: &str, reason: &str, has_row: bool| json!({ "id": id, "distribution": "npx", "reason": reason, "has_row": has_row });
     assert_eq!((code, &report["merged"]["taken"]), (0, &json!(2)));
     let expected = json!([unknown("b", "install_failed", false), unknown("d", "no_row", false)]);
     assert_eq!((&report["merged"]["unknown"], ids(&env)), (&expected, vec!["a".to_owned(), "c".to_owned()]));
@@ -182,6 +181,6 @@ fn parts_are_divided_by_the_durations_of_the_last_snapshot() {
     let (_, report) = env.json(&MERGE);
     assert_eq!(
         report["merged"]["unknown"][0],
-        json!({ "id": "d", "distribution": "npx", "reason": "no_row", "kept": true })
+        json!({ "id": "d", "distribution": "npx", "reason": "no_row", "has_row": true })
     );
 }

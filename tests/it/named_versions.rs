@@ -108,7 +108,7 @@ fn info_says_what_is_known_of_a_version() {
     let people = people();
     let (code, document) = people.json(&["info", "a@1.0.0"]);
     assert_eq!((code, &document["version"], &document["known_from"]), (0, &json!("1.0.0"), &json!("installed")));
-    assert_eq!(document["installed"].as_array().unwrap().len(), 1);
+    assert_eq!(document["installed_versions"].as_array().unwrap().len(), 1);
     assert_eq!(people.json(&["info", "a@1.2.0"]).1["known_from"], "index");
     assert_eq!(people.json(&["info", "a"]).1["known_from"], json!(null));
     let run = people.run(&["info", "a@1.0.0"]);

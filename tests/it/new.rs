@@ -163,8 +163,8 @@ fn every_way_to_start_an_agent_is_tried() {
 #[test]
 fn checks_that_fail_are_left_to_do() {
     let place = Place::with([("/npm/wrong", package(&usual()))]);
-    let run = place.run(&["x", "--npm", "wrong", "--level", "protocol", "--no-probe"]);
-    assert!(run.code == 2 && run.stderr.contains("--no-probe"), "{}", run.stderr);
+    let run = place.run(&["x", "--npm", "wrong", "--level", "protocol", "--no-check"]);
+    assert!(run.code == 2 && run.stderr.contains("--no-check"), "{}", run.stderr);
     let (_, without) = place.json(&["x", "--npm", "wrong", "--dry-run"]);
     assert!(without["probe"].get("examination").is_none() && !left(&without).contains("pass the check"), "{without:#}");
     let (_, document) = place.json(&["x", "--npm", "wrong", "--level", "protocol", "--dry-run"]);

@@ -113,7 +113,7 @@ impl Scene {
         let (code, report) = self.run(&[]);
         assert_eq!(code, 0, "{report:#}");
         let text = |value: &Value| value.as_str().unwrap_or("error").to_owned();
-        report["pull_requests"].as_array().unwrap().iter().map(|one| (text(&one["id"]), text(&one["done"]))).collect()
+        report["pull_requests"].as_array().unwrap().iter().map(|one| (text(&one["id"]), text(&one["status"]))).collect()
     }
 
     fn in_remote(&self, arguments: &[&str]) -> String {
@@ -167,7 +167,7 @@ fn a_run_that_broke_off_is_completed() {
     scene.world.lock().unwrap().is_down = true;
     let (code, report) = scene.run(&[]);
     assert_eq!(code, 3, "{report:#}");
-    assert!(report["pull_requests"][0]["error"].as_str().unwrap().contains("answers 502"), "{report:#}");
+    assert!(report["pull_requests"][0]["message"].as_str().unwrap().contains("answers 502"), "{report:#}");
     assert_eq!(scene.branches(), "bump/a\nbump/b\nmain");
     let tip = scene.in_remote(&["rev-parse", "bump/a"]);
     scene.world.lock().unwrap().is_down = false;
@@ -237,8 +237,8 @@ fn what_nobody_has_committed_is_not_published() {
     scene.env.write("r/a/agent.json", crate::support::manifest("a").replace("Made for a test", "Not to be seen yet"));
     let (code, report) = scene.run(&[]);
     assert_eq!(code, 0, "{report:#}");
-    assert!(report["pull_requests"][0]["error"].as_str().unwrap().contains("commit or restore it"), "{report:#}");
-    assert_eq!(report["pull_requests"][1]["done"], "opened");
+    assert!(report["pull_requests"][0]["message"].as_str().unwrap().contains("commit or restore it"), "{report:#}");
+    assert_eq!(report["pull_requests"][1]["status"], "opened");
     assert_eq!(scene.branches(), "bump/b\nmain");
 }
 

@@ -284,5 +284,5 @@ fn an_installation_says_whether_the_agent_answers() {
     scene.0.publish(&[entry("p", "1.0.1", &json!({ "npx": { "package": "p@1.0.1" } }))]);
     let run = scene.run(&["bin", "new"], &["update", "--refresh", "--json"]);
     let document: Value = serde_json::from_str(&run.stdout).unwrap();
-    assert_eq!(document["updates"][0]["installed"]["answers"], json!(true), "{document}");
+    assert_eq!(document["updates"][0]["launch"]["answers"], json!(true), "{document}");
 }

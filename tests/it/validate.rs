@@ -13,17 +13,27 @@ fn levels_come_from_the_configuration_and_flags_win_in_their_order() {
         (code, report["findings"][0]["level"].as_str().map(ToOwned::to_owned))
     };
     assert_eq!(level(&[]), (0, Some("warning".into())));
-    assert_eq!(level(&["--deny", "icon/missing"]), (1, Some("error".into())));
-    assert_eq!(level(&["--deny", "warnings"]), (1, Some("error".into())));
-    assert_eq!(level(&["--deny", "icon/*", "--allow", "icon/missing"]), (0, None));
-    assert_eq!(level(&["--allow", "icon/missing", "--deny", "icon/*"]), (1, Some("error".into())));
-    env.write("r/registry.toml", "[rules]\n\"icon/missing\" = \"deny\"\n");
+    assert_eq!(level(&["--error", "icon/missing"]), (1, Some("error".into())));
+    assert_eq!(level(&["--error", "warnings"]), (1, Some("error".into())));
+    assert_eq!(level(&["--error", "icon/*", "--off", "icon/missing"]), (0, None));
+    assert_eq!(level(&["--off", "icon/missing", "--error", "icon/*"]), (1, Some("error".into())));
+    env.write("r/registry.toml", "[rules]\n\"icon/missing\" = \"error\"\n");
     assert_eq!(level(&[]), (1, Some("error".into())));
-    assert_eq!(level(&["--warn", "icon/missing"]), (0, Some("warning".into())));
-    env.write("r/registry.toml", "[rules]\nwarnings = \"deny\"\n");
+    assert_eq!(level(&["--warning", "icon/missing"]), (0, Some("warning".into())));
+    env.write("r/registry.toml", "[rules]\nwarnings = \"error\"\n");
     assert_eq!(level(&[]), (1, Some("error".into())));
-    env.write("r/registry.toml", "[rules]\n\"icon/missing\" = \"warn\"\n\"icon/*\" = \"deny\"\n");
+    env.write("r/registry.toml", "[rules]\n\"icon/missing\" = \"warn\"\n\"icon/*\" = \"error\"\n");
     assert_eq!(level(&[]), (0, Some("warning".into())));
+    // The words of earlier versions, in their order among the others.
+    assert_eq!(level(&["--deny", "icon/*", "--off", "icon/missing"]), (0, None));
+    assert_eq!(level(&["--error", "icon/*", "--allow", "icon/missing", "--warn", "icon/missing"]).0, 0);
+    env.write("r/registry.toml", "[rules]\n\"icon/missing\" = \"fatal\"\n");
+    let run = env.run(&["validate"]);
+    assert!(
+        run.code == 2 && run.stderr.contains("unknown variant `fatal`, expected one of `allow`, `off`, "),
+        "{}",
+        run.stderr
+    );
 }
 
 #[test]

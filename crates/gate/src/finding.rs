@@ -1,16 +1,24 @@
 //! Findings: rules create them, renderers print them.
 
-use acp_registry_plan::source::{Edit, Span};
 use std::fmt;
 
+use acp_registry_plan::source::{Edit, Span};
+use serde::Deserialize;
+
 /// The severity of a finding, or of a rule.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+///
+/// `registry.toml` and flags also take the words of earlier versions: `allow`, `warn` and `deny`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Level {
     /// The rule does not run.
-    Allow,
+    #[serde(alias = "allow")]
+    Off,
     /// Reported; does not change the exit code.
+    #[serde(alias = "warn")]
     Warning,
     /// Reported; the command exits with code 1.
+    #[serde(alias = "deny")]
     Error,
 }
 
@@ -18,7 +26,7 @@ impl Level {
     /// The word used in every output format: `off`, `warning` or `error`.
     pub fn as_str(self) -> &'static str {
         match self {
-            Self::Allow => "off",
+            Self::Off => "off",
             Self::Warning => "warning",
             Self::Error => "error",
         }

@@ -18,6 +18,7 @@ use crate::flags::global::{FormatArgs, Global, configured_levels};
 use crate::flags::network::settings;
 use crate::terminal::ui::Ui;
 use acp_registry::failure::{Exit, Failure};
+use acp_registry::text::plural;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -127,9 +128,18 @@ impl Job<'_> {
             (Vec::new(), Some(built.tree.write(out, &self.registry.root)?))
         };
         let report = BuildReport { differences: &differences, changed, ..self.report(checked, Ok(built)) };
-        self.ui.result(&if self.args.format.is_json() { report.document() } else { report.human() })?;
-        let is_refused = !differences.is_empty() || (self.args.strict && !built.is_complete());
-        Ok(if is_refused { Exit::Findings } else { Exit::Success })
+        let refusal = if !differences.is_empty() {
+            let differs = plural(differences.len(), "file");
+            Some(Failure::findings(format!("{} differs in {differs}", out.display())).help("build it without --check"))
+        } else if self.args.strict && !built.is_complete() {
+            let incomplete = Failure::findings("agents keep their last form, or are left out");
+            Some(incomplete.help("correct the errors; `acp-registry validate` lists them"))
+        } else {
+            None
+        };
+        let exit = if refusal.is_some() { Exit::Findings } else { Exit::Success };
+        self.ui.result(&if self.args.format.is_json() { report.document(refusal) } else { report.human() })?;
+        Ok(exit)
     }
 
     fn failed(&self, checked: &Checked, error: Error) -> Result<Exit, Failure> {
@@ -142,7 +152,7 @@ impl Job<'_> {
         if !(self.args.format.is_json() && is_of_tree) {
             return Err(failure);
         }
-        self.ui.result(&self.report(checked, Err(failure.clone())).document())?;
+        self.ui.result(&self.report(checked, Err(failure.clone())).document(Some(failure.clone())))?;
         self.ui.failure(&failure);
         Ok(failure.exit())
     }

@@ -81,7 +81,7 @@ impl BuildReport<'_> {
     }
 
     /// Returns the document of `build --json`.
-    pub(crate) fn document(&self) -> String {
+    pub(crate) fn document(&self, failure: Option<Failure>) -> String {
         let built = self.built.as_ref().ok().copied();
         let ids = |is: fn(AgentOutcome) -> bool| built.iter().flat_map(|built| built.with(is)).collect::<Vec<&str>>();
         let (kept, left_out) = (ids(is_kept), ids(is_left_out));
@@ -113,7 +113,7 @@ impl BuildReport<'_> {
             left_out,
             previous: built.map(|_| Previous { previous: self.previous }),
         };
-        Document::new("build", members).failed(self.built.as_ref().err().cloned()).to_text()
+        Document::new("build", members).failed(failure).to_text()
     }
 }
 

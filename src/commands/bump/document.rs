@@ -150,8 +150,8 @@ struct PullRequest<'a> {
     id: &'a str,
     channel: &'static str,
     url: Option<&'a str>,
-    done: Option<&'static str>,
-    error: Option<&'a str>,
+    status: Option<&'static str>,
+    message: Option<&'a str>,
 }
 
 impl<'a> PullRequest<'a> {
@@ -160,8 +160,8 @@ impl<'a> PullRequest<'a> {
             id: &one.id,
             channel: one.channel.as_str(),
             url: one.address.as_deref(),
-            done: one.result.as_ref().ok().map(|done| done.as_str()),
-            error: one.result.as_ref().err().map(String::as_str),
+            status: one.result.as_ref().ok().map(|done| done.as_str()),
+            message: one.result.as_ref().err().map(String::as_str),
         }
     }
 }

@@ -78,7 +78,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DURATION", requires = "state", value_parser = duration::parse)]
     quarantine_after: Option<Duration>,
 
-    /// Ask for everything again, and keep nothing
+    /// Use no cache, and leave nothing in one
     #[arg(long)]
     no_cache: bool,
 

@@ -9,7 +9,7 @@ use acp_registry::http::AllowedHosts;
 use acp_registry::manifest::{Distribution, NpmSpec, Platform, PypiSpec};
 use acp_registry::registry::Registry;
 use acp_registry::scaffold::{self, Addition, Draft, GithubSpec, NewOrigin, PATIENCE, Scaffolder, Ways};
-use acp_registry::text::quote;
+use acp_registry::text::{plural, quote};
 use acp_registry::verify::{Attempts, Trying, Verifier, VerifyEvent};
 
 use self::text::NewReport;
@@ -60,20 +60,20 @@ pub(crate) struct Args {
     /// Examine the agent up to this level [default: handshake]
     ///
     /// Checks that it fails are among the steps that are left to do.
-    #[arg(long, value_name = "LEVEL", conflicts_with = "no_probe")]
+    #[arg(long, value_name = "LEVEL", conflicts_with = "no_check")]
     level: Option<LevelName>,
 
-    /// Start nothing
+    /// Do not start the agent to see if it answers
     ///
     /// The manifest then has the arguments of --args, or none.
-    #[arg(long)]
-    no_probe: bool,
+    #[arg(long, alias = "no-probe")]
+    no_check: bool,
 
     /// Write nothing; show what would be written
     #[arg(long)]
     dry_run: bool,
 
-    /// Ask for everything again, and keep nothing
+    /// Use no cache, and leave nothing in one
     #[arg(long)]
     no_cache: bool,
 
@@ -88,9 +88,9 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let config = global.config()?;
     let levels = configured_levels(&config)?;
     let allowed = global.allowed_hosts()?;
-    if args.live.is_set() && args.no_probe {
-        let failure = Failure::usage("--no-probe starts nothing, and other flags are for starting agents");
-        return Err(failure.help("leave out --no-probe, or these flags"));
+    if args.live.is_set() && args.no_check {
+        let failure = Failure::usage("--no-check starts nothing, and other flags are for starting agents");
+        return Err(failure.help("leave out --no-check, or these flags"));
     }
     let registry = Registry::load(&global.registry_dir())?;
     let options = CheckOptions { levels: &levels, allowed_hosts: &allowed, config: &config, survey: None };
@@ -111,8 +111,16 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         added: &added,
         is_dry_run: args.dry_run,
     };
-    ui.result(&if args.format.is_json() { report.document().to_text() } else { report.human(ui.look()) })?;
-    Ok(if added.proposal.errors.is_empty() { Exit::Success } else { Exit::Findings })
+    let errors = added.proposal.errors.len();
+    let failing = || Failure::findings(format!("the manifest has {}", plural(errors, "error")));
+    let failure = (errors > 0).then(|| failing().help("correct them, as `left_to_do` says"));
+    let exit = failure.as_ref().map_or(Exit::Success, Failure::exit);
+    ui.result(&if args.format.is_json() {
+        report.document().failed(failure).to_text()
+    } else {
+        report.human(ui.look())
+    })?;
+    Ok(exit)
 }
 
 /// Gets the metadata of the agent from its source.
@@ -146,7 +154,7 @@ fn try_ways(
     distribution: &Distribution,
     ui: &Ui,
 ) -> Result<Option<Attempts>, Failure> {
-    if args.no_probe {
+    if args.no_check {
         return Ok(None);
     }
     let Some(ways) = Ways::of(distribution, Platform::host(), named(args).as_deref()) else {

@@ -38,7 +38,7 @@ pub(crate) enum Input {
     },
     /// The rows of a document of `verify`.
     Verify(Vec<InputRow>),
-    /// A document of either command that holds an error.
+    /// A document of either command that holds an error, and not findings only.
     Failed {
         /// The command that failed.
         command: &'static str,
@@ -140,6 +140,8 @@ struct InputDocument {
 
 #[derive(Deserialize)]
 struct InputFailure {
+    #[serde(default)]
+    code: String,
     message: String,
 }
 
@@ -162,7 +164,8 @@ impl Input {
             "verify" => "verify",
             other => return Err(InputError::Other(format!("it is one of {}", quote(other)))),
         };
-        if let Some(error) = members.error {
+        // Findings are in the document.
+        if let Some(error) = members.error.filter(|error| error.code != "findings") {
             return Ok(Self::Failed { command, message: shown(&error.message) });
         }
         if command == "verify" {

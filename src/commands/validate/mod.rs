@@ -3,20 +3,19 @@
 pub(crate) mod survey;
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 use std::time::Instant;
 
 use acp_registry::check::{CheckOptions, Checked, Levels, check, fix};
-use acp_registry::config::LevelSetting;
 use acp_registry::finding::Level;
-use acp_registry::host::fs::{check_writable, temporary, write_atomic};
+use acp_registry::host::fs::temporary;
 use acp_registry::select::{self, AgentFilter, Selection};
 use acp_registry::survey::Survey;
-use clap::{ArgMatches, ValueEnum as _};
+use clap::ArgMatches;
 
 use crate::flags::candidates;
 use crate::flags::global::{Global, configured_levels, prefix};
-use crate::formats::{Format, Report};
+use crate::flags::report::ReportArgs;
+use crate::formats::Report;
 use crate::terminal::layout::Look;
 use crate::terminal::ui::Ui;
 use acp_registry::failure::{Exit, Failure};
@@ -32,35 +31,22 @@ pub(crate) struct Args {
     #[arg(long, value_name = "REF", conflicts_with = "ids")]
     changed_since: Option<String>,
 
-    /// Form of the result
-    ///
-    /// JUnit is for test reports, SARIF for code scanning, GitHub for annotations of a workflow.
-    #[arg(long, value_name = "FORMAT", default_value = "human")]
-    format: Format,
-
-    /// Short for `--format json`
-    #[arg(long)]
-    json: bool,
-
-    /// Write the result to a file
-    ///
-    /// With FORMAT=, in another form besides. May be repeated.
-    #[arg(long, value_name = "[FORMAT=]FILE")]
-    output: Vec<String>,
+    #[command(flatten)]
+    pub(crate) report: ReportArgs,
 
     /// Report a rule as an error (repeatable)
     ///
     /// `icon/*` names a group, `warnings` all warnings.
-    #[arg(long, value_name = "RULE", add = candidates::rules())]
-    deny: Vec<String>,
+    #[arg(long, visible_alias = "deny", value_name = "RULE", add = candidates::rules())]
+    error: Vec<String>,
 
     /// Report a rule as a warning (repeatable)
-    #[arg(long, value_name = "RULE", add = candidates::rules())]
-    warn: Vec<String>,
+    #[arg(long, visible_alias = "warn", value_name = "RULE", add = candidates::rules())]
+    warning: Vec<String>,
 
     /// Switch a rule off (repeatable)
-    #[arg(long, value_name = "RULE", add = candidates::rules())]
-    allow: Vec<String>,
+    #[arg(long, visible_alias = "allow", value_name = "RULE", add = candidates::rules())]
+    off: Vec<String>,
 
     /// Write digests that `--archives` finds missing
     #[arg(long)]
@@ -70,22 +56,12 @@ pub(crate) struct Args {
     survey: survey::SurveyArgs,
 }
 
-impl Args {
-    fn format(&self) -> Format {
-        if self.json { Format::Json } else { self.format }
-    }
-
-    pub(crate) fn is_json(&self) -> bool {
-        self.format() == Format::Json
-    }
-}
+/// What to do about findings.
+const CORRECT: &str = "correct them; `acp-registry explain RULE` describes each rule";
 
 pub(crate) fn run(args: &Args, matches: &ArgMatches, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     let started = Instant::now();
-    let outputs = outputs(&args.output)?;
-    for (_, path) in &outputs {
-        check_writable(path).map_err(|error| error.unwritable("--output"))?;
-    }
+    let files = args.report.files()?;
     let config = global.config()?;
     let allowed_hosts = global.allowed_hosts()?;
     let mut levels = configured_levels(&config)?;
@@ -125,31 +101,21 @@ pub(crate) fn run(args: &Args, matches: &ArgMatches, global: &Global, ui: &Ui) -
     let text = |file: &str| registry.text(file);
     let duration = started.elapsed();
     let failures = failures(survey.as_ref(), &checked, unfixed);
-    let failure = failures.first().cloned();
+    let errors = checked.count(Level::Error);
+    let findings = || Failure::findings(format!("the registry has {}", plural(errors, "error"))).help(CORRECT);
+    let failure = failures.first().cloned().or_else(|| (errors > 0).then(findings));
     let mut report =
         Report { checked: &checked, duration, text: &text, prefix: &prefix, look: Look::default(), failure };
-    let mut shown = Some(args.format());
-    let mut unwritten = None;
-    for (format, path) in outputs {
-        if let Err(error) = write_atomic(&path, report.render(format.unwrap_or(args.format())).as_bytes()) {
-            unwritten.get_or_insert(error);
-        } else if format.is_none() {
-            shown = None;
-        }
-    }
-    if let Some(format) = shown {
-        report.look = ui.look();
-        ui.result(&report.render(format))?;
-    }
-    if let Some(error) = unwritten {
-        return Err(error.unwritable("--output"));
-    }
+    files.write(ui, &mut |format, look| {
+        report.look = look;
+        report.render(format)
+    })?;
     for failure in &failures {
         ui.error(&failure.to_string());
     }
     let exit = if !failures.is_empty() {
         Exit::Unable
-    } else if checked.count(Level::Error) > 0 {
+    } else if errors > 0 {
         Exit::Findings
     } else {
         Exit::Success
@@ -185,14 +151,13 @@ fn failures(survey: Option<&Survey>, checked: &Checked, unfixed: Vec<Failure>) -
 /// Applies the flags in the order in which they were given: the last one wins.
 fn set_levels(levels: &mut Levels, matches: &ArgMatches) -> Result<(), Failure> {
     let mut flags = Vec::new();
-    for (name, setting) in [("deny", LevelSetting::Deny), ("warn", LevelSetting::Warn), ("allow", LevelSetting::Allow)]
-    {
+    for (name, level) in [("error", Level::Error), ("warning", Level::Warning), ("off", Level::Off)] {
         let rules = matches.get_many::<String>(name).unwrap_or_default();
-        flags.extend(matches.indices_of(name).unwrap_or_default().zip(rules).map(|(at, rule)| (at, setting, rule)));
+        flags.extend(matches.indices_of(name).unwrap_or_default().zip(rules).map(|(at, rule)| (at, level, rule)));
     }
     flags.sort_by_key(|(at, ..)| *at);
-    for (_, setting, rule) in flags {
-        levels.set(rule, setting)?;
+    for (_, level, rule) in flags {
+        levels.set(rule, level)?;
     }
     Ok(())
 }
@@ -207,29 +172,4 @@ fn agents(args: &Args) -> AgentFilter {
     };
     let ids: BTreeSet<String> = args.ids.iter().map(name).collect();
     AgentFilter::new(ids, args.changed_since.clone())
-}
-
-/// Splits `FORMAT=FILE`. A file without a format gets the format of the result.
-fn outputs(texts: &[String]) -> Result<Vec<(Option<Format>, PathBuf)>, Failure> {
-    let outputs = texts.iter().map(|text| match text.split_once('=') {
-        // A path before `=` is part of the file name; a word must be a format.
-        Some((word, file)) if word.bytes().all(|b| b.is_ascii_alphabetic()) => {
-            let format = Format::from_str(word, false).map_err(|_| {
-                let known = Format::value_variants().iter().filter_map(Format::to_possible_value);
-                let known = known.map(|format| format.get_name().to_owned()).collect::<Vec<_>>().join(", ");
-                Failure::usage(format!("--output {word}=…: there is no such format; known are {known}"))
-            })?;
-            Ok((Some(format), PathBuf::from(file)))
-        }
-        _ => Ok((None, PathBuf::from(text))),
-    });
-    let outputs: Vec<(Option<Format>, PathBuf)> = outputs.collect::<Result<_, Failure>>()?;
-    if outputs.iter().any(|(_, path)| path.as_os_str().is_empty()) {
-        return Err(Failure::usage("--output needs the name of a file"));
-    }
-    if outputs.iter().filter(|(format, _)| format.is_none()).count() > 1 {
-        let failure = Failure::usage("--output without FORMAT= can be given once");
-        return Err(failure.help("write --output FORMAT=FILE for further files"));
-    }
-    Ok(outputs)
 }

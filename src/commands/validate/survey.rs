@@ -35,7 +35,7 @@ pub(crate) struct SurveyArgs {
     #[arg(long)]
     all: bool,
 
-    /// Fetch everything again, and keep nothing
+    /// Use no cache, and leave nothing in one
     #[arg(long)]
     no_cache: bool,
 

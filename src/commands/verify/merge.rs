@@ -27,7 +27,7 @@ pub(crate) fn merged_document(merged: &Merged) -> Document<'_, MergeDocument<'_>
         id: &one.id,
         distribution: one.distribution,
         reason: &one.reason,
-        kept: one.is_kept,
+        has_row: one.is_kept,
     });
     Document::new("verify", MergeDocument { merged: Rows { taken: merged.taken, unknown: unknown.collect() } })
 }
@@ -51,5 +51,5 @@ struct Unknown<'a> {
     id: &'a str,
     distribution: &'a str,
     reason: &'a str,
-    kept: bool,
+    has_row: bool,
 }

@@ -20,12 +20,14 @@ use acp_registry::verify::{
 use crate::commands::verifier::{self, LiveArgs, Settings};
 use crate::flags::global::{Global, prefix};
 use crate::flags::level::LevelArgs;
+use crate::flags::report::ReportArgs;
 use crate::flags::session::kind;
 use crate::flags::{candidates, value};
 use crate::formats::examination::{self, Examinee};
 use crate::formats::{Format, junit};
 use crate::terminal::ui::Ui;
 use acp_registry::failure::{Exit, Failure};
+use acp_registry::text::plural;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -80,35 +82,23 @@ pub(crate) struct Args {
     #[arg(long)]
     no_probe: bool,
 
-    /// Fetch archives again, and keep none
+    /// Use no cache, and leave nothing in one
     #[arg(long)]
     no_cache: bool,
 
     #[command(flatten)]
     level: LevelArgs,
 
-    /// Form of the result
-    ///
-    /// JUnit is for test reports, SARIF for code scanning, GitHub for annotations of a workflow.
-    #[arg(long, value_name = "FORMAT", default_value = "human")]
-    format: Format,
-
-    /// Short for `--format json`
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    pub(crate) report: ReportArgs,
 
     #[command(flatten)]
     live: LiveArgs,
 }
 
-impl Args {
-    pub(crate) fn is_json(&self) -> bool {
-        self.json || self.format == Format::Json
-    }
-}
-
 pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     let started = Instant::now();
+    let files = args.report.files()?;
     let config = global.config()?;
     let allowed = global.allowed_hosts()?;
     let examine = &config.examine;
@@ -143,17 +133,20 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         rows.iter().map(|row| Examinee::from_row(row, &prefix)).collect::<Vec<_>>()
     };
     let failures = failures(&rows);
-    ui.result(&if args.is_json() {
-        text::verify_document(&rows, duration).failed(failures.first().cloned()).to_text()
-    } else {
-        match (args.format, &nothing) {
-            (Format::Junit, _) => junit::by_agent(&examinees()),
-            (Format::Sarif, _) => examination::sarif(&examinees()),
-            (Format::Github, _) => examination::github(&examinees()),
-            (_, Some(nothing)) => text::nothing_to_verify(nothing),
-            (Format::Markdown, None) => text::verify_markdown(&rows, duration),
-            (Format::Human | Format::Json, None) => text::verify(&rows, duration, ui.look()),
-        }
+    let findings = rows.iter().filter(|row| row.is_finding()).count();
+    let failure = failures.first().cloned().or_else(|| {
+        let of = format!("{findings} of {}", plural(rows.len(), "distribution"));
+        let failure = || Failure::findings(format!("{of} did not pass")).help("see `message` of each result");
+        (findings > 0).then(failure)
+    });
+    files.write(ui, &mut |format, look| match (format, &nothing) {
+        (Format::Json, _) => text::verify_document(&rows, duration).failed(failure.clone()).to_text(),
+        (Format::Junit, _) => junit::by_agent(&examinees()),
+        (Format::Sarif, _) => examination::sarif(&examinees()),
+        (Format::Github, _) => examination::github(&examinees()),
+        (Format::Human | Format::Markdown, Some(nothing)) => text::nothing_to_verify(nothing),
+        (Format::Markdown, None) => text::verify_markdown(&rows, duration),
+        (Format::Human, None) => text::verify(&rows, duration, look),
     })?;
     if let Some(error) = unwritten {
         return Err(error.unwritable("--out"));
@@ -164,7 +157,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         }
         return Ok(Exit::Unable);
     }
-    Ok(if rows.iter().any(Row::is_finding) { Exit::Findings } else { Exit::Success })
+    Ok(if findings > 0 { Exit::Findings } else { Exit::Success })
 }
 
 /// Why agents were not checked, if the cause is this machine or its network.
@@ -200,7 +193,7 @@ fn merge(args: &Args, out: &Path, registry: &Registry, selection: &Selection, ui
         ui.warning(&format!("part {} has no file {}", part.shard, part.path.display()));
     };
     let merged = merge_files(registry, selection, &args.merge, out, &missing)?;
-    ui.result(&if args.is_json() {
+    ui.result(&if args.report.is_json() {
         merge::merged_document(&merged).to_text()
     } else {
         merge::merged(&merged, args.merge.len())

@@ -156,6 +156,9 @@ pub struct Placed {
     pub remarks: Remarks,
 }
 
+/// Default timeout of an installation for people, who may have a slow network.
+pub const INSTALL_TIMEOUT: Duration = Duration::from_mins(30);
+
 /// Installs agents.
 #[derive(Debug, Clone)]
 pub struct Installer {
@@ -203,7 +206,7 @@ impl Installer {
             github: None,
             limits: Limits::default(),
             platform: Platform::host(),
-            timeout: Duration::from_mins(30),
+            timeout: INSTALL_TIMEOUT,
             launcher: None,
             packages: None,
             allow_build: false,

@@ -35,7 +35,7 @@ pub use find::{
 pub use install::{Install, InstallReport, JOBS, install};
 pub use repair::Need;
 pub use run::install_to_run;
-pub use sign_in::{Attempt, MethodsReport, Relay, SignIn, SignInReport, SignOut, Step};
+pub use sign_in::{Attempt, MethodsReport, Relay, SIGN_IN_TIMEOUT, SignIn, SignInReport, SignOut, Step};
 pub use uninstall::{Cached, CollectGarbage, Removal, Uninstall, collect_garbage, uninstall};
 pub use update::{AgentUpdate, HeldUpdate, Pinned, Update, UpdateReport, update};
 

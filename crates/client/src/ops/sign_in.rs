@@ -22,7 +22,7 @@ use crate::session::{AgentSpec, Session};
 use crate::store::Version;
 
 /// The default time limit for signing in or out.
-const PATIENCE: Duration = Duration::from_mins(10);
+pub const SIGN_IN_TIMEOUT: Duration = Duration::from_mins(10);
 
 /// The most methods that are named.
 const METHODS: usize = 20;
@@ -165,7 +165,7 @@ impl<'a> Attempt<'a> {
         options.timeout = timeout.unwrap_or(options.timeout);
         let variables = session.variables(&start);
         let person = Environment::for_person(session.options().variables.iter().cloned());
-        let limit = timeout.unwrap_or(PATIENCE);
+        let limit = timeout.unwrap_or(SIGN_IN_TIMEOUT);
         Ok(Self { version, _mark: mark, start, variables, person, options, limit, relay, events })
     }
 

@@ -55,8 +55,8 @@ pub struct AgentUpdate {
     pub distribution: &'static str,
     /// Whether the update was installed.
     pub applied: bool,
-    /// The installed version, if any.
-    pub installed: Option<Launch>,
+    /// How the new version starts, once it is installed.
+    pub launch: Option<Launch>,
     #[serde(skip)]
     plan: Plan,
 }
@@ -267,7 +267,7 @@ fn sort(installed: &[StoredAgent], index: &Index, session: &Session) -> Work {
                 to: plan.version.clone(),
                 distribution: plan.kind().as_str(),
                 applied: false,
-                installed: None,
+                launch: None,
                 plan: *plan,
             }),
         }
@@ -310,7 +310,7 @@ async fn apply(work: &mut Work, is_checked: bool, session: &Session, events: &Ev
         }
         match done.and_then(|outcome| installed(&outcome.version, session)) {
             Ok(launch) => {
-                work.report.updates.push(AgentUpdate { applied: true, installed: Some(launch), ..update });
+                work.report.updates.push(AgentUpdate { applied: true, launch: Some(launch), ..update });
             }
             Err(failure) if failure.kind() == Code::HeldByCooldown => {
                 let AgentUpdate { id, from, to, .. } = update;

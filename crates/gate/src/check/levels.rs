@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::Rule;
 use super::rules::{RULES, find};
-use crate::config::{Config, LevelSetting};
+use crate::config::Config;
 use crate::finding::Level;
 use acp_registry_plan::text::nearest;
 
@@ -21,7 +21,7 @@ pub struct Levels {
 #[derive(Debug, Clone, Default)]
 struct Set {
     levels: HashMap<&'static str, Level>,
-    deny_warnings: bool,
+    warnings_are_errors: bool,
 }
 
 /// A name that matches no rule.
@@ -87,13 +87,13 @@ impl Levels {
         Ok(levels)
     }
 
-    /// Sets the level of a rule, of a group (`icon/*`), or of `warnings`, which accepts only `deny` and turns all
+    /// Sets the level of a rule, of a group (`icon/*`), or of `warnings`, which accepts only `error` and turns all
     /// remaining warnings into errors. Later calls override earlier ones, including those for single agents.
     ///
     /// # Errors
     /// Returns [`UnknownRule`] if `name` matches no rule.
-    pub fn set(&mut self, name: &str, setting: LevelSetting) -> Result<(), UnknownRule> {
-        let (rules, level) = matching_rules(name, setting)?;
+    pub fn set(&mut self, name: &str, level: Level) -> Result<(), UnknownRule> {
+        let rules = matching_rules(name, level)?;
         for set in self.agents.values_mut() {
             set.levels.retain(|rule, _| !rules.contains(rule));
         }
@@ -105,8 +105,8 @@ impl Levels {
     ///
     /// # Errors
     /// Returns [`UnknownRule`] if `name` matches no rule.
-    fn set_for(&mut self, agent: &str, name: &str, setting: LevelSetting) -> Result<(), UnknownRule> {
-        let (rules, level) = matching_rules(name, setting)?;
+    fn set_for(&mut self, agent: &str, name: &str, level: Level) -> Result<(), UnknownRule> {
+        let rules = matching_rules(name, level)?;
         self.agents.entry(agent.to_owned()).or_default().put(&rules, level);
         Ok(())
     }
@@ -119,7 +119,7 @@ impl Levels {
     /// Whether a rule reports findings about at least one agent or about the registry itself.
     pub(super) fn is_active(&self, rule: &Rule) -> bool {
         let agents = || self.agents.keys().map(|agent| Some(agent.as_str()));
-        std::iter::once(None).chain(agents()).any(|agent| self.of(rule, agent) > Level::Allow)
+        std::iter::once(None).chain(agents()).any(|agent| self.of(rule, agent) > Level::Off)
     }
 
     /// The level of findings, and that of a finding that is worse than the rule's default level: an error, unless the rule's
@@ -132,40 +132,35 @@ impl Levels {
         let own = agent.and_then(|agent| self.agents.get(agent));
         let set = own.and_then(|own| own.levels.get(rule.name)).or_else(|| self.all.levels.get(rule.name));
         let level = set.copied().unwrap_or(otherwise);
-        let deny_warnings = self.all.deny_warnings || own.is_some_and(|own| own.deny_warnings);
-        if deny_warnings && level == Level::Warning { Level::Error } else { level }
+        let warnings_are_errors = self.all.warnings_are_errors || own.is_some_and(|own| own.warnings_are_errors);
+        if warnings_are_errors && level == Level::Warning { Level::Error } else { level }
     }
 }
 
 impl Set {
     /// Sets `level` for `rules`. An empty list stands for `warnings`.
     fn put(&mut self, rules: &[&'static str], level: Level) {
-        self.deny_warnings |= rules.is_empty();
+        self.warnings_are_errors |= rules.is_empty();
         self.levels.extend(rules.iter().map(|rule| (*rule, level)));
     }
 }
 
 /// Sorts groups before rules, so that a rule's own level overrides that of its group.
-fn groups_first(rules: &BTreeMap<String, LevelSetting>) -> impl Iterator<Item = (&String, &LevelSetting)> {
+fn groups_first(rules: &BTreeMap<String, Level>) -> impl Iterator<Item = (&String, &Level)> {
     let (groups, rules): (Vec<_>, Vec<_>) = rules.iter().partition(|(name, _)| name.ends_with("/*"));
     groups.into_iter().chain(rules)
 }
 
-/// The rules that a name matches, and their level. The list is empty for `warnings`.
-fn matching_rules(name: &str, setting: LevelSetting) -> Result<(Vec<&'static str>, Level), UnknownRule> {
-    let level = match setting {
-        LevelSetting::Deny => Level::Error,
-        LevelSetting::Warn => Level::Warning,
-        LevelSetting::Allow => Level::Allow,
-    };
+/// The rules that a name matches. The list is empty for `warnings`.
+fn matching_rules(name: &str, level: Level) -> Result<Vec<&'static str>, UnknownRule> {
     if name == "warnings" && level == Level::Error {
-        return Ok((Vec::new(), level));
+        return Ok(Vec::new());
     }
     let rules: Vec<&'static str> = match name.strip_suffix("/*") {
         Some(group) => RULES.iter().filter(|rule| rule.group() == group).map(|rule| rule.name).collect(),
         None => find(name).map(|rule| rule.name).into_iter().collect(),
     };
-    if rules.is_empty() { Err(UnknownRule::new(name)) } else { Ok((rules, level)) }
+    if rules.is_empty() { Err(UnknownRule::new(name)) } else { Ok(rules) }
 }
 
 impl From<UnknownRule> for Failure {
@@ -189,13 +184,13 @@ mod tests {
         let mut levels = Levels::default();
         let rule = find("icon/comment").unwrap();
         assert_eq!(levels.of(rule, None), Level::Warning);
-        levels.set("warnings", LevelSetting::Deny).unwrap();
+        levels.set("warnings", Level::Error).unwrap();
         assert_eq!(levels.of(rule, None), Level::Error);
-        levels.set("icon/*", LevelSetting::Allow).unwrap();
-        assert_eq!(levels.of(rule, None), Level::Allow);
-        levels.set("icon/comment", LevelSetting::Deny).unwrap();
+        levels.set("icon/*", Level::Off).unwrap();
+        assert_eq!(levels.of(rule, None), Level::Off);
+        levels.set("icon/comment", Level::Error).unwrap();
         assert_eq!(levels.of(rule, None), Level::Error);
-        let error = levels.set("icon/coment", LevelSetting::Warn).unwrap_err();
+        let error = levels.set("icon/coment", Level::Warning).unwrap_err();
         assert_eq!(error.suggestion.as_deref(), Some("icon/comment"));
         for (name, suggestion) in [
             ("size", Some("icon/size")),
@@ -207,25 +202,25 @@ mod tests {
         ] {
             assert_eq!(UnknownRule::new(name).suggestion.as_deref(), suggestion, "{name}");
         }
-        assert!(levels.set("icons/*", LevelSetting::Warn).is_err());
-        assert!(levels.set("warnings", LevelSetting::Allow).is_err());
+        assert!(levels.set("icons/*", Level::Warning).is_err());
+        assert!(levels.set("warnings", Level::Off).is_err());
     }
 
     #[test]
     fn an_agent_can_have_levels_of_its_own() {
         let mut levels = Levels::default();
         let (comment, missing) = (find("icon/comment").unwrap(), find("manifest/missing-license-url").unwrap());
-        levels.set_for("a", "icon/*", LevelSetting::Allow).unwrap();
-        levels.set_for("b", missing.name, LevelSetting::Deny).unwrap();
-        levels.set_for("c", "warnings", LevelSetting::Deny).unwrap();
+        levels.set_for("a", "icon/*", Level::Off).unwrap();
+        levels.set_for("b", missing.name, Level::Error).unwrap();
+        levels.set_for("c", "warnings", Level::Error).unwrap();
         let of = |levels: &Levels, rule| ["a", "b", "c", "d"].map(|agent| levels.of(rule, Some(agent)));
-        assert_eq!(of(&levels, comment), [Level::Allow, Level::Warning, Level::Error, Level::Warning]);
-        assert_eq!(of(&levels, missing), [Level::Allow, Level::Error, Level::Allow, Level::Allow]);
-        assert!(levels.is_active(missing) && levels.of(missing, None) == Level::Allow);
-        assert_eq!(levels.both(comment, Some("a")).1, Level::Allow);
-        assert!(levels.set_for("a", "icon/coment", LevelSetting::Warn).is_err());
+        assert_eq!(of(&levels, comment), [Level::Off, Level::Warning, Level::Error, Level::Warning]);
+        assert_eq!(of(&levels, missing), [Level::Off, Level::Error, Level::Off, Level::Off]);
+        assert!(levels.is_active(missing) && levels.of(missing, None) == Level::Off);
+        assert_eq!(levels.both(comment, Some("a")).1, Level::Off);
+        assert!(levels.set_for("a", "icon/coment", Level::Warning).is_err());
         // Flags are applied after the configuration.
-        levels.set("icon/comment", LevelSetting::Deny).unwrap();
+        levels.set("icon/comment", Level::Error).unwrap();
         assert_eq!(of(&levels, comment), [Level::Error; 4]);
     }
 
@@ -234,7 +229,7 @@ mod tests {
         let mut levels = Levels::default();
         let rule = find("registry/quarantine").unwrap();
         assert_eq!(levels.both(rule, None).1, Level::Error);
-        levels.set(rule.name, LevelSetting::Warn).unwrap();
+        levels.set(rule.name, Level::Warning).unwrap();
         assert_eq!(levels.both(rule, None).1, Level::Warning);
     }
 }

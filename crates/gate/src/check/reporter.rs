@@ -94,7 +94,7 @@ impl<'a> Reporter<'a> {
     fn push(&mut self, place: Anchor, message: String) -> Draft<'_> {
         let (level, grave) = (self.level)(self.about.agent);
         // The rule may run only because another agent enables it.
-        if level == Level::Allow {
+        if level == Level::Off {
             return Draft { finding: None, grave };
         }
         self.count += 1;

@@ -7,8 +7,7 @@ mod site;
 mod view;
 
 pub use read::{
-    AgentConfig, ArchiveLimits, BumpSource, Config, ConfigError, ExamineConfig, Feed, LevelSetting, Schemas,
-    check_base_url,
+    AgentConfig, ArchiveLimits, BumpSource, Config, ConfigError, ExamineConfig, Feed, Schemas, check_base_url,
 };
 pub use site::{AgentFile, PreviewSetting, Previews, SiteConfig};
 pub use view::{AgentChanges, View};

@@ -23,6 +23,7 @@ use serde_json::Value;
 
 use super::site::SiteConfig;
 use super::view::View;
+use crate::finding;
 
 /// Maximum size of a configuration file, in bytes.
 const CONFIG_LIMIT: u64 = 1 << 20;
@@ -34,7 +35,7 @@ pub struct Config {
     /// Base URL of the published tree, without a trailing slash.
     pub base_url: Option<String>,
     /// Levels by rule name.
-    pub rules: BTreeMap<String, LevelSetting>,
+    pub rules: BTreeMap<String, finding::Level>,
     /// Settings for single agents, by id.
     pub agents: BTreeMap<String, AgentConfig>,
     /// Schemas to publish in place of the built-in ones.
@@ -127,19 +128,7 @@ pub struct UvConfig {
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct AgentConfig {
     /// Levels by rule name; they override [`Config::rules`].
-    pub rules: BTreeMap<String, LevelSetting>,
-}
-
-/// The level of a rule, as written in `registry.toml`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum LevelSetting {
-    /// Report findings as errors.
-    Deny,
-    /// Report findings as warnings.
-    Warn,
-    /// Do not run the rule.
-    Allow,
+    pub rules: BTreeMap<String, finding::Level>,
 }
 
 /// Why a configuration could not be loaded.
@@ -437,7 +426,7 @@ mod tests {
             ("schemas.agent = \"../agent.schema.json\"", "below the registry directory"),
             ("schemas.registry = \"/etc/passwd\"", "below the registry directory"),
             ("schemas.index = \"a.json\"", "unknown field"),
-            ("agents.x.rules.\"icon/size\" = \"off\"", "unknown variant"),
+            ("agents.x.rules.\"icon/size\" = \"never\"", "unknown variant"),
             ("agents.x.levels = {}", "unknown field"),
             (
                 "bump.x.stable = { url = \"ftp://h\", version = \"/v\", archive = \"/{platform}\" }",
@@ -453,7 +442,7 @@ mod tests {
             ("examine.level = \"protocol\"", "expected struct Recipe"),
             ("[examine.agent]\nvariables = {}", "unknown field `variables`"),
             ("archive-limits.entries = -1", "invalid value"),
-            ("rules.\"icon/size\" = \"error\"", "unknown variant"),
+            ("rules.\"icon/size\" = \"fatal\"", "unknown variant"),
             ("[[view", "not a registry configuration"),
         ] {
             let error = parse(text).expect_err(text);

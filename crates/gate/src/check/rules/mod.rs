@@ -119,7 +119,7 @@ mod tests {
 
     use super::*;
     use crate::check::{CheckOptions, Example, Levels, Selection, check};
-    use crate::config::{Config, LevelSetting};
+    use crate::config::Config;
     use crate::finding::{Finding, Level};
     use crate::survey::Survey;
     use acp_registry_client::registry::Registry;
@@ -198,8 +198,8 @@ mod tests {
             .find(|(path, _)| path == "registry.toml")
             .map_or_else(Config::default, |(path, text)| Config::parse(Path::new(path), text).unwrap());
         let mut levels = Levels::default();
-        if rule.level == Level::Allow {
-            levels.set(rule.name, LevelSetting::Deny).unwrap();
+        if rule.level == Level::Off {
+            levels.set(rule.name, Level::Error).unwrap();
         }
         let allowed_hosts = AllowedHosts::default();
         let mut survey = Survey::default();
@@ -240,7 +240,7 @@ mod tests {
             );
             for (finding, underlined) in own {
                 assert_eq!(underlined, rule.marks, "{} must underline the place", rule.name);
-                assert!(finding.level > Level::Allow);
+                assert!(finding.level > Level::Off);
             }
         }
     }

@@ -4,7 +4,7 @@ use crate::finding::Level;
 
 pub(crate) static RULE: Rule = Rule {
     name: "manifest/missing-license-url",
-    level: Level::Allow,
+    level: Level::Off,
     summary: "the manifest has no address of the licence's text",
     why: "The public registry requires `license_url`, so that people can read the terms before they install. Other \
           registries need not, so this rule is off by default.",

@@ -1,0 +1,100 @@
+//! In which form a command reports, and where: on stdout, in files, or both.
+
+use std::path::PathBuf;
+
+use acp_registry::failure::Failure;
+use acp_registry::host::fs::{check_writable, write_atomic};
+use clap::ValueEnum as _;
+
+use crate::formats::Format;
+use crate::terminal::layout::Look;
+use crate::terminal::ui::Ui;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct ReportArgs {
+    /// Form of the result
+    ///
+    /// JUnit is for test reports, SARIF for code scanning, GitHub for annotations of a workflow.
+    #[arg(long, value_name = "FORMAT", default_value = "human")]
+    format: Format,
+
+    /// Short for `--format json`
+    #[arg(long)]
+    json: bool,
+
+    /// Write the result to a file
+    ///
+    /// With FORMAT=, in another form besides. May be repeated.
+    #[arg(long, value_name = "[FORMAT=]FILE")]
+    output: Vec<String>,
+}
+
+/// Where a result is written, besides stdout.
+pub(crate) struct ReportFiles {
+    format: Format,
+    /// A file without a format takes the place of stdout.
+    files: Vec<(Option<Format>, PathBuf)>,
+}
+
+impl ReportArgs {
+    pub(crate) fn format(&self) -> Format {
+        if self.json { Format::Json } else { self.format }
+    }
+
+    pub(crate) fn is_json(&self) -> bool {
+        self.format() == Format::Json
+    }
+
+    /// Checks that the files can be written, before any work is done.
+    pub(crate) fn files(&self) -> Result<ReportFiles, Failure> {
+        let files: Vec<(Option<Format>, PathBuf)> =
+            self.output.iter().map(|text| file(text)).collect::<Result<_, Failure>>()?;
+        if files.iter().any(|(_, path)| path.as_os_str().is_empty()) {
+            return Err(Failure::usage("--output needs the name of a file"));
+        }
+        if files.iter().filter(|(format, _)| format.is_none()).count() > 1 {
+            let failure = Failure::usage("--output without FORMAT= can be given once");
+            return Err(failure.help("write --output FORMAT=FILE for further files"));
+        }
+        for (_, path) in &files {
+            check_writable(path).map_err(|error| error.unwritable("--output"))?;
+        }
+        Ok(ReportFiles { format: self.format(), files })
+    }
+}
+
+impl ReportFiles {
+    /// Writes a result everywhere. A file that cannot be written does not keep the result from the other places.
+    pub(crate) fn write(self, ui: &Ui, render: &mut dyn FnMut(Format, Look) -> String) -> Result<(), Failure> {
+        let mut shown = Some(self.format);
+        let mut unwritten = None;
+        for (format, path) in self.files {
+            let text = render(format.unwrap_or(self.format), Look::default());
+            if let Err(error) = write_atomic(&path, text.as_bytes()) {
+                unwritten.get_or_insert(error);
+            } else if format.is_none() {
+                shown = None;
+            }
+        }
+        if let Some(format) = shown {
+            ui.result(&render(format, ui.look()))?;
+        }
+        unwritten.map_or(Ok(()), |error| Err(error.unwritable("--output")))
+    }
+}
+
+/// Splits `FORMAT=FILE`. A file without a format gets the format of the result.
+fn file(text: &str) -> Result<(Option<Format>, PathBuf), Failure> {
+    match text.split_once('=') {
+        // A path before `=` is part of the file name; a word must be a format.
+        Some((word, file)) if word.bytes().all(|b| b.is_ascii_alphabetic()) => {
+            let format = Format::from_str(word, false).map_err(|_| {
+                let known = Format::value_variants().iter().filter_map(Format::to_possible_value);
+                let known = known.map(|format| format.get_name().to_owned()).collect::<Vec<_>>().join(", ");
+                Failure::usage(format!("--output {word}=…: there is no such format; known are {known}"))
+            })?;
+            Ok((Some(format), PathBuf::from(file)))
+        }
+        _ => Ok((None, PathBuf::from(text))),
+    }
+}
