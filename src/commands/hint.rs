@@ -1,4 +1,4 @@
-//! Hints for people, which are read once: each is printed at most once a day.
+//! Hints, which people read once.
 
 use std::fs::{self, File};
 use std::time::{Duration, SystemTime};
@@ -8,10 +8,10 @@ use crate::terminal::ui::Ui;
 
 const DAY: Duration = Duration::from_hours(24);
 
-/// Prints a hint on a terminal, unless the person has seen it today. `name` is that of its mark in the cache; without a cache,
-/// hints are printed each time.
+/// Prints a hint, on a terminal at most once a day. `name` is that of its mark in the cache; without a cache, the hint is printed
+/// each time.
 pub(crate) fn show(name: &str, text: &str, ui: &Ui) {
-    if ui.is_watched() && cache_dir().is_none_or(|cache| !is_marked(&cache.join("hints"), name)) {
+    if !ui.is_watched() || cache_dir().is_none_or(|cache| !is_marked(&cache.join("hints"), name)) {
         ui.note(text);
     }
 }

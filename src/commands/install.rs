@@ -92,7 +92,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         return Ok(report.exit());
     }
     ui.result(&text(&report, args.dry_run))?;
-    if let ([done], []) = (&*report.done, &*report.errors) {
+    if let ([done], [], true) = (&*report.done, &*report.errors, ui.is_watched()) {
         let id = &done.version.receipt.id;
         let text = format!(
             "`acp-registry config CLIENT {id}` prints settings for an editor, and `acp-registry run {id}` starts it"

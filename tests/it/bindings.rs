@@ -191,10 +191,11 @@ fn python_in_the_documents_is_checked_by_mypy() {
     assert!(!blocks.is_empty());
     let names = ["acp_registry.py", "acp_registry.pyi", "types_check.py"];
     let documented = copy(&folder("python"), &names, &blocks, "py", world.path());
-    if Run::of(Command::new("uvx").args(["mypy@2.4.1", "--version"])).code != 0 {
+    let uvx = crate::workflows::uvx();
+    if !Run::try_of(Command::new(&uvx).args(["mypy@2.4.1", "--version"])).is_ok_and(|run| run.code == 0) {
         return crate::support::missing("types of Python", "uvx cannot install mypy");
     }
-    let mut mypy = Command::new("uvx");
+    let mut mypy = Command::new(uvx);
     mypy.args(["mypy@2.4.1", "--strict", "--python-version", "3.10", "types_check.py"]).args(documented);
     let run = Run::of(mypy.current_dir(world.path()));
     assert_eq!(run.code, 0, "{}{}", run.stdout, run.stderr);
@@ -210,7 +211,11 @@ fn types_are_those_of_the_schemas() {
         std::fs::create_dir(path.parent().unwrap()).unwrap();
         std::fs::copy(folder(file), path).unwrap();
     }
-    let run = Run::of(Command::new("python3").arg(folder("generate_types.py")).arg(world.path()));
+    let tools = crate::workflows::uvx();
+    let path =
+        [tools.parent().unwrap().as_os_str(), &std::env::var_os("PATH").unwrap()].join(std::ffi::OsStr::new(":"));
+    let mut python = Command::new("python3");
+    let run = Run::of(python.arg(folder("generate_types.py")).arg(world.path()).env("PATH", path));
     if run.code != 0 {
         return crate::support::missing("types of the clients", &run.stderr);
     }

@@ -182,5 +182,6 @@ mod workflow_gate;
 mod workflow_publish;
 #[cfg(unix)]
 mod workflow_release;
+mod workflow_runs;
 #[cfg(unix)]
 mod workflows;

@@ -66,15 +66,20 @@ pub(crate) fn changed(ids: &[&str]) -> Env {
     env
 }
 
+/// The program of uv that starts tools, from where `make setup` installs it.
+#[cfg(feature = "world")]
+pub(crate) fn uvx() -> PathBuf {
+    let uvx = own("target/tools/uv/bin/uvx");
+    if uvx.is_file() { uvx } else { PathBuf::from("uvx") }
+}
+
 #[cfg(feature = "world")]
 #[test]
 fn workflows_are_well_formed_and_have_no_weak_places() {
     const TEST: &str = "workflows_are_well_formed_and_have_no_weak_places";
     let env = Env::empty();
     assert_eq!(env.run(&["init", "r"]).code, 0);
-    // The location of tools that `make setup` installs.
-    let uvx = own("target/tools/uv/bin/uvx");
-    let uvx = if uvx.is_file() { uvx } else { PathBuf::from("uvx") };
+    let uvx = uvx();
     let run = |arguments: &[&str]| {
         let output = Command::new(&uvx).args(arguments).current_dir(env.path("r")).output().ok()?;
         let text = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();

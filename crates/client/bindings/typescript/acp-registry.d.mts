@@ -698,7 +698,7 @@ export interface UninstallDocument {
   schema: 1;
   /** The command. */
   command: 'uninstall';
-  /** Whether nothing was removed, and the rest says what would be. */
+  /** Whether nothing was changed, so that the rest says what would be. */
   dry_run: boolean;
   /** Versions that were removed. */
   removed: UninstallRemoved[];
