@@ -56,7 +56,7 @@ fn defaults_in_the_help_are_those_of_the_program() {
         (&["login", "logout"], "--timeout", ops::SIGN_IN_TIMEOUT),
         (&["verify"], "--reuse-max-age", verify::REUSE_MAX_AGE),
         (&["probe", "verify"], "--examination-timeout", examination::LIMIT),
-        (&["install", "update"], "--wait", session.patience),
+        (&["install", "update", "uninstall"], "--wait", session.patience),
     ] {
         for command in commands {
             let help = env.run(&[command, "--help"]).stdout;

@@ -190,7 +190,9 @@ fn without_an_address_all_links_are_relative_and_nothing_is_published() {
         assert!(!names.contains(&absolute), "{absolute}");
     }
     assert!(env.read("out/registry.json").contains("\"icon\": \"./a.svg\""), "{}", env.read("out/registry.json"));
-    // Hosts serve this page at any path, so that its links begin at their root.
+    // Hosts serve this page at any path, so that it has no links.
+    let missing = env.read("out/404.html");
+    assert!(missing.contains("no page at this address") && !missing.contains("href") && !missing.contains("src"));
     crate::site::check_pages(&files.into_iter().filter(|(name, _)| name != "404.html").collect());
     let run = env.run(&["publish", "--from", "out", "--to", "published"]);
     assert!(run.code == 2 && run.stderr.contains("help: set `base-url` in registry.toml"), "{}", run.stderr);

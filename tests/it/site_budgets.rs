@@ -36,7 +36,7 @@ fn pages_keep_their_budgets() {
         ("the matrix", size("matrix/index.html") + style + theme + matrix + compare, 15_000),
         ("the script that comes with the catalog", asset("similar"), 1_000),
         ("the largest guide", guide.unwrap() + style + theme + page, 12_000),
-        ("the largest page of an agent", detail.unwrap() + style + agent + theme + page + tabs, 12_000),
+        ("the largest page of an agent", detail.unwrap() + style + agent + theme + page + tabs, 14_000),
         ("catalog", asset("catalog"), 45 * count + 2_000),
     ] {
         crate::support::told(&format!("{count} agents: {name}: {bytes} of {budget} B (brotli)"));

@@ -70,28 +70,43 @@ fn every_panel_says_what_it_needs_and_the_editors_own_registry_comes_first() {
 }
 
 #[test]
-fn the_line_of_trust_claims_only_what_is_known() {
+fn the_panel_claims_only_what_is_known() {
     let (some, none) = (Some("00"), None);
     let row = json!({ "id": "a00000", "version": "1.0.0", "protocol_version": 1, "checked_at": "2026-11-02T00:00:00Z",
                       "features": { "session/load": true } });
     let failed = json!({ "id": "a00000", "version": "1.0.0", "verdict": "fail", "reason": "timeout", "checked_at": "2026-11-02T00:00:00Z" });
     for (agent, row, expected) in [
-        (binary(&[none, none]), None, "none\"></span>Not started yet · no SHA-256 stated for its downloads</p>"),
-        (binary(&[some, none]), None, "Not started yet · SHA-256 stated for 1 of 2 downloads</p>"),
+        (
+            binary(&[none, none]),
+            None,
+            &[
+                "none\" data-c><dt>Starts</dt><dd><bdi>Not started yet</bdi></dd>",
+                "auth\" data-c><dt>Bytes</dt><dd><bdi>No SHA-256 for its downloads<",
+            ][..],
+        ),
+        (binary(&[some, none]), None, &["auth\" data-c><dt>Bytes</dt><dd><bdi>A SHA-256 for 1 of 2 downloads<"]),
         (
             binary(&[some, some]),
             Some(&row),
-            "tested\"></span>Started and answered on <time datetime=\"2026-11-02\">2026-11-02</time> · SHA-256 stated for every download</p>",
+            &[
+                "tested\" data-c><dt>Starts</dt><dd><bdi>Started and answered</bdi> <small><bdi>1.0.0</bdi>, <time datetime=\"2026-11-02\">",
+                "tested\" data-c><dt>Bytes</dt><dd><bdi>A SHA-256 for every download<",
+            ],
         ),
         (
             agents(1).remove(0),
             Some(&failed),
-            "failed\"></span>Started on 2026-11-02, did not answer: the time limit passed</p>",
+            &[
+                "failed\" data-c><dt>Starts</dt><dd><bdi>Started on 2026-11-02, did not answer: the time limit passed<",
+                "announced\" data-c><dt>Bytes</dt><dd><bdi>Compared with the digests of npm for its package<",
+            ],
         ),
     ] {
         let rows: Vec<&Value> = row.into_iter().collect();
         let page = page(&agent, &json!({ "agents": rows }));
-        assert!(page.contains(expected), "{expected}: {page}");
+        for part in expected {
+            assert!(page.contains(part), "{part}: {page}");
+        }
     }
 }
 
@@ -106,25 +121,32 @@ fn people_learn_what_the_agent_needs_and_how_to_sign_in() {
     let npx = || agents(1).remove(0);
     for (agent, row, expected) in [
         (binary(&[None]), None, &["<p>You need no runtime: the download is the agent’s program. The agent runs"][..]),
-        (npx(), None, &["<p>You need Node.js. The agent runs", "Not known: the agent gave no answer yet"]),
+        (npx(), None, &["<p>You need Node.js. The agent runs", "Not known: it was never started"]),
         (
             npx(),
             Some(row(&["Log in"], "auth_required")),
-            &["· opens sessions after sign-in", "sign in when the editor asks: Log in.</bdi>"],
+            &["<bdi>Not examined; a session needs sign-in<", "sign in when the editor asks: Log in.</bdi>"],
         ),
         (
             npx(),
             Some(row(&["<i>", "Key"], "auth_required")),
             &["sign in one of these ways when the editor asks: &#60;i&#62;, Key.</bdi>"],
         ),
-        (npx(), Some(row(&[], "ok")), &["· opens sessions without sign-in", "needs no sign-in for it"]),
+        (
+            npx(),
+            Some(row(&[], "ok")),
+            &["<bdi>Not examined; a session opened without sign-in<", "which needs no sign-in; whether a prompt does"],
+        ),
     ] {
         let rows: Vec<Value> = row.into_iter().collect();
         let page = page(&agent, &json!({ "agents": rows }));
         for part in expected {
             assert!(page.contains(part), "{part}: {page}");
         }
-        assert_eq!(page.contains("sign in when") || page.contains("sign in one of"), page.contains("after sign-in"));
+        assert_eq!(
+            page.contains("sign in when") || page.contains("sign in one of"),
+            page.contains("a session needs sign-in")
+        );
     }
 }
 

@@ -220,8 +220,14 @@ impl Class {
         let is_there = match self {
             Self::OpenSource => is_open_source(&entry.license),
             Self::Proprietary => !entry.license.is_empty() && !is_open_source(&entry.license),
-            Self::System(_) if entry.platforms.is_empty() => return Match::SystemUnknown,
-            Self::System(system) => entry.platforms.iter().any(|platform| platform.starts_with(system)),
+            Self::System(system) => {
+                let is_stated = entry.platforms.iter().any(|platform| platform.starts_with(system));
+                // Packages state no system.
+                if !is_stated && (entry.has_npx || entry.has_uvx) {
+                    return Match::SystemUnknown;
+                }
+                is_stated
+            }
             Self::Binary => !entry.platforms.is_empty(),
             Self::Npx => entry.has_npx,
             Self::Uvx => entry.has_uvx,

@@ -55,7 +55,7 @@ pub use engine::{ExaminationPlan, LIMIT, examine};
 pub use exchange::{Exchange, ExchangeError};
 pub use lane::Progress;
 pub use recipe::Recipe;
-pub use record::{CheckRecord, Record};
+pub use record::{CheckRecord, Judgement, Record};
 pub use replay::{ReplayError, Replayed, replay};
 pub use result::{CheckVerdict, Examination, Examined, Shortfall, VerdictCounts};
 

@@ -24,6 +24,17 @@ pub struct Record {
     pub checks: Vec<CheckRecord>,
 }
 
+/// What an examination says of an agent and a level, wherever that is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Judgement {
+    /// All requirements up to the level were examined and kept.
+    Passed,
+    /// A requirement up to the level is violated.
+    Failed,
+    /// None is known to be violated, but not all were examined.
+    Incomplete,
+}
+
 /// The recorded result of a check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckRecord {
@@ -67,12 +78,24 @@ impl Record {
 
     /// Whether all requirements up to `level` were examined and kept.
     pub fn meets(&self, level: Level) -> bool {
-        let fails = |check: &CheckRecord| {
-            check.force == Force::Must
-                && (check.verdict == CheckVerdict::Fail || check.is_cut())
-                && check.level().is_none_or(|of_check| of_check <= level)
-        };
-        self.reached.is_some_and(|reached| reached >= level) && !self.checks.iter().any(fails)
+        self.judgement(level) == Judgement::Passed
+    }
+
+    /// Whether the requirements up to `level` are kept, as far as they were examined.
+    pub fn judgement(&self, level: Level) -> Judgement {
+        let required = || self.up_to(level).filter(|check| check.force == Force::Must);
+        if required().any(|check| check.verdict == CheckVerdict::Fail) {
+            Judgement::Failed
+        } else if self.reached.is_some_and(|reached| reached >= level) && !required().any(CheckRecord::is_cut) {
+            Judgement::Passed
+        } else {
+            Judgement::Incomplete
+        }
+    }
+
+    /// The checks up to a level, and those whose level this version does not know.
+    pub fn up_to(&self, level: Level) -> impl Iterator<Item = &CheckRecord> {
+        self.checks.iter().filter(move |check| check.level().is_none_or(|of_check| of_check <= level))
     }
 }
 

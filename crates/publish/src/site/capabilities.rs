@@ -46,7 +46,7 @@ impl Opening {
 
     pub(super) fn words(self) -> &'static str {
         match self {
-            Self::Opens => "Opens without sign-in",
+            Self::Opens => "Opens without sign-in; prompts were not tried",
             Self::NeedsSignIn => "Needs sign-in first",
             Self::NeedsSetup => "Needs to be set up first",
             Self::Unknown => "Not known",

@@ -135,7 +135,7 @@ fn class_json(column: usize, bits: u32, unknown: u32) -> Value {
     let group = GROUPS.iter().filter(|group| group.column == column);
     let label = group
         .flat_map(|group| group.values.iter().map(move |value| (group.title, value)))
-        .find(|(_, value)| value.bits == bits)
+        .find(|(_, value)| value.bits & !unknown == bits)
         .map(|(title, value)| format!("{title}: {}", value.label));
     json!([column, bits, unknown, label])
 }

@@ -2,8 +2,10 @@
 
 use std::io;
 
+use acp_registry_examine::examination::Level;
 use acp_registry_gate::config::AgentFile;
-use acp_registry_plan::manifest::Distribution;
+use acp_registry_plan::manifest::{Distribution, PackageKind};
+use acp_registry_plan::timestamp::Timestamp;
 use askama::Template;
 use serde_json::{Map, Value, json};
 
@@ -15,7 +17,7 @@ use super::listing::Listing;
 use super::pages::{Frame, Site};
 use super::text::{json_in_html, short, shown};
 use super::xml::{self, Xml};
-use super::{SiteError, SiteFile, markdown, page};
+use super::{SiteError, SiteFile, examined, markdown, page};
 
 #[derive(Template)]
 #[template(path = "agent.html")]
@@ -29,7 +31,7 @@ struct Detail<'a> {
     targets: Vec<PlatformArchive>,
     /// Name and type of each authentication method.
     auth: Vec<(String, String)>,
-    trust: Trust,
+    proofs: Vec<Proof>,
     /// The capabilities of an agent that answered, in their groups.
     groups: Vec<(&'static str, Vec<(&'static str, Support)>)>,
     /// The texts of the links to the website and the source.
@@ -70,7 +72,7 @@ pub(super) fn files(site: &Site, listing: &Listing<'_>) -> Result<Vec<SiteFile>,
         setups: &setups,
         targets: distribution.binary.iter().take(20).map(target).collect(),
         auth: auth.map(|method| (shown(&method.name, 80), shown(&method.kind, 40))).collect(),
-        trust: Trust::of(listing, distribution),
+        proofs: Proof::all(listing, distribution),
         groups: groups(listing),
         website: facts.website.as_deref().map(short),
         source: facts.repository.as_deref().map(short),
@@ -126,7 +128,7 @@ fn json_ld(address: &str, listing: &Listing<'_>, facts: &Facts, distribution: &D
         set("author", facts.authors.iter().map(|name| json!({ "@type": "Thing", "name": name })).collect());
     }
     if !distribution.binary.is_empty() {
-        set("operatingSystem", json!(listing.labels("os")));
+        set("operatingSystem", json!(listing.systems()));
     }
     Value::Object(object)
 }
@@ -175,45 +177,99 @@ fn width(c: char) -> usize {
     }
 }
 
-/// The facts of one agent.
-pub(super) struct Trust {
+/// What was proven of an agent: a cell of the panel below its name.
+pub(super) struct Proof {
+    pub(super) title: &'static str,
     /// The class of the mark.
     pub(super) class: &'static str,
-    /// Whether the agent answered, and if not, why.
-    pub(super) outcome: String,
-    /// The day of the start, as `YYYY-MM-DD`.
+    /// What was found, as a sentence without a full stop.
+    pub(super) words: String,
+    /// The version, the system and the day as `YYYY-MM-DD`, as far as they are known.
+    pub(super) version: Option<String>,
+    pub(super) system: Option<String>,
     pub(super) day: Option<String>,
-    /// Whether a session opens before sign-in, if that is known.
-    pub(super) session: Option<&'static str>,
-    /// Which downloads have a digest; `None` for an agent without downloads.
-    pub(super) digests: Option<String>,
 }
 
-impl Trust {
-    pub(super) fn of(listing: &Listing<'_>, distribution: &Distribution) -> Self {
-        let (class, outcome) = match (listing.answer, listing.why_unanswered()) {
+impl Proof {
+    /// Whether it starts, opens sessions and carries out turns, and what its bytes are compared with.
+    pub(super) fn all(listing: &Listing<'_>, distribution: &Distribution) -> Vec<Self> {
+        let (class, words) = match (listing.answer, listing.why_unanswered()) {
             (Some(_), _) => ("tested", "Started and answered".to_owned()),
             (None, Some(why)) => ("failed", why),
             (None, None) => ("none", "Not started yet".to_owned()),
         };
-        let targets = &distribution.binary;
-        let stated = targets.iter().filter(|target| target.sha256.is_some()).count();
-        let day = listing.answer.and_then(|answer| answer.day.clone());
-        let session = listing.answer.and_then(|answer| match Opening::of(answer) {
-            Opening::Opens => Some("opens sessions without sign-in"),
-            Opening::NeedsSignIn => Some("opens sessions after sign-in"),
-            Opening::NeedsSetup | Opening::Unknown => None,
-        });
-        Self { class, outcome, day, session, digests: digests(stated, targets.len()) }
+        let answer = listing.answer;
+        let starts = Self {
+            title: "Starts",
+            class,
+            words,
+            version: answer.and_then(|answer| answer.version.as_deref()).map(|text| shown(text, 40)),
+            system: listing.examined().and_then(examined::system),
+            day: answer.and_then(|answer| answer.day.clone()),
+        };
+        let (class, words) = bytes(distribution);
+        let bytes = Self { title: "Bytes", class, words, version: None, system: None, day: None };
+        let level = |title, level| Self::of_level(title, level, listing);
+        vec![starts, level("Sessions", Level::Sessions), level("Turns", Level::Turns), bytes]
+    }
+
+    fn of_level(title: &'static str, level: Level, listing: &Listing<'_>) -> Self {
+        let none = |words: &str| Self {
+            title,
+            class: "none",
+            words: words.to_owned(),
+            version: None,
+            system: None,
+            day: None,
+        };
+        let Some(examined) = listing.examined() else {
+            let opening = listing.answer.map(Opening::of).filter(|_| level == Level::Sessions);
+            return none(match opening {
+                Some(Opening::Opens) => "Not examined; a session opened without sign-in",
+                Some(Opening::NeedsSignIn) => "Not examined; a session needs sign-in",
+                Some(Opening::NeedsSetup | Opening::Unknown) | None => "Not examined",
+            });
+        };
+        if examined.record.level < level {
+            return none("Not examined");
+        }
+        let (class, words) = examined::judgement(&examined.record, level);
+        let mut chars = words.chars();
+        let first = chars.next().map(|c| c.to_ascii_uppercase());
+        Self {
+            title,
+            class,
+            words: shown(&first.into_iter().chain(chars).collect::<String>(), 160),
+            version: Some(shown(&examined.version, 40)),
+            system: examined::system(examined),
+            day: examined.at.map(Timestamp::day),
+        }
+    }
+}
+
+/// What an installation compares the bytes of an agent with, and how good that is.
+fn bytes(distribution: &Distribution) -> (&'static str, String) {
+    let targets = &distribution.binary;
+    let stated = targets.iter().filter(|target| target.sha256.is_some()).count();
+    let packages: Vec<&str> = distribution
+        .packages()
+        .map(|(kind, _)| if kind == PackageKind::Npx { "npm" } else { "the Python index" })
+        .collect();
+    let packages = (!packages.is_empty()).then(|| format!("the digests of {} for its package", packages.join(" and ")));
+    match (digests(stated, targets.len()), packages) {
+        (Some(digests), None) => (if stated == targets.len() { "tested" } else { "auth" }, digests),
+        (Some(digests), Some(packages)) => ("announced", format!("{digests}; {packages}")),
+        (None, Some(packages)) => ("announced", format!("Compared with {packages}")),
+        (None, None) => ("none", "Nothing to install".to_owned()),
     }
 }
 
 fn digests(stated: usize, total: usize) -> Option<String> {
     match (stated, total) {
         (_, 0) => None,
-        (0, _) => Some("no SHA-256 stated for its downloads".to_owned()),
-        (stated, total) if stated == total => Some("SHA-256 stated for every download".to_owned()),
-        (stated, total) => Some(format!("SHA-256 stated for {stated} of {total} downloads")),
+        (0, _) => Some("No SHA-256 for its downloads".to_owned()),
+        (stated, total) if stated == total => Some("A SHA-256 for every download".to_owned()),
+        (stated, total) => Some(format!("A SHA-256 for {stated} of {total} downloads")),
     }
 }
 
@@ -224,8 +280,8 @@ mod tests {
     #[test]
     fn digests_are_counted_and_not_claimed() {
         assert_eq!(digests(0, 0), None);
-        assert_eq!(digests(0, 2).unwrap(), "no SHA-256 stated for its downloads");
-        assert_eq!(digests(1, 2).unwrap(), "SHA-256 stated for 1 of 2 downloads");
-        assert_eq!(digests(2, 2).unwrap(), "SHA-256 stated for every download");
+        assert_eq!(digests(0, 2).unwrap(), "No SHA-256 for its downloads");
+        assert_eq!(digests(1, 2).unwrap(), "A SHA-256 for 1 of 2 downloads");
+        assert_eq!(digests(2, 2).unwrap(), "A SHA-256 for every download");
     }
 }

@@ -2,8 +2,8 @@
 
 use super::capabilities::{Opening, Support};
 use acp_registry_client::index::is_open_source;
-use acp_registry_examine::examination::Level;
-use acp_registry_gate::verify::{EarlierExamination, LastAnswer, OfferedMethod, Unanswered};
+use acp_registry_examine::examination::{Judgement, Level};
+use acp_registry_gate::verify::{EarlierExamination, LastAnswer, Unanswered};
 use acp_registry_plan::manifest::{Agent, Platform};
 
 /// The number of columns.
@@ -19,7 +19,7 @@ const STARTED: usize = 6;
 /// The last column, which is left out of the catalog if no agent was examined.
 pub(super) const EXAMINED: usize = 7;
 
-/// Bit of agents whose packages state no systems.
+/// Bit of agents with packages, which state no systems: they run wherever Node.js or uv does.
 pub(super) const NO_PLATFORM: u32 = 1 << 6;
 /// Bits of agents with a licence that is open source, and with another one.
 pub(super) const OPEN: u32 = 1;
@@ -76,10 +76,9 @@ pub(super) const GROUPS: &[FacetGroup] = &[
         column: PLATFORM,
         is_all: false,
         values: &[
-            value("windows", "Windows", 0b11_0000),
-            value("macos", "macOS", 0b11),
-            value("linux", "Linux", 0b1100),
-            value("unstated", "Not stated (npx, uvx)", NO_PLATFORM),
+            value("windows", "Windows", 0b11_0000 | NO_PLATFORM),
+            value("macos", "macOS", 0b11 | NO_PLATFORM),
+            value("linux", "Linux", 0b1100 | NO_PLATFORM),
         ],
     },
     FacetGroup {
@@ -88,8 +87,8 @@ pub(super) const GROUPS: &[FacetGroup] = &[
         column: LICENSE,
         is_all: false,
         values: &[
-            value("open", "Open source", OPEN),
-            value("proprietary", "Proprietary", PROPRIETARY),
+            value("open", "Open source, as stated", OPEN),
+            value("proprietary", "Proprietary, as stated", PROPRIETARY),
             value("none", "Not stated", 4),
         ],
     },
@@ -101,7 +100,7 @@ pub(super) const GROUPS: &[FacetGroup] = &[
         values: &[
             value("no-key", "Without an API key", NO_KEY),
             value("api-key", "With an API key", API_KEY),
-            value("not-needed", "Not needed to start", OPENS),
+            value("not-needed", "Opens a session unsigned", OPENS),
             value("none", "None offered", 1 << 3),
             value("untested", "Not known", 1 << 4),
         ],
@@ -135,11 +134,12 @@ pub(super) const GROUPS: &[FacetGroup] = &[
         column: EXAMINED,
         is_all: false,
         values: &[
-            value("protocol", "Protocol", 1),
-            value("sessions", "Sessions", 1 << 1),
-            value("turns", "Turns", 1 << 2),
-            value("drafts", "Drafts", 1 << 3),
-            value("failed", "Fails a check", 1 << 4),
+            value("protocol", "Keeps the protocol", 1),
+            value("sessions", "And in sessions", 1 << 1),
+            value("turns", "And in turns", 1 << 2),
+            value("drafts", "And in drafts", 1 << 3),
+            value("failed", "Fails a requirement", 1 << 4),
+            value("incomplete", "Incomplete", 1 << 6),
             value("untested", "Not examined", UNEXAMINED),
         ],
     },
@@ -174,7 +174,10 @@ pub(super) const GROUPS: &[FacetGroup] = &[
         title: "Processor",
         column: PLATFORM,
         is_all: false,
-        values: &[value("aarch64", "Arm (aarch64)", 0b01_0101), value("x86-64", "Intel, AMD (x86_64)", 0b10_1010)],
+        values: &[
+            value("aarch64", "Arm (aarch64)", 0b01_0101 | NO_PLATFORM),
+            value("x86-64", "Intel, AMD (x86_64)", 0b10_1010 | NO_PLATFORM),
+        ],
     },
     FacetGroup {
         key: "protocol",
@@ -200,8 +203,8 @@ pub(super) fn bits(agent: &Agent, answer: Option<&LastAnswer>, unanswered: Optio
             bits[PLATFORM] |= 1 << at;
         }
     }
-    if distribution.binary.is_empty() && distribution.packages().next().is_some() {
-        bits[PLATFORM] = NO_PLATFORM;
+    if distribution.packages().next().is_some() {
+        bits[PLATFORM] |= NO_PLATFORM;
     }
     let kinds = [!distribution.binary.is_empty(), distribution.npx.is_some(), distribution.uvx.is_some()];
     bits[DIST] = kinds.iter().zip([BINARY, NPX, UVX]).filter(|(is_there, _)| **is_there).map(|(_, bit)| bit).sum();
@@ -236,22 +239,26 @@ pub(super) fn bits(agent: &Agent, answer: Option<&LastAnswer>, unanswered: Optio
     bits
 }
 
-/// The levels whose requirements an agent keeps, and whether it fails a check.
+/// The levels whose requirements an agent keeps, and why it does not keep those of the level that was asked for.
 fn examined(examined: &EarlierExamination) -> u32 {
+    let record = &examined.record;
     let above = Level::ALL.into_iter().filter(|level| *level > Level::Handshake);
-    let levels = above.enumerate().filter(|(_, level)| examined.record.meets(*level)).map(|(at, _)| 1 << at);
-    let failed = if examined.record.summary().failed > 0 { 1 << 4 } else { 0 };
-    levels.fold(failed, |bits: u32, bit: u32| bits | bit)
+    let levels = above.enumerate().filter(|(_, level)| record.meets(*level)).map(|(at, _)| 1 << at);
+    let unmet = match record.judgement(record.level) {
+        Judgement::Passed => 0,
+        Judgement::Failed => 1 << 4,
+        Judgement::Incomplete => 1 << 6,
+    };
+    levels.fold(unmet, |bits: u32, bit: u32| bits | bit)
 }
 
-/// How users sign in. A method is by key if its type or its name says so.
+/// How users sign in, by the types of the methods: one that wants variables wants a key.
 fn sign_in(answer: &LastAnswer) -> u32 {
-    let by_key = |method: &OfferedMethod| {
-        let name = method.name.to_lowercase();
-        let mut words = name.split(|c: char| !c.is_alphanumeric());
-        method.kind == "env_var" || words.any(|word| matches!(word, "key" | "keys" | "apikey" | "token" | "tokens"))
-    };
-    let of_methods = answer.auth_methods.iter().map(|method| if by_key(method) { API_KEY } else { NO_KEY });
+    let of_methods = answer.auth_methods.iter().map(|method| match method.kind.as_str() {
+        "env_var" => API_KEY,
+        "agent" | "terminal" => NO_KEY,
+        _ => 0,
+    });
     let opens = Opening::of(answer) == Opening::Opens;
     match (of_methods.fold(0, |bits, bit| bits | bit), opens) {
         (0, true) => NO_KEY | OPENS,
@@ -263,8 +270,10 @@ fn sign_in(answer: &LastAnswer) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use acp_registry_gate::verify::OfferedMethod;
     use serde_json::json;
+
+    use super::*;
 
     fn agent(value: &serde_json::Value) -> Agent {
         Agent::from_json(value)
@@ -295,12 +304,12 @@ mod tests {
             bits(&agent(&json!({ "distribution": distribution })), None, None)[PLATFORM]
         };
         assert_eq!(of(json!({ "npx": { "package": "a@1.0.0" } })), NO_PLATFORM);
-        assert_eq!(of(json!({ "uvx": { "package": "a" }, "binary": { "linux-x86_64": {} } })), 1 << 3);
+        assert_eq!(of(json!({ "uvx": { "package": "a" }, "binary": { "linux-x86_64": {} } })), 1 << 3 | NO_PLATFORM);
         assert_eq!(of(json!({})), 0);
     }
 
     #[test]
-    fn sign_in_is_by_key_if_the_method_says_so() {
+    fn sign_in_is_by_key_if_the_type_of_the_method_says_so() {
         let of = |methods: &[(&str, &str)], outcome: &str| {
             let own = |(name, kind): &(&str, &str)| OfferedMethod {
                 id: (*name).to_owned(),
@@ -313,7 +322,8 @@ mod tests {
                 ..LastAnswer::default()
             })
         };
-        assert_eq!(of(&[("Gemini API key", "agent"), ("Vertex AI", "agent")], "auth_required"), API_KEY | NO_KEY);
+        assert_eq!(of(&[("Gemini API key", "env_var"), ("Vertex AI", "agent")], "auth_required"), API_KEY | NO_KEY);
+        assert_eq!(of(&[("Token", "agent"), ("Other", "magic")], "auth_required"), NO_KEY);
         assert_eq!(of(&[("Login", "env_var")], "error"), API_KEY);
         assert_eq!(of(&[("Passkey", "agent")], "ok"), NO_KEY | OPENS);
         assert_eq!(of(&[], "ok"), NO_KEY | OPENS);
@@ -348,8 +358,10 @@ mod tests {
         for group in GROUPS {
             let mut seen = 0;
             for value in group.values {
-                assert_eq!(seen & value.bits, 0, "{}", value.slug);
-                seen |= value.bits;
+                // Packages run on all systems.
+                let bits = if group.column == PLATFORM { value.bits & !NO_PLATFORM } else { value.bits };
+                assert_eq!(seen & bits, 0, "{}", value.slug);
+                seen |= bits;
                 assert!(value.slug.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-'));
             }
         }

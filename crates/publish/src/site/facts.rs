@@ -4,9 +4,9 @@ use super::capabilities::{Opening, Support};
 use super::examined::Tests;
 use super::facets::{self, capabilities};
 use super::install::start;
-use super::listing::{Listing, authors};
+use super::listing::{Listing, authors, system_name};
 use super::text::{link, shown};
-use acp_registry_gate::verify::LastAnswer;
+use acp_registry_gate::verify::{LastAnswer, Unanswered};
 use acp_registry_plan::manifest::{Agent, BinaryTarget};
 use acp_registry_plan::timestamp::Timestamp;
 
@@ -111,7 +111,9 @@ fn needs(listing: &Listing<'_>) -> &'static str {
 fn next(listing: &Listing<'_>) -> Option<String> {
     let answer = listing.answer?;
     match (Opening::of(answer), sign_in_names(answer).as_slice()) {
-        (Opening::Opens, _) => Some("Then open a session; the agent needs no sign-in for it.".to_owned()),
+        (Opening::Opens, _) => {
+            Some("Then open a session, which needs no sign-in; whether a prompt does was not tried.".to_owned())
+        }
         (Opening::NeedsSignIn, []) | (Opening::NeedsSetup | Opening::Unknown, _) => None,
         (Opening::NeedsSignIn, [name]) => {
             Some(format!("Then open a session, and sign in when the editor asks: {name}."))
@@ -129,19 +131,21 @@ fn sign_in_names(answer: &LastAnswer) -> Vec<String> {
 }
 
 fn sign_in(listing: &Listing<'_>) -> String {
-    let Some(answer) = listing.answer else { return "Not known: the agent gave no answer yet".to_owned() };
+    let Some(answer) = listing.answer else {
+        let why = match listing.unanswered {
+            Some(Unanswered { day: Some(_), .. }) => "it gave no answer",
+            Some(_) => "it could not be started",
+            None => "it was never started",
+        };
+        return format!("Not known: {why}");
+    };
     let names = sign_in_names(answer);
     if names.is_empty() { "None offered".to_owned() } else { names.join(", ") }
 }
 
 pub(super) fn target(target: &BinaryTarget) -> PlatformArchive {
     let (os, arch) = target.platform.split_once('-').unwrap_or((&target.platform, ""));
-    let os = match os {
-        "darwin" => "macOS".to_owned(),
-        "linux" => "Linux".to_owned(),
-        "windows" => "Windows".to_owned(),
-        other => shown(other, 40),
-    };
+    let os = shown(system_name(os), 40);
     let url = link(&target.archive);
     let file = url.as_deref().and_then(|url| url.split(['?', '#']).next()?.rsplit('/').next());
     let file = file.filter(|file| !file.is_empty()).map_or_else(|| "archive".to_owned(), |file| shown(file, 80));

@@ -12,7 +12,7 @@ use acp_registry_client::index::{BY, SUMMARY, without_addresses};
 use acp_registry_client::settings::{SignIn, display_name};
 use acp_registry_examine::examination::Level;
 use acp_registry_gate::verify::{EarlierExamination, LastAnswer, Snapshot, Unanswered};
-use acp_registry_plan::manifest::{Agent, AgentId};
+use acp_registry_plan::manifest::{Agent, AgentId, Platform};
 use acp_registry_plan::timestamp::Timestamp;
 
 /// Limits of the shown length of members, in Unicode scalar values, and of the number of authors.
@@ -199,12 +199,30 @@ impl<'a> Listing<'a> {
         self.license.as_deref().unwrap_or("licence not stated")
     }
 
+    /// The systems of the agent's downloads.
+    pub(super) fn systems(&self) -> String {
+        let platforms = Platform::ALL.iter().enumerate().filter(|(at, _)| self.bits[facets::PLATFORM] & 1 << at != 0);
+        let mut names: Vec<&str> = platforms.map(|(_, platform)| system_name(platform.os())).collect();
+        names.dedup();
+        names.join(", ")
+    }
+
     /// The labels of the agent's values in a group.
     pub(super) fn labels(&self, key: &str) -> String {
         let group = GROUPS.iter().filter(|group| group.key == key);
         let values =
             group.flat_map(|group| group.values.iter().filter(|value| self.bits[group.column] & value.bits != 0));
         values.map(|value| value.label).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// The name of an operating system that people know.
+pub(super) fn system_name(os: &str) -> &str {
+    match os {
+        "darwin" => "macOS",
+        "linux" => "Linux",
+        "windows" => "Windows",
+        other => other,
     }
 }
 

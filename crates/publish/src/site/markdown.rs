@@ -1,7 +1,7 @@
 //! The page of an agent as Markdown.
 
 use super::changes::AgentChange;
-use super::examined::Tests;
+use super::examined::{Test, Tests};
 use super::facts::{Facts, target};
 use super::install::{Needs, Setup};
 use super::listing::Listing;
@@ -24,7 +24,7 @@ pub(super) fn page(
     let mut fact = |key: &str, value: &str| out.push_str(&format!("- {key}: {}\n", text(value)));
     fact("Id", &listing.id);
     fact("Version", &listing.version);
-    for (key, value) in [("Added", &facts.added), ("Updated", &facts.updated)] {
+    for (key, value) in [("In this registry since", &facts.added), ("New version", &facts.updated)] {
         if let Some(day) = value {
             fact(key, day);
         }
@@ -109,16 +109,26 @@ pub(super) fn page(
 }
 
 fn tests_text(tests: &Tests) -> String {
-    let head = match tests.level {
-        Some(level) => format!("Examined at the level `{level}`: {}", tests.counts),
-        None => "The agent did not answer, and could not be examined".to_owned(),
-    };
     let place = [Some(&tests.version), tests.system.as_ref(), tests.day.as_ref()];
     let place = place.into_iter().flatten().map(|part| text(part)).collect::<Vec<_>>().join(", ");
-    let mut out = format!("\n## Tests\n\n{head}; {place}{}.\n\n", tests.network);
-    for test in tests.open.iter().chain(&tests.passed) {
-        out.push_str(&format!("- {}: {}, {}\n", text(&test.id), test.label.to_lowercase(), text(&test.evidence)));
+    let head = format!("Up to the level `{}`: {}", tests.level, text(&tests.judgement));
+    let mut out = format!("\n## Examination\n\n{head} ({place}{}).\n", tests.network);
+    let mut list = |title: &str, tests: &[Test], with_evidence: bool| {
+        if tests.is_empty() {
+            return;
+        }
+        out.push_str(&format!("\n### {title}: {}\n\n", tests.len()));
+        for test in tests {
+            let evidence = if with_evidence { format!(": {}", text(&test.evidence)) } else { String::new() };
+            out.push_str(&format!("- {} ({}){evidence}\n", text(&test.sentence), text(&test.id)));
+        }
+    };
+    list("Failed", &tests.failed, true);
+    list("Warnings", &tests.warnings, true);
+    for (reason, unrun) in &tests.unrun {
+        list(&format!("Could not run, {}", text(reason)), unrun, false);
     }
+    list("Passed", &tests.passed, false);
     out
 }
 

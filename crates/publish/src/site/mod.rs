@@ -70,6 +70,20 @@ const QUESTIONS: [(&str, &str, &str); 6] = [
 /// scripts.
 pub(crate) const ICON_CSP: &str = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
 
+/// The page for unknown addresses where the address of the site is not known: it needs no other file.
+const NOT_FOUND: &str = "<!doctype html>
+<html lang=\"en\">
+<meta charset=\"utf-8\">
+<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">
+<meta name=\"color-scheme\" content=\"light dark\">
+<meta name=\"robots\" content=\"noindex\">
+<title>Page not found – ACP agents</title>
+<h1>Page not found</h1>
+<p>There is no page at this address. If it was an agent’s, the agent may have been renamed or withdrawn.
+<p>The list of all agents is on the start page of this site.
+</html>
+";
+
 /// The Content Security Policy of all pages: no inline scripts or styles, nothing from other hosts, and no text can
 /// become markup or code.
 pub(crate) const CSP: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
@@ -224,7 +238,9 @@ impl<'a> Catalog<'a> {
         let api = page("api/", &contents::page(&self.site, &|path| is_there(&names, path)))?;
         let pages = names.into_iter().chain([&*api.0]);
         let mut files = machine::files(&self.site, &self.listings, pages)?;
-        files.extend([api, ("404.html".to_owned(), not_found(&self.site).render()?.into_bytes())]);
+        // Hosts show it at any depth, where no relative link leads anywhere.
+        let missing = if self.site.has_address() { not_found(&self.site).render()? } else { NOT_FOUND.to_owned() };
+        files.extend([api, ("404.html".to_owned(), missing.into_bytes())]);
         Ok(files)
     }
 }

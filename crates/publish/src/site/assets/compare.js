@@ -3,6 +3,7 @@
 (() => {
   'use strict';
   const MOST = 6;
+  const PROVEN = 'Proven';
   const STATES = ['tested', 'announced', 'auth', 'failed', 'no', 'none'];
   const at = (id) => document.getElementById(id);
   const part = at('compare'), { root, catalog } = part.dataset;
@@ -18,9 +19,9 @@
 
   const facts = (page) => ({
     name: page.querySelector('h1').textContent,
-    start: page.querySelector('.trust').textContent,
     groups: [
       ['', page.querySelectorAll('.facts [data-c]')],
+      [PROVEN, page.querySelectorAll('.proofs > div')],
       ...[...page.querySelectorAll('.caps > div')].map((group) => [group.firstElementChild.textContent, group.querySelectorAll('dl > div')]),
     ].map(([name, rows]) => [name, [...rows].map((row) => [
       row.firstElementChild.textContent, row.lastElementChild.textContent, STATES.find((state) => row.classList.contains(state)),
@@ -75,23 +76,27 @@
     for (const [group, wanted] of labels) {
       const section = document.createElement('tbody');
       const row = document.createElement('tr');
-      if (group) row.append(make('th', group, { scope: 'rowgroup', colSpan: agents.length + 1 }));
-      else row.append(make('th', 'Last start', { scope: 'row' }), ...agents.map(([, { start }]) => make('td', start)));
-      section.append(row);
+      if (group) {
+        row.append(make('th', group, { scope: 'rowgroup', colSpan: agents.length + 1 }));
+        section.append(row);
+      }
       for (const label of wanted) {
         const cells = agents.map(([, { groups }]) => {
           const found = groups.find(([name]) => name === group)?.[1].find(([name]) => name === label);
           return found || [label, group ? 'Not known' : '–', group && 'none'];
         });
-        if (group && cells.every(([, , state]) => state === 'no' || state === 'none')) {
+        if (group && group !== PROVEN && cells.every(([, , state]) => state === 'no' || state === 'none')) {
           without.push(`${group}: ${label}`);
           continue;
         }
         const row = document.createElement('tr');
         row.append(make('th', label, { scope: 'row' }), ...cells.map(([, text, state]) => make('td', text, { className: state || '' })));
+        row.classList.toggle('same', cells.every(([, text]) => text === cells[0][1]));
         section.append(row);
       }
-      if (section.children.length > 1) sections.push(section);
+      const rows = [...section.querySelectorAll('tr:not(:has([scope=rowgroup]))')];
+      section.classList.toggle('same', rows.every((row) => row.classList.contains('same')));
+      if (rows.length) sections.push(section);
     }
     return [sections, without];
   };
@@ -114,6 +119,7 @@
     chosen.hidden = !agents.length;
     at('all').hidden = agents.length > 0;
     at('whole').hidden = !ids.length;
+    at('differ').parentElement.hidden = agents.length < 2;
     at('title').textContent = agents.length ? 'Compare agents' : heading;
     document.title = agents.length ? `${agents.map(([, { name }]) => name).join(', ')} – compared` : title;
     for (const tick of ticks) tick.checked = ids.includes(tick.value);
@@ -179,6 +185,7 @@
   });
   at('all').addEventListener('change', offer);
   go.addEventListener('click', () => { turn(ticks.filter((tick) => tick.checked).map((tick) => tick.value)); at('title').scrollIntoView(); });
+  at('differ').addEventListener('change', ({ target }) => { table.classList.toggle('differ', target.checked); });
   addEventListener('popstate', read);
   read();
 })();

@@ -6,13 +6,13 @@
   const root = document.documentElement;
   const form = at('search'), box = at('q'), sort = at('sort'), list = at('list'), count = at('count'), live = at('live');
   const more = at('more'), clear = at('clear'), nothing = at('nothing'), done = at('done'), read = at('read'), template = at('card').content;
-  const toggle = at('toggle'), results = list.parentElement;
+  const plain = sort.options[0].textContent, toggle = at('toggle'), results = list.parentElement;
   const STEP = Math.max(24, list.children.length);
   // A match of all words, one of which only the system is not known, and less than that. Sums of weights are lower.
   const WHOLE = 1e7, UNKNOWN = 1e6, SOME = 1e3, FEW = 5;
 
   const groups = [...form.querySelectorAll('fieldset')].map((set) => ({
-    title: set.firstElementChild.textContent,
+    title: set.firstElementChild.firstChild.data,
     column: +set.dataset.column,
     all: 'all' in set.dataset,
     want: 0,
@@ -265,6 +265,7 @@
     scores = ranks;
     found = choose(ranks);
     // The catalog is sorted by name. Without words, what was updated last comes first where not all fit.
+    sort.options[0].textContent = text() ? 'Best match' : plain;
     const order = sort.value || (text() ? '' : data.id.length > STEP ? 'updated' : 'name'), key = data[order] || ranks;
     if (order === 'name-desc') found.reverse();
     else if (order !== 'name') found.sort((a, b) => key[b] - key[a] || a - b);
