@@ -52,7 +52,9 @@ fn the_table_of_files_and_the_tree_agree() {
     // 101 agents need more than one page of each list.
     let ids: Vec<String> = (0..100).map(|number| format!("x{number}")).chain(["a".to_owned()]).collect();
     let env = Env::with(&ids.iter().map(String::as_str).collect::<Vec<_>>()).file("r/history.json", told());
-    let rows: Vec<String> = ids.iter().map(|id| format!(r#"{{ "id": "{id}", "protocol_version": 1 }}"#)).collect();
+    let past = r#"[{ "version": "1", "day": null, "platform": null, "judgements": {}, "failed": [] }]"#;
+    let rows = ids.iter().map(|id| format!(r#"{{ "id": "{id}", "protocol_version": 1, "history": {past} }}"#));
+    let rows: Vec<String> = rows.collect();
     env.write("r/capabilities.json", format!(r#"{{ "agents": [{}] }}"#, rows.join(",")));
     let events: Vec<String> = ids
         .iter()

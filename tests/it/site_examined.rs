@@ -62,7 +62,7 @@ fn what_is_no_examination_is_not_shown_and_changes_nothing() {
         assert!(site_of(&agents(2), &snapshot(&odd)) == without, "{odd}");
     }
     for (name, bytes) in &without {
-        let is_reference = name.starts_with("docs/") || name.starts_with("schemas/");
+        let is_reference = ["docs/", "schemas/", "api/"].iter().any(|folder| name.starts_with(folder));
         // Pages of agents say that they were not examined.
         let text = String::from_utf8_lossy(bytes).replace("Not examined", "");
         assert!(is_reference || !text.contains("xamined"), "{name}");
@@ -180,4 +180,41 @@ fn an_examination_decides_between_equal_distributions() {
         let answers = Snapshot::parse(json!({ "agents": rows }).to_string().as_bytes()).unwrap().answers();
         assert_eq!(answers["a"].version.as_deref(), Some("npx"));
     }
+}
+
+#[test]
+fn the_history_of_examinations_is_a_page_a_file_and_a_feed() {
+    let line = |version: &str, day: &str, turns: &str, failed: &[&str]| json!({ "version": version, "day": day, "platform": "linux-x86_64", "judgements": { "turns": turns }, "failed": failed });
+    let hostile = "2</td><script>";
+    let mut row = snapshot(&examination(&[check("protocol/ids", "pass", &Value::Null)]));
+    row["agents"][0]["history"] = json!([
+        line("0.8.0", "2026-10-01", "failed", &["turns/cancel"]),
+        line(hostile, "2026-10-02", "passed", &[]),
+        line("1.0.0", "2026-11-01", "passed", &[]),
+    ]);
+    let examined = &mut row["agents"][0]["examination"];
+    (examined["level"], examined["reached"]) = (json!("turns"), json!("turns"));
+    let files = site_of(&agents(2), &row);
+    check_pages(&files);
+    let page = text(&files, "examined/index.html");
+    assert!(page.find("1.0.0").unwrap() < page.find("0.8.0").unwrap() && page.contains("turns/cancel"), "{page}");
+    assert!(!page.contains("<script>"));
+    let document: Value = serde_json::from_str(&text(&files, "examinations.json")).unwrap();
+    assert_eq!(
+        (&document["examinations"][2]["version"], &document["examinations"][2]["id"]),
+        (&json!("0.8.0"), &json!("a00000"))
+    );
+    assert_eq!(document["examinations"].as_array().unwrap().len(), 3);
+    // Only the second version was judged otherwise than the one before.
+    let feed = text(&files, "examined.atom");
+    assert_eq!(feed.matches("<entry>").count(), 1, "{feed}");
+    assert!(feed.contains("turns: passed after failed in 0.8.0") && !feed.contains("<script>"), "{feed}");
+    let agent = text(&files, "agents/a00000/index.html");
+    assert!(agent.contains("<bdi>Passed, since version 2&#60;/td&#62;&#60;script&#62;</bdi>"), "{agent}");
+    assert!(text(&files, "matrix/index.html").contains("href=\"../examined/\""));
+    // Without an examination there is none of this.
+    let without = site_of(&agents(2), &snapshot(&Value::Null));
+    assert!(
+        !["examined/index.html", "examinations.json", "examined.atom"].iter().any(|name| without.contains_key(*name))
+    );
 }

@@ -12,7 +12,7 @@ const license = (text) => {
 
 const auth = (row) => {
   if (!row) return ['untested'];
-  const kinds = row.auth_methods.map(({ name, type }) => (type === 'env_var' || /\b(key|keys|apikey|token|tokens)\b/i.test(name) ? 'api-key' : 'no-key'));
+  const kinds = row.auth_methods.map(({ type }) => ({ env_var: 'api-key', agent: 'no-key', terminal: 'no-key' })[type]);
   const opens = row.probes['session/new'] === 'ok' ? ['not-needed'] : [];
   if (kinds.length) return [...kinds, ...opens];
   return opens.length ? ['no-key', ...opens] : ['none'];
@@ -41,10 +41,11 @@ const hasCapability = (row, slug) => {
   return row.features[feature] === true && row.probes?.[method] !== 'method_not_found' && !isRefuted(row, feature);
 };
 
-// Packages state no systems.
+// Packages state no systems: they run on any.
 const isOnPlatform = ({ distribution }, os, arch) => {
-  const platforms = Object.keys(distribution.binary || { unstated: 0 });
-  return (!os.length && !arch.length) || platforms.some((platform) => {
+  const platforms = Object.keys(distribution.binary || {});
+  const hasPackage = Boolean(distribution.npx || distribution.uvx);
+  return hasPackage || (!os.length && !arch.length) || platforms.some((platform) => {
     const [system, processor] = platform.split('-');
     return (!os.length || os.some((slug) => (SYSTEMS[slug] || slug) === system))
       && (!arch.length || arch.some((slug) => PROCESSORS[slug] === processor));
@@ -62,14 +63,16 @@ const LEVELS = ['handshake', 'protocol', 'sessions', 'turns', 'drafts'];
 /// The levels that an agent was examined at and keeps, and whether it fails a check.
 const tested = (row) => {
   if (!row?.examination) return ['untested'];
-  const { reached, checks } = row.examination;
+  const { level, reached, checks } = row.examination;
   const rank = (level) => LEVELS.indexOf(level);
   const isCut = ({ message }) => /^(the examination exceeded its time limit|the machine was too busy)/.test(message || '');
   const isMissed = (check) => check.force === 'must' && (check.result === 'fail' || isCut(check));
   const keeps = (level) => rank(reached) >= rank(level)
     && !checks.some((check) => isMissed(check) && rank(check.id.split('/')[0]) <= rank(level));
-  const failed = checks.some(({ result }) => result === 'fail') ? ['failed'] : [];
-  return [...LEVELS.slice(1).filter(keeps), ...failed];
+  const asked = (check) => check.force === 'must' && rank(check.id.split('/')[0]) <= rank(level);
+  const fails = checks.some((check) => asked(check) && check.result === 'fail');
+  const unmet = fails ? ['failed'] : keeps(level) ? [] : ['incomplete'];
+  return [...LEVELS.slice(1).filter(keeps), ...unmet];
 };
 
 /// The ids of the agents that a choice leaves. `choice` has lists of slugs by group.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::check::{Force, Level};
@@ -25,7 +26,8 @@ pub struct Record {
 }
 
 /// What an examination says of an agent and a level, wherever that is shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Judgement {
     /// All requirements up to the level were examined and kept.
     Passed,

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::EarlierExamination;
+use super::{EarlierExamination, PastExamination};
 
 /// What an agent answered when it was last started.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -28,6 +28,8 @@ pub struct LastAnswer {
     pub probes: BTreeMap<String, String>,
     /// The examination of this version, or of an earlier one.
     pub examined: Option<EarlierExamination>,
+    /// What the examinations of its versions came to, the newest last.
+    pub past: Vec<PastExamination>,
 }
 
 /// A way to sign in that an agent offers.
@@ -45,7 +47,7 @@ impl LastAnswer {
     /// Reads a row of a snapshot, or of the report of `verify`, which has the answer in a member of its own. `None` when the
     /// agent was not started, or gave no answer.
     pub(super) fn of(row: &Value) -> Option<Self> {
-        let examined = EarlierExamination::of(row);
+        let (examined, past) = (EarlierExamination::of(row), PastExamination::all(row));
         let row = row.as_object()?;
         let answer = row.get("handshake").and_then(Value::as_object).unwrap_or(row);
         let protocol = answer.get("protocol_version").and_then(Value::as_u64);
@@ -70,6 +72,7 @@ impl LastAnswer {
             features,
             probes: members(answer, "probes", outcome),
             examined,
+            past,
         })
     }
 

@@ -1,10 +1,14 @@
 //! Examinations in snapshots: the form of `verify --json`, and when, on which platform and of which version it was made.
 
+use std::collections::BTreeMap;
 use std::time::SystemTime;
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use acp_registry_examine::examination::{Demand, Examination, Level, Record};
+use acp_registry_examine::examination::{
+    CheckRecord, CheckVerdict, Demand, Examination, Force, Judgement, Level, Record,
+};
 use acp_registry_plan::manifest::Platform;
 use acp_registry_plan::timestamp::Timestamp;
 
@@ -46,6 +50,73 @@ impl EarlierExamination {
         });
         let meets = demand.require() == Level::Handshake || self.record.meets(demand.require());
         is_recent && self.record.level >= demand.level() && meets
+    }
+}
+
+/// Maximum number of versions in the history of an agent.
+const PAST: usize = 50;
+/// Maximum number of failed checks that are named.
+const FAILED: usize = 100;
+
+/// What the examination of one version came to: a line of an agent's history.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PastExamination {
+    /// The version.
+    pub version: String,
+    /// The day, `YYYY-MM-DD`, if known.
+    pub day: Option<String>,
+    /// The platform of the machine, such as `linux-x86_64`, if known.
+    pub platform: Option<String>,
+    /// The judgement of each level that was examined, by its name.
+    pub judgements: BTreeMap<String, Judgement>,
+    /// The ids of the requirements that are violated.
+    pub failed: Vec<String>,
+}
+
+impl From<&EarlierExamination> for PastExamination {
+    fn from(examined: &EarlierExamination) -> Self {
+        let record = &examined.record;
+        let levels = Level::ALL.into_iter().filter(|level| *level > Level::Handshake && *level <= record.level);
+        let is_failed = |check: &&CheckRecord| check.verdict == CheckVerdict::Fail && check.force == Force::Must;
+        Self {
+            version: examined.version.clone(),
+            day: examined.at.map(Timestamp::day),
+            platform: examined.platform.clone(),
+            judgements: levels.map(|level| (level.as_str().to_owned(), record.judgement(level))).collect(),
+            failed: record.checks.iter().filter(is_failed).take(FAILED).map(|check| check.id.clone()).collect(),
+        }
+    }
+}
+
+impl PastExamination {
+    /// The history in a row of a snapshot, the newest version last. A row without one has its own examination.
+    pub(super) fn all(row: &Value) -> Vec<Self> {
+        let lines = row.get("history").and_then(Value::as_array).into_iter().flatten();
+        let mut past: Vec<Self> = lines.filter_map(|line| Self::deserialize(line).ok()).collect();
+        past.drain(..past.len().saturating_sub(PAST));
+        if past.is_empty() {
+            past.extend(EarlierExamination::of(row).map(|examined| Self::from(&examined)));
+        }
+        past
+    }
+}
+
+/// Adds the examination of a row to the history that the earlier row has. A version has one line, with the day since which
+/// it has been judged so.
+pub(super) fn remember(row: &mut Value, earlier: Option<&Value>) {
+    let mut past = earlier.map(PastExamination::all).unwrap_or_default();
+    let found = EarlierExamination::of(row).filter(|found| row["version"] == found.version.as_str());
+    if let Some(line) = found.as_ref().map(PastExamination::from) {
+        let is_same = |known: &PastExamination| known.judgements == line.judgements && known.failed == line.failed;
+        match past.iter().position(|known| known.version == line.version) {
+            Some(at) if is_same(&past[at]) => {}
+            Some(at) => past[at] = line,
+            None => past.push(line),
+        }
+    }
+    past.drain(..past.len().saturating_sub(PAST));
+    if let (Some(row), false) = (row.as_object_mut(), past.is_empty()) {
+        row.insert("history".to_owned(), json!(past));
     }
 }
 
@@ -98,6 +169,48 @@ mod tests {
             });
         }
         row
+    }
+
+    #[test]
+    fn a_version_has_one_line_with_the_day_since_which_it_is_judged_so() {
+        let examined = |version: &str, day: &str, result: &str| {
+            let mut row = row(version, Some("protocol"));
+            row["examination"]["examined_at"] = json!(format!("2026-11-{day}T00:00:00Z"));
+            row["examination"]["checks"] = json!([{ "id": "protocol/ids", "result": result, "force": "must" }]);
+            row
+        };
+        let mut last = examined("1", "01", "pass");
+        remember(&mut last, None);
+        for (version, day, result) in
+            [("1", "02", "pass"), ("2", "03", "fail"), ("2", "04", "fail"), ("3", "05", "pass")]
+        {
+            let mut next = examined(version, day, result);
+            remember(&mut next, Some(&last));
+            last = next;
+        }
+        // A row without an examination keeps the history.
+        let mut next = row("4", None);
+        remember(&mut next, Some(&last));
+        let past = PastExamination::all(&next);
+        let lines: Vec<_> = past
+            .iter()
+            .map(|line| (&*line.version, line.day.as_deref().unwrap(), line.judgements["protocol"]))
+            .collect();
+        let expected = [
+            ("1", "2026-11-01", Judgement::Passed),
+            ("2", "2026-11-03", Judgement::Failed),
+            ("3", "2026-11-05", Judgement::Passed),
+        ];
+        assert_eq!(lines, expected);
+        assert_eq!(past[1].failed, ["protocol/ids"]);
+        // What is no line is passed over, and a row of an earlier version of this program has one.
+        next["history"] = json!([7, {}, { "version": "x" }]);
+        assert_eq!(PastExamination::all(&next), []);
+        assert_eq!(PastExamination::all(&examined("1", "01", "pass")).len(), 1);
+        let many: Vec<Value> = (0..80).map(|number| json!({ "version": number.to_string(), "day": null, "platform": null, "judgements": {}, "failed": [] })).collect();
+        next["history"] = json!(many);
+        let kept = PastExamination::all(&next);
+        assert_eq!((kept.len(), kept[0].version.as_str()), (50, "30"));
     }
 
     #[test]

@@ -86,7 +86,8 @@ pub fn merge(
     earlier: Option<&Snapshot>,
 ) -> Result<Merged, MergeError> {
     let schema: Value = serde_json::from_str(SCHEMA).unwrap_or_default();
-    let columns = schema["definitions"]["agent"]["properties"].as_object().cloned().unwrap_or_default();
+    let mut columns = schema["definitions"]["agent"]["properties"].as_object().cloned().unwrap_or_default();
+    columns.remove("history");
     let (mut rows, mut unknown, mut taken) = (Vec::new(), Vec::new(), 0);
     for shard in shards {
         let failed = |message: String| MergeError { shard: shard.shard, message };
@@ -126,6 +127,8 @@ pub fn merge(
                 taken += 1;
                 let mut row = only(row, &columns);
                 examined::keep(&mut row, latest);
+                // What a part says of the past is not believed.
+                examined::remember(&mut row, latest);
                 rows.push(row);
                 continue;
             }

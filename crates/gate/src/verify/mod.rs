@@ -47,7 +47,7 @@ use crate::select;
 
 pub use answer::{LastAnswer, OfferedMethod, Unanswered};
 pub use attempts::{Attempts, StartAttempt, Trying};
-pub use examined::EarlierExamination;
+pub use examined::{EarlierExamination, PastExamination};
 pub use job::{Job, Nothing, Verified, lacks_package_managers, sources_down};
 pub use merge::{
     MergeError, Merged, ShardFile, ShardFileError, ShardFilesError, ShardSnapshot, Unknown, merge, merge_files,

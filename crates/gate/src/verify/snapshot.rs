@@ -181,6 +181,7 @@ impl Snapshot {
             self.rows.remove(&(row.id.clone(), row.channel.as_str().to_owned(), String::new()));
         }
         examined::keep(&mut value, self.rows.get(&key));
+        examined::remember(&mut value, self.rows.get(&key));
         self.rows.insert(key.clone(), value);
         self.rows.get(&key)
     }

@@ -57,6 +57,10 @@ pub const CONTENTS: &[PublishedFile] = &[
         "history.json",
         "When agents were added, updated and withdrawn: `time` (RFC 3339), `event` (`added`, `updated` or `withdrawn`), `id`, `name`, `version`, and for updates `from`. Newest first. Only if the registry’s history is known.",
     ),
+    data(
+        "examinations.json",
+        "What the examinations of agents came to, the newest first: `id`, `version`, the `day` since which it is judged so, `platform`, `judgements` by level (`passed`, `failed` or `incomplete`), and the ids of the `failed` requirements. Only if an agent was examined.",
+    ),
     data("SHA256SUMS", "SHA-256 digests of all other files, in the form that sha256sum reads."),
     agent_file("agents/{id}/agent.json", "The entry of one agent, as in registry.json.", AgentFile::Json),
     agent_file("agents/{id}/index.md", "The page of one agent as Markdown.", AgentFile::Markdown),
@@ -68,6 +72,10 @@ pub const CONTENTS: &[PublishedFile] = &[
     agent_file("agents/{id}/badge.svg", "A badge with the agent’s version, to show elsewhere.", AgentFile::Badge),
     data("new.atom", "New agents as an Atom feed. Only if the history is known."),
     data("updated.atom", "New versions of agents as an Atom feed. Only if the history is known."),
+    data(
+        "examined.atom",
+        "Verdicts that differ from those of the version before, as an Atom feed. Only if an agent was examined.",
+    ),
     data(
         "llms.txt",
         "The agents, one per line, for language models: up to 500, with the addresses of the lists of all.",
@@ -88,7 +96,7 @@ pub const CONTENTS: &[PublishedFile] = &[
     pages("all/{N}/index.html", "All agents from A to Z."),
     pages(
         "agents/{id}/index.html",
-        "The page of an agent. Links can lead to its sections: `#zed`, `#jetbrains`, `#codecompanion`, `#avante`, `#emacs`, `#vscode`, `#cli`, `#platforms`, `#capabilities`, `#versions`.",
+        "The page of an agent. Links can lead to its sections: `#zed`, `#jetbrains`, `#codecompanion`, `#avante`, `#emacs`, `#vscode`, `#cli`, `#tests`, `#platforms`, `#capabilities`, `#versions`.",
     ),
     pages("{…}/{…}/index.html", "The agents with one value of a filter, such as os/linux/ or license/open/."),
     pages("{…}/{…}/{N}/index.html", "Further pages of such agents."),
@@ -99,6 +107,7 @@ pub const CONTENTS: &[PublishedFile] = &[
     pages("matrix/{N}/index.html", "Further pages of the capabilities."),
     pages("changes/index.html", "New, updated and withdrawn agents, newest first."),
     pages("changes/{N}/index.html", "Earlier changes."),
+    pages("examined/index.html", "When which version was examined, and what failed. Only if an agent was."),
     pages("editors/index.html", "Editors and other clients."),
     pages("editors/{…}/index.html", "How to set up agents in one of them."),
     pages("docs/index.html", "The documentation."),

@@ -17,7 +17,7 @@ use super::listing::Listing;
 use super::pages::{Frame, Site};
 use super::text::{json_in_html, short, shown};
 use super::xml::{self, Xml};
-use super::{SiteError, SiteFile, examined, markdown, page};
+use super::{SiteError, SiteFile, examinations, examined, markdown, page};
 
 #[derive(Template)]
 #[template(path = "agent.html")]
@@ -234,6 +234,9 @@ impl Proof {
             return none("Not examined");
         }
         let (class, words) = examined::judgement(&examined.record, level);
+        let past = listing.answer.map(|answer| answer.past.as_slice()).unwrap_or_default();
+        let since = examinations::passed_since(past, level).filter(|since| since.version != examined.version);
+        let words = since.map_or(words, |since| format!("passed, since version {}", shown(&since.version, 40)));
         let mut chars = words.chars();
         let first = chars.next().map(|c| c.to_ascii_uppercase());
         Self {

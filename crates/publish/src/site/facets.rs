@@ -45,6 +45,8 @@ pub(super) struct FacetGroup {
     pub(super) key: &'static str,
     /// Heading.
     pub(super) title: &'static str,
+    /// What the values mean, where their labels do not say it; may be empty.
+    pub(super) hint: &'static str,
     /// Index of the column.
     pub(super) column: usize,
     /// Whether an agent must have all chosen values, instead of any.
@@ -73,28 +75,32 @@ pub(super) const GROUPS: &[FacetGroup] = &[
     FacetGroup {
         key: "os",
         title: "System",
+        hint: "Agents by npx or uvx run on any.",
         column: PLATFORM,
         is_all: false,
         values: &[
             value("windows", "Windows", 0b11_0000 | NO_PLATFORM),
             value("macos", "macOS", 0b11 | NO_PLATFORM),
             value("linux", "Linux", 0b1100 | NO_PLATFORM),
+            value("unstated", "Any, by npx or uvx", NO_PLATFORM),
         ],
     },
     FacetGroup {
         key: "license",
         title: "Licence",
+        hint: "As stated by the publisher.",
         column: LICENSE,
         is_all: false,
         values: &[
-            value("open", "Open source, as stated", OPEN),
-            value("proprietary", "Proprietary, as stated", PROPRIETARY),
+            value("open", "Open source", OPEN),
+            value("proprietary", "Proprietary", PROPRIETARY),
             value("none", "Not stated", 4),
         ],
     },
     FacetGroup {
         key: "auth",
         title: "Sign-in",
+        hint: "",
         column: AUTH,
         is_all: false,
         values: &[
@@ -108,6 +114,7 @@ pub(super) const GROUPS: &[FacetGroup] = &[
     FacetGroup {
         key: "dist",
         title: "Runs as",
+        hint: "",
         column: DIST,
         is_all: false,
         values: &[
@@ -119,6 +126,7 @@ pub(super) const GROUPS: &[FacetGroup] = &[
     FacetGroup {
         key: "started",
         title: "Last start",
+        hint: "",
         column: STARTED,
         is_all: false,
         values: &[
@@ -131,6 +139,7 @@ pub(super) const GROUPS: &[FacetGroup] = &[
     FacetGroup {
         key: "tested",
         title: "Examined",
+        hint: "",
         column: EXAMINED,
         is_all: false,
         values: &[
@@ -146,6 +155,7 @@ pub(super) const GROUPS: &[FacetGroup] = &[
     FacetGroup {
         key: "cap",
         title: "Capabilities",
+        hint: "",
         column: CAPABILITY,
         is_all: true,
         values: &[
@@ -172,6 +182,7 @@ pub(super) const GROUPS: &[FacetGroup] = &[
     FacetGroup {
         key: "arch",
         title: "Processor",
+        hint: "",
         column: PLATFORM,
         is_all: false,
         values: &[
@@ -182,6 +193,7 @@ pub(super) const GROUPS: &[FacetGroup] = &[
     FacetGroup {
         key: "protocol",
         title: "Protocol",
+        hint: "",
         column: PROTOCOL,
         is_all: false,
         values: &[value("v1", "Version 1", 1), value("v2", "Version 2", 2), value("untested", "Not known", 4)],

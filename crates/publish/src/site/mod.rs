@@ -16,6 +16,7 @@ mod contents;
 mod detail;
 mod docs;
 mod editors;
+mod examinations;
 mod examined;
 mod facets;
 mod facts;
@@ -190,6 +191,7 @@ impl<'a> Catalog<'a> {
             part(|| lists::all(site, listings)),
             part(|| matrix::pages(site, listings)),
             part(|| editors::pages(site, listings)),
+            part(|| examinations::files(site, listings)),
             part(|| self.changes()),
             part(|| self.documentation()),
             part(|| self.picture_of_site()),
@@ -273,7 +275,11 @@ pub fn render(options: SiteOptions<'_>) -> Result<BTreeMap<String, Vec<u8>>, Sit
 
 /// Whether the tree has a file of this path. Paths with placeholders count as missing.
 fn is_there(names: &[&str], path: &str) -> bool {
-    let is_optional = ["history.json", "new.atom", "updated.atom", "sitemap.xml", "opensearch.xml"].contains(&path);
+    let is_optional = [
+        "history.json", "new.atom", "updated.atom", "examinations.json", "examined.atom", "examined/index.html",
+        "sitemap.xml", "opensearch.xml",
+    ]
+    .contains(&path);
     !path.contains('{') && (!is_optional || names.contains(&path))
 }
 
@@ -294,7 +300,14 @@ fn shown_groups(listings: &[Listing<'_>]) -> Vec<ShownGroup> {
             is_telling: true,
         });
         let values = values.filter(|value| value.count > 0).collect();
-        ShownGroup { key: group.key, title: group.title, column: group.column, is_all: group.is_all, values }
+        ShownGroup {
+            key: group.key,
+            title: group.title,
+            hint: group.hint,
+            column: group.column,
+            is_all: group.is_all,
+            values,
+        }
     });
     let is_untested = |group: &ShownGroup| group.values.iter().all(|value| value.slug == "untested");
     let mut shown: Vec<ShownGroup> = shown.filter(|group| !is_untested(group)).collect();

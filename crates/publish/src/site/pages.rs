@@ -54,6 +54,7 @@ impl Site {
 pub(super) struct ShownGroup {
     pub(super) key: &'static str,
     pub(super) title: &'static str,
+    pub(super) hint: &'static str,
     pub(super) column: usize,
     pub(super) is_all: bool,
     pub(super) values: Vec<ShownValue>,
