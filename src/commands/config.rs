@@ -132,7 +132,8 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     })?;
     let names_version =
         answer.form == StartForm::Program || (answer.form == StartForm::Run && args.agent.version.is_some());
-    if let (true, Some(version)) = (names_version, &answer.installed) {
+    let is_kept = names_version && !args.edit.remove && !args.edit.dry_run;
+    if let (true, Some(version)) = (is_kept, &answer.installed) {
         let kept = signals::run(
             ui,
             session.store.keep_for(version, args.client.id, &|holder| ui.note(&format!("waiting for {holder}"))),
@@ -143,7 +144,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     }
     if let Some(file) = file {
         let action = if args.edit.remove { SettingsAction::Remove } else { SettingsAction::Write };
-        let edit = SettingsEdit::plan(&file, &settings, action)?;
+        let edit = SettingsEdit::plan(&file, &args.agent.id, &settings, action)?;
         let copy = if edit.is_change() && !args.edit.dry_run { edit.apply()? } else { None };
         let change = SettingsChange { edit: &edit, copy: copy.as_deref(), is_dry_run: args.edit.dry_run, action };
         if args.format.is_json() {
@@ -151,15 +152,15 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         } else {
             ui.result(&change.text(args))?;
         }
-        return Ok(Exit::Success);
-    }
-    if args.format.is_json() {
+    } else if args.format.is_json() {
         ui.result(&document(args, &answer, &settings, None))?;
     } else {
         ui.result(&settings)?;
     }
-    for note in notes(args, &answer) {
-        ui.note(&note);
+    if !args.edit.remove {
+        for note in notes(args, &answer) {
+            ui.note(&note);
+        }
     }
     Ok(Exit::Success)
 }
@@ -181,9 +182,10 @@ fn answer(args: &Args, global: &Global, session: &Session, ui: &Ui) -> Result<Se
     let (agent, index) = match index {
         Ok(index) => {
             let agent = match index.agent(id)? {
+                None if args.edit.remove => None,
                 None if installed.is_none() => return Err(Missing::of(id, &index).into()),
                 // The requested version must exist.
-                Some(agent) if named.version.is_some() && installed.is_none() => {
+                Some(agent) if named.version.is_some() && installed.is_none() && !args.edit.remove => {
                     let offer = ops::find_offer(session, named, &index, &|event| progress.show(event))?;
                     Some(Agent { version: offer.version, distribution: offer.distribution, ..agent })
                 }
@@ -191,6 +193,8 @@ fn answer(args: &Args, global: &Global, session: &Session, ui: &Ui) -> Result<Se
             };
             (agent, Some(IndexOrigin::of(&index)))
         }
+        // Settings are found without the name, by what they start.
+        Err(_) if args.edit.remove => (None, None),
         // An installed version starts without the index; only the display name of the agent is unknown.
         Err(failure) if installed.is_some() => {
             ui.warning(&format!("{id} goes by its id, for its name is not known: {failure}"));
@@ -337,7 +341,11 @@ impl SettingsChange<'_> {
             let lines = diff.unified_diff().header(&path, &path).to_string();
             return lines.lines().map(|line| format!("{}\n", printable(line))).collect();
         }
-        let done = if self.action == SettingsAction::Write { "added to" } else { "removed from" };
+        let done = match self.action {
+            SettingsAction::Write if self.edit.had_settings => "changed in",
+            SettingsAction::Write => "added to",
+            SettingsAction::Remove => "removed from",
+        };
         let copy = self
             .copy
             .map_or_else(String::new, |copy| format!("what it was is in {}\n", printable(&copy.display().to_string())));
@@ -350,7 +358,10 @@ fn notes(args: &Args, answer: &SettingsText) -> Vec<String> {
     let (id, client) = (&args.agent.to_string(), args.client);
     let mut notes = Vec::new();
     let lack = if answer.is_damaged { "damaged" } else { "not installed" };
-    notes.extend(client.file().map(|file| format!("for {}, this belongs in {file}", client.title)));
+    let is_edited = args.edit.write;
+    notes.extend(
+        client.file().filter(|_| !is_edited).map(|file| format!("for {}, this belongs in {file}", client.title)),
+    );
     notes.extend((!client.note.is_empty() && answer.form != StartForm::Program).then(|| client.note.to_owned()));
     let has_path = Path::new(&answer.launch.program).is_absolute();
     notes.extend((!client.path_note.is_empty() && !has_path).then(|| client.path_note.to_owned()));

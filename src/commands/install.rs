@@ -130,7 +130,7 @@ fn line(done: &InstallOutcome) -> String {
     }
     let instead = match &done.replaces {
         None => String::new(),
-        Some(old) if *old == receipt.version => " instead of an installation with other bytes".to_owned(),
+        Some(old) if *old == receipt.version => " instead of another installation of this version".to_owned(),
         Some(old) => format!(" instead of {old}"),
     };
     let checked = match receipt.proof.verified {

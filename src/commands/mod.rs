@@ -39,6 +39,7 @@ use std::process::ExitCode;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::flags::global::Global;
+use crate::flags::report::ReportArgs;
 use crate::terminal::ui::Ui;
 use crate::terminal::{arguments as command_line, help, log, usage};
 
@@ -223,8 +224,22 @@ fn run(cli: &Cli, matches: &ArgMatches) -> ExitCode {
             if is_json {
                 ui.failure_as_json(name, &failure);
             }
+            if let Some(report) = cli.command.report() {
+                report.write_failure(name, &failure);
+            }
             ui.failure(&failure);
             failure.exit().into()
+        }
+    }
+}
+
+impl Command {
+    fn report(&self) -> Option<&ReportArgs> {
+        match self {
+            Self::Validate(args) => Some(&args.report),
+            Self::Verify(args) => Some(&args.report),
+            Self::Probe(args) => Some(&args.report),
+            _ => None,
         }
     }
 }

@@ -176,7 +176,13 @@ fn render(
         Format::Human => outcome::outcome(outcome, examination, name, look),
         Format::Json => {
             let reason = || outcome.message.as_deref().unwrap_or("the agent does not pass");
-            let failing = || Failure::findings(reason()).help("see `stderr_tail`, where agents often name the cause");
+            let help = match outcome.reason {
+                Some(FailReason::SpawnFailed) => {
+                    "name a program in `PATH`, or write its path, with each argument as a word"
+                }
+                _ => "see `stderr_tail`, where agents often name the cause",
+            };
+            let failing = || Failure::findings(reason()).help(help);
             let failure = (outcome.verdict != Verdict::Pass).then(failing);
             Document::new("probe", ProbeDocument { outcome, examination }).failed(failure).to_text()
         }

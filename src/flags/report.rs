@@ -6,6 +6,7 @@ use acp_registry::failure::Failure;
 use acp_registry::host::fs::{check_writable, write_atomic};
 use clap::ValueEnum as _;
 
+use crate::documents::Document;
 use crate::formats::Format;
 use crate::terminal::layout::Look;
 use crate::terminal::ui::Ui;
@@ -43,6 +44,17 @@ impl ReportArgs {
 
     pub(crate) fn is_json(&self) -> bool {
         self.format() == Format::Json
+    }
+
+    /// Writes the document of a command that failed without a result to the files that are JSON. The failure itself is
+    /// reported elsewhere, so that an error here is not.
+    pub(crate) fn write_failure(&self, command: &str, failure: &Failure) {
+        let Ok(files) = self.files() else { return };
+        let is_json = |format: Option<Format>| format.unwrap_or(files.format) == Format::Json;
+        for (_, path) in files.files.iter().filter(|(format, _)| is_json(*format)) {
+            let text = Document::failed_command(Some(command), failure.clone()).to_text();
+            let _ = write_atomic(path, text.as_bytes());
+        }
     }
 
     /// Checks that the files can be written, before any work is done.

@@ -39,7 +39,7 @@ pub(crate) fn github(text: &str) -> Result<GithubSpec, String> {
 /// Parses a repository on GitHub without a tag.
 pub(crate) fn repository(text: &str) -> Result<GithubSpec, String> {
     let spec = github(text).ok().filter(|spec| spec.tag.is_none());
-    spec.ok_or_else(|| wrong("is not the name of a repository", "write a repository as `OWNER/REPO`, without a tag"))
+    spec.ok_or_else(|| wrong("it is not the name of a repository", "write a repository as `OWNER/REPO`, without a tag"))
 }
 
 /// Parses a repository on GitHub as a [`Slug`], the form that the GitHub API uses.

@@ -61,7 +61,7 @@ for (const [size, viewport] of Object.entries(VIEWPORTS)) {
     await act(ask('No API key').click());
     await settled(page, expected.length);
     assert.equal(await ask('No API key').getAttribute('aria-pressed'), 'true');
-    await act(ask('Build for Windows').click());
+    await act(ask('Runs on Windows').click());
     const builds = matching(known, { license: ['open'], auth: ['no-key'], os: ['windows'] });
     await settled(page, builds.length);
     const agent = builds.length ? page.locator('#list h3 a').first() : page.locator('#near h3 a').first();

@@ -231,7 +231,9 @@ fn all_members_are_in_one_table() {
             collect(schema, &schemas, (name, part), &mut members);
         }
     }
-    let rows = members.iter().filter(|((_, meaning), _)| !meaning.is_empty()).map(|((member, meaning), places)| {
+    let unexplained: Vec<_> = members.iter().filter(|((_, meaning), _)| meaning.is_empty()).collect();
+    assert!(unexplained.is_empty(), "members without a description: {unexplained:?}");
+    let rows = members.iter().map(|((member, meaning), places)| {
         let places: Vec<String> = places.iter().map(|place| format!("`{place}`")).collect();
         format!("| `{member}` | {} | {meaning} |\n", places.join(", "))
     });

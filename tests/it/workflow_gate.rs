@@ -186,6 +186,7 @@ fn a_report_is_bounded_and_holds_no_markdown_of_strangers() {
     assert_eq!(run.code, 0, "{}", run.stderr);
     let comment = env.read("temp/comment.md");
     assert!(comment.starts_with("<!-- acp-registry report -->\n**1 agent checked: 1 error"), "{comment}");
+    assert_eq!(env.read("GITHUB_OUTPUT"), "findings=true\n");
     assert!(comment.contains("| `<img src=x> [sign in](https://evil.example) @someone` |"), "{comment}");
     assert!(comment.contains("1000 failed") && comment.len() <= 65_000 && !comment.contains("other"));
     assert!(comment.lines().all(|line| !line.starts_with('#') || line.starts_with("### ")), "{comment}");
@@ -199,6 +200,14 @@ fn a_report_is_bounded_and_holds_no_markdown_of_strangers() {
     fs::remove_file(&path).unwrap();
     env.write("temp/report/report-verify-1/verify.json", "# Approved");
     assert_eq!(Run::of(&mut shell(&env, &write)).code, 2);
+    // A registry that could not be checked has no findings: the comment says why.
+    let env = Env::empty().file("r/registry.toml", "nonsense = 1\n");
+    assert_eq!(env.run(&["validate", "--output", "json=rules.json"]).code, 2);
+    env.write("temp/report/report-rules/rules.json", env.read("rules.json"));
+    assert_eq!(Run::of(&mut shell(&env, &write)).code, 0);
+    let comment = env.read("temp/comment.md");
+    assert!(comment.contains("**`validate` failed:**") && comment.contains("unknown field"), "{comment}");
+    assert!(!comment.contains("u{a}") && env.read("GITHUB_OUTPUT").is_empty(), "{comment}");
     // Without any document, the comment says so.
     let env = Env::empty();
     assert_eq!(Run::of(&mut shell(&env, &write)).code, 0);

@@ -130,6 +130,9 @@ impl Args {
     }
 }
 
+/// The help if each agent failed.
+const CAUSES: &str = "see the message of each agent";
+
 pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     let config = global.config()?;
     let levels = configured_levels(&config)?;
@@ -195,9 +198,9 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let not_proposed = proposals.iter().filter(|proposal| proposal.result.is_err()).count();
     let has_update = results.iter().any(|one| matches!(one.result, Ok(ChannelOutcome::Update(_))));
     let failure = if is_unable(results.len(), errors) {
-        Some(Failure::unable("no agent could be looked at"))
+        Some(Failure::unable("no agent could be looked at").help(CAUSES))
     } else if is_unable(proposals.len(), not_proposed) {
-        Some(Failure::unable("no update could be proposed"))
+        Some(Failure::unable("no update could be proposed").help(CAUSES))
     } else {
         None
     };
@@ -210,7 +213,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     })?;
     ui.detail(&format!("answers from the network: {}", client.answers()));
     Ok(if let Some(failure) = failure {
-        ui.error(&failure.to_string());
+        ui.failure(&failure);
         Exit::Unable
     } else if has_update && !args.apply && !args.propose.pull_requests {
         Exit::Findings

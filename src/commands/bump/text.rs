@@ -242,6 +242,8 @@ fn line(result: &Result<ChannelOutcome, acp_registry::bump::Error>) -> Option<(&
         Ok(ChannelOutcome::Unlisted) => {
             ("unknown", "no source lists its versions; `[bump]` in registry.toml can name one".to_owned())
         }
+        // Some messages begin with the words of their kind, and need them in JSON.
+        Err(error) if error.message.starts_with(error.kind.words()) => ("error", error.message.clone()),
         Err(error) => ("error", format!("{}: {}", error.kind.words(), error.message)),
     })
 }

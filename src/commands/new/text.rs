@@ -155,7 +155,7 @@ impl NewReport<'_> {
         let icon = shown_path(self.registry, self.id, "icon.svg");
         left.push(format!("draw `{icon}`, which is the initial letter now: 16×16, with currentColor"));
         left.push(format!(
-            "run `acp-registry validate {} --all{}`, which is what the registry's own check runs",
+            "run `acp-registry validate {} --all{}`: a pull request must pass the same checks",
             self.id, self.flags
         ));
         left

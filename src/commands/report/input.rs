@@ -42,7 +42,7 @@ pub(crate) enum Input {
     Failed {
         /// The command that failed.
         command: &'static str,
-        /// The error message. Printable.
+        /// The error message as one line. Printable.
         message: String,
     },
 }
@@ -166,7 +166,8 @@ impl Input {
         };
         // Findings are in the document.
         if let Some(error) = members.error.filter(|error| error.code != "findings") {
-            return Ok(Self::Failed { command, message: shown(&error.message) });
+            let line = error.message.split_whitespace().collect::<Vec<_>>().join(" ");
+            return Ok(Self::Failed { command, message: shown(&line) });
         }
         if command == "verify" {
             return Ok(Self::Verify(members.results));

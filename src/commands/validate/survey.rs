@@ -28,6 +28,8 @@ pub(crate) struct SurveyArgs {
     archives: bool,
 
     /// Install and start the agents, as `verify` does
+    ///
+    /// They must keep the requirements of the level that `registry.toml` requires.
     #[arg(long)]
     handshake: bool,
 
@@ -94,7 +96,10 @@ pub(crate) fn run(
             survey.lacks_quarantine = Some(note);
             return Ok(Some(survey));
         };
-        let (use_cache, demand) = (!args.no_cache, &Demand::default());
+        let examine = &config.examine;
+        let demand =
+            &Demand::new(None, examine.require).with_timeout(examine.timeout).with_recipes(examine.recipes.clone());
+        let use_cache = !args.no_cache;
         let settings = Settings { allowed, config, probes: true, use_cache, demand };
         let finished = verify::steps(tasks.len(), ui);
         let verified = verifier::run(&args.live, settings, tasks.into(), &finished, ui)?;

@@ -31,6 +31,8 @@ class Call:
 
     def __init__(self, registry, number, on_event):
         self.future = Future()
+        # Whoever waits for it may give up, for example with `asyncio.wait_for`; the request goes on until `cancel`.
+        self.future.set_running_or_notify_cancel()
         self.on_event = on_event
         self._registry, self._number = registry, number
 
@@ -96,22 +98,32 @@ class Registry:
                     pass  # The reader notices the end of the process.
 
     def _read(self):
-        for line in self._process.stdout:
-            message = json.loads(line)
-            if message.get("method") == "$/progress":
-                call = self._calls.get(message["params"]["requestId"])
-                if call and call.on_event:
+        try:
+            for line in self._process.stdout:
+                self._receive(json.loads(line))
+        finally:
+            with self._lock:
+                self._has_ended = True
+                calls, self._calls = self._calls, {}
+            for call in calls.values():
+                call.future.set_exception(ConnectionError("acp-registry has ended"))
+
+    def _receive(self, message):
+        if message.get("method") == "$/progress":
+            number = message["params"]["requestId"]
+            call = self._calls.get(number)
+            if call and call.on_event:
+                try:
                     call.on_event(message["params"]["event"])
-            elif call := self._calls.pop(message["id"], None):
-                if "error" in message:
-                    call.future.set_exception(RpcError(message["error"]))
-                else:
-                    call.future.set_result(message["result"])
-        with self._lock:
-            self._has_ended = True
-            calls, self._calls = self._calls, {}
-        for call in calls.values():
-            call.future.set_exception(ConnectionError("acp-registry has ended"))
+                except Exception as error:  # Of the caller, whose request it fails.
+                    del self._calls[number]
+                    call.cancel()
+                    call.future.set_exception(error)
+        elif call := self._calls.pop(message["id"], None):
+            if "error" in message:
+                call.future.set_exception(RpcError(message["error"]))
+            else:
+                call.future.set_result(message["result"])
 
 
 def launch(agent, **options):

@@ -1,5 +1,6 @@
 """Run by tests/it/bindings.rs: `fake` can be installed, and the archive of `slow` never ends."""
 
+import asyncio
 import os
 import threading
 import unittest
@@ -28,6 +29,27 @@ class Test(unittest.TestCase):
             with self.assertRaises(RpcError) as failed:
                 slow.result(60)
         self.assertEqual(failed.exception.code, -32800)
+
+    def test_a_callback_that_fails_fails_its_own_request_only(self):
+        def fail(event):
+            raise LookupError("mine")
+
+        with Registry(FLAGS) as registry:
+            slow = registry.begin("install", {"agents": ["slow"]}, fail)
+            with self.assertRaises(LookupError):
+                slow.result(60)
+            self.assertEqual(len(registry.begin("list").result(60)["agents"]), 2)
+
+    def test_whoever_gives_up_keeps_nobody_waiting(self):
+        async def give_up(registry):
+            with self.assertRaises(asyncio.TimeoutError):
+                await asyncio.wait_for(asyncio.wrap_future(slow.future), 0.05)
+
+        with Registry(FLAGS) as registry:
+            slow = registry.begin("install", {"agents": ["slow"]})
+            asyncio.run(give_up(registry))
+            slow.cancel()
+            self.assertEqual(len(registry.begin("list").result(60)["agents"]), 2)
 
     def test_a_program_that_is_missing_or_ends_is_an_error_of_its_requests(self):
         with self.assertRaises(FileNotFoundError):

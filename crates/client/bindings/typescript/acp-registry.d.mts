@@ -1,4 +1,5 @@
-// Types of acp-registry.mjs. Later versions may add members.
+// Types of acp-registry.mjs, with @types/node. Later versions may add members.
+/// <reference types="node" />
 
 import type { ChildProcess, SpawnOptions } from 'node:child_process';
 
@@ -1084,18 +1085,22 @@ export interface LogoutVariable {
 }
 /** An installation begins. */
 export interface InstallingStartedEvent {
+  /** What happens. */
   event: 'installing';
   /** The agent. */
   id: string;
+  /** How far it is. */
   phase: 'started';
   /** The version. */
   version: string;
 }
 /** Bytes of an archive arrived. */
 export interface InstallingDownloadingEvent {
+  /** What happens. */
   event: 'installing';
   /** The agent. */
   id: string;
+  /** How far it is. */
   phase: 'downloading';
   /** Bytes so far. */
   received: number;
@@ -1104,16 +1109,20 @@ export interface InstallingDownloadingEvent {
 }
 /** An archive is being unpacked. */
 export interface InstallingUnpackingEvent {
+  /** What happens. */
   event: 'installing';
   /** The agent. */
   id: string;
+  /** How far it is. */
   phase: 'unpacking';
 }
 /** A package manager runs. */
 export interface InstallingRunningEvent {
+  /** What happens. */
   event: 'installing';
   /** The agent. */
   id: string;
+  /** How far it is. */
   phase: 'running';
   /** Its name. */
   program: string;
@@ -1122,13 +1131,16 @@ export interface InstallingRunningEvent {
 }
 /** An installation has ended, whatever its result. */
 export interface InstallingEndedEvent {
+  /** What happens. */
   event: 'installing';
   /** The agent. */
   id: string;
+  /** How far it is. */
   phase: 'ended';
 }
 /** An agent is installed, started or done. */
 export interface CheckingEvent {
+  /** What happens. */
   event: 'checking';
   /** The agent with its distribution. */
   name: string;
@@ -1139,6 +1151,7 @@ export interface CheckingEvent {
 }
 /** Questions to hosts. */
 export interface AskingEvent {
+  /** What happens. */
   event: 'asking';
   /** Questions that are known so far. */
   planned: number;
@@ -1147,6 +1160,7 @@ export interface AskingEvent {
 }
 /** Files of a published tree. */
 export interface SendingEvent {
+  /** What happens. */
   event: 'sending';
   /** Files that are known so far. */
   planned: number;
@@ -1155,12 +1169,14 @@ export interface SendingEvent {
 }
 /** Something that the caller may want to know. */
 export interface NoteEvent {
+  /** What happens. */
   event: 'note';
   /** The text. */
   message: string;
 }
 /** Something that the caller should know, although the command succeeds. */
 export interface WarningEvent {
+  /** What happens. */
   event: 'warning';
   /** The text. */
   message: string;
@@ -1169,12 +1185,14 @@ export interface WarningEvent {
 }
 /** A text for people. */
 export interface TextEvent {
+  /** What happens. */
   event: 'text';
   /** The text. */
   message: string;
 }
 /** Why the command failed, or something that failed in it. */
 export interface ErrorEvent {
+  /** What happens. */
   event: 'error';
   /** The agent, where the failure is that of one among others. */
   id?: string;

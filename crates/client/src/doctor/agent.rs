@@ -112,7 +112,8 @@ fn look_at(found: Candidate, current: Option<&String>, environment: &Environment
 /// What helps where a version is not what was installed. Only what this program has made is to be removed.
 fn help(found: &Candidate, current: Option<&String>, id: &str) -> String {
     if current.is_none_or(|current| *current == found.folder) {
-        repair(id)
+        let repairs = |version: &Version| format!("{} repairs it", version.receipt.repair_command());
+        found.version.as_ref().ok().and_then(Option::as_ref).map_or_else(|| repair(id), repairs)
     } else if found.is_ours {
         "`acp-registry gc` removes it: another version is started".to_owned()
     } else {
@@ -159,7 +160,7 @@ fn program(version: &Version, help: &str) -> Option<CheckProblem> {
 /// Why a version that is there cannot be started, and what helps; `None` if no reason is known.
 #[must_use]
 pub fn obstacle(version: &Version, environment: &Environment) -> Option<(String, String)> {
-    let help = repair(version.receipt.id.as_str());
+    let help = format!("{} repairs it", version.receipt.repair_command());
     let found = program(version, &help).or_else(|| interpreter(version, environment, &help));
     let found = found.or_else(|| damages(version, &help)).map(|(_, message, help)| (message, help));
     let gone = || {

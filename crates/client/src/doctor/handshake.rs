@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::{DiagnosedAgent, Diagnosis};
 use crate::install::Interpreter;
-use crate::store::{Version, repair_command};
+use crate::store::Version;
 use acp_registry_host::owner::is_safe_for_programs;
 use acp_registry_host::process::{Environment, Isolation, LaunchSpec};
 use acp_registry_plan::text::{printable, quote};
@@ -39,7 +39,8 @@ pub async fn start(
             if examined.may_miss_files() {
                 // While the scripts are forbidden, a new installation would lack the same files.
                 let of_scripts = version.receipt.remarks.scripts_not_run.remedy(&examined.id);
-                check.help = of_scripts.or_else(|| Some(format!("{} installs it again", repair_command(&examined.id))));
+                check.help =
+                    of_scripts.or_else(|| Some(format!("{} installs it again", version.receipt.repair_command())));
             }
             examined.add(check);
         }

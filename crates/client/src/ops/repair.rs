@@ -8,7 +8,6 @@ use super::find::plan;
 use super::install::install_one;
 use super::{Events, load, waiting};
 use crate::doctor::DiagnosedAgent;
-use crate::install::{DigestSource, Kind};
 use crate::session::{AgentSpec, InstallRequest, Session};
 use crate::store::Version;
 use acp_registry_host::process::Environment;
@@ -75,13 +74,12 @@ pub(super) async fn repair(
 /// Refuses packages that a lock file has installed: without it, they would get other dependencies.
 pub(super) fn refuse_locked(version: &Version) -> Result<(), Failure> {
     let receipt = &version.receipt;
-    if receipt.proof.verified != DigestSource::Lock || receipt.source.kind() == Kind::Binary {
+    if !receipt.needs_lock_file() {
         return Ok(());
     }
-    let id = &receipt.id;
-    let message = format!("{} was installed by a lock file, which must be there to install it again", quote(id));
-    let help = format!("run `acp-registry install --locked --lock FILE {id}`");
-    Err(Failure::unable(message).help(help))
+    let message =
+        format!("{} was installed by a lock file, which must be there to install it again", quote(&receipt.id));
+    Err(Failure::unable(message).help(format!("run {}", receipt.repair_command())))
 }
 
 /// Suggests the version in the index, if a version cannot be reinstalled because its published bytes were replaced.

@@ -9,6 +9,8 @@ use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstInputValue, CstNode, CstObject, CstObjectProp, CstRootNode};
 use serde_json::{Map, Value};
 
+use super::PROGRAM;
+
 /// The largest file that is edited, in bytes.
 const FILE_LIMIT: u64 = 16 << 20;
 
@@ -18,7 +20,7 @@ const BACKUP: &str = ".before-acp-registry";
 /// What is done with the settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SettingsAction {
-    /// They are added, or replace those of the same agent.
+    /// They are added, or merged into those of the same agent: members that they do not have stay.
     Write,
     /// They are removed.
     Remove,
@@ -63,6 +65,12 @@ pub enum SettingsEditError {
         /// The name.
         name: String,
     },
+    /// The file is a link whose target is not there.
+    #[error("{} is a symbolic link to a file that is not there", .0.display())]
+    Dangling(PathBuf),
+    /// The file may not be written.
+    #[error("{} is read-only", .0.display())]
+    ReadOnly(PathBuf),
     /// The file is not text in UTF-8.
     #[error("{} is not text in UTF-8", .0.display())]
     Encoding(PathBuf),
@@ -88,28 +96,34 @@ pub struct SettingsEdit {
     pub before: Option<String>,
     /// Its text after the change; the same if nothing changes.
     pub after: String,
+    /// Whether the agent had settings before.
+    pub had_settings: bool,
 }
 
 impl SettingsEdit {
     /// Plans the change of a file by settings in JSON, as [`EditorClient::settings`](super::EditorClient::settings) writes
-    /// them: an object whose members hold the agents.
+    /// them: an object whose members hold the agents. `id` is the agent's: settings under another name are removed if they
+    /// start it with this program.
     ///
     /// # Errors
     /// [`SettingsEditError`].
-    pub fn plan(path: &Path, settings: &str, action: SettingsAction) -> Result<Self, SettingsEditError> {
+    pub fn plan(path: &Path, id: &str, settings: &str, action: SettingsAction) -> Result<Self, SettingsEditError> {
         let real = path.canonicalize().or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.to_owned());
+        if path.is_symlink() && !path.exists() {
+            return Err(SettingsEditError::Dangling(path.to_owned()));
+        }
         let before = match read_bounded(&real, &real, FILE_LIMIT) {
             Ok(bytes) => Some(String::from_utf8(bytes).map_err(|_| SettingsEditError::Encoding(real.clone()))?),
             Err(ReadError::NotFound) => None,
             Err(error) => return Err(SettingsEditError::Read { path: real, error }),
         };
         let text = before.as_deref().unwrap_or_default();
-        let after = if text.trim().is_empty() && action == SettingsAction::Remove {
-            text.to_owned()
+        let (after, had_settings) = if text.trim().is_empty() && action == SettingsAction::Remove {
+            (text.to_owned(), false)
         } else {
-            edited(&real, text, settings, action)?
+            edited(&real, id, text, settings, action)?
         };
-        Ok(Self { path: real, before, after })
+        Ok(Self { path: real, before, after, had_settings })
     }
 
     /// Whether the file changes.
@@ -121,7 +135,7 @@ impl SettingsEdit {
     /// Changes the file in one step. Returns the path of a copy of what it was, if it was there.
     ///
     /// # Errors
-    /// [`SettingsEditError::Write`].
+    /// [`SettingsEditError::ReadOnly`] or [`SettingsEditError::Write`].
     pub fn apply(&self) -> Result<Option<PathBuf>, SettingsEditError> {
         let copy = self.before.as_ref().map(|_| {
             let mut name = self.path.clone().into_os_string();
@@ -130,6 +144,10 @@ impl SettingsEdit {
         });
         if let Some(folder) = self.path.parent() {
             std::fs::create_dir_all(folder).map_err(PathError::at(folder))?;
+        }
+        // Replacing a file needs no permission to write it, but who took that permission away wants it to stay.
+        if self.path.metadata().is_ok_and(|metadata| metadata.permissions().readonly()) {
+            return Err(SettingsEditError::ReadOnly(self.path.clone()));
         }
         if let Some(copy) = &copy {
             // With its permissions from the start: the settings may hold secrets of other agents.
@@ -141,7 +159,14 @@ impl SettingsEdit {
     }
 }
 
-fn edited(path: &Path, text: &str, settings: &str, action: SettingsAction) -> Result<String, SettingsEditError> {
+/// The text after the change, and whether the agent had settings before.
+fn edited(
+    path: &Path,
+    id: &str,
+    text: &str,
+    settings: &str,
+    action: SettingsAction,
+) -> Result<(String, bool), SettingsEditError> {
     let (mark, text) = text.strip_prefix('\u{feff}').map_or(("", text), |text| ("\u{feff}", text));
     // As Zed and VS Code read them.
     let options = ParseOptions {
@@ -165,50 +190,88 @@ fn edited(path: &Path, text: &str, settings: &str, action: SettingsAction) -> Re
     let no_object = || SettingsEditError::NoObject { path: path.to_owned(), what: "the file".to_owned() };
     let file = root.object_value_or_create().ok_or_else(no_object)?;
     let groups: Map<String, Value> = serde_json::from_str(settings).unwrap_or_default();
+    let mut had_settings = false;
     for (key, agents) in groups {
-        match &agents {
+        had_settings |= match &agents {
             Value::Array(items) => edit_list(path, &file, &key, items, action)?,
-            _ => edit_object(path, &file, &key, &agents, action)?,
+            _ => edit_object(path, id, &file, &key, &agents, action)?,
+        };
+    }
+    let after = format!("{mark}{root}");
+    let after = if text.is_empty() { format!("{}\n", after.trim_end()) } else { after };
+    Ok((after, had_settings))
+}
+
+/// Whether settings start the agent with this program: `acp-registry run ID`.
+fn runs(server: &Value, id: &str) -> bool {
+    let words = |name: &str| match &server[name] {
+        Value::Array(words) => words.iter().filter_map(Value::as_str).collect(),
+        word => Vec::from_iter(word.as_str()),
+    };
+    let words = [words("command"), words("args")].concat();
+    let program = words.first().map(|program| program.rsplit(['/', '\\']).next().unwrap_or_default());
+    program.is_some_and(|program| program.strip_suffix(".exe").unwrap_or(program) == PROGRAM)
+        && words.get(1) == Some(&"run")
+        && words.iter().any(|word| word.split('@').next() == Some(id))
+}
+
+/// What is written where `old` was: members that only `old` has stay, such as variables that its owner added.
+fn merged(old: Option<Value>, new: &Value) -> Value {
+    match (old, new) {
+        (Some(Value::Object(mut members)), Value::Object(new)) => {
+            for (name, value) in new {
+                let old = members.get(name).cloned();
+                members.insert(name.clone(), merged(old, value));
+            }
+            Value::Object(members)
         }
+        _ => new.clone(),
     }
-    let mut after = format!("{mark}{root}");
-    if text.is_empty() {
-        after.push('\n');
-    }
-    Ok(after)
 }
 
 /// Agents are members of an object, by their names.
 fn edit_object(
     path: &Path,
+    id: &str,
     file: &CstObject,
     key: &str,
     agents: &Value,
     action: SettingsAction,
-) -> Result<(), SettingsEditError> {
+) -> Result<bool, SettingsEditError> {
     let no_object = || SettingsEditError::NoObject { path: path.to_owned(), what: quote(key) };
     let group = member(path, file, key)?;
     let members = match (&group, action) {
-        (None, SettingsAction::Remove) => return Ok(()),
+        (None, SettingsAction::Remove) => return Ok(false),
         (None, SettingsAction::Write) => file.append(key, CstInputValue::Object(Vec::new())).object_value_or_set(),
         (Some(group), _) => group.object_value().ok_or_else(no_object)?,
     };
+    let mut had_settings = false;
     for (name, value) in agents.as_object().into_iter().flatten() {
-        match (member(path, &members, name)?, action) {
+        let old = member(path, &members, name)?;
+        had_settings |= old.is_some();
+        match (old, action) {
             (Some(old), SettingsAction::Write) => {
-                if old.to_serde_value().is_none_or(|old| old != *value) {
-                    old.set_value(input(value));
+                let before = old.to_serde_value();
+                let value = merged(before.clone(), value);
+                if before.is_none_or(|before| before != value) {
+                    old.set_value(input(&value));
                 }
             }
             (None, SettingsAction::Write) => drop(members.append(name, input(value))),
             (Some(old), SettingsAction::Remove) => old.remove(),
-            (None, SettingsAction::Remove) => {}
+            (None, SettingsAction::Remove) => {
+                let starts = |member: &CstObjectProp| member.to_serde_value().is_some_and(|server| runs(&server, id));
+                for member in members.properties().into_iter().filter(starts) {
+                    member.remove();
+                    had_settings = true;
+                }
+            }
         }
     }
     if let (SettingsAction::Remove, true, Some(group)) = (action, members.properties().is_empty(), group) {
         group.remove();
     }
-    Ok(())
+    Ok(had_settings)
 }
 
 /// Agents are items of a list, with their ids as the member `id`.
@@ -218,15 +281,16 @@ fn edit_list(
     key: &str,
     agents: &[Value],
     action: SettingsAction,
-) -> Result<(), SettingsEditError> {
+) -> Result<bool, SettingsEditError> {
     let group = member(path, file, key)?;
     let items = match (&group, action) {
-        (None, SettingsAction::Remove) => return Ok(()),
+        (None, SettingsAction::Remove) => return Ok(false),
         (None, SettingsAction::Write) => file.append(key, CstInputValue::Array(Vec::new())).array_value_or_set(),
         (Some(group), _) => {
             group.array_value().ok_or_else(|| SettingsEditError::NoList { path: path.to_owned(), what: quote(key) })?
         }
     };
+    let mut had_settings = false;
     for agent in agents {
         let is_same = |item: &CstNode| item.to_serde_value().is_some_and(|item| item["id"] == agent["id"]);
         let mut olds = items.elements().into_iter().filter(is_same);
@@ -235,12 +299,15 @@ fn edit_list(
             let name = agent["id"].as_str().unwrap_or_default().to_owned();
             return Err(SettingsEditError::Twice { path: path.to_owned(), name });
         }
+        had_settings |= old.is_some();
         match (old, action) {
             (Some(old), SettingsAction::Write) => {
-                if old.to_serde_value().is_none_or(|old| old != *agent) {
+                let before = old.to_serde_value();
+                let agent = merged(before.clone(), agent);
+                if before.is_none_or(|before| before != agent) {
                     let at = old.element_index();
                     old.remove();
-                    items.insert(at.unwrap_or_default(), input(agent));
+                    items.insert(at.unwrap_or_default(), input(&agent));
                 }
             }
             (None, SettingsAction::Write) => drop(items.append(input(agent))),
@@ -251,7 +318,7 @@ fn edit_list(
     if let (SettingsAction::Remove, true, Some(group)) = (action, items.elements().is_empty(), group) {
         group.remove();
     }
-    Ok(())
+    Ok(had_settings)
 }
 
 /// The member with this name, which must not be there twice.
@@ -283,6 +350,8 @@ impl From<SettingsEditError> for Failure {
             SettingsEditError::Write(error) => {
                 error.remedy().unwrap_or("make the file writable, or name another with --file").to_owned()
             }
+            SettingsEditError::Dangling(_) => "remove the link, or create the file that it leads to".to_owned(),
+            SettingsEditError::ReadOnly(_) => "make the file writable, or name another with --file".to_owned(),
             SettingsEditError::Read { .. } => "make it a readable file, or name another with --file".to_owned(),
             _ => "correct the file, or add what `acp-registry config` prints without --write by hand".to_owned(),
         };
@@ -297,7 +366,35 @@ mod tests {
     const SETTINGS: &str = r#"{ "agent_servers": { "a": { "command": "/bin/a \"x\"", "args": ["run"], "env": {} } } }"#;
 
     fn edit(text: &str, action: SettingsAction) -> Result<String, String> {
-        edited(Path::new("f"), text, SETTINGS, action).map_err(|error| error.to_string())
+        edited(Path::new("f"), "a", text, SETTINGS, action).map(|(after, _)| after).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn members_that_the_owner_added_stay() {
+        let text =
+            r#"{ "agent_servers": { "a": { "command": "old", "env": { "KEY": "k" }, "default_mode": "ask" } } }"#;
+        let after: Value = serde_json::from_str(&edit(text, SettingsAction::Write).unwrap()).unwrap();
+        let expected = serde_json::json!({
+            "command": "/bin/a \"x\"", "env": { "KEY": "k" }, "default_mode": "ask", "args": ["run"],
+        });
+        assert_eq!(after["agent_servers"]["a"], expected);
+    }
+
+    #[test]
+    fn settings_under_another_name_are_removed_if_they_run_the_agent() {
+        for (server, is_removed) in [
+            (r#"{ "command": "/bin/acp-registry", "args": ["run", "--offline", "a@1.0.0"] }"#, true),
+            (r#"{ "command": "C:\\bin\\acp-registry.exe", "args": ["run", "a"] }"#, true),
+            (r#"{ "command": ["acp-registry", "run", "a"] }"#, true),
+            (r#"{ "command": "acp-registry", "args": ["run", "ab"] }"#, false),
+            (r#"{ "command": "acp-registry", "args": ["install", "a"] }"#, false),
+            (r#"{ "command": "npx", "args": ["run", "a"] }"#, false),
+        ] {
+            let text = format!(r#"{{ "agent_servers": {{ "An agent": {server} }}, "last": 1 }}"#);
+            let after = edit(&text, SettingsAction::Remove).unwrap();
+            assert_eq!(!after.contains("An agent"), is_removed, "{after}");
+            assert!(after.contains("\"last\": 1"), "{after}");
+        }
     }
 
     #[test]
@@ -318,6 +415,7 @@ mod tests {
         let wanted: Value = serde_json::from_str(SETTINGS).unwrap();
         for text in ["", "{}", "{ \"agent_servers\": {} }", "\u{feff}{}\r\n", "{ \"agent_servers\": { \"a\": 1 } }"] {
             let after = edit(text, SettingsAction::Write).unwrap();
+            assert!(!after.ends_with("\n\n"), "{after:?}");
             assert_eq!(after.starts_with('\u{feff}'), text.starts_with('\u{feff}'));
             let read: Value = serde_json::from_str(after.trim_start_matches('\u{feff}')).unwrap();
             assert_eq!(read, wanted, "{text:?}");
@@ -331,7 +429,9 @@ mod tests {
     #[test]
     fn an_item_of_a_list_is_found_by_its_id() {
         let settings = |args: &str| format!(r#"{{ "customAgents": [{{ "id": "a", "args": {args} }}] }}"#);
-        let edit = |text: &str, settings: &str, action| edited(Path::new("f"), text, settings, action);
+        let edit = |text: &str, settings: &str, action| {
+            edited(Path::new("f"), "a", text, settings, action).map(|(after, _)| after)
+        };
         let mine = "{\n  \"customAgents\": [\n    { \"id\": \"b\" } // Mine\n  ],\n  \"last\": 1\n}\n";
         let first = edit(mine, &settings("[]"), SettingsAction::Write).unwrap();
         assert!(first.contains("// Mine") && first.contains("\"last\": 1"), "{first}");

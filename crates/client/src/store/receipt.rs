@@ -6,9 +6,10 @@ use std::path::{Component, Path};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::error::repair_command;
 use super::places::RECEIPT;
 use super::{Error, Stamp};
-use crate::install::{Interpreter, Placed, Proof, Remarks, Source};
+use crate::install::{DigestSource, Interpreter, Kind, Placed, Proof, Remarks, Source};
 use crate::resolve::{Host, Plan};
 use acp_registry_host::fs::write_durable;
 use acp_registry_plan::json;
@@ -61,6 +62,19 @@ pub struct Receipt {
 }
 
 impl Receipt {
+    /// Whether a lock file named its packages: without the file, they would be installed with other dependencies.
+    pub(crate) fn needs_lock_file(&self) -> bool {
+        self.proof.verified == DigestSource::Lock && self.source.kind() != Kind::Binary
+    }
+
+    /// The command that repairs it, for messages.
+    pub(crate) fn repair_command(&self) -> String {
+        if self.needs_lock_file() {
+            return format!("`acp-registry install --locked --lock FILE {}`", self.id);
+        }
+        repair_command(&self.id)
+    }
+
     pub(super) fn new(plan: &Plan, placed: Placed, directory: &Path, size: u64) -> std::io::Result<Self> {
         Ok(Self {
             schema: SCHEMA,

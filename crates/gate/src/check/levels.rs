@@ -24,9 +24,12 @@ struct Set {
     warnings_are_errors: bool,
 }
 
+/// Stands for all warnings.
+const WARNINGS: &str = "warnings";
+
 /// A name that matches no rule.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("there is no rule `{name}`")]
+#[error("{}", self.message())]
 pub struct UnknownRule {
     /// The name as given, with control characters escaped.
     pub name: String,
@@ -35,6 +38,13 @@ pub struct UnknownRule {
 }
 
 impl UnknownRule {
+    fn message(&self) -> String {
+        if self.name == WARNINGS {
+            return format!("the level of `{WARNINGS}` can only be `error`");
+        }
+        format!("there is no rule `{}`", self.name)
+    }
+
     /// Creates the error with a suggestion.
     pub fn new(name: &str) -> Self {
         Self { name: acp_registry_plan::text::printable(name).into_owned(), suggestion: suggest(name) }
@@ -45,7 +55,7 @@ impl UnknownRule {
 fn suggest(name: &str) -> Option<String> {
     let groups = || RULES.iter().map(|rule| rule.group());
     if name == "warning" {
-        return Some("warnings".to_owned());
+        return Some(WARNINGS.to_owned());
     }
     if let Some(group) = groups().find(|group| *group == name) {
         return Some(format!("{group}/*"));
@@ -153,7 +163,7 @@ fn groups_first(rules: &BTreeMap<String, Level>) -> impl Iterator<Item = (&Strin
 
 /// The rules that a name matches. The list is empty for `warnings`.
 fn matching_rules(name: &str, level: Level) -> Result<Vec<&'static str>, UnknownRule> {
-    if name == "warnings" && level == Level::Error {
+    if name == WARNINGS && level == Level::Error {
         return Ok(Vec::new());
     }
     let rules: Vec<&'static str> = match name.strip_suffix("/*") {
@@ -203,7 +213,8 @@ mod tests {
             assert_eq!(UnknownRule::new(name).suggestion.as_deref(), suggestion, "{name}");
         }
         assert!(levels.set("icons/*", Level::Warning).is_err());
-        assert!(levels.set("warnings", Level::Off).is_err());
+        let error = levels.set("warnings", Level::Off).unwrap_err();
+        assert_eq!(error.to_string(), "the level of `warnings` can only be `error`");
     }
 
     #[test]

@@ -35,7 +35,7 @@ pub struct Slug {
 
 /// A text that is not of the form `owner/name`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("is not the name of a repository")]
+#[error("it is not the name of a repository")]
 pub struct NoSlug;
 
 impl fmt::Display for Slug {

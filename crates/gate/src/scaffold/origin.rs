@@ -45,7 +45,7 @@ pub struct GithubSpec {
 
 /// A text that does not name a repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("is not the name of a repository")]
+#[error("it is not the name of a repository")]
 pub struct GithubSpecError;
 
 impl FromStr for GithubSpec {

@@ -62,7 +62,7 @@ const QUESTIONS: [(&str, &str, &str); 6] = [
     ("Open source", "license", "open"),
     ("No API key", "auth", "no-key"),
     ("No Node.js or Python", "dist", "binary"),
-    ("Build for Windows", "os", "windows"),
+    ("Runs on Windows", "os", "windows"),
     ("Started and answered", "started", "answered"),
     ("Resumes sessions", "cap", "session-resume"),
 ];
@@ -312,9 +312,11 @@ fn shown_groups(listings: &[Listing<'_>]) -> Vec<ShownGroup> {
     let is_untested = |group: &ShownGroup| group.values.iter().all(|value| value.slug == "untested");
     let mut shown: Vec<ShownGroup> = shown.filter(|group| !is_untested(group)).collect();
     for group in &mut shown {
-        // What all agents have excludes none.
+        // What all agents have excludes none. Among alternatives it is an answer: that all agents run on Windows.
+        let is_excluding = |value: &ShownValue| value.count < listings.len();
+        let is_choice = !group.is_all && group.values.iter().any(is_excluding);
         for value in &mut group.values {
-            value.is_telling = value.count < listings.len();
+            value.is_telling = is_choice || is_excluding(value);
         }
         // The capabilities that most agents have come first.
         if group.is_all {

@@ -61,7 +61,7 @@ pub(super) struct ShownGroup {
 }
 
 impl ShownGroup {
-    /// The values that exclude some agents.
+    /// The values that are offered.
     pub(super) fn telling(&self) -> impl Iterator<Item = &ShownValue> {
         self.values.iter().filter(|value| value.is_telling)
     }
@@ -78,7 +78,7 @@ pub(super) struct ShownValue {
     pub(super) label: &'static str,
     pub(super) bits: u32,
     pub(super) count: usize,
-    /// Whether it excludes some agents.
+    /// Whether it is offered: it, or another of the alternatives, excludes some agents.
     pub(super) is_telling: bool,
 }
 

@@ -133,10 +133,14 @@ impl Upload<'_> {
         Err(Error::Target { message, remedy: "name another --revision".to_owned() })
     }
 
-    /// The signature of `SHA256SUMS`: the one in the snapshot if it has one, else a new one.
+    /// The signature of `SHA256SUMS`: the one in the snapshot if it has one, which is of the same digests; else a new one, if
+    /// it is to be signed.
     async fn signature(&self, place: &SnapshotName) -> Result<Option<Vec<u8>>, Error> {
-        let Some(sign) = self.options.sign else { return Ok(None) };
+        if self.options.sign.is_none() && !place.is_complete {
+            return Ok(None);
+        }
         let known = self.target.get(&format!("{}/{SIGNATURE}", place.name), SIGNATURE_LIMIT).await?;
+        let Some(sign) = self.options.sign else { return Ok(known) };
         if known.is_some() || self.is_dry_run {
             return Ok(Some(known.unwrap_or_default()));
         }

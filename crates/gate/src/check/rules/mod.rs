@@ -45,6 +45,7 @@ pub static RULES: &[&Rule] = &[
     &distribution::version_mismatch::RULE,
     &distribution::version_unverifiable::RULE,
     &github::asset_not_found::RULE,
+    &handshake::broken_requirement::RULE,
     &handshake::install_failed::RULE,
     &handshake::invalid_answer::RULE,
     &handshake::missing_method::RULE,

@@ -35,7 +35,12 @@ fn check(subject: &Subject<'_>, survey: &Survey, reporter: &mut Reporter<'_>) {
     for row in rows(subject, survey) {
         if row.reason().is_some_and(|reason| REASONS.contains(&reason)) {
             let remedy = own_remedy(row, |_| "install it".into());
-            report_row(subject, row, format!("{remedy}, or allow handshake/missing-runtime on this machine"), reporter);
+            report_row(
+                subject,
+                row,
+                format!("{remedy}, or switch off handshake/missing-runtime on this machine"),
+                reporter,
+            );
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Rules about the results of installing and starting agents. The rules themselves start nothing.
 
+pub(super) mod broken_requirement;
 pub(super) mod install_failed;
 pub(super) mod invalid_answer;
 pub(super) mod missing_method;
@@ -34,7 +35,8 @@ pub fn rule_of_runner(kind: Kind) -> Option<&'static Rule> {
 
 /// The rule that reports a reason of `verify`; `None` if the reason is no problem of an agent.
 pub fn rule_of_reason(reason: &str) -> Option<&'static Rule> {
-    let rules: [(&[&str], &'static Rule); 6] = [
+    let rules: [(&[&str], &'static Rule); 7] = [
+        (broken_requirement::REASONS, &broken_requirement::RULE),
         (install_failed::REASONS, &install_failed::RULE),
         (invalid_answer::REASONS, &invalid_answer::RULE),
         (missing_runtime::REASONS, &missing_runtime::RULE),
@@ -190,6 +192,7 @@ mod tests {
     #[test]
     fn every_reason_has_one_rule() {
         let all = [
+            broken_requirement::REASONS,
             install_failed::REASONS,
             invalid_answer::REASONS,
             missing_runtime::REASONS,
@@ -200,12 +203,13 @@ mod tests {
         let mut reasons: Vec<&str> = all.concat();
         reasons.sort_unstable();
         let known = [
-            "agent_error", "cmd_not_found", "digest_mismatch", "exited", "held_by_cooldown", "install_failed",
-            "invalid_response", "machine_busy", "missing_runtime", "no_auth_methods", "no_supported_auth_type",
-            "package_not_found", "protocol_version", "runtime_too_old", "spawn_failed", "timeout", "unsafe_archive",
+            "agent_error", "cmd_not_found", "digest_mismatch", "examination", "exited", "held_by_cooldown",
+            "install_failed", "invalid_response", "machine_busy", "missing_runtime", "no_auth_methods",
+            "no_supported_auth_type", "package_not_found", "protocol_version", "runtime_too_old", "spawn_failed",
+            "timeout", "unsafe_archive",
         ];
         assert_eq!(reasons, known);
         assert!(known.iter().all(|reason| rule_of_reason(reason).is_some()));
-        assert!(rule_of_reason("unsupported_platform").is_none() && rule_of_reason("examination").is_none());
+        assert!(rule_of_reason("unsupported_platform").is_none());
     }
 }

@@ -63,7 +63,7 @@ fn check(registry: &Registry, options: &CheckOptions<'_>, report: &mut Reporter<
                 };
                 report.about(about, |report| {
                     report.value(format!("/{key}"), format!("{} {message}", quote(what(manifest)))).help(
-                        "choose a name that looks different, or allow the rule for both agents in `registry.toml`",
+                        "choose a name that looks different, or switch the rule off for both agents in `registry.toml`",
                     );
                 });
             }

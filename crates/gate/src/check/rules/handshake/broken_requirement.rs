@@ -1,0 +1,37 @@
+use super::{AGENT, MARKS, passed, report, started};
+use crate::check::reporter::Reporter;
+use crate::check::rule::{CheckFn, Example, Online, Rule, Subject};
+use crate::finding::Level;
+use crate::survey::Survey;
+use acp_registry_protocol::handshake::{FailReason, Handshake};
+
+pub(crate) static RULE: Rule = Rule {
+    name: "handshake/broken-requirement",
+    level: Level::Error,
+    summary: "an agent breaks a requirement of the protocol that the registry requires it to keep",
+    why: "The registry names a level of examination as `require` in the table `[examine]` of `registry.toml`. Clients rely \
+          on the requirements up to this level, and an agent that breaks one does not work in them.",
+    fix: "Correct the agent. `acp-registry probe` repeats the examination and prints the messages of each failed check.",
+    fails: Example::Online(&Online {
+        manifest: AGENT,
+        world: "The agent gives an unknown method a result, and `registry.toml` requires the level `protocol`.",
+        answers: |survey| {
+            let message = "the level `protocol` is required, and 1 requirement failed: protocol/unknown-method";
+            started(survey, Some((FailReason::Examination, message)), Handshake::default());
+        },
+    }),
+    marks: MARKS,
+    passes: Example::Online(&Online {
+        manifest: AGENT,
+        world: "The agent keeps the requirements of the level.",
+        answers: passed,
+    }),
+    check: CheckFn::Online(check),
+};
+
+pub(super) const REASONS: &[&str] = &["examination"];
+
+fn check(subject: &Subject<'_>, survey: &Survey, reporter: &mut Reporter<'_>) {
+    let remedy = |id: &str| format!("correct the agent; `acp-registry verify {id}` names each failed check");
+    report(subject, survey, REASONS, remedy, reporter);
+}
