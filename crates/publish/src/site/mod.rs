@@ -313,10 +313,9 @@ fn shown_groups(listings: &[Listing<'_>]) -> Vec<ShownGroup> {
     let mut shown: Vec<ShownGroup> = shown.filter(|group| !is_untested(group)).collect();
     for group in &mut shown {
         // What all agents have excludes none. Among alternatives it is an answer: that all agents run on Windows.
-        let is_excluding = |value: &ShownValue| value.count < listings.len();
-        let is_choice = !group.is_all && group.values.iter().any(is_excluding);
+        let is_choice = !group.is_all && group.values.len() > 1;
         for value in &mut group.values {
-            value.is_telling = is_choice || is_excluding(value);
+            value.is_telling = is_choice || value.count < listings.len();
         }
         // The capabilities that most agents have come first.
         if group.is_all {

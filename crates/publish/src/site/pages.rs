@@ -78,7 +78,7 @@ pub(super) struct ShownValue {
     pub(super) label: &'static str,
     pub(super) bits: u32,
     pub(super) count: usize,
-    /// Whether it is offered: it, or another of the alternatives, excludes some agents.
+    /// Whether it is offered: it has alternatives, or excludes some agents.
     pub(super) is_telling: bool,
 }
 
