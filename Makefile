@@ -28,10 +28,10 @@ tools: ## as setup, and what some tests use: Node.js with npm, Chromium, bubblew
 	@YES='$(YES)' .ci/setup tools
 
 install: setup ## build the program and install it into ~/.cargo/bin, or where CARGO_INSTALL_ROOT says
-	cargo install --quiet --locked --path . --profile quick
+	cargo install --locked --path . --profile quick
 
 serve: setup ## show the catalog of the bundled registry on 127.0.0.1
-	cargo run --quiet -- serve --port $(PORT)
+	cargo run -- serve --port $(PORT)
 
 demo: setup ## validate the bundled registry and build its published tree
 	$(RUN) validate

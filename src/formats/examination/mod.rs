@@ -73,13 +73,17 @@ pub(crate) fn shortcoming(examination: &Examination) -> Option<String> {
     Some(examination.incomplete().map_or_else(|| missed.clone(), |incomplete| format!("{missed}; {incomplete}")))
 }
 
+/// The hint where an agent that answers does not start again for an examination.
+const NO_NETWORK: &str = "; it had no network, which `npx` and `uvx` need: `--network shared` lets it have the host's";
+
 fn summary(examination: &Examination) -> String {
     let VerdictCounts { passed, failed, warnings, not_exercised } = examination.summary();
     let (level, seconds) = (examination.level.as_str(), examination.duration.as_secs_f64());
     let why_none = examination.checks.iter().find_map(|examined| examined.message.as_deref()).unwrap_or_default();
     let incomplete = examination.incomplete().map(|incomplete| format!("; {incomplete}")).unwrap_or_default();
     if passed + failed + warnings == 0 {
-        return format!("up to `{level}`: no check was run: {}{incomplete}", printable(why_none));
+        let without = if examination.has_network || !why_none.contains("started again") { "" } else { NO_NETWORK };
+        return format!("up to `{level}`: no check was run: {}{incomplete}{without}", printable(why_none));
     }
     format!(
         "up to `{level}`: {passed} passed, {failed} failed, {}, {not_exercised} not exercised in {seconds:.1} s{incomplete}",
