@@ -25,16 +25,20 @@ pub(crate) fn answer(error: &clap::Error, arguments: &[OsString], program: &Comm
     let words: Vec<&str> = words.collect();
     let command = words.iter().find_map(|word| program.find_subcommand(word)).map(Command::get_name);
     let swapped = swapped(error, &words, command);
-    let failure = match &swapped {
-        Some(right) => failure(error, command).suggest([]).help(format!("the client comes first: `{right}`")),
-        None => failure(error, command),
+    let lacks_json = lacks_json(error);
+    let failure = match (&swapped, command) {
+        (Some(right), _) => failure(error, command).suggest([]).help(format!("the client comes first: `{right}`")),
+        (None, Some(command)) if lacks_json => {
+            failure(error, Some(command)).help(format!("leave it out: `{command}` has no document in JSON"))
+        }
+        (None, _) => failure(error, command),
     };
     if words.contains(&"--json") || has_value(&words, "--format", "json") {
         streams::write_stdout(&Document::failed_command(command, failure.clone()).to_text());
     }
     if has_value(&words, "--progress", "json") {
         EventSink::Stderr.send(&Event::Failed(failure.clone()));
-    } else if swapped.is_some() {
+    } else if swapped.is_some() || lacks_json {
         let help = failure.advice().unwrap_or_default();
         streams::write_stderr(&format!("error: {failure}\nhelp: {help}\n"));
     } else if let Some(command) = equivalent_command(error) {
@@ -57,6 +61,12 @@ fn equivalent_command(error: &clap::Error) -> Option<&'static str> {
         ContextValue::String(name) => help::other_word(name),
         _ => None,
     }
+}
+
+/// Whether `--json` is the argument that the command does not have. The parser's tip would have it passed to another program.
+fn lacks_json(error: &clap::Error) -> bool {
+    let is_json = |value: &ContextValue| matches!(value, ContextValue::String(name) if name == "--json");
+    error.kind() == ErrorKind::UnknownArgument && error.get(ContextKind::InvalidArg).is_some_and(is_json)
 }
 
 /// The command that was probably meant where the agent and the client of `config` are in the wrong order.

@@ -146,7 +146,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
     ("src", "documents", &[]),
     ("src", "terminal", &["documents"]),
     ("src", "formats", &["documents", "terminal"]),
-    ("src", "flags", &["formats", "terminal"]),
+    ("src", "flags", &["documents", "formats", "terminal"]),
     ("src", "commands", &["documents", "flags", "formats", "terminal"]),
 ];
 

@@ -64,7 +64,7 @@ impl Error {
         let (path, word) = match self {
             Self::Read { path, error: ReadError::NotFound } => (path, "write it"),
             Self::Form { path, .. } | Self::Entry { path, .. } => (path, "remove it, and write it again"),
-            Self::Read { .. } => return None,
+            Self::Read { .. } => return Some("make it a readable file, or name another with `--lock`".to_owned()),
         };
         Some(format!("{word} with `acp-registry install ID --lock {}`", path.display()))
     }

@@ -213,7 +213,7 @@ impl From<Error> for Failure {
                 let remedy = path.remedy();
                 Self::unable(error).help_if(remedy)
             }
-            Error::Exists(_) => Self::usage(error),
+            Error::Exists(_) => Self::usage(error).help("edit what is there, or choose another id"),
         }
     }
 }

@@ -530,7 +530,11 @@ impl Error {
                 let remedies: Vec<&str> = lacking.iter().map(|(_, _, remedy)| *remedy).collect();
                 Some(remedies.join("; or "))
             }
-            Self::UnknownVersion { .. } | Self::NoSuchKind { .. } | Self::ReservedVariable { .. } => None,
+            Self::NoSuchKind { offered, .. } => {
+                let kind = offered.first()?.as_str();
+                Some(format!("leave out `--dist`, or write `--dist {kind}`"))
+            }
+            Self::UnknownVersion { .. } | Self::ReservedVariable { .. } => None,
         }
     }
 }
