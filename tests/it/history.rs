@@ -37,6 +37,9 @@ fn events(path: &Path) -> (Vec<String>, Extent) {
     (shown.collect(), history.extent().clone())
 }
 
+/// The fact of an agent that has not changed since it was added.
+const SINCE: &str = "<dt>In this registry since</dt>";
+
 #[test]
 fn commits_tell_what_came_changed_and_went() {
     let env = env();
@@ -53,10 +56,8 @@ fn commits_tell_what_came_changed_and_went() {
     let run = env.run(&["build", "--out", "out"]);
     assert_eq!((run.code, run.stderr.as_str()), (0, ""));
     let (a, c) = (env.read("out/agents/a/index.html"), env.read("out/agents/c/index.html"));
-    assert!(a.contains("<dt>Added</dt>") && !a.contains("<dt>Updated</dt>") && a.contains("id=\"versions\""));
-    assert!(
-        !c.contains("<dt>Added</dt>") && !c.contains("id=\"versions\"") && !env.path("out/agents/c/feed.atom").exists()
-    );
+    assert!(a.contains(SINCE) && !a.contains("<dt>New version</dt>") && a.contains("id=\"versions\""));
+    assert!(!c.contains(SINCE) && !c.contains("id=\"versions\"") && !env.path("out/agents/c/feed.atom").exists());
     let changes = env.read("out/changes/index.html");
     assert!(changes.contains("Withdrawn</span> <span><bdi>An agent") && changes.contains("datetime=\"2026-01-04\""));
     // The published history is equal.
@@ -103,7 +104,7 @@ fn a_shallow_clone_invents_no_dates() {
         "{changes}"
     );
     assert!(!env.path("out/new.atom").exists() && !env.read("out/index.html").contains("new.atom"));
-    assert!(!env.read("out/agents/a/index.html").contains("<dt>Added</dt>"));
+    assert!(!env.read("out/agents/a/index.html").contains(SINCE));
 }
 
 #[test]
