@@ -164,13 +164,14 @@ fn an_agent_that_gave_no_answer_says_why_and_when() {
 }
 
 #[test]
-fn filters_of_home_exclude_some_agents() {
+fn filters_of_home_are_choices() {
     let mut agents = agents(3);
     agents[0]["license"] = json!("proprietary");
     let files = site_of(&agents, &snapshot());
     let home = String::from_utf8(files["index.html"].clone()).unwrap();
-    // All agents are npx packages, and one has another licence.
-    assert!(!home.contains("name=\"dist\"") && !home.contains("name=\"os\"") && home.contains("name=\"license\""));
+    // All agents are npx packages, which is no choice, and run on each system, which is the answer to a question.
+    assert!(!home.contains("name=\"dist\"") && home.contains("name=\"license\""));
+    assert!(home.contains("name=\"os\" value=\"windows\""));
     assert!(home.contains("data-is=\"license=open\">Open source <small>2</small>"));
     assert!(!home.contains("data-is=\"dist=binary\""));
     // The lists of values exist without a filter for them.

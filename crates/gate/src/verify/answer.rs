@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::{EarlierExamination, PastExamination};
+use super::{EarlierExamination, PastExamination, RunTimes};
 
 /// What an agent answered when it was last started.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -30,6 +30,12 @@ pub struct LastAnswer {
     pub examined: Option<EarlierExamination>,
     /// What the examinations of its versions came to, the newest last.
     pub past: Vec<PastExamination>,
+    /// How long this version took to start, if it is known.
+    pub times: Option<RunTimes>,
+    /// The modes that a new session offers.
+    pub modes: Vec<String>,
+    /// The ids of the options that a new session offers.
+    pub options: Vec<String>,
 }
 
 /// A way to sign in that an agent offers.
@@ -48,6 +54,7 @@ impl LastAnswer {
     /// agent was not started, or gave no answer.
     pub(super) fn of(row: &Value) -> Option<Self> {
         let (examined, past) = (EarlierExamination::of(row), PastExamination::all(row));
+        let times = RunTimes::of(row);
         let row = row.as_object()?;
         let answer = row.get("handshake").and_then(Value::as_object).unwrap_or(row);
         let protocol = answer.get("protocol_version").and_then(Value::as_u64);
@@ -73,6 +80,9 @@ impl LastAnswer {
             probes: members(answer, "probes", outcome),
             examined,
             past,
+            times,
+            modes: ids(answer, "modes"),
+            options: ids(answer, "config_options"),
         })
     }
 
@@ -87,6 +97,13 @@ impl LastAnswer {
 fn members<T>(object: &Map<String, Value>, key: &str, read: impl Fn(&Value) -> Option<T>) -> BTreeMap<String, T> {
     let members = object.get(key).and_then(Value::as_object).into_iter().flatten();
     members.filter_map(|(name, value)| Some((name.clone(), read(value)?))).collect()
+}
+
+/// The ids in a list of the member `session`: its items, or their members `id`.
+fn ids(answer: &Map<String, Value>, list: &str) -> Vec<String> {
+    let items = answer.get("session").and_then(|session| session.get(list)).and_then(Value::as_array);
+    let id = |item: &Value| item.as_str().or_else(|| item.get("id")?.as_str()).map(ToOwned::to_owned);
+    items.into_iter().flatten().filter_map(id).collect()
 }
 
 /// The day of a time in the form of RFC 3339.

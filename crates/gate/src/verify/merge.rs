@@ -17,6 +17,7 @@ use acp_registry_plan::timestamp::Timestamp;
 use serde_json::{Map, Value};
 
 use super::snapshot::SCHEMA;
+use super::times;
 use super::{
     SNAPSHOT_LIMIT, Selection, Shard, ShardError, Snapshot, SnapshotError, Task, TaskKind, examined, plan, snapshot,
 };
@@ -129,6 +130,7 @@ pub fn merge(
                 examined::keep(&mut row, latest);
                 // What a part says of the past is not believed.
                 examined::remember(&mut row, latest);
+                times::add(&mut row, latest);
                 rows.push(row);
                 continue;
             }

@@ -29,6 +29,7 @@ mod run;
 mod setup;
 mod snapshot;
 mod sources;
+mod times;
 
 use acp_registry_plan::failure::{Code, Failure};
 use std::path::PathBuf;
@@ -60,6 +61,7 @@ pub use run::{Verifier, VerifyEvent};
 pub use setup::{INSTALL_TIMEOUT, Machine, StartOptions, usual_jobs};
 pub use snapshot::{SCHEMA, SNAPSHOT_LIMIT, Snapshot};
 pub use sources::{DistributionOrigin, Sources};
+pub use times::RunTimes;
 
 /// Decides which agents of a run are installed and started concurrently.
 ///

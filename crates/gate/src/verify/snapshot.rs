@@ -14,6 +14,7 @@ use acp_registry_plan::timestamp::Timestamp;
 use serde_json::{Map, Value, json};
 
 use super::examined::{self, EarlierExamination};
+use super::times;
 use super::{FormError, LastAnswer, Row, SnapshotError, State, Task, TaskVerdict, Unanswered};
 
 /// The JSON Schema of the file.
@@ -182,6 +183,7 @@ impl Snapshot {
         }
         examined::keep(&mut value, self.rows.get(&key));
         examined::remember(&mut value, self.rows.get(&key));
+        times::add(&mut value, self.rows.get(&key));
         self.rows.insert(key.clone(), value);
         self.rows.get(&key)
     }

@@ -1,13 +1,16 @@
 //! The facts about an agent that its page and its Markdown show.
 
+use std::time::Duration;
+
 use super::capabilities::{Opening, Support};
 use super::examined::Tests;
 use super::facets::{self, capabilities};
 use super::install::start;
 use super::listing::{Listing, authors, system_name};
 use super::text::{link, shown};
-use acp_registry_gate::verify::{LastAnswer, Unanswered};
+use acp_registry_gate::verify::{LastAnswer, RunTimes, Unanswered};
 use acp_registry_plan::manifest::{Agent, BinaryTarget};
+use acp_registry_plan::text::plural;
 use acp_registry_plan::timestamp::Timestamp;
 
 /// Limit of the shown length of a description, in Unicode scalar values.
@@ -32,6 +35,11 @@ pub(super) struct Facts {
     pub(super) unanswered: Option<String>,
     /// Whether a session opens before sign-in, as a sentence; `None` if the agent gave no answer.
     pub(super) session: Option<&'static str>,
+    /// How long it took to start and to install, in how many runs, if that is known.
+    pub(super) times: Option<String>,
+    /// The modes and the options that a new session offers, by their ids.
+    pub(super) modes: Vec<String>,
+    pub(super) options: Vec<String>,
     /// The ways to sign in, by the names that the agent gave them.
     pub(super) sign_in: String,
     /// What must be set up before the first session, as the agent says itself.
@@ -74,6 +82,9 @@ impl Facts {
             setup: listing.answer.and_then(|answer| answer.setup_required.as_deref()).map(|words| shown(words, 2000)),
             unanswered: listing.why_unanswered(),
             session: listing.answer.map(|answer| Opening::of(answer).words()),
+            times: listing.answer.and_then(|answer| answer.times.as_ref()).map(times),
+            modes: listing.answer.map(|answer| offered(&answer.modes)).unwrap_or_default(),
+            options: listing.answer.map(|answer| offered(&answer.options)).unwrap_or_default(),
             sign_in: sign_in(listing),
             packages: agent
                 .distribution
@@ -90,6 +101,28 @@ impl Facts {
             tests: listing.examined().map(Tests::of),
         }
     }
+}
+
+/// What a session offers; no more than fits on a page.
+fn offered(ids: &[String]) -> Vec<String> {
+    ids.iter().take(20).map(|id| shown(id, 40)).collect()
+}
+
+/// The times of an agent's starts as a phrase: `0.4–1.2 s, installed in 3–7 s (4 runs)`.
+fn times(times: &RunTimes) -> String {
+    let runs = plural(usize::try_from(times.runs).unwrap_or(usize::MAX), "run");
+    format!("{}, installed in {} ({runs})", range(times.answer), range(times.install))
+}
+
+/// Two durations as a range. Below 10 s, tenths of a second are shown.
+fn range((shortest, longest): (Duration, Duration)) -> String {
+    let number = |time: Duration| {
+        let seconds = time.as_secs_f64();
+        let digits = usize::from(seconds < 9.95);
+        format!("{seconds:.digits$}")
+    };
+    let (shortest, longest) = (number(shortest), number(longest));
+    if shortest == longest { format!("{shortest} s") } else { format!("{shortest}–{longest} s") }
 }
 
 /// The runtimes of the agent's distributions.
@@ -156,5 +189,21 @@ pub(super) fn target(target: &BinaryTarget) -> PlatformArchive {
         url,
         digest: target.sha256.as_deref().map(|digest| shown(digest, 64)),
         start: start(&target.platform, &target.cmd, &target.args, &target.env),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_ranges_over_runs() {
+        let seconds = Duration::from_secs_f64;
+        let of = |runs, answer: (f64, f64), install: (f64, f64)| {
+            let range = |(shortest, longest)| (seconds(shortest), seconds(longest));
+            times(&RunTimes { runs, answer: range(answer), install: range(install) })
+        };
+        assert_eq!(of(1, (0.352, 0.352), (7.3, 7.3)), "0.4 s, installed in 7.3 s (1 run)");
+        assert_eq!(of(3, (0.352, 12.4), (0.01, 7.3)), "0.4–12 s, installed in 0.0–7.3 s (3 runs)");
     }
 }

@@ -35,6 +35,9 @@ pub(super) fn page(
     if let Some(session) = facts.session {
         fact("New session", session);
     }
+    if let Some(times) = &facts.times {
+        fact("Answers in", times);
+    }
     if let Some(words) = &facts.setup {
         fact("Setup required", words);
     }
