@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use acp_registry::registry::DEFAULT_BASE_URL;
 use acp_registry::site::CONTENTS;
 
-use crate::support::{Env, manifest, tree};
+use crate::support::{Env, Run, manifest, skipped, tree};
 
 fn told() -> String {
     let event = |id: &str, event: &str, day: &str| {
@@ -79,6 +79,53 @@ fn the_table_of_files_and_the_tree_agree() {
         assert!(page.contains(&format!("<code>{}</code>", row.path)), "{}", row.path);
     }
     assert!(env.read("out/matrix/2/index.html").contains("Page 2 of 2"));
+}
+
+/// The texts of a page's code blocks.
+fn blocks(page: &str) -> Vec<String> {
+    let blocks = page.split("<pre").skip(1).filter_map(|rest| rest.split_once("<code>")?.1.split_once("</code>"));
+    let characters = [("&#34;", "\""), ("&#39;", "'"), ("&#62;", ">"), ("&#60;", "<"), ("&#38;", "&")];
+    blocks.map(|(text, _)| characters.iter().fold(text.to_owned(), |text, (from, to)| text.replace(from, to))).collect()
+}
+
+#[test]
+fn the_queries_of_the_page_for_programs_are_answered() {
+    let env = Env::with(&["a"]).file("r/history.json", told());
+    let snapshot = serde_json::json!({ "agents": [{
+        "id": "a", "version": "1.0.0", "distribution": "npx", "verdict": "pass", "checked_at": "2026-01-06T00:00:00Z",
+        "protocol_version": 1, "features": {}, "examination": {
+            "examined_at": "2026-01-06T00:00:00Z", "version": "1.0.0", "platform": "linux-x86_64", "level": "protocol",
+            "reached": "protocol", "model": null, "network": "none",
+            "checks": [{ "id": "protocol/ids", "result": "fail", "force": "must" }],
+        },
+    }] });
+    env.write("r/capabilities.json", snapshot.to_string());
+    assert_eq!(env.run(&["build", "--out", "out"]).code, 0);
+    let commands = blocks(&env.read("out/api/index.html"));
+    let [base, queries @ ..] = &commands[..] else { panic!("{commands:?}") };
+    assert!(base.starts_with("base=\"http"), "{base}");
+    let has = |program: &str| std::process::Command::new(program).arg("--version").output().is_ok();
+    if !has("jq") || !has("curl") {
+        return skipped("the queries of the page for programs", "curl or jq is not installed");
+    }
+    let answers: Vec<String> = queries
+        .iter()
+        .map(|query| {
+            let script = format!("base='file://{}'\n{query}", env.path("out").display());
+            let run = Run::of(std::process::Command::new("sh").args(["-c", &script]));
+            assert_eq!((run.code, run.stderr.as_str()), (0, ""), "{query}");
+            run.stdout
+        })
+        .collect();
+    let expected = [
+        "a 1.0.0\n",
+        "a a@1.0.0\n",
+        "",
+        "2026-01-05T00:00:00Z updated a 1.0.0\n2026-01-04T00:00:00Z withdrawn gone 1.0.0\n\
+         2026-01-03T00:00:00Z added a 1.0.0\n2026-01-02T00:00:00Z added gone 1.0.0\n",
+        "a 1.0.0 protocol/ids\n",
+    ];
+    assert_eq!(answers, expected);
 }
 
 #[test]

@@ -127,6 +127,50 @@ pub const CONTENTS: &[PublishedFile] = &[
     ),
 ];
 
+/// A question that a published file answers, and the command that asks it. A test runs all of them.
+pub(super) struct Query {
+    pub(super) question: &'static str,
+    /// The file that answers it.
+    file: &'static str,
+    /// What `jq` makes of the file.
+    filter: &'static str,
+}
+
+impl Query {
+    /// The command, for a shell in which `base` is the address of the tree.
+    pub(super) fn command(&self) -> String {
+        format!("curl -fsS \"$base/{}\" | jq -r '{}'", self.file, self.filter)
+    }
+}
+
+const QUERIES: &[Query] = &[
+    Query {
+        question: "All agents, with their versions",
+        file: "registry.json",
+        filter: r#".agents[] | "\(.id) \(.version)""#,
+    },
+    Query {
+        question: "What npx starts for each agent on npm",
+        file: "registry.json",
+        filter: r#".agents[] | select(.distribution.npx) | "\(.id) \(.distribution.npx.package)""#,
+    },
+    Query {
+        question: "Downloads for Linux on Intel, with their SHA-256 digests",
+        file: "registry.json",
+        filter: r#".agents[] | .distribution.binary."linux-x86_64" // empty | "\(.archive) \(.sha256 // "-")""#,
+    },
+    Query {
+        question: "The last ten changes",
+        file: "history.json",
+        filter: r#".events[:10][] | "\(.time) \(.event) \(.id) \(.version)""#,
+    },
+    Query {
+        question: "Examined versions, with the requirements that they violate",
+        file: "examinations.json",
+        filter: r#".examinations[] | "\(.id) \(.version) \(.failed | join(" "))""#,
+    },
+];
+
 /// The media type of a published file, by its name.
 pub fn media_type(name: &str) -> &'static str {
     match name.rsplit_once('.').map_or("", |(_, ending)| ending) {
@@ -148,6 +192,9 @@ pub fn media_type(name: &str) -> &'static str {
 #[template(path = "api.html")]
 pub(super) struct Api<'a> {
     f: Frame<'a>,
+    /// Where the tree is, for the commands.
+    base: &'a str,
+    queries: Vec<&'static Query>,
     data: Vec<ContentsRow>,
     pages: Vec<ContentsRow>,
 }
@@ -160,6 +207,9 @@ struct ContentsRow {
     about: &'static str,
 }
 
+/// Where `acp-registry serve` shows a tree that has no address yet.
+const SERVED: &str = "http://127.0.0.1:8017";
+
 pub(super) fn page<'a>(site: &'a Site, is_there: &dyn Fn(&str) -> bool) -> Api<'a> {
     let is_wanted = |row: &&PublishedFile| row.of_agent.is_none_or(|file| site.config.agent_files.contains(&file));
     let rows = |is_stable: bool| {
@@ -168,6 +218,8 @@ pub(super) fn page<'a>(site: &'a Site, is_there: &dyn Fn(&str) -> bool) -> Api<'
     };
     let description = "The machine-readable files of this registry, and what each one means.";
     Api {
+        base: if site.has_address() { &site.base_url } else { SERVED },
+        queries: QUERIES.iter().filter(|query| is_there(query.file)).collect(),
         f: Frame::new(site, "api/", "Machine-readable files – ACP agents", description),
         data: rows(true),
         pages: rows(false),
