@@ -53,7 +53,12 @@ fn the_table_of_files_and_the_tree_agree() {
     let ids: Vec<String> = (0..100).map(|number| format!("x{number}")).chain(["a".to_owned()]).collect();
     let env = Env::with(&ids.iter().map(String::as_str).collect::<Vec<_>>()).file("r/history.json", told());
     let past = r#"[{ "version": "1", "day": null, "platform": null, "judgements": {}, "failed": [] }]"#;
-    let rows = ids.iter().map(|id| format!(r#"{{ "id": "{id}", "protocol_version": 1, "history": {past} }}"#));
+    let passed = r#"{ "level": "protocol", "reached": "protocol", "network": "none", "checks": [] }"#;
+    let rows = ids.iter().map(|id| {
+        format!(
+            r#"{{ "id": "{id}", "version": "1", "protocol_version": 1, "history": {past}, "examination": {passed} }}"#
+        )
+    });
     let rows: Vec<String> = rows.collect();
     env.write("r/capabilities.json", format!(r#"{{ "agents": [{}] }}"#, rows.join(",")));
     let events: Vec<String> = ids

@@ -70,6 +70,11 @@ pub const CONTENTS: &[PublishedFile] = &[
         AgentFile::Feed,
     ),
     agent_file("agents/{id}/badge.svg", "A badge with the agent’s version, to show elsewhere.", AgentFile::Badge),
+    agent_file(
+        "agents/{id}/passes.svg",
+        "A badge with the highest level of examination whose requirements the agent keeps. Only if it keeps those of one.",
+        AgentFile::Badge,
+    ),
     data("new.atom", "New agents as an Atom feed. Only if the history is known."),
     data("updated.atom", "New versions of agents as an Atom feed. Only if the history is known."),
     data(

@@ -42,7 +42,8 @@ struct Detail<'a> {
     has_feed: bool,
     /// The address for editing the entry, and whether it leads to the entry itself.
     edit: Option<(String, bool)>,
-    badge: Option<String>,
+    /// The file, what it says, and the Markdown that shows it.
+    badges: Vec<(&'static str, String, String)>,
 }
 
 impl Detail<'_> {
@@ -79,8 +80,10 @@ pub(super) fn files(site: &Site, listing: &Listing<'_>) -> Result<Vec<SiteFile>,
         changes: AgentChange::of(listing),
         has_feed: site.has_address() && wanted.contains(&AgentFile::Feed) && !listing.events.is_empty(),
         edit: site.config.edit_url(&listing.id),
-        badge: (site.has_address() && wanted.contains(&AgentFile::Badge))
-            .then(|| format!("[![ACP agent]({address}badge.svg)]({address})")),
+        badges: badges(listing)
+            .filter(|_| site.has_address() && wanted.contains(&AgentFile::Badge))
+            .map(|(name, words)| (name, words, format!("[![ACP agent]({address}{name})]({address})")))
+            .collect(),
     };
     let mut files = vec![page(&path, &detail)?];
     if wanted.contains(&AgentFile::Json) {
@@ -94,7 +97,9 @@ pub(super) fn files(site: &Site, listing: &Listing<'_>) -> Result<Vec<SiteFile>,
         files.extend(agent_feed(site, listing)?);
     }
     if wanted.contains(&AgentFile::Badge) {
-        files.push((format!("{path}badge.svg"), svg(listing)?));
+        for (name, words) in badges(listing) {
+            files.push((format!("{path}{name}"), draw(listing, &words)?));
+        }
     }
     Ok(files)
 }
@@ -136,17 +141,23 @@ fn json_ld(address: &str, listing: &Listing<'_>, facts: &Facts, distribution: &D
 /// Width of the left part, in pixels.
 const LEFT: usize = 38;
 
-/// Draws the badge. `textLength` sets the width of the text, because fonts differ.
-pub(super) fn svg(listing: &Listing<'_>) -> io::Result<Vec<u8>> {
+/// The badges of an agent: their files, and their words.
+fn badges(listing: &Listing<'_>) -> impl Iterator<Item = (&'static str, String)> {
     let version = if listing.version.is_empty() { "listed" } else { &listing.version };
-    let text = version.chars().map(width).sum::<usize>().div_ceil(10);
+    let passes = listing.passed_level().map(|level| ("passes.svg", format!("passes {}", level.as_str())));
+    [("badge.svg", version.to_owned())].into_iter().chain(passes)
+}
+
+/// Draws a badge. `textLength` sets the width of the text, because fonts differ.
+fn draw(listing: &Listing<'_>, words: &str) -> io::Result<Vec<u8>> {
+    let text = words.chars().map(width).sum::<usize>().div_ceil(10);
     let right = text + 16;
     let (whole, middle) = ((LEFT + right).to_string(), (LEFT + right / 2).to_string());
     let right_part = format!("M{LEFT} 0h{}a4 4 0 0 1 4 4v12a4 4 0 0 1-4 4H{LEFT}z", right - 4);
     let mut svg = Xml::new(Vec::new());
     let attributes = [("xmlns", "http://www.w3.org/2000/svg"), ("width", &whole), ("height", "20"), ("role", "img")];
     svg.create_element("svg").with_attributes(attributes).write_inner_content(|svg| {
-        xml::text(svg, "title", &[], &format!("{}: ACP agent, version {version}", listing.name))?;
+        xml::text(svg, "title", &[], &format!("{}: ACP agent, {words}", listing.name))?;
         let rect = [("width", whole.as_str()), ("height", "20"), ("rx", "4"), ("fill", "#23594b")];
         svg.create_element("rect").with_attributes(rect).write_empty()?;
         let path = [("d", right_part.as_str()), ("fill", "#1f2423")];
@@ -159,7 +170,7 @@ pub(super) fn svg(listing: &Listing<'_>) -> io::Result<Vec<u8>> {
         ];
         svg.create_element("g").with_attributes(font).write_inner_content(|svg| {
             xml::text(svg, "text", &[("x", "19"), ("y", "14"), ("textLength", "24")], "ACP")?;
-            xml::text(svg, "text", &[("x", &middle), ("y", "14"), ("textLength", &text.to_string())], version)
+            xml::text(svg, "text", &[("x", &middle), ("y", "14"), ("textLength", &text.to_string())], words)
         })?;
         Ok(())
     })?;

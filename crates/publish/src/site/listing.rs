@@ -132,6 +132,12 @@ impl<'a> Listing<'a> {
         })
     }
 
+    /// The highest level whose requirements the agent keeps, if it was examined and keeps those of one.
+    pub(super) fn passed_level(&self) -> Option<Level> {
+        let record = &self.examined()?.record;
+        Level::ALL.into_iter().rev().find(|level| *level > Level::Handshake && record.meets(*level))
+    }
+
     /// When the agent was added; the last time, if it was added more than once.
     pub(super) fn added(&self) -> Option<Timestamp> {
         self.events.iter().find(|event| event.kind == EventKind::Added).map(|event| event.time)
@@ -151,12 +157,8 @@ impl<'a> Listing<'a> {
     /// What a card says of the last start, the licence, what the agent needs and how people sign in: class, text.
     pub(super) fn chips(&self) -> Vec<(&'static str, String)> {
         let mut chips = Vec::new();
-        let level = || {
-            let record = &self.examined()?.record;
-            Level::ALL.into_iter().rev().find(|level| *level > Level::Handshake && record.meets(*level))
-        };
         match (self.answer, self.unanswered) {
-            (Some(_), _) => chips.push(match level() {
+            (Some(_), _) => chips.push(match self.passed_level() {
                 Some(level) => ("tested", format!("Passes {}", level.as_str())),
                 None => ("tested", "Answers".to_owned()),
             }),

@@ -1,8 +1,10 @@
 //! Files for search engines, browsers, hosts and language models. The sitemap is split if it has too many addresses.
 
+use std::collections::HashMap;
 use std::io;
 
 use acp_registry_gate::config::AgentFile;
+use acp_registry_plan::timestamp::Timestamp;
 
 use super::assets::{ENTRY, FIXED};
 use super::guides::GUIDES;
@@ -27,7 +29,12 @@ pub(super) fn files<'a>(
     let mut files = Vec::new();
     if site.has_address() {
         robots.push_str(&format!("Sitemap: {}/sitemap.xml\n", site.base_url));
-        files.extend(sitemap(&site.base_url, &paths)?);
+        // When what an agent's page says of it changed: its version, or how it was found to be.
+        let days = listings.iter().filter_map(|listing| {
+            let found = listing.answer.and_then(|answer| answer.day.clone());
+            Some((format!("agents/{}/", listing.id), found.max(listing.updated().map(Timestamp::day))?))
+        });
+        files.extend(sitemap(&site.base_url, &paths, &days.collect())?);
         files.push(("opensearch.xml".to_owned(), open_search(&site.base_url)?));
     }
     files.extend([
@@ -102,12 +109,15 @@ const ADDRESSES: usize = 50_000;
 const NAMESPACE: &str = "http://www.sitemaps.org/schemas/sitemap/0.9";
 
 /// Renders `sitemap.xml`: all pages, or an index of the parts that list them.
-fn sitemap(base_url: &str, paths: &[String]) -> Result<Vec<SiteFile>, SiteError> {
-    parts(base_url, paths, ADDRESSES).map_err(SiteError::from)
+fn sitemap(base_url: &str, paths: &[String], days: &Days) -> Result<Vec<SiteFile>, SiteError> {
+    parts(base_url, paths, days, ADDRESSES).map_err(SiteError::from)
 }
 
-fn parts(base_url: &str, paths: &[String], limit: usize) -> io::Result<Vec<SiteFile>> {
-    let address = |path: &String| format!("{base_url}/{path}");
+/// The day of the last change of pages, `YYYY-MM-DD`, where it is known.
+type Days = HashMap<String, String>;
+
+fn parts(base_url: &str, paths: &[String], days: &Days, limit: usize) -> io::Result<Vec<SiteFile>> {
+    let address = |path: &String| (format!("{base_url}/{path}"), days.get(path));
     let pages = |paths: &[String]| list("urlset", "url", paths.iter().map(address));
     if paths.len() <= limit {
         return Ok(vec![("sitemap.xml".to_owned(), pages(paths)?)]);
@@ -120,11 +130,18 @@ fn parts(base_url: &str, paths: &[String], limit: usize) -> io::Result<Vec<SiteF
     Ok(files)
 }
 
-/// Renders a document that lists addresses.
-fn list(root: &str, item: &str, addresses: impl Iterator<Item = String>) -> io::Result<Vec<u8>> {
+/// Renders a document that lists addresses, with the days on which they last changed.
+fn list<'a>(
+    root: &str,
+    item: &str,
+    addresses: impl Iterator<Item = (String, Option<&'a String>)>,
+) -> io::Result<Vec<u8>> {
     xml::document(root, NAMESPACE, |xml: &mut Xml| {
-        for address in addresses {
-            xml.create_element(item).write_inner_content(|xml| xml::text(xml, "loc", &[], &address))?;
+        for (address, day) in addresses {
+            xml.create_element(item).write_inner_content(|xml| {
+                xml::text(xml, "loc", &[], &address)?;
+                day.map_or(Ok(()), |day| xml::text(xml, "lastmod", &[], day))
+            })?;
             end_line(xml)?;
         }
         Ok(())
@@ -138,14 +155,17 @@ mod tests {
     #[test]
     fn a_sitemap_that_would_be_too_long_is_divided() {
         let paths: Vec<String> = (0..5).map(|number| format!("p{number}/")).collect();
+        let days = Days::from([("p3/".to_owned(), "2026-01-02".to_owned())]);
         let names = |limit| {
-            let files = parts("https://example.com", &paths, limit).unwrap();
+            let files = parts("https://example.com", &paths, &days, limit).unwrap();
             files.into_iter().map(|(name, bytes)| (name, String::from_utf8(bytes).unwrap())).collect::<Vec<_>>()
         };
         assert_eq!(names(5).len(), 1);
         let files = names(2);
         let listed: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(listed, ["sitemap.xml", "sitemap-1.xml", "sitemap-2.xml", "sitemap-3.xml"]);
+        assert!(files[2].1.contains("<loc>https://example.com/p3/</loc><lastmod>2026-01-02</lastmod></url>"));
+        assert_eq!(files.iter().map(|(_, text)| text.matches("lastmod>").count()).sum::<usize>(), 2);
         assert_eq!(files[0].1.matches("<loc>https://example.com/sitemap-").count(), 3);
         assert_eq!(files[1..].iter().map(|(_, text)| text.matches("<loc>").count()).sum::<usize>(), 5);
     }
