@@ -8,14 +8,15 @@ import { data, pages } from './lib/trees.mjs';
 withSites('hostile');
 const name = 'hostile';
 
-/// Elements and attributes that no page has for itself.
 /// The counts of the questions, whose width the script keeps.
 const OWN = '[data-is] > small';
-const intruders = (page) => page.evaluate((OWN) => [...document.querySelectorAll('*')].filter((element) => (
+
+/// Elements and attributes that no page has for itself.
+const intruders = (page) => page.evaluate((own) => [...document.querySelectorAll('*')].filter((element) => (
   ['IFRAME', 'OBJECT', 'EMBED', 'B', 'I', 'STYLE'].includes(element.tagName)
   || (element.tagName === 'IMG' && element.getAttribute('src') === 'x')
   || (element.tagName === 'SCRIPT' && !element.src && element.type !== 'application/ld+json')
-  || [...element.attributes].some(({ name: key, value }) => key.startsWith('on') || (key === 'style' && !element.matches(OWN)) || /^\s*javascript:/i.test(value))
+  || [...element.attributes].some(({ name: key, value }) => key.startsWith('on') || (key === 'style' && !element.matches(own)) || /^\s*javascript:/i.test(value))
 )).map((element) => element.outerHTML.slice(0, 100)), OWN);
 
 test('texts stay texts on every page, and the pages stay as wide as the window', async () => {
