@@ -142,6 +142,18 @@ fn verify_examines_and_the_registry_may_require_it() {
     assert_eq!(found, [(&json!("echo"), &json!("examination")), (&json!("good"), &json!(null))]);
     let (code, _) = verify.json(&["--require", "handshake"]);
     assert_eq!(code, 0);
+    // `validate` has the same verdict, by a rule that the registry can change.
+    let validate = |flags: &[&str]| {
+        let run = Run::of(&mut verify.program(&[&["validate", "--handshake", "--json"], flags].concat()));
+        let document: Value = serde_json::from_str(&run.stdout).unwrap();
+        let findings = document["findings"].as_array().unwrap().iter();
+        let of_handshake = findings.filter(|finding| finding["rule"].as_str().unwrap().starts_with("handshake/"));
+        of_handshake.map(|finding| format!("{} {} {}", finding["level"], finding["rule"], finding["agent"])).collect()
+    };
+    let found: Vec<String> = validate(&[]);
+    assert_eq!(found, [r#""error" "handshake/broken-requirement" "echo""#]);
+    let found: Vec<String> = validate(&["--warning", "handshake/broken-requirement"]);
+    assert_eq!(found, [r#""warning" "handshake/broken-requirement" "echo""#]);
 }
 
 /// A recipe of which the fake agent needs every part.
