@@ -18,7 +18,7 @@ use crate::flags::{network, value};
 use crate::terminal::progress::AgentsProgress;
 use crate::terminal::signals;
 use crate::terminal::ui::Ui;
-use acp_registry::failure::Failure;
+use acp_registry::failure::{Code, Failure};
 
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Installing and starting agents")]
@@ -86,6 +86,14 @@ pub(crate) struct Settings<'a> {
     pub(crate) use_cache: bool,
     /// The level of examination after the handshake.
     pub(crate) demand: &'a Demand,
+}
+
+/// The failure of a run whose agents all need package managers that this machine lacks.
+pub(crate) fn missing_package_managers() -> Failure {
+    let failure = Failure::unable("nothing could be installed: the package managers are missing");
+    failure
+        .code(Code::MissingRuntime)
+        .help("install Node.js with npm, or uv; the message of each agent names what it needs")
 }
 
 /// Runs a job with a progress display. Warns about temporary directories that could not be removed, and about processes

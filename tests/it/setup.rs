@@ -59,12 +59,12 @@ fn what_is_missing_is_named_before_it_is_installed() {
     assert_eq!((run.code, run.stderr.as_str()), (0, BOTH), "{}", run.stdout);
     assert_eq!(installed(&env), ["apt-get install -y build-essential curl git", "rustup"]);
 
-    let env = machine(&["cc", "git", "cargo", "npm", "bwrap", "uv", "nvim", "emacs"]);
+    let env = machine(&["cc", "git", "cargo", "npm", "bwrap", "uv", "jq", "nvim", "emacs"]);
     let run = Run::of(&mut setup(&env, &["tools"]));
     assert_eq!((run.code, run.stderr.as_str()), (0, "this will be installed:\n  chromium (apt-get)\n"));
     assert_eq!(installed(&env), ["apt-get install -y chromium"]);
 
-    let env = machine(&["cc", "git", "cargo", "npm", "bwrap", "chromium", "uv", "nvim", "emacs"]);
+    let env = machine(&["cc", "git", "cargo", "npm", "bwrap", "chromium", "uv", "jq", "nvim", "emacs"]);
     for arguments in [&[][..], &["tools"]] {
         let run = Run::of(&mut setup(&env, arguments));
         assert_eq!((run.code, run.stdout.as_str(), run.stderr.as_str()), (0, "", ""));

@@ -284,7 +284,7 @@ fn without_package_managers_the_work_cannot_be_done() {
     let run = Run::of(verify.command(&["--json"]).env("PATH", verify.env.path("empty")));
     assert_eq!(run.code, 3);
     let document: Value = serde_json::from_str(&run.stdout).unwrap();
-    assert_eq!((&document["error"]["code"], &document["error"]["exit_code"]), (&json!("failed"), &json!(3)));
+    assert_eq!((&document["error"]["code"], &document["error"]["exit_code"]), (&json!("missing_runtime"), &json!(3)));
     assert_eq!(rows(&document), [("one", "error", "missing_runtime"), ("two", "error", "missing_runtime")]);
     assert!(row(&document, "one")["message"].as_str().unwrap().contains("install Node.js"));
 }

@@ -12,6 +12,7 @@ use acp_registry::select::{self, AgentFilter, Selection};
 use acp_registry::survey::Survey;
 use clap::ArgMatches;
 
+use crate::commands::verifier;
 use crate::flags::candidates;
 use crate::flags::global::{Global, configured_levels, prefix};
 use crate::flags::report::ReportArgs;
@@ -111,7 +112,7 @@ pub(crate) fn run(args: &Args, matches: &ArgMatches, global: &Global, ui: &Ui) -
         report.render(format)
     })?;
     for failure in &failures {
-        ui.error(&failure.to_string());
+        ui.failure(failure);
     }
     let exit = if !failures.is_empty() {
         Exit::Unable
@@ -138,7 +139,7 @@ fn failures(survey: Option<&Survey>, checked: &Checked, unfixed: Vec<Failure>) -
     if survey.is_cut_off {
         failures.push(Failure::unable("no host could be reached: nothing is known of addresses and packages"));
     } else if survey.lacks_package_managers {
-        failures.push(Failure::unable("nothing could be installed: the package managers are missing"));
+        failures.push(verifier::missing_package_managers());
     } else if let Some(problem) = &survey.lacks_quarantine
         // For the whole registry, this is a finding.
         && checked.count(Level::Error) == 0

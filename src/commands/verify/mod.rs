@@ -153,7 +153,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     }
     if !failures.is_empty() {
         for failure in &failures {
-            ui.error(&failure.to_string());
+            ui.failure(failure);
         }
         return Ok(Exit::Unable);
     }
@@ -163,7 +163,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
 /// Why agents were not checked, if the cause is this machine or its network.
 fn failures(rows: &[Row]) -> Vec<Failure> {
     if lacks_package_managers(rows) {
-        return vec![Failure::unable("nothing could be installed: the package managers are missing")];
+        return vec![verifier::missing_package_managers()];
     }
     let down = sources_down(rows);
     let failures = down.iter().map(|origin| {
