@@ -110,6 +110,10 @@ fn meaning(argument: &Arg) -> String {
     if !values.is_empty() && !argument.is_hide_possible_values_set() {
         let _ = write!(text, "; one of {}", values.join(", "));
     }
+    if let Some(aliases) = argument.get_visible_aliases().filter(|aliases| !aliases.is_empty()) {
+        let aliases: Vec<String> = aliases.iter().map(|alias| format!("`--{alias}`")).collect();
+        let _ = write!(text, "; also {}", aliases.join(", "));
+    }
     if let [default] = argument.get_default_values()
         && argument.get_action().takes_values()
     {
