@@ -31,7 +31,7 @@ class Call:
 
     def __init__(self, registry, number, on_event):
         self.future = Future()
-        # Whoever waits for it may give up, for example with `asyncio.wait_for`; the request goes on until `cancel`.
+        # A caller may stop waiting, for example with `asyncio.wait_for`: the request then continues until `cancel`.
         self.future.set_running_or_notify_cancel()
         self.on_event = on_event
         self._registry, self._number = registry, number

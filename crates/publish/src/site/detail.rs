@@ -220,11 +220,11 @@ impl Proof {
         };
         let (class, words) = bytes(distribution);
         let bytes = Self { title: "Bytes", class, words, version: None, system: None, day: None };
-        let level = |title, level| Self::of_level(title, level, listing);
+        let level = |title, level| Self::judge_level(title, level, listing);
         vec![starts, level("Sessions", Level::Sessions), level("Turns", Level::Turns), bytes]
     }
 
-    fn of_level(title: &'static str, level: Level, listing: &Listing<'_>) -> Self {
+    fn judge_level(title: &'static str, level: Level, listing: &Listing<'_>) -> Self {
         let none = |words: &str| Self {
             title,
             class: "none",

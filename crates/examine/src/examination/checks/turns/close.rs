@@ -12,7 +12,7 @@ pub(super) static CHECK: Check = Check {
     spec: "protocol/v1/session-setup",
     summary: "cancels the turn of a session that is closed",
     why: "On `session/close`, the agent must cancel the work of the session as if `session/cancel` had been called. \
-          Otherwise the prompt gets no response, and the agent works on although nobody sees it.",
+          Otherwise the prompt gets no response, and the agent continues to work without a client.",
     fix: "Cancel the turn first, respond to its prompt with the stop reason `cancelled`, and then close the \
           session.",
     fails: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
