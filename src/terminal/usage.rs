@@ -25,20 +25,16 @@ pub(crate) fn answer(error: &clap::Error, arguments: &[OsString], program: &Comm
     let words: Vec<&str> = words.collect();
     let command = words.iter().find_map(|word| program.find_subcommand(word)).map(Command::get_name);
     let swapped = swapped(error, &words, command);
-    let lacks_json = lacks_json(error);
-    let failure = match (&swapped, command) {
-        (Some(right), _) => failure(error, command).suggest([]).help(format!("the client comes first: `{right}`")),
-        (None, Some(command)) if lacks_json => {
-            failure(error, Some(command)).help(format!("leave it out: `{command}` has no document in JSON"))
-        }
-        (None, _) => failure(error, command),
+    let failure = match &swapped {
+        Some(right) => failure(error, command).suggest([]).help(format!("the client comes first: `{right}`")),
+        None => failure(error, command),
     };
     if words.contains(&"--json") || has_value(&words, "--format", "json") {
         streams::write_stdout(&Document::failed_command(command, failure.clone()).to_text());
     }
     if has_value(&words, "--progress", "json") {
         EventSink::Stderr.send(&Event::Failed(failure.clone()));
-    } else if swapped.is_some() || lacks_json {
+    } else if swapped.is_some() || lacks_json(error) {
         let help = failure.advice().unwrap_or_default();
         streams::write_stderr(&format!("error: {failure}\nhelp: {help}\n"));
     } else if let Some(command) = equivalent_command(error) {
@@ -94,6 +90,10 @@ fn failure(error: &clap::Error, command: Option<&str>) -> Failure {
     let suggestions = suggestions(error);
     let failure = Failure::usage(printable(&message));
     match tip {
+        _ if lacks_json(error) => match command {
+            Some(command) => failure.help(format!("leave it out: `{command}` has no document in JSON")),
+            None => failure.help("name a command before it"),
+        },
         // The suggested name replaces the help.
         _ if !suggestions.is_empty() => failure.suggest(suggestions),
         Some(tip) => failure.help(printable(&tip)),
@@ -185,6 +185,13 @@ mod tests {
                 "did you mean `vscode`?",
                 &["vscode"],
             ),
+            (
+                "p serve --json",
+                "unexpected argument '--json' found",
+                "leave it out: `serve` has no document in JSON",
+                &[],
+            ),
+            ("p --json", "unexpected argument '--json' found", "name a command before it", &[]),
             ("p list --jsn", "unexpected argument '--jsn' found", "did you mean `--json`?", &["--json"]),
             (
                 "p instal",

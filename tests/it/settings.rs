@@ -108,6 +108,16 @@ fn settings_are_merged_into_the_file_of_an_editor_and_removed_again() {
     let document: Value = serde_json::from_str(&config(&["--remove", "--json"]).stdout).unwrap();
     assert_eq!((&document["edit"]["changed"], &document["edit"]["dry_run"]), (&json!(true), &json!(false)));
     assert_eq!(people.env.read(file), mine);
+    // An owner's own members stay, and an agent that no index has is removed.
+    people.env.write(file, r#"{ "agent_servers": { "of-npm": { "default_mode": "ask" } } }"#);
+    let run = config(&["--write"]);
+    assert!(run.code == 0 && run.stdout.starts_with("of-npm was changed in "), "{}", run.stdout);
+    assert!(run.stderr.contains("the first start installs it"), "{}", run.stderr);
+    assert!(people.env.read(file).contains("\"default_mode\": \"ask\""), "{}", people.env.read(file));
+    people.env.write(file, people.env.read(file).replace("of-npm", "gone"));
+    let run = people.run(&["config", "zed", "gone", "--remove", "--index", "absent.json"]);
+    assert_eq!((run.code, run.stderr.as_str()), (0, ""), "{}", run.stdout);
+    assert!(!people.env.read(file).contains("gone"), "{}", people.env.read(file));
     // What is not understood stays as it is.
     people.env.write(file, "{ \"theme\": }");
     let run = config(&["--write"]);

@@ -254,7 +254,13 @@ pub(crate) const METHODS: [Method; 13] = [
 /// The failure for a method that does not exist.
 pub(crate) fn unknown(name: &str) -> Failure {
     let near = suggestions(name, METHODS.iter().map(|method| method.name));
-    Failure::usage(format!("there is no method {}", quote(name))).suggest(near)
+    let failure = Failure::usage(format!("there is no method {}", quote(name)));
+    if near.is_empty() {
+        let known: Vec<&str> = METHODS.iter().map(|method| method.name).collect();
+        failure.help(format!("the methods are {}", known.join(", ")))
+    } else {
+        failure.suggest(near)
+    }
 }
 
 fn initialize(call: Call<'_>) -> Result<Exit, Refused> {

@@ -57,6 +57,10 @@ pub(crate) struct Args {
     survey: survey::SurveyArgs,
 }
 
+/// The help if no host could be reached.
+const OFFLINE: &str = "try again with a network, or name its proxy in HTTPS_PROXY; without --urls, --archives, --handshake and \
+                       --all, none is needed";
+
 /// What to do about findings.
 const CORRECT: &str = "correct them; `acp-registry explain RULE` describes each rule";
 
@@ -137,7 +141,9 @@ fn failures(survey: Option<&Survey>, checked: &Checked, unfixed: Vec<Failure>) -
         return failures;
     }
     if survey.is_cut_off {
-        failures.push(Failure::unable("no host could be reached: nothing is known of addresses and packages"));
+        failures.push(
+            Failure::unable("no host could be reached: nothing is known of addresses and packages").help(OFFLINE),
+        );
     } else if survey.lacks_package_managers {
         failures.push(verifier::missing_package_managers());
     } else if let Some(problem) = &survey.lacks_quarantine

@@ -112,8 +112,7 @@ fn look_at(found: Candidate, current: Option<&String>, environment: &Environment
 /// What helps where a version is not what was installed. Only what this program has made is to be removed.
 fn help(found: &Candidate, current: Option<&String>, id: &str) -> String {
     if current.is_none_or(|current| *current == found.folder) {
-        let repairs = |version: &Version| format!("{} repairs it", version.receipt.repair_command());
-        found.version.as_ref().ok().and_then(Option::as_ref).map_or_else(|| repair(id), repairs)
+        found.version.as_ref().ok().and_then(Option::as_ref).map_or_else(|| repair(id), repair_version)
     } else if found.is_ours {
         "`acp-registry gc` removes it: another version is started".to_owned()
     } else {
@@ -123,6 +122,10 @@ fn help(found: &Candidate, current: Option<&String>, id: &str) -> String {
 
 /// A name of a check, a message, and what helps.
 type CheckProblem = (&'static str, String, String);
+
+fn repair_version(version: &Version) -> String {
+    format!("{} repairs it", version.receipt.repair_command())
+}
 
 fn repair(id: &str) -> String {
     format!("{} repairs it", repair_command(id))
@@ -160,7 +163,7 @@ fn program(version: &Version, help: &str) -> Option<CheckProblem> {
 /// Why a version that is there cannot be started, and what helps; `None` if no reason is known.
 #[must_use]
 pub fn obstacle(version: &Version, environment: &Environment) -> Option<(String, String)> {
-    let help = format!("{} repairs it", version.receipt.repair_command());
+    let help = repair_version(version);
     let found = program(version, &help).or_else(|| interpreter(version, environment, &help));
     let found = found.or_else(|| damages(version, &help)).map(|(_, message, help)| (message, help));
     let gone = || {

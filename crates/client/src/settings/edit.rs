@@ -453,6 +453,26 @@ mod tests {
         }
     }
 
+    #[cfg(unix)]
+    #[test]
+    fn a_read_only_file_and_a_link_to_nothing_are_not_changed() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("settings.json");
+        std::fs::write(&file, "{}").unwrap();
+        let mut permissions = file.metadata().unwrap().permissions();
+        permissions.set_readonly(true);
+        std::fs::set_permissions(&file, permissions).unwrap();
+        let edit = SettingsEdit::plan(&file, "a", SETTINGS, SettingsAction::Write).unwrap();
+        assert!(edit.is_change() && !edit.had_settings);
+        assert!(matches!(edit.apply(), Err(SettingsEditError::ReadOnly(_))));
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "{}");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "no copy is left");
+        let link = folder.path().join("link.json");
+        std::os::unix::fs::symlink(folder.path().join("absent"), &link).unwrap();
+        let plan = SettingsEdit::plan(&link, "a", SETTINGS, SettingsAction::Write);
+        assert!(matches!(plan, Err(SettingsEditError::Dangling(_))));
+    }
+
     #[test]
     fn a_file_that_is_not_understood_is_not_changed() {
         for (text, message) in [

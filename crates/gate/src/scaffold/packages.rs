@@ -55,7 +55,7 @@ impl Scaffolder<'_> {
         let command = match (&published.bin, self.command) {
             (Bin::None, _) => {
                 let message = format!("{} has no command, so npx has nothing to start", quote(&package));
-                return Err(unfit(message));
+                return Err(Error::unfit_with(message, "name the package that has the agent's command"));
             }
             (_, Some(wanted)) if published.has_command(wanted) == Some(false) => {
                 let shown = listed(published.commands());

@@ -8,10 +8,11 @@ use acp_registry_protocol::handshake::{FailReason, Handshake};
 pub(crate) static RULE: Rule = Rule {
     name: "handshake/broken-requirement",
     level: Level::Error,
-    summary: "an agent breaks a requirement of the protocol that the registry requires it to keep",
+    summary: "an agent breaks, or was not seen to keep, a requirement of the protocol that the registry requires",
     why: "The registry names a level of examination as `require` in the table `[examine]` of `registry.toml`. Clients rely \
           on the requirements up to this level, and an agent that breaks one does not work in them.",
-    fix: "Correct the agent. `acp-registry probe` repeats the examination and prints the messages of each failed check.",
+    fix: "Correct the agent: `acp-registry probe --failures DIR` repeats the examination and keeps the messages of each \
+          failed check. If the examination is incomplete, the finding says why.",
     fails: Example::Online(&Online {
         manifest: AGENT,
         world: "The agent gives an unknown method a result, and `registry.toml` requires the level `protocol`.",
@@ -32,6 +33,6 @@ pub(crate) static RULE: Rule = Rule {
 pub(super) const REASONS: &[&str] = &["examination"];
 
 fn check(subject: &Subject<'_>, survey: &Survey, reporter: &mut Reporter<'_>) {
-    let remedy = |id: &str| format!("correct the agent; `acp-registry verify {id}` names each failed check");
+    let remedy = |id: &str| format!("`acp-registry verify {id}` names each check that failed or could not run");
     report(subject, survey, REASONS, remedy, reporter);
 }
