@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use acp_registry::documents::kinds;
 use acp_registry::failure::{Exit, Failure};
-use acp_registry::index::Match;
+use acp_registry::index::{Match, Reading};
 use acp_registry::ops::{self, FindReport, InstalledReport, Search};
-use acp_registry::text::{plural, shown, suggestions};
+use acp_registry::text::{plural, quote, shown, suggestions};
 
 use crate::flags::global::{FormatArgs, Global};
 use crate::flags::session::{PackageArgs, SessionArgs, open};
@@ -32,8 +32,10 @@ pub(crate) struct Args {
 pub(crate) struct SearchArgs {
     /// Words to search for
     ///
-    /// They are searched in id, name, description, authors and licence. Words such as `open source`, `windows`, `npm` or
-    /// `binary` select agents by licence, system and kind. Agents that match only in part come last.
+    /// They are searched in id, name, description, authors, licence, packages and commands. Phrases select agents as the
+    /// filters of the catalog do: `open source`, `windows arm`, `npm`, and where the registry publishes what its agents can
+    /// do, `session resume`, `images`, `without an api key` or `tested`. Agents that match only in part come last. A word
+    /// that no agent has is read as one with a similar spelling, or left out.
     #[arg(value_name = "QUERY", required = true)]
     query: Vec<String>,
 
@@ -73,6 +75,16 @@ pub(crate) fn search(args: &SearchArgs, global: &Global, ui: &Ui) -> Result<Exit
         ui.report(&report)?;
     } else {
         show(&report, ui)?;
+    }
+    let Reading { similar, unknown, untold, .. } = &report.reading;
+    for (word, others) in similar {
+        ui.note(&format!("{} is read as {}", quote(word), quoted(others)));
+    }
+    if !unknown.is_empty() {
+        ui.note(&format!("no agent mentions {}", quoted(unknown)));
+    }
+    if !untold.is_empty() {
+        ui.note(&format!("the registry does not publish which agents have {}", quoted(untold)));
     }
     let hits = report.hits.as_deref().unwrap_or_default();
     if hits.is_empty() {
@@ -127,6 +139,11 @@ fn show(report: &FindReport, ui: &Ui) -> Result<(), Failure> {
         text.push_str(&format!("\n{}", look.wrap(&format!("{count}; the index is {age}"), 0)));
     }
     ui.result(&text)
+}
+
+/// The first words of a list, in quotes.
+fn quoted(words: &[String]) -> String {
+    words.iter().take(3).map(|word| quote(word)).collect::<Vec<_>>().join(" or ")
 }
 
 /// The first sentence of a description, without its full stop.

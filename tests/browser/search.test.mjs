@@ -27,11 +27,11 @@ test('words are found in names, ids, descriptions and authors, best first', () =
 
 test('every word must be there, in any field, whatever its case and accents', () => open('', async (page) => {
   const { agents } = data('bundled');
-  const words = 'TERMINAL agent'.toLowerCase().split(' ');
+  const words = 'TERMINAL program'.toLowerCase().split(' ');
   const text = (agent) => [agent.name, agent.id, agent.description, ...(agent.authors || [])].join(' ').toLowerCase();
   const expected = agents.filter((agent) => words.every((word) => text(agent).includes(word))).length;
   assert.ok(expected > 0 && expected < agents.length);
-  await search(page, '  TÉRMINAL   agent ');
+  await search(page, '  TÉRMINAL   program ');
   await page.waitForFunction((whole) => {
     const [all, some = 0] = (document.getElementById('count').textContent.match(/\d+/g) || []).map(Number);
     return all - some === whole;
@@ -79,7 +79,9 @@ test('without a result the page says what to do, and one click starts over', () 
 }));
 
 test('the queries of the command line give the same results', () => open('', async (page) => {
-  for (const { query, ids, partial } of VECTORS.queries) {
+  // The ranking of all queries is tested without a browser.
+  for (const [query, ...results] of VECTORS.queries.filter((_, at) => at % 12 === 0)) {
+    const [ids, partial] = results.map((text) => text.split(' ').filter(Boolean));
     await search(page, query);
     await showing(page, [...ids, ...partial]);
     const marked = page.locator('#list .card', { has: page.locator('.chip.auth') });

@@ -139,6 +139,7 @@ mod rpc_agents;
 mod rules;
 #[cfg(unix)]
 mod runtimes;
+mod search;
 mod serve;
 mod server;
 mod settings;

@@ -98,7 +98,7 @@ fn the_queries_of_the_page_for_programs_are_answered() {
     let env = Env::with(&["a"]).file("r/history.json", told());
     let snapshot = serde_json::json!({ "agents": [{
         "id": "a", "version": "1.0.0", "distribution": "npx", "verdict": "pass", "checked_at": "2026-01-06T00:00:00Z",
-        "protocol_version": 1, "features": {}, "examination": {
+        "protocol_version": 1, "features": { "session/resume": true, "prompt/image": true }, "examination": {
             "examined_at": "2026-01-06T00:00:00Z", "version": "1.0.0", "platform": "linux-x86_64", "level": "protocol",
             "reached": "protocol", "model": null, "network": "none",
             "checks": [{ "id": "protocol/ids", "result": "fail", "force": "must" }],
@@ -126,6 +126,7 @@ fn the_queries_of_the_page_for_programs_are_answered() {
         "a 1.0.0\n",
         "a a@1.0.0\n",
         "",
+        "a\n",
         "2026-01-05T00:00:00Z updated a 1.0.0\n2026-01-04T00:00:00Z withdrawn gone 1.0.0\n\
          2026-01-03T00:00:00Z added a 1.0.0\n2026-01-02T00:00:00Z added gone 1.0.0\n",
         "a 1.0.0 protocol/ids\n",

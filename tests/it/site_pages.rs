@@ -1,7 +1,5 @@
 //! What the pages of the catalog contain.
 
-use std::process::Command;
-
 use acp_registry::config::SiteConfig;
 use serde_json::{Value, json};
 
@@ -9,7 +7,7 @@ use crate::site::{
     BASE, Element, agents, check_pages, elements, history, hostile, pages, site_of, site_with, snapshot, target,
     without_pictures,
 };
-use crate::support::{Env, Run, skipped, tree};
+use crate::support::{Env, tree};
 
 #[test]
 fn no_page_has_a_dead_link_or_anything_that_its_policy_would_stop() {
@@ -206,34 +204,4 @@ fn large_registries_start_with_what_is_new_and_have_letters() {
     let home =
         String::from_utf8(site_of(&crate::site::agents(60), &json!({ "agents": [] }))["index.html"].clone()).unwrap();
     assert_eq!(home.matches("<li class=\"card\">").count(), 61);
-}
-
-/// Folds the texts of a file by the published script and tables, and prints them: `node fold.mjs SCRIPT CATALOG TEXTS`.
-const FOLD: &str = "
-import { readFileSync } from 'node:fs';
-const [, , script, ...files] = process.argv;
-const { folder } = await import(`data:text/javascript,${encodeURIComponent(readFileSync(script, 'utf8'))}`);
-const [catalog, texts] = files.map((file) => JSON.parse(readFileSync(file, 'utf8')));
-console.log(JSON.stringify(texts.map(folder(catalog.fold))));
-";
-
-#[test]
-fn the_script_folds_texts_as_the_command_does() {
-    if Command::new("node").arg("--version").output().is_err() {
-        return skipped("the_script_folds_texts_as_the_command_does", "node is not installed");
-    }
-    let vectors: Value = serde_json::from_str(include_str!("../fixtures/search.json")).unwrap();
-    let (texts, folded): (Vec<&String>, Vec<&Value>) = vectors["folds"].as_object().unwrap().iter().unzip();
-    let env = Env::empty();
-    let files = site_of(&agents(1), &snapshot());
-    let asset = |stem: &str| files.keys().find(|name| name.starts_with(&format!("assets/{stem}."))).unwrap();
-    for (name, bytes) in [("script", &files[asset("similar")]), ("catalog", &files[asset("catalog")])] {
-        env.write(name, bytes);
-    }
-    env.write("texts", json!(texts).to_string());
-    env.write("fold.mjs", FOLD);
-    let mut node = Command::new("node");
-    let run = Run::of(node.args(["fold.mjs", "script", "catalog", "texts"].map(|name| env.path(name))));
-    assert_eq!(run.code, 0, "{}", run.stderr);
-    assert_eq!(serde_json::from_str::<Value>(&run.stdout).unwrap(), json!(folded));
 }

@@ -86,7 +86,7 @@ export const made = (count) => {
 export const VECTORS = JSON.parse(fs.readFileSync(path.join(project, 'tests', 'fixtures', 'search.json'), 'utf8'));
 
 /// The agents of these queries.
-export const vectors = () => write(path.join(work, 'registries', 'vectors'), VECTORS.agents, [], '[rules]\n"distribution/missing-os" = "allow"\n');
+export const vectors = () => write(path.join(work, 'registries', 'vectors'), VECTORS.agents, VECTORS.capabilities.agents, '[rules]\n"distribution/missing-os" = "allow"\n');
 
 const LONG = 'extraordinarily-long-word'.repeat(400);
 

@@ -27,7 +27,9 @@
 
 mod by_entry;
 mod copies;
+mod facts;
 mod load;
+mod phrases;
 mod place;
 mod search;
 
@@ -37,8 +39,8 @@ pub use acp_registry_plan::index::{
 
 pub use by_entry::load_some;
 pub use copies::Copies;
+pub use facts::{FACETS, Facts};
 pub use load::{Error, LoadOptions, Loaded, load};
+pub use phrases::{Class, LONGEST, Meaning, PHRASES, is_open_source};
 pub use place::{IndexLocation, WrongPlace};
-pub use search::{
-    BY, Class, Hit, MARKS, Match, Meaning, PHRASES, Query, SPELLINGS, SUMMARY, is_open_source, without_addresses,
-};
+pub use search::{BY, Found, Hit, MARKS, Match, Query, Reading, SPELLINGS, SUMMARY, programs, without_addresses};

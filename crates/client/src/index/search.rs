@@ -1,8 +1,11 @@
 //! Ranks agents by search words, for the command `search`. The catalog's script ranks by the same rules:
-//! `crates/publish/src/site/assets/search.js`. `tests/fixtures/search.json` has queries and results for both.
+//! `crates/publish/src/site/assets/rank.js`. `tests/fixtures/search.json` has queries and results for both.
 
 use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 
+use super::facts::Facts;
+use super::phrases::{LONGEST, Meaning, meaning};
 use acp_registry_plan::index::Entry;
 use acp_registry_plan::text::shown;
 use icu_normalizer::DecomposingNormalizerBorrowed;
@@ -13,6 +16,8 @@ const WORDS: usize = 8;
 pub const SUMMARY: usize = 160;
 /// The part of the authors that is searched, in Unicode scalar values.
 pub const BY: usize = 200;
+/// The part of the names of packages and commands that is searched, in Unicode scalar values.
+const PROGRAMS: usize = 200;
 /// Agents that have only some of the words are results if fewer than this have all.
 const FEW: usize = 5;
 
@@ -92,6 +97,30 @@ pub fn without_addresses(authors: &str) -> String {
     kept.collect::<String>().replace(" ,", ",").trim().to_owned()
 }
 
+/// The names of packages, without versions, and of commands, without folders, that say more than the id.
+#[must_use]
+pub fn programs<'a>(
+    id: &str,
+    packages: impl IntoIterator<Item = &'a str>,
+    commands: impl IntoIterator<Item = &'a str>,
+) -> String {
+    let packages = packages.into_iter().map(|package| {
+        let end = package.char_indices().skip(1).find(|(_, c)| "@=<>~![; ".contains(*c));
+        end.map_or(package, |(at, _)| &package[..at])
+    });
+    let commands = commands.into_iter().map(|command| {
+        let name = command.rsplit(['/', '\\']).next().unwrap_or_default();
+        name.strip_suffix(".exe").or_else(|| name.strip_suffix(".cmd")).unwrap_or(name)
+    });
+    let mut names: Vec<&str> = Vec::new();
+    for name in packages.chain(commands).filter(|name| !name.is_empty() && *name != id) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    shown(&names.join(" "), PROGRAMS)
+}
+
 /// What to search for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Query {
@@ -101,12 +130,11 @@ pub struct Query {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Term {
-    Word(String),
-    /// Agents of the class, and those that mention the phrase.
-    Class(Class, String),
-    /// Every agent has it; those that mention the word come first.
-    Editor(String),
+struct Term {
+    /// The words of the query.
+    text: String,
+    /// What they mean, if they have a meaning of their own.
+    meaning: Option<Meaning>,
 }
 
 /// How far an agent has what was searched for.
@@ -129,111 +157,269 @@ pub struct Hit<'a> {
     pub matched: Match,
 }
 
+/// What a search finds.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Found<'a> {
+    /// The agents that fit, the best first.
+    pub hits: Vec<Hit<'a>>,
+    /// How words were read that no agent has.
+    pub reading: Reading,
+}
+
+/// How words were read that no agent has.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Reading {
+    /// Words that were read as others with a similar spelling.
+    pub similar: BTreeMap<String, Vec<String>>,
+    /// Words that were left out.
+    pub unknown: Vec<String>,
+    /// Phrases about what agents can do that were left out, because the registry publishes no such facts and no agent
+    /// mentions them.
+    pub untold: Vec<String>,
+}
+
+/// Which agents a term selects.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+enum Selects {
+    /// All: an editor.
+    #[default]
+    All,
+    /// Those of a class.
+    Class,
+    /// Those that mention a word.
+    Word,
+}
+
 /// Match, number of terms, weight.
 type Rank = (Match, usize, u32);
+
+/// What an agent has of a term, and its weight.
+type Points = (Match, u32);
 
 impl Query {
     /// The words of these texts.
     pub fn new<'a>(texts: impl IntoIterator<Item = &'a str>) -> Self {
         let words: Vec<String> = texts.into_iter().flat_map(str::split_whitespace).map(fold).take(WORDS).collect();
-        let mut terms = Vec::new();
-        let mut rest = &words[..];
-        while !rest.is_empty() {
-            let phrase = |length: usize| meaning(&rest.get(..length)?.join(" ")).map(|meaning| (length, meaning));
-            let (length, meaning) = (1..=LONGEST).rev().find_map(phrase).unwrap_or((1, Meaning::Word("")));
-            match meaning {
-                Meaning::Filler => {}
-                Meaning::Word("") => terms.push(Term::Word(rest[0].clone())),
-                Meaning::Word(other) => terms.push(Term::Word(other.to_owned())),
-                Meaning::Class(class) => terms.push(Term::Class(class, rest[..length].join(" "))),
-                Meaning::Editor(..) => terms.push(Term::Editor(rest[..length].join(" "))),
+        let is_filler = |word: &str| meaning(word) == Some(Meaning::Filler);
+        let mut terms: Vec<Term> = Vec::new();
+        let mut at = 0;
+        while at < words.len() {
+            // A phrase as it stands, else with fillers between its words.
+            let all: Vec<usize> = (at..words.len()).collect();
+            let told: Vec<usize> = all.iter().copied().filter(|at| !is_filler(&words[*at])).collect();
+            let phrase = |places: &[usize], length: usize| {
+                let places = places.get(..length)?;
+                let text = places.iter().map(|at| words[*at].as_str()).collect::<Vec<_>>().join(" ");
+                Some((places.last()? + 1, meaning(&text)?, text))
+            };
+            // No phrase starts with a filler that is passed over.
+            let told = if is_filler(&words[at]) { &[][..] } else { &told };
+            let found = (1..=LONGEST).rev().find_map(|length| phrase(&all, length).or_else(|| phrase(told, length)));
+            let (next, meaning, text) = found
+                .map_or_else(|| (at + 1, None, words[at].clone()), |(next, meaning, text)| (next, Some(meaning), text));
+            at = next;
+            let term = match meaning {
+                Some(Meaning::Filler) => continue,
+                Some(Meaning::Word(other)) => Term { text: other.to_owned(), meaning: None },
+                meaning => Term { text, meaning },
+            };
+            let merged = terms.iter_mut().find_map(|earlier| match (earlier.meaning, term.meaning) {
+                (Some(Meaning::Class(a)), Some(Meaning::Class(b))) => a.merged(b).map(|class| (earlier, class)),
+                _ => None,
+            });
+            match merged {
+                Some((earlier, class)) => {
+                    earlier.text = format!("{} {}", earlier.text, term.text);
+                    earlier.meaning = Some(Meaning::Class(class));
+                }
+                None => terms.push(term),
             }
-            rest = &rest[length..];
         }
         if terms.is_empty() {
-            terms = words.iter().cloned().map(Term::Word).collect();
+            terms = words.iter().map(|word| Term { text: word.clone(), meaning: None }).collect();
         }
         Self { words: words.join(" "), terms }
     }
 
+    /// Whether facts decide which agents fit.
+    #[must_use]
+    pub fn needs_facts(&self) -> bool {
+        self.terms.iter().any(|term| matches!(term.meaning, Some(Meaning::Fact(..))))
+    }
+
     /// The agents that fit, the best first; equally good ones by name. Agents that have some of the words follow, if few
-    /// have all.
-    pub fn search<'a>(&self, entries: impl IntoIterator<Item = &'a Entry>) -> Vec<Hit<'a>> {
-        let ranked = entries.into_iter().filter_map(|entry| Some((self.rank(entry)?, entry)));
-        let mut ranked: Vec<(Rank, &Entry)> = ranked.collect();
+    /// have all. A word that no agent has is read as others with a similar spelling, or left out. Without facts, phrases
+    /// that need them are words.
+    pub fn search<'a>(&self, entries: impl IntoIterator<Item = &'a Entry>, facts: Option<&Facts>) -> Found<'a> {
+        let agents: Vec<Fields<'a>> = entries.into_iter().map(Fields::from).collect();
+        let mut reading = Reading::default();
+        let mut terms: Vec<(Selects, Vec<Points>)> = Vec::new();
+        let mut vocabulary = None;
+        for term in &self.terms {
+            let mut points: Vec<Points> = agents.iter().map(|agent| term.weigh(agent, facts)).collect();
+            let is_nowhere = points.iter().all(|(_, points)| *points == 0);
+            let selects = match term.meaning {
+                Some(Meaning::Editor(..)) => Selects::All,
+                Some(Meaning::Fact(..)) if is_nowhere && facts.is_none() => {
+                    reading.untold.push(term.text.clone());
+                    continue;
+                }
+                Some(Meaning::Class(_) | Meaning::Fact(..)) => Selects::Class,
+                _ => Selects::Word,
+            };
+            if is_nowhere && selects == Selects::Word {
+                let others = similar(&term.text, vocabulary.get_or_insert_with(|| words(&agents)));
+                if others.is_empty() {
+                    reading.unknown.push(term.text.clone());
+                    continue;
+                }
+                points = agents.iter().map(|agent| agent.weigh_others(&others)).collect();
+                reading.similar.insert(term.text.clone(), others);
+            }
+            terms.push((selects, points));
+        }
+        // Agents that have none of the words are no results for what else is asked of them, nor all agents for an editor
+        // where the words are unknown.
+        let most = terms.iter().map(|(selects, _)| *selects).max().unwrap_or_default();
+        if most == Selects::All && terms.len() < self.terms.len() {
+            terms.clear();
+        }
+        let rank = |(at, agent): (usize, &Fields<'a>)| -> Option<(Rank, &'a Entry)> {
+            let own = || terms.iter().map(|(selects, points)| (*selects, points[at].0, points[at].1));
+            let matched = own().map(|(_, matched, _)| matched).min()?;
+            let has = || own().filter(|(_, matched, _)| *matched != Match::Some);
+            let is_name = self.terms.len() > 1 && agent.name().contains(&self.words);
+            let weight = own().map(|(.., points)| points).sum::<u32>() + if is_name { 50 } else { 0 };
+            has().any(|(selects, ..)| selects == most).then(|| ((matched, has().count(), weight), agent.entry))
+        };
+        let mut ranked: Vec<(Rank, &Entry)> = agents.iter().enumerate().filter_map(rank).collect();
         let whole = ranked.iter().filter(|((matched, ..), _)| *matched != Match::Some).count();
         if whole >= FEW {
             ranked.retain(|((matched, ..), _)| *matched != Match::Some);
         }
         ranked.sort_by_cached_key(|(rank, entry)| (Reverse(*rank), entry.name.to_lowercase(), entry.id.clone()));
-        ranked.into_iter().map(|((matched, ..), entry)| Hit { entry, matched }).collect()
+        let hits = ranked.into_iter().map(|((matched, ..), entry)| Hit { entry, matched }).collect();
+        Found { hits, reading }
     }
+}
 
-    /// How well an agent fits; `None` if it has none of the words.
-    fn rank(&self, entry: &Entry) -> Option<Rank> {
-        let [name, id, authors, text, license] = [
+impl Term {
+    /// What an agent has of this term.
+    fn weigh(&self, agent: &Fields<'_>, facts: Option<&Facts>) -> Points {
+        let as_class = |held: Match| match (held, agent.weigh(&self.text, true)) {
+            (Match::Whole, points) => (Match::Whole, points.max(5)),
+            (held, 0) => (held, 0),
+            (_, points) => (Match::Whole, points),
+        };
+        match self.meaning {
+            Some(Meaning::Class(class)) => as_class(class.holds(agent.entry)),
+            Some(Meaning::Fact(group, value)) => {
+                let has = facts.is_some_and(|facts| facts.has(&agent.entry.id, group, value));
+                as_class(if has { Match::Whole } else { Match::Some })
+            }
+            Some(Meaning::Editor(..)) => (Match::Whole, agent.weigh(&self.text, true)),
+            Some(Meaning::Family(others)) => match agent.weigh(&self.text, false) {
+                0 => agent.weigh_others(others),
+                points => (Match::Whole, points),
+            },
+            Some(Meaning::Word(_) | Meaning::Filler) | None => match agent.weigh(&self.text, false) {
+                0 => (Match::Some, 0),
+                points => (Match::Whole, points),
+            },
+        }
+    }
+}
+
+/// What is searched of an agent, as it is typed.
+struct Fields<'a> {
+    entry: &'a Entry,
+    /// Name, id, authors, description, licence, programs.
+    texts: [String; 6],
+}
+
+/// The weights of a word in each field: at the start of a word, and within one.
+const WEIGHTS: [(u32, u32); 6] = [(25, 12), (20, 10), (6, 3), (4, 1), (3, 1), (8, 4)];
+
+impl<'a> From<&'a Entry> for Fields<'a> {
+    fn from(entry: &'a Entry) -> Self {
+        let names = |texts: &'a [String]| texts.iter().map(String::as_str);
+        let texts = [
             &entry.name,
             &entry.id,
             &shown(&without_addresses(&entry.authors), BY),
             &shown(&entry.description, SUMMARY),
             &entry.license,
-        ]
-        .map(|text| fold(text));
-        let weigh = |word: &str| {
-            if name == word || id == word {
-                return 100;
-            }
-            let fields = [(&name, 25, 12), (&id, 20, 10), (&authors, 6, 3), (&text, 4, 1), (&license, 3, 1)];
-            let weights = fields.into_iter().map(|(field, start, middle)| match place(field, word) {
-                Some(MatchedField::Start) => start,
-                Some(MatchedField::Middle) => middle,
-                None => 0,
-            });
-            let first = if name.starts_with(word) { 40 } else { 0 };
-            weights.max().unwrap_or_default().max(first)
-        };
-        let (mut matched, mut found, mut weight) = (Match::Whole, 0, 0);
-        for term in &self.terms {
-            let (of_term, points) = match term {
-                Term::Word(word) => {
-                    let points = weigh(word);
-                    (if points > 0 { Match::Whole } else { Match::Some }, points)
-                }
-                Term::Class(class, phrase) => match (class.holds(entry), weigh(phrase)) {
-                    (Match::Whole, points) => (Match::Whole, points.max(5)),
-                    (other, 0) => (other, 0),
-                    (_, points) => (Match::Whole, points),
-                },
-                Term::Editor(word) => (Match::Whole, weigh(word)),
-            };
-            matched = matched.min(of_term);
-            found += usize::from(of_term != Match::Some);
-            weight += points;
-        }
-        let is_name = self.terms.len() > 1 && name.contains(&self.words);
-        (found > 0).then_some((matched, found, weight + if is_name { 50 } else { 0 }))
+            &programs(&entry.id, names(&entry.packages), names(&entry.commands)),
+        ];
+        Self { entry, texts: texts.map(|text| fold(text)) }
     }
 }
 
-impl Class {
-    fn holds(self, entry: &Entry) -> Match {
-        let is_there = match self {
-            Self::OpenSource => is_open_source(&entry.license),
-            Self::Proprietary => !entry.license.is_empty() && !is_open_source(&entry.license),
-            Self::System(system) => {
-                let is_stated = entry.platforms.iter().any(|platform| platform.starts_with(system));
-                // Packages state no system.
-                if !is_stated && (entry.has_npx || entry.has_uvx) {
-                    return Match::SystemUnknown;
-                }
-                is_stated
-            }
-            Self::Binary => !entry.platforms.is_empty(),
-            Self::Npx => entry.has_npx,
-            Self::Uvx => entry.has_uvx,
-        };
-        if is_there { Match::Whole } else { Match::Some }
+impl Fields<'_> {
+    fn name(&self) -> &str {
+        &self.texts[0]
     }
+
+    /// How much a word counts for the agent. With `is_whole`, it must not be a part of a word.
+    fn weigh(&self, word: &str, is_whole: bool) -> u32 {
+        if self.texts[..2].iter().any(|text| text == word) {
+            return 100;
+        }
+        let weights = self.texts.iter().zip(WEIGHTS).map(|(text, (start, middle))| match place(text, word, is_whole) {
+            Some(MatchedField::Start) => start,
+            Some(MatchedField::Middle) => middle,
+            None => 0,
+        });
+        let first = if !is_whole && self.name().starts_with(word) { 40 } else { 0 };
+        weights.max().unwrap_or_default().max(first)
+    }
+
+    /// The points of words that stand for the one of the query.
+    fn weigh_others(&self, others: &[impl AsRef<str>]) -> Points {
+        match others.iter().map(|other| self.weigh(other.as_ref(), true)).max().unwrap_or_default() {
+            0 => (Match::Some, 0),
+            points => (Match::Whole, (points / 2).max(1)),
+        }
+    }
+}
+
+/// The words of agents, without those that have digits.
+fn words(agents: &[Fields<'_>]) -> BTreeSet<String> {
+    let texts = agents.iter().flat_map(|agent| &agent.texts);
+    let words = texts.flat_map(|text| text.split(|c: char| !c.is_alphanumeric()));
+    words
+        .filter(|word| (3..=30).contains(&word.chars().count()) && word.chars().all(char::is_alphabetic))
+        .map(ToOwned::to_owned)
+        .collect()
+}
+
+/// The words that are spelled like this one, or longer words that begin so, which is one mistake more: those with the fewest
+/// mistakes, at most one in a short word and two in others, and none in the first letter.
+fn similar(word: &str, vocabulary: &BTreeSet<String>) -> Vec<String> {
+    let letters: Vec<char> = word.chars().collect();
+    let most = match letters.len() {
+        4..=5 => 1,
+        6..=30 => 2,
+        _ => return Vec::new(),
+    };
+    let mut nearest = (most, Vec::new());
+    for other in vocabulary.range(letters[0].to_string()..).take_while(|other| other.starts_with(letters[0])) {
+        let length = other.chars().count();
+        let beginnings = (letters.len()..length).take(most).map(|length| {
+            let beginning: String = other.chars().take(length).collect();
+            strsim::osa_distance(&beginning, word) + 1
+        });
+        let distance = beginnings.chain([strsim::osa_distance(other, word)]).min().unwrap_or(usize::MAX);
+        if distance < nearest.0 {
+            nearest = (distance, Vec::new());
+        }
+        if distance == nearest.0 {
+            nearest.1.push(other.clone());
+        }
+    }
+    nearest.1
 }
 
 /// Where a word was found.
@@ -244,139 +430,21 @@ enum MatchedField {
     Middle,
 }
 
-fn place(text: &str, word: &str) -> Option<MatchedField> {
-    let mut found = text.match_indices(word).peekable();
-    found.peek()?;
+/// With `is_whole`, only a whole word is found.
+fn place(text: &str, word: &str, is_whole: bool) -> Option<MatchedField> {
     let is_start = |at: usize| !text[..at].ends_with(char::is_alphanumeric);
-    Some(if found.any(|(at, _)| is_start(at)) { MatchedField::Start } else { MatchedField::Middle })
-}
-
-/// What a phrase means.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Meaning {
-    /// Nothing: the word is skipped.
-    Filler,
-    /// The same as another word.
-    Word(&'static str),
-    /// The agents of a class.
-    Class(Class),
-    /// An editor, by its name and the id of the client with which it starts agents. Every agent works in it.
-    Editor(&'static str, &'static str),
-}
-
-/// A class of agents that the index tells.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Class {
-    /// The licence is open source.
-    OpenSource,
-    /// There is a licence, and it is not open source.
-    Proprietary,
-    /// There is an archive for this system, by its name in platforms. Packages do not state their systems.
-    System(&'static str),
-    /// There is an archive.
-    Binary,
-    /// There is a package for npx.
-    Npx,
-    /// There is a package for uvx.
-    Uvx,
-}
-
-/// The number of words in the longest phrase.
-pub(super) const LONGEST: usize = 3;
-
-/// Phrases in lower case, with single spaces.
-pub const PHRASES: &[(&str, Meaning)] = &[
-    ("a", Meaning::Filler),
-    ("an", Meaning::Filler),
-    ("and", Meaning::Filler),
-    ("for", Meaning::Filler),
-    ("in", Meaning::Filler),
-    ("of", Meaning::Filler),
-    ("on", Meaning::Filler),
-    ("the", Meaning::Filler),
-    ("to", Meaning::Filler),
-    ("with", Meaning::Filler),
-    // The adapter of this program has another name.
-    ("claude code", Meaning::Word("claude")),
-    ("open source", Meaning::Class(Class::OpenSource)),
-    ("open-source", Meaning::Class(Class::OpenSource)),
-    ("opensource", Meaning::Class(Class::OpenSource)),
-    ("oss", Meaning::Class(Class::OpenSource)),
-    ("free", Meaning::Class(Class::OpenSource)),
-    ("free software", Meaning::Class(Class::OpenSource)),
-    ("proprietary", Meaning::Class(Class::Proprietary)),
-    ("closed source", Meaning::Class(Class::Proprietary)),
-    ("windows", Meaning::Class(Class::System("windows"))),
-    ("mac", Meaning::Class(Class::System("darwin"))),
-    ("macos", Meaning::Class(Class::System("darwin"))),
-    ("linux", Meaning::Class(Class::System("linux"))),
-    ("binary", Meaning::Class(Class::Binary)),
-    ("npx", Meaning::Class(Class::Npx)),
-    ("npm", Meaning::Class(Class::Npx)),
-    ("node", Meaning::Class(Class::Npx)),
-    ("node.js", Meaning::Class(Class::Npx)),
-    ("nodejs", Meaning::Class(Class::Npx)),
-    ("uvx", Meaning::Class(Class::Uvx)),
-    ("uv", Meaning::Class(Class::Uvx)),
-    ("python", Meaning::Class(Class::Uvx)),
-    ("zed", Meaning::Editor("Zed", "zed")),
-    ("jetbrains", Meaning::Editor("JetBrains", "jetbrains")),
-    ("intellij", Meaning::Editor("IntelliJ", "jetbrains")),
-    ("pycharm", Meaning::Editor("PyCharm", "jetbrains")),
-    ("webstorm", Meaning::Editor("WebStorm", "jetbrains")),
-    ("neovim", Meaning::Editor("Neovim", "codecompanion")),
-    ("nvim", Meaning::Editor("Neovim", "codecompanion")),
-    ("vim", Meaning::Editor("Neovim", "codecompanion")),
-    ("codecompanion", Meaning::Editor("CodeCompanion", "codecompanion")),
-    ("avante", Meaning::Editor("avante", "avante")),
-    ("emacs", Meaning::Editor("Emacs", "emacs")),
-    ("vscode", Meaning::Editor("VS Code", "vscode")),
-    ("vs code", Meaning::Editor("VS Code", "vscode")),
-];
-
-/// What a phrase means, if it has a meaning of its own.
-pub(super) fn meaning(phrase: &str) -> Option<Meaning> {
-    PHRASES.iter().find(|(known, _)| *known == phrase).map(|(_, meaning)| *meaning)
-}
-
-/// Whether a licence is open source: approved by the OSI or free according to the FSF.
-#[must_use]
-pub fn is_open_source(license: &str) -> bool {
-    spdx::Expression::parse_mode(license, spdx::ParseMode::LAX).is_ok_and(|expression| {
-        expression.evaluate(|requirement| {
-            requirement.license.id().is_some_and(|id| id.is_osi_approved() || id.is_fsf_free_libre())
-        })
-    })
+    let is_end = |at: usize| !text[at..].starts_with(char::is_alphanumeric);
+    let found = text.match_indices(word).map(|(at, _)| at);
+    let mut found = found.filter(|at| !is_whole || (is_start(*at) && is_end(at + word.len()))).peekable();
+    found.peek()?;
+    Some(if found.any(is_start) { MatchedField::Start } else { MatchedField::Middle })
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::Value;
 
-    use super::super::Index;
-
     use super::*;
-
-    /// The queries that the catalog's script answers in the same way, in a test of its own.
-    #[test]
-    fn results_are_those_of_the_catalog() {
-        let text = include_str!("../../../../tests/fixtures/search.json");
-        let vectors: Value = serde_json::from_str(text).unwrap();
-        let index = Index::parse(vectors.to_string()).unwrap();
-        assert!(index.notes.is_empty());
-        for one in vectors["queries"].as_array().unwrap() {
-            let list = |key: &str| -> Vec<&str> {
-                one[key].as_array().into_iter().flatten().map(|id| id.as_str().unwrap()).collect()
-            };
-            let hits = Query::new([one["query"].as_str().unwrap()]).search(index.entries());
-            let ids = |is_whole: bool| -> Vec<&str> {
-                let of_kind = hits.iter().filter(|hit| (hit.matched == Match::Whole) == is_whole);
-                of_kind.map(|hit| hit.entry.id.as_str()).collect()
-            };
-            assert_eq!((ids(true), ids(false)), (list("ids"), list("partial")), "{}", one["query"]);
-            assert!(hits.is_sorted_by_key(|hit| Reverse(hit.matched)), "{}", one["query"]);
-        }
-    }
 
     /// The catalog's script folds the same texts, in a test of the site.
     #[test]
@@ -402,36 +470,36 @@ mod tests {
     }
 
     #[test]
+    fn programs_are_packages_and_commands_that_the_id_does_not_name() {
+        let found = programs(
+            "ant",
+            ["@example/ant-cli@1.0.0", "ant==1.0.0", "bee[all]>=2", ""],
+            ["./bin/ant.exe", "dist\\queen.cmd", "queen"],
+        );
+        assert_eq!(found, "@example/ant-cli bee queen");
+    }
+
+    #[test]
     fn words_beyond_the_limit_do_not_count() {
-        let entry = Entry { id: "a".to_owned(), name: "Ant".to_owned(), ..Entry::default() };
-        let query = format!("{} zzz", "ant ".repeat(WORDS));
-        assert_eq!(Query::new([query.as_str()]).search([&entry])[0].matched, Match::Whole);
-        assert!(Query::new(["zzz"]).search([&entry]).is_empty());
+        let entry = Entry { id: "a".to_owned(), name: "Ant".to_owned(), license: "MIT".to_owned(), ..Entry::default() };
+        let query = format!("{} proprietary", "ant ".repeat(WORDS));
+        assert_eq!(Query::new([query.as_str()]).search([&entry], None).hits[0].matched, Match::Whole);
+        assert_eq!(Query::new(["ant proprietary"]).search([&entry], None).hits[0].matched, Match::Some);
     }
 
     #[test]
-    fn phrases_are_as_queries_are_read() {
-        let mut seen: Vec<&str> = PHRASES.iter().map(|(phrase, _)| *phrase).collect();
-        for (phrase, _) in PHRASES {
-            let words: Vec<&str> = phrase.split_whitespace().collect();
-            assert!(
-                words.join(" ") == *phrase && words.len() <= LONGEST && phrase.to_lowercase() == *phrase,
-                "{phrase}"
-            );
-        }
-        seen.sort_unstable();
-        seen.dedup();
-        assert_eq!(seen.len(), PHRASES.len());
-    }
-
-    #[test]
-    fn licences_are_open_source_as_a_whole() {
-        for license in ["MIT", "MIT OR Apache-2.0", "GPL-3.0-only WITH Classpath-exception-2.0", "MIT OR LicenseRef-x"]
-        {
-            assert!(is_open_source(license), "{license}");
-        }
-        for license in ["", "proprietary", "MIT AND LicenseRef-x", "see LICENSE"] {
-            assert!(!is_open_source(license), "{license}");
+    fn a_similar_word_starts_with_the_same_letter() {
+        let vocabulary = ["codex", "kodex", "gemini", "anthropic", "codices"].map(ToOwned::to_owned).into();
+        for (word, expected) in [
+            ("cdex", &["codex"][..]),
+            ("cdxe", &[]),
+            ("kodek", &["kodex"]),
+            ("gemnii", &["gemini"]),
+            ("gmn", &[]),
+            ("antrop", &["anthropic"]),
+            ("jemini", &[]),
+        ] {
+            assert_eq!(similar(word, &vocabulary), expected, "{word}");
         }
     }
 }

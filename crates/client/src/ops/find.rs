@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::agents::read_agents;
 use super::{Event, Events, Report, load, load_quietly, warn_of_left_out};
-use crate::index::{Entry, Index, Match, Missing, Query};
+use crate::index::{Entry, Found, Index, Match, Missing, Query, Reading};
 use crate::install::{Kind, Start};
 use crate::resolve::{Offer, OfferOrigin, Plan};
 use crate::session::{AgentSpec, Session};
@@ -73,6 +73,8 @@ pub struct FindReport {
     pub index: Index,
     /// What matches a query, best match first; `None` if there was no query.
     pub hits: Option<Vec<(Entry, Match)>>,
+    /// How words of the query were read that no agent has.
+    pub reading: Reading,
     /// The installed agents.
     pub installed: BTreeMap<AgentId, StoredAgent>,
 }
@@ -132,7 +134,7 @@ pub async fn list(session: &Session, events: &Events<'_>) -> Result<FindReport, 
     for note in &index.notes {
         events(Event::Warning(&format!("in the registry index, {note}")));
     }
-    Ok(FindReport { index, hits: None, installed })
+    Ok(FindReport { index, hits: None, reading: Reading::default(), installed })
 }
 
 /// A search.
@@ -151,8 +153,10 @@ pub async fn search(session: &Session, request: &Search, events: &Events<'_>) ->
     let (installed, _) = read_and_warn(session, events)?;
     let index = load(session, session.index(), events).await?;
     let query = Query::new([request.query.as_str()]);
-    let hits = query.search(index.entries()).iter().map(|hit| (hit.entry.clone(), hit.matched)).collect();
-    Ok(FindReport { index, hits: Some(hits), installed })
+    let facts = if query.needs_facts() { session.facts().await } else { None };
+    let Found { hits, reading, .. } = query.search(index.entries(), facts.as_ref());
+    let hits = hits.iter().map(|hit| (hit.entry.clone(), hit.matched)).collect();
+    Ok(FindReport { index, hits: Some(hits), reading, installed })
 }
 
 /// The installed agents.

@@ -35,7 +35,7 @@ use acp_registry_sources::{
 use futures_util::FutureExt as _;
 use tokio::process::{Child, ChildStdin, ChildStdout};
 
-use crate::index::{self, Copies, EntryError, Index, IndexLocation, Loaded, Missing};
+use crate::index::{self, Copies, EntryError, Facts, Index, IndexLocation, Loaded, Missing};
 use crate::install::{Installer, Kind, PackageCache, Start, host_environment};
 use crate::resolve::{self, Host};
 pub use crate::resolve::{AgentSpec, WrongName};
@@ -79,6 +79,13 @@ impl Session {
         let SessionOptions { is_offline, refresh, .. } = self.options;
         let options = index::LoadOptions { copies: self.copies(), is_offline, refresh };
         index::load(&self.options.index, &options, || self.connect().map(|(client, _)| client)).await
+    }
+
+    /// Reads what the registry publishes of its agents beside the index; `None` where there is nothing.
+    pub async fn facts(&self) -> Option<Facts> {
+        let SessionOptions { is_offline, refresh, .. } = self.options;
+        let options = index::LoadOptions { copies: self.copies(), is_offline, refresh };
+        Facts::load(&self.options.index, &options, || self.connect().map(|(client, _)| client)).await
     }
 
     /// Reads an index that has these agents. If the tree of the index offers entries one by one, the others are not

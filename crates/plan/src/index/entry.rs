@@ -15,6 +15,10 @@ const VERSION_LIMIT: usize = 100;
 /// How many authors are kept.
 const AUTHORS: usize = 20;
 
+/// How many commands of archives are kept, and the longest one, in bytes.
+const COMMANDS: usize = 8;
+const COMMAND_LIMIT: usize = 200;
+
 /// An agent, as lists show it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Entry {
@@ -38,6 +42,10 @@ pub struct Entry {
     pub has_npx: bool,
     /// Whether there is a package for `uvx`.
     pub has_uvx: bool,
+    /// The packages as the index writes them, with their versions.
+    pub packages: Vec<String>,
+    /// The commands of packages and archives as the index writes them, each once.
+    pub commands: Vec<String>,
 }
 
 impl Entry {
@@ -51,8 +59,9 @@ impl Entry {
             // The line number is that within the entry, and does not help.
             format!("is passed over: {}", error.split(" at line ").next().unwrap_or_default())
         })?;
-        let distribution = form.distribution;
-        let entry = Self {
+        let Distribution { binary, npx, uvx } = form.distribution;
+        let (has_npx, has_uvx) = (npx.is_some(), uvx.is_some());
+        let mut entry = Self {
             id: form.id.0,
             name: form.name.0,
             version: form.version.0,
@@ -60,10 +69,16 @@ impl Entry {
             authors: form.authors.0.join(", "),
             license: form.license.0,
             icon: form.icon.0,
-            platforms: distribution.binary.0,
-            has_npx: distribution.npx.0,
-            has_uvx: distribution.uvx.0,
+            platforms: binary.platforms,
+            has_npx,
+            has_uvx,
+            packages: Vec::new(),
+            commands: binary.commands,
         };
+        for Package { package, command } in npx.into_iter().chain(uvx) {
+            entry.packages.extend(Some(package.0).filter(|text| !text.is_empty()));
+            entry.commands.extend(Some(command.0).filter(|text| !text.is_empty()));
+        }
         match entry.problem() {
             None => Ok(entry),
             Some(problem) if entry.id.is_empty() => Err(format!("is passed over: {problem}")),
@@ -114,9 +129,9 @@ struct EntryMembers {
 /// The kinds of distribution; none when it is something else.
 #[derive(Default)]
 struct Distribution {
-    binary: Keys,
-    npx: Flag,
-    uvx: Flag,
+    binary: Archives,
+    npx: Option<Package>,
+    uvx: Option<Package>,
 }
 
 /// A string; empty when it is something else.
@@ -127,9 +142,27 @@ struct Text(String);
 #[derive(Default)]
 struct Texts(Vec<String>);
 
-/// The keys of an object; none when it is something else.
+/// The platforms of archives and their commands; none when it is something else.
 #[derive(Default)]
-struct Keys(Vec<Cow<'static, str>>);
+struct Archives {
+    platforms: Vec<Cow<'static, str>>,
+    commands: Vec<String>,
+}
+
+/// The command of an archive; none when it is something else.
+#[derive(Default)]
+struct Command(Text);
+
+/// A package.
+#[derive(Default)]
+struct Package {
+    package: Text,
+    command: Text,
+}
+
+/// A package; none when it is not an object.
+#[derive(Default)]
+struct OptionalPackage(Option<Package>);
 
 /// The name of a platform. Those that are known take no memory.
 struct Name(Cow<'static, str>);
@@ -150,10 +183,6 @@ impl<'de> Deserialize<'de> for Name {
         deserializer.deserialize_str(Text)
     }
 }
-
-/// Whether this is an object.
-#[derive(Default)]
-struct Flag(bool);
 
 /// Implements `Deserialize` for types that accept any JSON, and keep what has the right type.
 macro_rules! lenient {
@@ -229,8 +258,8 @@ lenient!(
             while let Some(key) = map.next_key::<String>()? {
                 match key.as_str() {
                     "binary" => found.binary = map.next_value()?,
-                    "npx" => found.npx = map.next_value()?,
-                    "uvx" => found.uvx = map.next_value()?,
+                    "npx" => found.npx = map.next_value::<OptionalPackage>()?.0,
+                    "uvx" => found.uvx = map.next_value::<OptionalPackage>()?.0,
                     _ => drop(map.next_value::<IgnoredAny>()?),
                 }
             }
@@ -241,25 +270,53 @@ lenient!(
 );
 
 lenient!(
-    Keys,
+    Archives,
     {
-        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Keys, A::Error> {
-            let mut keys = Vec::with_capacity(Platform::ALL.len());
-            while let Some((Name(key), IgnoredAny)) = map.next_entry()? {
-                keys.push(key);
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Archives, A::Error> {
+            let mut found = Archives { platforms: Vec::with_capacity(Platform::ALL.len()), commands: Vec::new() };
+            while let Some((Name(platform), Command(Text(command)))) = map.next_entry()? {
+                found.platforms.push(platform);
+                let is_kept = found.commands.len() < COMMANDS && (1..=COMMAND_LIMIT).contains(&command.len());
+                if is_kept && !found.commands.contains(&command) {
+                    found.commands.push(command);
+                }
             }
-            Ok(Keys(keys))
+            Ok(found)
         }
     },
     { seq, text }
 );
 
 lenient!(
-    Flag,
+    Command,
     {
-        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Flag, A::Error> {
-            while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-            Ok(Flag(true))
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Command, A::Error> {
+            let mut found = Command::default();
+            while let Some(key) = map.next_key::<String>()? {
+                match key.as_str() {
+                    "cmd" => found.0 = map.next_value()?,
+                    _ => drop(map.next_value::<IgnoredAny>()?),
+                }
+            }
+            Ok(found)
+        }
+    },
+    { seq, text }
+);
+
+lenient!(
+    OptionalPackage,
+    {
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<OptionalPackage, A::Error> {
+            let mut found = Package::default();
+            while let Some(key) = map.next_key::<String>()? {
+                match key.as_str() {
+                    "package" => found.package = map.next_value()?,
+                    "command" => found.command = map.next_value()?,
+                    _ => drop(map.next_value::<IgnoredAny>()?),
+                }
+            }
+            Ok(OptionalPackage(Some(found)))
         }
     },
     { seq, text }
@@ -272,10 +329,12 @@ mod tests {
     #[test]
     fn members_of_any_type_are_read() {
         let text = r#"{ "id": "a", "version": "1.0.0", "name": 7, "description": ["x"], "new": { "deep": [1] },
-            "distribution": { "binary": { "linux-x86_64": 1, "os-x": {} }, "npx": "no", "uvx": { "package": "p" } } }"#;
+            "distribution": { "binary": { "linux-x86_64": 1, "os-x": { "cmd": "./a" }, "z": { "cmd": "./a" } },
+                              "npx": "no", "uvx": { "package": "p", "command": ["x"] } } }"#;
         let entry = Entry::parse(text).unwrap();
         assert_eq!((entry.name.as_str(), entry.description.as_str()), ("", ""));
-        assert_eq!(entry.platforms, ["linux-x86_64", "os-x"]);
+        assert_eq!(entry.platforms, ["linux-x86_64", "os-x", "z"]);
+        assert_eq!((entry.packages, entry.commands), (vec!["p".to_owned()], vec!["./a".to_owned()]));
         assert_eq!((entry.has_npx, entry.has_uvx), (false, true));
     }
 

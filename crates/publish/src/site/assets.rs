@@ -1,6 +1,5 @@
 //! Style, scripts and icon of the site. File names contain a digest of the content, so that browsers can cache them
 //! for ever; what else is published says how long caches may keep it.
-//! for ever.
 
 use acp_registry_plan::digest::Sha256;
 use acp_registry_plan::entries::DISCOVERY;
@@ -78,9 +77,9 @@ impl Assets {
 }
 
 /// The script that the search loads with the catalog.
-pub(super) fn similar() -> (String, Vec<u8>) {
-    let bytes = without_comments(include_str!("assets/similar.js")).into_bytes();
-    (hashed("similar", "js", &bytes), bytes)
+pub(super) fn rank() -> (String, Vec<u8>) {
+    let bytes = without_comments(include_str!("assets/rank.js")).into_bytes();
+    (hashed("rank", "js", &bytes), bytes)
 }
 
 /// Returns a path that contains a digest of the content.

@@ -7,21 +7,11 @@ use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
 use super::SiteError;
-use super::facets::{self, COLUMN_NAMES, EXAMINED, GROUPS};
+use super::facets::{self, COLUMN_NAMES, EXAMINED, FacetGroup, GROUPS};
 use super::listing::Listing;
 use acp_registry_client::index::{Class, MARKS, Meaning, PHRASES, SPELLINGS};
-use acp_registry_plan::manifest::Platform;
+use acp_registry_plan::json;
 use acp_registry_plan::timestamp::Timestamp;
-
-/// Phrases about sign-in, which an index does not tell: phrase, bits in the column of sign-in.
-const SIGN_IN: [(&str, u32); 6] = [
-    ("api key", facets::API_KEY),
-    ("api-key", facets::API_KEY),
-    ("no api key", facets::NO_KEY),
-    ("without api key", facets::NO_KEY),
-    ("no key", facets::NO_KEY),
-    ("no sign-in", facets::OPENS),
-];
 
 /// What the search script loads.
 #[derive(Serialize)]
@@ -31,6 +21,7 @@ struct Catalog<'a> {
     name: Column<'a>,
     version: Column<'a>,
     text: Column<'a>,
+    programs: Column<'a>,
     by: Column<'a>,
     license: Vec<usize>,
     licenses: Vec<&'a str>,
@@ -41,7 +32,7 @@ struct Catalog<'a> {
     /// Days since 1970; 0 if unknown.
     added: Option<Column<'a>>,
     updated: Option<Column<'a>>,
-    phrases: Value,
+    phrases: Vec<(&'static [&'static str], Value)>,
     /// How texts are compared: the marks that do not count, as a class of a regular expression, and spellings.
     fold: (String, BTreeMap<char, &'static str>),
 }
@@ -84,6 +75,7 @@ pub(super) fn text(listings: &[Listing<'_>]) -> Result<String, SiteError> {
         }),
         version: Column(listings, |listing| json!(listing.version)),
         text: Column(listings, |listing| json!(listing.summary)),
+        programs: Column(listings, |listing| json!(listing.programs)),
         by: Column(listings, |listing| json!(listing.by)),
         license,
         licenses,
@@ -112,32 +104,37 @@ fn table<'a, I, T: Ord>(items: &'a [I], of: fn(&'a I) -> T) -> (Vec<usize>, Vec<
     (places.collect(), different)
 }
 
-/// What phrases mean: 0 for a filler, a text for another word, `[path, name]` for an editor, and for a class
+/// Phrases that mean the same, and what: 0 for a filler, a text for another word, a list of texts for the names of a family of
+/// models, the path and the name of an editor, and for a class
 /// `[column, bits, bits of agents of which it is not known, label]`.
-fn phrases() -> Value {
-    let of_index = PHRASES.iter().map(|(phrase, meaning)| {
-        let meaning = match meaning {
-            Meaning::Filler => json!(0),
-            Meaning::Word(other) => json!(other),
-            Meaning::Editor(name, client) => json!([format!("editors/{client}/"), name]),
-            Meaning::Class(class) => {
-                let (column, bits, unknown) = class_bits(*class);
-                class_json(column, bits, unknown)
-            }
-        };
-        ((*phrase).to_owned(), meaning)
-    });
-    let of_sign_in = SIGN_IN.iter().map(|(phrase, bits)| ((*phrase).to_owned(), class_json(facets::AUTH, *bits, 0)));
-    Value::Object(of_index.chain(of_sign_in).collect())
+fn phrases() -> Vec<(&'static [&'static str], Value)> {
+    let meaning = |meaning: Meaning| match meaning {
+        Meaning::Filler => json!(0),
+        Meaning::Word(other) => json!(other),
+        Meaning::Family(names) => json!(names),
+        Meaning::Editor(name, client) => json!({ "path": format!("editors/{client}/"), "name": name }),
+        Meaning::Class(class) => {
+            let (column, bits, unknown) = class_bits(class);
+            class_json(column, bits, unknown)
+        }
+        Meaning::Fact(filter, slug) => {
+            let group = GROUPS.iter().find(|group| group.key == filter);
+            let value =
+                |group: &FacetGroup| group.values.iter().find(|value| value.slug == slug).map(|value| value.bits);
+            group.map_or(json!(0), |group| class_json(group.column, value(group).unwrap_or_default(), 0))
+        }
+    };
+    PHRASES.iter().map(|(phrases, of)| (*phrases, meaning(*of))).collect()
 }
 
 fn class_json(column: usize, bits: u32, unknown: u32) -> Value {
     let group = GROUPS.iter().filter(|group| group.column == column);
-    let label = group
-        .flat_map(|group| group.values.iter().map(move |value| (group.title, value)))
-        .find(|(_, value)| value.bits & !unknown == bits)
-        .map(|(title, value)| format!("{title}: {}", value.label));
-    json!([column, bits, unknown, label])
+    let values = group.flat_map(|group| group.values.iter().map(move |value| (group.title, value)));
+    // A single platform is a system with a processor.
+    let is_part = |of: u32| unknown != 0 && of & !unknown & bits == bits;
+    let values = values.filter(|(_, value)| value.bits == bits || is_part(value.bits));
+    let labels: Vec<String> = values.map(|(title, value)| format!("{title}: {}", value.label)).collect();
+    json!([column, bits, unknown, labels.join(" · ")])
 }
 
 /// Column, bits, and bits of agents of which it is not known.
@@ -145,14 +142,42 @@ fn class_bits(class: Class) -> (usize, u32, u32) {
     match class {
         Class::OpenSource => (facets::LICENSE, facets::OPEN, 0),
         Class::Proprietary => (facets::LICENSE, facets::PROPRIETARY, 0),
-        Class::System(system) => {
-            let bits = Platform::ALL.iter().enumerate().filter(|(_, platform)| platform.os() == system);
-            (facets::PLATFORM, bits.fold(0, |bits, (at, _)| bits | 1 << at), facets::NO_PLATFORM)
-        }
+        Class::Unlicensed => (facets::LICENSE, facets::UNLICENSED, 0),
+        Class::Platforms(bits) => (facets::PLATFORM, bits, facets::NO_PLATFORM),
+        Class::AnySystem => (facets::PLATFORM, facets::NO_PLATFORM, 0),
         Class::Binary => (facets::DIST, facets::BINARY, 0),
         Class::Npx => (facets::DIST, facets::NPX, 0),
         Class::Uvx => (facets::DIST, facets::UVX, 0),
     }
+}
+
+/// The ids of the agents with each value of a filter.
+struct Holders<'a>(&'a [Listing<'a>], usize, u32);
+
+impl Serialize for Holders<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self(listings, column, bits) = self;
+        serializer
+            .collect_seq(listings.iter().filter(|listing| listing.bits[*column] & bits != 0).map(|listing| &listing.id))
+    }
+}
+
+/// The agents with each value of each filter, for other programs and for the command `search`.
+#[derive(Serialize)]
+struct Facets<'a> {
+    schema: u8,
+    facets: BTreeMap<&'static str, BTreeMap<&'static str, Holders<'a>>>,
+}
+
+/// Returns `facets.json`.
+pub(super) fn facets(listings: &[Listing<'_>]) -> String {
+    let is_examined = listings.iter().any(|listing| listing.examined().is_some());
+    let groups = GROUPS.iter().filter(|group| group.column != EXAMINED || is_examined);
+    let facets = groups.map(|group| {
+        let values = group.values.iter().map(|value| (value.slug, Holders(listings, group.column, value.bits)));
+        (group.key, values.collect())
+    });
+    json::to_string(&Facets { schema: 1, facets: facets.collect() })
 }
 
 #[cfg(test)]
@@ -161,17 +186,33 @@ mod tests {
 
     #[test]
     fn every_class_is_a_value_of_a_filter() {
-        for (phrase, meaning) in phrases().as_object().unwrap() {
-            let is_class = meaning.as_array().is_some_and(|parts| parts.len() == 4);
-            assert!(!is_class || meaning[3].is_string(), "{phrase}: {meaning}");
+        for (phrases, meaning) in phrases() {
+            let is_class = meaning[0].is_u64();
+            assert!(!is_class || !meaning[3].as_str().unwrap().is_empty(), "{phrases:?}: {meaning}");
         }
         for (_, meaning) in PHRASES {
             if let Meaning::Editor(_, client) = meaning {
                 assert!(acp_registry_client::settings::find(client).is_some(), "{client}");
             }
         }
-        assert_eq!(phrases()["windows"], json!([0, 0b11_0000, 64, "System: Windows"]));
-        assert_eq!(phrases()["neovim"], json!(["editors/codecompanion/", "Neovim"]));
+        let of = |phrase| phrases().into_iter().find(|(known, _)| known.contains(&phrase)).unwrap().1;
+        assert_eq!(of("windows"), json!([0, 0b11_0000, 64, "System: Windows"]));
+        assert_eq!(of("apple silicon"), json!([0, 1, 64, "System: macOS · Processor: Arm (aarch64)"]));
+        assert_eq!(of("any system"), json!([0, 64, 0, "System: Any, by npx or uvx"]));
+        assert_eq!(of("neovim"), json!({ "path": "editors/codecompanion/", "name": "Neovim" }));
+    }
+
+    #[test]
+    fn every_value_of_a_filter_has_a_phrase() {
+        for group in GROUPS {
+            for value in group.values {
+                let is_value = |meaning: &Value| {
+                    meaning[0] == group.column
+                        && (meaning[1] == value.bits || meaning[1] == value.bits & !facets::NO_PLATFORM)
+                };
+                assert!(phrases().iter().any(|(_, meaning)| is_value(meaning)), "{} {}", group.key, value.slug);
+            }
+        }
     }
 
     #[test]

@@ -61,6 +61,10 @@ pub const CONTENTS: &[PublishedFile] = &[
         "examinations.json",
         "What the examinations of agents came to, the newest first: `id`, `version`, the `day` since which it is judged so, `platform`, `judgements` by level (`passed`, `failed` or `incomplete`), and the ids of the `failed` requirements. Only if an agent was examined.",
     ),
+    data(
+        "facets.json",
+        "Which agents have which values of the catalog’s filters: `facets`, by filter and value as in the addresses of the catalog, has their ids. `acp-registry search` reads it.",
+    ),
     data("SHA256SUMS", "SHA-256 digests of all other files, in the form that sha256sum reads."),
     agent_file("agents/{id}/agent.json", "The entry of one agent, as in registry.json.", AgentFile::Json),
     agent_file("agents/{id}/index.md", "The page of one agent as Markdown.", AgentFile::Markdown),
@@ -163,6 +167,11 @@ const QUERIES: &[Query] = &[
         question: "Downloads for Linux on Intel, with their SHA-256 digests",
         file: "registry.json",
         filter: r#".agents[] | .distribution.binary."linux-x86_64" // empty | "\(.archive) \(.sha256 // "-")""#,
+    },
+    Query {
+        question: "Agents that can resume sessions and read images",
+        file: "facets.json",
+        filter: r#".facets.cap | (."session-resume" - (."session-resume" - ."prompt-image"))[]"#,
     },
     Query {
         question: "The last ten changes",

@@ -24,6 +24,7 @@ pub(super) const NO_PLATFORM: u32 = 1 << 6;
 /// Bits of agents with a licence that is open source, and with another one.
 pub(super) const OPEN: u32 = 1;
 pub(super) const PROPRIETARY: u32 = 1 << 1;
+pub(super) const UNLICENSED: u32 = 1 << 2;
 /// Bits of sign-in.
 pub(super) const NO_KEY: u32 = 1;
 pub(super) const API_KEY: u32 = 1 << 1;
@@ -94,7 +95,7 @@ pub(super) const GROUPS: &[FacetGroup] = &[
         values: &[
             value("open", "Open source", OPEN),
             value("proprietary", "Proprietary", PROPRIETARY),
-            value("none", "Not stated", 4),
+            value("none", "Not stated", UNLICENSED),
         ],
     },
     FacetGroup {
@@ -221,7 +222,7 @@ pub(super) fn bits(agent: &Agent, answer: Option<&LastAnswer>, unanswered: Optio
     let kinds = [!distribution.binary.is_empty(), distribution.npx.is_some(), distribution.uvx.is_some()];
     bits[DIST] = kinds.iter().zip([BINARY, NPX, UVX]).filter(|(is_there, _)| **is_there).map(|(_, bit)| bit).sum();
     bits[LICENSE] = match agent.license.as_deref() {
-        None | Some("") => 4,
+        None | Some("") => UNLICENSED,
         Some(license) if is_open_source(license) => OPEN,
         Some(_) => PROPRIETARY,
     };

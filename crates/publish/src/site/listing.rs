@@ -8,11 +8,11 @@ use serde_json::value::RawValue;
 use super::facets::{self, COLUMNS, GROUPS};
 use super::text::shown;
 use crate::history::{EventKind, HistoryEvent};
-use acp_registry_client::index::{BY, SUMMARY, without_addresses};
+use acp_registry_client::index::{BY, SUMMARY, programs, without_addresses};
 use acp_registry_client::settings::{SignIn, display_name};
 use acp_registry_examine::examination::Level;
 use acp_registry_gate::verify::{EarlierExamination, LastAnswer, Snapshot, Unanswered};
-use acp_registry_plan::manifest::{Agent, AgentId, Platform};
+use acp_registry_plan::manifest::{Agent, AgentId, Distribution, Platform};
 use acp_registry_plan::timestamp::Timestamp;
 
 /// Limits of the shown length of members, in Unicode scalar values, and of the number of authors.
@@ -46,6 +46,8 @@ pub(super) struct Listing<'a> {
     pub(super) summary: String,
     /// The authors without their mail addresses, as cards show and searches read them.
     pub(super) by: String,
+    /// The names of packages and commands, as searches read them.
+    pub(super) programs: String,
     /// The licence, if stated.
     license: Option<String>,
     pub(super) has_icon: bool,
@@ -75,12 +77,18 @@ impl<'a> Listing<'a> {
         }
         let answer = known.answers.get(&agent.id);
         let unanswered = known.unanswered.get(&agent.id);
+        let Distribution { binary, npx, uvx } = &agent.distribution;
+        let own = || npx.iter().chain(uvx);
+        let packages = own().map(|package| package.package.as_str());
+        let commands = own().filter_map(|package| package.command.as_deref());
+        let commands = binary.iter().map(|target| target.cmd.as_str()).chain(commands);
         let license = agent.license.as_deref().map(|license| shown(license, LICENSE));
         Some(Self {
             id: agent.id.clone(),
             name: display_name(&agent.name, &agent.id),
             version: shown(&agent.version, VERSION),
             summary: shown(&agent.description, SUMMARY),
+            programs: programs(&agent.id, packages, commands),
             by: shown(&without_addresses(&authors(&agent).join(", ")), BY),
             license: license.filter(|text| !text.is_empty()),
             has_icon: has_icon(&agent.id),

@@ -36,6 +36,7 @@ use acp_registry_plan::failure::Failure;
 use std::collections::BTreeMap;
 use std::io;
 
+use acp_registry_client::index::FACETS;
 use acp_registry_gate::config::{Previews, SiteConfig};
 use acp_registry_plan::timestamp::Timestamp;
 use askama::Template;
@@ -160,8 +161,8 @@ impl<'a> Catalog<'a> {
         let catalog_text = catalog::text(&listings)?;
         let catalog = assets::hashed("catalog", "json", catalog_text.as_bytes());
         files.push((catalog.clone(), catalog_text.into_bytes()));
-        let (similar, script) = assets::similar();
-        files.push((similar.clone(), script));
+        let (rank, script) = assets::rank();
+        files.push((rank.clone(), script));
         let site = Site {
             base_url: options.base_url.to_owned(),
             registry_url: options.registry_url.map(ToOwned::to_owned),
@@ -170,7 +171,7 @@ impl<'a> Catalog<'a> {
             assets: paths,
             catalog,
             previews: options.config.previews.of(listings.len()),
-            similar,
+            rank,
             groups: shown_groups(&listings),
             letters: lists::letters(&listings),
             has_feeds: listings.iter().any(|listing| !listing.events.is_empty()),
@@ -192,6 +193,7 @@ impl<'a> Catalog<'a> {
             part(|| matrix::pages(site, listings)),
             part(|| editors::pages(site, listings)),
             part(|| examinations::files(site, listings)),
+            part(|| Ok(vec![(FACETS.to_owned(), catalog::facets(listings).into_bytes())])),
             part(|| self.changes()),
             part(|| self.documentation()),
             part(|| self.picture_of_site()),

@@ -23,7 +23,7 @@ pub(super) struct Site {
     /// Which pictures there are for link previews.
     pub(super) previews: Previews,
     /// Path of the script that the search loads with it.
-    pub(super) similar: String,
+    pub(super) rank: String,
     /// The filter groups to show.
     pub(super) groups: Vec<ShownGroup>,
     /// The first letters of names: letter, path of the list at its first agent.

@@ -8,8 +8,7 @@
   const more = at('more'), clear = at('clear'), nothing = at('nothing'), done = at('done'), read = at('read'), template = at('card').content;
   const plain = sort.options[0].textContent, toggle = at('toggle'), results = list.parentElement;
   const STEP = Math.max(24, list.children.length);
-  // A match of all words, one of which only the system is not known, and less than that. Sums of weights are lower.
-  const WHOLE = 1e7, UNKNOWN = 1e6, SOME = 1e3, FEW = 5;
+  const FEW = 5;
 
   const groups = [...form.querySelectorAll('fieldset')].map((set) => ({
     title: set.firstElementChild.firstChild.data,
@@ -26,7 +25,7 @@
   for (const { ask } of values) if (ask) ask.lastElementChild.style.minWidth = `${ask.lastElementChild.textContent.length}ch`;
   const columns = [...new Set(groups.map((group) => group.column))];
 
-  let data, fold, loading, found = [], near = [], scores, shown = 0, similar = false, asked = 0, work, idle, speak;
+  let data, fold, parse, rank, WHOLE, UNKNOWN, loading, found = [], near = [], scores, shown = 0, similar = false, editor = '', asked = 0, work, speak;
 
   // The results of the initial query are not announced to screen readers.
   const quiet = location.search.length > 1 ? 1 : 0;
@@ -48,84 +47,16 @@
 
   // ---- catalog
 
-  const load = () => loading ||= Promise.all([fetch(form.dataset.catalog), import(new URL(form.dataset.similar, document.baseURI))]).then(async ([answer, { folder, similar }]) => {
+  const load = () => loading ||= Promise.all([fetch(form.dataset.catalog), import(new URL(form.dataset.rank, document.baseURI))]).then(async ([answer, { open, ...levels }]) => {
     if (!answer.ok) throw new Error(answer.status);
     const json = await answer.json();
-    json.similar = similar;
-    fold = folder(json.fold);
-    json.name = json.name.map((name, i) => name || json.id[i].replaceAll('-', ' '));
-    json.bits = Object.values(json.bits);
-    json.phrases = new Map(Object.entries(json.phrases));
-    json.fields = [];
-    await pieces(json.id, 250, (id, i) => json.fields.push([fold(json.name[i]), id, fold(json.by[i]), fold(json.text[i]), fold(json.licenses[json.license[i]])]));
+    ({ fold, parse, rank } = await open(json, pieces));
+    ({ WHOLE, UNKNOWN } = levels);
     data = json;
   }).catch((error) => {
     loading = undefined;
     throw error;
   });
-
-  // ---- search
-
-  // The terms of a query: words, classes of agents with a bit in a column, and editors, in which every agent works. The
-  // command `search` ranks by the same rules.
-  const parse = (query) => {
-    const words = query.split(' ').filter(Boolean).slice(0, 8), terms = [];
-    for (let i = 0, n; i < words.length; i += n) {
-      let word, meaning;
-      for (n = 4; n-- > 1 && meaning === undefined;) meaning = data.phrases.get(word = words.slice(i, i + n).join(' '));
-      n++;
-      if (!meaning && meaning !== 0) terms.push({ word: words[i] });
-      else if (meaning.at && meaning[0].at) terms.push(typeof meaning === 'string' ? { word: meaning } : { word, editor: meaning });
-      else if (meaning) terms.push({ word, class: meaning });
-    }
-    return terms.length ? terms : words.map((word) => ({ word }));
-  };
-
-  const WEIGHTS = [[25, 12], [20, 10], [6, 3], [4, 1], [3, 1]];
-
-  // How well a word matches an agent; 0 is no match.
-  const score = (fields, word) => {
-    if (fields[0] === word || fields[1] === word) return 100;
-    let best = fields[0].startsWith(word) ? 40 : 0;
-    fields.forEach((text, field) => {
-      for (let i = text.indexOf(word); i >= 0; i = text.indexOf(word, i + 1)) {
-        const isStart = !i || !/[\p{L}\p{N}]/u.test(text[i - 1]);
-        best = Math.max(best, WEIGHTS[field][isStart ? 0 : 1]);
-        if (isStart) break;
-      }
-    });
-    return best;
-  };
-
-  // Weighs all terms for an agent. `weigh` weighs its words.
-  const total = (terms, i, weigh) => {
-    let sum = 0, has = 0, level = WHOLE;
-    for (const { word, class: of, editor } of terms) {
-      const bits = of && data.bits[of[0]][i];
-      const points = Math.max(weigh(word, i), bits & of?.[1] ? 5 : 0);
-      if (points || editor) has++;
-      else if (bits & of?.[2]) { has++; level = Math.min(level, UNKNOWN); } else level = 0;
-      sum += points;
-    }
-    return has && sum + (level || has * SOME);
-  };
-
-  const rank = async (terms, query, weigh = (word, i) => score(data.fields[i], word)) => {
-    const mine = asked, ranks = new Float64Array(data.id.length);
-    await pieces(data.id, 2000, (id, i) => {
-      if (mine !== asked) return;
-      ranks[i] = terms.length ? total(terms, i, weigh) : WHOLE;
-      if (terms.length > 1 && ranks[i] && data.fields[i][0].includes(query)) ranks[i] += 50;
-    });
-    return ranks;
-  };
-
-  // The same with words that have similar spellings.
-  const rankSimilar = async (terms, query) => {
-    const mine = asked, hits = new Map();
-    for (const { word } of terms) hits.set(word, await data.similar(data.fields, word, pieces, () => mine === asked));
-    return rank(terms, query, (word, i) => score(data.fields[i], word) || hits.get(word).get(i) || 0);
-  };
 
   // ---- filters
 
@@ -190,7 +121,7 @@
       Object.assign(image, { className: 'icon', alt: '', loading: 'lazy', src: `./${id}.svg` });
       part('.tile').append(image);
     }
-    link.href = `./agents/${id}/`;
+    link.href = `./agents/${id}/${editor}`;
     link.textContent = data.name[i];
     by.textContent = data.by[i];
     version.textContent = data.version[i];
@@ -259,9 +190,8 @@
     }));
   };
 
-  const draw = async (ranks, isSimilar) => {
+  const draw = async (ranks) => {
     const mine = asked;
-    similar = isSimilar;
     scores = ranks;
     found = choose(ranks);
     // The catalog is sorted by name. Without words, what was updated last comes first where not all fit.
@@ -290,15 +220,20 @@
     if (state) count.textContent = '';
   };
 
-  // Says what phrases of the query were understood as.
+  // Says what words and phrases of the query were understood as.
   const explain = (terms) => {
-    const parts = terms.flatMap(({ class: of, editor }) => {
+    const parts = terms.flatMap(({ text, class: of, editor, read, isUnknown }) => {
+      if (isUnknown) return [`No agent mentions “${text}”`];
+      if (read) return [`“${text}” is read as ${read.slice(0, 3).map((word) => `“${word}”`).join(' or ')}`];
       if (!editor) return of ? [of[3]] : [];
       const link = document.createElement('a');
-      link.href = `./${editor[0]}`;
-      link.textContent = `All agents work in ${editor[1]}: set one up`;
+      link.href = `./${editor.path}`;
+      link.textContent = `All agents work in ${editor.name}: set one up`;
       return [link];
     });
+    similar = terms.some(({ read }) => read?.length);
+    const path = terms.find((term) => term.editor)?.editor.path;
+    editor = path ? `#${path.split('/')[1]}` : '';
     read.replaceChildren(...parts.flatMap((part, i) => (i ? [' · ', part] : [part])));
     read.hidden = !parts.length;
   };
@@ -329,25 +264,14 @@
     // A newer query has started.
     if (mine !== asked) return;
     const query = fold(box.value).trim().replace(/\s+/g, ' ');
-    const terms = parse(query);
-    explain(terms);
-    const ranks = await rank(terms, query);
+    const terms = parse(query), ranks = await rank(terms, query, () => mine === asked);
     await rest();
     if (mine !== asked) return;
-    await draw(ranks, false);
-    const whole = found.filter((i) => ranks[i] >= UNKNOWN);
-    if (mine === asked && terms.length && whole.length < FEW && !whole.some((i) => ranks[i] % UNKNOWN >= 12)) {
-      idle = setTimeout(async () => {
-        const wider = (await rankSimilar(terms, query)).map((one, i) => Math.max(one, ranks[i]));
-        if (mine !== asked) return;
-        if (filter(wider, UNKNOWN).length > whole.length) draw(wider, true);
-        else if (!found.length) { filter(wider, 1); offer(wider); }
-      }, 150);
-    }
+    explain(terms);
+    await draw(ranks);
   };
 
   const update = () => {
-    clearTimeout(idle);
     work = answer(++asked);
   };
 
