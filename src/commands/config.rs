@@ -144,8 +144,19 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     }
     if let Some(file) = file {
         let action = if args.edit.remove { SettingsAction::Remove } else { SettingsAction::Write };
-        let edit = SettingsEdit::plan(&file, &args.agent.id, &settings, action)?;
-        let copy = if edit.is_change() && !args.edit.dry_run { edit.apply()? } else { None };
+        let wait = |holder: &str| ui.note(&format!("waiting for {holder}"));
+        let is_written = !args.edit.dry_run && (args.edit.write || file.exists());
+        let patience = session.store.patience;
+        let lock = is_written.then(|| signals::run(ui, SettingsEdit::lock(&file, patience, &wait)));
+        let lock = lock.transpose()?.transpose()?;
+        let changed = SettingsEdit::plan(&file, &args.agent.id, &settings, action).and_then(|edit| {
+            let copy = if edit.is_change() && is_written { edit.apply()? } else { None };
+            Ok((edit, copy))
+        });
+        if let Some(lock) = lock {
+            lock.remove();
+        }
+        let (edit, copy) = changed?;
         let change = SettingsChange { edit: &edit, copy: copy.as_deref(), is_dry_run: args.edit.dry_run, action };
         if args.format.is_json() {
             ui.result(&document(args, &answer, &settings, Some(&change)))?;
@@ -304,18 +315,23 @@ fn file(args: &Args) -> Result<Option<PathBuf>, Failure> {
         let message = format!("the settings of {} are code, which is not edited", args.client.title);
         return Err(Failure::usage(message).help("leave out --write and --remove, and copy what is printed"));
     }
-    let unknown =
-        || Failure::usage("where the editor keeps its settings is not known").help("name the file with --file");
+    let unknown = || {
+        let file = args.client.file().unwrap_or("the file");
+        Failure::usage(format!("where {file} is, is not known")).help("name the file with --file")
+    };
     path(args).ok_or_else(unknown).map(Some)
+}
+
+fn variable(name: &str) -> Option<PathBuf> {
+    match name {
+        "HOME" => env::home_dir(),
+        _ => env::var_os(name).map(PathBuf::from),
+    }
 }
 
 /// The file that the settings belong in, if it is known.
 fn path(args: &Args) -> Option<PathBuf> {
-    let variable = |name: &str| match name {
-        "HOME" => env::home_dir(),
-        _ => env::var_os(name).map(PathBuf::from),
-    };
-    args.edit.file.clone().or_else(|| args.client.path(&variable))
+    args.edit.file.clone().or_else(|| args.client.place(&variable).map(|(_, path)| path))
 }
 
 /// A change of an editor's file, as it is reported.
@@ -359,9 +375,11 @@ fn notes(args: &Args, answer: &SettingsText) -> Vec<String> {
     let mut notes = Vec::new();
     let lack = if answer.is_damaged { "damaged" } else { "not installed" };
     let is_edited = args.edit.write;
-    notes.extend(
-        client.file().filter(|_| !is_edited).map(|file| format!("for {}, this belongs in {file}", client.title)),
-    );
+    let file = client.place(&variable).map(|(file, _)| file).or_else(|| client.file());
+    notes.extend(file.filter(|_| !is_edited).map(|file| {
+        let within = if file.ends_with(".vim") { ", between the lines `lua << EOF` and `EOF`" } else { "" };
+        format!("for {}, this belongs in {file}{within}", client.title)
+    }));
     notes.extend((!client.note.is_empty() && answer.form != StartForm::Program).then(|| client.note.to_owned()));
     let has_path = Path::new(&answer.launch.program).is_absolute();
     notes.extend((!client.path_note.is_empty() && !has_path).then(|| client.path_note.to_owned()));

@@ -117,7 +117,7 @@ test('claude code finds the Claude agent', () => open('?q=claude%20code', async 
 }));
 
 test('agents with some of the words come last, and say so', () => open('', async (page) => {
-  await page.locator('#q').fill('goose qqqq');
+  await page.locator('#q').fill('goose uvx');
   await named(page, ([first]) => first === 'goose');
   assert.equal(await page.locator('#list .card').first().getByText('Partial match').count(), 1);
   const { total } = await count(page);

@@ -46,6 +46,15 @@ test('a typo still finds the agent, and the page says so', () => open('', async 
   }
 }));
 
+test('a word that no agent has leaves the others as they are, and an editor is the one that the results lead to', () => open('', async (page) => {
+  await search(page, 'goose qqqq in zed');
+  await settled(page, 1);
+  assert.match(await page.locator('#read').textContent(), /No agent mentions “qqqq”.*All agents work in Zed/);
+  assert.equal(await page.locator('#list h3 a').getAttribute('href'), './agents/goose/#zed');
+  await search(page, 'gose');
+  await page.locator('#read').getByText('“gose” is read as “goose”').waitFor();
+}));
+
 test('the number of results is announced once, after typing, and not on arrival', () => open('', async (page) => {
   assert.equal(await page.locator('#live').textContent(), '');
   assert.equal(await page.locator('#live').getAttribute('role'), 'status');
@@ -84,7 +93,7 @@ test('the queries of the command line give the same results', () => open('', asy
     const [ids, partial] = results.map((text) => text.split(' ').filter(Boolean));
     await search(page, query);
     await showing(page, [...ids, ...partial]);
-    const marked = page.locator('#list .card', { has: page.locator('.chip.auth') });
+    const marked = page.locator('#list .card', { has: page.locator('.chip.auth', { hasText: /^(Partial match|System not stated)$/ }) });
     const links = await marked.locator('h3 a').evaluateAll((list) => list.map((link) => link.getAttribute('href').split('/')[2]));
     assert.deepEqual(links, partial, query);
   }

@@ -1,6 +1,8 @@
 //! Settings for clients, read back by the client's own language.
 #![cfg(unix)]
 
+use std::fs;
+
 use serde_json::{Value, json};
 
 use crate::archives::{gz, sha256, tar};
@@ -81,6 +83,23 @@ fn people(args: &[&str]) -> People {
         entry("tricky", "1.0.0", &json!({ "npx": package("--package=x") })),
     ]);
     people
+}
+
+#[test]
+fn changes_at_the_same_time_are_all_made() {
+    let people = people(&["--acp"]);
+    let file = people.env.path("settings.json");
+    fs::write(&file, "{}\n").unwrap();
+    let clients: Vec<_> = ["own", "of-npm", "of-python", "tricky"]
+        .map(|id| people.command(&["config", "zed", id, "--write", "--file", file.to_str().unwrap()]).spawn().unwrap())
+        .into();
+    for mut client in clients {
+        assert!(client.wait().unwrap().success());
+    }
+    let text: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+    assert_eq!(text["agent_servers"].as_object().unwrap().len(), 4, "{text}");
+    let left = fs::read_dir(people.env.path(".")).unwrap().map(|file| file.unwrap().file_name());
+    assert!(!left.into_iter().any(|name| name.to_string_lossy().ends_with("-lock")));
 }
 
 /// The editor's file is read back as the editor reads it: JSON, once the comments are gone.

@@ -31,6 +31,8 @@ pub struct EditorClient {
     /// Whether the pages of agents show its settings, which all of them have to load.
     pub is_on_pages: bool,
     files: Option<Files>,
+    /// Files that the client reads in place of that, if they are there.
+    instead: &'static [&'static str],
     settings: fn(&AgentCommand) -> Option<String>,
 }
 
@@ -69,20 +71,13 @@ impl EditorClient {
         })
     }
 
-    /// The path of [`file`](Self::file), if it is known. `variable` gives the environment.
+    /// The file that the settings belong in on this machine, as people write it and its path, if it is known: one that is
+    /// there and that the client reads in place of its usual one. `variable` gives the environment.
     #[must_use]
-    pub fn path(&self, variable: &dyn Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
-        let file = self.file()?;
-        if let Some(rest) = file.strip_prefix("~/.config/")
-            && let Some(config) = variable("XDG_CONFIG_HOME").filter(|path| path.is_absolute())
-        {
-            return Some(config.join(rest));
-        }
-        if let Some(rest) = file.strip_prefix("~/") {
-            return variable("HOME").map(|home| home.join(rest));
-        }
-        let (name, rest) = file.strip_prefix('%')?.split_once("%\\")?;
-        variable(name).map(|folder| folder.join(rest))
+    pub fn place(&self, variable: &dyn Fn(&str) -> Option<PathBuf>) -> Option<(&'static str, PathBuf)> {
+        let named = |file: &'static str| Some((file, path(file, variable)?));
+        let there = self.instead.iter().filter_map(|file| named(file)).find(|(_, path)| path.is_file());
+        there.or_else(|| named(self.file()?))
     }
 
     /// The settings, with a line end.
@@ -96,6 +91,20 @@ impl EditorClient {
         }
         Ok(format!("{}\n", text.trim_end()))
     }
+}
+
+/// The path of a file as people write it.
+fn path(file: &str, variable: &dyn Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
+    if let Some(rest) = file.strip_prefix("~/.config/")
+        && let Some(config) = variable("XDG_CONFIG_HOME").filter(|path| path.is_absolute())
+    {
+        return Some(config.join(rest));
+    }
+    if let Some(rest) = file.strip_prefix("~/") {
+        return variable("HOME").map(|home| home.join(rest));
+    }
+    let (name, rest) = file.strip_prefix('%')?.split_once("%\\")?;
+    variable(name).map(|folder| folder.join(rest))
 }
 
 /// The client with this [`EditorClient::id`].
@@ -134,6 +143,7 @@ pub static CLIENTS: [EditorClient; 11] = [
             macos: "~/.config/zed/settings.json",
             windows: r"%APPDATA%\Zed\settings.json",
         }),
+        instead: &[],
         settings: |launch| Some(zed(launch)),
     },
     EditorClient {
@@ -152,6 +162,7 @@ pub static CLIENTS: [EditorClient; 11] = [
             macos: "~/.jetbrains/acp.json",
             windows: r"%USERPROFILE%\.jetbrains\acp.json",
         }),
+        instead: &[],
         settings: |launch| Some(named("agent_servers", launch)),
     },
     EditorClient {
@@ -166,6 +177,7 @@ pub static CLIENTS: [EditorClient; 11] = [
         language: "lua",
         is_on_pages: true,
         files: NEOVIM,
+        instead: &["~/.config/nvim/init.lua", "~/.config/nvim/init.vim"],
         settings: |launch| Some(code_companion(launch)),
     },
     EditorClient {
@@ -180,6 +192,7 @@ pub static CLIENTS: [EditorClient; 11] = [
         language: "lua",
         is_on_pages: true,
         files: NEOVIM,
+        instead: &["~/.config/nvim/init.lua", "~/.config/nvim/init.vim"],
         settings: |launch| Some(avante(launch)),
     },
     EditorClient {
@@ -198,6 +211,8 @@ pub static CLIENTS: [EditorClient; 11] = [
             macos: "~/.emacs.d/init.el",
             windows: r"%APPDATA%\.emacs.d\init.el",
         }),
+        // In the order in which Emacs looks for them.
+        instead: &["~/.emacs", "~/.emacs.el", "~/.emacs.d/init.el", "~/.config/emacs/init.el"],
         settings: |launch| Some(agent_shell(launch)),
     },
     EditorClient {
@@ -216,6 +231,7 @@ pub static CLIENTS: [EditorClient; 11] = [
             macos: "~/Library/Application Support/Code/User/settings.json",
             windows: r"%APPDATA%\Code\User\settings.json",
         }),
+        instead: &[],
         settings: |launch| Some(named("acp.agents", launch)),
     },
     EditorClient {
@@ -231,6 +247,7 @@ pub static CLIENTS: [EditorClient; 11] = [
         language: "json",
         is_on_pages: false,
         files: Some(Files { linux: OBSIDIAN, macos: OBSIDIAN, windows: OBSIDIAN }),
+        instead: &[],
         settings: |launch| Some(obsidian(launch)),
     },
     EditorClient {
@@ -245,6 +262,7 @@ pub static CLIENTS: [EditorClient; 11] = [
         language: "text",
         is_on_pages: false,
         files: None,
+        instead: &[],
         settings: qt_creator,
     },
     EditorClient {
@@ -260,6 +278,7 @@ pub static CLIENTS: [EditorClient; 11] = [
         language: "python",
         is_on_pages: false,
         files: Some(Files { linux: JUPYTER, macos: JUPYTER, windows: JUPYTER }),
+        instead: &[],
         settings: jupyter,
     },
     EditorClient {
@@ -278,6 +297,7 @@ pub static CLIENTS: [EditorClient; 11] = [
             macos: "~/.acpx/config.json",
             windows: r"%USERPROFILE%\.acpx\config.json",
         }),
+        instead: &[],
         settings: acpx,
     },
     EditorClient {
@@ -292,6 +312,7 @@ pub static CLIENTS: [EditorClient; 11] = [
         language: if cfg!(windows) { "powershell" } else { "sh" },
         is_on_pages: true,
         files: None,
+        instead: &[],
         settings: command_line,
     },
 ];
@@ -459,6 +480,35 @@ mod tests {
             assert!(text.ends_with('\n') && text.contains("run"), "{text}");
         }
         assert!(find("notepad").is_none());
+    }
+
+    #[test]
+    fn the_file_is_the_one_that_the_client_reads() {
+        let home = tempfile::tempdir().unwrap();
+        let place = |client: &str| {
+            let variable = |name: &str| (name == "HOME").then(|| home.path().to_owned());
+            find(client).unwrap().place(&variable).unwrap()
+        };
+        let write = |name: &str| {
+            let path = home.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "").unwrap();
+        };
+        if cfg!(unix) {
+            assert_eq!(place("emacs").0, "~/.emacs.d/init.el");
+            write(".config/emacs/init.el");
+            assert_eq!(place("emacs"), ("~/.config/emacs/init.el", home.path().join(".config/emacs/init.el")));
+            write(".emacs");
+            assert_eq!(place("emacs").0, "~/.emacs");
+            write(".config/nvim/init.vim");
+            assert_eq!(place("avante").0, "~/.config/nvim/init.vim");
+            write(".config/nvim/init.lua");
+            assert_eq!(place("avante").0, "~/.config/nvim/init.lua");
+        }
+    }
+
+    #[test]
+    fn what_no_shell_can_show_is_not_written() {
         let hidden = find("cli").unwrap().settings(&AgentCommand::through_run("a", "A", &["\u{202e}"]));
         assert_eq!(hidden, Err(Unwritable::Hidden));
     }

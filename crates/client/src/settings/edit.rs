@@ -1,12 +1,14 @@
 //! Merges the settings of an agent into an editor's own file, or removes them: comments, order and all else stay.
 
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use acp_registry_host::fs::{PathError, ReadError, read_bounded, write_atomic};
+use acp_registry_host::lock::{Acquisition, Lock};
 use acp_registry_plan::failure::Failure;
 use acp_registry_plan::text::quote;
 use jsonc_parser::ParseOptions;
-use jsonc_parser::cst::{CstInputValue, CstNode, CstObject, CstObjectProp, CstRootNode};
+use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstObjectProp, CstRootNode};
 use serde_json::{Map, Value};
 
 use super::PROGRAM;
@@ -16,6 +18,12 @@ const FILE_LIMIT: u64 = 16 << 20;
 
 /// What the name of the file before the change ends in.
 const BACKUP: &str = ".before-acp-registry";
+
+/// What the name of the file ends in that is locked meanwhile: editors replace their own.
+const LOCK: &str = ".acp-registry-lock";
+
+/// How long to wait between two looks at a lock.
+const INTERVAL: Duration = Duration::from_millis(50);
 
 /// What is done with the settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,6 +76,14 @@ pub enum SettingsEditError {
     /// The file is a link whose target is not there.
     #[error("{} is a symbolic link to a file that is not there", .0.display())]
     Dangling(PathBuf),
+    /// Another process changes the file.
+    #[error("{}: {holder} changes it", .path.display())]
+    Locked {
+        /// The file.
+        path: PathBuf,
+        /// The process.
+        holder: String,
+    },
     /// The file may not be written.
     #[error("{} is read-only", .0.display())]
     ReadOnly(PathBuf),
@@ -130,6 +146,39 @@ impl SettingsEdit {
     #[must_use]
     pub fn is_change(&self) -> bool {
         self.after != self.before.as_deref().unwrap_or_default()
+    }
+
+    /// Waits until no other process of this program changes the file. `wait` is called once with who is waited for.
+    ///
+    /// # Errors
+    /// [`SettingsEditError::Locked`] after `patience`, or [`SettingsEditError::Write`].
+    pub async fn lock(
+        path: &Path,
+        patience: Duration,
+        wait: &(dyn Fn(&str) + Sync),
+    ) -> Result<Lock, SettingsEditError> {
+        let real = path.canonicalize().or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.to_owned());
+        if let Some(folder) = real.parent() {
+            std::fs::create_dir_all(folder).map_err(PathError::at(folder))?;
+        }
+        let mut name = real.clone().into_os_string();
+        name.push(LOCK);
+        let (name, started, mut is_told) = (PathBuf::from(name), Instant::now(), false);
+        loop {
+            let holder = match Lock::ask(&name, "changing the settings of an editor")? {
+                Acquisition::Mine(lock) => return Ok(lock),
+                Acquisition::Held(words) if words.is_empty() => "another process".to_owned(),
+                Acquisition::Held(words) => words,
+            };
+            if started.elapsed() >= patience {
+                return Err(SettingsEditError::Locked { path: real, holder });
+            }
+            if !is_told && started.elapsed() > INTERVAL * 10 {
+                wait(&holder);
+                is_told = true;
+            }
+            tokio::time::sleep(INTERVAL).await;
+        }
     }
 
     /// Changes the file in one step. Returns the path of a copy of what it was, if it was there.
@@ -215,18 +264,53 @@ fn runs(server: &Value, id: &str) -> bool {
         && words.iter().any(|word| word.split('@').next() == Some(id))
 }
 
-/// What is written where `old` was: members that only `old` has stay, such as variables that its owner added.
-fn merged(old: Option<Value>, new: &Value) -> Value {
-    match (old, new) {
-        (Some(Value::Object(mut members)), Value::Object(new)) => {
-            for (name, value) in new {
-                let old = members.get(name).cloned();
-                members.insert(name.clone(), merged(old, value));
-            }
-            Value::Object(members)
+/// Members that are the person's to choose once they are there.
+const OWN: [&str; 1] = ["displayName"];
+
+/// Writes members into an object, and touches no other: comments stay, and what its owner added, such as variables.
+fn merge(path: &Path, old: &CstObject, new: &Map<String, Value>) -> Result<(), SettingsEditError> {
+    for (name, value) in new {
+        let Some(own) = member(path, old, name)? else {
+            old.append(name, input(value));
+            continue;
+        };
+        if OWN.contains(&name.as_str()) {
+            continue;
         }
-        _ => new.clone(),
+        match (own.object_value(), own.array_value(), value) {
+            (Some(own), _, Value::Object(value)) => merge(path, &own, value)?,
+            (_, Some(own), Value::Array(items))
+                if keys(&own).is_some() && items.iter().all(|item| key(item).is_some()) =>
+            {
+                merge_variables(path, &own, items)?;
+            }
+            _ if own.to_serde_value().as_ref() == Some(value) => {}
+            _ => own.set_value(input(value)),
+        }
     }
+    Ok(())
+}
+
+/// Variables as a list of objects, each with its name as the member `key`.
+fn merge_variables(path: &Path, old: &CstArray, new: &[Value]) -> Result<(), SettingsEditError> {
+    for item in new {
+        let at = keys(old).unwrap_or_default().iter().position(|name| Some(name.as_str()) == key(item));
+        let own = at.and_then(|at| old.elements().get(at)?.as_object());
+        match (own, item.as_object()) {
+            (Some(own), Some(item)) => merge(path, &own, item)?,
+            _ => drop(old.append(input(item))),
+        }
+    }
+    Ok(())
+}
+
+fn key(item: &Value) -> Option<&str> {
+    item["key"].as_str()
+}
+
+/// The names of variables; `None` if an item is none.
+fn keys(list: &CstArray) -> Option<Vec<String>> {
+    list.elements().iter().map(|item| Some(key(&item.to_serde_value()?)?.to_owned())).collect()
 }
 
 /// Agents are members of an object, by their names.
@@ -250,13 +334,10 @@ fn edit_object(
         let old = member(path, &members, name)?;
         had_settings |= old.is_some();
         match (old, action) {
-            (Some(old), SettingsAction::Write) => {
-                let before = old.to_serde_value();
-                let value = merged(before.clone(), value);
-                if before.is_none_or(|before| before != value) {
-                    old.set_value(input(&value));
-                }
-            }
+            (Some(old), SettingsAction::Write) => match (old.object_value(), value) {
+                (Some(old), Value::Object(value)) => merge(path, &old, value)?,
+                _ => old.set_value(input(value)),
+            },
             (None, SettingsAction::Write) => drop(members.append(name, input(value))),
             (Some(old), SettingsAction::Remove) => old.remove(),
             (None, SettingsAction::Remove) => {
@@ -302,12 +383,8 @@ fn edit_list(
         had_settings |= old.is_some();
         match (old, action) {
             (Some(old), SettingsAction::Write) => {
-                let before = old.to_serde_value();
-                let agent = merged(before.clone(), agent);
-                if before.is_none_or(|before| before != agent) {
-                    let at = old.element_index();
-                    old.remove();
-                    items.insert(at.unwrap_or_default(), input(&agent));
+                if let (Some(old), Value::Object(agent)) = (old.as_object(), agent) {
+                    merge(path, &old, agent)?;
                 }
             }
             (None, SettingsAction::Write) => drop(items.append(input(agent))),
@@ -350,6 +427,7 @@ impl From<SettingsEditError> for Failure {
             SettingsEditError::Write(error) => {
                 error.remedy().unwrap_or("make the file writable, or name another with --file").to_owned()
             }
+            SettingsEditError::Locked { .. } => "try again once it has ended, or wait longer with --wait".to_owned(),
             SettingsEditError::Dangling(_) => "remove the link, or create the file that it leads to".to_owned(),
             SettingsEditError::ReadOnly(_) => "make the file writable, or name another with --file".to_owned(),
             SettingsEditError::Read { .. } => "make it a readable file, or name another with --file".to_owned(),
@@ -378,6 +456,27 @@ mod tests {
             "command": "/bin/a \"x\"", "env": { "KEY": "k" }, "default_mode": "ask", "args": ["run"],
         });
         assert_eq!(after["agent_servers"]["a"], expected);
+    }
+
+    #[test]
+    fn comments_within_the_settings_of_the_agent_stay() {
+        let text = "{\n  \"agent_servers\": {\n    \"a\": {\n      // my build\n      \"command\": \"old\",\n      \"args\": [\"x\"], // mine\n      \"env\": { \"KEY\": \"k\" }, // my key\n    },\n  },\n}\n";
+        let after = edit(text, SettingsAction::Write).unwrap();
+        let expected = text.replace("\"old\"", "\"/bin/a \\\"x\\\"\"").replace("[\"x\"]", "[\"run\"]");
+        let lines = |text: &str| text.lines().map(str::trim).collect::<Vec<_>>().concat();
+        assert_eq!(lines(&after).replace("[\"run\"]", "[\"run\"]"), lines(&expected));
+    }
+
+    #[test]
+    fn variables_in_a_list_and_a_name_that_a_person_gave_stay() {
+        let settings = r#"{ "customAgents": [{ "id": "a", "displayName": "A", "args": [], "env": [{ "key": "B", "value": "2" }] }] }"#;
+        let text = r#"{ "customAgents": [{ "id": "a", "displayName": "Mine", "args": ["q"], "env": [{ "key": "A", "value": "1" }, { "key": "B", "value": "1" }] }] }"#;
+        let (after, _) = edited(Path::new("f"), "a", text, settings, SettingsAction::Write).unwrap();
+        let expected = serde_json::json!([{
+            "id": "a", "displayName": "Mine", "args": [],
+            "env": [{ "key": "A", "value": "1" }, { "key": "B", "value": "2" }],
+        }]);
+        assert_eq!(serde_json::from_str::<Value>(&after).unwrap()["customAgents"], expected);
     }
 
     #[test]
