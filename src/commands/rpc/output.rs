@@ -31,8 +31,8 @@ pub(crate) struct MessageQueue {
 struct Outgoing {
     queue: VecDeque<String>,
     is_writing: bool,
-    /// The number of pieces that were written.
-    pieces: u64,
+    /// How often the client has read a piece or a line to its end.
+    progress: u64,
     /// Whether the program ends.
     is_ending: bool,
 }
@@ -102,8 +102,8 @@ impl MessageQueue {
         if !state.is_ending {
             return self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
-        let before = state.pieces;
-        let is_same = |state: &mut Outgoing| state.pieces == before && !self.is_closed();
+        let before = state.progress;
+        let is_same = |state: &mut Outgoing| state.progress == before && !self.is_closed();
         let (state, time) =
             self.changed.wait_timeout_while(state, PATIENCE, is_same).unwrap_or_else(PoisonError::into_inner);
         if time.timed_out() {
@@ -117,6 +117,8 @@ impl MessageQueue {
     fn next(&self) -> Option<String> {
         let mut state = self.lock();
         state.is_writing = false;
+        // Who waits for the end of a line may have seen its last piece already.
+        state.progress += 1;
         self.changed.notify_all();
         loop {
             if self.is_closed() {
@@ -133,7 +135,7 @@ impl MessageQueue {
     fn write(&self, line: &[u8]) -> io::Result<()> {
         for piece in line.chunks(PIECE) {
             io::stdout().write_all(piece)?;
-            self.lock().pieces += 1;
+            self.lock().progress += 1;
             self.changed.notify_all();
         }
         io::stdout().flush()
