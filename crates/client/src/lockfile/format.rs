@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use acp_registry_host::fs::{PathError, ReadError, read_bounded, write_atomic};
 use acp_registry_plan::digest::{InvalidDigest, Sha256};
-use acp_registry_plan::manifest::{AgentId, BinaryTarget, Distribution, Package};
+use acp_registry_plan::manifest::{AgentId, BinaryTarget, Distribution, NpmSpec, Package};
 use acp_registry_plan::text::quote;
 use serde::{Deserialize, Serialize};
 
@@ -227,6 +227,12 @@ impl Locked {
         for (place, value, check) in of_packages {
             value.as_deref().map_or(Ok(()), check).map_err(|problem| (place.to_owned(), problem))?;
         }
+        if let (Some(integrity), Some(list)) = (&npx.integrity, &npx.packages)
+            && let Ok(spec) = npx.package.parse::<NpmSpec>()
+        {
+            let same = packages::check_same(list, &spec.name, integrity);
+            same.map_err(|problem| ("npx.integrity".to_owned(), problem))?;
+        }
         for (platform, archive) in &self.binary {
             let Some(text) = &archive.sha256 else { continue };
             let refused = |error: InvalidDigest| {
@@ -346,6 +352,16 @@ mod tests {
                 "no integrity",
             ),
             ("npx]\npackage = 'p@1'\nintegrity = 'sha1-x'", "npx.integrity", "not one SHA-512 digest"),
+            (
+                &format!(
+                    "npx]\npackage = 'p@1.0.0'\nintegrity = 'sha512-{}'\npackages = '{{ \"packages\": {{ \"node_modules/p\": \
+                     {{ \"version\": \"1.0.0\", \"integrity\": \"sha512-{}\" }} }} }}'",
+                    format!("{}==", "A".repeat(86)),
+                    format!("{}Q==", "A".repeat(85)),
+                ),
+                "npx.integrity",
+                "is not the integrity value of `p`",
+            ),
             ("uvx]\npackage = 'p==1'\npackages = '-r /etc/passwd'", "uvx.packages", "is not `NAME==VERSION"),
             ("uvx]\npackage = 'p==1'\npackages = 'p==1 --hash=md5:00'", "uvx.packages", "is not `NAME==VERSION"),
             ("uvx]\npackage = 'p==1'\npython = '/bin/sh'", "uvx.python", "not a version of Python"),

@@ -109,6 +109,19 @@ pub(super) fn check_npm(list: &str) -> Result<(), String> {
     Ok(())
 }
 
+/// Checks that a list for npm has a package with this integrity value. Of two values, one would prove nothing.
+///
+/// # Errors
+/// What is wrong, as a sentence.
+pub(super) fn check_same(list: &str, name: &str, integrity: &str) -> Result<(), String> {
+    let Npm { packages } = serde_json::from_str(list).map_err(|error| format!("it cannot be read: {error}"))?;
+    let listed = packages.get(&format!("node_modules/{name}")).and_then(|package| package.integrity.as_deref());
+    if listed == Some(integrity) {
+        return Ok(());
+    }
+    Err(format!("{} is not the integrity value of {} in `packages`", quote(integrity), quote(name)))
+}
+
 /// The packages in whose folders a package is, the nearest first.
 fn parents(path: &str) -> impl Iterator<Item = &str> {
     path.rmatch_indices("/node_modules/").map(|(end, _)| &path[..end])
