@@ -236,6 +236,31 @@ fn what_has_changed_is_what_git_says() {
 }
 
 #[test]
+fn a_change_of_the_configuration_or_the_snapshot_is_judged_by_all_that_it_is_about() {
+    let env = Env::with(&["a", "b"]);
+    env.write("r/a/agent.json", manifest("a").replace(", \"authors\": [\"An author\"]", ""));
+    env.git(&["init", "-q"]);
+    commit(&env, "one");
+    let check = || {
+        let run = env.run(&["validate", "--changed-since", "HEAD", "--json"]);
+        let report: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+        let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+        let findings = report["findings"].as_array().unwrap().iter();
+        let findings = findings.map(|finding| format!("{} {}", text(&finding["agent"]), text(&finding["rule"])));
+        (run.code, findings.collect::<BTreeSet<_>>())
+    };
+    let found = |findings: &[&str]| findings.iter().map(|text| (*text).to_owned()).collect::<BTreeSet<_>>();
+    assert_eq!(check(), (0, found(&[])));
+    env.write("r/registry.toml", "[rules]\n\"manifest/missing-authors\" = \"error\"\n");
+    assert_eq!(check(), (1, found(&["a manifest/missing-authors"])));
+    env.write("r/registry.toml", "[withdrawn]\na = \"gone\"\nb = \"gone\"\n");
+    assert_eq!(check(), (1, found(&[" registry/config"])));
+    fs::remove_file(env.path("r/registry.toml")).unwrap();
+    env.write("r/capabilities.json", "{");
+    assert_eq!(check(), (1, found(&[" registry/snapshot"])));
+}
+
+#[test]
 fn a_caller_s_variables_choose_no_repository() {
     let hostile = Hostile::new();
     let env = &hostile.env;

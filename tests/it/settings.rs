@@ -2,6 +2,7 @@
 #![cfg(unix)]
 
 use std::fs;
+use std::process::Stdio;
 
 use serde_json::{Value, json};
 
@@ -91,7 +92,7 @@ fn changes_at_the_same_time_are_all_made() {
     let file = people.env.path("settings.json");
     fs::write(&file, "{}\n").unwrap();
     let clients: Vec<_> = ["own", "of-npm", "of-python", "tricky"]
-        .map(|id| people.command(&["config", "zed", id, "--write", "--file", file.to_str().unwrap()]).spawn().unwrap())
+        .map(|id| people.command(&["config", "zed", id, "--write", "--quiet", "--file", file.to_str().unwrap()]).stdout(Stdio::null()).spawn().unwrap())
         .into();
     for mut client in clients {
         assert!(client.wait().unwrap().success());
@@ -249,7 +250,7 @@ fn settings_start_agents_by_this_program_unless_that_is_not_wanted() {
     assert_eq!(people.run(&["config", "zed", "own", "--run", "--direct"]).code, 2);
     // A damaged agent is reported as damaged, not as missing.
     assert_eq!(people.run(&["install", "own"]).code, 0);
-    std::fs::remove_file(people.json(&["which", "own"]).1["program"].as_str().unwrap()).unwrap();
+    fs::remove_file(people.json(&["which", "own"]).1["program"].as_str().unwrap()).unwrap();
     let run = people.run(&["config", "cli", "own"]);
     assert!(run.stderr.contains("own is damaged: the first start installs it"), "{}", run.stderr);
     // The settings work from any directory, and without the variables of this shell.
@@ -316,7 +317,7 @@ fn what_cannot_be_written_says_why() {
 fn a_name_in_the_path_is_printed_rather_than_what_it_is_a_link_to() {
     let people = people(&["acp"]);
     let folder = people.env.path("links");
-    std::fs::create_dir(&folder).unwrap();
+    fs::create_dir(&folder).unwrap();
     let link = folder.join("acp-registry");
     std::os::unix::fs::symlink(crate::support::PROGRAM, &link).unwrap();
     let mut command = people.command(&["config", "cli", "own", "--json"]);
@@ -324,8 +325,8 @@ fn a_name_in_the_path_is_printed_rather_than_what_it_is_a_link_to() {
     let document: Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!(document["program"].as_str(), link.to_str(), "{}", run.stderr);
     // Another program with that name is not used.
-    std::fs::remove_file(&link).unwrap();
-    std::fs::copy("/bin/sh", &link).unwrap();
+    fs::remove_file(&link).unwrap();
+    fs::copy("/bin/sh", &link).unwrap();
     let run = crate::support::Run::of(&mut command);
     let document: Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!(document["program"].as_str(), Some(crate::support::PROGRAM), "{}", run.stderr);
@@ -363,7 +364,7 @@ fn what_was_printed_directly_survives_updates_and_the_garbage() {
     assert_eq!(people.run(&["config", "zed", "a", "--direct"]).code, 0);
     let latest = people.run(&["config", "zed", "a@latest", "--direct"]);
     assert!(latest.code == 0 && latest.stderr.contains("this starts a 1.2.0 whatever"), "{}", latest.stderr);
-    std::fs::write(people.json(&["which", "a"]).1["program"].as_str().unwrap(), "broken").unwrap();
+    fs::write(people.json(&["which", "a"]).1["program"].as_str().unwrap(), "broken").unwrap();
     assert_eq!(people.run(&["install", "a"]).code, 0);
     people.publish(&[people.agent("a", "1.3.0")]);
     assert_eq!(people.run(&["update", "--refresh"]).code, 0);

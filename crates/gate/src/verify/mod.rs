@@ -59,7 +59,7 @@ pub use request::{REUSE_MAX_AGE, VerifyRequest};
 pub use row::{Row, RowCounts, State};
 pub use run::{Verifier, VerifyEvent};
 pub use setup::{INSTALL_TIMEOUT, Machine, StartOptions, usual_jobs};
-pub use snapshot::{SCHEMA, SNAPSHOT_LIMIT, Snapshot};
+pub use snapshot::{SCHEMA, SNAPSHOT_FILE, SNAPSHOT_LIMIT, Snapshot};
 pub use sources::{DistributionOrigin, Sources};
 pub use times::RunTimes;
 

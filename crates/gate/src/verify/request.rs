@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use super::snapshot::FILE;
+use super::snapshot::SNAPSHOT_FILE;
 use super::{Error, Selection, Shard, Snapshot, WhenHeld};
 use crate::select::AgentFilter;
 use acp_registry_client::install::Kind;
@@ -55,7 +55,7 @@ impl VerifyRequest {
     /// one after the other would read different durations.
     pub(super) fn measured(&self, registry: &Registry) -> Result<Option<Snapshot>, Error> {
         let real = |path: &Path| path.canonicalize().ok();
-        let is_out = self.out.as_deref().is_some_and(|out| real(out) == real(&registry.root.join(FILE)));
+        let is_out = self.out.as_deref().is_some_and(|out| real(out) == real(&registry.root.join(SNAPSHOT_FILE)));
         if self.shard.is_none() || is_out { Ok(None) } else { Ok(Snapshot::read_from(registry)?) }
     }
 

@@ -21,7 +21,7 @@ use super::{FormError, LastAnswer, Row, SnapshotError, State, Task, TaskVerdict,
 pub const SCHEMA: &str = include_str!("../../../../schemas/capabilities.schema.json");
 
 /// Name of the file in a registry.
-pub(super) const FILE: &str = "capabilities.json";
+pub const SNAPSHOT_FILE: &str = "capabilities.json";
 
 /// Maximum size of the file, in bytes.
 pub const SNAPSHOT_LIMIT: u64 = 64 << 20;
@@ -65,7 +65,7 @@ impl Snapshot {
     /// # Errors
     /// Returns [`SnapshotError`] if the file cannot be read or is not a snapshot.
     pub fn read_from(registry: &Registry) -> Result<Option<Self>, SnapshotError> {
-        match Self::read(&registry.root.join(FILE)) {
+        match Self::read(&registry.root.join(SNAPSHOT_FILE)) {
             Ok(snapshot) => Ok(Some(snapshot)),
             Err(SnapshotError::Read { error: ReadError::NotFound, .. }) => Ok(None),
             Err(error) => Err(error),

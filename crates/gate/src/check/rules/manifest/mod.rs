@@ -8,6 +8,7 @@ pub(super) mod misleading_name;
 pub(super) mod missing_authors;
 pub(super) mod missing_license;
 pub(super) mod missing_license_url;
+pub(super) mod placeholder;
 pub(super) mod prerelease_in_stable;
 pub(super) mod preview_version;
 pub(super) mod reserved_id;

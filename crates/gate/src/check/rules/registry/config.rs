@@ -28,6 +28,16 @@ fn check(registry: &Registry, options: &CheckOptions<'_>, report: &mut Reporter<
             suggest(registry, id, report.file(message));
         });
     }
+    if !registry.entries.is_empty()
+        && registry.entries.iter().all(|entry| options.config.withdrawn.contains_key(&entry.id))
+    {
+        report.about(config(), |report| {
+            report
+                .file("`[withdrawn]` names all agents, so that nothing is left to publish")
+                .help("remove one of its entries")
+                .grave();
+        });
+    }
     for (id, reason) in &options.config.withdrawn {
         report.about(config(), |report| check_withdrawn(registry, id, reason, report));
     }

@@ -4,5 +4,6 @@ pub(super) mod config;
 pub(super) mod git_files;
 pub(super) mod quarantine;
 pub(super) mod similar_name;
+pub(super) mod snapshot;
 pub(super) mod stray_entry;
 pub(super) mod unreadable_file;

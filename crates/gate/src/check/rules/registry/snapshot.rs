@@ -1,0 +1,29 @@
+use crate::check::CheckOptions;
+use crate::check::reporter::{FindingFile, Reporter};
+use crate::check::rule::{CheckFn, Example, Rule};
+use crate::finding::Level;
+use crate::verify::{SNAPSHOT_FILE, Snapshot, SnapshotError};
+use acp_registry_client::registry::Registry;
+
+pub(crate) static RULE: Rule = Rule {
+    name: "registry/snapshot",
+    level: Level::Error,
+    summary: "capabilities.json cannot be read",
+    why: "The catalog shows what the file says of agents, and the tree is not built without it.",
+    fix: "Write a new one with `acp-registry verify --out`, or restore the last one that could be read.",
+    fails: Example::Files(&[("capabilities.json", "{\n")]),
+    marks: "",
+    passes: Example::Files(&[("capabilities.json", "{ \"schema\": 1, \"agents\": [] }\n")]),
+    check: CheckFn::Registry(check),
+};
+
+fn check(registry: &Registry, _options: &CheckOptions<'_>, report: &mut Reporter<'_>) {
+    let message = match Snapshot::read_from(registry) {
+        Ok(_) => return,
+        Err(SnapshotError::Form { message, .. }) => message,
+        Err(error) => error.to_string(),
+    };
+    report.about(FindingFile { file: SNAPSHOT_FILE, ..FindingFile::default() }, |report| {
+        report.file(message).help("write a new one with `acp-registry verify --out`, or restore the last one");
+    });
+}
