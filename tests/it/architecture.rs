@@ -141,7 +141,10 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
     (
         "publish",
         "upload",
-        &["digest", "entries", "index", "json", "http", "failure", "site", "sums", "host", "text", "timestamp"],
+        &[
+            "config", "digest", "entries", "index", "json", "http", "failure", "site", "sums", "host", "text",
+            "timestamp",
+        ],
     ),
     ("src", "documents", &[]),
     ("src", "terminal", &["documents"]),

@@ -325,6 +325,24 @@ fn another_publisher_is_waited_for_and_named() {
 
 #[cfg(unix)]
 #[test]
+fn a_signal_ends_a_publication_and_the_next_one_ends_it_well() {
+    let env = env();
+    report(&env, &[]);
+    let before = tree(&env.path("pub/latest"));
+    add(&env, "d");
+    build(&env, "dist");
+    for (signal, code) in [("INT", 130), ("TERM", 143)] {
+        env.write_program("sign.sh", &format!("#!/bin/sh\nkill -{signal} $PPID\ncp \"$1\" \"$1.sig\"\n"));
+        let run = publish(&env, &["--sign", "./sign.sh"]);
+        assert_eq!(run.code, code, "{} {}", run.stdout, run.stderr);
+        assert!(tree(&env.path("pub/latest")) == before);
+    }
+    report(&env, &[]);
+    assert_eq!(env.read("pub/latest/SHA256SUMS"), env.read("dist/SHA256SUMS"));
+}
+
+#[cfg(unix)]
+#[test]
 fn the_list_of_digests_can_be_signed() {
     let env = env();
     let script = |text: &str| {

@@ -92,7 +92,13 @@ fn changes_at_the_same_time_are_all_made() {
     let file = people.env.path("settings.json");
     fs::write(&file, "{}\n").unwrap();
     let clients: Vec<_> = ["own", "of-npm", "of-python", "tricky"]
-        .map(|id| people.command(&["config", "zed", id, "--write", "--quiet", "--file", file.to_str().unwrap()]).stdout(Stdio::null()).spawn().unwrap())
+        .map(|id| {
+            people
+                .command(&["config", "zed", id, "--write", "--quiet", "--file", file.to_str().unwrap()])
+                .stdout(Stdio::null())
+                .spawn()
+                .unwrap()
+        })
         .into();
     for mut client in clients {
         assert!(client.wait().unwrap().success());

@@ -10,4 +10,4 @@ pub use read::{
     AgentConfig, ArchiveLimits, BumpSource, Config, ConfigError, ExamineConfig, Feed, Schemas, check_base_url,
 };
 pub use site::{AgentFile, PreviewSetting, Previews, SiteConfig};
-pub use view::{AgentChanges, View};
+pub use view::{AgentChanges, DOCUMENTS, View};

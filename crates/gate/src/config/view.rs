@@ -8,8 +8,11 @@ use serde_json::{Map, Value};
 
 use acp_registry_plan::manifest::Channel;
 
-/// File names of the published tree that are not available to views.
-const TAKEN: &[&str] = &["agent.schema.json", "registry.schema.json", "history.json", "entries.json"];
+/// Documents of the published tree about the registry as a whole, beside its indexes.
+pub const DOCUMENTS: [&str; 3] = ["history.json", "examinations.json", "facets.json"];
+
+/// Other file names of the published tree that are not available to views.
+const TAKEN: [&str; 3] = ["agent.schema.json", "registry.schema.json", "entries.json"];
 
 /// One published index.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -120,11 +123,11 @@ impl View {
         let is_plain = file.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b)) && !file.starts_with('.');
         if !is_plain
             || Path::new(file).extension().is_none_or(|ending| ending != "json")
-            || TAKEN.contains(&file.to_ascii_lowercase().as_str())
+            || TAKEN.iter().chain(&DOCUMENTS).any(|taken| file.eq_ignore_ascii_case(taken))
         {
             return Err(format!(
                 "the view file {file:?} must be a plain file name that ends in `.json`, other than {}",
-                TAKEN.join(", ")
+                [&TAKEN[..], &DOCUMENTS].concat().join(", ")
             ));
         }
         let parts: Vec<&str> = self.format_version.split('.').collect();

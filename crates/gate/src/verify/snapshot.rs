@@ -72,6 +72,16 @@ impl Snapshot {
         }
     }
 
+    /// Why the snapshot in a registry cannot be shown; `None` if it can, or if there is none.
+    pub fn problem(registry: &Registry) -> Option<String> {
+        let path = registry.root.join(SNAPSHOT_FILE);
+        match read_bounded(&path, &registry.root, SNAPSHOT_LIMIT) {
+            Ok(bytes) => Self::parse(&bytes).err().map(|error| format!("the file {error}")),
+            Err(ReadError::NotFound) => None,
+            Err(error) => Some(error.to_string()),
+        }
+    }
+
     /// Reads whatever lists rows, for those who only show them: a snapshot of any version, or the report of `verify`.
     ///
     /// # Errors

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::CONTENT;
+use acp_registry_gate::config::DOCUMENTS;
 use acp_registry_plan::entries::DISCOVERY;
 use acp_registry_plan::sums::{SIGNATURE, SUMS};
 
@@ -20,7 +21,8 @@ pub(super) fn is_kept_by_name(name: &str) -> bool {
     let is_index = !name.contains('/')
         && name.rsplit_once('.').is_some_and(|(_, ending)| ending == "json")
         && !name.ends_with(".schema.json")
-        && !["history.json", DISCOVERY].contains(&name);
+        && !DOCUMENTS.contains(&name)
+        && name != DISCOVERY;
     is_index || [SUMS, SIGNATURE].contains(&name)
 }
 
@@ -38,7 +40,9 @@ mod tests {
         for name in ["registry.json", "registry-for-editors.json", "agents.json", SUMS, SIGNATURE] {
             assert!(is_kept_by_name(name), "{name}");
         }
-        for name in ["entries.json", "history.json", "agent.schema.json", "a/registry.json", "a.svg", "json"] {
+        for name in
+            ["entries.json", "history.json", "facets.json", "agent.schema.json", "a/registry.json", "a.svg", "json"]
+        {
             assert!(!is_kept_by_name(name), "{name}");
         }
         assert_eq!(path(&"ab".repeat(32)), format!("content/ab/{}", "ab".repeat(32)));

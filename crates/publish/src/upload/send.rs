@@ -84,6 +84,8 @@ impl Sender<'_> {
     }
 
     async fn send_one(&self, file: &Planned) -> Result<What, Error> {
+        // A directory makes nobody wait, and whoever wants to stop this is heard only where something waits.
+        tokio::task::yield_now().await;
         let bytes = file.headers.encode(self.read(&file.name).await?);
         if file.may_be_there && self.target.holds(&file.place, &bytes, &file.headers, &file.form).await? {
             return Ok(What::Keep);

@@ -2,7 +2,7 @@ use crate::check::CheckOptions;
 use crate::check::reporter::{FindingFile, Reporter};
 use crate::check::rule::{CheckFn, Example, Rule};
 use crate::finding::Level;
-use crate::verify::{SNAPSHOT_FILE, Snapshot, SnapshotError};
+use crate::verify::{SNAPSHOT_FILE, Snapshot};
 use acp_registry_client::registry::Registry;
 
 pub(crate) static RULE: Rule = Rule {
@@ -18,11 +18,7 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(registry: &Registry, _options: &CheckOptions<'_>, report: &mut Reporter<'_>) {
-    let message = match Snapshot::read_from(registry) {
-        Ok(_) => return,
-        Err(SnapshotError::Form { message, .. }) => message,
-        Err(error) => error.to_string(),
-    };
+    let Some(message) = Snapshot::problem(registry) else { return };
     report.about(FindingFile { file: SNAPSHOT_FILE, ..FindingFile::default() }, |report| {
         report.file(message).help("write a new one with `acp-registry verify --out`, or restore the last one");
     });
