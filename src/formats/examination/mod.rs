@@ -2,6 +2,7 @@
 
 mod examinee;
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use acp_registry::check::RULES;
@@ -19,6 +20,9 @@ use crate::terminal::layout::Look;
 
 /// Maximum number of checks of an agent that are shown.
 const SHOWN: usize = 20;
+
+/// Maximum number of reasons that are shown why checks were not exercised.
+const REASONS: usize = 4;
 
 /// Renders the counts, and the checks that failed or have a warning, as Markdown.
 pub(crate) fn comment(name: &str, record: &Record) -> String {
@@ -51,7 +55,25 @@ pub(crate) fn examination(examination: &Examination, look: Look) -> String {
             lines.extend(examined.message.as_deref().map(|text| format!("{:INDENT$}{}", "", printable(text))));
         }
     }
+    lines.extend(unexercised(examination));
     lines.iter().map(|line| look.wrap(line, INDENT)).collect()
+}
+
+/// Why checks were not exercised, the reason of most of them first.
+fn unexercised(examination: &Examination) -> Vec<String> {
+    let mut reasons = BTreeMap::<&str, usize>::new();
+    for examined in examination.checks.iter().filter(|examined| examined.verdict == CheckVerdict::NotExercised) {
+        *reasons.entry(examined.message.as_deref().unwrap_or("no reason is known")).or_default() += 1;
+    }
+    let mut reasons: Vec<(&str, usize)> = reasons.into_iter().collect();
+    reasons.sort_by_key(|(_, count)| Reverse(*count));
+    let line = |(reason, count): &(&str, usize)| format!("  not run   {}: {}", plural(*count, "check"), printable(reason));
+    let mut lines: Vec<String> = reasons.iter().take(REASONS).map(line).collect();
+    let rest = reasons.iter().skip(REASONS).map(|(_, count)| count).sum::<usize>();
+    if rest > 0 {
+        lines.push(format!("  not run   {} for other reasons, which `--json` has", plural(rest, "check")));
+    }
+    lines
 }
 
 /// Which requirements an agent that answers has not met, and how to have it refused for that; `None` if it has met all.

@@ -64,6 +64,9 @@ impl Access {
     }
 }
 
+/// The code of JSON-RPC for a method that does not exist.
+pub(super) const METHOD_NOT_FOUND: i64 = -32_601;
+
 /// An open session.
 #[derive(Debug, Clone)]
 pub(super) struct OpenSession {
@@ -74,9 +77,12 @@ pub(super) struct OpenSession {
 
 impl OpenSession {
     /// The agent refuses a request for this session, which has had no prompt. The id, which differs between runs, is left
-    /// out.
-    pub(super) fn refused_before_prompt(&self, method: &str, error: &RpcError) -> CheckFailure {
-        let error = error.describe().replace(&self.id, "$SESSION");
+    /// out. That there is no such method is no question of the session.
+    pub(super) fn refused_before_prompt(&self, method: &str, refusal: &RpcError) -> CheckFailure {
+        let error = refusal.describe().replace(&self.id, "$SESSION");
+        if refusal.code == Some(METHOD_NOT_FOUND) {
+            return CheckFailure::Fail(format!("advertises `{method}`, and answers it with {error}"));
+        }
         CheckFailure::NotExercised(format!("the agent answers `{method}` before the first prompt with {error}"))
     }
 }

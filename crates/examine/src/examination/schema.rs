@@ -183,6 +183,12 @@ impl SchemaVersion {
     }
 }
 
+/// Whether version 1 defines a kind of update.
+pub(super) fn defines_update(kind: &str) -> bool {
+    let variants = SchemaVersion::V1.definitions().get("SessionUpdate").and_then(|schema| schema["oneOf"].as_array());
+    variants.into_iter().flatten().any(|variant| variant["properties"]["sessionUpdate"]["const"] == kind)
+}
+
 /// The first violation in the result of `initialize`, if any.
 pub(super) fn initialize(result: &Value) -> Option<String> {
     SchemaVersion::V1.problem("InitializeResponse", result, "result")

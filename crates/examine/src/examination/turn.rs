@@ -6,7 +6,7 @@ use acp_registry_plan::text::quote;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::access::OpenSession;
+use super::access::{METHOD_NOT_FOUND, OpenSession};
 use super::agent::{StartedAgent, silent};
 use super::client::SessionUpdate;
 use super::failure::CheckFailure;
@@ -239,7 +239,7 @@ impl StartedAgent {
         let id = &conversation.session.id;
         let Err(error) = self.reopen(method, id).await? else { return Ok(()) };
         let text = format!("answers `{method}` after a turn with {}", error.describe().replace(id, "$SESSION"));
-        Err(if self.advertises("/sessionCapabilities/close") {
+        Err(if self.advertises("/sessionCapabilities/close") || error.code == Some(METHOD_NOT_FOUND) {
             CheckFailure::Fail(text)
         } else {
             CheckFailure::NotExercised(format!("the agent {text}, for a session that is open"))

@@ -1,5 +1,6 @@
 use serde_json::json;
 
+use crate::examination::access::METHOD_NOT_FOUND;
 use crate::examination::agent::StartedAgent;
 use crate::examination::check::{Check, Force, Level, Run, Setup};
 use crate::examination::failure::CheckFailure;
@@ -38,4 +39,3 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     Ok(())
 }
 
-const METHOD_NOT_FOUND: i64 = -32_601;

@@ -4,7 +4,9 @@ use acp_registry_plan::text::quote;
 
 use crate::examination::agent::StartedAgent;
 use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::client::SessionUpdate;
 use crate::examination::failure::CheckFailure;
+use crate::examination::schema::defines_update;
 use crate::model::{Script, Step};
 
 pub(super) static CHECK: Check = Check {
@@ -37,5 +39,9 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
         return Ok(());
     }
     let received = agent.text(&turn).chars().take(200).collect::<String>();
-    Err(CheckFailure::Fail(format!("does not send the text of the model in order, but {}", quote(&received))))
+    let strange = agent.client.session_updates(&session.id).map(SessionUpdate::kind).find(|kind| !defines_update(kind));
+    let strange = strange.map_or_else(String::new, |kind| {
+        format!("; it sends updates of the kind {}, which the protocol does not define", quote(kind))
+    });
+    Err(CheckFailure::Fail(format!("does not send the text of the model in order, but {}{strange}", quote(&received))))
 }
