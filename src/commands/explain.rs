@@ -44,7 +44,9 @@ fn unknown(name: &str) -> Failure {
         let help = format!("name a check of the level: {}", of_level.join(", "));
         return failure.code(Code::UnknownRule).help(help);
     }
-    if Level::ALL.iter().any(|level| name.split('/').next() == Some(level.as_str()))
+    let unknown = UnknownRule::new(name);
+    let is_check = Level::ALL.iter().any(|level| name.split('/').next() == Some(level.as_str()));
+    if (is_check || unknown.suggestion.is_none())
         && let Some(near) = nearest(name, CHECKS.iter().map(|check| check.id))
     {
         return Failure::usage(UnknownRule { name: printable(name).into_owned(), suggestion: None })
@@ -52,8 +54,13 @@ fn unknown(name: &str) -> Failure {
             .suggest(Some(near));
     }
     let rules: Vec<&str> = RULES.iter().filter(|rule| rule.group() == group).map(|rule| rule.name).collect();
-    let failure = Failure::from(UnknownRule::new(name));
-    if rules.is_empty() { failure } else { failure.help(format!("name a rule of the group: {}", rules.join(", "))) }
+    let is_near = unknown.suggestion.is_some();
+    let failure = Failure::from(unknown);
+    match rules.as_slice() {
+        [] if is_near => failure,
+        [] => failure.help("run `acp-registry rules` to see all rules, and `acp-registry rules --examination` for all checks"),
+        rules => failure.help(format!("name a rule of the group: {}", rules.join(", "))),
+    }
 }
 
 fn as_markdown(rule: &Rule) -> String {
@@ -127,6 +134,7 @@ mod tests {
             assert_eq!(rules.collect::<Vec<_>>(), expected, "{name}");
         }
         assert_eq!(unknown("icon/sise").advice().as_deref(), Some("did you mean `icon/size`?"));
-        assert_eq!(unknown("colour").advice().as_deref(), Some("run `acp-registry rules` to see all rules"));
+        assert_eq!(unknown("colour").advice().as_deref(), Some("run `acp-registry rules` to see all rules, and `acp-registry rules --examination` for all checks"));
+        assert_eq!(unknown("protocl/version").advice().as_deref(), Some("did you mean `protocol/version`?"));
     }
 }

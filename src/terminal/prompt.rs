@@ -7,6 +7,7 @@ use tokio::task::spawn_blocking;
 use crate::terminal::signals;
 use crate::terminal::ui::Ui;
 use acp_registry::failure::Failure;
+use acp_registry::text::quote;
 
 /// The longest answer that is read, in bytes.
 const ANSWER_LIMIT: u64 = 1000;
@@ -28,6 +29,7 @@ pub(crate) fn choose(question: &str, items: &[String], names: &[&str], ui: &Ui) 
             if let Some(place) = place(answer.trim(), items.len(), names) {
                 return Ok(place);
             }
+            ui.show(&format!("{} is none of them\n", quote(answer.trim())));
         }
         Err(Failure::usage("nothing was chosen"))
     })?

@@ -129,7 +129,7 @@ fn a_signal_ends_the_question_for_a_method_at_once() {
         // The other end stays open: only the signal ends the program.
         assert_eq!(child.wait().unwrap().code(), Some(code));
         drop((command, pty.slave));
-        read_until(&mut screen, "error: interrupted; the agent has been ended, but not what it has opened for you");
+        read_until(&mut screen, "error: interrupted; the agent has been ended, but not what it may have opened");
         person.assert_clean();
         assert!(!person.is_signed_in());
     }
@@ -160,7 +160,7 @@ fn ctrl_c_ends_the_agent_while_the_person_is_in_the_browser() {
     assert_eq!(child.wait().unwrap().code(), Some(130));
     // The message does not claim that nothing is left, since a browser may be.
     let told = io::read_to_string(stderr).unwrap();
-    assert!(told.contains("but not what it has opened for you") && !told.contains("everything"), "{told}");
+    assert!(told.contains("but not what it may have opened") && !told.contains("everything"), "{told}");
     person.assert_clean();
 }
 

@@ -3,23 +3,31 @@
 use std::fmt;
 
 use acp_registry_plan::source::{Edit, Span};
-use serde::Deserialize;
+use serde::de::{Deserialize, Deserializer, Error as _};
 
 /// The severity of a finding, or of a rule.
 ///
 /// `registry.toml` and flags also take the words of earlier versions: `allow`, `warn` and `deny`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// The rule does not run.
-    #[serde(alias = "allow")]
     Off,
     /// Reported; does not change the exit code.
-    #[serde(alias = "warn")]
     Warning,
     /// Reported; the command exits with code 1.
-    #[serde(alias = "deny")]
     Error,
+}
+
+impl<'de> Deserialize<'de> for Level {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        // The words of earlier versions are not offered.
+        match String::deserialize(deserializer)?.as_str() {
+            "off" | "allow" => Ok(Self::Off),
+            "warning" | "warn" => Ok(Self::Warning),
+            "error" | "deny" => Ok(Self::Error),
+            other => Err(D::Error::unknown_variant(other, &["error", "warning", "off"])),
+        }
+    }
 }
 
 impl Level {

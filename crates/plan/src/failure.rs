@@ -277,7 +277,7 @@ impl Failure {
     #[must_use]
     pub fn in_persons_home(mut self) -> Self {
         if matches!(self.exit, Exit::Interrupted(_)) {
-            let left = "interrupted; the agent has been ended, but not what it has opened for you, such as a browser";
+            let left = "interrupted; the agent has been ended, but not what it may have opened, such as a browser";
             left.clone_into(&mut self.message);
         }
         self

@@ -17,7 +17,7 @@ pub(crate) static RULE: Rule = Rule {
     why: "People choose an agent by its name. Case, spaces, hyphens, pictures, words such as `verified`, and letters that \
           look like others (Unicode's confusables) do not tell two names apart. Agents of one publisher may have the same name: \
           those whose packages are in one npm scope, or whose archives are releases of one GitHub account.",
-    fix: "Rename the agent that came later. If both may have their names, set the rule to `allow` for both, under \
+    fix: "Rename the agent that came later. If both may have their names, set the rule to `off` for both, under \
           `[agents.ID.rules]` in `registry.toml`.",
     fails: Example::Files(&[
         ("claude-code/agent.json", CLAUDE),
