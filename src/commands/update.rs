@@ -26,7 +26,7 @@ pub(crate) struct Args {
     #[arg(long)]
     dry_run: bool,
 
-    /// Skip versions younger than this, such as `3d`
+    /// Skip versions younger than this, such as `3d`; a number alone is in seconds
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
     min_age: Option<Duration>,
 

@@ -377,7 +377,7 @@ fn what_was_printed_directly_survives_updates_and_the_garbage() {
     assert_eq!(people.json(&["gc"]).1["named"][0]["version"], "1.2.0");
 
     // `uninstall` warns about the settings that break.
-    let warning = "settings of zed name the program of a 1.2.0, and start nothing once it is removed";
+    let warning = "settings of zed were printed for the program of a 1.2.0: if they are still in use, they start nothing once it is removed";
     for arguments in [&["uninstall", "a", "--dry-run"][..], &["uninstall", "a"]] {
         let run = people.run(&[arguments, &["--json"]].concat());
         let document: Value = serde_json::from_str(&run.stdout).unwrap();

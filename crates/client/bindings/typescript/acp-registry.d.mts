@@ -1,7 +1,8 @@
 // Types of acp-registry.mjs, with @types/node. Later versions may add members.
 /// <reference types="node" />
 
-import type { ChildProcess, SpawnOptions } from 'node:child_process';
+import type { ChildProcessByStdio, SpawnOptions } from 'node:child_process';
+import type { Readable, Writable } from 'node:stream';
 
 export class RpcError extends Error {
   /** The number of JSON-RPC; -32800 if the request was cancelled. */
@@ -23,8 +24,8 @@ export class Registry {
 
 export function launch(
   agent: { program?: string | null; args?: string[]; env?: Record<string, string>; path?: string[] },
-  options?: SpawnOptions,
-): ChildProcess;
+  options?: Omit<SpawnOptions, 'stdio'>,
+): ChildProcessByStdio<Writable, Readable, null>;
 
 // Generated from schemas/cli/ by generate_types.py.
 

@@ -38,7 +38,7 @@ export class Registry {
     createInterface({ input: this.#child.stdout }).on('line', (line) => this.#receive(JSON.parse(line)));
   }
 
-  /** Sends a request. `onEvent` gets its progress, and `signal` cancels it. */
+  /** Sends a request. `onEvent` gets its progress; what it throws cancels the request, and so does `signal`. */
   request(method, params = {}, { onEvent = () => {}, signal } = {}) {
     const id = ++this.#last;
     return new Promise((resolve, reject) => {
@@ -67,7 +67,12 @@ export class Registry {
 
   #receive({ id, method, params, result, error }) {
     if (method === '$/progress') {
-      this.#calls.get(params.requestId)?.onEvent(params.event);
+      const call = this.#calls.get(params.requestId);
+      try { call?.onEvent(params.event); } catch (thrown) {
+        this.#calls.delete(params.requestId);
+        this.#send({ method: '$/cancel_request', params: { requestId: params.requestId } });
+        call.reject(thrown);
+      }
       return;
     }
     const call = this.#calls.get(id);

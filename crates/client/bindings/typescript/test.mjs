@@ -26,6 +26,12 @@ test('requests run at the same time, and one can be cancelled', async () => {
   await assert.rejects(registry.request('list', {}, { signal }), { name: 'AbortError' });
 });
 
+test('what a listener throws fails its own request only', async () => {
+  const onEvent = (event) => { if (event.phase === 'downloading') throw new TypeError('a bug of the host'); };
+  await assert.rejects(registry.request('install', { agents: ['slow'] }, { onEvent }), TypeError);
+  assert.equal((await registry.request('list')).agents.length, 2);
+});
+
 test('a program that is missing or ends is an error of its requests', async () => {
   await assert.rejects(new Registry({ program: 'no-such-program' }).request('list'), /cannot be started/);
   const other = new Registry({ args: ['--no-such-flag'] });

@@ -89,7 +89,7 @@ impl Error {
         match self {
             Self::Read { .. } | Self::Checkout(_) | Self::Form { .. } | Self::Unasked(_) => Some(another()),
             Self::Fetch(error) if error.problem.is_answer() => Some(another()),
-            Self::Fetch(error) => error.remedy(),
+            Self::Fetch(error) => error.remedy().map(|remedy| format!("{remedy}; or {}", another())),
             Self::Place(_) => Some("name the address or the path of an index with --index".to_owned()),
             Self::Offline(_) => Some("leave out --offline once".to_owned()),
             Self::Client(problem) => problem.remedy(),

@@ -194,7 +194,9 @@ impl SignInResult {
                 }
             }
             Probe::AuthRequired => {
-                self.fail("auth_required", "it still wants you to sign in before it opens a session", "try again");
+                let own = reply.message.as_deref().map(|own| format!(": {own}")).unwrap_or_default();
+                let message = format!("it still wants you to sign in before it opens a session{own}");
+                self.fail("auth_required", message, "do what it says, or try another of its methods");
             }
             _ => {
                 let message = format!("it is not known whether it has worked: {}", reply_text(&reply));

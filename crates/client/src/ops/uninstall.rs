@@ -202,8 +202,8 @@ fn warn(freed: &Freed, events: &Events<'_>) {
     for (Removed { id, version, .. }, clients) in &freed.still_named {
         for client in clients {
             events(Event::Warning(&format!(
-                "settings of {client} name the program of {id} {version}, and start nothing once it is removed; replace them \
-                 with those of `acp-registry config {client} {id}`"
+                "settings of {client} were printed for the program of {id} {version}: if they are still in use, they start nothing \
+                 once it is removed; replace them with those of `acp-registry config {client} {id}`"
             )));
         }
     }
