@@ -34,7 +34,7 @@ pub(crate) fn answer(error: &clap::Error, arguments: &[OsString], program: &Comm
     }
     if has_value(&words, "--progress", "json") {
         EventSink::Stderr.send(&Event::Failed(failure.clone()));
-    } else if swapped.is_some() || lacks_json(error) {
+    } else if swapped.is_some() || lacks_json(error) || misleads(error, command) {
         let help = failure.advice().unwrap_or_default();
         streams::write_stderr(&format!("error: {failure}\nhelp: {help}\n"));
     } else if let Some(command) = equivalent_command(error) {
@@ -63,6 +63,12 @@ fn equivalent_command(error: &clap::Error) -> Option<&'static str> {
 fn lacks_json(error: &clap::Error) -> bool {
     let is_json = |value: &ContextValue| matches!(value, ContextValue::String(name) if name == "--json");
     error.kind() == ErrorKind::UnknownArgument && error.get(ContextKind::InvalidArg).is_some_and(is_json)
+}
+
+/// Whether the parser's tip is to pass a flag on as a value, to a command that passes none on.
+fn misleads(error: &clap::Error, command: Option<&str>) -> bool {
+    let tip = split_message(&error.to_string()).tip;
+    tip.is_some_and(|tip| tip.starts_with("to pass ")) && !command.is_some_and(|command| ["run", "probe"].contains(&command))
 }
 
 /// The command that was probably meant where the agent and the client of `config` are in the wrong order.
@@ -96,8 +102,8 @@ fn failure(error: &clap::Error, command: Option<&str>) -> Failure {
         },
         // The suggested name replaces the help.
         _ if !suggestions.is_empty() => failure.suggest(suggestions),
-        Some(tip) => failure.help(printable(&tip)),
-        None => failure.help(more),
+        Some(tip) if !misleads(error, command) => failure.help(printable(&tip)),
+        _ => failure.help(more),
     }
 }
 

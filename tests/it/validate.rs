@@ -30,7 +30,7 @@ fn levels_come_from_the_configuration_and_flags_win_in_their_order() {
     env.write("r/registry.toml", "[rules]\n\"icon/missing\" = \"fatal\"\n");
     let run = env.run(&["validate"]);
     assert!(
-        run.code == 2 && run.stderr.contains("unknown variant `fatal`, expected one of `allow`, `off`, "),
+        run.code == 2 && run.stderr.contains("unknown variant `fatal`, expected one of `error`, `warning`, `off`"),
         "{}",
         run.stderr
     );

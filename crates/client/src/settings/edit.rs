@@ -428,10 +428,10 @@ impl From<SettingsEditError> for Failure {
                 error.remedy().unwrap_or("make the file writable, or name another with --file").to_owned()
             }
             SettingsEditError::Locked { .. } => "try again once it has ended, or wait longer with --wait".to_owned(),
-            SettingsEditError::Dangling(_) => "remove the link, or create the file that it leads to".to_owned(),
+            SettingsEditError::Dangling(_) => "remove the link, or let it lead to a file".to_owned(),
             SettingsEditError::ReadOnly(_) => "make the file writable, or name another with --file".to_owned(),
             SettingsEditError::Read { .. } => "make it a readable file, or name another with --file".to_owned(),
-            _ => "correct the file, or add what `acp-registry config` prints without --write by hand".to_owned(),
+            _ => "correct the file, or change it by hand as `acp-registry config` says without --write".to_owned(),
         };
         Self::unable(error).help(help)
     }

@@ -115,7 +115,7 @@ impl BuildError {
             Self::NoPrevious { .. } => "name a tree with a registry.json with --previous, or correct the errors",
             // A new registry without agents is recognized by its configuration.
             Self::Empty(root) if Path::new(root).join("registry.toml").is_file() => {
-                "agents were published before: restore them, or leave out --previous to publish none"
+                "add an agent with `acp-registry new`; or, since agents were published before, leave out --previous to publish none"
             }
             Self::Empty(_) => "name the registry with --registry-dir, or add an agent with `acp-registry new`",
             Self::Withdrawn(_) => {
