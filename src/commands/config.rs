@@ -377,7 +377,11 @@ fn notes(args: &Args, answer: &SettingsText) -> Vec<String> {
     let is_edited = args.edit.write;
     let file = client.place(&variable).map(|(file, _)| file).or_else(|| client.file());
     notes.extend(file.filter(|_| !is_edited).map(|file| {
-        let within = if file.ends_with(".vim") { ", between the lines `lua << EOF` and `EOF`" } else { "" };
+        let within = if Path::new(file).extension().is_some_and(|ending| ending == "vim") {
+            ", between the lines `lua << EOF` and `EOF`"
+        } else {
+            ""
+        };
         format!("for {}, this belongs in {file}{within}", client.title)
     }));
     notes.extend((!client.note.is_empty() && answer.form != StartForm::Program).then(|| client.note.to_owned()));

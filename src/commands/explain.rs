@@ -58,7 +58,8 @@ fn unknown(name: &str) -> Failure {
     let failure = Failure::from(unknown);
     match rules.as_slice() {
         [] if is_near => failure,
-        [] => failure.help("run `acp-registry rules` to see all rules, and `acp-registry rules --examination` for all checks"),
+        [] => failure
+            .help("run `acp-registry rules` to see all rules, and `acp-registry rules --examination` for all checks"),
         rules => failure.help(format!("name a rule of the group: {}", rules.join(", "))),
     }
 }
@@ -134,7 +135,10 @@ mod tests {
             assert_eq!(rules.collect::<Vec<_>>(), expected, "{name}");
         }
         assert_eq!(unknown("icon/sise").advice().as_deref(), Some("did you mean `icon/size`?"));
-        assert_eq!(unknown("colour").advice().as_deref(), Some("run `acp-registry rules` to see all rules, and `acp-registry rules --examination` for all checks"));
+        assert_eq!(
+            unknown("colour").advice().as_deref(),
+            Some("run `acp-registry rules` to see all rules, and `acp-registry rules --examination` for all checks")
+        );
         assert_eq!(unknown("protocl/version").advice().as_deref(), Some("did you mean `protocol/version`?"));
     }
 }

@@ -226,7 +226,11 @@ fn state(row: &Row, look: Look) -> String {
         let _ = write!(out, "  reason    {reason}\n            {}\n", printable(&message));
     }
     if let Some(words) = row.setup_required() {
-        let _ = write!(out, "  setup     it opens no session before it is set up, in its own words:\n            | {}\n", printable(words));
+        let _ = write!(
+            out,
+            "  setup     it opens no session before it is set up, in its own words:\n            | {}\n",
+            printable(words)
+        );
     }
     if let State::NotStarted { stderr: text, .. } = &row.state
         && !text.trim().is_empty()

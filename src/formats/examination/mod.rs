@@ -67,7 +67,8 @@ fn unexercised(examination: &Examination) -> Vec<String> {
     }
     let mut reasons: Vec<(&str, usize)> = reasons.into_iter().collect();
     reasons.sort_by_key(|(_, count)| Reverse(*count));
-    let line = |(reason, count): &(&str, usize)| format!("  not run   {}: {}", plural(*count, "check"), printable(reason));
+    let line =
+        |(reason, count): &(&str, usize)| format!("  not run   {}: {}", plural(*count, "check"), printable(reason));
     let mut lines: Vec<String> = reasons.iter().take(REASONS).map(line).collect();
     let rest = reasons.iter().skip(REASONS).map(|(_, count)| count).sum::<usize>();
     if rest > 0 {

@@ -38,4 +38,3 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     }
     Ok(())
 }
-
