@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use acp_registry::duration;
-use acp_registry::examination::{self, Examination, Exchange, Recipe, Replayed};
+use acp_registry::examination::{self, Examination, Exchange, Level, Recipe, Replayed};
 use acp_registry::handshake::{FailReason, HandshakeOptions, Outcome, Verdict, check};
 use acp_registry::host::fs::{read_bounded, temporary, write_atomic};
 use acp_registry::host::process::{self, Environment, Isolation, LaunchSpec, Namespace, Network, Orphans};
@@ -116,6 +116,15 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     options.protocol_version = args.protocol_version;
     options.timeout = args.timeout.unwrap_or(options.timeout);
     options.probe = options.probe.filter(|_| !args.no_probe);
+    let runner = args.command.first().and_then(|program| Path::new(program).file_stem()).unwrap_or_default();
+    let is_fetched = ["npx", "uvx", "npm", "pnpm", "bunx"].iter().any(|known| runner == *known);
+    if demand.level() > Level::Handshake && networks.examination == Network::None && is_fetched {
+        ui.note(&format!(
+            "an examined agent has no network, which {} may want for packages: install them first and name their \
+             program, or add --network shared",
+            runner.display()
+        ));
+    }
     ui.detail(&format!("starting {name}, which has {} s to answer", options.timeout.as_secs_f64()));
     // Begins before the first child and ends after the last one, to kill processes that detached from their tree.
     let orphans = process::adopt_orphans();

@@ -59,6 +59,14 @@ fn api_settings(api: &str, address: SocketAddr) -> Option<(&str, String, Value)>
 mod tests {
     use super::*;
 
+    #[test]
+    fn all_variables_are_documented() {
+        let text = include_str!("../../../../docs/examining.md");
+        for (name, _) in variables(SocketAddr::from(([127, 0, 0, 1], 1))) {
+            assert!(text.contains(&format!("`{name}`")), "{name}");
+        }
+    }
+
     fn set(list: &Value) -> Vec<Value> {
         providers(([127, 0, 0, 1], 80).into(), list)
     }
