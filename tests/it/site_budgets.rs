@@ -30,13 +30,13 @@ fn pages_keep_their_budgets() {
     let detail =
         files.keys().filter(|name| name.starts_with("agents/") && name.ends_with("html")).map(|name| size(name)).max();
     for (name, bytes, budget) in [
-        ("home, style, scripts", size("index.html") + home + theme + search, 15_000),
+        ("home, style, scripts", size("index.html") + home + theme + search, 16_000),
         ("scripts of the home page", theme + search, 5_000),
         ("scripts of an agent's page", theme + page + tabs, 5_000),
         ("the matrix", size("matrix/index.html") + style + theme + matrix + compare, 15_000),
         ("the script that comes with the catalog", asset("rank"), 2_500),
-        ("the largest guide", guide.unwrap() + style + theme + page, 12_000),
-        ("the largest page of an agent", detail.unwrap() + style + agent + theme + page + tabs, 14_000),
+        ("the largest guide", guide.unwrap() + style + theme + page, 13_000),
+        ("the largest page of an agent", detail.unwrap() + style + agent + theme + page + tabs, 15_000),
         ("catalog", asset("catalog"), 45 * count + 3_000),
     ] {
         crate::support::told(&format!("{count} agents: {name}: {bytes} of {budget} B (brotli)"));

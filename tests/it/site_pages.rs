@@ -16,7 +16,7 @@ fn no_page_has_a_dead_link_or_anything_that_its_policy_would_stop() {
         check_pages(&files);
         let home = String::from_utf8(files["index.html"].clone()).unwrap();
         let shown = if count > 60 { 24 } else { count };
-        assert_eq!(home.matches("<span class=\"tile\"><img").count(), shown);
+        assert_eq!(home.matches("<img class=\"icon\"").count(), shown);
         let counted = match count {
             1 => "1 agent".to_owned(),
             61.. => format!("24 of {count} agents"),

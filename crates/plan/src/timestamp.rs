@@ -57,6 +57,14 @@ impl Timestamp {
         self.0.format(DAY).unwrap_or_default()
     }
 
+    /// The date of the Monday of its week, as `YYYY-MM-DD`; 1970-01-01 in the week of that day.
+    #[must_use]
+    pub fn monday(self) -> String {
+        // The first day of 1970 was a Thursday.
+        let monday = self.days() - (self.days() + 3) % 7;
+        Self::from_unix(monday * 86_400).unwrap_or(Self::EPOCH).day()
+    }
+
     /// Days since 1970.
     #[must_use]
     pub fn days(self) -> i64 {
@@ -120,6 +128,19 @@ mod tests {
     use time::macros::date as day;
 
     use super::*;
+
+    #[test]
+    fn weeks_begin_on_monday() {
+        for (time, monday) in [
+            ("2026-11-26T12:00:00Z", "2026-11-23"),
+            ("2026-11-23T00:00:00Z", "2026-11-23"),
+            ("2026-11-22T23:59:59Z", "2026-11-16"),
+            ("2024-03-01T00:00:00Z", "2024-02-26"),
+            ("1970-01-02T00:00:00Z", "1970-01-01"),
+        ] {
+            assert_eq!(time.parse::<Timestamp>().unwrap().monday(), monday, "{time}");
+        }
+    }
 
     #[test]
     fn times_are_seconds_in_utc() {

@@ -20,6 +20,8 @@ const PAGES: usize = 20;
 
 /// The events of one day.
 struct Day {
+    /// The Monday of its week, if it is the first day of the week on the page.
+    week: Option<String>,
     day: String,
     changes: Vec<AgentChange>,
 }
@@ -66,11 +68,21 @@ impl<'a> Changelog<'a> {
         let pages = self.events.len().div_ceil(PAGE).clamp(1, PAGES);
         let one = |number: usize| {
             let mut days: Vec<Day> = Vec::new();
+            let mut week = None;
             for event in self.events.chunks(PAGE).nth(number - 1).unwrap_or_default() {
                 let change = self.change(event);
                 match days.last_mut().filter(|day| day.day == change.day) {
                     Some(day) => day.changes.push(change),
-                    None => days.push(Day { day: change.day.clone(), changes: vec![change] }),
+                    None => {
+                        let own = Some(event.time.monday());
+                        let is_new = own != week;
+                        week = own;
+                        days.push(Day {
+                            week: week.clone().filter(|_| is_new),
+                            day: change.day.clone(),
+                            changes: vec![change],
+                        });
+                    }
                 }
             }
             let path = if number == 1 { "changes/".to_owned() } else { format!("changes/{number}/") };

@@ -45,6 +45,34 @@ const NEEDS: [(&str, &str); 3] = [
     ("binary", "are standalone programs: acp-registry downloads and starts them, or you unpack them yourself"),
 ];
 
+/// What a client can and cannot do with an agent: the class of a mark, and the words.
+pub(super) fn abilities(client: &EditorClient) -> Vec<(&'static str, &'static str)> {
+    let mark = |can: bool| if can { "tested" } else { "no" };
+    let is_written = client.language == "json";
+    vec![
+        (mark(!client.registry.is_empty()), "Installs agents of the public registry by itself"),
+        (mark(client.is_on_pages), "Settings to copy on every agent’s page"),
+        (mark(is_written), "Settings written by acp-registry config --write"),
+    ]
+}
+
+/// The mark of a client, as the path of a line on a square of 24 units.
+pub(super) fn mark(client: &str) -> &'static str {
+    match client {
+        "zed" => "M6 6h12L6 18h12",
+        "jetbrains" => "M5 5h14v14H5zM8 16h5M8 8v3",
+        "codecompanion" => "M7 18V6l10 12V6",
+        "avante" => "M6 18l6-12 6 12M8.5 13h7",
+        "emacs" => "M17 7c-5-3-10 0-5 3.5-7 1-5 9 5 6.5",
+        "vscode" => "M9 7l-5 5 5 5M15 7l5 5-5 5",
+        "obsidian" => "M13 4l5 6-3 9-7-1-2-7zM13 4l-2 8 4 7",
+        "qtcreator" => "M12 5a7 7 0 1 0 0 14 7 7 0 0 0 0-14zM14 14l4 5",
+        "jupyter" => "M5 9c4-4 10-4 14 0M5 15c4 4 10 4 14 0M12 11v2",
+        "acpx" => "M5 7l4 5-4 5M13 9l6 6M19 9l-6 6",
+        _ => "M5 7l5 5-5 5M12 17h7",
+    }
+}
+
 pub(super) fn pages(site: &Site, listings: &[Listing<'_>]) -> Result<Vec<SiteFile>, SiteError> {
     let ways = || {
         let values = site.groups.iter().filter(|group| group.key == "dist").flat_map(|group| &group.values);

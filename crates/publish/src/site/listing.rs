@@ -157,6 +157,16 @@ impl<'a> Listing<'a> {
         (last.version == self.current).then_some(last.time)
     }
 
+    /// The hue of the agent's tile: one of eight, by its id. The script of the home page computes it in the same way.
+    pub(super) fn hue(&self) -> u32 {
+        self.id.bytes().fold(0, |hue, byte| (hue * 31 + u32::from(byte)) % 8)
+    }
+
+    /// What stands on the tile of an agent without an icon.
+    pub(super) fn initial(&self) -> String {
+        self.name.chars().next().map(|letter| letter.to_uppercase().collect()).unwrap_or_default()
+    }
+
     /// The sort key: the lower-case name, then the id.
     pub(super) fn order(&self) -> (String, String) {
         (self.name.to_lowercase(), self.id.clone())

@@ -115,12 +115,14 @@
   const card = (i, note) => {
     const item = template.cloneNode(true), id = data.id[i], part = (selector) => item.querySelector(selector);
     const link = part('h3 a'), compare = part('.compare a'), [by, version] = item.querySelectorAll('bdi');
+    const tile = part('.tile');
+    tile.classList.add(`t${[...id].reduce((hue, letter) => (hue * 31 + letter.charCodeAt()) % 8, 0)}`);
     if (data.icon[i]) {
-      const image = new Image(24, 24);
+      const image = new Image(28, 28);
       // `src` is set last, because it starts loading.
       Object.assign(image, { className: 'icon', alt: '', loading: 'lazy', src: `./${id}.svg` });
-      part('.tile').append(image);
-    }
+      tile.append(image);
+    } else Object.assign(tile, { ariaHidden: true, textContent: [...data.name[i]][0]?.toUpperCase() });
     link.href = `./agents/${id}/${editor}`;
     link.textContent = data.name[i];
     by.textContent = data.by[i];
