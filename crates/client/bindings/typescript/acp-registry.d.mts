@@ -306,9 +306,9 @@ export interface InfoDocument {
   agent: {
     [k: string]: unknown;
   };
-  /** Whether a version of it is installed. */
+  /** Whether it is installed; of a named version, whether that one is. */
   installed: boolean;
-  /** The installed versions. */
+  /** Its installed versions; of a named version, the installations of that one. */
   installed_versions: InfoInstalledVersion[];
   /** Whether the agent stays at its version. */
   pinned: boolean;

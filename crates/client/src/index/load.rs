@@ -89,7 +89,11 @@ impl Error {
         match self {
             Self::Read { .. } | Self::Checkout(_) | Self::Form { .. } | Self::Unasked(_) => Some(another()),
             Self::Fetch(error) if error.problem.is_answer() => Some(another()),
-            Self::Fetch(error) => error.remedy().map(|remedy| format!("{remedy}; or {}", another())),
+            Self::Fetch(error) => {
+                let is_of_host =
+                    matches!(error.problem, Problem::NoSuchHost | Problem::NoResolver(_) | Problem::Connection(_));
+                error.remedy().map(|remedy| if is_of_host { format!("{remedy}; or {}", another()) } else { remedy })
+            }
             Self::Place(_) => Some("name the address or the path of an index with --index".to_owned()),
             Self::Offline(_) => Some("leave out --offline once".to_owned()),
             Self::Client(problem) => problem.remedy(),

@@ -1,7 +1,6 @@
 //! What phrases of a query mean, for the command `search` and for the catalog.
 
 use super::Entry;
-use super::search::Match;
 use acp_registry_plan::manifest::Platform;
 
 /// What a phrase means.
@@ -44,8 +43,9 @@ pub enum Class {
 }
 
 impl Class {
-    pub(super) fn holds(self, entry: &Entry) -> Match {
-        let is_there = match self {
+    /// Whether an agent is of the class; `None` if that is not known.
+    pub(super) fn holds(self, entry: &Entry) -> Option<bool> {
+        Some(match self {
             Self::OpenSource => is_open_source(&entry.license),
             Self::Proprietary => !entry.license.is_empty() && !is_open_source(&entry.license),
             Self::Unlicensed => entry.license.is_empty(),
@@ -53,7 +53,7 @@ impl Class {
                 let mut wanted = Platform::ALL.iter().enumerate().filter(|(at, _)| bits & 1 << at != 0);
                 let is_stated = wanted.any(|(_, wanted)| entry.platforms.iter().any(|own| own == wanted.as_str()));
                 if !is_stated && (entry.has_npx || entry.has_uvx) {
-                    return Match::SystemUnknown;
+                    return None;
                 }
                 is_stated
             }
@@ -61,8 +61,7 @@ impl Class {
             Self::Binary => !entry.platforms.is_empty(),
             Self::Npx => entry.has_npx,
             Self::Uvx => entry.has_uvx,
-        };
-        if is_there { Match::Whole } else { Match::Some }
+        })
     }
 
     /// Both classes in one: `windows` and `arm` mean one platform. `None` if no platform is in both.

@@ -314,7 +314,11 @@ impl Term {
             (_, points) => (Match::Whole, points),
         };
         match self.meaning {
-            Some(Meaning::Class(class)) => as_class(class.holds(agent.entry)),
+            Some(Meaning::Class(class)) => as_class(match class.holds(agent.entry) {
+                Some(true) => Match::Whole,
+                Some(false) => Match::Some,
+                None => Match::SystemUnknown,
+            }),
             Some(Meaning::Fact(group, value)) => {
                 let has = facts.is_some_and(|facts| facts.has(&agent.entry.id, group, value));
                 as_class(if has { Match::Whole } else { Match::Some })

@@ -34,8 +34,7 @@ fn check(registry: &Registry, options: &CheckOptions<'_>, report: &mut Reporter<
         report.about(config(), |report| {
             report
                 .file("`[withdrawn]` names all agents, so that nothing is left to publish")
-                .help("remove one of its entries")
-                .grave();
+                .help("remove one of its entries");
         });
     }
     for (id, reason) in &options.config.withdrawn {
