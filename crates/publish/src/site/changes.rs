@@ -22,7 +22,7 @@ const PAGES: usize = 20;
 struct Day {
     /// The Monday of its week, if it is the first day of the week on the page.
     week: Option<String>,
-    day: String,
+    date: String,
     changes: Vec<AgentChange>,
 }
 
@@ -71,19 +71,14 @@ impl<'a> Changelog<'a> {
             let mut week = None;
             for event in self.events.chunks(PAGE).nth(number - 1).unwrap_or_default() {
                 let change = self.change(event);
-                match days.last_mut().filter(|day| day.day == change.day) {
-                    Some(day) => day.changes.push(change),
-                    None => {
-                        let own = Some(event.time.monday());
-                        let is_new = own != week;
-                        week = own;
-                        days.push(Day {
-                            week: week.clone().filter(|_| is_new),
-                            day: change.day.clone(),
-                            changes: vec![change],
-                        });
-                    }
+                if let Some(day) = days.last_mut().filter(|day| day.date == change.day) {
+                    day.changes.push(change);
+                    continue;
                 }
+                let own = event.time.monday();
+                let is_new = week.as_ref() != Some(&own);
+                days.push(Day { week: is_new.then(|| own.clone()), date: change.day.clone(), changes: vec![change] });
+                week = Some(own);
             }
             let path = if number == 1 { "changes/".to_owned() } else { format!("changes/{number}/") };
             let title = if pages == 1 { "Changes".to_owned() } else { format!("Changes, page {number}") };
