@@ -303,7 +303,14 @@
   for (const { input, ask } of values) ask?.addEventListener('click', () => input.click());
   sort.addEventListener('change', () => { save('pushState'); update(); });
   form.addEventListener('change', (event) => { if (event.target !== box) { save('pushState'); update(); } });
-  form.addEventListener('submit', (event) => { event.preventDefault(); save('pushState'); update(); });
+  form.addEventListener('submit', async (event) => {
+    event.preventDefault();
+    save('pushState');
+    update();
+    await work;
+    // Enter leads from the words to the best result.
+    if (document.activeElement === box && text()) list.querySelector('h3 a')?.focus();
+  });
   clear.addEventListener('click', () => {
     box.value = '';
     for (const { input } of values) input.checked = false;
