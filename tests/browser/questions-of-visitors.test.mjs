@@ -102,6 +102,7 @@ journey('Can I do it with the keyboard only?', async (page, { press, type }) => 
   await type('goose');
   await named(page, ([name]) => name === 'goose');
   await press('Enter');
+  await page.waitForFunction(() => document.activeElement.closest('#list'));
   await press('Enter');
   await page.getByRole('heading', { level: 1, name: 'goose' }).waitFor();
 });

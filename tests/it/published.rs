@@ -5,8 +5,12 @@ use std::fs;
 use std::path::Path;
 use std::time::SystemTime;
 
+use acp_registry::digest::Sha256;
 use acp_registry::registry::DEFAULT_BASE_URL;
 use acp_registry::site::CONTENTS;
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 
 use crate::support::{Env, Run, manifest, skipped, tree};
 
@@ -68,7 +72,8 @@ fn the_table_of_files_and_the_tree_agree() {
         })
         .collect();
     env.write("r/history.json", told().replace("] }", &format!(", {}] }}", events.join(","))));
-    let run = env.run(&["build", "--out", "out"]);
+    env.write("r/registry.toml", "[site]\nagent-files = [\"json\", \"markdown\", \"feed\", \"badge\", \"card\"]\n");
+    let run = env.run(&["build", "--out", "out", "--base-url", DEFAULT_BASE_URL]);
     assert_eq!(run.code, 0, "{}", run.stderr);
     let names = names(&env);
     for name in &names {
@@ -132,6 +137,28 @@ fn the_queries_of_the_page_for_programs_are_answered() {
         "a 1.0.0 protocol/ids\n",
     ];
     assert_eq!(answers, expected);
+}
+
+#[test]
+fn an_agent_is_a_card_to_embed_where_the_configuration_asks_for_it() {
+    let env = Env::with(&["a"]);
+    env.write("r/a/agent.json", manifest("a").replace("An agent a", "An <b>agent</b>"));
+    env.write("r/registry.toml", "[site]\nagent-files = [\"card\"]\n");
+    assert_eq!(env.run(&["build", "--out", "out", "--base-url", "https://example.com/r"]).code, 0);
+    let card = env.read("out/agents/a/card.html");
+    assert!(
+        card.contains("href=\"https://example.com/r/agents/a/\"") && card.contains("src=\"data:image/svg+xml;base64,"),
+        "{card}"
+    );
+    assert!(card.contains("An &#60;b&#62;agent&#60;/b&#62;") && !card.contains("<script"), "{card}");
+    // The policy allows the style that is there, and nothing else.
+    let style = card.split_once("<style>").unwrap().1.split_once("</style>").unwrap().0;
+    let digest = BASE64_STANDARD.encode(Sha256::of(style).bytes());
+    assert!(card.contains(&format!("default-src 'none'; img-src data:; style-src 'sha256-{digest}'")), "{card}");
+    assert!(env.read("out/_headers").contains("/agents/*/card.html\n  ! Content-Security-Policy\n"));
+    env.write("r/registry.toml", "");
+    assert_eq!(env.run(&["build", "--out", "plain"]).code, 0);
+    assert!(!env.path("plain/agents/a/card.html").exists() && !env.read("plain/_headers").contains("card.html"));
 }
 
 #[test]

@@ -79,11 +79,16 @@ async fn answer(State(preview): State<Arc<Preview>>, request: Request) -> Respon
 
 fn file(name: &str, bytes: &[u8], status: StatusCode) -> Response {
     let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
-    let policy = if ending == "svg" { ICON_CSP.to_owned() } else { format!("{CSP}; frame-ancestors 'none'") };
+    // A card has its policy in itself, and other pages may frame it.
+    let policy = match ending {
+        "svg" => Some(ICON_CSP.to_owned()),
+        _ if name.starts_with("agents/") && name.ends_with("/card.html") => None,
+        _ => Some(format!("{CSP}; frame-ancestors 'none'")),
+    };
     // The registry is being edited: what may change is asked for each time.
     let cache = if caching(name) == FIXED { FIXED } else { "no-cache" };
     let mut body = bytes.to_vec();
-    if ending == "html" {
+    if ending == "html" && policy.is_some() {
         body.extend_from_slice(RELOAD_ELEMENT.as_bytes());
     }
     let mut response = (status, body).into_response();
@@ -96,7 +101,7 @@ fn file(name: &str, bytes: &[u8], status: StatusCode) -> Response {
     ] {
         headers.insert(key, HeaderValue::from_static(value));
     }
-    if let Ok(policy) = HeaderValue::from_str(&policy) {
+    if let Some(Ok(policy)) = policy.map(HeaderValue::try_from) {
         headers.insert(header::CONTENT_SECURITY_POLICY, policy);
     }
     response

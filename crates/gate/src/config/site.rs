@@ -30,6 +30,8 @@ pub enum AgentFile {
     Feed,
     /// `badge.svg`: a badge to embed elsewhere.
     Badge,
+    /// `card.html`: the agent as a card to embed elsewhere. Not there unless it is asked for.
+    Card,
 }
 
 impl Default for SiteConfig {

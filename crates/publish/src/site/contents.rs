@@ -79,6 +79,11 @@ pub const CONTENTS: &[PublishedFile] = &[
         "A badge with the highest level of examination whose requirements the agent keeps. Only if it keeps those of one.",
         AgentFile::Badge,
     ),
+    agent_file(
+        "agents/{id}/card.html",
+        "The agent as a card that other pages can embed, without scripts. Only if `agent-files` in registry.toml has `card`.",
+        AgentFile::Card,
+    ),
     data("new.atom", "New agents as an Atom feed. Only if the history is known."),
     data("updated.atom", "New versions of agents as an Atom feed. Only if the history is known."),
     data(

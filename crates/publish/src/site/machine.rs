@@ -40,7 +40,7 @@ pub(super) fn files<'a>(
     files.extend([
         ("robots.txt".to_owned(), robots.into_bytes()),
         ("llms.txt".to_owned(), llms(site, listings).into_bytes()),
-        ("_headers".to_owned(), headers().into_bytes()),
+        ("_headers".to_owned(), headers(site.config.agent_files.contains(&AgentFile::Card)).into_bytes()),
     ]);
     Ok(files)
 }
@@ -92,11 +92,13 @@ fn llms(site: &Site, listings: &[Listing<'_>]) -> String {
 }
 
 /// Renders `_headers` for hosts that read it. Icons have a policy of their own.
-fn headers() -> String {
+fn headers(has_cards: bool) -> String {
+    // A card has its policy in itself, and other pages may frame it.
+    let cards = if has_cards { "/agents/*/card.html\n  ! Content-Security-Policy\n" } else { "" };
     format!(
         "/*\n  Content-Security-Policy: {CSP}; frame-ancestors 'none'\n  X-Content-Type-Options: nosniff\n  Referrer-Policy: no-referrer\n\
          /*.svg\n  ! Content-Security-Policy\n  Content-Security-Policy: {ICON_CSP}\n\
-         /assets/*\n  Cache-Control: {FIXED}\n\
+         {cards}/assets/*\n  Cache-Control: {FIXED}\n\
          /entry-lists/*\n  Cache-Control: {FIXED}\n\
          /entries.json\n  Cache-Control: {ENTRY}\n\
          /entries/*\n  Cache-Control: {ENTRY}\n"

@@ -16,6 +16,7 @@ mod contents;
 mod detail;
 mod docs;
 mod editors;
+mod embed;
 mod examinations;
 mod examined;
 mod facets;
@@ -37,7 +38,7 @@ use std::collections::BTreeMap;
 use std::io;
 
 use acp_registry_client::index::FACETS;
-use acp_registry_gate::config::{Previews, SiteConfig};
+use acp_registry_gate::config::{AgentFile, Previews, SiteConfig};
 use acp_registry_plan::timestamp::Timestamp;
 use askama::Template;
 use rayon::prelude::*;
@@ -184,6 +185,9 @@ impl<'a> Catalog<'a> {
         let (site, listings) = (&self.site, &*self.listings);
         let mut parts: Vec<Render<'_>> =
             listings.iter().map(|listing| part(move || detail::files(site, listing))).collect();
+        if self.options.config.agent_files.contains(&AgentFile::Card) {
+            parts.extend(listings.iter().map(|listing| part(|| Ok(vec![self.card(listing)?]))));
+        }
         if site.previews == Previews::OfAgents {
             parts.extend(listings.iter().map(|listing| part(|| Ok(vec![self.picture(listing)?]))));
         }
@@ -201,6 +205,12 @@ impl<'a> Catalog<'a> {
             part(|| Ok(self.assets.clone())),
         ]);
         parts
+    }
+
+    /// The card of an agent, to embed elsewhere.
+    fn card(&self, listing: &Listing<'_>) -> Result<SiteFile, SiteError> {
+        let card = embed::card(&self.site, listing, (self.options.icon)(&listing.id))?;
+        Ok((format!("agents/{}/card.html", listing.id), card))
     }
 
     /// The picture for link previews of an agent.
