@@ -1,6 +1,6 @@
 //! The `[site]` table of `registry.toml`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
@@ -16,6 +16,8 @@ pub struct SiteConfig {
     pub agent_files: BTreeSet<AgentFile>,
     /// Pictures for link previews.
     pub previews: PreviewSetting,
+    /// Agents that are adapters of a program with a licence of its own, by id, with the name of the program.
+    pub adapters: BTreeMap<String, String>,
 }
 
 /// A file published for each agent, next to its page.
@@ -37,7 +39,13 @@ pub enum AgentFile {
 impl Default for SiteConfig {
     fn default() -> Self {
         let agent_files = [AgentFile::Json, AgentFile::Markdown, AgentFile::Feed, AgentFile::Badge].into();
-        Self { repository: None, edit: None, agent_files, previews: PreviewSetting::default() }
+        Self {
+            repository: None,
+            edit: None,
+            agent_files,
+            previews: PreviewSetting::default(),
+            adapters: BTreeMap::new(),
+        }
     }
 }
 

@@ -16,6 +16,8 @@ pub struct LastAnswer {
     pub version: Option<String>,
     /// The day, `YYYY-MM-DD`.
     pub day: Option<String>,
+    /// What kept it apart from the host, as a snapshot names it.
+    pub isolation: Option<String>,
     /// Version of the protocol.
     pub protocol: Option<u64>,
     /// Ways to sign in, in the order of the agent.
@@ -73,6 +75,7 @@ impl LastAnswer {
         Some(Self {
             version: row.get("version").and_then(Value::as_str).map(ToOwned::to_owned),
             day: row.get("checked_at").and_then(Value::as_str).and_then(day),
+            isolation: row.get("isolation").and_then(Value::as_str).map(ToOwned::to_owned),
             protocol,
             auth_methods: methods.collect(),
             setup_required: answer.get("setup_required").and_then(Value::as_str).map(ToOwned::to_owned),
@@ -122,6 +125,8 @@ pub struct Unanswered {
     pub day: Option<String>,
     /// The reason, as named in reports, such as `timeout`. A snapshot may have any text: escape it before printing.
     pub reason: String,
+    /// The exit code with which it ended by itself, if it did.
+    pub exit_code: Option<i64>,
 }
 
 impl Unanswered {
@@ -134,6 +139,7 @@ impl Unanswered {
             version: text("version").map(ToOwned::to_owned),
             day: text("checked_at").and_then(day),
             reason: text("reason")?.to_owned(),
+            exit_code: row.get("exit").filter(|exit| exit["how"] == "exited").and_then(|exit| exit["code"].as_i64()),
         })
     }
 }

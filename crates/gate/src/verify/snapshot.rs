@@ -285,6 +285,9 @@ fn row_json(row: &Row) -> Option<Value> {
     if let Value::Object(agent) = &mut agent {
         agent.extend(kept);
     }
+    if let (Value::Object(agent), true) = (&mut agent, result["exit"].is_object() && row.reason().is_some()) {
+        agent.insert("exit".to_owned(), result["exit"].clone());
+    }
     if let (Value::Object(agent), State::Checked { examination: Some(examination), at, .. }) = (&mut agent, &row.state)
     {
         agent.insert("examination".to_owned(), examined::member(examination, &row.version, *at));

@@ -59,7 +59,7 @@ pub(super) fn files(site: &Site, listing: &Listing<'_>) -> Result<Vec<SiteFile>,
     let auth = listing.answer.into_iter().flat_map(|answer| &answer.auth_methods).take(20);
     let agent = listing.agent();
     let distribution = &agent.distribution;
-    let facts = Facts::of(listing, &agent);
+    let facts = Facts::of(listing, &agent, &site.config);
     let setups = setups(listing, distribution, site.registry_url.as_deref());
     let wanted = &site.config.agent_files;
     let address = format!("{}/agents/{}/", site.base_url, listing.id);

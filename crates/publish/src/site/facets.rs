@@ -345,7 +345,12 @@ mod tests {
 
     #[test]
     fn a_start_without_an_answer_differs_from_none() {
-        let unanswered = |day: Option<&str>| Unanswered { version: None, day: day.map(Into::into), reason: "x".into() };
+        let unanswered = |day: Option<&str>| Unanswered {
+            version: None,
+            day: day.map(Into::into),
+            reason: "x".into(),
+            exit_code: None,
+        };
         let of = |answer: Option<&LastAnswer>, found: Option<Unanswered>| {
             bits(&agent(&json!({})), answer, found.as_ref())[STARTED]
         };

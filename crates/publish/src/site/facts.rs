@@ -8,6 +8,7 @@ use super::facets::{self, capabilities};
 use super::install::start;
 use super::listing::{Listing, authors, system_name};
 use super::text::{link, shown};
+use acp_registry_gate::config::SiteConfig;
 use acp_registry_gate::verify::{LastAnswer, RunTimes, Unanswered};
 use acp_registry_plan::manifest::{Agent, BinaryTarget};
 use acp_registry_plan::text::plural;
@@ -37,6 +38,12 @@ pub(super) struct Facts {
     pub(super) session: Option<&'static str>,
     /// How long it took to start and to install, in how many runs, if that is known.
     pub(super) times: Option<String>,
+    /// What kept the agent apart from the host, if that is known.
+    pub(super) isolation: Option<&'static str>,
+    /// The program of which the agent is an adapter, as the registry says.
+    pub(super) adapter_of: Option<String>,
+    /// The release on GitHub that its archives are of.
+    pub(super) release: Option<String>,
     /// The modes and the options that a new session offers, by their ids.
     pub(super) modes: Vec<String>,
     pub(super) options: Vec<String>,
@@ -64,7 +71,7 @@ pub(super) struct PlatformArchive {
 }
 
 impl Facts {
-    pub(super) fn of(listing: &Listing<'_>, agent: &Agent) -> Self {
+    pub(super) fn of(listing: &Listing<'_>, agent: &Agent, config: &SiteConfig) -> Self {
         let address = |text: &Option<String>| text.as_deref().and_then(link);
         let version = listing.answer.and_then(|answer| answer.version.as_deref()).map(|text| shown(text, 40));
         let (added, updated) = (listing.added(), listing.updated());
@@ -83,6 +90,9 @@ impl Facts {
             unanswered: listing.why_unanswered(),
             session: listing.answer.map(|answer| Opening::of(answer).words()),
             times: listing.answer.and_then(|answer| answer.times.as_ref()).map(times),
+            isolation: listing.answer.and_then(|answer| isolation(answer.isolation.as_deref()?)),
+            adapter_of: config.adapters.get(&listing.id).map(|program| shown(program, 80)),
+            release: agent.distribution.binary.iter().find_map(|target| release(&target.archive)),
             modes: listing.answer.map(|answer| offered(&answer.modes)).unwrap_or_default(),
             options: listing.answer.map(|answer| offered(&answer.options)).unwrap_or_default(),
             sign_in: sign_in(listing),
@@ -106,6 +116,29 @@ impl Facts {
 /// What a session offers; no more than fits on a page.
 fn offered(ids: &[String]) -> Vec<String> {
     ids.iter().take(20).map(|id| shown(id, 40)).collect()
+}
+
+/// What a kind of isolation keeps from an agent, as a phrase.
+fn isolation(kind: &str) -> Option<&'static str> {
+    match kind {
+        "environment" => Some("a home and variables of its own"),
+        "user" => Some("a user and a home of its own"),
+        "bwrap" => Some("a container, with network"),
+        "bwrap-no-network" => Some("a container, without network"),
+        _ => None,
+    }
+}
+
+/// The page of the release on GitHub that an archive is of.
+fn release(archive: &str) -> Option<String> {
+    let url = url::Url::parse(&link(archive)?).ok().filter(|url| url.host_str() == Some("github.com"))?;
+    let parts: Vec<&str> = url.path_segments()?.collect();
+    match parts[..] {
+        [owner, name, "releases", "download", tag, _] => {
+            Some(format!("https://github.com/{owner}/{name}/releases/tag/{tag}"))
+        }
+        _ => None,
+    }
 }
 
 /// The times of an agent's starts as a phrase: `0.4–1.2 s, installed in 3–7 s (4 runs)`.
@@ -195,6 +228,21 @@ pub(super) fn target(target: &BinaryTarget) -> PlatformArchive {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_release_is_that_of_the_archive() {
+        for (archive, expected) in [
+            (
+                "https://github.com/o/r/releases/download/v1.0.0/a.tar.gz",
+                Some("https://github.com/o/r/releases/tag/v1.0.0"),
+            ),
+            ("https://github.com/o/r/archive/v1.0.0.tar.gz", None),
+            ("https://example.com/o/r/releases/download/v1.0.0/a.tar.gz", None),
+            ("http://github.com/o/r/releases/download/v1/a.zip", None),
+        ] {
+            assert_eq!(release(archive).as_deref(), expected, "{archive}");
+        }
+    }
 
     #[test]
     fn times_are_ranges_over_runs() {

@@ -118,7 +118,7 @@ impl<'a> Listing<'a> {
 
     /// Why the agent gave no answer, as a sentence; `None` if it answered, or was not tried.
     pub(super) fn why_unanswered(&self) -> Option<String> {
-        let Unanswered { day, reason, version } = self.unanswered?;
+        let Unanswered { day, reason, version, exit_code } = self.unanswered?;
         let version = version.as_deref().filter(|version| *version != self.current);
         let version = version.map(|version| format!("Version {}: ", shown(version, VERSION))).unwrap_or_default();
         let why = match reason.as_str() {
@@ -126,7 +126,10 @@ impl<'a> Listing<'a> {
             "missing_runtime" => "the machine lacked the runtime".to_owned(),
             "spawn_failed" => "the program could not be run".to_owned(),
             "runtime_too_old" => "it needs a newer runtime".to_owned(),
-            "exited" => "the program ended".to_owned(),
+            "exited" => match exit_code {
+                Some(code) => format!("the program ended with exit code {code}"),
+                None => "the program ended".to_owned(),
+            },
             "machine_busy" => "the machine was too busy".to_owned(),
             "timeout" => "the time limit passed".to_owned(),
             "invalid_response" => "the response was not valid".to_owned(),
