@@ -11,6 +11,8 @@
   if (location.search.length > 1) {
     // The initial list does not match the query in the URL. It is shown anyway if the search takes too long.
     root.classList.add('pending');
+    // What will be said of the words has its line from the start.
+    if (/[?&]q=[^&]/.test(location.search)) root.classList.add('asked');
     setTimeout(() => root.classList.remove('pending'), 5000);
   }
   addEventListener('keydown', (event) => {
