@@ -110,7 +110,13 @@ const PICTURES = {
   catalog: ['', 1200, 800, ['light', 'dark']],
   agent: ['agents/gemini/', 1200, 800, ['light', 'dark']],
   matrix: ['matrix/', 1200, 700, ['light', 'dark']],
+  compare: ['matrix/?ids=claude-acp,codex-acp,nanocoder', 1200, 700, ['light', 'dark']],
+  editors: ['editors/', 1200, 700, ['light', 'dark']],
+  changes: ['changes/', 1200, 700, ['light', 'dark']],
+  rules: ['docs/rules/', 1200, 700, ['light', 'dark']],
+  guide: ['docs/user/', 1200, 700, ['light', 'dark']],
   phone: ['', 390, 844, ['light']],
+  'phone-agent': ['agents/gemini/', 390, 844, ['light']],
 };
 
 /// A picture as WebP, which is a third of the size of PNG. The browser converts it.
