@@ -11,6 +11,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::documents::Document;
+use crate::formats::examination::examination;
 use crate::terminal::layout::Look;
 
 /// The result of `new`.
@@ -137,6 +138,8 @@ impl NewReport<'_> {
             format!("  {start}"),
         ];
         let mut text: String = head.iter().map(|line| look.wrap(line, 4)).collect();
+        let examined = attempts.as_ref().and_then(Attempts::best).and_then(|attempt| attempt.examination.as_deref());
+        text.extend(examined.map(|examined| examination(examined, look)));
         text.push_str("\nleft to do:\n");
         for (at, item) in (1..).zip(self.left()) {
             text.push_str(&look.wrap(&format!("{at:>3}. {}", printable(&item)), 5));
