@@ -17,15 +17,15 @@ use acp_registry_plan::text::quote;
 
 /// Whether an agent is checked. Withdrawn agents are not published, so they are checked only if selected explicitly.
 fn is_checked(id: &str, selection: &Selection, options: &CheckOptions<'_>) -> bool {
-    let is_named = !matches!(selection, Selection::All) && selection.has_folder(id);
-    is_named || (selection.is_judged(id) && !options.config.withdrawn.contains_key(id))
+    let is_passed_over = matches!(selection, Selection::All) && options.config.withdrawn.contains_key(id);
+    selection.has_folder(id) && !is_passed_over
 }
 
 /// Whether a finding is about the selection.
 fn has(selection: &Selection, finding: &Finding) -> bool {
     match (selection, &finding.agent) {
         (Selection::All, _) => true,
-        (_, Some(agent)) => selection.is_judged(agent),
+        (_, Some(agent)) => selection.has_folder(agent),
         (Selection::Agents(_), None) => false,
         (Selection::Paths(_), None) => selection.has_folder(&finding.file),
     }

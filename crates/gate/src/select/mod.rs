@@ -89,11 +89,6 @@ impl Selection {
         }
     }
 
-    /// Whether the rules are run over this agent: also over agents that have not changed, if their levels may have.
-    pub fn is_judged(&self, name: &str) -> bool {
-        self.has_folder(name) || matches!(self, Self::Paths(paths) if paths.contains("registry.toml"))
-    }
-
     /// The ids of the selected agents that are in `registry`; `None` if all are selected.
     pub fn ids(&self, registry: &Registry) -> Option<BTreeSet<String>> {
         let ids = || registry.entries.iter().map(|entry| &entry.id).filter(|id| self.has_folder(id)).cloned().collect();
