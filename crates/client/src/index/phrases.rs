@@ -40,6 +40,10 @@ pub enum Class {
     Npx,
     /// There is a package for uvx.
     Uvx,
+    /// There is something else than a package for npx.
+    WithoutNpx,
+    /// There is something else than a package for uvx.
+    WithoutUvx,
 }
 
 impl Class {
@@ -61,6 +65,8 @@ impl Class {
             Self::Binary => !entry.platforms.is_empty(),
             Self::Npx => entry.has_npx,
             Self::Uvx => entry.has_uvx,
+            Self::WithoutNpx => !entry.platforms.is_empty() || entry.has_uvx,
+            Self::WithoutUvx => !entry.platforms.is_empty() || entry.has_npx,
         })
     }
 
@@ -89,12 +95,14 @@ const MISTRAL: Meaning = Meaning::Family(&["mistral", "devstral", "codestral"]);
 pub const PHRASES: &[(&[&str], Meaning)] = &[
     (&["a", "an", "and", "the", "that", "which", "who", "what", "is", "are", "it", "its"], Meaning::Filler),
     (&["for", "from", "in", "of", "on", "to", "with", "via", "by", "as", "my", "me", "i"], Meaning::Filler),
+    (&["best", "good", "top", "most", "popular", "new", "newest", "latest", "show", "find", "list", "only"], Meaning::Filler),
+    (&["plugin", "plugins", "extension", "extensions", "editor", "ide"], Meaning::Filler),
     (&["can", "could", "does", "do", "has", "have", "want", "need", "needs", "please", "any"], Meaning::Filler),
     (&["work", "works", "working", "run", "runs", "running", "use", "uses", "using"], Meaning::Filler),
     (&["support", "supports", "supporting", "supported"], Meaning::Filler),
     (&["agent", "agents", "acp"], Meaning::Filler),
     // The adapter of this program has another name.
-    (&["claude code"], Meaning::Word("claude")),
+    (&["claude code", "claude-code"], Meaning::Word("claude")),
     (&["claude", "anthropic", "sonnet", "opus", "haiku"], CLAUDE),
     (&["gpt", "chatgpt", "openai"], GPT),
     (&["gemini", "google"], GEMINI),
@@ -103,21 +111,23 @@ pub const PHRASES: &[(&[&str], Meaning)] = &[
     (&["qwen", "alibaba"], QWEN),
     (&["mistral", "devstral", "codestral"], MISTRAL),
 
-    (&["open source", "open-source", "opensource", "oss", "foss", "free", "free software", "libre"], Meaning::Class(Class::OpenSource)),
-    (&["proprietary", "closed source", "closed-source", "commercial"], Meaning::Class(Class::Proprietary)),
+    (&["open source", "open-source", "opensource", "oss", "foss", "free", "free software", "libre", "not proprietary"], Meaning::Class(Class::OpenSource)),
+    (&["proprietary", "closed source", "closed-source", "commercial", "not open source"], Meaning::Class(Class::Proprietary)),
     (&["no licence", "no license", "without licence", "without license", "unlicensed", "licence not stated"], Meaning::Class(Class::Unlicensed)),
     (&["windows", "win", "windows 11"], Meaning::Class(Class::Platforms(0b11_0000))),
     (&["mac", "macos", "osx", "os x", "darwin"], Meaning::Class(Class::Platforms(0b00_0011))),
-    (&["apple silicon"], Meaning::Class(Class::Platforms(0b00_0001))),
+    (&["apple silicon", "m1", "m2", "m3", "m4"], Meaning::Class(Class::Platforms(0b00_0001))),
     (&["linux", "ubuntu", "debian", "fedora"], Meaning::Class(Class::Platforms(0b00_1100))),
     (&["arm", "arm64", "aarch64"], Meaning::Class(Class::Platforms(0b01_0101))),
     (&["intel", "amd", "amd64", "x64", "x86", "x86_64", "x86-64"], Meaning::Class(Class::Platforms(0b10_1010))),
     (&["any system", "every system", "any platform", "all platforms", "cross-platform", "cross platform"], Meaning::Class(Class::AnySystem)),
     (&["binary", "local binary", "binaries", "standalone", "native"], Meaning::Class(Class::Binary)),
+    (&["no node", "no node.js", "no nodejs", "no npm", "no npx", "without node", "without node.js", "without nodejs", "without npm"], Meaning::Class(Class::WithoutNpx)),
+    (&["no python", "no uv", "without python", "without uv"], Meaning::Class(Class::WithoutUvx)),
     (&["npx", "npm", "node", "node.js", "nodejs"], Meaning::Class(Class::Npx)),
     (&["uvx", "uv", "python", "pip", "pypi"], Meaning::Class(Class::Uvx)),
 
-    (&["no api key", "without api key", "no key", "without key", "keyless", "login", "log-in", "log in", "sign-in", "sign in", "signin", "oauth", "subscription", "account"], Meaning::Fact("auth", "no-key")),
+    (&["no api key", "without api key", "no key", "no-key", "no-api-key", "without key", "keyless", "login", "log-in", "log in", "sign-in", "sign in", "signin", "oauth", "subscription", "account"], Meaning::Fact("auth", "no-key")),
     (&["api key", "api-key", "apikey", "with api key", "byok", "own key"], Meaning::Fact("auth", "api-key")),
     (&["no sign-in", "no sign in", "no login", "without login", "without sign-in", "without account", "no account", "unsigned", "opens unsigned"], Meaning::Fact("auth", "not-needed")),
     (&["no sign-in offered", "offers no sign-in"], Meaning::Fact("auth", "none")),

@@ -127,6 +127,8 @@ pub struct Query {
     /// All words, as in a name.
     words: String,
     terms: Vec<Term>,
+    /// Whether a word says something. Where none does, and no agent mentions one, all agents are found.
+    has_meaning: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -237,10 +239,11 @@ impl Query {
                 None => terms.push(term),
             }
         }
-        if terms.is_empty() {
+        let has_meaning = !terms.is_empty();
+        if !has_meaning {
             terms = words.iter().map(|word| Term { text: word.clone(), meaning: None }).collect();
         }
-        Self { words: words.join(" "), terms }
+        Self { words: words.join(" "), terms, has_meaning }
     }
 
     /// Whether facts decide which agents fit.
@@ -258,7 +261,8 @@ impl Query {
         let mut terms: Vec<(Selects, Vec<Points>)> = Vec::new();
         let mut vocabulary = None;
         for term in &self.terms {
-            let mut points: Vec<Points> = agents.iter().map(|agent| term.weigh(agent, facts)).collect();
+            let is_whole = !self.has_meaning;
+            let mut points: Vec<Points> = agents.iter().map(|agent| term.weigh(agent, facts, is_whole)).collect();
             let is_nowhere = points.iter().all(|(_, points)| *points == 0);
             let selects = match term.meaning {
                 Some(Meaning::Editor(..)) => Selects::All,
@@ -270,7 +274,11 @@ impl Query {
                 _ => Selects::Word,
             };
             if is_nowhere && selects == Selects::Word {
-                let others = similar(&term.text, vocabulary.get_or_insert_with(|| words(&agents)));
+                let others = if self.has_meaning {
+                    similar(&term.text, vocabulary.get_or_insert_with(|| words(&agents)))
+                } else {
+                    Vec::new()
+                };
                 if others.is_empty() {
                     reading.unknown.push(term.text.clone());
                     continue;
@@ -286,7 +294,14 @@ impl Query {
         if most == Selects::All && terms.len() < self.terms.len() {
             terms.clear();
         }
+        let is_all = !self.has_meaning && !self.terms.is_empty() && terms.is_empty();
+        if is_all {
+            reading.unknown.clear();
+        }
         let rank = |(at, agent): (usize, &Fields<'a>)| -> Option<(Rank, &'a Entry)> {
+            if is_all {
+                return Some(((Match::Whole, 0, 0), agent.entry));
+            }
             let own = || terms.iter().map(|(selects, points)| (*selects, points[at].0, points[at].1));
             let matched = own().map(|(_, matched, _)| matched).min()?;
             let has = || own().filter(|(_, matched, _)| *matched != Match::Some);
@@ -306,8 +321,8 @@ impl Query {
 }
 
 impl Term {
-    /// What an agent has of this term.
-    fn weigh(&self, agent: &Fields<'_>, facts: Option<&Facts>) -> Points {
+    /// What an agent has of this term. With `is_whole`, a word must not be a part of another one.
+    fn weigh(&self, agent: &Fields<'_>, facts: Option<&Facts>, is_whole: bool) -> Points {
         let as_class = |held: Match| match (held, agent.weigh(&self.text, true)) {
             (Match::Whole, points) => (Match::Whole, points.max(5)),
             (held, 0) => (held, 0),
@@ -328,7 +343,7 @@ impl Term {
                 0 => agent.weigh_others(others),
                 points => (Match::Whole, points),
             },
-            Some(Meaning::Word(_) | Meaning::Filler) | None => match agent.weigh(&self.text, false) {
+            Some(Meaning::Word(_) | Meaning::Filler) | None => match agent.weigh(&self.text, is_whole) {
                 0 => (Match::Some, 0),
                 points => (Match::Whole, points),
             },

@@ -132,9 +132,17 @@ fn class_json(column: usize, bits: u32, unknown: u32) -> Value {
     let values = group.flat_map(|group| group.values.iter().map(move |value| (group.title, value)));
     // A single platform is a system with a processor.
     let is_part = |of: u32| unknown != 0 && of & !unknown & bits == bits;
-    let values = values.filter(|(_, value)| value.bits == bits || is_part(value.bits));
-    let labels: Vec<String> = values.map(|(title, value)| format!("{title}: {}", value.label)).collect();
-    json!([column, bits, unknown, labels.join(" · ")])
+    let named = values.clone().filter(|(_, value)| value.bits == bits || is_part(value.bits));
+    let labels: Vec<String> = named.map(|(title, value)| format!("{title}: {}", value.label)).collect();
+    if !labels.is_empty() {
+        return json!([column, bits, unknown, labels.join(" · ")]);
+    }
+    // Any of several values.
+    let several: Vec<(&str, &str)> =
+        values.filter(|(_, value)| value.bits & bits != 0).map(|(title, value)| (title, value.label)).collect();
+    let title = several.first().map_or("", |(title, _)| *title);
+    let labels: Vec<&str> = several.iter().map(|(_, label)| *label).collect();
+    json!([column, bits, unknown, format!("{title}: {}", labels.join(" or "))])
 }
 
 /// Column, bits, and bits of agents of which it is not known.
@@ -148,6 +156,8 @@ fn class_bits(class: Class) -> (usize, u32, u32) {
         Class::Binary => (facets::DIST, facets::BINARY, 0),
         Class::Npx => (facets::DIST, facets::NPX, 0),
         Class::Uvx => (facets::DIST, facets::UVX, 0),
+        Class::WithoutNpx => (facets::DIST, facets::BINARY | facets::UVX, 0),
+        Class::WithoutUvx => (facets::DIST, facets::BINARY | facets::NPX, 0),
     }
 }
 

@@ -33,7 +33,8 @@ pub(super) const OPENS: u32 = 1 << 2;
 pub(super) const BINARY: u32 = 1;
 pub(super) const NPX: u32 = 1 << 1;
 pub(super) const UVX: u32 = 1 << 2;
-/// Bit of agents that were not examined.
+/// Bits of agents that fail a requirement of the level that was asked for, and of those that were not examined.
+pub(super) const FAILED: u32 = 1 << 4;
 pub(super) const UNEXAMINED: u32 = 1 << 5;
 
 /// The names of the columns in the catalog.
@@ -148,7 +149,7 @@ pub(super) const GROUPS: &[FacetGroup] = &[
             value("sessions", "And in sessions", 1 << 1),
             value("turns", "And in turns", 1 << 2),
             value("drafts", "And in drafts", 1 << 3),
-            value("failed", "Fails a requirement", 1 << 4),
+            value("failed", "Fails a requirement", FAILED),
             value("incomplete", "Incomplete", 1 << 6),
             value("untested", "Not examined", UNEXAMINED),
         ],
@@ -259,7 +260,7 @@ fn examined(examined: &EarlierExamination) -> u32 {
     let levels = above.enumerate().filter(|(_, level)| record.meets(*level)).map(|(at, _)| 1 << at);
     let unmet = match record.judgement(record.level) {
         Judgement::Passed => 0,
-        Judgement::Failed => 1 << 4,
+        Judgement::Failed => FAILED,
         Judgement::Incomplete => 1 << 6,
     };
     levels.fold(unmet, |bits: u32, bit: u32| bits | bit)

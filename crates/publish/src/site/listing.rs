@@ -181,6 +181,9 @@ impl<'a> Listing<'a> {
         match (self.answer, self.unanswered) {
             (Some(_), _) => chips.push(match self.passed_level() {
                 Some(level) => ("tested", format!("Passes {}", level.as_str())),
+                None if self.bits[facets::EXAMINED] & facets::FAILED != 0 => {
+                    ("failed", "Fails a requirement".to_owned())
+                }
                 None => ("tested", "Answers".to_owned()),
             }),
             (None, Some(Unanswered { day: Some(_), .. })) => chips.push(("auth", "Did not answer".to_owned())),

@@ -29,8 +29,8 @@ const score = (fields, word, isWhole) => {
 };
 
 // The weight of a term: of its text, else half of that of words that stand for it.
-const weigh = ({ text, others, class: of, editor }, fields) => {
-  const best = score(fields, text, of || editor);
+const weigh = ({ text, others, class: of, editor, isFiller }, fields) => {
+  const best = score(fields, text, of || editor || isFiller);
   if (best || !others) return best;
   const other = Math.max(...others.map((word) => score(fields, word, true)));
   return other && Math.max(1, other >> 1);
@@ -117,7 +117,7 @@ export const open = async (data, pieces) => {
       earlier.text += ` ${text}`;
       earlier.class = [column, bits & meaning[1], unknown, `${label} · ${meaning[3]}`];
     }
-    return terms.length ? terms : words.map((text) => ({ text }));
+    return terms.length ? terms : words.map((text) => ({ text, isFiller: true }));
   };
 
   // Ranks all agents. A word that no agent has is read as words of similar spelling, or left out.
@@ -129,8 +129,8 @@ export const open = async (data, pieces) => {
     for (const [t, term] of terms.entries()) {
       if (!isWanted()) return ranks;
       if (term.class || term.editor || points[t].some(Boolean)) continue;
-      data.vocabulary ||= await vocabulary(data.fields, pieces);
-      term.read = await similar(data.vocabulary, term.text, pieces, isWanted);
+      if (!term.isFiller) data.vocabulary ||= await vocabulary(data.fields, pieces);
+      term.read = term.isFiller ? [] : await similar(data.vocabulary, term.text, pieces, isWanted);
       term.isUnknown = !term.read.length;
       await pieces(term.isUnknown ? [] : data.fields, 2000, (fields, i) => { points[t][i] = weigh({ text: term.text, others: term.read }, fields); });
     }
@@ -138,6 +138,8 @@ export const open = async (data, pieces) => {
     // Agents that have none of the words are no results for what else is asked of them, nor all agents for an editor where
     // the words are unknown.
     const selects = (t) => (terms[t].editor ? 0 : terms[t].class ? 1 : 2), most = Math.max(...used.map(selects));
+    // Words that say nothing, and that no agent mentions.
+    if (!used.length && terms[0]?.isFiller) { terms.length = 0; return ranks.fill(WHOLE); }
     if (terms.length && (!used.length || (!most && used.length < terms.length))) return ranks;
     await pieces(data.id, 5000, (id, i) => {
       let sum = terms.length > 1 && data.fields[i][0].includes(query) ? 50 : 0, has = 0, level = WHOLE, isHit = !terms.length;

@@ -198,6 +198,8 @@
     found = choose(ranks);
     // The catalog is sorted by name. Without words, what was updated last comes first where not all fit.
     sort.options[0].textContent = text() ? 'Best match' : plain;
+    // Without words, this is the first order already.
+    sort.options[1].hidden = !text() && plain === 'By name';
     const order = sort.value || (text() ? '' : data.id.length > STEP ? 'updated' : 'name'), key = data[order] || ranks;
     if (order === 'name-desc') found.reverse();
     else if (order !== 'name') found.sort((a, b) => key[b] - key[a] || a - b);

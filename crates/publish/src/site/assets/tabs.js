@@ -11,6 +11,8 @@
       tab.ariaSelected = is;
       tab.tabIndex = is ? 0 : -1;
       panel(tab).classList.toggle('on', is);
+      // Where the tabs scroll, the chosen one is in sight.
+      if (is) tab.parentElement.scrollLeft = tab.offsetLeft - 48;
     }
   };
   // The choice is kept for the next agent, and the address leads to it.
