@@ -85,10 +85,10 @@ fn sizes(out: &Path, agents: usize) {
     let home = size("index.html") + assets["home"] + scripts;
     let detail = detail + of(&["style", "agent", "theme", "page", "tabs"]);
     for (name, bytes, budget) in [
-        ("home", home, 15_000),
+        ("home", home, 16_000),
         ("scripts of home", scripts, 5_000),
         ("an agent", detail, 12_000),
-        ("catalog", assets["catalog"], 45 * agents + 2_000),
+        ("catalog", assets["catalog"], 45 * agents + 3_000),
     ] {
         println!("  {name:15} {bytes:9} B brotli, budget {budget}");
         assert!(bytes <= budget, "{name} is larger than its budget");
