@@ -86,6 +86,7 @@
 //! | `registry.json` and other views, `<id>.svg`, `SHA256SUMS` | [`tree`] | the published tree |
 //! | `entries.json`, `entry-lists/`, `entries/` | [`tree`], [`index`] | the same, agent by agent: [`entries`] |
 //! | `v*/`, `content/`, `latest/`, `.acp-registry/` | [`upload`] | snapshots of that tree, what they share, the newest one, and the state of publishers |
+//! | `facets.json` | [`site`] (published), [`index::Facts`] | which agents have which values of the catalog's filters |
 //! | `index.html`, `agents/`, `assets/` and more ([`site::CONTENTS`]) | [`site`] | the catalog site, which is part of that tree |
 //! | `templates/init/`, `.github/` | [`scaffold`] (embedded) | the initial files of a new registry |
 //! | `templates/`, `crates/publish/src/site/assets/` | [`site`] (embedded) | the templates, styles and scripts of pages |
