@@ -357,7 +357,7 @@ mod tests {
                     "npx]\npackage = 'p@1.0.0'\nintegrity = 'sha512-{}=='\npackages = '{{ \"packages\": {{ \"node_modules/p\": \
                      {{ \"version\": \"1.0.0\", \"integrity\": \"sha512-{}==\" }} }} }}'",
                     "A".repeat(86),
-                    "B".repeat(86),
+                    format_args!("{}Q", "A".repeat(85)),
                 ),
                 "npx.integrity",
                 "is not the integrity value of `p`",
