@@ -84,7 +84,7 @@ impl Sender<'_> {
     }
 
     async fn send_one(&self, file: &Planned) -> Result<What, Error> {
-        // A directory makes nobody wait, and whoever wants to stop this is heard only where something waits.
+        // Writing to a directory never waits, and a signal is noticed only where something does.
         tokio::task::yield_now().await;
         let bytes = file.headers.encode(self.read(&file.name).await?);
         if file.may_be_there && self.target.holds(&file.place, &bytes, &file.headers, &file.form).await? {
