@@ -9,6 +9,8 @@ use std::process::Command;
 use acp_registry::index::{FACETS, Facts, Index, IndexLocation, LoadOptions, Match, PHRASES, Query};
 use serde_json::{Value, json};
 
+use crate::people::People;
+use crate::server::{ok, status};
 use crate::support::{Env, Run, skipped};
 
 /// A query, the agents that match as a whole, and those that match in part.
@@ -165,4 +167,38 @@ fn words_that_no_agent_has_are_said_and_leave_the_others_as_they_are() {
     let run = search("tree", &["claude", "session", "resume"]);
     assert!(run.stdout.contains("claude-acp"), "{}", run.stdout);
     assert!(run.stderr.contains("does not publish which agents have `session resume`"), "{}", run.stderr);
+}
+
+#[test]
+fn facts_are_asked_for_where_a_phrase_needs_them_and_kept() {
+    let people = People::new();
+    people.publish(&[people.agent("ant", "1.0.0"), people.agent("bee", "1.0.0")]);
+    let facets = |id: &str| json!({ "schema": 1, "facets": { "cap": { "session-resume": [id] } } }).to_string();
+    people.serve("/facets.json", facets("ant"));
+    let asked = || people.server.asked().iter().filter(|path| *path == "/facets.json").count();
+    let search = |words: &[&str]| people.run(&[&["search"], words].concat());
+    let finds_ant = |run: &Run| run.stdout.contains("ant") && !run.stdout.contains("bee");
+    assert!(search(&["bee"]).stdout.contains("bee"));
+    assert_eq!(asked(), 0);
+    assert!(finds_ant(&search(&["session", "resume"])));
+    // From the copy, also where nothing may be asked, or where the host fails.
+    assert!(finds_ant(&search(&["session", "resume"])));
+    assert!(finds_ant(&search(&["session", "resume", "--offline"])));
+    assert_eq!(asked(), 1);
+    people.answer("/facets.json", status(503));
+    assert!(finds_ant(&search(&["session", "resume", "--refresh"])));
+    assert!(asked() > 1);
+    people.serve("/facets.json", facets("bee"));
+    assert!(search(&["session", "resume", "--refresh"]).stdout.contains("bee"));
+    // What is none, and what is gone, are said.
+    for answer in [ok("<html>"), status(404)] {
+        people.answer("/facets.json", answer);
+        let run = search(&["ant", "session", "resume", "--refresh"]);
+        assert!(
+            finds_ant(&run) && run.stderr.contains("which agents have `session resume`"),
+            "{}{}",
+            run.stdout,
+            run.stderr
+        );
+    }
 }

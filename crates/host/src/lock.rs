@@ -3,8 +3,12 @@
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use super::fs::{InTheWay, PathError, open_no_follow};
+
+/// How often a lock that another process holds is asked for again.
+const INTERVAL: Duration = Duration::from_millis(50);
 
 /// An exclusive lock. Dropping it releases it.
 #[derive(Debug)]
@@ -52,6 +56,46 @@ impl Lock {
                 let _ = file.set_len(0).and_then(|()| file.write_all(line.as_bytes()));
             }
             return Ok(Acquisition::Mine(Self { file, path: path.to_owned() }));
+        }
+    }
+
+    /// Waits for the lock of a file, whose directory is created if missing. `told` is called once with who is waited for.
+    /// The inner error is who still has the lock after `patience`.
+    ///
+    /// # Errors
+    /// Returns [`PathError`] if the file cannot be created or locked.
+    pub async fn wait(
+        path: &Path,
+        holder: &str,
+        patience: Duration,
+        told: &(dyn Fn(&str) + Sync),
+    ) -> Result<Result<Self, String>, PathError> {
+        let started = Instant::now();
+        let mut is_told = false;
+        loop {
+            if let Some(folder) = path.parent() {
+                fs::create_dir_all(folder).map_err(PathError::at(folder))?;
+            }
+            let other = match Self::ask(path, holder) {
+                Ok(Acquisition::Mine(lock)) => return Ok(Ok(lock)),
+                Ok(Acquisition::Held(words)) if words.is_empty() => "another process".to_owned(),
+                Ok(Acquisition::Held(words)) => words,
+                // The last holder may have removed the directory as well. Who has no patience tries again, too.
+                Err(PathError { error, .. })
+                    if error.kind() == io::ErrorKind::NotFound && started.elapsed() < patience.max(INTERVAL * 10) =>
+                {
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            if started.elapsed() >= patience {
+                return Ok(Err(other));
+            }
+            if !is_told && started.elapsed() > INTERVAL * 10 {
+                told(&other);
+                is_told = true;
+            }
+            tokio::time::sleep(INTERVAL).await;
         }
     }
 

@@ -41,6 +41,6 @@ pub use by_entry::load_some;
 pub use copies::Copies;
 pub use facts::{FACETS, Facts};
 pub use load::{Error, LoadOptions, Loaded, load};
-pub use phrases::{Class, LONGEST, Meaning, PHRASES, is_open_source};
+pub use phrases::{Class, Meaning, PHRASES, is_open_source};
 pub use place::{IndexLocation, WrongPlace};
 pub use search::{BY, Found, Hit, MARKS, Match, Query, Reading, SPELLINGS, SUMMARY, programs, without_addresses};

@@ -80,7 +80,7 @@ impl Class {
 }
 
 /// The number of words in the longest phrase.
-pub const LONGEST: usize = 4;
+pub(super) const LONGEST: usize = 4;
 
 const CLAUDE: Meaning = Meaning::Family(&["claude", "anthropic"]);
 const GPT: Meaning = Meaning::Family(&["gpt", "openai", "chatgpt", "codex"]);

@@ -1,10 +1,10 @@
 //! Merges the settings of an agent into an editor's own file, or removes them: comments, order and all else stay.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use acp_registry_host::fs::{PathError, ReadError, read_bounded, write_atomic};
-use acp_registry_host::lock::{Acquisition, Lock};
+use acp_registry_host::lock::Lock;
 use acp_registry_plan::failure::Failure;
 use acp_registry_plan::text::quote;
 use jsonc_parser::ParseOptions;
@@ -21,9 +21,6 @@ const BACKUP: &str = ".before-acp-registry";
 
 /// What the name of the file ends in that is locked meanwhile: editors replace their own.
 const LOCK: &str = ".acp-registry-lock";
-
-/// How long to wait between two looks at a lock.
-const INTERVAL: Duration = Duration::from_millis(50);
 
 /// What is done with the settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -124,7 +121,7 @@ impl SettingsEdit {
     /// # Errors
     /// [`SettingsEditError`].
     pub fn plan(path: &Path, id: &str, settings: &str, action: SettingsAction) -> Result<Self, SettingsEditError> {
-        let real = path.canonicalize().or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.to_owned());
+        let real = real(path);
         if path.is_symlink() && !path.exists() {
             return Err(SettingsEditError::Dangling(path.to_owned()));
         }
@@ -157,28 +154,11 @@ impl SettingsEdit {
         patience: Duration,
         wait: &(dyn Fn(&str) + Sync),
     ) -> Result<Lock, SettingsEditError> {
-        let real = path.canonicalize().or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.to_owned());
-        if let Some(folder) = real.parent() {
-            std::fs::create_dir_all(folder).map_err(PathError::at(folder))?;
-        }
+        let real = real(path);
         let mut name = real.clone().into_os_string();
         name.push(LOCK);
-        let (name, started, mut is_told) = (PathBuf::from(name), Instant::now(), false);
-        loop {
-            let holder = match Lock::ask(&name, "changing the settings of an editor")? {
-                Acquisition::Mine(lock) => return Ok(lock),
-                Acquisition::Held(words) if words.is_empty() => "another process".to_owned(),
-                Acquisition::Held(words) => words,
-            };
-            if started.elapsed() >= patience {
-                return Err(SettingsEditError::Locked { path: real, holder });
-            }
-            if !is_told && started.elapsed() > INTERVAL * 10 {
-                wait(&holder);
-                is_told = true;
-            }
-            tokio::time::sleep(INTERVAL).await;
-        }
+        let lock = Lock::wait(name.as_ref(), "changing the settings of an editor", patience, wait).await?;
+        lock.map_err(|holder| SettingsEditError::Locked { path: real, holder })
     }
 
     /// Changes the file in one step. Returns the path of a copy of what it was, if it was there.
@@ -206,6 +186,11 @@ impl SettingsEdit {
         write_atomic(&self.path, self.after.as_bytes())?;
         Ok(copy)
     }
+}
+
+/// The file itself, where links lead to it.
+fn real(path: &Path) -> PathBuf {
+    path.canonicalize().or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.to_owned())
 }
 
 /// The text after the change, and whether the agent had settings before.
