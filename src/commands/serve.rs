@@ -107,7 +107,7 @@ fn update(
     ui: &Ui,
 ) -> Result<usize, Failure> {
     let (config, allowed_hosts) = (global.config_in(directory)?, global.allowed_hosts()?);
-    let levels = configured_levels(&config)?;
+    let levels = configured_levels(&config, &global.config_file(directory))?;
     let registry = Registry::load(directory)?;
     let check = CheckOptions { levels: &levels, allowed_hosts: &allowed_hosts, config: &config, survey: None };
     let site = Site {

@@ -82,6 +82,11 @@ impl Global {
         self.config_in(&self.registry_dir())
     }
 
+    /// The file of the configuration of a registry.
+    pub(crate) fn config_file(&self, registry: &Path) -> PathBuf {
+        self.config.clone().unwrap_or_else(|| registry.join("registry.toml"))
+    }
+
     /// Reads the configuration of a registry that was not selected by `--registry-dir`.
     pub(crate) fn config_in(&self, registry: &Path) -> Result<Config, Failure> {
         if let Some(path) = &self.config {
@@ -91,7 +96,7 @@ impl Global {
             let error = PathError { path: registry.to_owned(), error: ErrorKind::NotADirectory.into() };
             return Err(LoadError::Directory(error).into());
         }
-        match Config::read(&registry.join("registry.toml")) {
+        match Config::read(&self.config_file(registry)) {
             Err(ConfigError::Read { error: ReadError::NotFound, .. }) => Ok(Config::default()),
             other => Ok(other?),
         }
@@ -107,11 +112,15 @@ impl Global {
     }
 }
 
-/// The rule levels of a configuration. Levels for single agents come last.
-pub(crate) fn configured_levels(config: &Config) -> Result<Levels, Failure> {
+/// The rule levels of the configuration in a file. Levels for single agents come last.
+pub(crate) fn configured_levels(config: &Config, file: &Path) -> Result<Levels, Failure> {
     Levels::configured(config).map_err(|error| {
-        let failure = Failure::usage(format!("in the configuration: {error}"));
-        failure.code(Code::InvalidConfiguration).suggest(error.suggestion.as_deref())
+        let failure = Failure::usage(format!("in the configuration {}: {error}", file.display()));
+        let failure = failure.code(Code::InvalidConfiguration);
+        match &error.suggestion {
+            Some(near) => failure.suggest([near.as_str()]),
+            None => failure.help("run `acp-registry rules` to see all rules"),
+        }
     })
 }
 

@@ -27,6 +27,13 @@ fn levels_come_from_the_configuration_and_flags_win_in_their_order() {
     // The words of earlier versions, in their order among the others.
     assert_eq!(level(&["--deny", "icon/*", "--off", "icon/missing"]), (0, None));
     assert_eq!(level(&["--error", "icon/*", "--allow", "icon/missing", "--warn", "icon/missing"]).0, 0);
+    for (rule, help) in [("icon/nonsense", "run `acp-registry rules`"), ("icon/mising", "did you mean `icon/missing`?")]
+    {
+        env.write("r/registry.toml", format!("[rules]\n\"{rule}\" = \"error\"\n"));
+        let run = env.run(&["validate"]);
+        let message = format!("registry.toml: there is no rule `{rule}`\nhelp: {help}");
+        assert!(run.code == 2 && run.stderr.contains(&message), "{}", run.stderr);
+    }
     env.write("r/registry.toml", "[rules]\n\"icon/missing\" = \"fatal\"\n");
     let run = env.run(&["validate"]);
     assert!(

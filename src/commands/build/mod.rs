@@ -75,7 +75,8 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         check_base_url(address)
             .map_err(|error| Failure::usage(error).help("write the address below which the tree is published"))?;
     }
-    let (allowed_hosts, levels) = (global.allowed_hosts()?, configured_levels(&config)?);
+    let (allowed_hosts, levels) =
+        (global.allowed_hosts()?, configured_levels(&config, &global.config_file(&global.registry_dir()))?);
     let directory = global.registry_dir();
     let registry = Registry::load(&directory)?;
     let place = previous_place(args, &config, ui);

@@ -135,7 +135,7 @@ const CAUSES: &str = "see the message of each agent";
 
 pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     let config = global.config()?;
-    let levels = configured_levels(&config)?;
+    let levels = configured_levels(&config, &global.config_file(&global.registry_dir()))?;
     let allowed = global.allowed_hosts()?;
     if args.live.is_set() && !args.verify {
         return Err(Failure::usage("flags for installing and starting agents need --verify"));

@@ -86,7 +86,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     let config = global.config()?;
-    let levels = configured_levels(&config)?;
+    let levels = configured_levels(&config, &global.config_file(&global.registry_dir()))?;
     let allowed = global.allowed_hosts()?;
     if args.live.is_set() && args.no_check {
         let failure = Failure::usage("--no-check starts nothing, and other flags are for starting agents");

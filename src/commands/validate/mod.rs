@@ -69,7 +69,7 @@ pub(crate) fn run(args: &Args, matches: &ArgMatches, global: &Global, ui: &Ui) -
     let files = args.report.files()?;
     let config = global.config()?;
     let allowed_hosts = global.allowed_hosts()?;
-    let mut levels = configured_levels(&config)?;
+    let mut levels = configured_levels(&config, &global.config_file(&global.registry_dir()))?;
     set_levels(&mut levels, matches)?;
 
     let directory = global.registry_dir();

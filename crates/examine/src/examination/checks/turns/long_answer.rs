@@ -43,8 +43,11 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     agent.stop_reason(&turn).await?;
     agent.has_text(&turn, &last).await;
     let text = agent.text(&turn);
-    if text.len() < length || !text.contains(&plain(&last)) {
+    if text.len() < length {
         return Err(CheckFailure::Fail(format!("sends {} of {length} characters of an answer", text.len())));
+    }
+    if !text.contains(&plain(&last)) {
+        return Err(CheckFailure::Fail(format!("sends an answer of {length} characters without its last line")));
     }
     Ok(())
 }
