@@ -110,12 +110,16 @@ pub(crate) fn search(args: &SearchArgs, global: &Global, ui: &Ui) -> Result<Exit
 
 fn show(report: &FindReport, ui: &Ui) -> Result<(), Failure> {
     let found = report.entries();
-    let rows: Vec<[Cow<'_, str>; 5]> = found
+    let look = ui.look();
+    // In a pipe, columns do not come and go.
+    let has_installed = look.width.is_none() || found.iter().any(|entry| report.installed_version(entry).is_some());
+    let rows: Vec<Vec<Cow<'_, str>>> = found
         .iter()
         .map(|entry| {
-            let (id, version) = (entry.id.as_str().into(), entry.version.as_str().into());
-            let installed = report.installed_version(entry).unwrap_or_default().into();
-            [id, version, installed, kinds(entry).join(" ").into(), first_sentence(&entry.description).into()]
+            let mut row: Vec<Cow<'_, str>> = vec![entry.id.as_str().into(), entry.version.as_str().into()];
+            row.extend(has_installed.then(|| report.installed_version(entry).unwrap_or_default().into()));
+            row.extend([kinds(entry).join(" ").into(), first_sentence(&entry.description).into()]);
+            row
         })
         .collect();
     if rows.is_empty() {
@@ -126,12 +130,12 @@ fn show(report: &FindReport, ui: &Ui) -> Result<(), Failure> {
         let is_newest = report.installed_version(found[row]) == Some(found[row].version.as_str());
         match column {
             0 => Some("36"),
-            2 => Some(if is_newest { "32" } else { "33" }),
+            2 if has_installed => Some(if is_newest { "32" } else { "33" }),
             _ => None,
         }
     };
-    let header = ["id", "version", "installed", "by", "description"];
-    let look = ui.look();
+    let mut header = vec!["id", "version", "installed", "by", "description"];
+    header.retain(|name| has_installed || *name != "installed");
     let mut text = table(&Columns { last: Last::Beginning, paint: &paint, ..Columns::plain(&header) }, &rows, look);
     // The summary is for terminals; a pipe gets only rows.
     if let (Some(_), Some(age)) = (look.width, report.index.age()) {

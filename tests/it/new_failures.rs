@@ -87,6 +87,26 @@ fn nothing_that_is_there_is_overwritten() {
     assert!(left(&withdrawn).contains("remove `agent-w` below `[withdrawn]`"), "{withdrawn}");
 }
 
+/// What `validate` would refuse beside the registry's other agents is said at once.
+#[test]
+fn names_are_compared_with_those_of_other_agents() {
+    let new = Place::with([("/npm/flag", package(&usual())), ("/npm/wolf", package(&json!({ "name": "wolf" })))]);
+    let named = r#"{"id":"other","name":"Wolf","version":"1.0.0","description":"x","distribution":{"npx":{"package":"other@1.0.0"}}}"#;
+    new.verify.env.write("r/other/agent.json", named);
+    let (code, document) = new.json(&["grey", "--npm", "wolf", "--no-check"]);
+    assert_eq!((code, &document["error"]["code"]), (1, &json!("findings")), "{document}");
+    assert!(left(&document).contains("`Wolf` looks like the name `Wolf` of `other`"), "{document}");
+    let validated = new.verify.env.json(&["validate", "grey"]).1;
+    let rules = validated["findings"].as_array().unwrap().iter().map(|finding| finding["rule"].as_str().unwrap());
+    assert!(rules.into_iter().any(|rule| rule == "registry/similar-name"), "{validated}");
+    let asked = new.server.asked().len();
+    let run = new.run(&["0ther", "--npm", "flag", "--no-check"]);
+    assert!(run.code == 2, "{}", run.stderr);
+    let run = new.run(&["othe-r", "--npm", "flag", "--no-check"]);
+    assert!(run.code == 2 && run.stderr.contains("`othe-r` looks like the id `other`"), "{}", run.stderr);
+    assert_eq!(new.server.asked().len(), asked);
+}
+
 #[test]
 fn what_cannot_become_an_agent_leaves_nothing() {
     let several = package(&json!({ "bin": { "a": "a.js", "b": "b.js" } }));

@@ -19,7 +19,9 @@ fn a_python_package_becomes_an_agent() {
         (200, vec![("Content-Type", "application/vnd.pypi.simple.v1+json".to_owned())], files.to_string().into_bytes());
     let info = json!({ "info": { "summary": "A kit", "license_expression": "Apache-2.0", "author_email": "K <k@h.example>",
                                  "project_urls": { "Source": "https://github.com/o/kit", "Homepage": "http://kit.example" } } });
-    let new = Place::with([("/py/simple/kit/", simple), ("/py/pypi/kit/1.10/json", body(&info))]);
+    let mute = body(&json!({ "files": [{ "filename": "mute-1.0-py3-none-any.whl", "hashes": { "sha256": "x" } }] }));
+    let new =
+        Place::with([("/py/simple/mute/", mute), ("/py/simple/kit/", simple), ("/py/pypi/kit/1.10/json", body(&info))]);
     let (code, document) = new.json(&["kit", "--pypi", "Kit"]);
     assert_eq!(code, 0, "{document}");
     let expected = json!({
@@ -31,6 +33,10 @@ fn a_python_package_becomes_an_agent() {
     assert_eq!(new.manifest("kit"), expected);
     let (code, report) = new.verify.env.json(&["validate"]);
     assert_eq!((code, &report["findings"]), (0, &json!([])));
+    // A package without a command is refused as for npm, and nothing is written.
+    let mute = new.run(&["mute", "--pypi", "mute", "--no-check"]);
+    assert!(mute.code == 2 && mute.stderr.contains("uvx has nothing to start"), "{}", mute.stderr);
+    assert!(!new.files().iter().any(|file| file.starts_with("mute")));
     let (code, _) = new.json(&["kit-two", "--pypi", "kit==2.0rc1", "--no-probe"]);
     let latest = new.json(&["kit-three", "--pypi", "kit@latest", "--no-probe", "--dry-run"]);
     assert_eq!((latest.0, &latest.1["version"]), (0, &json!("1.10.0")), "{}", latest.1);

@@ -95,7 +95,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let registry = Registry::load(&global.registry_dir())?;
     let options = CheckOptions { levels: &levels, allowed_hosts: &allowed, config: &config, survey: None };
     // Checks the id and the directory before any request is sent.
-    let addition = Addition::begin(&args.id, &registry, options)?;
+    let addition = Addition::begin(&args.id, registry, options)?;
     let mut draft = ask(args, &config, &allowed, ui)?;
     let demand = Demand::new(args.level.map(Level::from), None).with_recipes(config.examine.recipes.clone());
     let settings =

@@ -27,8 +27,8 @@ const ROLES: [(&str, &[&str]); 4] = [
 
 /// Global flags that have an effect on some commands only, with these commands.
 const OF_REGISTRIES: [(&str, &[&str]); 2] = [
-    ("registry_dir", &["new", "validate", "build", "serve", "verify", "bump", "publish", "report"]),
-    ("config", &["new", "validate", "build", "serve", "verify", "bump"]),
+    ("registry_dir", &["new", "validate", "build", "serve", "verify", "bump", "publish", "report", "probe"]),
+    ("config", &["new", "validate", "build", "serve", "verify", "bump", "probe"]),
 ];
 
 /// Shared flags, with the commands that they have no effect on.

@@ -2,10 +2,12 @@
 
 use acp_registry_plan::failure::{Code, Failure};
 use std::fs;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use acp_registry_host::fs::{PathError, ReadError, read_bounded, resolve_below};
 use acp_registry_plan::manifest::{Manifest, SyntaxError};
+use acp_registry_plan::source::Span;
 use rayon::prelude::*;
 
 use super::Quarantine;
@@ -74,6 +76,23 @@ impl<T> Loaded<T> {
         match self {
             Self::Present(value) => Some(value),
             _ => None,
+        }
+    }
+
+    /// Why the file is not there, after its name in a sentence, with the place of a mistake; `None` if it is there.
+    pub fn problem(&self) -> Option<String> {
+        let at = |text: &str, range: Range<usize>, problem: &str| {
+            let span = Span::of(text, range);
+            format!(":{}:{}: {problem}", span.line, span.column)
+        };
+        match self {
+            Self::Present(_) => None,
+            Self::Missing => Some(": there is no such file".to_owned()),
+            Self::Unreadable(error) => Some(format!(": {error}")),
+            Self::NotUtf8 { text, offset } => Some(at(text, *offset..*offset, "not UTF-8")),
+            Self::Broken(SyntaxError { text, message, range, .. }) => {
+                Some(at(text, range.clone(), &format!("not valid JSON: {message}")))
+            }
         }
     }
 
@@ -175,6 +194,19 @@ impl Registry {
             quarantine: Loaded::Missing,
             git_files: Vec::new(),
         }
+    }
+
+    /// Adds an agent, which need not exist on disk, in place of one with the same id.
+    pub fn put(&mut self, entry: AgentFolder) {
+        match self.entries.binary_search_by(|known| known.id.cmp(&entry.id)) {
+            Ok(at) => self.entries[at] = entry,
+            Err(at) => self.entries.insert(at, entry),
+        }
+    }
+
+    /// Removes an agent, but nothing on disk.
+    pub fn remove(&mut self, id: &str) {
+        self.entries.retain(|entry| entry.id != id);
     }
 
     /// Whether a folder with this name is skipped when a registry is loaded.

@@ -124,7 +124,7 @@ pub async fn examine(
 /// Why nothing above the handshake can be examined.
 fn obstacle(outcome: &Outcome) -> Option<String> {
     match outcome.handshake.protocol_version {
-        None => Some("needs the level `handshake`: the agent did not answer `initialize`".to_owned()),
+        None => Some("the agent did not answer `initialize`".to_owned()),
         Some(1) => None,
         Some(version) => {
             Some(format!("the agent uses version {version} of the protocol; the check applies to version 1"))

@@ -11,7 +11,7 @@ use acp_registry_plan::manifest::Distribution;
 #[derive(Debug)]
 pub struct Addition<'a> {
     id: &'a str,
-    registry: &'a Registry,
+    registry: Registry,
     options: CheckOptions<'a>,
 }
 
@@ -33,21 +33,17 @@ impl<'a> Addition<'a> {
     ///
     /// # Errors
     /// Returns [`Error::Id`] for an invalid id, with a similar valid one, and [`Error::Exists`] if its folder exists.
-    pub fn begin(id: &'a str, registry: &'a Registry, options: CheckOptions<'a>) -> Result<Self, Error> {
-        check_id(id, &registry.root, &options).map_err(|mut error| {
+    pub fn begin(id: &'a str, mut registry: Registry, options: CheckOptions<'a>) -> Result<Self, Error> {
+        check_id(id, &mut registry, &options).map_err(|mut error| {
             let like = agent_id(id);
             if let Error::Id { near, .. } = &mut error
                 && *like != *id
-                && check_id(&like, &registry.root, &options).is_ok()
+                && check_id(&like, &mut registry, &options).is_ok()
             {
                 *near = Some(like);
             }
             error
         })?;
-        let folder = registry.root.join(id);
-        if folder.symlink_metadata().is_ok() {
-            return Err(Error::Exists(folder));
-        }
         Ok(Self { id, registry, options })
     }
 
@@ -57,21 +53,21 @@ impl<'a> Addition<'a> {
     /// # Errors
     /// Returns the errors of [`place`].
     pub fn end(
-        self,
+        mut self,
         mut draft: Draft,
         named: Option<Vec<String>>,
         attempts: Option<Attempts>,
         is_written: bool,
     ) -> Result<Added, Error> {
         let is_withdrawn = self.options.config.withdrawn.contains_key(self.id);
-        let mut left = similar(self.registry, &draft.agent);
+        let mut left = similar(&self.registry, &draft.agent);
         left.extend(is_withdrawn.then(|| Todo::Withdrawn(self.id.to_owned())));
         let has_arguments = named.is_some();
         let found = || attempts.as_ref().and_then(Attempts::best).map(|attempt| attempt.arguments.clone());
         set_arguments(&mut draft.agent.distribution, &named.or_else(found).unwrap_or_default());
         left.extend(draft.notes.drain(..).map(Todo::Note));
         left.extend(start_todos(has_arguments, attempts.as_ref()));
-        let proposal = propose(&draft, &self.registry.root, &self.options);
+        let proposal = propose(&draft, &mut self.registry, &self.options);
         if is_written {
             place(&self.registry.root, self.id, &proposal)?;
         }

@@ -33,11 +33,11 @@ pub struct Proposal {
     pub errors: Vec<Finding>,
 }
 
-/// Checks that an agent may have this id.
+/// Checks that a new agent may have this id.
 ///
 /// # Errors
-/// Returns [`Error::Id`] with the message of the violated rule.
-pub(super) fn check_id(id: &str, root: &Path, options: &CheckOptions<'_>) -> Result<(), Error> {
+/// Returns [`Error::Id`] with the message of the violated rule, and [`Error::Exists`] if the agent's folder exists.
+pub(super) fn check_id(id: &str, registry: &mut Registry, options: &CheckOptions<'_>) -> Result<(), Error> {
     // The id becomes a folder's name, so its form is checked even if rules are off.
     if let Err(error) = id.parse::<AgentId>() {
         let remedy = format!(
@@ -46,10 +46,14 @@ pub(super) fn check_id(id: &str, root: &Path, options: &CheckOptions<'_>) -> Res
         );
         return Err(Error::Id { message: error.to_string(), remedy: Some(remedy), near: None });
     }
+    let folder = registry.root.join(id);
+    if folder.symlink_metadata().is_ok() {
+        return Err(Error::Exists(folder));
+    }
     let value = json!({
-        "id": id, "name": "x", "version": "1.0.0", "description": "x", "distribution": { "npx": { "package": "x@1.0.0" } },
+        "id": id, "name": id, "version": "1.0.0", "description": "x", "distribution": { "npx": { "package": "x@1.0.0" } },
     });
-    let findings = errors(id, root, &to_text(&value), options);
+    let findings = errors(id, &to_text(&value), registry, options);
     let of_id = findings.into_iter().find(|finding| finding.pointer.as_deref() == Some("/id"));
     of_id.map_or(Ok(()), |finding| {
         Err(Error::Id { message: format!("{}: {}", finding.rule, finding.message), remedy: finding.help, near: None })
@@ -57,12 +61,12 @@ pub(super) fn check_id(id: &str, root: &Path, options: &CheckOptions<'_>) -> Res
 }
 
 /// Creates the files of a new entry. Optional members that break a rule are left out.
-pub fn propose(draft: &Draft, root: &Path, options: &CheckOptions<'_>) -> Proposal {
+pub fn propose(draft: &Draft, registry: &mut Registry, options: &CheckOptions<'_>) -> Proposal {
     let mut manifest = to_json(&draft.agent);
     let mut left_out = Vec::new();
     loop {
         let text = to_text(&manifest);
-        let errors = errors(&draft.agent.id, root, &text, options);
+        let errors = errors(&draft.agent.id, &text, registry, options);
         let key = |finding: &Finding| {
             let key = finding.pointer.as_deref()?.split('/').nth(1)?;
             OPTIONAL.into_iter().find(|optional| *optional == key)
@@ -95,12 +99,14 @@ pub fn place(root: &Path, id: &str, proposal: &Proposal) -> Result<(), Error> {
     if staging.create()? { Ok(()) } else { Err(Error::Exists(folder)) }
 }
 
-/// The errors that offline rules report for a new entry.
-fn errors(id: &str, root: &Path, text: &str, options: &CheckOptions<'_>) -> Vec<Finding> {
+/// The errors that offline rules report for a new entry, which is compared with the others of the registry.
+fn errors(id: &str, text: &str, registry: &mut Registry, options: &CheckOptions<'_>) -> Vec<Finding> {
     let manifest = Manifest::parse(text.to_owned()).map_or_else(Loaded::Broken, Loaded::Present);
-    let entry = AgentFolder { id: id.to_owned(), manifest, icon: Loaded::Present(starter_icon(id)) };
-    let findings = check(&Registry::with_one(root, entry), options, &Selection::All).findings;
-    findings.into_iter().filter(|finding| finding.level == Level::Error).collect()
+    registry.put(AgentFolder { id: id.to_owned(), manifest, icon: Loaded::Present(starter_icon(id)) });
+    let mut findings = check(registry, options, &Selection::Agents([id.to_owned()].into())).findings;
+    registry.remove(id);
+    findings.retain(|finding| finding.level == Level::Error && finding.agent.as_deref() == Some(id));
+    findings
 }
 
 /// The manifest of an agent, with members in the usual order. Empty members are left out.

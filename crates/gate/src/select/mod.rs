@@ -5,13 +5,11 @@
 
 use acp_registry_plan::failure::{Code, Failure};
 use std::collections::BTreeSet;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use acp_registry_client::registry::{LoadError, Loaded, Registry};
 use acp_registry_host::git;
-use acp_registry_plan::manifest::{AgentId, SyntaxError};
-use acp_registry_plan::source::Span;
+use acp_registry_plan::manifest::AgentId;
 use acp_registry_plan::text::{brief_list, quote, suggestions};
 
 use crate::config::Config;
@@ -190,21 +188,12 @@ pub(crate) fn knows_quarantine(registry: &Registry) -> bool {
 
 /// Why the quarantine list cannot be read, preceded by the place in the file; `None` if it is readable or missing.
 pub fn quarantine_problem(registry: &Registry) -> Option<String> {
-    let at = |text: &str, range: Range<usize>, problem: &str| {
-        let span = Span::of(text, range);
-        format!(":{}:{}: {problem}", span.line, span.column)
-    };
     let problem = match &registry.quarantine {
-        Loaded::Missing => return None,
-        Loaded::Present(quarantine) if quarantine.document.is_object() => return None,
-        Loaded::Present(quarantine) => at(quarantine.document.text(), 0..0, "not a JSON object"),
-        Loaded::Unreadable(error) => format!(": {error}"),
-        Loaded::NotUtf8 { text, offset } => at(text, *offset..*offset, "not UTF-8"),
-        Loaded::Broken(SyntaxError { text, message, range, .. }) => {
-            at(text, range.clone(), &format!("not valid JSON: {message}"))
-        }
+        Loaded::Missing => None,
+        Loaded::Present(quarantine) if !quarantine.document.is_object() => Some(":1:1: not a JSON object".to_owned()),
+        quarantine => quarantine.problem(),
     };
-    Some(format!("quarantine.json{problem}"))
+    problem.map(|problem| format!("quarantine.json{problem}"))
 }
 
 impl From<Error> for Failure {

@@ -11,7 +11,7 @@ use acp_registry_client::registry::{AgentFolder, Loaded, Registry};
 use acp_registry_examine::examination::Demand;
 use acp_registry_plan::digest::Sha256;
 use acp_registry_plan::manifest::{Channel, Platform, Release};
-use acp_registry_plan::text::quote;
+use acp_registry_plan::text::{escape, quote};
 use acp_registry_plan::timestamp::{Timestamp, today};
 use serde_json::Value;
 use time::Date;
@@ -122,7 +122,8 @@ pub fn plan(
 
 fn entry_tasks(registry: &Registry, entry: &AgentFolder, selection: &Selection) -> Vec<Task> {
     let Loaded::Present(manifest) = &entry.manifest else {
-        let work = TaskKind::Broken("agent.json cannot be read; `acp-registry validate` says why".to_owned());
+        let problem = entry.manifest.problem().unwrap_or_default();
+        let work = TaskKind::Broken(format!("{}/agent.json{problem}", escape(&entry.id)));
         let (id, version) = (entry.id.clone(), String::new());
         return vec![Task { id, version, channel: Channel::Stable, kind: None, held: None, work, basis: None }];
     };

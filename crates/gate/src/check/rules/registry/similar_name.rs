@@ -1,3 +1,4 @@
+use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashMap};
 
 use crate::check::CheckOptions;
@@ -5,10 +6,10 @@ use crate::check::reporter::{FindingFile, Reporter};
 use crate::check::rule::{CheckFn, Example, Rule};
 use crate::check::rules::looks::Look;
 use crate::finding::Level;
-use acp_registry_client::registry::Registry;
+use acp_registry_client::registry::{AgentFolder, Registry};
 use acp_registry_http::address;
 use acp_registry_plan::manifest::{Agent, Manifest, NpmSpec, PypiSpec};
-use acp_registry_plan::text::quote;
+use acp_registry_plan::text::{brief_list, quote};
 
 pub(crate) static RULE: Rule = Rule {
     name: "registry/similar-name",
@@ -34,66 +35,94 @@ pub(crate) static RULE: Rule = Rule {
 const CLAUDE: &str = "{\n  \"id\": \"claude-code\",\n  \"name\": \"Claude Code\",\n  \"version\": \"1.0.0\",\n  \"description\": \"An agent.\",\n  \
                       \"distribution\": { \"npx\": { \"package\": \"@anthropic-ai/claude-code@1.0.0\" } }\n}\n";
 
-/// Maximum number of names with one key that are compared, so that the cost grows with the number of agents alone.
+/// Maximum number of names with one key that are compared, and of agents with such a name that are looked at, so that the
+/// cost grows with the number of agents alone.
 const COMPARED: usize = 16;
 
-type NamedManifest<'a> = (&'a str, &'a Manifest);
+/// Maximum number of other agents in a message.
+const SHOWN: usize = 3;
 
-fn check(registry: &Registry, options: &CheckOptions<'_>, report: &mut Reporter<'_>) {
+/// An agent, with the accounts that publish it: see [`accounts`].
+struct NamedManifest<'a> {
+    folder: &'a str,
+    manifest: &'a Manifest,
+    accounts: OnceCell<Option<BTreeSet<String>>>,
+}
+
+fn check<'a>(registry: &'a Registry, options: &CheckOptions<'_>, report: &mut Reporter<'_>) {
     let published = |id: &str| !options.config.withdrawn.contains_key(id);
-    let agents: Vec<NamedManifest<'_>> = registry
-        .entries
-        .iter()
-        .filter(|entry| published(&entry.id))
-        .filter_map(|entry| Some((entry.id.as_str(), entry.manifest.present()?)))
-        .collect();
+    let present = |entry: &'a AgentFolder| {
+        let manifest = entry.manifest.present()?;
+        Some(NamedManifest { folder: &entry.id, manifest, accounts: OnceCell::new() })
+    };
+    let agents: Vec<NamedManifest<'_>> =
+        registry.entries.iter().filter(|entry| published(&entry.id)).filter_map(present).collect();
     for (key, what) in [("name", Manifest::name as fn(&Manifest) -> &str), ("id", Manifest::id)] {
-        for (one, other) in pairs(&agents, what) {
-            // Which of them came first is not known here, and a run may look at one of them only.
-            for ((folder, manifest), (_, other)) in [(one, other), (other, one)] {
-                let about = FindingFile {
-                    agent: Some(folder),
-                    file: "agent.json",
-                    text: manifest.text(),
-                    manifest: Some(manifest),
-                };
-                let message = match key {
-                    "name" => format!("looks like the name {} of {}", quote(other.name()), quote(other.id())),
-                    _ => format!("looks like the id {}", quote(other.id())),
-                };
-                report.about(about, |report| {
-                    report.value(format!("/{key}"), format!("{} {message}", quote(what(manifest)))).help(
-                        "choose a name that looks different, or switch the rule off for both agents in `registry.toml`",
-                    );
-                });
+        // Which of them came first is not known here, and a run may look at one of them only.
+        for (NamedManifest { folder, manifest, .. }, others) in agents.iter().zip(similar(&agents, what)) {
+            if others.is_empty() {
+                continue;
             }
+            let about = FindingFile {
+                agent: Some(folder),
+                file: "agent.json",
+                text: manifest.text(),
+                manifest: Some(manifest),
+            };
+            let others = others.into_iter().map(|other| agents[other].manifest);
+            let message = match key {
+                "name" => {
+                    let names = others.map(|other| format!("{} of {}", quote(other.name()), quote(other.id())));
+                    format!("looks like the name {}", brief_list(names, SHOWN))
+                }
+                _ => format!("looks like the id {}", brief_list(others.map(|other| quote(other.id())), SHOWN)),
+            };
+            report.about(about, |report| {
+                report.value(format!("/{key}"), format!("{} {message}", quote(what(manifest)))).help(
+                    "choose a name that looks different, or switch the rule off for these agents in `registry.toml`",
+                );
+            });
         }
     }
 }
 
-/// The agents of which a text looks like that of another one: each with the first such agent.
-fn pairs<'a>(agents: &[NamedManifest<'a>], text: fn(&Manifest) -> &str) -> Vec<(NamedManifest<'a>, NamedManifest<'a>)> {
-    let mut seen: HashMap<String, Vec<(Look, NamedManifest<'a>)>> = HashMap::with_capacity(agents.len());
-    let mut found = Vec::new();
-    for agent in agents {
-        let look = Look::new(text(agent.1));
-        let others = seen.entry(look.key()).or_default();
-        let mut alike = others.iter().filter(|(other, _)| other.is_like(&look)).map(|(_, other)| *other).peekable();
-        let is_new = alike.peek().is_none();
-        // That two agents have the same id is a finding of another rule.
-        let may_share = |other: &Manifest| text(other) == text(agent.1) && have_one_publisher(other, agent.1);
-        let is_taken = |other: &NamedManifest<'_>| other.1.id() != agent.1.id() && !may_share(other.1);
-        found.extend(alike.find(is_taken).map(|other| (*agent, other)));
-        if is_new && others.len() < COMPARED {
-            others.push((look, *agent));
+/// For each agent, the others of which a text looks like its own.
+fn similar(agents: &[NamedManifest<'_>], text: fn(&Manifest) -> &str) -> Vec<Vec<usize>> {
+    let mut seen: HashMap<String, Vec<(Look, Vec<usize>)>> = HashMap::with_capacity(agents.len());
+    let mut similar: Vec<Vec<usize>> = vec![Vec::new(); agents.len()];
+    for (number, agent) in agents.iter().enumerate() {
+        let look = Look::new(text(agent.manifest));
+        let looks = seen.entry(look.key()).or_default();
+        let mut is_new = true;
+        for (_, others) in looks.iter_mut().filter(|(other, _)| other.is_like(&look)) {
+            for &other in others.iter().filter(|&&other| are_confused(agent, &agents[other], text)) {
+                similar[number].push(other);
+                similar[other].push(number);
+            }
+            // An agent that looks like two others, which do not look like each other, is listed with the first.
+            if is_new && others.len() < COMPARED {
+                others.push(number);
+            }
+            is_new = false;
+        }
+        if is_new && looks.len() < COMPARED {
+            looks.push((look, vec![number]));
         }
     }
-    found
+    similar
+}
+
+/// Whether people may take one of two agents for the other, of which a text looks alike.
+fn are_confused(one: &NamedManifest<'_>, other: &NamedManifest<'_>, text: fn(&Manifest) -> &str) -> bool {
+    let may_share = || text(one.manifest) == text(other.manifest) && have_one_publisher(one, other);
+    // That two agents have the same id is a finding of another rule.
+    one.manifest.id() != other.manifest.id() && !may_share()
 }
 
 /// Whether all that both agents install comes from one account that only its owner can publish to.
-fn have_one_publisher(one: &Manifest, other: &Manifest) -> bool {
-    let accounts = [one, other].map(|manifest| accounts(&Agent::from_json(&manifest.value())));
+fn have_one_publisher(one: &NamedManifest<'_>, other: &NamedManifest<'_>) -> bool {
+    let accounts =
+        [one, other].map(|agent| agent.accounts.get_or_init(|| accounts(&Agent::from_json(&agent.manifest.value()))));
     matches!(accounts, [Some(one), Some(other)] if one.len() == 1 && one == other)
 }
 
@@ -127,9 +156,15 @@ mod tests {
     use super::*;
     use crate::check::{Levels, Selection};
     use crate::config::Config;
+    use crate::finding::Finding;
 
     /// The places of the findings about these agents: folder and pointer.
     fn places(agents: &[Value], config: &str) -> Vec<String> {
+        let place = |finding: Finding| format!("{}{}", finding.agent.unwrap(), finding.pointer.unwrap());
+        findings(agents, config).into_iter().map(place).collect()
+    }
+
+    fn findings(agents: &[Value], config: &str) -> Vec<Finding> {
         let folder = tempfile::tempdir().unwrap();
         for agent in agents {
             let own = folder.path().join(agent["id"].as_str().unwrap());
@@ -141,9 +176,7 @@ mod tests {
         let (levels, allowed_hosts) = (Levels::configured(&config).unwrap(), AllowedHosts::default());
         let options = CheckOptions { levels: &levels, allowed_hosts: &allowed_hosts, config: &config, survey: None };
         let findings = crate::check::check(&registry, &options, &Selection::All).findings;
-        let own = findings.iter().filter(|finding| finding.rule == RULE.name);
-        own.map(|finding| format!("{}{}", finding.agent.as_deref().unwrap(), finding.pointer.as_deref().unwrap()))
-            .collect()
+        findings.into_iter().filter(|finding| finding.rule == RULE.name).collect()
     }
 
     fn agent(id: &str, name: &str, distribution: &Value) -> Value {
@@ -204,6 +237,22 @@ mod tests {
         let agents: Vec<Value> = (0..60).map(|at| agent(&format!("agent-{at}"), "Same", &npx("@s/a@1.0.0"))).collect();
         assert_eq!(places(&agents, ""), [] as [&str; 0]);
         let stranger = [agents, vec![agent("z", "Same", &npx("z@1.0.0"))]].concat();
-        assert_eq!(places(&stranger, ""), ["agent-0/name", "z/name"]);
+        let found = places(&stranger, "");
+        // Those that are looked at, and the stranger.
+        assert_eq!((found.len(), found.last().map(String::as_str)), (COMPARED + 1, Some("z/name")), "{found:?}");
+    }
+
+    #[test]
+    fn each_of_three_names_the_others() {
+        let agents = ["a", "b", "c"].map(|id| agent(id, "Same", &npx(&format!("{id}@1.0.0"))));
+        let messages: Vec<String> = findings(&agents, "").into_iter().map(|finding| finding.message).collect();
+        assert_eq!(
+            messages,
+            [
+                "`Same` looks like the name `Same` of `b`, `Same` of `c`",
+                "`Same` looks like the name `Same` of `a`, `Same` of `c`",
+                "`Same` looks like the name `Same` of `a`, `Same` of `b`",
+            ]
+        );
     }
 }
