@@ -45,10 +45,9 @@ chmod +x "$folder/run.sh"
 const UV: &str = r#"#!/bin/sh
 spec=$(printf '%s' "$*" | sed 's/.*-- //')
 name=${spec%%==*}
-case "$*" in *--target*) bin=$(printf '%s' "$*" | sed 's/.*--target \([^ ]*\).*/\1/')/bin ;; *) bin=$UV_TOOL_BIN_DIR ;; esac
-mkdir -p "$bin"
+mkdir -p "$UV_TOOL_BIN_DIR"
 [ "$name" = mute ] && exit 0
-printf '#!/bin/sh\n[ "$1" = acp ] && exec "AGENT" ok\nexit 2\n' > "$bin/$name"; chmod +x "$bin/$name"
+printf '#!/bin/sh\n[ "$1" = acp ] && exec "AGENT" ok\nexit 2\n' > "$UV_TOOL_BIN_DIR/$name"; chmod +x "$UV_TOOL_BIN_DIR/$name"
 "#;
 
 /// A registry, package managers, and a server that acts as every source.

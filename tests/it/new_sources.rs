@@ -34,7 +34,7 @@ fn a_python_package_becomes_an_agent() {
     let (code, report) = new.verify.env.json(&["validate"]);
     assert_eq!((code, &report["findings"]), (0, &json!([])));
     // A package without a command is refused as for npm, and nothing is written.
-    let mute = new.run(&["mute", "--pypi", "mute", "--no-check"]);
+    let mute = new.run(&["mute", "--pypi", "mute"]);
     assert!(mute.code == 2 && mute.stderr.contains("uvx has nothing to start"), "{}", mute.stderr);
     assert!(!new.files().iter().any(|file| file.starts_with("mute")));
     let (code, _) = new.json(&["kit-two", "--pypi", "kit==2.0rc1", "--no-probe"]);

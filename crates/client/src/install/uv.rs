@@ -120,10 +120,10 @@ fn is_secure(installer: &Installer) -> bool {
 
 impl Installer {
     /// The command that `uvx` has to be told to start a package, which has none of its own name; `None` if it needs none. uv
-    /// fetches the package into a directory below `temporary`, and its dependencies if the package has no command.
+    /// fetches the package into a directory below `temporary`, without its dependencies.
     ///
     /// # Errors
-    /// [`Error`]; it is [`Error::NoCommand`] if `uvx` starts nothing, or the package has several other commands.
+    /// [`Error`]; it is [`Error::NoCommand`] if the package has several other commands.
     pub async fn command_for_uvx(&self, package: &Package, temporary: &Path) -> Result<Option<String>, Error> {
         let (spec, name) = (exact(&package.package)?, parse(&package.package)?.name);
         let (program, cache) = (find(self)?, self.open_cache());
@@ -132,21 +132,15 @@ impl Installer {
         let (expected, directory) = (Expected::default(), directory.path());
         let work = InstallJob { installer: self, expected: &expected, directory, temporary, progress: &|_| () };
         let uv = Tool::new(&work, "uv", program, environment, self.registries.python());
-        let fetch = async |folder: &str, flags: &[&str]| {
-            let start = ["pip", "install", "--no-progress", "--target", folder];
-            let ran = uv.run([&start[..], flags, build_flags(self), &["--", &spec]].concat()).await;
-            ran.map_err(|error| refused(error, &package.package))?;
-            let place = directory.join(folder).join("bin");
-            let commands = if place.is_dir() { list(&place)? } else { Vec::new() };
-            Ok::<_, Error>((place, commands))
-        };
-        let (mut place, own) = fetch("files", &["--no-deps"]).await?;
-        if own.is_empty() {
-            // `uvx` also starts the command of a dependency.
-            (place, _) = fetch("all", &[]).await?;
-        }
+        let flags = ["pip", "install", "--no-progress", "--no-deps", "--target", "files"];
+        let ran = uv.run([&flags[..], build_flags(self), &["--", &spec]].concat()).await;
+        ran.map_err(|error| refused(error, &package.package))?;
+        let place = directory.join("files/bin");
+        let own = if place.is_dir() { list(&place)? } else { Vec::new() };
         match choose(&name, package.command.as_deref(), &own, &[place]) {
             Ok(_) => Ok(None),
+            // A dependency may have the command.
+            Err(_) if own.is_empty() => Ok(None),
             Err((_, Some(only))) if is_command(&only) => Ok(Some(only)),
             Err((problem, suggestion)) => {
                 Err(Error::NoCommand { package: package.package.clone(), problem, suggestion })

@@ -51,7 +51,7 @@ impl<'a> Addition<'a> {
     /// arguments in `named`, or else those of the best attempt.
     ///
     /// # Errors
-    /// Returns the errors of [`place`].
+    /// Returns the errors of [`place`], and [`Error::Unfit`] for a Python package in which uvx finds nothing to start.
     pub fn end(
         mut self,
         mut draft: Draft,
@@ -59,6 +59,11 @@ impl<'a> Addition<'a> {
         attempts: Option<Attempts>,
         is_written: bool,
     ) -> Result<Added, Error> {
+        if let Some((_, message)) = attempts.as_ref().and_then(Attempts::problem_of_package)
+            && draft.agent.distribution.uvx.is_some()
+        {
+            return Err(Error::unfit_with(message, "name a command with `--cmd`, or the package that has the agent's"));
+        }
         let is_withdrawn = self.options.config.withdrawn.contains_key(self.id);
         let mut left = similar(&self.registry, &draft.agent);
         left.extend(is_withdrawn.then(|| Todo::Withdrawn(self.id.to_owned())));

@@ -148,7 +148,7 @@ impl Draft {
     /// commands: uv fetches the package below `temporary`.
     ///
     /// # Errors
-    /// Returns [`Error::Unfit`] if uvx starts nothing, or the package has several other commands.
+    /// Returns [`Error::Unfit`] if the package has several other commands.
     pub async fn name_command(&mut self, installer: &Installer, temporary: &Path) -> Result<(), Error> {
         let uvx = self.agent.distribution.uvx.as_mut();
         let Some(uvx) = uvx.filter(|uvx| uvx.command.is_none()) else { return Ok(()) };
@@ -158,8 +158,7 @@ impl Draft {
                 uvx.command = command;
             }
             Err(error @ install::Error::NoCommand { .. }) => {
-                let remedy = "name one with `--cmd`, or the package that has the agent's command";
-                return Err(Error::unfit_with(error.to_string(), remedy));
+                return Err(Error::unfit_with(error.to_string(), "name one with `--cmd`"));
             }
             Err(error) => self.notes.push(format!(
                 "see that {} has a command of exactly that name, for uvx starts no other without `command`: {error}",

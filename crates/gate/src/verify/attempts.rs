@@ -54,11 +54,18 @@ pub struct Attempts {
     pub tried: Vec<StartAttempt>,
     /// Why the agent could not be installed or started: the reason as named in reports, and a message.
     pub not_started: Option<(&'static str, String)>,
+    /// Whether that is because the package runner would not start it, on any machine.
+    pub is_not_startable: bool,
     /// Why its directory could not be removed.
     pub left: Option<String>,
 }
 
 impl Attempts {
+    /// Why the package runner would not start the agent on any machine, if it would not.
+    pub(crate) fn problem_of_package(&self) -> Option<&(&'static str, String)> {
+        self.not_started.as_ref().filter(|_| self.is_not_startable)
+    }
+
     /// The attempt that passed, or else the first one that the agent answered.
     pub fn best(&self) -> Option<&StartAttempt> {
         let passed = self.tried.iter().find(|attempt| attempt.outcome.verdict == Verdict::Pass);
@@ -91,11 +98,11 @@ impl Verifier {
         };
         let _mark = mark_used(place.path());
         trying(Trying::Installing);
-        if let Err(Stop { reason, message, remedy, .. }) =
+        if let Err(Stop { reason, message, remedy, is_not_startable, .. }) =
             self.try_all(source, lists, id, trying, &place, &mut attempts.tried).await
         {
             let message = remedy.map_or(message.clone(), |remedy| format!("{message}; {remedy}"));
-            attempts.not_started = Some((reason, message));
+            (attempts.not_started, attempts.is_not_startable) = (Some((reason, message)), is_not_startable);
         }
         let removed = spawn_blocking(move || place.remove()).await;
         attempts.left = removed.ok().and_then(Result::err).map(|error| error.to_string());
