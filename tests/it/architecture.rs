@@ -29,7 +29,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
         "install",
         &["archive", "digest", "host", "http", "json", "manifest", "resolve", "text", "timestamp", "sources"],
     ),
-    ("client", "registry", &["host", "manifest", "timestamp", "failure"]),
+    ("client", "registry", &["host", "manifest", "source", "timestamp", "failure"]),
     ("client", "index", &["archive", "digest", "entries", "manifest", "http", "registry", "failure", "host", "text"]),
     ("client", "resolve", &["manifest", "host"]),
     (
@@ -65,9 +65,12 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
     (
         "gate",
         "config",
-        &["archive", "duration", "examination", "finding", "manifest", "http", "registry", "host", "failure", "text"],
+        &[
+            "archive", "duration", "examination", "finding", "manifest", "http", "registry", "host", "failure", "text",
+            "timestamp",
+        ],
     ),
-    ("gate", "select", &["config", "manifest", "registry", "source", "host", "text", "failure"]),
+    ("gate", "select", &["config", "manifest", "registry", "host", "text", "failure"]),
     ("gate", "edit", &["registry", "source", "host"]),
     (
         "gate",
@@ -111,8 +114,9 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
         "propose",
         &["bump", "json", "manifest", "http", "registry", "failure", "source", "host", "text", "sources"],
     ),
-    ("publish", "diff", &["index", "json", "manifest", "text"]),
-    ("publish", "history", &["diff", "json", "manifest", "host", "text", "timestamp"]),
+    ("publish", "release", &[]),
+    ("publish", "diff", &["index", "json", "manifest", "release", "text"]),
+    ("publish", "history", &["diff", "json", "manifest", "release", "host", "text", "timestamp"]),
     (
         "publish",
         "build",
@@ -134,7 +138,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
         "site",
         &[
             "check", "config", "digest", "entries", "examination", "history", "index", "json", "manifest", "registry",
-            "settings", "text", "timestamp", "tree", "verify", "failure",
+            "release", "settings", "text", "timestamp", "tree", "verify", "failure",
         ],
     ),
     ("publish", "server", &["site"]),

@@ -40,6 +40,41 @@ fn events(path: &Path) -> (Vec<String>, Extent) {
 /// The fact of an agent that has not changed since it was added.
 const SINCE: &str = "<dt>In this registry since</dt>";
 
+/// Each version leads to the release that its archives are of; a day that the configuration names takes the place of that
+/// on which the agent was added.
+#[test]
+fn versions_lead_to_their_releases_and_agents_have_the_day_of_their_first() {
+    let env = Env::with(&["a"]);
+    let binary = |version: &str| {
+        let archive = format!("https://github.com/o/r/releases/download/v{version}/a.tar.gz");
+        let target = serde_json::json!({ "archive": archive, "cmd": "./a", "sha256": "0".repeat(64) });
+        let mut manifest: Value = serde_json::from_str(&manifest("a")).unwrap();
+        manifest["version"] = version.into();
+        manifest["distribution"] = serde_json::json!({ "binary": {
+            "linux-x86_64": target, "darwin-aarch64": target, "windows-x86_64": target,
+        } });
+        manifest.to_string()
+    };
+    env.git(&["init", "-q"]);
+    for (day, version) in [("2026-01-01", "1.0.0"), ("2026-01-02", "1.1.0")] {
+        env.write("r/a/agent.json", binary(version));
+        commit(&env, &format!("{day}T12:00:00Z"));
+    }
+    env.write("r/registry.toml", "[site.appeared]\na = \"2025-06-25\"\n");
+    let run = env.run(&["build", "--out", "out"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let page = env.read("out/agents/a/index.html");
+    for version in ["1.0.0", "1.1.0"] {
+        assert!(page.contains(&format!("href=\"https://github.com/o/r/releases/tag/v{version}\"")), "{page}");
+    }
+    assert!(page.contains("<dt>First release</dt><dd><time datetime=\"2025-06-25\">") && !page.contains(SINCE));
+    let history: Value = serde_json::from_str(&env.read("out/history.json")).unwrap();
+    assert_eq!(history["events"][1]["release"], "https://github.com/o/r/releases/tag/v1.0.0");
+    env.write("r/registry.toml", "[site.appeared]\na = \"June\"\n");
+    let run = env.run(&["build", "--out", "out"]);
+    assert!(run.code == 2 && run.stderr.contains("is \"June\", which is not a day as 2026-12-31"), "{}", run.stderr);
+}
+
 #[test]
 fn commits_tell_what_came_changed_and_went() {
     let env = env();

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::release::release_page_of_entry;
 use acp_registry_client::index::{FormError, Notes, entries};
 use acp_registry_plan::json;
 use acp_registry_plan::manifest::Version;
@@ -32,6 +33,8 @@ pub struct DiffAgent {
     pub name: String,
     /// Its version; empty where it has none.
     pub version: String,
+    /// The page of its release, if its archives are of a GitHub release.
+    pub release: Option<String>,
 }
 
 /// An agent that is in both indexes, and not the same.
@@ -138,7 +141,8 @@ impl Agents {
 fn listed(id: &str, entry: &Value) -> DiffAgent {
     let text = |key: &str| entry.get(key).and_then(Value::as_str).unwrap_or_default();
     let name = Some(text("name")).filter(|name| !name.trim().is_empty()).unwrap_or(id);
-    DiffAgent { id: id.to_owned(), name: name.to_owned(), version: text("version").to_owned() }
+    let version = text("version").to_owned();
+    DiffAgent { id: id.to_owned(), name: name.to_owned(), version, release: release_page_of_entry(entry) }
 }
 
 /// What has changed from an older index to a newer one.
@@ -205,6 +209,7 @@ mod tests {
         );
         let changes = compare(&old, &new);
         let listed = |id: &str, name: &str, version: &str| DiffAgent {
+            release: None,
             id: id.to_owned(),
             name: name.to_owned(),
             version: version.to_owned(),

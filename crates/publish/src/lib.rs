@@ -13,6 +13,7 @@
 pub mod build;
 pub mod diff;
 pub mod history;
+mod release;
 pub mod server;
 pub mod site;
 pub mod tree;

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use acp_registry_plan::timestamp::date;
 use serde::Deserialize;
 
 /// Settings of the catalog site.
@@ -18,6 +19,8 @@ pub struct SiteConfig {
     pub previews: PreviewSetting,
     /// Agents that are adapters of a program with a licence of its own, by id, with the name of the program.
     pub adapters: BTreeMap<String, String>,
+    /// The day of an agent's first release by its publisher, by id, as `YYYY-MM-DD`.
+    pub appeared: BTreeMap<String, String>,
 }
 
 /// A file published for each agent, next to its page.
@@ -45,6 +48,7 @@ impl Default for SiteConfig {
             agent_files,
             previews: PreviewSetting::default(),
             adapters: BTreeMap::new(),
+            appeared: BTreeMap::new(),
         }
     }
 }
@@ -65,6 +69,9 @@ impl SiteConfig {
         if self.edit.as_ref().is_some_and(|edit| !in_path(edit) || in_host(edit)) {
             return Err("`edit` of `[site]` must contain `{id}`, which is replaced by the agent's id, after the host"
                 .to_owned());
+        }
+        if let Some((id, day)) = self.appeared.iter().find(|(_, day)| date(day).is_none()) {
+            return Err(format!("`{id}` of `[site.appeared]` is {day:?}, which is not a day as 2026-12-31"));
         }
         Ok(())
     }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::{EventKind, Extent, History, HistoryEvent};
+use crate::release::is_release_page;
 use acp_registry_plan::json::{self, List, Object};
 use acp_registry_plan::manifest::AgentId;
 
@@ -68,6 +69,7 @@ impl History {
             id: &event.id,
             name: &event.name,
             version: &event.version,
+            release: event.release.as_deref(),
             from: if let EventKind::Updated { from } = &event.kind { Some(from) } else { None },
         });
         let events = events.collect();
@@ -91,6 +93,8 @@ struct WrittenEvent<'a> {
     id: &'a str,
     name: &'a str,
     version: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    release: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     from: Option<&'a str>,
 }
@@ -129,7 +133,15 @@ fn event(part: &RawValue) -> Result<HistoryEvent, String> {
             ));
         }
     };
-    Ok(HistoryEvent { time, name: text("name").unwrap_or_else(|| id.clone()), version: needed("version")?, id, kind })
+    let release = text("release").filter(|address| is_release_page(address));
+    Ok(HistoryEvent {
+        time,
+        release,
+        name: text("name").unwrap_or_else(|| id.clone()),
+        version: needed("version")?,
+        id,
+        kind,
+    })
 }
 
 #[cfg(test)]
@@ -147,8 +159,10 @@ mod tests {
         let text = r#"{ "schema": 1, "events": [
             { "time": "2026-01-02T03:04:05Z", "event": "withdrawn", "id": "a", "name": "A", "version": "2" },
             { "time": "2026-01-02T03:04:05Z", "event": "updated", "id": "a", "name": "A", "version": "2", "from": "1" },
-            { "time": "2026-01-01T00:00:00+01:00", "event": "added", "id": "a", "version": "1" } ] }"#;
+            { "time": "2026-01-01T00:00:00+01:00", "event": "added", "id": "a", "version": "1",
+              "release": "https://evil.example/o/r/releases/tag/v1" } ] }"#;
         let history = parse(text).unwrap();
+        assert_eq!(history.events()[2].release, None);
         let again = History::parse(history.to_json(|_| true).unwrap().as_bytes()).unwrap();
         assert_eq!(again, history);
         assert_eq!(history.events()[2].time.day(), "2025-12-31");
@@ -161,7 +175,7 @@ mod tests {
         let event = |number: usize| {
             let time = Timestamp::from_unix(number.try_into().unwrap()).unwrap();
             let (id, name) = ("a".to_owned(), "A".to_owned());
-            HistoryEvent { time, id, name, version: number.to_string(), kind: EventKind::Added }
+            HistoryEvent { time, id, name, version: number.to_string(), release: None, kind: EventKind::Added }
         };
         let history = History::new((0..=EVENTS).map(event).collect(), Extent::Whole);
         let text = history.to_json(|_| true).unwrap();

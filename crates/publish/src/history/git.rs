@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
-use serde::Deserialize;
+use serde_json::Value;
 
 use super::{EventKind, Extent, History, HistoryEvent};
+use crate::release::release_page_of_entry;
 use acp_registry_host::git::{self, Cut, FileChange, Log};
 use acp_registry_plan::manifest::AgentId;
 use acp_registry_plan::timestamp::Timestamp;
@@ -17,12 +18,22 @@ const MANIFEST_LIMIT: u64 = 1 << 20;
 /// Manifests with longer ones are ignored.
 const HEAD_LIMIT: usize = 1 << 10;
 
-/// The members of a manifest that the history needs.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+/// What the history needs of a manifest.
+#[derive(Debug, Clone, PartialEq, Eq)]
 struct ManifestHead {
-    #[serde(default)]
     name: String,
     version: String,
+    release: Option<String>,
+}
+
+impl ManifestHead {
+    /// Reads a manifest; `None` if it has no version, or is not JSON.
+    fn parse(manifest: &[u8]) -> Option<Self> {
+        let manifest: Value = serde_json::from_slice(manifest).ok()?;
+        let version = manifest.get("version")?.as_str()?.to_owned();
+        let name = manifest.get("name").map_or(Some(""), Value::as_str)?.to_owned();
+        Some(Self { name, version, release: release_page_of_entry(&manifest) })
+    }
 }
 
 impl History {
@@ -55,7 +66,7 @@ fn read(directory: &Path) -> Result<(Log, HashMap<String, ManifestHead>), git::E
     if !blobs.is_empty() {
         git::blobs(directory, &blobs, MANIFEST_LIMIT, |blob, bytes| {
             // An unreadable manifest is ignored; the last readable one counts.
-            if let Ok(head) = serde_json::from_slice::<ManifestHead>(bytes)
+            if let Some(head) = ManifestHead::parse(bytes)
                 && head.name.len() + head.version.len() <= HEAD_LIMIT
             {
                 heads.insert(blob.to_owned(), head);
@@ -102,8 +113,9 @@ fn follow(log: &Log, heads: &HashMap<String, ManifestHead>) -> History {
                 state.insert(id, shown)
             };
             if !is_start {
-                let (name, version) = (shown.name.clone(), shown.version.clone());
-                events.push(HistoryEvent { time, id: id.to_owned(), name, version, kind });
+                let ManifestHead { name, version, release } = shown.clone();
+                let release = release.filter(|_| kind != EventKind::Withdrawn);
+                events.push(HistoryEvent { time, id: id.to_owned(), name, version, release, kind });
             }
         }
     }
@@ -122,7 +134,7 @@ mod tests {
     use acp_registry_host::git::Commit;
 
     fn heads(names: &[(&str, &str)]) -> HashMap<String, ManifestHead> {
-        let head = |version: &str| ManifestHead { name: "N".to_owned(), version: version.to_owned() };
+        let head = |version: &str| ManifestHead { name: "N".to_owned(), version: version.to_owned(), release: None };
         names.iter().map(|(blob, version)| ((*blob).to_owned(), head(version))).collect()
     }
 

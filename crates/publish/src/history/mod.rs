@@ -55,6 +55,8 @@ pub struct HistoryEvent {
     pub name: String,
     /// Its version after the event; the last one, when it was withdrawn.
     pub version: String,
+    /// The page of that version's release, if its archives are of a GitHub release.
+    pub release: Option<String>,
     /// What.
     pub kind: EventKind,
 }
@@ -130,7 +132,8 @@ impl History {
         });
         let event = |agent: &DiffAgent, kind: EventKind| {
             let (id, name, version) = (agent.id.clone(), agent.name.clone(), agent.version.clone());
-            HistoryEvent { time: now, id, name, version, kind }
+            let release = agent.release.clone().filter(|_| kind != EventKind::Withdrawn);
+            HistoryEvent { time: now, id, name, version, release, kind }
         };
         let added = changes.added.iter().map(|agent| event(agent, EventKind::Added));
         let removed = changes.removed.iter().map(|agent| event(agent, EventKind::Withdrawn));
@@ -181,6 +184,19 @@ mod tests {
         Timestamp::from_unix(seconds).unwrap()
     }
 
+    #[test]
+    fn an_event_leads_to_the_release_of_its_version() {
+        let archive =
+            r#""distribution":{"binary":{"x":{"archive":"https://github.com/o/r/releases/download/v2/a.zip"}}}"#;
+        let newer = format!(r#"{{"id":"a","name":"A","version":"2",{archive}}}"#);
+        let history = History::continued(None, &changes(A1, &newer), &History::default(), at(10));
+        let page = Some("https://github.com/o/r/releases/tag/v2");
+        assert_eq!(history.events()[0].release.as_deref(), page);
+        let gone = History::continued(Some(history), &changes(&newer, ""), &History::default(), at(20));
+        assert_eq!((gone.events()[0].release.as_deref(), gone.events()[1].release.as_deref()), (None, page));
+        assert_eq!(History::parse(gone.to_json(|_| true).unwrap().as_bytes()).unwrap(), gone);
+    }
+
     const A1: &str = r#"{"id":"a","name":"A","version":"1"}"#;
     const A2: &str = r#"{"id":"a","name":"A","version":"2"}"#;
     const B1: &str = r#"{"id":"b","version":"1"}, {"id":"../x","version":"1"}"#;
@@ -207,6 +223,7 @@ mod tests {
             id: "a".to_owned(),
             name: "A".to_owned(),
             version: version.to_owned(),
+            release: None,
             kind,
         };
         let update = || EventKind::Updated { from: "1".to_owned() };

@@ -208,6 +208,8 @@ pub(super) struct AgentChange {
     pub(super) from: Option<String>,
     pub(super) time: String,
     pub(super) day: String,
+    /// The page of the version's release.
+    pub(super) release: Option<String>,
     /// Whether the agent has a page.
     pub(super) is_there: bool,
 }
@@ -229,6 +231,7 @@ impl AgentChange {
             from,
             time: event.time.to_string(),
             day: event.time.day(),
+            release: event.release.clone(),
             is_there,
         }
     }
@@ -257,6 +260,7 @@ mod tests {
             from: None,
             time: "2026-01-01T00:00:00Z".to_owned(),
             day: "2026-01-01".to_owned(),
+            release: None,
             is_there: false,
         };
         let feed = Feed {

@@ -55,7 +55,7 @@ pub const CONTENTS: &[PublishedFile] = &[
     ),
     data(
         "history.json",
-        "When agents were added, updated and withdrawn: `time` (RFC 3339), `event` (`added`, `updated` or `withdrawn`), `id`, `name`, `version`, and for updates `from`. Newest first. Only if the registry’s history is known.",
+        "When agents were added, updated and withdrawn: `time` (RFC 3339), `event` (`added`, `updated` or `withdrawn`), `id`, `name`, `version`, for updates `from`, and `release`, the page of a version whose archives are of a GitHub release. Newest first. Only if the registry’s history is known.",
     ),
     data(
         "examinations.json",

@@ -8,6 +8,7 @@ use super::facets::{self, capabilities};
 use super::install::start;
 use super::listing::{Listing, authors, system_name};
 use super::text::{link, shown};
+use crate::release::release_page;
 use acp_registry_gate::config::SiteConfig;
 use acp_registry_gate::verify::{LastAnswer, RunTimes, Unanswered};
 use acp_registry_plan::manifest::{Agent, BinaryTarget};
@@ -31,6 +32,8 @@ pub(super) struct Facts {
     pub(super) next: Option<String>,
     /// Days as `YYYY-MM-DD`.
     pub(super) added: Option<String>,
+    /// The day of the publisher's first release.
+    pub(super) appeared: Option<String>,
     pub(super) updated: Option<String>,
     /// Why the agent gave no answer when it was last tried, as a sentence.
     pub(super) unanswered: Option<String>,
@@ -83,6 +86,7 @@ impl Facts {
             repository: address(&agent.repository),
             needs: needs(listing),
             next: next(listing),
+            appeared: config.appeared.get(&listing.id).cloned(),
             added: added.map(Timestamp::day),
             // An agent that has not changed since it was added has no update.
             updated: updated.filter(|time| Some(*time) != added).map(Timestamp::day),
@@ -92,7 +96,7 @@ impl Facts {
             times: listing.answer.and_then(|answer| answer.times.as_ref()).map(times),
             isolation: listing.answer.and_then(|answer| isolation(answer.isolation.as_deref()?)),
             adapter_of: config.adapters.get(&listing.id).map(|program| shown(program, 80)),
-            release: agent.distribution.binary.iter().find_map(|target| release(&target.archive)),
+            release: agent.distribution.binary.iter().find_map(|target| release_page(&target.archive)),
             modes: listing.answer.map(|answer| offered(&answer.modes)).unwrap_or_default(),
             options: listing.answer.map(|answer| offered(&answer.options)).unwrap_or_default(),
             sign_in: sign_in(listing),
@@ -125,18 +129,6 @@ fn isolation(kind: &str) -> Option<&'static str> {
         "user" => Some("a user and a home of its own"),
         "bwrap" => Some("a container, with network"),
         "bwrap-no-network" => Some("a container, without network"),
-        _ => None,
-    }
-}
-
-/// The page of the release on GitHub that an archive is of.
-fn release(archive: &str) -> Option<String> {
-    let url = url::Url::parse(&link(archive)?).ok().filter(|url| url.host_str() == Some("github.com"))?;
-    let parts: Vec<&str> = url.path_segments()?.collect();
-    match parts[..] {
-        [owner, name, "releases", "download", tag, _] => {
-            Some(format!("https://github.com/{owner}/{name}/releases/tag/{tag}"))
-        }
         _ => None,
     }
 }
@@ -228,21 +220,6 @@ pub(super) fn target(target: &BinaryTarget) -> PlatformArchive {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_release_is_that_of_the_archive() {
-        for (archive, expected) in [
-            (
-                "https://github.com/o/r/releases/download/v1.0.0/a.tar.gz",
-                Some("https://github.com/o/r/releases/tag/v1.0.0"),
-            ),
-            ("https://github.com/o/r/archive/v1.0.0.tar.gz", None),
-            ("https://example.com/o/r/releases/download/v1.0.0/a.tar.gz", None),
-            ("http://github.com/o/r/releases/download/v1/a.zip", None),
-        ] {
-            assert_eq!(release(archive).as_deref(), expected, "{archive}");
-        }
-    }
 
     #[test]
     fn times_are_ranges_over_runs() {

@@ -24,7 +24,9 @@ pub(super) fn page(
     let mut fact = |key: &str, value: &str| out.push_str(&format!("- {key}: {}\n", text(value)));
     fact("Id", &listing.id);
     fact("Version", &listing.version);
-    for (key, value) in [("In this registry since", &facts.added), ("New version", &facts.updated)] {
+    for (key, value) in
+        [("First release", &facts.appeared), ("In this registry since", &facts.added), ("New version", &facts.updated)]
+    {
         if let Some(day) = value {
             fact(key, day);
         }
