@@ -29,6 +29,35 @@ test('the first Tab offers to skip to the content', () => open('', async (page) 
   assert.match(page.url(), /#main$/);
 }));
 
+test('arrows lead from the words to the results, and from card to card', () => open('?q=open', async (page) => {
+  await settled(page);
+  const at = () => page.evaluate(() => [...document.querySelectorAll('#list .card')].indexOf(document.activeElement.closest('.card')));
+  await page.locator('#q').focus();
+  const row = await page.evaluate(() => {
+    const cards = [...document.querySelectorAll('#list .card')];
+    return cards.filter((one) => one.offsetTop === cards[0].offsetTop).length;
+  });
+  assert.ok(row > 1, `${row} cards in a row`);
+  for (const [key, card] of [['ArrowDown', 0], ['ArrowRight', 1], ['ArrowLeft', 0], ['ArrowDown', row], ['ArrowUp', 0]]) {
+    await page.keyboard.press(key);
+    assert.equal(await at(), card, key);
+  }
+  await page.keyboard.press('ArrowUp');
+  assert.equal(await focused(page), 'q');
+  // In the words, and elsewhere, arrows do what they always do.
+  await page.keyboard.press('ArrowUp');
+  assert.equal(await focused(page), 'q');
+}));
+
+test('words that nothing has can be taken back', () => open('?q=zzzzqqqq', async (page) => {
+  await settled(page);
+  const offer = page.locator('#offers button');
+  assert.deepEqual(await offer.allTextContents(), [`${data('bundled').agents.length} without “zzzzqqqq”`]);
+  await offer.click();
+  await settled(page);
+  assert.equal(await page.locator('#q').inputValue(), '');
+}));
+
 for (const key of ['Control', 'Meta']) {
   test(`${key} and K go to the search and choose its text`, () => open('', async (page) => {
     await page.locator('#q').fill('goose');

@@ -19,10 +19,11 @@
         getSelection().selectAllChildren(code);
         said = 'Selected';
       }
-      button.textContent = said;
+      button.lastElementChild.textContent = said;
+      button.classList.add('said');
       status.textContent = said === 'Copied' ? 'Copied' : 'The text is selected: press Ctrl C or ⌘ C';
       clearTimeout(timer);
-      timer = setTimeout(() => { button.textContent = 'Copy'; status.textContent = ''; }, 3000);
+      timer = setTimeout(() => { button.lastElementChild.textContent = 'Copy'; button.classList.remove('said'); status.textContent = ''; }, 3000);
     });
   }
 })();

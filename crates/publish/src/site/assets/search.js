@@ -175,7 +175,7 @@
       const chosen = one.values.filter(({ input }) => input.checked);
       return { n, text: `${one.title}: ${chosen.map((value) => value.label).join(', ')}`, undo() { for (const { input } of chosen) input.checked = false; } };
     });
-    if (used[0] && text()) {
+    if (text()) {
       choices.push({ n: filter(data.id.map(() => 1), 1).length, text: `“${text()}”`, undo() { box.value = ''; } });
     }
     at('offers').replaceChildren(...choices.filter(({ n }) => n).sort((a, b) => b.n - a.n).map(({ n, text, undo }) => {
@@ -312,6 +312,17 @@
     await work;
     // Enter leads from the words to the best result.
     if (document.activeElement === box && text()) list.querySelector('h3 a')?.focus();
+  });
+  // Arrows lead from the words into the results, and from card to card.
+  const steps = { ArrowDown: 0, ArrowUp: 0, ArrowRight: 1, ArrowLeft: -1 };
+  addEventListener('keydown', (event) => {
+    const { key, target, ctrlKey, metaKey, altKey, shiftKey } = event, cards = [...list.children];
+    const here = cards.indexOf(target.closest?.('.card'));
+    if (!(key in steps) || ctrlKey || metaKey || altKey || shiftKey || (here < 0 && (target !== box || key !== 'ArrowDown'))) return;
+    const row = cards.filter((one) => one.offsetTop === cards[0].offsetTop).length;
+    const next = here < 0 ? 0 : here + (steps[key] || (key === 'ArrowDown' ? row : -row));
+    event.preventDefault();
+    (cards[next]?.querySelector('h3 a') || (next < 0 ? box : target)).focus();
   });
   clear.addEventListener('click', () => {
     box.value = '';
