@@ -29,8 +29,7 @@ test('the first Tab offers to skip to the content', () => open('', async (page) 
   assert.match(page.url(), /#main$/);
 }));
 
-test('arrows lead from the words to the results, and from card to card', () => open('?q=open', async (page) => {
-  await settled(page);
+test('arrows lead from the words to the results, and from card to card', () => open('', async (page) => {
   const at = () => page.evaluate(() => [...document.querySelectorAll('#list .card')].indexOf(document.activeElement.closest('.card')));
   await page.locator('#q').focus();
   const row = await page.evaluate(() => {
@@ -50,11 +49,11 @@ test('arrows lead from the words to the results, and from card to card', () => o
 }));
 
 test('words that nothing has can be taken back', () => open('?q=zzzzqqqq', async (page) => {
-  await settled(page);
+  await settled(page, 0);
   const offer = page.locator('#offers button');
   assert.deepEqual(await offer.allTextContents(), [`${data('bundled').agents.length} without “zzzzqqqq”`]);
   await offer.click();
-  await settled(page);
+  await settled(page, data('bundled').agents.length);
   assert.equal(await page.locator('#q').inputValue(), '');
 }));
 
