@@ -168,8 +168,13 @@ fn show_installed(report: &InstalledReport, ui: &Ui) -> Result<(), Failure> {
         .iter()
         .map(|agent| {
             let receipt = &agent.current.receipt;
-            let version =
-                if agent.is_pinned { format!("{} (pinned)", receipt.version) } else { receipt.version.clone() };
+            let row = report.agents.iter().find(|row| row.id() == agent.id.as_str());
+            let recall = row.and_then(|row| row.revocation()).map(|revocation| revocation.level.as_str());
+            let marks: Vec<&str> = agent.is_pinned.then_some("pinned").into_iter().chain(recall).collect();
+            let mut version = receipt.version.clone();
+            if !marks.is_empty() {
+                version.push_str(&format!(" ({})", marks.join(", ")));
+            }
             let by = receipt.source.kind().as_str().to_owned();
             vec![agent.id.to_string(), version, by, receipt.proof.verified.to_string(), bytes(receipt.size)]
         })

@@ -11,7 +11,7 @@ use acp_registry::host::process::hide_from_agents;
 use acp_registry::index::{self, Index, IndexLocation};
 use acp_registry::install::Kind;
 use acp_registry::manifest::{AgentId, Platform};
-use acp_registry::session::{self, Session};
+use acp_registry::session::{self, AgentSpec, Session};
 use acp_registry::store::Store;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use etcetera::BaseStrategy as _;
@@ -50,6 +50,10 @@ pub(crate) struct SessionArgs {
     /// Without it, a directory of agents to which other people can write is refused.
     #[arg(long, help_heading = HEADING, hide_short_help = true)]
     trust_root: bool,
+
+    /// Install and start this version although the registry has revoked it (repeatable)
+    #[arg(long, help_heading = HEADING, hide_short_help = true, value_name = "ID@VERSION")]
+    allow_revoked: Vec<AgentSpec>,
 
     /// The platform [default: this machine's]
     #[arg(long, help_heading = HEADING, value_name = "OS-ARCH", add = value::platforms())]
@@ -107,6 +111,7 @@ impl SessionArgs {
         }
         flags.extend(self.trust_root.then(|| "--trust-root".to_owned()));
         flags.extend(self.offline.then(|| "--offline".to_owned()));
+        flags.extend(self.allow_revoked.iter().flat_map(|named| ["--allow-revoked".to_owned(), named.to_string()]));
         Ok(flags)
     }
 }
@@ -147,6 +152,11 @@ pub(crate) fn open(args: &SessionArgs, packages: PackageArgs, global: &Global) -
     options.trusts_others = args.trust_root;
     options.patience = args.wait.unwrap_or(options.patience);
     options.platform = args.platform;
+    if let Some(named) = args.allow_revoked.iter().find(|named| named.version.is_none()) {
+        let failure = Failure::usage(format!("--allow-revoked {named} names no version"));
+        return Err(failure.help("name the version that you trust, as ID@VERSION"));
+    }
+    options.allowed_revoked.clone_from(&args.allow_revoked);
     options.allowed_hosts = global.allowed_hosts()?;
     options.keeps_packages = !packages.no_cache;
     options.allow_build = packages.allow_build;

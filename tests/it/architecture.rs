@@ -15,6 +15,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
     ("plan", "manifest", &["source", "text", "timestamp"]),
     ("plan", "index", &["digest", "json", "manifest", "text", "failure", "timestamp"]),
     ("plan", "resolve", &["digest", "manifest", "failure", "text"]),
+    ("plan", "revocations", &["json", "manifest", "text"]),
     ("plan", "documents", &["index", "json", "manifest", "resolve", "timestamp", "failure"]),
     ("plan", "duration", &[]),
     ("plan", "sums", &["text"]),
@@ -29,8 +30,12 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
         "install",
         &["archive", "digest", "host", "http", "json", "manifest", "resolve", "text", "timestamp", "sources"],
     ),
-    ("client", "registry", &["host", "manifest", "source", "timestamp", "failure"]),
-    ("client", "index", &["archive", "digest", "entries", "manifest", "http", "registry", "failure", "host", "text"]),
+    ("client", "registry", &["host", "manifest", "source", "timestamp", "failure", "revocations"]),
+    (
+        "client",
+        "index",
+        &["archive", "digest", "entries", "manifest", "http", "registry", "failure", "host", "text", "revocations"],
+    ),
     ("client", "resolve", &["manifest", "host"]),
     (
         "client",
@@ -42,7 +47,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
         "lockfile",
         &["digest", "install", "json", "manifest", "http", "failure", "resolve", "store", "host", "text"],
     ),
-    ("client", "doctor", &["handshake", "install", "manifest", "store", "host", "text"]),
+    ("client", "doctor", &["failure", "handshake", "install", "manifest", "store", "host", "text", "revocations"]),
     ("client", "login", &["handshake", "install", "store", "text"]),
     ("client", "settings", &["failure", "host", "json", "manifest", "text"]),
     (
@@ -50,7 +55,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
         "session",
         &[
             "doctor", "handshake", "index", "install", "manifest", "http", "resolve", "store", "host", "text",
-            "sources", "failure",
+            "sources", "failure", "revocations",
         ],
     ),
     (
@@ -58,7 +63,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
         "ops",
         &[
             "doctor", "documents", "failure", "handshake", "host", "http", "index", "install", "lockfile", "login",
-            "manifest", "resolve", "session", "sources", "store", "text", "timestamp",
+            "manifest", "resolve", "session", "sources", "store", "text", "timestamp", "revocations",
         ],
     ),
     ("gate", "finding", &["source"]),
@@ -70,7 +75,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
             "timestamp",
         ],
     ),
-    ("gate", "select", &["config", "manifest", "registry", "host", "text", "failure"]),
+    ("gate", "select", &["config", "manifest", "registry", "host", "text", "failure", "revocations"]),
     ("gate", "edit", &["registry", "source", "host"]),
     (
         "gate",
@@ -82,7 +87,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
         "check",
         &[
             "archive", "config", "digest", "edit", "finding", "handshake", "install", "manifest", "http", "registry",
-            "failure", "select", "source", "survey", "host", "text", "timestamp", "sources", "verify",
+            "failure", "select", "source", "survey", "host", "text", "timestamp", "sources", "verify", "revocations",
         ],
     ),
     (
@@ -130,7 +135,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
         "tree",
         &[
             "check", "config", "digest", "entries", "finding", "json", "manifest", "registry", "failure", "sums",
-            "host", "text",
+            "host", "text", "revocations",
         ],
     ),
     (

@@ -132,6 +132,7 @@ mod real_runners;
 mod remedies;
 mod report;
 mod reports;
+mod revoked;
 #[cfg(unix)]
 mod rpc;
 #[cfg(unix)]

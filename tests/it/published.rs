@@ -73,6 +73,7 @@ fn the_table_of_files_and_the_tree_agree() {
         .collect();
     env.write("r/history.json", told().replace("] }", &format!(", {}] }}", events.join(","))));
     env.write("r/registry.toml", "[site]\nagent-files = [\"json\", \"markdown\", \"feed\", \"badge\", \"card\"]\n");
+    env.write("r/revoked.json", r#"{ "schema": 1, "revoked": [] }"#);
     let run = env.run(&["build", "--out", "out", "--base-url", DEFAULT_BASE_URL]);
     assert_eq!(run.code, 0, "{}", run.stderr);
     let names = names(&env);

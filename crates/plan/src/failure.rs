@@ -109,6 +109,8 @@ pub enum Code {
     Changed,
     /// The installation differs from the lock file.
     LockMismatch,
+    /// The registry has recalled the version.
+    Revoked,
     /// The operation was refused because it is unsafe.
     Refused,
     /// A signal interrupted the command.
@@ -146,6 +148,7 @@ impl Code {
             Self::CmdNotFound => "cmd_not_found",
             Self::Changed => "changed",
             Self::LockMismatch => "lock_mismatch",
+            Self::Revoked => "revoked",
             Self::Refused => "refused",
             Self::Interrupted => "interrupted",
         }

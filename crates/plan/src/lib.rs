@@ -13,6 +13,7 @@
 //! | [`entries`] | `entries.json`: how one agent of a published tree is found without the index |
 //! | [`failure`] | how every error is reported: a stable code, the message, one remedy |
 //! | [`json`] | writes JSON, and parses untrusted JSON within limits |
+//! | [`revocations`] | `revoked.json`: which versions a registry has recalled |
 //! | [`source`] | positions in a text: line and column |
 //! | [`sums`] | `SHA256SUMS` |
 //! | [`text`] | untrusted text: quoting, control characters, suggestions for misspelled names |
@@ -29,6 +30,7 @@ pub mod index;
 pub mod json;
 pub mod manifest;
 pub mod resolve;
+pub mod revocations;
 pub mod source;
 pub mod sums;
 pub mod text;

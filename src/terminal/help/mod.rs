@@ -32,7 +32,7 @@ const OF_REGISTRIES: [(&str, &[&str]); 2] = [
 ];
 
 /// Shared flags, with the commands that they have no effect on.
-const IDLE: [(&str, &[&str]); 12] = [
+const IDLE: [(&str, &[&str]); 13] = [
     (
         "allow_host",
         &["rules", "explain", "completions", "which", "gc", "uninstall", "probe", "init", "report", "login", "logout"],
@@ -45,6 +45,7 @@ const IDLE: [(&str, &[&str]); 12] = [
     ("platform", &READ_NO_INDEX),
     ("platform", &["list", "search", "info", "doctor"]),
     ("wait", &["list", "search", "info", "resolve", "which", "login", "logout", "gc"]),
+    ("allow_revoked", &["list", "search", "info", "resolve", "uninstall", "gc", "doctor", "logout"]),
     // A client gets everything, as messages.
     ("quiet", &["rpc"]),
     ("verbose", &["rpc"]),
@@ -103,7 +104,10 @@ pub(crate) const EXIT_CODES: [(&str, &str); 7] = [
     ),
     ("2", "wrong usage"),
     ("3", "failed: network, disk or package manager"),
-    ("4", "integrity refused: digest mismatch, unsafe archive, a program for another machine, `--locked`"),
+    (
+        "4",
+        "integrity refused: digest mismatch, unsafe archive, a recalled version, a program for another machine, `--locked`",
+    ),
     ("n", "`run`: the exit code of the agent"),
     ("130", "interrupted (143 by SIGTERM, 129 by SIGHUP)"),
 ];

@@ -105,6 +105,7 @@ Code: TypeAlias = Literal[
     'unsafe_archive',
     'changed',
     'lock_mismatch',
+    'revoked',
     'refused',
     'interrupted',
 ]
@@ -120,6 +121,16 @@ class Failure(TypedDict):
     message: str
     help: str | None
     suggestions: list[str]
+
+
+class ListAgentRecall(TypedDict):
+    """
+    The registry has recalled the installed version; absent where it has not.
+    """
+
+    level: Literal['revoked', 'deprecated']
+    reason: str
+    since: str | None
 
 
 class ListAgent(TypedDict):
@@ -157,6 +168,7 @@ class ListAgent(TypedDict):
     available_version: str | None
     installed_version: str | None
     pinned: bool
+    recall: NotRequired[ListAgentRecall]
 
 
 class SearchParams(TypedDict):

@@ -78,6 +78,7 @@ export type Code =
   | 'unsafe_archive'
   | 'changed'
   | 'lock_mismatch'
+  | 'revoked'
   | 'refused'
   | 'interrupted';
 export type Event =
@@ -234,6 +235,16 @@ export interface ListAgent {
   installed_version: string | null;
   /** Whether it stays at its version. */
   pinned: boolean;
+  recall?: ListAgentRecall;
+}
+/** The registry has recalled the installed version; absent where it has not. */
+export interface ListAgentRecall {
+  /** A `revoked` version is not started; a `deprecated` one is, with a warning. */
+  level: 'revoked' | 'deprecated';
+  /** Why the version was recalled. */
+  reason: string;
+  /** When it was recalled, as the registry has written it. */
+  since: string | null;
 }
 /** The parameters, by name. */
 export interface SearchParams {

@@ -17,6 +17,8 @@ use std::time::Duration;
 use acp_registry_host::command::answer;
 use acp_registry_host::fs::{ANOTHER_TEMPORARY, without_path};
 use acp_registry_host::process::Environment;
+use acp_registry_plan::failure::Failure;
+use acp_registry_plan::revocations::Revocation;
 use acp_registry_plan::text::{escape, printable};
 use acp_registry_protocol::handshake::{FailReason, Outcome};
 pub use agent::{installed, obstacle};
@@ -116,6 +118,16 @@ impl DiagnosedAgent {
                 check.help = help.map(|help| printable(help).into_owned());
             }
         }
+    }
+
+    /// Adds what the registry has recalled, as far as this machine knows.
+    pub(crate) fn add_recall(&mut self, revocation: &Revocation, refusal: Option<Failure>) {
+        let status = if refusal.is_some() { CheckStatus::Error } else { CheckStatus::Warning };
+        if refusal.is_some() {
+            self.startable = None;
+        }
+        let help = refusal.and_then(|failure| failure.advice());
+        self.add(Diagnosis { name: "recall", status, message: revocation.to_string(), help });
     }
 
     fn add(&mut self, check: Diagnosis) {

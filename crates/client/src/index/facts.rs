@@ -5,12 +5,10 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-use super::copies::Copy;
+use super::beside::{Beside, load_beside};
 use super::load::LoadOptions;
 use super::place::IndexLocation;
-use acp_registry_host::fs::read_bounded;
 use acp_registry_http::{Client, Problem};
-use acp_registry_plan::digest::Sha256;
 use acp_registry_plan::index::INDEX_LIMIT;
 
 /// The name of the file beside the index.
@@ -31,46 +29,11 @@ impl Facts {
         options: &LoadOptions,
         client: impl FnOnce() -> Result<Arc<Client>, Problem>,
     ) -> Option<Self> {
-        let url = match place {
-            IndexLocation::Path(path) => {
-                let folder = if path.is_dir() { path } else { path.parent()? };
-                let file = folder.join(FACETS).canonicalize().ok()?;
-                return Self::parse(&read_bounded(&file, &file, INDEX_LIMIT).ok()?);
-            }
-            IndexLocation::Url(url) if url.query().is_none() => url.join(FACETS).ok()?,
-            IndexLocation::Url(_) | IndexLocation::Unusable(_) => return None,
-        };
-        let copy = options.copies.as_ref().and_then(|copies| copies.find(&url));
-        if options.is_offline || (!options.refresh && copy.as_ref().is_some_and(Copy::is_fresh)) {
-            return Self::parse(copy?.text.as_bytes());
+        let parse = |text: &[u8]| serde_json::from_slice(text).map_err(|error| error.to_string());
+        match load_beside(place, (FACETS, INDEX_LIMIT), options, client, parse).await {
+            Beside::Known(facts) | Beside::Unknown(Some(facts), _) => Some(facts),
+            Beside::Nothing | Beside::Unknown(None, _) => None,
         }
-        let validators = copy.as_ref().map(|copy| &copy.head.validators);
-        match client().ok()?.revalidate(&url, INDEX_LIMIT, validators).await {
-            Ok(answer) => {
-                let Some(body) = answer.body else {
-                    if let Some(copies) = &options.copies {
-                        copies.confirm(&url);
-                    }
-                    return Self::parse(copy?.text.as_bytes());
-                };
-                let facts = Self::parse(&body)?;
-                if let (Some(copies), Ok(text)) = (&options.copies, str::from_utf8(&body)) {
-                    let sha256 = Sha256::of(text).to_string();
-                    let kept = copies.keep(&url, (text, &sha256), answer.validators, answer.max_age);
-                    kept.unwrap_or_else(|error| tracing::debug!("no copy is kept: {error}"));
-                }
-                Some(facts)
-            }
-            Err(error) if error.problem.is_answer() && !error.problem.may_pass() => None,
-            Err(error) => {
-                tracing::debug!("the copy of {FACETS} is used: {error}");
-                Self::parse(copy?.text.as_bytes())
-            }
-        }
-    }
-
-    fn parse(text: &[u8]) -> Option<Self> {
-        serde_json::from_slice(text).map_err(|error| tracing::debug!("{FACETS} cannot be used: {error}")).ok()
     }
 
     /// Whether an agent has a value of a filter.

@@ -252,8 +252,12 @@ fn from_checkout(path: &Path) -> Result<Index, Error> {
 
 /// Why an index is used that its host may have changed, in a sentence.
 pub(super) fn staleness(checked: SystemTime, why: &dyn std::fmt::Display) -> String {
-    let age = checked.elapsed().unwrap_or_default().as_secs();
-    format!("the registry index is a copy of {}: {why}", ago(age))
+    format!("the registry index is {}: {why}", copy_of(checked))
+}
+
+/// A copy that its host confirmed at this time, in words.
+pub(super) fn copy_of(checked: SystemTime) -> String {
+    format!("a copy of {}", ago(checked.elapsed().unwrap_or_default().as_secs()))
 }
 
 fn ago(seconds: u64) -> String {

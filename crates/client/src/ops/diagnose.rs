@@ -9,10 +9,11 @@ use acp_registry_plan::failure::{AgentFailure, Exit, Failure};
 use acp_registry_plan::manifest::AgentId;
 use acp_registry_plan::text::{plural, printable};
 use acp_registry_protocol::handshake::HandshakeOptions;
+use futures_util::join;
 use serde::{Deserialize, Serialize};
 
 use super::repair::{Need, refusal, repair, restore};
-use super::{Event, Events, Report, Starting, limit};
+use super::{Event, Events, Report, Starting, learn_revoked, limit};
 use crate::doctor::{self, CheckStatus, DiagnosedAgent, Diagnosis};
 use crate::index::Loaded;
 use crate::session::{AgentSpec, Session};
@@ -70,14 +71,20 @@ pub async fn diagnose(session: &Session, request: &Diagnose, events: &Events<'_>
     let mut checks = doctor::surroundings(&session.store, &environment, &temporary());
     checks.extend(Proxies::new(&variable).named().map(|(name, host)| proxy(name, host)));
     checks.extend(authorities(session));
-    checks.push(index(session).await);
+    let (index, ()) = join!(index(session), learn_revoked(session, events));
+    checks.push(index);
     ids.sort_unstable();
     ids.dedup();
     let mut failed = if request.fix { fix(&ids, session, events).await } else { Failed::new() };
     let mut agents = Vec::new();
     for id in &ids {
         events(Event::Detail(&format!("looking at {id}")));
-        let agent = doctor::installed(&session.store, id, &environment)?;
+        let mut agent = doctor::installed(&session.store, id, &environment)?;
+        if let Some(version) = agent.version.clone()
+            && let Some(revocation) = session.find_revocation(id, &version)
+        {
+            agent.add_recall(&revocation, session.refuse_revoked(id, &version).err().map(Failure::from));
+        }
         if let Some(version) = agent.startable.as_ref().filter(|_| !named.is_empty()) {
             session.store.refuse_foreign(Some(version))?;
         }

@@ -6,6 +6,7 @@ use std::path::Path;
 use acp_registry_plan::documents::{About, AgentList, IndexOrigin, Launch, ListedAgent};
 use acp_registry_plan::failure::{AgentFailure, Failure};
 use acp_registry_plan::manifest::{Agent, AgentId};
+use acp_registry_plan::revocations::{Revocation, RevocationLevel};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
@@ -180,6 +181,21 @@ pub struct InstalledRow {
     launch: Launch,
     entry: Option<Entry>,
     is_pinned: bool,
+    revocation: Option<Revocation>,
+}
+
+impl InstalledRow {
+    /// The agent.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.launch.id
+    }
+
+    /// The recall of the installed version, if the registry has recalled it.
+    #[must_use]
+    pub fn revocation(&self) -> Option<&Revocation> {
+        self.revocation.as_ref()
+    }
 }
 
 impl Serialize for InstalledRow {
@@ -192,10 +208,22 @@ impl Serialize for InstalledRow {
             about: About<'a>,
             installed_version: &'a str,
             pinned: bool,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            recall: Option<Recall<'a>>,
         }
+        #[derive(Serialize)]
+        struct Recall<'a> {
+            level: RevocationLevel,
+            reason: &'a str,
+            since: Option<&'a str>,
+        }
+        let recall = self.revocation.as_ref().map(|revocation| {
+            let Revocation { level, reason, since, .. } = revocation;
+            Recall { level: *level, reason, since: since.as_deref() }
+        });
         let about = self.entry.as_ref().map(About::of).unwrap_or_default();
         let Self { launch, is_pinned, .. } = self;
-        Row { launch, about, installed_version: &launch.version, pinned: *is_pinned }.serialize(serializer)
+        Row { launch, about, installed_version: &launch.version, pinned: *is_pinned, recall }.serialize(serializer)
     }
 }
 
@@ -221,7 +249,8 @@ pub fn list_installed(
         match self::installed(&agent.current, session) {
             Ok(launch) => {
                 let entry = index.and_then(|index| index.entries().find(|entry| agent.id == entry.id).cloned());
-                agents.push(InstalledRow { launch, entry, is_pinned: agent.is_pinned });
+                let revocation = session.find_revocation(&agent.id, &launch.version);
+                agents.push(InstalledRow { launch, entry, is_pinned: agent.is_pinned, revocation });
             }
             Err(failure) => {
                 events(Event::Failed("", &failure));

@@ -8,12 +8,13 @@ use acp_registry_plan::documents::{IndexOrigin, Launch};
 use acp_registry_plan::failure::{AgentFailure, Code, Failure};
 use acp_registry_plan::manifest::AgentId;
 use acp_registry_plan::text::{escape, printable, quote};
+use futures_util::join;
 use futures_util::stream::{self, StreamExt as _};
 use serde::{Deserialize, Serialize};
 
 use super::agents::settle;
 use super::find::{installed, plan, planned};
-use super::{Event, Events, Report, Starting, load, lock, report_waiting};
+use super::{Event, Events, Report, Starting, check_revoked, learn_revoked, load, lock, report_waiting};
 use crate::index::Index;
 use crate::install::remedy::newer;
 use crate::install::{Interpreter, Kind};
@@ -91,8 +92,9 @@ pub async fn install(session: &Session, request: &Install, events: &Events<'_>) 
     let (results, index) = if request.locked {
         let path = request.lock.as_deref().unwrap_or(Path::new(NAME));
         let tasks = lock::plans_in(path, &request.agents, request.dist, session)?;
+        learn_revoked(session, events).await;
         if request.dry_run {
-            return dry_run(&tasks, None, session);
+            return dry_run(tasks, None, session, events);
         }
         (install_all(session, tasks, events).await, None)
     } else {
@@ -104,10 +106,11 @@ pub async fn install(session: &Session, request: &Install, events: &Events<'_>) 
             settle(session, &named.id, events).await?;
         }
         let ids: Vec<&str> = request.agents.iter().map(|named| named.id.as_str()).collect();
-        let index = load(session, session.load_index(&ids), events).await?;
+        let (index, ()) = join!(load(session, session.load_index(&ids), events), learn_revoked(session, events));
+        let index = index?;
         let tasks = plan_all(request, &index, session, events)?;
         if request.dry_run {
-            return dry_run(&tasks, Some(IndexOrigin::of(&index)), session);
+            return dry_run(tasks, Some(IndexOrigin::of(&index)), session, events);
         }
         let plans: Vec<Plan> = tasks.iter().map(|task| task.plan.clone()).collect();
         let mut results = install_all(session, tasks, events).await;
@@ -125,9 +128,20 @@ pub async fn install(session: &Session, request: &Install, events: &Events<'_>) 
     report(results, index, request, session, events).await
 }
 
-fn dry_run(tasks: &[InstallRequest], index: Option<IndexOrigin>, session: &Session) -> Result<InstallReport, Failure> {
-    let agents = tasks.iter().map(|task| planned(&task.plan, session)).collect::<Result<_, _>>()?;
-    Ok(InstallReport { alone: None, dry_run: Some(true), agents, errors: Vec::new(), index, done: Vec::new() })
+fn dry_run(
+    tasks: Vec<InstallRequest>,
+    index: Option<IndexOrigin>,
+    session: &Session,
+    events: &Events<'_>,
+) -> Result<InstallReport, Failure> {
+    let (mut agents, mut errors) = (Vec::new(), Vec::new());
+    for InstallRequest { plan, .. } in tasks {
+        match check_revoked(session, &plan.id, &plan.version, events) {
+            Ok(()) => agents.push(planned(&plan, session)?),
+            Err(failure) => errors.push(failure.for_agent(&plan.id)),
+        }
+    }
+    Ok(InstallReport { alone: None, dry_run: Some(true), agents, errors, index, done: Vec::new() })
 }
 
 async fn report(
@@ -251,6 +265,7 @@ pub(super) async fn install_one(
     events: &Events<'_>,
 ) -> Result<InstallOutcome, Failure> {
     let Plan { id, version, .. } = &request.plan;
+    check_revoked(session, id, version, events)?;
     events(Event::Installing { id, version });
     let _ending = Ending(id, events);
     let on_event = |event: InstallEvent<'_>| match event {

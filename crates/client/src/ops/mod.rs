@@ -19,7 +19,8 @@ use std::time::Duration;
 
 use acp_registry_plan::failure::{AgentFailure, Exit, Failure};
 use acp_registry_plan::manifest::AgentId;
-use acp_registry_plan::text::printable;
+use acp_registry_plan::revocations::RevocationLevel;
+use acp_registry_plan::text::{escape, printable};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::index::{self, Index, IndexLocation, Loaded};
@@ -145,6 +146,26 @@ async fn load(
         )),
     }
     Ok(index)
+}
+
+/// Learns which versions the registry has recalled.
+async fn learn_revoked(session: &Session, events: &Events<'_>) {
+    if let Some(warning) = session.learn_revoked().await {
+        events(Event::Warning(&warning));
+    }
+}
+
+/// Refuses a version that the registry has revoked, and warns of one that is deprecated, or revoked and allowed.
+///
+/// # Errors
+/// [`Failure`] when the version is revoked and was not allowed.
+pub fn check_revoked(session: &Session, id: &str, version: &str, events: &Events<'_>) -> Result<(), Failure> {
+    session.refuse_revoked(id, version)?;
+    if let Some(revocation) = session.find_revocation(id, version) {
+        let allowed = if revocation.level == RevocationLevel::Revoked { " (allowed by --allow-revoked)" } else { "" };
+        events(Event::Warning(&format!("{} {} {revocation}{allowed}", escape(id), escape(version))));
+    }
+    Ok(())
 }
 
 /// Reads an index, of which parts may be unusable.

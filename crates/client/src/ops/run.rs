@@ -1,11 +1,12 @@
 //! Installs what is going to be started.
 
 use acp_registry_plan::failure::Failure;
+use futures_util::join;
 
 use super::find::plan;
 use super::install::{explain, install_one};
 use super::repair::{refuse_locked, suggest_other};
-use super::{Event, Events, load};
+use super::{Event, Events, learn_revoked, load};
 use crate::install::Kind;
 use crate::session::{AgentSpec, InstallRequest, Session};
 use crate::store::{MakeCurrent, Version};
@@ -27,7 +28,9 @@ pub async fn install_to_run(
     let (plan, index) = if let Some(plan) = again {
         (plan, None)
     } else {
-        let index = load(session, session.load_index(&[&named.id]), events).await?;
+        let ids = [&*named.id];
+        let (index, ()) = join!(load(session, session.load_index(&ids), events), learn_revoked(session, events));
+        let index = index?;
         (plan(named, dist, &index, session, events)?, Some(index))
     };
     // An installed version is not installed again.

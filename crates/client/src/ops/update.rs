@@ -10,6 +10,7 @@ use acp_registry_plan::manifest::{AgentId, NpmSpec, Pin, Platform, PypiSpec, Ver
 use acp_registry_plan::text::quote;
 use acp_registry_plan::timestamp::Timestamp;
 use acp_registry_sources::{Connection, Needs, Sources};
+use futures_util::join;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
@@ -17,7 +18,7 @@ use super::agents::read_agents;
 use super::find::installed;
 use super::install::{ask, install_all, install_one};
 use super::repair::{Need, repair};
-use super::{Event, Events, Report, load, seconds, waiting};
+use super::{Event, Events, Report, learn_revoked, load, seconds, waiting};
 use crate::index::{Index, Missing};
 use crate::install::{Kind, Source};
 use crate::resolve::{self, Host, Offer, Plan, PlanOptions};
@@ -172,7 +173,8 @@ pub async fn update(session: &Session, request: &Update, events: &Events<'_>) ->
         return Ok(UpdateReport { index, ..UpdateReport::default() });
     }
     let ids: Vec<&str> = installed.iter().map(|agent| &*agent.id).collect();
-    let index = load(session, session.load_entries(&ids), events).await?;
+    let (index, ()) = join!(load(session, session.load_entries(&ids), events), learn_revoked(session, events));
+    let index = index?;
     let mut work = sort(&installed, &index, session);
     for (id, failure) in damaged {
         work.fail(&id, failure);
@@ -244,12 +246,18 @@ fn sort(installed: &[StoredAgent], index: &Index, session: &Session) -> Work {
         };
         let offers = Offer::from_agent(&entry, index.sha256());
         if agent.is_pinned {
+            if let Err(error) = session.refuse_revoked(&id, &from) {
+                work.fail(&id, error);
+            }
             work.report.pinned.push(Pinned { id, version: from, available: entry.version.clone() });
             work.repairs.extend(needed(agent));
             continue;
         }
         match compare(agent, &offers, session.options().platform, &host) {
             Err(error) => work.fail(&id, error),
+            Ok(UpdateStatus::UpToDate(_)) if let Err(error) = session.refuse_revoked(&id, &from) => {
+                work.fail(&id, error);
+            }
             Ok(UpdateStatus::UpToDate(plan)) => match session.store.refuse_changed(&plan) {
                 Err(error) => work.fail(&id, error),
                 Ok(()) => match needed(agent) {

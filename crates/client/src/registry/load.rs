@@ -6,7 +6,8 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use acp_registry_host::fs::{PathError, ReadError, read_bounded, resolve_below};
-use acp_registry_plan::manifest::{Manifest, SyntaxError};
+use acp_registry_plan::manifest::{Channel, Manifest, SyntaxError};
+use acp_registry_plan::revocations::{REVOKED, REVOKED_LIMIT, Revocation, RevocationLevel, Revocations};
 use acp_registry_plan::source::Span;
 use rayon::prelude::*;
 
@@ -35,6 +36,8 @@ pub struct Registry {
     pub strays: Vec<Stray>,
     /// The quarantine list.
     pub quarantine: Loaded<Quarantine>,
+    /// The recalled versions.
+    pub revoked: Loaded<Manifest>,
     /// Entries, relative to the directory, that make git treat a folder as a repository.
     pub git_files: Vec<String>,
 }
@@ -130,7 +133,7 @@ enum FolderEntry {
 }
 
 impl Registry {
-    /// Reads a registry directory: every `<id>/agent.json` with its icon, and `quarantine.json`.
+    /// Reads a registry directory: every `<id>/agent.json` with its icon, `quarantine.json` and `revoked.json`.
     ///
     /// # Errors
     /// Returns an error only if the directory itself cannot be listed. Errors of single entries are kept with the
@@ -164,6 +167,7 @@ impl Registry {
             entries: Vec::with_capacity(found.len()),
             strays: Vec::new(),
             quarantine: Loaded::Missing,
+            revoked: Loaded::Missing,
             git_files,
         };
         for (item, inside) in found {
@@ -181,6 +185,7 @@ impl Registry {
         }
         registry.git_files.sort_unstable();
         registry.quarantine = load_quarantine(&registry.root);
+        registry.revoked = load_text(&registry.root.join(REVOKED), &registry.root, REVOKED_LIMIT).and_then(parse);
         Ok(registry)
     }
 
@@ -192,6 +197,7 @@ impl Registry {
             entries: vec![entry],
             strays: Vec::new(),
             quarantine: Loaded::Missing,
+            revoked: Loaded::Missing,
             git_files: Vec::new(),
         }
     }
@@ -221,6 +227,23 @@ impl Registry {
         self.entries.iter().find(|entry| entry.id == id)
     }
 
+    /// The releases of agents that the registry has revoked itself. None where its list cannot be read.
+    #[must_use]
+    pub fn revoked_releases(&self) -> Vec<(&AgentFolder, Channel, Revocation)> {
+        let list = self.revoked.present().map(|document| Revocations::parse(document.text().as_bytes()));
+        let Some(Ok(revocations)) = list else { return Vec::new() };
+        let mut revoked = Vec::new();
+        for entry in &self.entries {
+            let Some(manifest) = entry.manifest.present() else { continue };
+            for release in manifest.agent().releases() {
+                let found = revocations.find(&entry.id, release.version);
+                let found = found.filter(|found| found.level == RevocationLevel::Revoked);
+                revoked.extend(found.map(|revocation| (entry, release.channel, revocation.clone())));
+            }
+        }
+        revoked
+    }
+
     /// The text of a file of the registry, by its path relative to the directory, if it was read.
     #[must_use]
     pub fn text(&self, file: &str) -> Option<&str> {
@@ -233,6 +256,9 @@ impl Registry {
         }
         if file == "quarantine.json" {
             return text(&self.quarantine, |quarantine| quarantine.document.text());
+        }
+        if file == REVOKED {
+            return text(&self.revoked, Manifest::text);
         }
         let (id, name) = file.split_once('/')?;
         let at = self.entries.binary_search_by(|entry| entry.id.as_str().cmp(id)).ok()?;

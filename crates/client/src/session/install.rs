@@ -69,6 +69,7 @@ impl Session {
         on_event: &(dyn Fn(InstallEvent<'_>) + Send + Sync),
     ) -> Result<InstallOutcome, Error> {
         let plan = &request.plan;
+        self.refuse_revoked(&plan.id, &plan.version)?;
         if self.options.is_offline {
             self.refuse_offline(plan, request.again)?;
         }

@@ -9,6 +9,7 @@
 
 mod install;
 mod plan;
+mod recall;
 
 use acp_registry_plan::failure::{Code, Failure};
 use std::collections::BTreeSet;
@@ -16,7 +17,7 @@ use std::env::split_paths;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 use std::{fmt, io};
 
@@ -26,6 +27,7 @@ use acp_registry_host::process::Environment;
 use acp_registry_host::start::{Program, spawn};
 use acp_registry_http::{AllowedHosts, Authorities, Cache, Client, Problem, Proxies, Settings};
 use acp_registry_plan::manifest::{self, Platform, env_name};
+use acp_registry_plan::revocations::Revocations;
 use acp_registry_plan::text::quote;
 use acp_registry_protocol::handshake::SetupError;
 use acp_registry_sources::github::Github;
@@ -51,6 +53,7 @@ pub struct Session {
     pub store: Store,
     options: SessionOptions,
     connection: OnceLock<(Arc<Client>, Github)>,
+    recalled: Mutex<Option<Arc<Revocations>>>,
 }
 
 impl Session {
@@ -62,7 +65,7 @@ impl Session {
         let mut store = Store::at(&options.root)?;
         store.patience = options.patience;
         store.trusts_others = options.trusts_others;
-        Ok(Self { store, options, connection: OnceLock::new() })
+        Ok(Self { store, options, connection: OnceLock::new(), recalled: Mutex::default() })
     }
 
     /// What the session was opened with.
@@ -268,6 +271,18 @@ pub enum Error {
         /// The kind of distribution.
         kind: &'static str,
     },
+    /// The registry has recalled the version.
+    #[error("{id} {version} {why}")]
+    Revoked {
+        /// The agent.
+        id: String,
+        /// Its version.
+        version: String,
+        /// What the registry says, as `is revoked since 2026-01-31: REASON`.
+        why: String,
+        /// The version that the registry has instead, if it is known and fine.
+        instead: Option<String>,
+    },
     /// The program is not what was installed.
     #[error("{} is damaged: {program} is not what was installed", quote(id))]
     Damaged {
@@ -327,11 +342,13 @@ impl Session {
         Ok(current.into_iter().chain(self.store.versions(&named.id)?).find(fits))
     }
 
-    /// Refuses a version that is not what was installed, or that other people could change.
+    /// Refuses a version that the registry has revoked, as far as this machine knows, that is not what was installed, or that
+    /// other people could change.
     ///
     /// # Errors
-    /// [`Error::Damaged`], [`Error::Store`].
+    /// [`Error::Revoked`], [`Error::Damaged`], [`Error::Store`].
     pub fn refuse_unfit(&self, version: &Version) -> Result<(), Error> {
+        self.refuse_revoked(&version.receipt.id, &version.receipt.version)?;
         if !version.is_whole() {
             let program = version.program().display().to_string();
             return Err(Error::Damaged { id: version.receipt.id.to_string(), program });
@@ -487,6 +504,8 @@ pub struct SessionOptions {
     pub allow_build: bool,
     /// The ids of agents for which it may, whatever `allow_build` says.
     pub builders: BTreeSet<String>,
+    /// Versions that are installed and started although the registry has revoked them, each named with its agent.
+    pub allowed_revoked: Vec<AgentSpec>,
     /// How long the installation of an agent may take: by default, 30 minutes.
     pub install_timeout: Option<Duration>,
     /// The `acp-registry` executable. On Linux, it sets memory and file limits for package managers, and for agents that are
@@ -512,6 +531,7 @@ impl SessionOptions {
             keeps_packages: true,
             allow_build: false,
             builders: BTreeSet::new(),
+            allowed_revoked: Vec::new(),
             install_timeout: None,
             launcher: None,
         }
@@ -542,6 +562,13 @@ impl From<Error> for Failure {
             Error::OtherPlatform { .. } => Self::usage(message).code(Code::UnsupportedPlatform),
             Error::Damaged { id, .. } => {
                 Self::unable(message).code(Code::Damaged).help(format!("{} repairs it", repair_command(&id)))
+            }
+            Error::Revoked { id, version, instead, .. } => {
+                let anyway = || format!("if you trust it all the same, add `--allow-revoked {id}@{version}`");
+                let help = instead.map_or_else(anyway, |instead| {
+                    format!("run `acp-registry install {id}@latest`, which installs {instead}")
+                });
+                Self::refused(message).code(Code::Revoked).help(help)
             }
             Error::LostInterpreter { id, name } => {
                 Self::unable(message).help(format!("install {name}, then run `acp-registry install {id}`"))

@@ -24,6 +24,9 @@ pub const CONFIG: &str = include_str!("../../../../schemas/registry.toml.schema.
 /// The schema of `quarantine.json`.
 pub const QUARANTINE: &str = include_str!("../../../../schemas/quarantine.schema.json");
 
+/// The schema of `revoked.json`.
+pub const REVOKED: &str = include_str!("../../../../schemas/revoked.schema.json");
+
 static AGENT_VALUE: LazyLock<Value> = LazyLock::new(|| parse(AGENT));
 
 #[expect(clippy::expect_used, reason = "the schema is part of the program, and a test compiles it")]

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use acp_registry_client::registry::{LoadError, Loaded, Registry};
 use acp_registry_host::git;
 use acp_registry_plan::manifest::AgentId;
+use acp_registry_plan::revocations::REVOKED;
 use acp_registry_plan::text::{brief_list, quote, suggestions};
 
 use crate::config::Config;
@@ -45,7 +46,15 @@ impl AgentFilter {
     pub fn select(&self, registry: &Registry) -> Result<Selection, Error> {
         match self {
             Self::All => Ok(Selection::All),
-            Self::ChangedSince(revision) => Ok(Selection::Paths(git::changed_paths(&registry.root, revision)?)),
+            Self::ChangedSince(revision) => {
+                let mut paths = git::changed_paths(&registry.root, revision)?;
+                if paths.contains(REVOKED) {
+                    // Whoever recalls the version that is published has broken its agent.
+                    let revoked = registry.revoked_releases();
+                    paths.extend(revoked.iter().map(|(entry, ..)| format!("{}/agent.json", entry.id)));
+                }
+                Ok(Selection::Paths(paths))
+            }
             Self::Named(ids) => {
                 for id in ids {
                     if let Some(stray) = registry.strays.iter().find(|stray| stray.name == *id) {

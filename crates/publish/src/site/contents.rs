@@ -65,6 +65,10 @@ pub const CONTENTS: &[PublishedFile] = &[
         "facets.json",
         "Which agents have which values of the catalog’s filters: `facets`, by filter and value as in the addresses of the catalog, has their ids. `acp-registry search` reads it.",
     ),
+    data(
+        "revoked.json",
+        "Versions that are not to be installed or started any more: `revoked` lists `id`, `versions`, `level` (`revoked` or `deprecated`), `reason` and `since`. Only if the registry has recalled any.",
+    ),
     data("SHA256SUMS", "SHA-256 digests of all other files, in the form that sha256sum reads."),
     agent_file("agents/{id}/agent.json", "The entry of one agent, as in registry.json.", AgentFile::Json),
     agent_file("agents/{id}/index.md", "The page of one agent as Markdown.", AgentFile::Markdown),

@@ -289,7 +289,7 @@ pub fn render(options: SiteOptions<'_>) -> Result<BTreeMap<String, Vec<u8>>, Sit
 fn is_there(names: &[&str], path: &str) -> bool {
     let is_optional = [
         "history.json", "new.atom", "updated.atom", "examinations.json", "examined.atom", "examined/index.html",
-        "sitemap.xml", "opensearch.xml",
+        "sitemap.xml", "opensearch.xml", "revoked.json",
     ]
     .contains(&path);
     !path.contains('{') && (!is_optional || names.contains(&path))

@@ -15,6 +15,8 @@ use acp_registry_client::registry::{DEFAULT_BASE_URL, Registry};
 use acp_registry_gate::check::{self, Checked, schema};
 use acp_registry_gate::config::{Config, Schemas, View};
 use acp_registry_plan::digest::Sha256;
+use acp_registry_plan::json;
+use acp_registry_plan::revocations::REVOKED;
 
 /// How a tree is built.
 pub struct TreeOptions<'a> {
@@ -145,6 +147,9 @@ pub fn build<'a>(
             None => embedded.replace(schema::BASE, base_url).into_bytes(),
         };
         files.insert(name.to_owned(), Content::Owned(bytes));
+    }
+    if let Some(document) = registry.revoked.present() {
+        files.insert(REVOKED.to_owned(), Content::Owned(json::to_string(&document.value()).into_bytes()));
     }
     for source in sources.iter() {
         let (icon, earlier) = match source {

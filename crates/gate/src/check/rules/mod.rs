@@ -98,6 +98,8 @@ pub static RULES: &[&Rule] = &[
     &registry::config::RULE,
     &registry::git_files::RULE,
     &registry::quarantine::RULE,
+    &registry::revoked::RULE,
+    &registry::revoked_version::RULE,
     &registry::similar_name::RULE,
     &registry::snapshot::RULE,
     &registry::stray_entry::RULE,

@@ -1,0 +1,99 @@
+//! Small files that a registry may publish beside its index.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::copies::Copy;
+use super::load::{LoadOptions, copy_of};
+use super::place::IndexLocation;
+use acp_registry_host::fs::read_bounded;
+use acp_registry_http::{Client, Problem, Validators, shown};
+use acp_registry_plan::digest::Sha256;
+
+/// What a registry publishes in a file beside its index.
+#[derive(Debug)]
+pub(super) enum Beside<T> {
+    /// This, as its host has said lately.
+    Known(T),
+    /// Nothing.
+    Nothing,
+    /// It is not known now: there is the content of a copy, if there is a copy, and the reason.
+    Unknown(Option<T>, Option<String>),
+}
+
+/// Reads a file of this name and at most this size beside an index, from its host or from a copy of an earlier run. An answer
+/// that `parse` refuses takes no copy's place. `client` is called only if a request is needed.
+pub(super) async fn load_beside<T>(
+    place: &IndexLocation,
+    (name, limit): (&str, u64),
+    options: &LoadOptions,
+    client: impl FnOnce() -> Result<Arc<Client>, Problem>,
+    parse: impl Fn(&[u8]) -> Result<T, String>,
+) -> Beside<T> {
+    let url = match place {
+        IndexLocation::Path(path) => {
+            let folder = if path.is_dir() { Some(path.as_path()) } else { path.parent() };
+            let file = folder.and_then(|folder| folder.join(name).canonicalize().ok());
+            let Some(file) = file else { return Beside::Nothing };
+            let read = read_bounded(&file, &file, limit).map_err(|error| error.to_string());
+            return match read.and_then(|bytes| parse(&bytes)) {
+                Ok(content) => Beside::Known(content),
+                Err(problem) => Beside::Unknown(None, Some(format!("{} {problem}", file.display()))),
+            };
+        }
+        IndexLocation::Url(url) if url.query().is_none() => url.join(name).ok(),
+        IndexLocation::Url(_) | IndexLocation::Unusable(_) => None,
+    };
+    let Some(url) = url else { return Beside::Nothing };
+    let copies = options.copies.as_ref();
+    let copy = copies.and_then(|copies| copies.find(&url));
+    // An empty copy records that there was no such file.
+    let read = |copy: &Copy| if copy.text.is_empty() { None } else { parse(copy.text.as_bytes()).ok() };
+    if let Some(copy) = copy.as_ref().filter(|copy| copy.is_fresh() && !options.refresh) {
+        return read(copy).map_or(Beside::Nothing, Beside::Known);
+    }
+    let unknown = |why: &str| {
+        tracing::debug!("{} could not be read: {why}", shown(&url));
+        let content = copy.as_ref().and_then(read);
+        // Without such a file in an earlier run, the registry may publish none.
+        let warning =
+            content.as_ref().zip(copy.as_ref()).map(|(_, copy)| format!("{name} is {}: {why}", copy_of(copy.checked)));
+        Beside::Unknown(content, warning)
+    };
+    if options.is_offline {
+        return Beside::Unknown(copy.as_ref().and_then(read), None);
+    }
+    let client = match client() {
+        Ok(client) => client,
+        Err(problem) => return unknown(&problem.to_string()),
+    };
+    let keep = |text: &str, validators: Validators, max_age: Option<Duration>| {
+        let kept = copies.map(|copies| copies.keep(&url, (text, &Sha256::of(text).to_string()), validators, max_age));
+        kept.unwrap_or(Ok(())).unwrap_or_else(|error| tracing::debug!("no copy is kept: {error}"));
+    };
+    match client.revalidate(&url, limit, copy.as_ref().map(|copy| &copy.head.validators)).await {
+        Ok(answer) => {
+            let Some(body) = answer.body else {
+                if let Some(copies) = copies {
+                    copies.confirm(&url);
+                }
+                return copy.as_ref().and_then(read).map_or(Beside::Nothing, Beside::Known);
+            };
+            match parse(&body) {
+                Err(problem) => unknown(&problem),
+                Ok(content) => {
+                    if let Ok(text) = str::from_utf8(&body) {
+                        keep(text, answer.validators, answer.max_age);
+                    }
+                    Beside::Known(content)
+                }
+            }
+        }
+        // The host answers that there is none.
+        Err(error) if error.problem.is_answer() && !error.problem.may_pass() => {
+            keep("", Validators::default(), None);
+            Beside::Nothing
+        }
+        Err(error) => unknown(&error.to_string()),
+    }
+}
