@@ -71,6 +71,7 @@ mod machine;
 #[cfg(target_os = "linux")]
 mod memory;
 mod merge;
+mod messages;
 mod named_versions;
 mod namespace;
 mod net;
