@@ -62,6 +62,9 @@ pub struct Discovery {
     pub lists: &'static str,
     /// The views, by the file name of their index.
     pub views: BTreeMap<String, DiscoveryView>,
+    /// SHA-256 of `revoked.json`, if the registry has recalled versions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub revoked: Option<String>,
 }
 
 /// A view in the discovery document.
@@ -73,6 +76,23 @@ pub struct DiscoveryView {
     pub entry: String,
     /// The digests of the groups.
     pub groups: Vec<String>,
+}
+
+/// The digest of `revoked.json` in a discovery document: `None` if the document is malformed, `Some(None)` if the registry
+/// has recalled nothing.
+#[must_use]
+pub fn revoked_digest(document: &[u8]) -> Option<Option<Sha256>> {
+    #[derive(Deserialize)]
+    struct Document {
+        schema: u32,
+        revoked: Option<String>,
+    }
+    let Document { schema, revoked } = serde_json::from_slice(document).ok()?;
+    if schema != SCHEMA_VERSION {
+        return None;
+    }
+    // A digest in another form is asked for, so that its recall counts.
+    revoked.map_or(Some(None), |digest| digest.parse().ok().map(Some))
 }
 
 /// A view of a published tree: read from a discovery document, and checked.

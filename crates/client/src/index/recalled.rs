@@ -10,6 +10,7 @@ use super::place::IndexLocation;
 use acp_registry_host::fs::{make_private, read_bounded, write_atomic_from};
 use acp_registry_http::{Client, Problem};
 use acp_registry_plan::digest::Sha256;
+use acp_registry_plan::entries::{DISCOVERY, revoked_digest};
 use acp_registry_plan::revocations::{REVOKED, REVOKED_LIMIT, Revocations};
 
 /// How many digits of an address's digest are in the name of what is remembered of it.
@@ -55,6 +56,13 @@ impl RecallMemory {
         read().unwrap_or_default()
     }
 
+    /// What is remembered of an index, if its bytes have this digest.
+    fn with_digest(&self, place: &IndexLocation, digest: Sha256) -> Option<Revocations> {
+        let file = self.file(place)?.canonicalize().ok()?;
+        let text = read_bounded(&file, &file, REVOKED_LIMIT).ok()?;
+        (Sha256::of(&text) == digest).then(|| Revocations::parse(&text).ok()).flatten()
+    }
+
     /// Remembers this text, or nothing. What cannot be written is learnt again by the next run.
     fn remember(&self, place: &IndexLocation, text: Option<&str>) {
         let Some(file) = self.file(place) else { return };
@@ -72,7 +80,7 @@ impl RecallMemory {
 }
 
 /// Learns which versions the registry of an index has recalled, and remembers them. `client` is called only if a request is
-/// needed.
+/// needed: a discovery document that was just read tells whether there is a list, and which.
 pub async fn learn_recalled(
     place: &IndexLocation,
     memory: &RecallMemory,
@@ -83,6 +91,16 @@ pub async fn learn_recalled(
         let revocations = Revocations::parse(text).map_err(|error| error.to_string())?;
         Ok((revocations, String::from_utf8_lossy(text).into_owned()))
     };
+    let told = told(place, options);
+    if told == Some(None) {
+        memory.remember(place, None);
+        return Recalled::default();
+    }
+    if let Some(Some(digest)) = told
+        && let Some(revocations) = memory.with_digest(place, digest)
+    {
+        return Recalled { revocations, warning: None };
+    }
     match load_beside(place, (REVOKED, REVOKED_LIMIT), options, client, parse).await {
         Beside::Known((revocations, text)) => {
             memory.remember(place, Some(&text));
@@ -94,4 +112,12 @@ pub async fn learn_recalled(
         }
         Beside::Unknown(_, warning) => Recalled { revocations: memory.recall(place), warning },
     }
+}
+
+/// What a fresh copy of the discovery document beside an index says about the list, see [`revoked_digest`].
+fn told(place: &IndexLocation, options: &LoadOptions) -> Option<Option<Sha256>> {
+    let IndexLocation::Url(url) = place else { return None };
+    let (copies, discovery) = (options.copies.as_ref()?, url.join(DISCOVERY).ok()?);
+    let copy = copies.find(&discovery).filter(|copy| copy.is_fresh() && !options.is_offline)?;
+    revoked_digest(copy.text.as_bytes())
 }

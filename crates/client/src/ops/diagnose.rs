@@ -9,7 +9,6 @@ use acp_registry_plan::failure::{AgentFailure, Exit, Failure};
 use acp_registry_plan::manifest::AgentId;
 use acp_registry_plan::text::{plural, printable};
 use acp_registry_protocol::handshake::HandshakeOptions;
-use futures_util::join;
 use serde::{Deserialize, Serialize};
 
 use super::repair::{Need, refusal, repair, restore};
@@ -71,8 +70,8 @@ pub async fn diagnose(session: &Session, request: &Diagnose, events: &Events<'_>
     let mut checks = doctor::surroundings(&session.store, &environment, &temporary());
     checks.extend(Proxies::new(&variable).named().map(|(name, host)| proxy(name, host)));
     checks.extend(authorities(session));
-    let (index, ()) = join!(index(session), learn_revoked(session, events));
-    checks.push(index);
+    checks.push(index(session).await);
+    learn_revoked(session, events).await;
     ids.sort_unstable();
     ids.dedup();
     let mut failed = if request.fix { fix(&ids, session, events).await } else { Failed::new() };

@@ -8,7 +8,6 @@ use acp_registry_plan::documents::{IndexOrigin, Launch};
 use acp_registry_plan::failure::{AgentFailure, Code, Failure};
 use acp_registry_plan::manifest::AgentId;
 use acp_registry_plan::text::{escape, printable, quote};
-use futures_util::join;
 use futures_util::stream::{self, StreamExt as _};
 use serde::{Deserialize, Serialize};
 
@@ -106,8 +105,8 @@ pub async fn install(session: &Session, request: &Install, events: &Events<'_>) 
             settle(session, &named.id, events).await?;
         }
         let ids: Vec<&str> = request.agents.iter().map(|named| named.id.as_str()).collect();
-        let (index, ()) = join!(load(session, session.load_index(&ids), events), learn_revoked(session, events));
-        let index = index?;
+        let index = load(session, session.load_index(&ids), events).await?;
+        learn_revoked(session, events).await;
         let tasks = plan_all(request, &index, session, events)?;
         if request.dry_run {
             return dry_run(tasks, Some(IndexOrigin::of(&index)), session, events);

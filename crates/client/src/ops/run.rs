@@ -1,7 +1,6 @@
 //! Installs what is going to be started.
 
 use acp_registry_plan::failure::Failure;
-use futures_util::join;
 
 use super::find::plan;
 use super::install::{explain, install_one};
@@ -28,9 +27,8 @@ pub async fn install_to_run(
     let (plan, index) = if let Some(plan) = again {
         (plan, None)
     } else {
-        let ids = [&*named.id];
-        let (index, ()) = join!(load(session, session.load_index(&ids), events), learn_revoked(session, events));
-        let index = index?;
+        let index = load(session, session.load_index(&[&named.id]), events).await?;
+        learn_revoked(session, events).await;
         (plan(named, dist, &index, session, events)?, Some(index))
     };
     // An installed version is not installed again.

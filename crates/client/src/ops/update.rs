@@ -10,7 +10,6 @@ use acp_registry_plan::manifest::{AgentId, NpmSpec, Pin, Platform, PypiSpec, Ver
 use acp_registry_plan::text::quote;
 use acp_registry_plan::timestamp::Timestamp;
 use acp_registry_sources::{Connection, Needs, Sources};
-use futures_util::join;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
@@ -173,8 +172,8 @@ pub async fn update(session: &Session, request: &Update, events: &Events<'_>) ->
         return Ok(UpdateReport { index, ..UpdateReport::default() });
     }
     let ids: Vec<&str> = installed.iter().map(|agent| &*agent.id).collect();
-    let (index, ()) = join!(load(session, session.load_entries(&ids), events), learn_revoked(session, events));
-    let index = index?;
+    let index = load(session, session.load_entries(&ids), events).await?;
+    learn_revoked(session, events).await;
     let mut work = sort(&installed, &index, session);
     for (id, failure) in damaged {
         work.fail(&id, failure);

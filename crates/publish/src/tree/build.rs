@@ -112,7 +112,9 @@ pub fn build<'a>(
     let mut files: BTreeMap<String, Content<'a>> = BTreeMap::new();
     let (mut parts, mut of_agents): (Vec<Render<'a>>, Vec<FileSet<'a>>) = Default::default();
     let missing = missing(&views, &sources);
-    let mut discovery = options.has_entries.then(|| DiscoveryFiles::new(base_url));
+    let revoked = registry.revoked.present().map(|document| json::to_string(&document.value()));
+    let digest = revoked.as_ref().map(Sha256::of);
+    let mut discovery = options.has_entries.then(|| DiscoveryFiles::new(base_url, digest));
     let sources = Arc::new(sources);
     for view in views {
         // A base URL passed by the caller applies to all views.
@@ -148,9 +150,7 @@ pub fn build<'a>(
         };
         files.insert(name.to_owned(), Content::Owned(bytes));
     }
-    if let Some(document) = registry.revoked.present() {
-        files.insert(REVOKED.to_owned(), Content::Owned(json::to_string(&document.value()).into_bytes()));
-    }
+    files.extend(revoked.map(|text| (REVOKED.to_owned(), Content::Owned(text.into_bytes()))));
     for source in sources.iter() {
         let (icon, earlier) = match source {
             AgentSource::Own(entry, earlier) => (entry.icon.present(), earlier),

@@ -25,9 +25,11 @@ pub(super) struct DiscoveryFiles {
 }
 
 impl DiscoveryFiles {
-    pub(super) fn new(base_url: &str) -> Self {
+    /// `revoked` is the digest of the list of recalled versions, if there is one.
+    pub(super) fn new(base_url: &str, revoked: Option<Sha256>) -> Self {
         let url = format!("{base_url}/{DISCOVERY}");
-        let document = Discovery { schema: SCHEMA_VERSION, url, lists: LIST_PATH, views: BTreeMap::new() };
+        let revoked = revoked.map(|digest| digest.to_string());
+        let document = Discovery { schema: SCHEMA_VERSION, url, lists: LIST_PATH, views: BTreeMap::new(), revoked };
         Self { document, lists: BTreeMap::new() }
     }
 
