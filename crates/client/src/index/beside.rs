@@ -80,7 +80,11 @@ pub(super) async fn load_beside<T>(
                 return copy.as_ref().and_then(read).map_or(Beside::Nothing, Beside::Known);
             };
             match parse(&body) {
-                Err(problem) => unknown(&problem),
+                // The registry publishes something else now.
+                Err(problem) => match unknown(&problem) {
+                    Beside::Unknown(_, warning) => Beside::Unknown(None, warning),
+                    known => known,
+                },
                 Ok(content) => {
                     if let Ok(text) = str::from_utf8(&body) {
                         keep(text, answer.validators, answer.max_age);
