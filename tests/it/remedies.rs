@@ -110,7 +110,8 @@ fn every_error_has_a_remedy() {
     let text = || "x".to_owned();
     let path = || PathBuf::from("x");
     let at = || PathError::at(Path::new("x"))(io::Error::other("no"));
-    let failures: [Failure; 38] = [
+    let failures: [Failure; 39] = [
+        BuildError::Recalls(text()).into(),
         build::Error::History { file: "history.json", message: text() }.into(),
         build::PlaceError::Address { place: text(), message: text() }.into(),
         BuildError::Findings { agents: vec![] }.into(),

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::agents::text;
 use crate::people::People;
-use crate::server::status;
+use crate::server::{ok, status};
 use crate::support::{Env, manifest};
 
 fn recall(versions: &Value, level: &str) -> String {
@@ -123,14 +123,110 @@ fn a_list_that_is_gone_or_broken_or_out_of_reach() {
     people.serve("/revoked.json", recall(&json!("1.0.0"), "revoked"));
     assert_eq!(people.run(&["install", "a"]).code, 4);
     // What was learnt counts until the host says something else that can be read.
-    for (answer, what) in [(status(500), "500"), (crate::server::ok("<html>"), "is not JSON")] {
+    let large = format!("{{ \"schema\": 1, \"revoked\": [], \"x\": \"{}\" }}", "x".repeat(4 << 20));
+    for (answer, what) in [
+        (status(500), "answers 500"),
+        (status(401), "answers 401"),
+        (status(403), "answers 403"),
+        (status(407), "407"),
+        (status(204), ""),
+        (ok("<html>"), "is not JSON"),
+        (ok("null"), "is not a list of recalled versions"),
+        (ok(r#"{ "schema": 1, "revoked": [[[]]] }"#), "names no agent"),
+        (ok(large), "larger than"),
+    ] {
         people.answer("/revoked.json", answer);
         let run = people.run(&["install", "a", "--refresh"]);
-        assert!(run.code == 4 && run.stderr.contains(WHY) && run.stderr.contains(what), "{}", run.stderr);
+        assert!(run.code == 4 && run.stderr.contains(WHY) && run.stderr.contains(what), "{what}: {}", run.stderr);
     }
     people.answer("/revoked.json", status(404));
     let run = people.run(&["install", "a", "--refresh", "--no-check"]);
-    assert_eq!((run.code, people.run(&["run", "a"]).code), (0, 0), "{}", run.stderr);
+    assert!(run.code == 0 && run.stderr.contains("the registry has no revoked.json any more"), "{}", run.stderr);
+    assert_eq!(people.run(&["run", "a"]).code, 0);
+    // Where nothing was known before, it is said that nothing is known.
+    people.answer("/revoked.json", status(500));
+    let run = people.run(&["install", "b", "--refresh", "--no-check"]);
+    assert!(run.code == 0 && run.stderr.contains("revoked.json could not be read"), "{}", run.stderr);
+}
+
+/// What is remembered does not depend on how the registry is named at a start, and is missed if it is damaged.
+#[cfg(unix)]
+#[test]
+fn what_is_remembered_is_found_again() {
+    let people = people();
+    assert_eq!(people.run(&["install", "a", "--no-check"]).code, 0);
+    people.serve("/revoked.json", recall(&json!("1.0.0"), "revoked"));
+    assert_eq!(people.run(&["update", "--refresh"]).code, 4);
+    let memory: Vec<_> =
+        fs::read_dir(people.root().join("revoked")).unwrap().map(|file| file.unwrap().path()).collect();
+    let [file] = memory.as_slice() else { panic!("{memory:?}") };
+    for index in ["/other.json", "/registry.json?x=1", "/registry.json#x", "/x/../registry.json"] {
+        let run = people.run(&["run", "a", "--index", &people.server.url(index)]);
+        assert_eq!(run.code, 4, "{index}: {}", run.stderr);
+    }
+    let mut plain = people.command(&["run", "a"]);
+    assert_eq!(crate::support::Run::of(plain.env_remove("ACP_REGISTRY_INDEX")).code, 4);
+    for damage in ["", "garbage", "{}"] {
+        fs::write(file, damage).unwrap();
+        let run = people.run(&["run", "a"]);
+        let warning =
+            "warning: it is not known which versions were recalled, until `acp-registry update` has asked again";
+        assert!(run.code == 0 && run.stderr.contains(warning), "{damage}: {}", run.stderr);
+    }
+    // A FIFO is not waited for, and a new answer takes its place.
+    fs::remove_file(file).unwrap();
+    nix::unistd::mkfifo(file, nix::sys::stat::Mode::S_IRUSR).unwrap();
+    assert!(people.run(&["run", "a"]).stderr.contains("is a FIFO"));
+    assert_eq!(people.run(&["update", "--refresh"]).code, 4);
+    assert_eq!(people.run(&["run", "a"]).code, 4);
+    // What cannot be remembered is said.
+    fs::remove_dir_all(people.root().join("revoked")).unwrap();
+    fs::write(people.root().join("revoked"), "").unwrap();
+    let run = people.run(&["update", "--refresh"]);
+    assert!(run.code == 4 && run.stderr.contains("known to this run only"), "{}", run.stderr);
+}
+
+/// The list in a directory counts as it is, and as it was if it cannot be read any more.
+#[test]
+fn a_directory_has_a_list_too() {
+    let people = people();
+    fs::create_dir(people.env.path("reg")).unwrap();
+    people
+        .env
+        .write("reg/registry.json", json!({ "version": "1.0.0", "agents": [people.agent("a", "1.0.0")] }).to_string());
+    let run = |words: &[&str]| people.run(&[words, &["--index", "reg"]].concat());
+    assert_eq!(run(&["install", "a", "--no-check"]).code, 0);
+    people.env.write("reg/revoked.json", recall(&json!("1.0.0"), "revoked"));
+    assert_eq!(run(&["run", "a"]).code, 4);
+    people.env.write("reg/revoked.json", "{");
+    let broken = run(&["run", "a"]);
+    assert!(broken.code == 4 && broken.stderr.contains(WHY), "{}", broken.stderr);
+    assert_eq!(people.run(&["run", "a"]).code, 4, "the version is from that registry");
+    fs::remove_file(people.env.path("reg/revoked.json")).unwrap();
+    assert_eq!(run(&["run", "a"]).code, 0);
+}
+
+/// Whoever has a good version keeps it where the newest is revoked, and hears of a recall of what the registry has no more.
+#[test]
+fn an_update_leads_to_no_revoked_version() {
+    let people = people();
+    assert_eq!(people.run(&["install", "a", "b", "--no-check"]).code, 0);
+    people.publish(&[people.agent("a", "1.1.0")]);
+    let list = json!([
+        { "id": "a", "versions": "1.1.0", "level": "revoked", "reason": "x", "since": "2026-01-31" },
+        { "id": "b", "versions": "*", "level": "revoked", "reason": "y", "since": "2026-01-31" },
+    ]);
+    people.serve("/revoked.json", json!({ "schema": 1, "revoked": list }).to_string());
+    for arguments in [&["update", "a", "--refresh", "--dry-run"][..], &["update", "a", "--refresh"]] {
+        let (code, document) = people.json(arguments);
+        let held = json!([{ "id": "a", "from": "1.0.0", "to": "1.1.0", "reason": "revoked", "until": null,
+                            "message": "a 1.1.0 is revoked since 2026-01-31: x" }]);
+        assert_eq!((code, &document["held"]), (0, &held), "{document}");
+    }
+    let (code, document) = people.json(&["update", "b"]);
+    assert_eq!((code, &document["gone"], text(&document["errors"][0], "code")), (4, &json!(["b"]), "revoked"));
+    assert_eq!(people.run(&["resolve", "a"]).code, 4);
+    assert_eq!(people.run(&["run", "a"]).code, 0);
 }
 
 #[test]
@@ -157,7 +253,17 @@ fn a_registry_publishes_its_recalls_and_refuses_to_publish_what_it_recalls() {
     assert_eq!(env.run(&["build", "--out", "again"]).code, 1);
     env.write("r/a/agent.json", manifest("a").replace("1.0.0", "1.1.0"));
     assert_eq!(env.run(&["build", "--out", "again"]).code, 0);
-    // A list that cannot be read would bring recalled versions back.
+    // An agent with errors keeps no form that was recalled.
+    env.write("r/a/agent.json", manifest("a"));
+    let run = env.run(&["build", "--out", "kept", "--previous", "out"]);
+    assert!(run.code == 0 && !env.read("kept/registry.json").contains("\"id\": \"a\""), "{}", run.stderr);
+    // A list that cannot be read would bring recalled versions back, whatever the rules are.
+    env.write("r/registry.toml", "[rules]\n\"registry/revoked\" = \"off\"\n");
+    env.write("r/revoked.json", "{");
+    let run = env.run(&["build", "--out", "again"]);
+    assert!(run.code == 1 && run.stderr.contains("the recalled versions cannot be read"), "{}", run.stderr);
+    std::fs::remove_file(env.path("r/registry.toml")).unwrap();
+    // Also with an earlier tree.
     env.write("r/revoked.json", "{");
     let run = env.run(&["build", "--out", "again", "--previous", "out"]);
     assert!(run.code == 1 && run.stderr.contains("registry/revoked"), "{}", run.stderr);

@@ -78,21 +78,21 @@ pub struct DiscoveryView {
     pub groups: Vec<String>,
 }
 
-/// The digest of `revoked.json` in a discovery document: `None` if the document is malformed, `Some(None)` if the registry
-/// has recalled nothing.
-#[must_use]
-pub fn revoked_digest(document: &[u8]) -> Option<Option<Sha256>> {
+/// The digest of `revoked.json` in a discovery document; `None` if the registry has recalled nothing.
+///
+/// # Errors
+/// [`WrongForm`] when the document is malformed.
+pub fn revoked_digest(document: &[u8]) -> Result<Option<Sha256>, WrongForm> {
     #[derive(Deserialize)]
     struct Document {
         schema: u32,
         revoked: Option<String>,
     }
-    let Document { schema, revoked } = serde_json::from_slice(document).ok()?;
+    let Document { schema, revoked } = serde_json::from_slice(document).map_err(|error| WrongForm::of(&error))?;
     if schema != SCHEMA_VERSION {
-        return None;
+        return Err(WrongForm(format!("schema {schema} is not known")));
     }
-    // A digest in another form is asked for, so that its recall counts.
-    revoked.map_or(Some(None), |digest| digest.parse().ok().map(Some))
+    revoked.map(|digest| digest.parse().map_err(|error| WrongForm::of(&error))).transpose()
 }
 
 /// A view of a published tree: read from a discovery document, and checked.

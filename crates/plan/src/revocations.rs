@@ -6,8 +6,8 @@
 //! ] }
 //! ```
 //!
-//! Reading is strict where it must not fail open: an item that names an agent and cannot be understood otherwise recalls
-//! all versions of that agent.
+//! Reading must not fail open: a list with an item that names no agent is refused as a whole, and an item that cannot be
+//! understood otherwise recalls all versions of its agent.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -19,7 +19,7 @@ use serde_json::value::RawValue;
 
 use crate::json::{self, Object};
 use crate::manifest::Version;
-use crate::text::quote;
+use crate::text::{quote, shown};
 
 /// The name of the file, in a registry directory and beside an index.
 pub const REVOKED: &str = "revoked.json";
@@ -87,12 +87,14 @@ struct Document<'a> {
 }
 
 impl Revocations {
-    /// Parses a `revoked.json`. An item without an id recalls nothing.
+    /// Parses a `revoked.json`.
     ///
     /// # Errors
     /// [`RevocationsError`] when it is no list of recalled versions.
     pub fn parse(text: &[u8]) -> Result<Self, RevocationsError> {
-        let document: Document<'_> = serde_json::from_slice(text)?;
+        let document: &RawValue = serde_json::from_slice(text)?;
+        let document: Document<'_> =
+            json::object(Some(document)).ok_or(RevocationsError::Form("is not a list of recalled versions"))?;
         if document.schema != Some(1) {
             return Err(RevocationsError::Form("has not `schema` 1"));
         }
@@ -102,15 +104,22 @@ impl Revocations {
             let members: Object<'_, MEMBERS> = json::object(Some(item)).unwrap_or_default();
             let member = |key: &str| members.members.iter().rfind(|(name, _)| name == key).map(|(_, value)| *value);
             let text = |key: &str| json::text(member(key)).map(Cow::into_owned);
-            let Some(id) = text("id") else { continue };
+            let id = text("id").ok_or(RevocationsError::Form("has an item that names no agent"))?;
+            let versions = member("versions").and_then(VersionSet::read);
+            let said = text("reason").filter(|reason| !reason.trim().is_empty());
+            let mut reason = said.unwrap_or_else(|| "no reason is given".to_owned());
+            if versions.is_none() {
+                let item = member("versions").map_or_else(String::new, |value| format!(" {}", shown(value.get(), 60)));
+                reason = format!("the versions{item} cannot be read, so that all are meant: {reason}");
+            }
             agents.entry(id).or_default().push(Revocation {
-                versions: member("versions").and_then(VersionSet::read).unwrap_or_default(),
+                versions: versions.unwrap_or_default(),
                 level: match text("level").as_deref() {
                     Some("deprecated") => RevocationLevel::Deprecated,
                     _ => RevocationLevel::Revoked,
                 },
-                reason: text("reason").unwrap_or_else(|| "no reason is given".to_owned()),
-                since: text("since"),
+                reason,
+                since: text("since").filter(|since| !since.trim().is_empty()),
             });
         }
         Ok(Self(agents))
@@ -127,7 +136,8 @@ impl Revocations {
 /// A set of versions: single ones, and ranges.
 ///
 /// A text is one version or several (`1.0.0, 1.0.1`), a range (`>=1.0.0 <1.2.0`, `^1.2`, `~1.2.3`, `1.2.x`, `*`), or several of
-/// these with `||` between them. A prerelease is in a range if its place in the order is.
+/// these with `||` between them. A prerelease is compared by its place in the order; a caret, a tilde or a wildcard takes it
+/// with the version that it precedes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VersionSet(Vec<Alternative>);
 
@@ -228,7 +238,9 @@ impl Condition {
 
     fn holds(&self, text: &str, version: Option<&Version>) -> bool {
         match self {
-            Self::Is(wanted) => Version::is_same(text, wanted),
+            Self::Is(wanted) => {
+                text == wanted || version.is_some_and(|version| Version::parse_loose(wanted).as_ref() == Some(version))
+            }
             // What is no number has no place in the order: a recall is not evaded by such a version.
             Self::Compares(..) | Self::Matches(_) if version.is_none() => true,
             Self::Compares(comparison, wanted) => version.is_some_and(|version| match comparison {
@@ -249,6 +261,9 @@ impl VersionSet {
     /// Reads a text or a list of texts.
     fn read(value: &RawValue) -> Option<Self> {
         if let Ok(texts) = serde_json::from_str::<Vec<Cow<'_, str>>>(value.get()) {
+            if texts.is_empty() {
+                return None;
+            }
             let sets = texts.iter().map(|text| text.parse()).collect::<Result<Vec<Self>, _>>().ok()?;
             return Some(Self(sets.into_iter().flat_map(|set| set.0).collect()));
         }
@@ -266,7 +281,6 @@ impl VersionSet {
 impl fmt::Display for Revocation {
     /// As the rest of a sentence about a version: `is revoked since 2026-01-31: Steals keys`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shown = |text: &str, limit| crate::text::shown(text, limit);
         write!(f, "is {}", self.level.as_str())?;
         if let Some(since) = &self.since {
             write!(f, " since {}", shown(since, 40))?;
@@ -289,6 +303,7 @@ mod tests {
             ("1.0.0", &["1.0.0", "1.0.0+build"][..], &["1.0.1", "1.0.0-preview.1"][..]),
             ("1.0.0, 1.0.2", &["1.0.0", "1.0.2"], &["1.0.1"]),
             ("1.0.0 || 1.0.2", &["1.0.0", "1.0.2"], &["1.0.1"]),
+            ("1.0", &["1.0.0", "1.0"], &["1.0.1"]),
             (">=1.0.0 <1.2.0", &["1.0.0", "1.1.9", "1.1.0-preview.1"], &["0.9.9", "1.2.0", "1.0.0-preview.1"]),
             (">= 1.0.0, < 1.2.0", &["1.0.0", "1.1.9"], &["0.9.9", "1.2.0"]),
             (">1.0.0 <=1.2", &["1.0.1", "1.2.0"], &["1.0.0", "1.2.1"]),
@@ -317,17 +332,23 @@ mod tests {
         for item in [
             r#"{ "id": "a" }"#,
             r#"{ "id": "a", "versions": 7 }"#,
+            r#"{ "id": "a", "versions": [] }"#,
             r#"{ "id": "a", "versions": ["1.0.0", "later"], "level": "gone", "reason": 7, "since": [] }"#,
         ] {
-            let revocations = parse(&format!(r#"7, {{}}, {{ "id": 7 }}, {item}"#)).unwrap();
+            let revocations = parse(item).unwrap();
             let found = revocations.find("a", "2.0.0").unwrap();
-            assert_eq!(
-                (found.level, found.to_string().as_str()),
-                (RevocationLevel::Revoked, "is revoked: no reason is given")
+            let said = found.to_string();
+            assert!(
+                found.level == RevocationLevel::Revoked && said.ends_with("so that all are meant: no reason is given"),
+                "{said}"
             );
             assert_eq!(revocations.find("b", "2.0.0"), None);
         }
-        for wrong in ["", "[]", "{}", r#"{ "schema": 2, "revoked": [] }"#, r#"{ "schema": 1, "revoked": {} }"#] {
+        for item in ["7", "{}", r#"{ "id": 7 }"#, "[[[]]]"] {
+            assert!(parse(item).is_err(), "{item}");
+        }
+        for wrong in ["", "null", "[]", "{}", r#"{ "schema": 2, "revoked": [] }"#, r#"{ "schema": 1, "revoked": {} }"#]
+        {
             assert!(Revocations::parse(wrong.as_bytes()).is_err(), "{wrong}");
         }
     }

@@ -431,7 +431,7 @@ UpdateHeld = TypedDict(
         'id': str,
         'from': str,
         'to': str,
-        'reason': Literal['min-age', 'unknown-age', 'cooldown'],
+        'reason': Literal['min-age', 'unknown-age', 'cooldown', 'revoked'],
         'until': str | None,
         'message': NotRequired[str],
     },

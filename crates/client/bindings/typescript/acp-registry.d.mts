@@ -597,7 +597,7 @@ export interface UpdateDocument {
   command: 'update';
   /** Agents with a newer version. */
   updates: UpdateUpdate[];
-  /** Updates that wait: for `--min-age`, or for a cooldown of npm or uv. */
+  /** Updates that wait: for `--min-age`, for a cooldown of npm or uv, or for a version that is not revoked. */
   held: UpdateHeld[];
   /** Agents that stay at their version. */
   pinned: UpdatePinned[];
@@ -679,11 +679,11 @@ export interface UpdateHeld {
   from: string;
   /** The newer version. */
   to: string;
-  /** `unknown-age`: no source states its age; `cooldown`: a setting of npm or uv holds it back. */
-  reason: 'min-age' | 'unknown-age' | 'cooldown';
+  /** `unknown-age`: no source states its age; `cooldown`: a setting of npm or uv holds it back; `revoked`: the registry has revoked it. */
+  reason: 'min-age' | 'unknown-age' | 'cooldown' | 'revoked';
   /** When it is old enough; null if that is unknown, or if only another setting allows it. RFC 3339. */
   until: string | null;
-  /** Of a cooldown: the setting, its place and the newest version that is allowed, as a sentence. */
+  /** Of a cooldown: the setting, its place and the newest version that is allowed, as a sentence. Of a revoked version: what the registry says. */
   message?: string;
 }
 export interface UpdatePinned {

@@ -55,10 +55,11 @@ pub(super) async fn load_beside<T>(
     let unknown = |why: &str| {
         tracing::debug!("{} could not be read: {why}", shown(&url));
         let content = copy.as_ref().and_then(read);
-        // Without such a file in an earlier run, the registry may publish none.
-        let warning =
-            content.as_ref().zip(copy.as_ref()).map(|(_, copy)| format!("{name} is {}: {why}", copy_of(copy.checked)));
-        Beside::Unknown(content, warning)
+        let warning = match copy.as_ref().filter(|_| content.is_some()) {
+            Some(copy) => format!("{name} is {}: {why}", copy_of(copy.checked)),
+            None => format!("{name} could not be read: {why}"),
+        };
+        Beside::Unknown(content, Some(warning))
     };
     if options.is_offline {
         return Beside::Unknown(copy.as_ref().and_then(read), None);
@@ -94,9 +95,13 @@ pub(super) async fn load_beside<T>(
             }
         }
         // The host answers that there is none.
-        Err(error) if error.problem.is_answer() && !error.problem.may_pass() => {
+        Err(error) if matches!(error.problem, Problem::Status(404 | 410)) => {
             keep("", Validators::default(), None);
             Beside::Nothing
+        }
+        // Stores that do not tell what they have answer 403 for what they lack.
+        Err(error) if matches!(error.problem, Problem::Status(403)) && copy.as_ref().and_then(read).is_none() => {
+            Beside::Unknown(None, None)
         }
         Err(error) => unknown(&error.to_string()),
     }

@@ -46,5 +46,5 @@ pub use facts::{FACETS, Facts};
 pub use load::{Error, LoadOptions, Loaded, load};
 pub use phrases::{Class, Meaning, PHRASES, is_open_source};
 pub use place::{IndexLocation, WrongPlace};
-pub use recalled::{RecallMemory, Recalled, learn_recalled};
+pub use recalled::{RecallMemory, RecallPlace, Recalled, learn_recalled};
 pub use search::{BY, Found, Hit, MARKS, Match, Query, Reading, SPELLINGS, SUMMARY, programs, without_addresses};

@@ -1,4 +1,4 @@
-//! Loads the versions that a registry has recalled; see [`acp_registry_plan::revocations`].
+//! Learns which versions a registry has recalled, and remembers it; see [`acp_registry_plan::revocations`].
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,10 +7,10 @@ use std::sync::Arc;
 use super::beside::{Beside, load_beside};
 use super::load::LoadOptions;
 use super::place::IndexLocation;
-use acp_registry_host::fs::{make_private, read_bounded, write_atomic_from};
+use acp_registry_host::fs::{PathError, make_private, read_bounded, write_atomic_from};
 use acp_registry_http::{Client, Problem};
 use acp_registry_plan::digest::Sha256;
-use acp_registry_plan::entries::{DISCOVERY, revoked_digest};
+use acp_registry_plan::entries::{DISCOVERY, WrongForm, revoked_digest};
 use acp_registry_plan::revocations::{REVOKED, REVOKED_LIMIT, Revocations};
 
 /// How many digits of an address's digest are in the name of what is remembered of it.
@@ -20,13 +20,49 @@ const STEM: usize = 32;
 #[derive(Debug, Clone)]
 pub struct RecallMemory(PathBuf);
 
-/// The recalled versions of an index.
-#[derive(Debug, Default)]
+/// Where a registry publishes its list: an address without secrets, or a path. Indexes beside each other share it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecallPlace(String);
+
+/// The recalled versions of a registry.
+#[derive(Debug, Clone, Default)]
 pub struct Recalled {
     /// The versions; none where the registry recalls none.
     pub revocations: Revocations,
     /// Why it is not known which versions the registry recalls now.
     pub warning: Option<String>,
+}
+
+impl RecallPlace {
+    /// The place of the list beside an index.
+    #[must_use]
+    pub fn beside(place: &IndexLocation) -> Option<Self> {
+        match place {
+            IndexLocation::Url(url) => {
+                let mut list = url.join(REVOKED).ok()?;
+                // They are not part of where the list is; these cannot fail for an address with a host.
+                let _ = (list.set_username(""), list.set_password(None));
+                Some(Self(list.to_string()))
+            }
+            IndexLocation::Path(path) => {
+                let folder = if path.is_dir() { path.as_path() } else { path.parent()? };
+                Some(Self(folder.canonicalize().ok()?.join(REVOKED).to_str()?.to_owned()))
+            }
+            IndexLocation::Unusable(_) => None,
+        }
+    }
+
+    /// The place that a receipt has kept.
+    #[must_use]
+    pub fn kept(text: &str) -> Self {
+        Self(text.to_owned())
+    }
+
+    /// As receipts keep it.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
 }
 
 impl RecallMemory {
@@ -36,46 +72,53 @@ impl RecallMemory {
         Self(directory.to_owned())
     }
 
-    fn file(&self, place: &IndexLocation) -> Option<PathBuf> {
-        let IndexLocation::Url(url) = place else { return None };
-        Some(self.0.join(format!("{}.json", Sha256::of(url.as_str()).first(STEM))))
+    fn file(&self, place: &RecallPlace) -> PathBuf {
+        self.0.join(format!("{}.json", Sha256::of(place.as_str()).first(STEM)))
     }
 
-    /// What is remembered of an index. A directory is read itself.
+    /// The bytes that are remembered; `None` if there are none.
+    fn read(&self, place: &RecallPlace) -> Result<Option<Vec<u8>>, String> {
+        let file = self.file(place);
+        if file.symlink_metadata().is_err() {
+            return Ok(None);
+        }
+        // A link is not followed out of the directory.
+        let root = self.0.canonicalize().map_err(|error| format!("{}: {error}", self.0.display()))?;
+        read_bounded(&file, &root, REVOKED_LIMIT).map(Some).map_err(|error| format!("{} {error}", file.display()))
+    }
+
+    /// What is remembered of a registry. Nothing is sent.
     #[must_use]
-    pub fn recall(&self, place: &IndexLocation) -> Revocations {
-        let file = match place {
-            IndexLocation::Path(path) if path.is_dir() => Some(path.join(REVOKED)),
-            IndexLocation::Path(path) => path.parent().map(|folder| folder.join(REVOKED)),
-            place => self.file(place),
-        };
-        let read = || {
-            let file = file?.canonicalize().ok()?;
-            Revocations::parse(&read_bounded(&file, &file, REVOKED_LIMIT).ok()?).ok()
-        };
-        read().unwrap_or_default()
+    pub fn recall(&self, place: &RecallPlace) -> Recalled {
+        let read = self.read(place).and_then(|bytes| {
+            let parse = |bytes: Vec<u8>| {
+                Revocations::parse(&bytes).map_err(|error| format!("{} {error}", self.file(place).display()))
+            };
+            bytes.map(parse).transpose()
+        });
+        match read {
+            Ok(revocations) => Recalled { revocations: revocations.unwrap_or_default(), warning: None },
+            Err(problem) => Recalled {
+                revocations: Revocations::default(),
+                warning: Some(format!(
+                    "it is not known which versions were recalled, until `acp-registry update` has asked again: {problem}"
+                )),
+            },
+        }
     }
 
-    /// What is remembered of an index, if its bytes have this digest.
-    fn with_digest(&self, place: &IndexLocation, digest: Sha256) -> Option<Revocations> {
-        let file = self.file(place)?.canonicalize().ok()?;
-        let text = read_bounded(&file, &file, REVOKED_LIMIT).ok()?;
-        (Sha256::of(&text) == digest).then(|| Revocations::parse(&text).ok()).flatten()
-    }
-
-    /// Remembers this text, or nothing. What cannot be written is learnt again by the next run.
-    fn remember(&self, place: &IndexLocation, text: Option<&str>) {
-        let Some(file) = self.file(place) else { return };
-        let written = match text {
-            None => fs::remove_file(&file)
-                .or_else(|error| if file.exists() { Err(error) } else { Ok(()) })
-                .map_err(|error| error.to_string()),
-            Some(text) if fs::read_to_string(&file).is_ok_and(|known| known == text) => Ok(()),
-            Some(text) => make_private(&self.0)
-                .map_err(|error| error.to_string())
-                .and_then(|()| write_atomic_from(&self.0, &file, text.as_bytes()).map_err(|error| error.to_string())),
-        };
-        written.unwrap_or_else(|error| tracing::warn!("the recalled versions are not remembered: {error}"));
+    /// Remembers this text, or nothing.
+    fn remember(&self, place: &RecallPlace, text: Option<&str>) -> Result<(), PathError> {
+        let file = self.file(place);
+        match text {
+            None if file.symlink_metadata().is_err() => Ok(()),
+            None => fs::remove_file(&file).map_err(PathError::at(&file)),
+            Some(text) if matches!(self.read(place), Ok(Some(known)) if known == text.as_bytes()) => Ok(()),
+            Some(text) => {
+                make_private(&self.0).map_err(PathError::at(&self.0))?;
+                write_atomic_from(&self.0, &file, text.as_bytes())
+            }
+        }
     }
 }
 
@@ -87,37 +130,46 @@ pub async fn learn_recalled(
     options: &LoadOptions,
     client: impl FnOnce() -> Result<Arc<Client>, Problem>,
 ) -> Recalled {
-    let parse = |text: &[u8]| {
-        let revocations = Revocations::parse(text).map_err(|error| error.to_string())?;
-        Ok((revocations, String::from_utf8_lossy(text).into_owned()))
+    let Some(own) = RecallPlace::beside(place) else { return Recalled::default() };
+    let published = match told(place, options) {
+        Some(Ok(None)) => Beside::Nothing,
+        Some(Ok(Some(digest)))
+            if let Ok(Some(known)) = memory.read(&own)
+                && Sha256::of(&known) == digest =>
+        {
+            return memory.recall(&own);
+        }
+        _ => {
+            let parse = |text: &[u8]| {
+                let revocations = Revocations::parse(text).map_err(|error| error.to_string())?;
+                let text = str::from_utf8(text).map_err(|error| error.to_string())?;
+                Ok((revocations, text.to_owned()))
+            };
+            load_beside(place, (REVOKED, REVOKED_LIMIT), options, client, parse).await
+        }
     };
-    let told = told(place, options);
-    if told == Some(None) {
-        memory.remember(place, None);
-        return Recalled::default();
-    }
-    if let Some(Some(digest)) = told
-        && let Some(revocations) = memory.with_digest(place, digest)
-    {
-        return Recalled { revocations, warning: None };
-    }
-    match load_beside(place, (REVOKED, REVOKED_LIMIT), options, client, parse).await {
+    let unsaved = |error: PathError| format!("what was recalled is known to this run only: {error}");
+    match published {
         Beside::Known((revocations, text)) => {
-            memory.remember(place, Some(&text));
-            Recalled { revocations, warning: None }
+            Recalled { revocations, warning: memory.remember(&own, Some(&text)).err().map(unsaved) }
         }
         Beside::Nothing => {
-            memory.remember(place, None);
-            Recalled::default()
+            let had_some = matches!(memory.read(&own), Ok(Some(_)));
+            let warning = memory.remember(&own, None).err().map(unsaved);
+            let gone = || format!("the registry has no {REVOKED} any more: what it had recalled counts no longer");
+            Recalled { revocations: Revocations::default(), warning: warning.or_else(|| had_some.then(gone)) }
         }
-        Beside::Unknown(_, warning) => Recalled { revocations: memory.recall(place), warning },
+        Beside::Unknown(_, warning) => {
+            let known = memory.recall(&own);
+            Recalled { warning: warning.or(known.warning), ..known }
+        }
     }
 }
 
 /// What a fresh copy of the discovery document beside an index says about the list, see [`revoked_digest`].
-fn told(place: &IndexLocation, options: &LoadOptions) -> Option<Option<Sha256>> {
+fn told(place: &IndexLocation, options: &LoadOptions) -> Option<Result<Option<Sha256>, WrongForm>> {
     let IndexLocation::Url(url) = place else { return None };
     let (copies, discovery) = (options.copies.as_ref()?, url.join(DISCOVERY).ok()?);
     let copy = copies.find(&discovery).filter(|copy| copy.is_fresh() && !options.is_offline)?;
-    revoked_digest(copy.text.as_bytes())
+    Some(revoked_digest(copy.text.as_bytes()))
 }

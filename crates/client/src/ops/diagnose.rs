@@ -79,10 +79,10 @@ pub async fn diagnose(session: &Session, request: &Diagnose, events: &Events<'_>
     for id in &ids {
         events(Event::Detail(&format!("looking at {id}")));
         let mut agent = doctor::installed(&session.store, id, &environment)?;
-        if let Some(version) = agent.version.clone()
-            && let Some(revocation) = session.find_revocation(id, &version)
+        if let Some(version) = agent.startable.clone()
+            && let Some(revocation) = session.find_recall(&version)
         {
-            agent.add_recall(&revocation, session.refuse_revoked(id, &version).err().map(Failure::from));
+            agent.add_recall(&revocation, session.refuse_recalled(&version).err().map(Failure::from));
         }
         if let Some(version) = agent.startable.as_ref().filter(|_| !named.is_empty()) {
             session.store.refuse_foreign(Some(version))?;

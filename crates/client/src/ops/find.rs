@@ -7,11 +7,12 @@ use acp_registry_plan::documents::{About, AgentList, IndexOrigin, Launch, Listed
 use acp_registry_plan::failure::{AgentFailure, Failure};
 use acp_registry_plan::manifest::{Agent, AgentId};
 use acp_registry_plan::revocations::{Revocation, RevocationLevel};
+use acp_registry_plan::text::shown;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
 use super::agents::read_agents;
-use super::{Event, Events, Report, load, load_quietly, warn_of_left_out};
+use super::{Event, Events, Report, check_revoked, load, load_quietly, warn_of_left_out};
 use crate::index::{Entry, Found, Index, Match, Missing, Query, Reading};
 use crate::install::{Kind, Start};
 use crate::resolve::{Offer, OfferOrigin, Plan};
@@ -175,6 +176,9 @@ pub struct InstalledReport {
     pub installed: Vec<StoredAgent>,
 }
 
+/// The longest reason of a recall in a document, in characters.
+const REASON: usize = 2000;
+
 /// An installed agent, with what the index says about it.
 #[derive(Debug)]
 pub struct InstalledRow {
@@ -209,17 +213,17 @@ impl Serialize for InstalledRow {
             installed_version: &'a str,
             pinned: bool,
             #[serde(skip_serializing_if = "Option::is_none")]
-            recall: Option<Recall<'a>>,
+            recall: Option<Recall>,
         }
         #[derive(Serialize)]
-        struct Recall<'a> {
+        struct Recall {
             level: RevocationLevel,
-            reason: &'a str,
-            since: Option<&'a str>,
+            reason: String,
+            since: Option<String>,
         }
         let recall = self.revocation.as_ref().map(|revocation| {
             let Revocation { level, reason, since, .. } = revocation;
-            Recall { level: *level, reason, since: since.as_deref() }
+            Recall { level: *level, reason: shown(reason, REASON), since: since.as_ref().map(|since| shown(since, 40)) }
         });
         let about = self.entry.as_ref().map(About::of).unwrap_or_default();
         let Self { launch, is_pinned, .. } = self;
@@ -249,7 +253,7 @@ pub fn list_installed(
         match self::installed(&agent.current, session) {
             Ok(launch) => {
                 let entry = index.and_then(|index| index.entries().find(|entry| agent.id == entry.id).cloned());
-                let revocation = session.find_revocation(&agent.id, &launch.version);
+                let revocation = session.find_recall(&agent.current);
                 agents.push(InstalledRow { launch, entry, is_pinned: agent.is_pinned, revocation });
             }
             Err(failure) => {
@@ -431,6 +435,7 @@ pub async fn resolve(session: &Session, request: &Resolve, events: &Events<'_>) 
     // The plan for another platform is not about this machine.
     let kept = if session.options().platform.is_none() { session.kept(named, events) } else { None };
     let plan = plan(kept.as_ref().unwrap_or(named), request.dist, &index, session, events)?;
+    check_revoked(session, &plan.id, &plan.version, events)?;
     Ok(PlanReport { launch: planned(&plan, session)?, index: IndexOrigin::of(&index), plan })
 }
 

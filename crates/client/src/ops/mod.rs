@@ -19,13 +19,14 @@ use std::time::Duration;
 
 use acp_registry_plan::failure::{AgentFailure, Exit, Failure};
 use acp_registry_plan::manifest::AgentId;
-use acp_registry_plan::revocations::RevocationLevel;
+use acp_registry_plan::revocations::{Revocation, RevocationLevel};
 use acp_registry_plan::text::{escape, printable};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::index::{self, Index, IndexLocation, Loaded};
 use crate::install::Progress;
 use crate::session::{InstallEvent, Session};
+use crate::store::Version;
 
 pub use agents::settle;
 pub use diagnose::{Diagnose, DiagnoseReport, diagnose};
@@ -159,13 +160,30 @@ async fn learn_revoked(session: &Session, events: &Events<'_>) {
 ///
 /// # Errors
 /// [`Failure`] when the version is revoked and was not allowed.
-pub fn check_revoked(session: &Session, id: &str, version: &str, events: &Events<'_>) -> Result<(), Failure> {
+fn check_revoked(session: &Session, id: &str, version: &str, events: &Events<'_>) -> Result<(), Failure> {
     session.refuse_revoked(id, version)?;
-    if let Some(revocation) = session.find_revocation(id, version) {
+    warn_of_recall(session.find_revocation(id, version), id, version, events);
+    Ok(())
+}
+
+/// Like [`check_revoked`], for an installed version, which is going to be started.
+///
+/// # Errors
+/// [`Failure`] when the version is revoked and was not allowed.
+pub fn check_recalled(session: &Session, version: &Version, events: &Events<'_>) -> Result<(), Failure> {
+    session.refuse_recalled(version)?;
+    if let Some(problem) = session.recall_problem(version) {
+        events(Event::Warning(&problem));
+    }
+    warn_of_recall(session.find_recall(version), &version.receipt.id, &version.receipt.version, events);
+    Ok(())
+}
+
+fn warn_of_recall(revocation: Option<Revocation>, id: &str, version: &str, events: &Events<'_>) {
+    if let Some(revocation) = revocation {
         let allowed = if revocation.level == RevocationLevel::Revoked { " (allowed by --allow-revoked)" } else { "" };
         events(Event::Warning(&format!("{} {} {revocation}{allowed}", escape(id), escape(version))));
     }
-    Ok(())
 }
 
 /// Reads an index, of which parts may be unusable.

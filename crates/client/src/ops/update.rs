@@ -17,7 +17,7 @@ use super::agents::read_agents;
 use super::find::installed;
 use super::install::{ask, install_all, install_one};
 use super::repair::{Need, repair};
-use super::{Event, Events, Report, learn_revoked, load, seconds, waiting};
+use super::{Event, Events, Report, check_recalled, learn_revoked, load, seconds, waiting};
 use crate::index::{Index, Missing};
 use crate::install::{Kind, Source};
 use crate::resolve::{self, Host, Offer, Plan, PlanOptions};
@@ -70,7 +70,7 @@ pub struct HeldUpdate {
     pub from: String,
     /// The version in the index.
     pub to: String,
-    /// `min-age`, `unknown-age` or `cooldown`.
+    /// `min-age`, `unknown-age`, `cooldown` or `revoked`.
     pub reason: &'static str,
     /// When the version is old enough, if known. RFC 3339.
     pub until: Option<String>,
@@ -141,6 +141,21 @@ struct Work {
 }
 
 impl Work {
+    /// Whether an installed version may be started; notes the failure if it may not.
+    fn refuse_recalled(&mut self, version: &Version, session: &Session, events: &Events<'_>) -> bool {
+        let id = &version.receipt.id;
+        match check_recalled(session, version, events) {
+            Ok(()) => true,
+            Err(failure) => {
+                let anyway =
+                    format!("if you trust it all the same, add `--allow-revoked {id}@{}`", version.receipt.version);
+                let has_better = failure.advice().is_some_and(|help| help.contains("@latest"));
+                self.fail(id, if has_better { failure } else { failure.help(anyway) });
+                false
+            }
+        }
+    }
+
     fn fail(&mut self, id: &AgentId, failure: impl Into<Failure>) {
         self.report.errors.push(failure.into().for_agent(id));
     }
@@ -174,7 +189,7 @@ pub async fn update(session: &Session, request: &Update, events: &Events<'_>) ->
     let ids: Vec<&str> = installed.iter().map(|agent| &*agent.id).collect();
     let index = load(session, session.load_entries(&ids), events).await?;
     learn_revoked(session, events).await;
-    let mut work = sort(&installed, &index, session);
+    let mut work = sort(&installed, &index, session, events);
     for (id, failure) in damaged {
         work.fail(&id, failure);
     }
@@ -216,7 +231,7 @@ fn chosen(ids: &[String], session: &Session) -> Result<(Vec<StoredAgent>, BTreeM
 }
 
 /// Compares every agent with the index. The failure of one does not stop the others.
-fn sort(installed: &[StoredAgent], index: &Index, session: &Session) -> Work {
+fn sort(installed: &[StoredAgent], index: &Index, session: &Session, events: &Events<'_>) -> Work {
     let mut work = Work::default();
     work.report.index = Some(IndexOrigin::of(index));
     let (host, environment) = (session.host(), session.environment());
@@ -233,7 +248,10 @@ fn sort(installed: &[StoredAgent], index: &Index, session: &Session) -> Work {
             Ok(None) => {
                 work.repairs.extend(needed(agent));
                 match Missing::of(&id, index) {
-                    Missing::UnknownAgent { .. } => work.report.gone.push(id),
+                    Missing::UnknownAgent { .. } => {
+                        work.refuse_recalled(&agent.current, session, events);
+                        work.report.gone.push(id);
+                    }
                     unusable @ Missing::UnusableEntry(_) => work.fail(&id, unusable),
                 }
                 continue;
@@ -245,18 +263,14 @@ fn sort(installed: &[StoredAgent], index: &Index, session: &Session) -> Work {
         };
         let offers = Offer::from_agent(&entry, index.sha256());
         if agent.is_pinned {
-            if let Err(error) = session.refuse_revoked(&id, &from) {
-                work.fail(&id, error);
-            }
+            work.refuse_recalled(&agent.current, session, events);
             work.report.pinned.push(Pinned { id, version: from, available: entry.version.clone() });
             work.repairs.extend(needed(agent));
             continue;
         }
         match compare(agent, &offers, session.options().platform, &host) {
             Err(error) => work.fail(&id, error),
-            Ok(UpdateStatus::UpToDate(_)) if let Err(error) = session.refuse_revoked(&id, &from) => {
-                work.fail(&id, error);
-            }
+            Ok(UpdateStatus::UpToDate(_)) if !work.refuse_recalled(&agent.current, session, events) => {}
             Ok(UpdateStatus::UpToDate(plan)) => match session.store.refuse_changed(&plan) {
                 Err(error) => work.fail(&id, error),
                 Ok(()) => match needed(agent) {
@@ -268,6 +282,15 @@ fn sort(installed: &[StoredAgent], index: &Index, session: &Session) -> Work {
                     None => work.report.up_to_date.push(id),
                 },
             },
+            Ok(UpdateStatus::Newer(plan) | UpdateStatus::Other(plan))
+                if let Err(error) = session.refuse_revoked(&id, &plan.version) =>
+            {
+                // The installed version stays, unless it is revoked, too.
+                if work.refuse_recalled(&agent.current, session, events) {
+                    let (to, message) = (plan.version.clone(), Some(Failure::from(error).reason().to_owned()));
+                    work.report.held.push(HeldUpdate { id, from, to, reason: "revoked", until: None, message });
+                }
+            }
             Ok(UpdateStatus::Newer(plan) | UpdateStatus::Other(plan)) => work.report.updates.push(AgentUpdate {
                 id,
                 from,

@@ -227,11 +227,17 @@ impl Registry {
         self.entries.iter().find(|entry| entry.id == id)
     }
 
+    /// The recalled versions. None where the list cannot be read.
+    #[must_use]
+    pub fn revocations(&self) -> Revocations {
+        let list = self.revoked.present().map(|document| Revocations::parse(document.text().as_bytes()));
+        list.and_then(Result::ok).unwrap_or_default()
+    }
+
     /// The releases of agents that the registry has revoked itself. None where its list cannot be read.
     #[must_use]
     pub fn revoked_releases(&self) -> Vec<(&AgentFolder, Channel, Revocation)> {
-        let list = self.revoked.present().map(|document| Revocations::parse(document.text().as_bytes()));
-        let Some(Ok(revocations)) = list else { return Vec::new() };
+        let revocations = self.revocations();
         let mut revoked = Vec::new();
         for entry in &self.entries {
             let Some(manifest) = entry.manifest.present() else { continue };

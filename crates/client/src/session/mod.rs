@@ -27,7 +27,6 @@ use acp_registry_host::process::Environment;
 use acp_registry_host::start::{Program, spawn};
 use acp_registry_http::{AllowedHosts, Authorities, Cache, Client, Problem, Proxies, Settings};
 use acp_registry_plan::manifest::{self, Platform, env_name};
-use acp_registry_plan::revocations::Revocations;
 use acp_registry_plan::text::quote;
 use acp_registry_protocol::handshake::SetupError;
 use acp_registry_sources::github::Github;
@@ -37,11 +36,13 @@ use acp_registry_sources::{
 use futures_util::FutureExt as _;
 use tokio::process::{Child, ChildStdin, ChildStdout};
 
-use crate::index::{self, Copies, EntryError, Facts, Index, IndexLocation, Loaded, Missing};
+use crate::index::{self, Copies, EntryError, Facts, Index, IndexLocation, Loaded, Missing, RecallPlace};
 use crate::install::{Installer, Kind, PackageCache, Start, host_environment};
 use crate::resolve::{self, Host};
 pub use crate::resolve::{AgentSpec, WrongName};
 use crate::store::{self, Store, Version, repair_command};
+
+use recall::KnownRecalls;
 
 pub use install::{InstallEvent, InstallRequest, Liveness, PATIENCE};
 
@@ -53,7 +54,7 @@ pub struct Session {
     pub store: Store,
     options: SessionOptions,
     connection: OnceLock<(Arc<Client>, Github)>,
-    recalled: Mutex<Option<Arc<Revocations>>>,
+    recalled: Mutex<KnownRecalls>,
 }
 
 impl Session {
@@ -65,6 +66,7 @@ impl Session {
         let mut store = Store::at(&options.root)?;
         store.patience = options.patience;
         store.trusts_others = options.trusts_others;
+        store.recalls = RecallPlace::beside(&options.index).map(|place| place.as_str().to_owned());
         Ok(Self { store, options, connection: OnceLock::new(), recalled: Mutex::default() })
     }
 
@@ -282,6 +284,8 @@ pub enum Error {
         why: String,
         /// The version that the registry has instead, if it is known and fine.
         instead: Option<String>,
+        /// Whether it is installed.
+        is_installed: bool,
     },
     /// The program is not what was installed.
     #[error("{} is damaged: {program} is not what was installed", quote(id))]
@@ -348,7 +352,7 @@ impl Session {
     /// # Errors
     /// [`Error::Revoked`], [`Error::Damaged`], [`Error::Store`].
     pub fn refuse_unfit(&self, version: &Version) -> Result<(), Error> {
-        self.refuse_revoked(&version.receipt.id, &version.receipt.version)?;
+        self.refuse_recalled(version)?;
         if !version.is_whole() {
             let program = version.program().display().to_string();
             return Err(Error::Damaged { id: version.receipt.id.to_string(), program });
@@ -563,11 +567,12 @@ impl From<Error> for Failure {
             Error::Damaged { id, .. } => {
                 Self::unable(message).code(Code::Damaged).help(format!("{} repairs it", repair_command(&id)))
             }
-            Error::Revoked { id, version, instead, .. } => {
-                let anyway = || format!("if you trust it all the same, add `--allow-revoked {id}@{version}`");
-                let help = instead.map_or_else(anyway, |instead| {
-                    format!("run `acp-registry install {id}@latest`, which installs {instead}")
-                });
+            Error::Revoked { id, version, instead, is_installed, .. } => {
+                let help = match instead {
+                    Some(instead) => format!("run `acp-registry install {id}@latest`, which installs {instead}"),
+                    None if is_installed => format!("run `acp-registry update {id}`, which asks for a good version"),
+                    None => format!("if you trust it all the same, add `--allow-revoked {id}@{version}`"),
+                };
                 Self::refused(message).code(Code::Revoked).help(help)
             }
             Error::LostInterpreter { id, name } => {

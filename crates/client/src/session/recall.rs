@@ -1,12 +1,19 @@
 //! Keeps versions that a registry has recalled from being installed and started.
 
-use std::sync::{Arc, PoisonError};
+use std::collections::BTreeMap;
+use std::sync::PoisonError;
 
+use acp_registry_http::Problem;
 use acp_registry_plan::manifest;
-use acp_registry_plan::revocations::{Revocation, RevocationLevel, Revocations};
+use acp_registry_plan::revocations::{Revocation, RevocationLevel};
+use futures_util::FutureExt as _;
 
 use super::{Error, Session, SessionOptions};
-use crate::index::{LoadOptions, RecallMemory, Recalled, learn_recalled};
+use crate::index::{IndexLocation, LoadOptions, RecallMemory, RecallPlace, Recalled, learn_recalled};
+use crate::store::Version;
+
+/// What was learnt of registries, by the place of their lists.
+pub(super) type KnownRecalls = BTreeMap<String, Recalled>;
 
 impl Session {
     /// Asks which versions the registry has recalled, and remembers the answer beside the installed agents. Returns a
@@ -15,26 +22,60 @@ impl Session {
         let SessionOptions { is_offline, refresh, .. } = self.options;
         let options = LoadOptions { copies: self.copies(), is_offline, refresh };
         let client = || self.connect().map(|(client, _)| client);
-        let Recalled { revocations, warning } =
-            learn_recalled(&self.options.index, &self.recall_memory(), &options, client).await;
-        *self.recalled.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(revocations));
+        let recalled = learn_recalled(&self.options.index, &self.recall_memory(), &options, client).await;
+        let warning = recalled.warning.clone();
+        if let Some(place) = RecallPlace::beside(&self.options.index) {
+            let mut known = self.recalled.lock().unwrap_or_else(PoisonError::into_inner);
+            known.insert(place.as_str().to_owned(), recalled);
+        }
         warning
-    }
-
-    /// What this machine knows of recalled versions. Nothing is sent.
-    fn recalled(&self) -> Arc<Revocations> {
-        let mut recalled = self.recalled.lock().unwrap_or_else(PoisonError::into_inner);
-        recalled.get_or_insert_with(|| Arc::new(self.recall_memory().recall(&self.options.index))).clone()
     }
 
     fn recall_memory(&self) -> RecallMemory {
         RecallMemory::at(&self.store.root().join("revoked"))
     }
 
-    /// The recall of a version, as far as this machine knows.
+    /// Looks into what this machine knows of a registry. Nothing is sent.
+    fn look<T>(&self, place: &RecallPlace, look: impl FnOnce(&Recalled) -> T) -> T {
+        let mut known = self.recalled.lock().unwrap_or_else(PoisonError::into_inner);
+        let recalled = known.entry(place.as_str().to_owned()).or_insert_with(|| {
+            let memory = self.recall_memory();
+            let index = &self.options.index;
+            if !matches!(index, IndexLocation::Path(_)) || RecallPlace::beside(index).as_ref() != Some(place) {
+                return memory.recall(place);
+            }
+            // A directory is read anew. Without a request, the future is ready at its first poll.
+            let options = LoadOptions { copies: None, is_offline: true, refresh: false };
+            let no_client = || Err(Problem::Refused("nothing may be sent"));
+            learn_recalled(index, &memory, &options, no_client).now_or_never().unwrap_or_default()
+        });
+        look(recalled)
+    }
+
+    /// The recall of a version by the registry of the index, as far as this machine knows.
     #[must_use]
     pub fn find_revocation(&self, id: &str, version: &str) -> Option<Revocation> {
-        self.recalled().find(id, version).cloned()
+        let place = RecallPlace::beside(&self.options.index)?;
+        self.look(&place, |recalled| recalled.revocations.find(id, version).cloned())
+    }
+
+    /// The recall of an installed version, by the registry that it is from or by that of the index; the severer of both.
+    #[must_use]
+    pub fn find_recall(&self, version: &Version) -> Option<Revocation> {
+        let receipt = &version.receipt;
+        let own = receipt.recalls.as_deref().map(RecallPlace::kept);
+        let of_own = own.and_then(|own| {
+            self.look(&own, |recalled| recalled.revocations.find(&receipt.id, &receipt.version).cloned())
+        });
+        of_own.into_iter().chain(self.find_revocation(&receipt.id, &receipt.version)).max_by_key(|found| found.level)
+    }
+
+    /// Why it is not known which versions the registries of the index and of a version have recalled.
+    #[must_use]
+    pub fn recall_problem(&self, version: &Version) -> Option<String> {
+        let own = version.receipt.recalls.as_deref().map(RecallPlace::kept);
+        let mut places = own.into_iter().chain(RecallPlace::beside(&self.options.index));
+        places.find_map(|place| self.look(&place, |recalled| recalled.warning.clone()))
     }
 
     /// Whether a revoked version is installed and started all the same.
@@ -44,19 +85,31 @@ impl Session {
         self.options.allowed_revoked.iter().any(|one| *one.id == *id && one.version.as_deref().is_some_and(is_named))
     }
 
-    /// Refuses a version that the registry has revoked, as far as this machine knows.
+    /// Refuses a version that the registry of the index has revoked, as far as this machine knows.
     ///
     /// # Errors
     /// [`Error::Revoked`].
     pub fn refuse_revoked(&self, id: &str, version: &str) -> Result<(), Error> {
-        let revocation = self.find_revocation(id, version).filter(|found| found.level == RevocationLevel::Revoked);
+        self.refuse(id, version, self.find_revocation(id, version), false)
+    }
+
+    /// Refuses an installed version that a registry has revoked, as far as this machine knows.
+    ///
+    /// # Errors
+    /// [`Error::Revoked`].
+    pub fn refuse_recalled(&self, version: &Version) -> Result<(), Error> {
+        self.refuse(&version.receipt.id, &version.receipt.version, self.find_recall(version), true)
+    }
+
+    fn refuse(&self, id: &str, version: &str, revocation: Option<Revocation>, is_installed: bool) -> Result<(), Error> {
+        let revocation = revocation.filter(|found| found.level == RevocationLevel::Revoked);
         let Some(revocation) = revocation.filter(|_| !self.allows_revoked(id, version)) else { return Ok(()) };
         let is_fine = |other: &String| {
             !manifest::Version::is_same(other, version)
                 && self.find_revocation(id, other).is_none_or(|found| found.level < RevocationLevel::Revoked)
         };
         let offered = self.entry_at_hand(id).and_then(|index| Some(index.agent(id).ok()??.version));
-        let instead = offered.filter(is_fine);
-        Err(Error::Revoked { id: id.to_owned(), version: version.to_owned(), why: revocation.to_string(), instead })
+        let (id, version) = (id.to_owned(), version.to_owned());
+        Err(Error::Revoked { id, version, why: revocation.to_string(), instead: offered.filter(is_fine), is_installed })
     }
 }

@@ -11,7 +11,7 @@ use super::outcome::{AgentOutcome, BuildError, BuiltAgent};
 use super::part::{FileSet, Render};
 use super::previous::{KeptAgent, PublishedError, PublishedTree};
 use super::sources::{AgentSource, Chosen, choose};
-use acp_registry_client::registry::{DEFAULT_BASE_URL, Registry};
+use acp_registry_client::registry::{DEFAULT_BASE_URL, Loaded, Registry};
 use acp_registry_gate::check::{self, Checked, schema};
 use acp_registry_gate::config::{Config, Schemas, View};
 use acp_registry_plan::digest::Sha256;
@@ -105,6 +105,9 @@ pub fn build<'a>(
     };
     let own_agent = own(&config.schemas.agent).transpose()?;
     let own_registry = own(&config.schemas.registry).transpose()?;
+    if let Some(problem) = registry.revoked.problem().filter(|_| !matches!(registry.revoked, Loaded::Missing)) {
+        return Err(BuildError::Recalls(format!("{REVOKED}{problem}")));
+    }
     let chosen = choose(registry, checked, options.check, options.previous, &views)?;
     let Chosen { sources, agents, icons: kept_icons, nothing_published, no_icons: unknown_icons } = chosen;
 

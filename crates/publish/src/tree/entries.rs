@@ -96,7 +96,7 @@ mod tests {
     #[test]
     fn a_reader_is_led_to_every_entry_and_to_no_other() {
         let ids: Vec<String> = (0..1000).map(|number| format!("agent-{number}")).collect();
-        let mut discovery = DiscoveryFiles::new("https://h.example/r");
+        let mut discovery = DiscoveryFiles::new("https://h.example/r", None);
         discovery.add("registry.json", Sha256::of("1"), ids.iter().map(|id| (id.as_str(), Sha256::of(id))));
         discovery.add("few.json", Sha256::of("2"), [("a", Sha256::of("a"))].into_iter());
         let files = discovery.files();
@@ -114,7 +114,7 @@ mod tests {
     fn what_one_agent_takes_does_not_grow_with_the_registry() {
         let size = |agents: usize| {
             let ids: Vec<String> = (0..agents).map(|number| format!("agent-{number}")).collect();
-            let mut discovery = DiscoveryFiles::new("https://h.example/r");
+            let mut discovery = DiscoveryFiles::new("https://h.example/r", None);
             discovery.add("registry.json", Sha256::of("1"), ids.iter().map(|id| (id.as_str(), Sha256::of(id))));
             let files = discovery.files();
             let lists = files.values().map(Vec::len).max().unwrap();
@@ -129,7 +129,7 @@ mod tests {
     fn one_change_changes_two_lists() {
         let of = |changed: &str| {
             let ids: Vec<String> = (0..5000).map(|number| format!("agent-{number}")).collect();
-            let mut discovery = DiscoveryFiles::new("https://h.example/r");
+            let mut discovery = DiscoveryFiles::new("https://h.example/r", None);
             let digest = |id: &str| Sha256::of(if id == changed { "changed" } else { id });
             discovery.add("registry.json", Sha256::of(changed), ids.iter().map(|id| (id.as_str(), digest(id))));
             discovery.files()

@@ -14,6 +14,7 @@ use acp_registry_gate::finding::Level;
 use acp_registry_host::fs::{ReadError, read_bounded};
 use acp_registry_plan::json;
 use acp_registry_plan::manifest::Manifest;
+use acp_registry_plan::revocations::{RevocationLevel, Revocations};
 
 /// The largest index that is read, in bytes.
 const INDEX_LIMIT: u64 = 64 << 20;
@@ -134,11 +135,19 @@ impl<'a> EarlierIndexes<'a> {
     }
 
     /// Looks up the entries and the icon of an agent, and checks them.
-    pub(super) fn keep(&self, id: &str, options: &CheckOptions<'_>) -> Result<Lookup, PublishedError> {
+    pub(super) fn keep(
+        &self,
+        id: &str,
+        revocations: &Revocations,
+        options: &CheckOptions<'_>,
+    ) -> Result<Lookup, PublishedError> {
         let mut entries = BTreeMap::new();
         let mut refused = None;
         for (file, entry) in self.entries(id) {
-            match check_alone(id, entry, None, options).into_iter().find(|rule| SAFETY.contains(rule)) {
+            let version = entry.get("version").and_then(Value::as_str).unwrap_or_default();
+            let recall = revocations.find(id, version).filter(|found| found.level == RevocationLevel::Revoked);
+            let rule = || check_alone(id, entry, None, options).into_iter().find(|rule| SAFETY.contains(rule));
+            match recall.map(|_| "registry/revoked-version").or_else(rule) {
                 Some(rule) => refused = Some(rule),
                 None => {
                     entries.insert(file.to_owned(), entry.clone());

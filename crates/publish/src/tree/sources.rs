@@ -192,9 +192,10 @@ fn keep(
         }
     };
     if let Some(earlier) = earlier {
+        let revocations = registry.revocations();
         let broken_ids = broken.iter().map(|entry| entry.id.as_str());
         for (id, is_lost) in broken_ids.map(|id| (id, false)).chain(lost.into_iter().map(|id| (id, true))) {
-            let found = if can_be_kept(id) { earlier.keep(id, options)? } else { Lookup::Nothing };
+            let found = if can_be_kept(id) { earlier.keep(id, &revocations, options)? } else { Lookup::Nothing };
             let outcome = match found {
                 Lookup::Kept(kept) => {
                     chosen.sources.push(AgentSource::Earlier(kept));
