@@ -262,7 +262,7 @@ fn a_registry_publishes_its_recalls_and_refuses_to_publish_what_it_recalls() {
     env.write("r/revoked.json", "{");
     let run = env.run(&["build", "--out", "again"]);
     assert!(run.code == 1 && run.stderr.contains("the recalled versions cannot be read"), "{}", run.stderr);
-    std::fs::remove_file(env.path("r/registry.toml")).unwrap();
+    fs::remove_file(env.path("r/registry.toml")).unwrap();
     // Also with an earlier tree.
     env.write("r/revoked.json", "{");
     let run = env.run(&["build", "--out", "again", "--previous", "out"]);
