@@ -7,7 +7,7 @@ use crate::finding::Level;
 use acp_registry_client::registry::{Loaded, Registry};
 use acp_registry_plan::manifest::{AgentId, SyntaxError, escape_segment};
 use acp_registry_plan::revocations::{REVOKED, VersionSet};
-use acp_registry_plan::text::{nearest, quote};
+use acp_registry_plan::text::{is_hidden, nearest, quote};
 use acp_registry_plan::timestamp::date;
 
 pub(crate) static RULE: Rule = Rule {
@@ -64,6 +64,11 @@ fn check_document(document: &Value, report: &mut Reporter<'_>) {
     if document.get("schema") != Some(&Value::from(1)) {
         report.value("", "`schema` is not 1").help(FORM);
     }
+    let members = document.as_object().into_iter().flat_map(|members| members.keys());
+    for name in members.filter(|name| !["schema", "revoked"].contains(&name.as_str())) {
+        let place = format!("/{}", escape_segment(name));
+        report.key(place, format!("the list has the unknown member {}", quote(name))).help("remove it");
+    }
     let Some(items) = document.get("revoked").and_then(Value::as_array) else {
         report.value("", "there is no list `revoked`").help(FORM);
         return;
@@ -98,6 +103,10 @@ fn check_item(item: &Value, pointer: &str, report: &mut Reporter<'_>) {
             "reason" if text.is_none_or(|text| text.trim().is_empty()) => {
                 Some(("the reason is missing".to_owned(), "write why, for the people who have the version installed"))
             }
+            "reason" if text.is_some_and(|text| text.contains(is_hidden)) => Some((
+                "the reason has characters that nobody sees".to_owned(),
+                "remove them: the reason is one line of text",
+            )),
             "since" if text.and_then(date).is_none() => {
                 Some(("`since` is not a day".to_owned(), "write the day of the recall as \"YYYY-MM-DD\""))
             }
@@ -187,6 +196,10 @@ mod tests {
             assert!(!validator.is_valid(&serde_json::from_str(&document).unwrap()), "{wrong}");
         }
         // What a schema cannot say.
+        assert_eq!(
+            messages(&item(id, versions, level, "\"a\\u001b[2Jb\"", since)),
+            ["the reason has characters that nobody sees"]
+        );
         assert_eq!(
             messages(&item(id, "\"newest\"", level, reason, since)),
             ["`newest` is neither a version nor a range"]
