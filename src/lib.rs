@@ -70,7 +70,7 @@
 //! | file | read or written by | what it is |
 //! |---|---|---|
 //! | `<id>/agent.json`, `<id>/icon.svg` | [`registry::Registry::load`] | an agent |
-//! | `revoked.json` | [`registry::Registry::load`], [`session::Session::learn_revoked`] | versions that nobody is to install or start any more |
+//! | `revoked.json` | [`registry::Registry::load`], [`session::Session::learn_revocations`] | versions that nobody is to install or start any more |
 //! | `quarantine.json` | [`registry::Registry::load`] | agents that stay published but are not started or updated |
 //! | `registry.toml` | [`config::Config::read`] | rule levels, the site, published views and withdrawn agents |
 //! | `history.json` | [`history::History::parse`], [`site`] (published) | when agents were added, changed and removed |
@@ -101,7 +101,7 @@ pub use acp_registry_gate::{bump, check, config, edit, finding, propose, scaffol
 pub use acp_registry_host::{self as host, cause};
 pub use acp_registry_http as http;
 pub use acp_registry_plan::{
-    digest, documents, duration, entries, failure, json, manifest, source, sums, text, timestamp,
+    digest, documents, duration, entries, failure, json, manifest, revocations, source, sums, text, timestamp,
 };
 pub use acp_registry_protocol::handshake;
 pub use acp_registry_publish::{build, diff, history, server, site, tree, upload};

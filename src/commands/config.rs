@@ -285,7 +285,7 @@ fn program_settings(
     version: &store::Version,
     session: &Session,
 ) -> Result<AgentCommand, Failure> {
-    session.refuse_recalled(version)?;
+    session.refuse_revoked_installed(version)?;
     let start = session.find_start(version)?;
     let path = start.program.to_str().ok_or_else(|| {
         let path = quote(&start.program.to_string_lossy());

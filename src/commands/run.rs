@@ -8,7 +8,7 @@ use acp_registry::failure::{Exit, Failure};
 use acp_registry::host::start::{Ended, Program, replace_with};
 use acp_registry::install::Kind;
 use acp_registry::manifest::Platform;
-use acp_registry::ops::{self, Locate, check_recalled, install_to_run, locate, settle};
+use acp_registry::ops::{self, Locate, check_revoked_installed, install_to_run, locate, settle};
 use acp_registry::session::{AgentSpec, Session};
 use acp_registry::store::Version;
 use acp_registry::text::{printable, quote};
@@ -82,7 +82,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         };
         let mark = version.mark_used();
         if version.is_whole() {
-            check_recalled(&session, &version, &events)?;
+            check_revoked_installed(&session, &version, &events)?;
             session.store.vouch_for(&version)?;
             return start(args, &version, mark, &session, ui);
         }

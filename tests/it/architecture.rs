@@ -135,7 +135,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
         "tree",
         &[
             "check", "config", "digest", "entries", "finding", "json", "manifest", "registry", "failure", "sums",
-            "host", "text", "revocations",
+            "host", "text", "revocations", "index",
         ],
     ),
     (

@@ -111,7 +111,7 @@ fn every_error_has_a_remedy() {
     let path = || PathBuf::from("x");
     let at = || PathError::at(Path::new("x"))(io::Error::other("no"));
     let failures: [Failure; 39] = [
-        BuildError::Recalls(text()).into(),
+        BuildError::Revocations(text()).into(),
         build::Error::History { file: "history.json", message: text() }.into(),
         build::PlaceError::Address { place: text(), message: text() }.into(),
         BuildError::Findings { agents: vec![] }.into(),

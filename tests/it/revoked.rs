@@ -79,7 +79,7 @@ fn what_is_installed_is_not_started_once_the_recall_is_known() {
     assert!(list.stdout.contains("1.0.0 (revoked)"), "{}", list.stdout);
     let (_, list) = people.json(&["list", "--installed"]);
     let expected = json!({ "level": "revoked", "reason": "It reads keys", "since": "2026-01-31" });
-    assert_eq!((&list["agents"][0]["recall"], list["agents"][1].get("recall")), (&expected, None));
+    assert_eq!((&list["agents"][0]["revocation"], list["agents"][1].get("revocation")), (&expected, None));
     let (code, doctor) = people.json(&["doctor"]);
     assert_eq!((code, text(&doctor["agents"][0], "status")), (1, "error"), "{doctor}");
     assert!(doctor["agents"][0]["checks"].to_string().contains("is revoked since 2026-01-31"), "{doctor}");

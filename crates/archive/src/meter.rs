@@ -1,4 +1,4 @@
-//! Counts compressed and decompressed bytes, and finds the reason for a failed read.
+//! The limits of archives: counts compressed and decompressed bytes, and finds the reason for a failed read.
 
 use std::cell::{Cell, RefCell};
 use std::io;

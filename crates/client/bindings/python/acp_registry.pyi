@@ -123,7 +123,7 @@ class Failure(TypedDict):
     suggestions: list[str]
 
 
-class ListAgentRecall(TypedDict):
+class ListAgentRevocation(TypedDict):
     """
     The registry has recalled the installed version; absent where it has not.
     """
@@ -168,7 +168,7 @@ class ListAgent(TypedDict):
     available_version: str | None
     installed_version: str | None
     pinned: bool
-    recall: NotRequired[ListAgentRecall]
+    revocation: NotRequired[ListAgentRevocation]
 
 
 class SearchParams(TypedDict):

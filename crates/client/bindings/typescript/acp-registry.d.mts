@@ -235,10 +235,10 @@ export interface ListAgent {
   installed_version: string | null;
   /** Whether it stays at its version. */
   pinned: boolean;
-  recall?: ListAgentRecall;
+  revocation?: ListAgentRevocation;
 }
 /** The registry has recalled the installed version; absent where it has not. */
-export interface ListAgentRecall {
+export interface ListAgentRevocation {
   /** A `revoked` version is not started; a `deprecated` one is, with a warning. */
   level: 'revoked' | 'deprecated';
   /** Why the version was recalled. */

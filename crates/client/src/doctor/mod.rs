@@ -121,13 +121,13 @@ impl DiagnosedAgent {
     }
 
     /// Adds what the registry has recalled, as far as this machine knows.
-    pub(crate) fn add_recall(&mut self, revocation: &Revocation, refusal: Option<Failure>) {
+    pub(crate) fn add_revocation(&mut self, revocation: &Revocation, refusal: Option<Failure>) {
         let status = if refusal.is_some() { CheckStatus::Error } else { CheckStatus::Warning };
         if refusal.is_some() {
             self.startable = None;
         }
         let help = refusal.and_then(|failure| failure.advice());
-        self.add(Diagnosis { name: "recall", status, message: revocation.to_string(), help });
+        self.add(Diagnosis { name: "revocation", status, message: revocation.to_string(), help });
     }
 
     fn add(&mut self, check: Diagnosis) {

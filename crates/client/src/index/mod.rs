@@ -10,7 +10,7 @@
 //! * [`load()`]: from there to an [`Index`], with copies kept from one run to the next
 //! * [`load_some()`]: some agents of an index, if they can be read without the others
 //! * [`Index`], of `acp_registry_plan`: the entries that can be used, and notes about those that cannot
-//! * [`learn_recalled()`]: the versions that the registry has recalled, beside the index
+//! * [`learn_revocations()`]: the versions that the registry has recalled, beside the index
 //! * [`Query`]: searches the entries
 //! * [`entries()`], [`Notes`]: the list of an index, for readers that need other members of its entries
 //!
@@ -33,7 +33,7 @@ mod facts;
 mod load;
 mod phrases;
 mod place;
-mod recalled;
+mod revocations;
 mod search;
 
 pub use acp_registry_plan::index::{
@@ -46,5 +46,5 @@ pub use facts::{FACETS, Facts};
 pub use load::{Error, LoadOptions, Loaded, load};
 pub use phrases::{Class, Meaning, PHRASES, is_open_source};
 pub use place::{IndexLocation, WrongPlace};
-pub use recalled::{RecallMemory, RecallPlace, Recalled, learn_recalled};
+pub use revocations::{KnownRevocations, RevocationMemory, RevocationPlace, learn_revocations};
 pub use search::{BY, Found, Hit, MARKS, Match, Query, Reading, SPELLINGS, SUMMARY, programs, without_addresses};

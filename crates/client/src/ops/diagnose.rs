@@ -12,7 +12,7 @@ use acp_registry_protocol::handshake::HandshakeOptions;
 use serde::{Deserialize, Serialize};
 
 use super::repair::{Need, refusal, repair, restore};
-use super::{Event, Events, Report, Starting, learn_revoked, limit};
+use super::{Event, Events, Report, Starting, learn_revocations, limit};
 use crate::doctor::{self, CheckStatus, DiagnosedAgent, Diagnosis};
 use crate::index::Loaded;
 use crate::session::{AgentSpec, Session};
@@ -71,7 +71,7 @@ pub async fn diagnose(session: &Session, request: &Diagnose, events: &Events<'_>
     checks.extend(Proxies::new(&variable).named().map(|(name, host)| proxy(name, host)));
     checks.extend(authorities(session));
     checks.push(index(session).await);
-    learn_revoked(session, events).await;
+    learn_revocations(session, events).await;
     ids.sort_unstable();
     ids.dedup();
     let mut failed = if request.fix { fix(&ids, session, events).await } else { Failed::new() };
@@ -80,9 +80,9 @@ pub async fn diagnose(session: &Session, request: &Diagnose, events: &Events<'_>
         events(Event::Detail(&format!("looking at {id}")));
         let mut agent = doctor::installed(&session.store, id, &environment)?;
         if let Some(version) = agent.startable.clone()
-            && let Some(revocation) = session.find_recall(&version)
+            && let Some(revocation) = session.find_installed_revocation(&version)
         {
-            agent.add_recall(&revocation, session.refuse_recalled(&version).err().map(Failure::from));
+            agent.add_revocation(&revocation, session.refuse_revoked_installed(&version).err().map(Failure::from));
         }
         if let Some(version) = agent.startable.as_ref().filter(|_| !named.is_empty()) {
             session.store.refuse_foreign(Some(version))?;

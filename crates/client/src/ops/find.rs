@@ -213,21 +213,25 @@ impl Serialize for InstalledRow {
             installed_version: &'a str,
             pinned: bool,
             #[serde(skip_serializing_if = "Option::is_none")]
-            recall: Option<Recall>,
+            revocation: Option<WrittenRevocation>,
         }
         #[derive(Serialize)]
-        struct Recall {
+        struct WrittenRevocation {
             level: RevocationLevel,
             reason: String,
             since: Option<String>,
         }
-        let recall = self.revocation.as_ref().map(|revocation| {
+        let revocation = self.revocation.as_ref().map(|revocation| {
             let Revocation { level, reason, since, .. } = revocation;
-            Recall { level: *level, reason: shown(reason, REASON), since: since.as_ref().map(|since| shown(since, 40)) }
+            WrittenRevocation {
+                level: *level,
+                reason: shown(reason, REASON),
+                since: since.as_ref().map(|since| shown(since, 40)),
+            }
         });
         let about = self.entry.as_ref().map(About::of).unwrap_or_default();
         let Self { launch, is_pinned, .. } = self;
-        Row { launch, about, installed_version: &launch.version, pinned: *is_pinned, recall }.serialize(serializer)
+        Row { launch, about, installed_version: &launch.version, pinned: *is_pinned, revocation }.serialize(serializer)
     }
 }
 
@@ -253,7 +257,7 @@ pub fn list_installed(
         match self::installed(&agent.current, session) {
             Ok(launch) => {
                 let entry = index.and_then(|index| index.entries().find(|entry| agent.id == entry.id).cloned());
-                let revocation = session.find_recall(&agent.current);
+                let revocation = session.find_installed_revocation(&agent.current);
                 agents.push(InstalledRow { launch, entry, is_pinned: agent.is_pinned, revocation });
             }
             Err(failure) => {

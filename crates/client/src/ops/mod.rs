@@ -150,8 +150,8 @@ async fn load(
 }
 
 /// Learns which versions the registry has recalled.
-async fn learn_revoked(session: &Session, events: &Events<'_>) {
-    if let Some(warning) = session.learn_revoked().await {
+async fn learn_revocations(session: &Session, events: &Events<'_>) {
+    if let Some(warning) = session.learn_revocations().await {
         events(Event::Warning(&warning));
     }
 }
@@ -162,7 +162,7 @@ async fn learn_revoked(session: &Session, events: &Events<'_>) {
 /// [`Failure`] when the version is revoked and was not allowed.
 fn check_revoked(session: &Session, id: &str, version: &str, events: &Events<'_>) -> Result<(), Failure> {
     session.refuse_revoked(id, version)?;
-    warn_of_recall(session.find_revocation(id, version), id, version, events);
+    warn_of_revocation(session.find_revocation(id, version), id, version, events);
     Ok(())
 }
 
@@ -170,16 +170,21 @@ fn check_revoked(session: &Session, id: &str, version: &str, events: &Events<'_>
 ///
 /// # Errors
 /// [`Failure`] when the version is revoked and was not allowed.
-pub fn check_recalled(session: &Session, version: &Version, events: &Events<'_>) -> Result<(), Failure> {
-    session.refuse_recalled(version)?;
-    if let Some(problem) = session.recall_problem(version) {
+pub fn check_revoked_installed(session: &Session, version: &Version, events: &Events<'_>) -> Result<(), Failure> {
+    session.refuse_revoked_installed(version)?;
+    if let Some(problem) = session.revocation_problem(version) {
         events(Event::Warning(&problem));
     }
-    warn_of_recall(session.find_recall(version), &version.receipt.id, &version.receipt.version, events);
+    warn_of_revocation(
+        session.find_installed_revocation(version),
+        &version.receipt.id,
+        &version.receipt.version,
+        events,
+    );
     Ok(())
 }
 
-fn warn_of_recall(revocation: Option<Revocation>, id: &str, version: &str, events: &Events<'_>) {
+fn warn_of_revocation(revocation: Option<Revocation>, id: &str, version: &str, events: &Events<'_>) {
     if let Some(revocation) = revocation {
         let allowed = if revocation.level == RevocationLevel::Revoked { " (allowed by --allow-revoked)" } else { "" };
         events(Event::Warning(&format!("{} {} {revocation}{allowed}", escape(id), escape(version))));

@@ -1,11 +1,11 @@
-//! Installs what is going to be started.
+//! Installs what is going to be started. The start itself is in `src/commands/run.rs`.
 
 use acp_registry_plan::failure::Failure;
 
 use super::find::plan;
 use super::install::{explain, install_one};
 use super::repair::{refuse_locked, suggest_other};
-use super::{Event, Events, learn_revoked, load};
+use super::{Event, Events, learn_revocations, load};
 use crate::install::Kind;
 use crate::session::{AgentSpec, InstallRequest, Session};
 use crate::store::{MakeCurrent, Version};
@@ -28,7 +28,7 @@ pub async fn install_to_run(
         (plan, None)
     } else {
         let index = load(session, session.load_index(&[&named.id]), events).await?;
-        learn_revoked(session, events).await;
+        learn_revocations(session, events).await;
         (plan(named, dist, &index, session, events)?, Some(index))
     };
     // An installed version is not installed again.

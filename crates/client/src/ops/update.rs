@@ -17,7 +17,7 @@ use super::agents::read_agents;
 use super::find::installed;
 use super::install::{ask, install_all, install_one};
 use super::repair::{Need, repair};
-use super::{Event, Events, Report, check_recalled, learn_revoked, load, seconds, waiting};
+use super::{Event, Events, Report, check_revoked_installed, learn_revocations, load, seconds, waiting};
 use crate::index::{Index, Missing};
 use crate::install::{Kind, Source};
 use crate::resolve::{self, Host, Offer, Plan, PlanOptions};
@@ -61,7 +61,7 @@ pub struct AgentUpdate {
     plan: Plan,
 }
 
-/// An agent whose newer version is too young, or whose release date is unknown. A cooldown of npm or uv has a message.
+/// An agent whose newer version is revoked, too young, or of an unknown release date. A cooldown of npm or uv has a message.
 #[derive(Debug, Serialize)]
 pub struct HeldUpdate {
     /// The agent.
@@ -142,9 +142,9 @@ struct Work {
 
 impl Work {
     /// Whether an installed version may be started; notes the failure if it may not.
-    fn refuse_recalled(&mut self, version: &Version, session: &Session, events: &Events<'_>) -> bool {
+    fn refuse_revoked_installed(&mut self, version: &Version, session: &Session, events: &Events<'_>) -> bool {
         let id = &version.receipt.id;
-        match check_recalled(session, version, events) {
+        match check_revoked_installed(session, version, events) {
             Ok(()) => true,
             Err(failure) => {
                 let anyway =
@@ -188,7 +188,7 @@ pub async fn update(session: &Session, request: &Update, events: &Events<'_>) ->
     }
     let ids: Vec<&str> = installed.iter().map(|agent| &*agent.id).collect();
     let index = load(session, session.load_entries(&ids), events).await?;
-    learn_revoked(session, events).await;
+    learn_revocations(session, events).await;
     let mut work = sort(&installed, &index, session, events);
     for (id, failure) in damaged {
         work.fail(&id, failure);
@@ -249,7 +249,7 @@ fn sort(installed: &[StoredAgent], index: &Index, session: &Session, events: &Ev
                 work.repairs.extend(needed(agent));
                 match Missing::of(&id, index) {
                     Missing::UnknownAgent { .. } => {
-                        work.refuse_recalled(&agent.current, session, events);
+                        work.refuse_revoked_installed(&agent.current, session, events);
                         work.report.gone.push(id);
                     }
                     unusable @ Missing::UnusableEntry(_) => work.fail(&id, unusable),
@@ -263,14 +263,14 @@ fn sort(installed: &[StoredAgent], index: &Index, session: &Session, events: &Ev
         };
         let offers = Offer::from_agent(&entry, index.sha256());
         if agent.is_pinned {
-            work.refuse_recalled(&agent.current, session, events);
+            work.refuse_revoked_installed(&agent.current, session, events);
             work.report.pinned.push(Pinned { id, version: from, available: entry.version.clone() });
             work.repairs.extend(needed(agent));
             continue;
         }
         match compare(agent, &offers, session.options().platform, &host) {
             Err(error) => work.fail(&id, error),
-            Ok(UpdateStatus::UpToDate(_)) if !work.refuse_recalled(&agent.current, session, events) => {}
+            Ok(UpdateStatus::UpToDate(_)) if !work.refuse_revoked_installed(&agent.current, session, events) => {}
             Ok(UpdateStatus::UpToDate(plan)) => match session.store.refuse_changed(&plan) {
                 Err(error) => work.fail(&id, error),
                 Ok(()) => match needed(agent) {
@@ -286,7 +286,7 @@ fn sort(installed: &[StoredAgent], index: &Index, session: &Session, events: &Ev
                 if let Err(error) = session.refuse_revoked(&id, &plan.version) =>
             {
                 // The installed version stays, unless it is revoked, too.
-                if work.refuse_recalled(&agent.current, session, events) {
+                if work.refuse_revoked_installed(&agent.current, session, events) {
                     let (to, message) = (plan.version.clone(), Some(Failure::from(error).reason().to_owned()));
                     work.report.held.push(HeldUpdate { id, from, to, reason: "revoked", until: None, message });
                 }

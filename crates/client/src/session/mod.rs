@@ -9,7 +9,7 @@
 
 mod install;
 mod plan;
-mod recall;
+mod revocation;
 
 use acp_registry_plan::failure::{Code, Failure};
 use std::collections::BTreeSet;
@@ -36,13 +36,13 @@ use acp_registry_sources::{
 use futures_util::FutureExt as _;
 use tokio::process::{Child, ChildStdin, ChildStdout};
 
-use crate::index::{self, Copies, EntryError, Facts, Index, IndexLocation, Loaded, Missing, RecallPlace};
+use crate::index::{self, Copies, EntryError, Facts, Index, IndexLocation, Loaded, Missing, RevocationPlace};
 use crate::install::{Installer, Kind, PackageCache, Start, host_environment};
 use crate::resolve::{self, Host};
 pub use crate::resolve::{AgentSpec, WrongName};
 use crate::store::{self, Store, Version, repair_command};
 
-use recall::KnownRecalls;
+use revocation::RevocationsByPlace;
 
 pub use install::{InstallEvent, InstallRequest, Liveness, PATIENCE};
 
@@ -54,7 +54,7 @@ pub struct Session {
     pub store: Store,
     options: SessionOptions,
     connection: OnceLock<(Arc<Client>, Github)>,
-    recalled: Mutex<KnownRecalls>,
+    revocations: Mutex<RevocationsByPlace>,
 }
 
 impl Session {
@@ -66,8 +66,8 @@ impl Session {
         let mut store = Store::at(&options.root)?;
         store.patience = options.patience;
         store.trusts_others = options.trusts_others;
-        store.recalls = RecallPlace::beside(&options.index).map(|place| place.as_str().to_owned());
-        Ok(Self { store, options, connection: OnceLock::new(), recalled: Mutex::default() })
+        store.revocations = RevocationPlace::beside(&options.index).map(|place| place.as_str().to_owned());
+        Ok(Self { store, options, connection: OnceLock::new(), revocations: Mutex::default() })
     }
 
     /// What the session was opened with.
@@ -352,7 +352,7 @@ impl Session {
     /// # Errors
     /// [`Error::Revoked`], [`Error::Damaged`], [`Error::Store`].
     pub fn refuse_unfit(&self, version: &Version) -> Result<(), Error> {
-        self.refuse_recalled(version)?;
+        self.refuse_revoked_installed(version)?;
         if !version.is_whole() {
             let program = version.program().display().to_string();
             return Err(Error::Damaged { id: version.receipt.id.to_string(), program });

@@ -168,7 +168,7 @@ impl Store {
         let mut placed = placed.map_err(failed)?;
         refuse_other_bytes(&known, plan, &mut placed.proof)?;
         let mut receipt = describe(plan, placed, target.clone()).await?;
-        receipt.recalls.clone_from(&self.recalls);
+        receipt.revocations.clone_from(&self.revocations);
         receipt.named_by = named_by.unwrap_or_default();
         if target != place {
             // Up to now, the old files could be used.

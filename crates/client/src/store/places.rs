@@ -30,7 +30,7 @@ pub struct Store {
     /// Whether agents are started although other people can change them, see [`Store::refuse_foreign`].
     pub trusts_others: bool,
     /// Where the registry of what is installed from now on publishes the versions that it recalls; receipts keep it.
-    pub recalls: Option<String>,
+    pub revocations: Option<String>,
     /// Whether [`Store::uninstall`] and [`Store::collect_garbage`] only report what they would remove.
     pub only_looks: bool,
 }
@@ -43,7 +43,7 @@ impl Store {
     pub fn at(root: impl AsRef<Path>) -> Result<Self, PathError> {
         let root = root.as_ref();
         let root = std::path::absolute(root).map_err(PathError::at(root))?;
-        Ok(Self { root, patience: Duration::from_mins(5), trusts_others: false, recalls: None, only_looks: false })
+        Ok(Self { root, patience: Duration::from_mins(5), trusts_others: false, revocations: None, only_looks: false })
     }
 
     /// The directory.

@@ -52,7 +52,7 @@ pub struct Receipt {
     pub index_sha256: Option<String>,
     /// Where the registry of that index publishes the versions that it recalls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub recalls: Option<String>,
+    pub revocations: Option<String>,
     /// When it was installed, by RFC 3339.
     pub installed_at: String,
     /// The bytes of all files.
@@ -92,7 +92,7 @@ impl Receipt {
             interpreter: placed.interpreter,
             named_by: BTreeSet::new(),
             index_sha256: plan.index_sha256.clone(),
-            recalls: None,
+            revocations: None,
             installed_at: Timestamp::now().to_string(),
             size,
             remarks: placed.remarks,

@@ -4,7 +4,7 @@ use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::sandbox::PARTS;
+use super::directories::PARTS;
 use super::scratch::PREFIX;
 use super::{Scratch, platform};
 use crate::fs::{PathError, open_no_follow};
@@ -221,7 +221,7 @@ mod tests {
             [(true, false), (false, true), (false, false)].into_iter().take(2 + usize::from(by_user))
         {
             let mut command = std::process::Command::new("sleep");
-            command.arg("60").env(super::super::sandbox::MARKER, if by_marker { &path } else { Path::new("") });
+            command.arg("60").env(super::super::directories::MARKER, if by_marker { &path } else { Path::new("") });
             if !by_place && !by_marker {
                 super::super::place::let_in(&path, USER).unwrap();
                 age(&path);

@@ -24,7 +24,7 @@ use rustix::thread::{
 use tokio::io::AsyncReadExt as _;
 use tokio::net::unix::pipe::{OpenOptions, Receiver};
 
-use super::sandbox::REPORT;
+use super::directories::REPORT;
 
 /// The first argument with which the `acp-registry` executable must call [`launch`].
 pub const LAUNCH: &str = "__launch";

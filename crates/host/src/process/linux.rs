@@ -10,11 +10,11 @@ use process_wrap::tokio::ChildWrapper;
 use rustix::process::{Pid, Signal, WaitOptions};
 
 use super::abandoned::is_random;
+use super::directories::MARKER;
 pub(super) use super::launcher::Report;
 pub(super) use super::own_user::OwnUser;
 use super::own_user::let_into;
 pub use super::reach::make_readable;
-use super::sandbox::MARKER;
 use super::tree::RunDelays;
 use crate::proc::{self, Process, directory, environment, user_ids};
 

@@ -25,6 +25,7 @@
 
 mod abandoned;
 mod begin;
+mod directories;
 mod environment;
 mod isolation;
 mod launch;
@@ -36,7 +37,6 @@ mod own_user;
 mod place;
 #[cfg(target_os = "linux")]
 mod reach;
-mod sandbox;
 mod scratch;
 mod tree;
 
@@ -45,6 +45,7 @@ mod tree;
 mod platform;
 
 pub use abandoned::{INSTALLED, remove_abandoned};
+pub use directories::{Home, Sandbox};
 pub use environment::{Environment, is_executable};
 pub use isolation::{Isolation, IsolationError, Network};
 pub use launch::{LaunchSpec, Obstacle};
@@ -55,6 +56,5 @@ pub use namespace::{JOIN, KEEP, join, keep};
 pub use namespace::{Namespace, NamespaceError};
 pub use place::UserDirectory;
 pub use platform::{Orphans, adopt_orphans, end_launches_below, hide_from_agents, make_readable};
-pub use sandbox::{Home, Sandbox};
 pub use scratch::Scratch;
 pub use tree::{Ending, Exit, How, Pipes, ProcessTree, RunDelays, SpawnError, Tail};

@@ -15,12 +15,12 @@
 //! # Ok::<(), acp_registry_plan::index::FormError>(())
 //! ```
 
-mod entries;
 mod entry;
+mod parse;
 mod read;
 
-pub use entries::{FormError, INDEX_LIMIT, Notes, entries};
 pub use entry::Entry;
+pub use parse::{FormError, INDEX_LIMIT, Notes, entries};
 pub use read::{EntryError, Index, IndexSource};
 
 use crate::failure::{Code, Failure};

@@ -8,8 +8,8 @@ use std::time::SystemTime;
 use rayon::prelude::*;
 use serde_json::{Map, Value};
 
-use super::entries::{FormError, Notes, entries};
 use super::entry::Entry;
+use super::parse::{FormError, Notes, entries};
 use crate::digest::Sha256;
 use crate::manifest::{Agent, AgentId};
 use crate::text::{nearest, quote};

@@ -17,7 +17,7 @@ use super::listing::Listing;
 use super::pages::{Frame, Site};
 use super::text::{json_in_html, short, shown};
 use super::xml::{self, Xml};
-use super::{SiteError, SiteFile, examinations, examined, markdown, page};
+use super::{SiteError, SiteFile, examinations, markdown, page, verdicts};
 
 #[derive(Template)]
 #[template(path = "agent.html")]
@@ -215,7 +215,7 @@ impl Proof {
             class,
             words,
             version: answer.and_then(|answer| answer.version.as_deref()).map(|text| shown(text, 40)),
-            system: listing.examined().and_then(examined::system),
+            system: listing.examined().and_then(verdicts::system),
             day: answer.and_then(|answer| answer.day.clone()),
         };
         let (class, words) = bytes(distribution);
@@ -244,7 +244,7 @@ impl Proof {
         if examined.record.level < level {
             return none("Not examined");
         }
-        let (class, words) = examined::judgement(&examined.record, level);
+        let (class, words) = verdicts::judgement(&examined.record, level);
         let past = listing.answer.map(|answer| answer.past.as_slice()).unwrap_or_default();
         let since = examinations::passed_since(past, level).filter(|since| since.version != examined.version);
         let words = since.map_or(words, |since| format!("passed, since version {}", shown(&since.version, 40)));
@@ -255,7 +255,7 @@ impl Proof {
             class,
             words: shown(&first.into_iter().chain(chars).collect::<String>(), 160),
             version: Some(shown(&examined.version, 40)),
-            system: examined::system(examined),
+            system: verdicts::system(examined),
             day: examined.at.map(Timestamp::day),
         }
     }

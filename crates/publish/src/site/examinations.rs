@@ -23,7 +23,7 @@ const ENTRIES: usize = 50;
 const NAMED: usize = 12;
 
 #[derive(Template)]
-#[template(path = "examined.html")]
+#[template(path = "examinations.html")]
 struct Examined<'a> {
     f: Frame<'a>,
     levels: Vec<&'static str>,

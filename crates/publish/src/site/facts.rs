@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use super::capabilities::{Opening, Support};
-use super::examined::Tests;
 use super::facets::{self, capabilities};
 use super::install::start;
 use super::listing::{Listing, authors, system_name};
 use super::text::{link, shown};
+use super::verdicts::Tests;
 use crate::release::release_page;
 use acp_registry_gate::config::SiteConfig;
 use acp_registry_gate::verify::{LastAnswer, RunTimes, Unanswered};

@@ -1,11 +1,11 @@
 //! The page of an agent as Markdown.
 
 use super::changes::AgentChange;
-use super::examined::{Test, Tests};
 use super::facts::{Facts, target};
 use super::install::{Needs, Setup};
 use super::listing::Listing;
 use super::text::{markdown as text, shown};
+use super::verdicts::{Test, Tests};
 use crate::tree::HERE;
 use acp_registry_plan::manifest::Distribution;
 

@@ -18,7 +18,6 @@ mod docs;
 mod editors;
 mod embed;
 mod examinations;
-mod examined;
 mod facets;
 mod facts;
 mod guides;
@@ -31,6 +30,7 @@ mod matrix;
 mod pages;
 mod picture;
 mod text;
+mod verdicts;
 mod xml;
 
 use acp_registry_plan::failure::Failure;

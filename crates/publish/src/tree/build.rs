@@ -106,7 +106,7 @@ pub fn build<'a>(
     let own_agent = own(&config.schemas.agent).transpose()?;
     let own_registry = own(&config.schemas.registry).transpose()?;
     if let Some(problem) = registry.revoked.problem().filter(|_| !matches!(registry.revoked, Loaded::Missing)) {
-        return Err(BuildError::Recalls(format!("{REVOKED}{problem}")));
+        return Err(BuildError::Revocations(format!("{REVOKED}{problem}")));
     }
     let chosen = choose(registry, checked, options.check, options.previous, &views)?;
     let Chosen { sources, agents, icons: kept_icons, nothing_published, no_icons: unknown_icons } = chosen;

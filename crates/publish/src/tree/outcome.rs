@@ -98,7 +98,7 @@ pub enum BuildError {
     },
     /// The list of recalled versions cannot be read; holds the place and the problem.
     #[error("the recalled versions cannot be read: {0}; nothing is published")]
-    Recalls(String),
+    Revocations(String),
     /// The earlier tree cannot be read.
     #[error(transparent)]
     Previous(#[from] PublishedError),
@@ -126,7 +126,7 @@ impl BuildError {
             }
             Self::View { .. } => "correct the `[[view]]` in registry.toml",
             Self::Schema { .. } => "correct `[schemas]` in registry.toml",
-            Self::Recalls(_) => "correct revoked.json: without it, revoked versions would be installed again",
+            Self::Revocations(_) => "correct revoked.json: without it, revoked versions would be installed again",
             Self::Previous(error) => return error.remedy(),
             Self::Render(_) => "report this as a bug of acp-registry",
         };
@@ -148,7 +148,7 @@ impl From<BuildError> for Failure {
     fn from(error: BuildError) -> Self {
         let help = error.remedy();
         let failure = match error {
-            BuildError::Findings { .. } | BuildError::NoPrevious { .. } | BuildError::Recalls(_) => {
+            BuildError::Findings { .. } | BuildError::NoPrevious { .. } | BuildError::Revocations(_) => {
                 Self::findings(error)
             }
             BuildError::Empty(_) | BuildError::Withdrawn(_) | BuildError::View { .. } => Self::usage(error),

@@ -12,12 +12,10 @@ use acp_registry_gate::check::{CheckOptions, Selection, check};
 use acp_registry_gate::config::View;
 use acp_registry_gate::finding::Level;
 use acp_registry_host::fs::{ReadError, read_bounded};
+use acp_registry_plan::index::INDEX_LIMIT;
 use acp_registry_plan::json;
 use acp_registry_plan::manifest::Manifest;
 use acp_registry_plan::revocations::{RevocationLevel, Revocations};
-
-/// The largest index that is read, in bytes.
-const INDEX_LIMIT: u64 = 64 << 20;
 
 /// The index that every published tree has.
 const INDEX: &str = "registry.json";

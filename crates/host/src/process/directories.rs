@@ -1,4 +1,4 @@
-//! The directories of one launch.
+//! The home and the temporary directories of one launch. What else a program may read is in `isolation.rs`.
 
 #[cfg(target_os = "linux")]
 use std::fs;

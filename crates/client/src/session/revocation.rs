@@ -9,45 +9,47 @@ use acp_registry_plan::revocations::{Revocation, RevocationLevel};
 use futures_util::FutureExt as _;
 
 use super::{Error, Session, SessionOptions};
-use crate::index::{IndexLocation, LoadOptions, RecallMemory, RecallPlace, Recalled, learn_recalled};
+use crate::index::{
+    IndexLocation, KnownRevocations, LoadOptions, RevocationMemory, RevocationPlace, learn_revocations,
+};
 use crate::store::Version;
 
 /// What was learnt of registries, by the place of their lists.
-pub(super) type KnownRecalls = BTreeMap<String, Recalled>;
+pub(super) type RevocationsByPlace = BTreeMap<String, KnownRevocations>;
 
 impl Session {
     /// Asks which versions the registry has recalled, and remembers the answer beside the installed agents. Returns a
     /// warning if that is not known; what an earlier run has learnt counts then.
-    pub async fn learn_revoked(&self) -> Option<String> {
+    pub async fn learn_revocations(&self) -> Option<String> {
         let SessionOptions { is_offline, refresh, .. } = self.options;
         let options = LoadOptions { copies: self.copies(), is_offline, refresh };
         let client = || self.connect().map(|(client, _)| client);
-        let recalled = learn_recalled(&self.options.index, &self.recall_memory(), &options, client).await;
+        let recalled = learn_revocations(&self.options.index, &self.revocation_memory(), &options, client).await;
         let warning = recalled.warning.clone();
-        if let Some(place) = RecallPlace::beside(&self.options.index) {
-            let mut known = self.recalled.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(place) = RevocationPlace::beside(&self.options.index) {
+            let mut known = self.revocations.lock().unwrap_or_else(PoisonError::into_inner);
             known.insert(place.as_str().to_owned(), recalled);
         }
         warning
     }
 
-    fn recall_memory(&self) -> RecallMemory {
-        RecallMemory::at(&self.store.root().join("revoked"))
+    fn revocation_memory(&self) -> RevocationMemory {
+        RevocationMemory::at(&self.store.root().join("revoked"))
     }
 
     /// Looks into what this machine knows of a registry. Nothing is sent.
-    fn look<T>(&self, place: &RecallPlace, look: impl FnOnce(&Recalled) -> T) -> T {
-        let mut known = self.recalled.lock().unwrap_or_else(PoisonError::into_inner);
+    fn look<T>(&self, place: &RevocationPlace, look: impl FnOnce(&KnownRevocations) -> T) -> T {
+        let mut known = self.revocations.lock().unwrap_or_else(PoisonError::into_inner);
         let recalled = known.entry(place.as_str().to_owned()).or_insert_with(|| {
-            let memory = self.recall_memory();
+            let memory = self.revocation_memory();
             let index = &self.options.index;
-            if !matches!(index, IndexLocation::Path(_)) || RecallPlace::beside(index).as_ref() != Some(place) {
+            if !matches!(index, IndexLocation::Path(_)) || RevocationPlace::beside(index).as_ref() != Some(place) {
                 return memory.recall(place);
             }
             // A directory is read anew. Without a request, the future is ready at its first poll.
             let options = LoadOptions { copies: None, is_offline: true, refresh: false };
             let no_client = || Err(Problem::Refused("nothing may be sent"));
-            learn_recalled(index, &memory, &options, no_client).now_or_never().unwrap_or_default()
+            learn_revocations(index, &memory, &options, no_client).now_or_never().unwrap_or_default()
         });
         look(recalled)
     }
@@ -55,15 +57,15 @@ impl Session {
     /// The recall of a version by the registry of the index, as far as this machine knows.
     #[must_use]
     pub fn find_revocation(&self, id: &str, version: &str) -> Option<Revocation> {
-        let place = RecallPlace::beside(&self.options.index)?;
+        let place = RevocationPlace::beside(&self.options.index)?;
         self.look(&place, |recalled| recalled.revocations.find(id, version).cloned())
     }
 
     /// The recall of an installed version, by the registry that it is from or by that of the index; the severer of both.
     #[must_use]
-    pub fn find_recall(&self, version: &Version) -> Option<Revocation> {
+    pub fn find_installed_revocation(&self, version: &Version) -> Option<Revocation> {
         let receipt = &version.receipt;
-        let own = receipt.recalls.as_deref().map(RecallPlace::kept);
+        let own = receipt.revocations.as_deref().map(RevocationPlace::kept);
         let of_own = own.and_then(|own| {
             self.look(&own, |recalled| recalled.revocations.find(&receipt.id, &receipt.version).cloned())
         });
@@ -72,9 +74,9 @@ impl Session {
 
     /// Why it is not known which versions the registries of the index and of a version have recalled.
     #[must_use]
-    pub fn recall_problem(&self, version: &Version) -> Option<String> {
-        let own = version.receipt.recalls.as_deref().map(RecallPlace::kept);
-        let mut places = own.into_iter().chain(RecallPlace::beside(&self.options.index));
+    pub fn revocation_problem(&self, version: &Version) -> Option<String> {
+        let own = version.receipt.revocations.as_deref().map(RevocationPlace::kept);
+        let mut places = own.into_iter().chain(RevocationPlace::beside(&self.options.index));
         places.find_map(|place| self.look(&place, |recalled| recalled.warning.clone()))
     }
 
@@ -97,8 +99,8 @@ impl Session {
     ///
     /// # Errors
     /// [`Error::Revoked`].
-    pub fn refuse_recalled(&self, version: &Version) -> Result<(), Error> {
-        self.refuse(&version.receipt.id, &version.receipt.version, self.find_recall(version), true)
+    pub fn refuse_revoked_installed(&self, version: &Version) -> Result<(), Error> {
+        self.refuse(&version.receipt.id, &version.receipt.version, self.find_installed_revocation(version), true)
     }
 
     fn refuse(&self, id: &str, version: &str, revocation: Option<Revocation>, is_installed: bool) -> Result<(), Error> {

@@ -18,22 +18,22 @@ const STEM: usize = 32;
 
 /// Where this machine remembers which versions registries have recalled: not in a cache, which may be emptied at any time.
 #[derive(Debug, Clone)]
-pub struct RecallMemory(PathBuf);
+pub struct RevocationMemory(PathBuf);
 
 /// Where a registry publishes its list: an address without secrets, or a path. Indexes beside each other share it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RecallPlace(String);
+pub struct RevocationPlace(String);
 
 /// The recalled versions of a registry.
 #[derive(Debug, Clone, Default)]
-pub struct Recalled {
+pub struct KnownRevocations {
     /// The versions; none where the registry recalls none.
     pub revocations: Revocations,
     /// Why it is not known which versions the registry recalls now.
     pub warning: Option<String>,
 }
 
-impl RecallPlace {
+impl RevocationPlace {
     /// The place of the list beside an index.
     #[must_use]
     pub fn beside(place: &IndexLocation) -> Option<Self> {
@@ -65,19 +65,19 @@ impl RecallPlace {
     }
 }
 
-impl RecallMemory {
+impl RevocationMemory {
     /// The memory in this directory, which is created when there is something to remember.
     #[must_use]
     pub fn at(directory: &Path) -> Self {
         Self(directory.to_owned())
     }
 
-    fn file(&self, place: &RecallPlace) -> PathBuf {
+    fn file(&self, place: &RevocationPlace) -> PathBuf {
         self.0.join(format!("{}.json", Sha256::of(place.as_str()).first(STEM)))
     }
 
     /// The bytes that are remembered; `None` if there are none.
-    fn read(&self, place: &RecallPlace) -> Result<Option<Vec<u8>>, String> {
+    fn read(&self, place: &RevocationPlace) -> Result<Option<Vec<u8>>, String> {
         let file = self.file(place);
         if file.symlink_metadata().is_err() {
             return Ok(None);
@@ -89,7 +89,7 @@ impl RecallMemory {
 
     /// What is remembered of a registry. Nothing is sent.
     #[must_use]
-    pub fn recall(&self, place: &RecallPlace) -> Recalled {
+    pub fn recall(&self, place: &RevocationPlace) -> KnownRevocations {
         let read = self.read(place).and_then(|bytes| {
             let parse = |bytes: Vec<u8>| {
                 Revocations::parse(&bytes).map_err(|error| format!("{} {error}", self.file(place).display()))
@@ -97,8 +97,8 @@ impl RecallMemory {
             bytes.map(parse).transpose()
         });
         match read {
-            Ok(revocations) => Recalled { revocations: revocations.unwrap_or_default(), warning: None },
-            Err(problem) => Recalled {
+            Ok(revocations) => KnownRevocations { revocations: revocations.unwrap_or_default(), warning: None },
+            Err(problem) => KnownRevocations {
                 revocations: Revocations::default(),
                 warning: Some(format!(
                     "it is not known which versions were recalled, until `acp-registry update` has asked again: {problem}"
@@ -108,7 +108,7 @@ impl RecallMemory {
     }
 
     /// Remembers this text, or nothing.
-    fn remember(&self, place: &RecallPlace, text: Option<&str>) -> Result<(), PathError> {
+    fn remember(&self, place: &RevocationPlace, text: Option<&str>) -> Result<(), PathError> {
         let file = self.file(place);
         match text {
             None if file.symlink_metadata().is_err() => Ok(()),
@@ -124,13 +124,13 @@ impl RecallMemory {
 
 /// Learns which versions the registry of an index has recalled, and remembers them. `client` is called only if a request is
 /// needed: a discovery document that was just read tells whether there is a list, and which.
-pub async fn learn_recalled(
+pub async fn learn_revocations(
     place: &IndexLocation,
-    memory: &RecallMemory,
+    memory: &RevocationMemory,
     options: &LoadOptions,
     client: impl FnOnce() -> Result<Arc<Client>, Problem>,
-) -> Recalled {
-    let Some(own) = RecallPlace::beside(place) else { return Recalled::default() };
+) -> KnownRevocations {
+    let Some(own) = RevocationPlace::beside(place) else { return KnownRevocations::default() };
     let published = match told(place, options) {
         Some(Ok(None)) => Beside::Nothing,
         Some(Ok(Some(digest)))
@@ -151,17 +151,17 @@ pub async fn learn_recalled(
     let unsaved = |error: PathError| format!("what was recalled is known to this run only: {error}");
     match published {
         Beside::Known((revocations, text)) => {
-            Recalled { revocations, warning: memory.remember(&own, Some(&text)).err().map(unsaved) }
+            KnownRevocations { revocations, warning: memory.remember(&own, Some(&text)).err().map(unsaved) }
         }
         Beside::Nothing => {
             let had_some = matches!(memory.read(&own), Ok(Some(_)));
             let warning = memory.remember(&own, None).err().map(unsaved);
             let gone = || format!("the registry has no {REVOKED} any more: what it had recalled counts no longer");
-            Recalled { revocations: Revocations::default(), warning: warning.or_else(|| had_some.then(gone)) }
+            KnownRevocations { revocations: Revocations::default(), warning: warning.or_else(|| had_some.then(gone)) }
         }
         Beside::Unknown(_, warning) => {
             let known = memory.recall(&own);
-            Recalled { warning: warning.or(known.warning), ..known }
+            KnownRevocations { warning: warning.or(known.warning), ..known }
         }
     }
 }
