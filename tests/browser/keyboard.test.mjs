@@ -32,12 +32,7 @@ test('the first Tab offers to skip to the content', () => open('', async (page) 
 test('arrows lead from the words to the results, and from card to card', () => open('', async (page) => {
   const at = () => page.evaluate(() => [...document.querySelectorAll('#list .card')].indexOf(document.activeElement.closest('.card')));
   await page.locator('#q').focus();
-  const row = await page.evaluate(() => {
-    const cards = [...document.querySelectorAll('#list .card')];
-    return cards.filter((one) => one.offsetTop === cards[0].offsetTop).length;
-  });
-  assert.ok(row > 1, `${row} cards in a row`);
-  for (const [key, card] of [['ArrowDown', 0], ['ArrowRight', 1], ['ArrowLeft', 0], ['ArrowDown', row], ['ArrowUp', 0]]) {
+  for (const [key, card] of [['ArrowDown', 0], ['ArrowDown', 1], ['ArrowDown', 2], ['ArrowUp', 1], ['ArrowUp', 0]]) {
     await page.keyboard.press(key);
     assert.equal(await at(), card, key);
   }

@@ -286,6 +286,19 @@ mod tests {
         assert_eq!(view["properties"]["groups"]["minItems"], GROUPS);
         let members = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
         assert_eq!(members(&view["properties"]), ["sha256", "entry", "groups"]);
-        assert_eq!(members(&schema["properties"]), ["schema", "url", "lists", "views"]);
+        assert_eq!(members(&schema["properties"]), ["schema", "url", "lists", "views", "revoked"]);
+    }
+
+    #[test]
+    fn the_document_tells_what_was_recalled() {
+        let digest = "1".repeat(64);
+        let with = |revoked: &str| revoked_digest(format!(r#"{{ "schema": 1{revoked} }}"#).as_bytes());
+        assert_eq!(
+            (with(""), with(&format!(r#", "revoked": "{digest}""#))),
+            (Ok(None), Ok(Some(digest.parse().unwrap())))
+        );
+        for wrong in [r#", "revoked": "x""#, r#", "revoked": 7"#, r#", "schema": 2"#] {
+            assert!(with(wrong).is_err(), "{wrong}");
+        }
     }
 }

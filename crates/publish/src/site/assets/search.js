@@ -313,16 +313,13 @@
     // Enter leads from the words to the best result.
     if (document.activeElement === box && text()) list.querySelector('h3 a')?.focus();
   });
-  // Arrows lead from the words into the results, and from card to card.
-  const steps = { ArrowDown: 0, ArrowUp: 0, ArrowRight: 1, ArrowLeft: -1 };
+  // Arrows lead from the words into the results, and from one to the next.
   addEventListener('keydown', (event) => {
-    const { key, target, ctrlKey, metaKey, altKey, shiftKey } = event, cards = [...list.children];
+    const { key, target } = event, step = { ArrowDown: 1, ArrowUp: -1 }[key], cards = [...list.children];
     const here = cards.indexOf(target.closest?.('.card'));
-    if (!(key in steps) || ctrlKey || metaKey || altKey || shiftKey || (here < 0 && (target !== box || key !== 'ArrowDown'))) return;
-    const row = cards.filter((one) => one.offsetTop === cards[0].offsetTop).length;
-    const next = here < 0 ? 0 : here + (steps[key] || (key === 'ArrowDown' ? row : -row));
+    if (!step || event.ctrlKey || event.metaKey || event.altKey || (here < 0 && (target !== box || step < 0))) return;
     event.preventDefault();
-    (cards[next]?.querySelector('h3 a') || (next < 0 ? box : target)).focus();
+    (cards[here + step]?.querySelector('h3 a') || (step < 0 ? box : target)).focus();
   });
   clear.addEventListener('click', () => {
     box.value = '';
