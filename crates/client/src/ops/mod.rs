@@ -166,7 +166,7 @@ fn check_revoked(session: &Session, id: &str, version: &str, events: &Events<'_>
     Ok(())
 }
 
-/// Like [`check_revoked`], for an installed version, which is going to be started.
+/// Refuses an installed version that a registry has revoked, and warns of one that is deprecated, or revoked and allowed.
 ///
 /// # Errors
 /// [`Failure`] when the version is revoked and was not allowed.
