@@ -128,7 +128,8 @@ fn start(
 
 pub(crate) fn which(args: &WhichArgs, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     let session = open(&args.place, PackageArgs::default(), global)?;
-    let report = locate(&session, &Locate { agent: args.agent.clone() })?;
+    let progress = Progress::new(ui);
+    let report = locate(&session, &Locate { agent: args.agent.clone() }, &|event| progress.show(event))?;
     if args.format.is_json() {
         ui.report(&report)?;
     } else {

@@ -46,9 +46,8 @@ fn a_revoked_version_is_not_installed_and_the_others_are() {
     assert_eq!(run.code, 4, "{}", run.stderr);
     let run = people.run(&["install", "a", "--allow-revoked", "a"]);
     assert!(run.code == 2 && run.stderr.contains("names no version"), "{}", run.stderr);
-    for arguments in [&["install", "a", "--allow-revoked", "a@1.0.0"][..], &["run", "a", "--allow-revoked", "a@1.0.0"]]
-    {
-        let run = people.run(arguments);
+    for arguments in [&["install", "a"][..], &["run", "a"], &["which", "a"], &["update", "a"]] {
+        let run = people.run(&[arguments, &["--allow-revoked", "a@1.0.0"]].concat());
         let warning = format!("warning: {WHY} (allowed by --allow-revoked)");
         assert!(run.code == 0 && run.stderr.contains(&warning), "{arguments:?}: {}", run.stderr);
     }

@@ -173,7 +173,9 @@ pub(crate) const METHODS: [Method; 13] = [
     Method {
         name: "which",
         only_reads: true,
-        run: |call| call.run(Refresh::Never, 0, async |session, request, _| Ok(ops::locate(session, &request)?)),
+        run: |call| {
+            call.run(Refresh::Never, 0, async |session, request, events| Ok(ops::locate(session, &request, events)?))
+        },
     },
     Method {
         name: "install",

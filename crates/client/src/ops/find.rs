@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
 use super::agents::read_agents;
-use super::{Event, Events, Report, check_revoked, load, load_quietly, warn_of_left_out};
+use super::{Event, Events, Report, check_revoked, check_revoked_installed, load, load_quietly, warn_of_left_out};
 use crate::index::{Entry, Found, Index, Match, Missing, Query, Reading};
 use crate::install::{Kind, Start};
 use crate::resolve::{Offer, OfferOrigin, Plan};
@@ -475,7 +475,8 @@ impl Report for LocateReport {
 ///
 /// # Errors
 /// [`Failure`] when it is not installed, or damaged.
-pub fn locate(session: &Session, request: &Locate) -> Result<LocateReport, Failure> {
+pub fn locate(session: &Session, request: &Locate, events: &Events<'_>) -> Result<LocateReport, Failure> {
     let (version, pinned) = session.whole(&request.agent)?;
+    check_revoked_installed(session, &version, events)?;
     Ok(LocateReport { launch: installed(&version, session)?, pinned, start: session.find_start(&version)? })
 }

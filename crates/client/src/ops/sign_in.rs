@@ -14,7 +14,7 @@ use acp_registry_protocol::handshake::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::{Event, Events, Report, Starting, limit};
+use super::{Event, Events, Report, Starting, check_revoked_installed, limit};
 use crate::doctor;
 use crate::install::Start;
 use crate::login::{SignInResult, SignInStatus, in_terminal};
@@ -158,6 +158,7 @@ impl<'a> Attempt<'a> {
     ) -> Result<Self, Failure> {
         session.current(std::slice::from_ref(named))?;
         let version = session.agent(&named.id)?.current;
+        check_revoked_installed(session, &version, events)?;
         let mark = version.mark_used();
         let start = session.find_start(&version)?;
         let mut options = HandshakeOptions::new(temporary());
