@@ -70,7 +70,7 @@
 //! | file | read or written by | what it is |
 //! |---|---|---|
 //! | `<id>/agent.json`, `<id>/icon.svg` | [`registry::Registry::load`] | an agent |
-//! | `revoked.json` | [`registry::Registry::load`], [`session::Session::learn_revocations`] | versions that nobody is to install or start any more |
+//! | `revoked.json` | [`registry::Registry::load`], [`session::Session::learn_revocations`] | recalled versions, which clients refuse |
 //! | `quarantine.json` | [`registry::Registry::load`] | agents that stay published but are not started or updated |
 //! | `registry.toml` | [`config::Config::read`] | rule levels, the site, published views and withdrawn agents |
 //! | `history.json` | [`history::History::parse`], [`site`] (published) | when agents were added, changed and removed |

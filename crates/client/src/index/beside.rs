@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::copies::Copy;
-use super::load::{LoadOptions, copy_of};
+use super::load::{LoadOptions, describe_copy};
 use super::place::IndexLocation;
 use acp_registry_host::fs::read_bounded;
 use acp_registry_http::{Client, Problem, Validators, shown};
@@ -56,7 +56,7 @@ pub(super) async fn load_beside<T>(
         tracing::debug!("{} could not be read: {why}", shown(&url));
         let content = copy.as_ref().and_then(read);
         let warning = match copy.as_ref().filter(|_| content.is_some()) {
-            Some(copy) => format!("{name} is {}: {why}", copy_of(copy.checked)),
+            Some(copy) => format!("{name} is {}: {why}", describe_copy(copy.checked)),
             None => format!("{name} could not be read: {why}"),
         };
         Beside::Unknown(content, Some(warning))

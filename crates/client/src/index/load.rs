@@ -252,11 +252,11 @@ fn from_checkout(path: &Path) -> Result<Index, Error> {
 
 /// Why an index is used that its host may have changed, in a sentence.
 pub(super) fn staleness(checked: SystemTime, why: &dyn std::fmt::Display) -> String {
-    format!("the registry index is {}: {why}", copy_of(checked))
+    format!("the registry index is {}: {why}", describe_copy(checked))
 }
 
 /// A copy that its host confirmed at this time, in words.
-pub(super) fn copy_of(checked: SystemTime) -> String {
+pub(super) fn describe_copy(checked: SystemTime) -> String {
     format!("a copy of {}", ago(checked.elapsed().unwrap_or_default().as_secs()))
 }
 

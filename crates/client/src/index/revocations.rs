@@ -131,7 +131,7 @@ pub async fn learn_revocations(
     client: impl FnOnce() -> Result<Arc<Client>, Problem>,
 ) -> KnownRevocations {
     let Some(own) = RevocationPlace::beside(place) else { return KnownRevocations::default() };
-    let published = match told(place, options) {
+    let published = match read_discovery(place, options) {
         Some(Ok(None)) => Beside::Nothing,
         Some(Ok(Some(digest)))
             if let Ok(Some(known)) = memory.read(&own)
@@ -167,7 +167,7 @@ pub async fn learn_revocations(
 }
 
 /// What a fresh copy of the discovery document beside an index says about the list, see [`revoked_digest`].
-fn told(place: &IndexLocation, options: &LoadOptions) -> Option<Result<Option<Sha256>, WrongForm>> {
+fn read_discovery(place: &IndexLocation, options: &LoadOptions) -> Option<Result<Option<Sha256>, WrongForm>> {
     let IndexLocation::Url(url) = place else { return None };
     let (copies, discovery) = (options.copies.as_ref()?, url.join(DISCOVERY).ok()?);
     let copy = copies.find(&discovery).filter(|copy| copy.is_fresh() && !options.is_offline)?;

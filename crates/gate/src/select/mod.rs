@@ -49,7 +49,7 @@ impl AgentFilter {
             Self::ChangedSince(revision) => {
                 let mut paths = git::changed_paths(&registry.root, revision)?;
                 if paths.contains(REVOKED) {
-                    // Whoever recalls the version that is published has broken its agent.
+                    // A recall of the published version breaks its agent, although the agent's files are the same.
                     let revoked = registry.revoked_releases();
                     paths.extend(revoked.iter().map(|(entry, ..)| format!("{}/agent.json", entry.id)));
                 }

@@ -103,10 +103,9 @@ fn check_item(item: &Value, pointer: &str, report: &mut Reporter<'_>) {
             "reason" if text.is_none_or(|text| text.trim().is_empty()) => {
                 Some(("the reason is missing".to_owned(), "write why, for the people who have the version installed"))
             }
-            "reason" if text.is_some_and(|text| text.contains(is_hidden)) => Some((
-                "the reason has characters that nobody sees".to_owned(),
-                "remove them: the reason is one line of text",
-            )),
+            "reason" if text.is_some_and(|text| text.contains(is_hidden)) => {
+                Some(("the reason has invisible characters".to_owned(), "remove them: the reason is one line of text"))
+            }
             "since" if text.and_then(date).is_none() => {
                 Some(("`since` is not a day".to_owned(), "write the day of the recall as \"YYYY-MM-DD\""))
             }
@@ -198,7 +197,7 @@ mod tests {
         // What a schema cannot say.
         assert_eq!(
             messages(&item(id, versions, level, "\"a\\u001b[2Jb\"", since)),
-            ["the reason has characters that nobody sees"]
+            ["the reason has invisible characters"]
         );
         assert_eq!(
             messages(&item(id, "\"newest\"", level, reason, since)),

@@ -10,7 +10,7 @@ pub(crate) static RULE: Rule = Rule {
     name: "registry/revoked-version",
     level: Level::Error,
     summary: "the registry would publish a version that it has revoked",
-    why: "Clients refuse a revoked version: whoever installs or updates the agent would get an error instead of it.",
+    why: "Clients refuse a revoked version: people who install or update the agent would get an error.",
     fix: "Bring the agent to a good version, newer or older, or withdraw it under `[withdrawn]` in `registry.toml` until \
           there is one.",
     fails: Example::Files(&[
