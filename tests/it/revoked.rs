@@ -89,8 +89,10 @@ fn what_is_installed_is_not_started_once_the_recall_is_known() {
     assert!(run.stderr.contains("`acp-registry install a@latest`, which installs 1.1.0"), "{}", run.stderr);
     assert_eq!(people.run(&["update", "--refresh"]).code, 0);
     assert_eq!(people.run(&["run", "a"]).stdout, "a-1.1.0 acp\n");
-    // The old one stays refused.
+    // The old one stays refused, and keeps nobody from the new one.
     assert_eq!(people.run(&["run", "a@1.0.0"]).code, 4);
+    assert_eq!(people.run(&["install", "a@1.0.0", "--allow-revoked", "a@1.0.0", "--no-check"]).code, 0);
+    assert_eq!((people.run(&["which", "a"]).code, people.run(&["which", "a@1.1.0"]).code), (4, 0));
 }
 
 #[test]
@@ -165,6 +167,12 @@ fn what_is_remembered_is_found_again() {
     }
     let mut plain = people.command(&["run", "a"]);
     assert_eq!(crate::support::Run::of(plain.env_remove("ACP_REGISTRY_INDEX")).code, 4);
+    // An update by an address with a query learns nothing, and forgets nothing.
+    let index = json!({ "version": "1.0.0", "agents": [people.agent("a", "1.0.0")] });
+    people.serve("/registry.json?x=1", index.to_string());
+    let index = people.server.url("/registry.json?x=1");
+    assert_eq!(people.run(&["update", "--refresh", "--index", &index]).code, 4);
+    assert_eq!(people.run(&["run", "a"]).code, 4);
     for damage in ["", "garbage", "{}"] {
         fs::write(file, damage).unwrap();
         let run = people.run(&["run", "a"]);
@@ -202,10 +210,16 @@ fn a_directory_has_a_list_too() {
     assert!(broken.code == 4 && broken.stderr.contains(WHY), "{}", broken.stderr);
     assert_eq!(people.run(&["run", "a"]).code, 4, "the version is from that registry");
     fs::remove_file(people.env.path("reg/revoked.json")).unwrap();
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink("nowhere", people.env.path("reg/revoked.json")).unwrap();
+        assert_eq!(run(&["run", "a"]).code, 4, "a link that leads nowhere");
+        fs::remove_file(people.env.path("reg/revoked.json")).unwrap();
+    }
     assert_eq!(run(&["run", "a"]).code, 0);
 }
 
-/// Whoever has a good version keeps it where the newest is revoked, and hears of a recall of what the registry has no more.
+/// A good version stays if the newest one is revoked. An agent that has left the registry is still reported as revoked.
 #[test]
 fn an_update_leads_to_no_revoked_version() {
     let people = people();

@@ -1,5 +1,6 @@
 //! Small files that a registry may publish beside its index.
 
+use std::io::ErrorKind;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -33,18 +34,23 @@ pub(super) async fn load_beside<T>(
     let url = match place {
         IndexLocation::Path(path) => {
             let folder = if path.is_dir() { Some(path.as_path()) } else { path.parent() };
-            let file = folder.and_then(|folder| folder.join(name).canonicalize().ok());
-            let Some(file) = file else { return Beside::Nothing };
-            let read = read_bounded(&file, &file, limit).map_err(|error| error.to_string());
+            let Some(file) = folder.map(|folder| folder.join(name)) else { return Beside::Nothing };
+            // A link that leads nowhere is something else than no file.
+            if file.symlink_metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound) {
+                return Beside::Nothing;
+            }
+            let read = file.canonicalize().map_err(|error| format!("cannot be read: {error}"));
+            let read = read.and_then(|file| read_bounded(&file, &file, limit).map_err(|error| error.to_string()));
             return match read.and_then(|bytes| parse(&bytes)) {
                 Ok(content) => Beside::Known(content),
                 Err(problem) => Beside::Unknown(None, Some(format!("{} {problem}", file.display()))),
             };
         }
         IndexLocation::Url(url) if url.query().is_none() => url.join(name).ok(),
+        // A query is for the address of the index only.
         IndexLocation::Url(_) | IndexLocation::Unusable(_) => None,
     };
-    let Some(url) = url else { return Beside::Nothing };
+    let Some(url) = url else { return Beside::Unknown(None, None) };
     let copies = options.copies.as_ref();
     let copy = copies.and_then(|copies| copies.find(&url));
     // An empty copy records that there was no such file.

@@ -77,17 +77,20 @@ impl Session {
         Ok(found)
     }
 
-    /// An installed agent; damaged agents are refused.
+    /// An installed agent whose current version may be started.
     pub(super) fn agent(&self, id: &str) -> Result<StoredAgent, Failure> {
-        let Some(agent) = self.store.agent(id)? else {
-            let lost = if let Ok(id) = id.parse() { self.store.lost(&id)? } else { None };
-            return Err(match lost {
-                Some(error) => error.into(),
-                None => self.not_installed(id),
-            });
-        };
+        let agent = self.find_agent(id)?;
         self.refuse_unfit(&agent.current)?;
         Ok(agent)
+    }
+
+    /// An installed agent, whatever the state of its versions.
+    fn find_agent(&self, id: &str) -> Result<StoredAgent, Failure> {
+        if let Some(agent) = self.store.agent(id)? {
+            return Ok(agent);
+        }
+        let lost = if let Ok(id) = id.parse() { self.store.lost(&id)? } else { None };
+        Err(lost.map_or_else(|| self.not_installed(id), Failure::from))
     }
 
     /// The failure for an agent that is not installed. If the index has the agent, the help is to install it; otherwise
@@ -117,8 +120,11 @@ impl Session {
 
     /// The requested installed version, and whether the agent is pinned to it. The version must exist and be undamaged.
     pub(super) fn whole(&self, named: &AgentSpec) -> Result<(Version, bool), Failure> {
-        let agent = self.agent(&named.id)?;
-        let Some(wanted) = self.wanted_version(named) else { return Ok((agent.current, agent.is_pinned)) };
+        let Some(wanted) = self.wanted_version(named) else {
+            let agent = self.agent(&named.id)?;
+            return Ok((agent.current, agent.is_pinned));
+        };
+        let agent = self.find_agent(&named.id)?;
         let version = self.find_version(&AgentSpec::exact(&named.id, &wanted), None)?;
         let version = version.ok_or_else(|| self.missing(&named.id, &wanted))?;
         self.refuse_unfit(&version)?;

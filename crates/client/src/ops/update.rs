@@ -17,11 +17,11 @@ use super::agents::read_agents;
 use super::find::installed;
 use super::install::{ask, install_all, install_one};
 use super::repair::{Need, repair};
-use super::{Event, Events, Report, check_revoked_installed, learn_revocations, load, seconds, waiting};
+use super::{Event, Events, Report, learn_revocations, load, seconds, waiting, warn_of_revocation};
 use crate::index::{Index, Missing};
 use crate::install::{Kind, Source};
 use crate::resolve::{self, Host, Offer, Plan, PlanOptions};
-use crate::session::{AgentSpec, InstallRequest, Session};
+use crate::session::{AgentSpec, Error, InstallRequest, Session};
 use crate::store::{StoredAgent, Version};
 
 /// What to update, and how.
@@ -142,15 +142,20 @@ struct Work {
 
 impl Work {
     /// Whether an installed version may be started; notes the failure if it may not.
-    fn refuse_revoked_installed(&mut self, version: &Version, session: &Session, events: &Events<'_>) -> bool {
-        let id = &version.receipt.id;
-        match check_revoked_installed(session, version, events) {
-            Ok(()) => true,
-            Err(failure) => {
-                let anyway =
-                    format!("if you trust it all the same, add `--allow-revoked {id}@{}`", version.receipt.version);
-                let has_better = failure.advice().is_some_and(|help| help.contains("@latest"));
-                self.fail(id, if has_better { failure } else { failure.help(anyway) });
+    fn refuse_revoked(&mut self, version: &Version, session: &Session, events: &Events<'_>) -> bool {
+        let receipt = &version.receipt;
+        match session.refuse_revoked_installed(version) {
+            Ok(()) => {
+                let revocation = session.find_installed_revocation(version);
+                warn_of_revocation(revocation, &receipt.id, &receipt.version, events);
+                true
+            }
+            Err(mut error) => {
+                // The help to update leads here.
+                if let Error::Revoked { is_installed, .. } = &mut error {
+                    *is_installed = false;
+                }
+                self.fail(&receipt.id, error);
                 false
             }
         }
@@ -249,7 +254,7 @@ fn sort(installed: &[StoredAgent], index: &Index, session: &Session, events: &Ev
                 work.repairs.extend(needed(agent));
                 match Missing::of(&id, index) {
                     Missing::UnknownAgent { .. } => {
-                        work.refuse_revoked_installed(&agent.current, session, events);
+                        work.refuse_revoked(&agent.current, session, events);
                         work.report.gone.push(id);
                     }
                     unusable @ Missing::UnusableEntry(_) => work.fail(&id, unusable),
@@ -263,14 +268,14 @@ fn sort(installed: &[StoredAgent], index: &Index, session: &Session, events: &Ev
         };
         let offers = Offer::from_agent(&entry, index.sha256());
         if agent.is_pinned {
-            work.refuse_revoked_installed(&agent.current, session, events);
+            work.refuse_revoked(&agent.current, session, events);
             work.report.pinned.push(Pinned { id, version: from, available: entry.version.clone() });
             work.repairs.extend(needed(agent));
             continue;
         }
         match compare(agent, &offers, session.options().platform, &host) {
             Err(error) => work.fail(&id, error),
-            Ok(UpdateStatus::UpToDate(_)) if !work.refuse_revoked_installed(&agent.current, session, events) => {}
+            Ok(UpdateStatus::UpToDate(_)) if !work.refuse_revoked(&agent.current, session, events) => {}
             Ok(UpdateStatus::UpToDate(plan)) => match session.store.refuse_changed(&plan) {
                 Err(error) => work.fail(&id, error),
                 Ok(()) => match needed(agent) {
@@ -286,7 +291,7 @@ fn sort(installed: &[StoredAgent], index: &Index, session: &Session, events: &Ev
                 if let Err(error) = session.refuse_revoked(&id, &plan.version) =>
             {
                 // The installed version stays, unless it is revoked, too.
-                if work.refuse_revoked_installed(&agent.current, session, events) {
+                if work.refuse_revoked(&agent.current, session, events) {
                     let (to, message) = (plan.version.clone(), Some(Failure::from(error).reason().to_owned()));
                     work.report.held.push(HeldUpdate { id, from, to, reason: "revoked", until: None, message });
                 }
