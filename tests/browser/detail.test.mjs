@@ -122,16 +122,27 @@ test('the Zed settings are JSON for this agent', () => open('agents/goose/#zed',
   assert.ok(settings.some(({ agent_servers: servers }) => servers.goose), JSON.stringify(settings));
 }));
 
+// The checks that use a feature.
+const CHECKS = {
+  'session/load': ['sessions/load', 'turns/load'],
+  'session/list': ['sessions/list'],
+  'prompt/image': ['turns/images'],
+};
+
 test('capabilities are told as they were answered', async () => {
   const { agents, answers } = data('bundled');
-  // What an examination has shown counts more than the answer.
-  const { id } = agents.find((agent) => answers.has(agent.id) && !answers.get(agent.id).examination);
+  const { id } = agents.find((agent) => answers.has(agent.id));
   const row = answers.get(id);
+  const examined = row.examination?.version === row.version ? row.examination.checks : [];
   await open(`agents/${id}/`, async (page) => {
     const cell = (label) => page.locator('.caps dl > div', { has: page.getByText(label, { exact: true }) }).locator('dd').textContent();
     const state = (feature) => {
       if (!(feature in row.features)) return 'Not known';
       if (!row.features[feature]) return 'Not announced';
+      // What an examination has shown counts more than an answer.
+      const results = examined.filter((check) => CHECKS[feature].includes(check.id)).map((check) => check.result);
+      if (results.some((result) => result === 'fail' || result === 'warning')) return 'Failed';
+      if (results.includes('pass')) return 'Tested';
       const known = { auth_required: 'Needs sign-in', method_not_found: 'Failed', ok: feature === 'session/list' && 'Tested' };
       return known[row.probes[feature]] || 'Announced';
     };
