@@ -40,8 +40,11 @@ impl DiscoveryFiles {
             let (group, list) = slots(id);
             agents[group * LISTS + list].insert(id, digest.to_string());
         }
+        // Most lists of a small registry.
+        let empty = Sha256::of(EMPTY).to_string();
         let group = |lists: &[BTreeMap<&str, String>]| {
-            let digests: Vec<String> = lists.iter().map(|list| self.keep(list).to_string()).collect();
+            let mut keep = |list: &BTreeMap<_, _>| if list.is_empty() { empty.clone() } else { self.keep(list).to_string() };
+            let digests: Vec<String> = lists.iter().map(&mut keep).collect();
             self.keep(&digests).to_string()
         };
         let groups = agents.chunks(LISTS).map(group).collect();
