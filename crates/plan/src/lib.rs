@@ -14,6 +14,7 @@
 //! | [`failure`] | how every error is reported: a stable code, the message, one remedy |
 //! | [`json`] | writes JSON, and parses untrusted JSON within limits |
 //! | [`revocations`] | `revoked.json`: which versions a registry has recalled |
+//! | [`statement`] | `statement.json`: what a registry has published, for a signature |
 //! | [`source`] | positions in a text: line and column |
 //! | [`sums`] | `SHA256SUMS` |
 //! | [`text`] | untrusted text: quoting, control characters, suggestions for misspelled names |
@@ -32,6 +33,7 @@ pub mod manifest;
 pub mod resolve;
 pub mod revocations;
 pub mod source;
+pub mod statement;
 pub mod sums;
 pub mod text;
 pub mod timestamp;

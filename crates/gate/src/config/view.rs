@@ -12,7 +12,7 @@ use acp_registry_plan::manifest::Channel;
 pub const DOCUMENTS: [&str; 3] = ["history.json", "examinations.json", "facets.json"];
 
 /// Other file names of the published tree that are not available to views.
-const TAKEN: [&str; 3] = ["agent.schema.json", "registry.schema.json", "entries.json"];
+const TAKEN: [&str; 4] = ["agent.schema.json", "registry.schema.json", "entries.json", "statement.json"];
 
 /// One published index.
 #[derive(Debug, Clone, PartialEq, Deserialize)]

@@ -43,7 +43,8 @@ impl DiscoveryFiles {
         // Most lists of a small registry.
         let empty = Sha256::of(EMPTY).to_string();
         let group = |lists: &[BTreeMap<&str, String>]| {
-            let mut keep = |list: &BTreeMap<_, _>| if list.is_empty() { empty.clone() } else { self.keep(list).to_string() };
+            let mut keep =
+                |list: &BTreeMap<_, _>| if list.is_empty() { empty.clone() } else { self.keep(list).to_string() };
             let digests: Vec<String> = lists.iter().map(&mut keep).collect();
             self.keep(&digests).to_string()
         };
