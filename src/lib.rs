@@ -12,7 +12,7 @@
 //!
 //! | crate | what it is for | its modules |
 //! |---|---|---|
-//! | `crates/plan` | manifests, indexes and plans, without a machine | [`manifest`], [`index`](acp_registry_plan::index), [`resolve`](acp_registry_plan::resolve), [`documents`], [`entries`], [`sums`], [`digest`], [`duration`], [`failure`], [`json`], [`source`], [`text`], [`timestamp`] |
+//! | `crates/plan` | manifests, indexes and plans, without a machine | [`manifest`], [`index`](acp_registry_plan::index), [`resolve`](acp_registry_plan::resolve), [`documents`], [`entries`], [`sums`], [`digest`], [`duration`], [`failure`], [`json`], [`source`], [`statement`], [`text`], [`timestamp`] |
 //! | `crates/wasm` | `crates/plan` as WebAssembly, for browsers and Electron | none for Rust |
 //! | `crates/host` | the machine: processes and their isolation, files, locks, runtimes, git | [`host`], [`cause`] |
 //! | `crates/archive` | list, check and unpack hostile archives | [`archive`] |
@@ -101,7 +101,8 @@ pub use acp_registry_gate::{bump, check, config, edit, finding, propose, scaffol
 pub use acp_registry_host::{self as host, cause};
 pub use acp_registry_http as http;
 pub use acp_registry_plan::{
-    digest, documents, duration, entries, failure, json, manifest, revocations, source, sums, text, timestamp,
+    digest, documents, duration, entries, failure, json, manifest, revocations, source, statement, sums, text,
+    timestamp,
 };
 pub use acp_registry_protocol::handshake;
 pub use acp_registry_publish::{build, diff, history, server, site, tree, upload};

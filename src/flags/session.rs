@@ -8,6 +8,7 @@ use acp_registry::config::Config;
 use acp_registry::duration;
 use acp_registry::host::fs::PathError;
 use acp_registry::host::process::hide_from_agents;
+use acp_registry::index::minisign::{PublicKey, WrongKey};
 use acp_registry::index::{self, Index, IndexLocation};
 use acp_registry::install::Kind;
 use acp_registry::manifest::{AgentId, Platform};
@@ -50,6 +51,12 @@ pub(crate) struct SessionArgs {
     /// Without it, a directory of agents to which other people can write is refused.
     #[arg(long, help_heading = HEADING, hide_short_help = true)]
     trust_root: bool,
+
+    /// The key that signs the registry [env: `ACP_REGISTRY_SIGNER`]
+    ///
+    /// A public key of minisign. The default is the key that this machine has seen first.
+    #[arg(long, help_heading = HEADING, hide_short_help = true, value_name = "KEY")]
+    signer: Option<PublicKey>,
 
     /// Install and start this version although the registry has revoked it (repeatable)
     #[arg(long, help_heading = HEADING, hide_short_help = true, value_name = "ID@VERSION")]
@@ -111,6 +118,7 @@ impl SessionArgs {
         }
         flags.extend(self.trust_root.then(|| "--trust-root".to_owned()));
         flags.extend(self.offline.then(|| "--offline".to_owned()));
+        flags.extend(self.signer.iter().flat_map(|key| ["--signer".to_owned(), key.to_string()]));
         flags.extend(self.allow_revoked.iter().flat_map(|named| ["--allow-revoked".to_owned(), named.to_string()]));
         Ok(flags)
     }
@@ -156,6 +164,7 @@ pub(crate) fn open(args: &SessionArgs, packages: PackageArgs, global: &Global) -
         let failure = Failure::usage(format!("--allow-revoked {named} names no version"));
         return Err(failure.help("name the version that you trust, as ID@VERSION"));
     }
+    options.signer = signer(args.signer)?;
     options.allowed_revoked.clone_from(&args.allow_revoked);
     options.allowed_hosts = global.allowed_hosts()?;
     options.keeps_packages = !packages.no_cache;
@@ -184,6 +193,15 @@ pub(crate) fn index_at_hand() -> Option<Index> {
 pub(crate) fn installed_at_hand() -> Vec<AgentId> {
     let ids = || Store::at(&root(&SessionArgs::default()).ok()?).ok()?.ids().ok();
     ids().unwrap_or_default()
+}
+
+/// The key that a flag or the environment names.
+pub(crate) fn signer(named: Option<PublicKey>) -> Result<Option<PublicKey>, Failure> {
+    let of_variable = || variable("ACP_REGISTRY_SIGNER").map(|text| text.parse());
+    named.map(Ok).or_else(of_variable).transpose().map_err(|error: WrongKey| {
+        Failure::usage(format!("ACP_REGISTRY_SIGNER: {error}"))
+            .help("set it to the key that signs the registry, or unset it")
+    })
 }
 
 fn variable(name: &str) -> Option<String> {

@@ -237,6 +237,7 @@ fn die_while_publishing(events: usize, from: &Path, to: &Path) {
         }
     };
     let options = PublishOptions {
+        signing: None,
         revision: Revision::Content,
         grace: Duration::from_hours(1),
         sign: None,

@@ -111,6 +111,14 @@ pub enum Code {
     LockMismatch,
     /// The registry has recalled the version.
     Revoked,
+    /// The registry is not signed, although it was before or a signer is named.
+    Unsigned,
+    /// The registry is signed by another key, or it is another registry.
+    SignatureInvalid,
+    /// What the registry has signed is not valid any more.
+    StatementExpired,
+    /// What the registry has signed is older than what this machine has seen.
+    StatementOlder,
     /// The operation was refused because it is unsafe.
     Refused,
     /// A signal interrupted the command.
@@ -149,6 +157,10 @@ impl Code {
             Self::Changed => "changed",
             Self::LockMismatch => "lock_mismatch",
             Self::Revoked => "revoked",
+            Self::Unsigned => "unsigned",
+            Self::SignatureInvalid => "signature_invalid",
+            Self::StatementExpired => "statement_expired",
+            Self::StatementOlder => "statement_older",
             Self::Refused => "refused",
             Self::Interrupted => "interrupted",
         }

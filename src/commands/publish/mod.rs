@@ -13,10 +13,13 @@ use acp_registry::host::command;
 use acp_registry::host::fs::read_bounded;
 use acp_registry::host::git::Repository;
 use acp_registry::http::AllowedHosts;
+use acp_registry::index::minisign::{PublicKey, SecretKey};
 use acp_registry::registry::Registry;
+use acp_registry::statement::{STATEMENT, STATEMENT_SIGNATURE};
+use acp_registry::sums::{SIGNATURE, SUMS};
 use acp_registry::text::printable;
 use acp_registry::upload::{
-    self, Bucket, BuiltTree, Gzip, LeaseTimes, PublishOptions, Revision, UploadEvent, UploadTarget,
+    self, Bucket, BuiltTree, Gzip, LeaseTimes, PublishOptions, Revision, Signing, UploadEvent, UploadTarget,
 };
 use clap::Subcommand;
 use url::Url;
@@ -25,6 +28,7 @@ use self::snapshots::{ListArgs, PruneArgs, RollbackArgs};
 use self::text::{published, published_human};
 use crate::flags::global::{FormatArgs, Global};
 use crate::flags::network::settings;
+use crate::flags::session::signer;
 use crate::flags::value;
 use crate::terminal::progress::Count;
 use crate::terminal::signals;
@@ -76,6 +80,9 @@ pub(crate) struct Args {
     sign: Option<String>,
 
     #[command(flatten)]
+    signing: SignArgs,
+
+    #[command(flatten)]
     gzip: GzipArgs,
 
     /// Compare every file with what is published
@@ -92,6 +99,61 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value = "16", value_parser = value::number(1..=256))]
     jobs: u16,
 }
+
+/// How what clients read is signed.
+#[derive(Debug, clap::Args)]
+pub(crate) struct SignArgs {
+    /// Sign latest/statement.json with this command
+    ///
+    /// The command is run without a shell. The path of the statement is its last argument; it writes the signature beside
+    /// it, as `minisign -S -s registry.key -m` does. Without it, the key in `ACP_REGISTRY_SIGNING_KEY` signs: a secret key of
+    /// minisign without a password.
+    #[arg(long, value_name = "COMMAND")]
+    sign_with: Option<String>,
+
+    /// The public key of --sign-with [env: `ACP_REGISTRY_SIGNER`]
+    ///
+    /// It is needed for the first statement, and when the last one names several keys.
+    #[arg(long, value_name = "KEY")]
+    signer: Option<PublicKey>,
+
+    /// A further key that may sign the next statement (repeatable)
+    #[arg(long, value_name = "KEY")]
+    next_key: Vec<PublicKey>,
+
+    /// How long a statement is valid
+    ///
+    /// It is renewed when less than half of the time is left. Clients use an expired one for a day more, with a warning.
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse, default_value = "7d")]
+    valid_for: Duration,
+}
+
+impl SignArgs {
+    /// Calls `work` with what signs statements.
+    pub(crate) fn with<T>(&self, work: impl FnOnce(Option<Signing<'_>>) -> T) -> Result<T, Failure> {
+        let (next, valid_for) = (self.next_key.clone(), self.valid_for);
+        if let Some(command) = &self.sign_with {
+            let sign = |text: &[u8]| sign("--sign-with", command, text, STATEMENT, STATEMENT_SIGNATURE);
+            let signer = signer(self.signer)?;
+            return Ok(work(Some(Signing { sign: &sign, signer, next, valid_for })));
+        }
+        let Ok(key) = env::var(KEY) else { return Ok(work(None)) };
+        // A secret that a repository does not have is an empty text.
+        if key.trim().is_empty() {
+            return Ok(work(None));
+        }
+        let key: SecretKey = key.parse().map_err(|error| {
+            Failure::usage(format!("{KEY}: {error}"))
+                .help("set it to the text of the file that `minisign -G -W` writes")
+        })?;
+        let sign = |text: &[u8]| Ok(key.sign(text, STATEMENT).into_bytes());
+        let signer = Some(key.public());
+        Ok(work(Some(Signing { sign: &sign, signer, next, valid_for })))
+    }
+}
+
+/// The variable with the secret key.
+const KEY: &str = "ACP_REGISTRY_SIGNING_KEY";
 
 /// Which files are stored compressed.
 #[derive(Debug, clap::Args)]
@@ -246,21 +308,24 @@ fn send(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     let place = &args.place;
     let target = target(place.to(), global)?;
     let tree = BuiltTree::read(&args.from)?;
-    let signed = |sums: &[u8]| sign(args.sign.as_deref().unwrap_or_default(), sums);
-    let options = PublishOptions {
-        revision: args.revision.clone().unwrap_or_else(|| revision(&global.registry_dir())),
-        grace: args.grace,
-        sign: args.sign.is_some().then_some(&signed),
-        gzip: Gzip { assets: args.gzip.assets, documents: args.gzip.documents },
-        recheck: args.recheck,
-        jobs: usize::from(args.jobs),
-        turns: place.turns(),
-    };
+    let signed = |sums: &[u8]| sign("--sign", args.sign.as_deref().unwrap_or_default(), sums, SUMS, SIGNATURE);
     let progress = Count::files(ui);
     let notice = |event| show(event, &progress, ui);
-    let done = signals::run_and_forget(upload::publish(&tree, &target, &options, args.dry_run, &notice));
+    let done = args.signing.with(|signing| {
+        let options = PublishOptions {
+            revision: args.revision.clone().unwrap_or_else(|| revision(&global.registry_dir())),
+            grace: args.grace,
+            sign: args.sign.is_some().then_some(&signed),
+            signing,
+            gzip: Gzip { assets: args.gzip.assets, documents: args.gzip.documents },
+            recheck: args.recheck,
+            jobs: usize::from(args.jobs),
+            turns: place.turns(),
+        };
+        signals::run_and_forget(upload::publish(&tree, &target, &options, args.dry_run, &notice))
+    });
     progress.clear();
-    let done = done??;
+    let done = done???;
     let to = printable(place.to());
     ui.result(&if place.format.is_json() {
         published(&done, &to, args.dry_run, started.elapsed().as_secs_f64()).to_text()
@@ -315,20 +380,21 @@ fn revision(registry: &Path) -> Revision {
     short.map_or(Revision::Content, Revision::Known)
 }
 
-/// Runs the signing command on the list of digests, in a temporary directory. Returns the signature.
-fn sign(command: &str, sums: &[u8]) -> Result<Vec<u8>, String> {
+/// Runs the signing command of a flag on a text of this name, in a temporary directory. Returns the signature, which the
+/// command writes beside it.
+fn sign(flag: &str, command: &str, text: &[u8], name: &str, signature: &str) -> Result<Vec<u8>, String> {
     let mut words = command.split_whitespace();
-    let program = words.next().ok_or("--sign names no program")?;
+    let program = words.next().ok_or_else(|| format!("{flag} names no program"))?;
     let directory = tempfile::tempdir().map_err(|error| error.to_string())?;
     let root = directory.path().canonicalize().map_err(|error| error.to_string())?;
-    let (list, signature) = (root.join("SHA256SUMS"), root.join("SHA256SUMS.sig"));
-    fs::write(&list, sums).map_err(|error| error.to_string())?;
+    let (list, signature) = (root.join(name), root.join(signature));
+    fs::write(&list, text).map_err(|error| error.to_string())?;
     let arguments: Vec<&OsStr> = words.map(OsStr::new).chain([list.as_os_str()]).collect();
     let here = env::current_dir().map_err(|error| error.to_string())?;
     command::run(program, &arguments, &here, PATIENCE)?;
-    let is_same = read_bounded(&list, &root, sums.len() as u64).is_ok_and(|signed| signed == sums);
+    let is_same = read_bounded(&list, &root, text.len() as u64).is_ok_and(|signed| signed == text);
     if !is_same {
-        return Err(format!("{program} has changed its copy of SHA256SUMS, so that it signed something else"));
+        return Err(format!("{program} has changed its copy of {name}, so that it signed something else"));
     }
     let bytes = read_bounded(&signature, &root, SIGNATURE_LIMIT)
         .map_err(|error| format!("{program} has written no signature to {}: {error}", signature.display()))?;

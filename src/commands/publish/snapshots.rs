@@ -10,7 +10,7 @@ use acp_registry::upload::{Pruned, RollbackOptions, RolledBack, SnapshotEntry};
 use serde::Serialize;
 
 use crate::commands::publish::text::{FileAction, FileCounts, files, latest_human, sent_human, time};
-use crate::commands::publish::{PlaceArgs, show, target};
+use crate::commands::publish::{PlaceArgs, SignArgs, show, target};
 use crate::documents::Document;
 use crate::flags::global::{FormatArgs, Global};
 use crate::flags::value;
@@ -52,6 +52,9 @@ pub(crate) struct ListArgs {
 pub(crate) struct RollbackArgs {
     #[command(flatten)]
     pub(crate) place: PlaceArgs,
+
+    #[command(flatten)]
+    signing: SignArgs,
 
     /// The name of the snapshot
     snapshot: String,
@@ -105,11 +108,13 @@ pub(crate) fn rollback(args: &RollbackArgs, global: &Global, ui: &Ui) -> Result<
     let target = target(place.to(), global)?;
     let progress = Count::files(ui);
     let notice = |event| show(event, &progress, ui);
-    let options = RollbackOptions { grace: args.grace, jobs: usize::from(args.jobs), turns: place.turns() };
-    let work = upload::rollback(&target, &args.snapshot, options, args.dry_run, &notice);
-    let done = signals::run_and_forget(work);
+    let done = args.signing.with(|signing| {
+        let options =
+            RollbackOptions { grace: args.grace, signing, jobs: usize::from(args.jobs), turns: place.turns() };
+        signals::run_and_forget(upload::rollback(&target, &args.snapshot, options, args.dry_run, &notice))
+    });
     progress.clear();
-    let done = done??;
+    let done = done???;
     let to = printable(place.to());
     ui.result(&if place.format.is_json() {
         rolled_back(&done, &to, args.dry_run, started.elapsed().as_secs_f64()).to_text()

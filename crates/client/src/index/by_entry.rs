@@ -11,6 +11,7 @@ use url::Url;
 use super::copies::{Copies, Copy, UnreadCopy};
 use super::load::{Error, LoadOptions, Loaded, load, staleness};
 use super::place::IndexLocation;
+use super::trust::{Proof, learn_proof};
 use acp_registry_http::{Client, FetchError, Problem, shown};
 use acp_registry_plan::digest::Sha256;
 use acp_registry_plan::entries::{
@@ -34,9 +35,10 @@ pub async fn load_some(
     options: &LoadOptions,
     client: impl Fn() -> Result<Arc<Client>, Problem>,
 ) -> Result<Loaded, Error> {
-    let absent = match IndexedAgents::new(place, ids, options) {
+    let proof = IndexedAgents::learn_proof(place, options, &client).await?;
+    let absent = match IndexedAgents::new(place, ids, options, proof.as_ref()) {
         Some(wanted) => match wanted.load(&client).await {
-            Ok(loaded) => return Ok(loaded),
+            Ok(loaded) => return Ok(Loaded { proof, ..loaded }),
             Err(absent) => absent,
         },
         None => Absent::default(),
@@ -64,6 +66,7 @@ struct IndexedAgents<'a> {
     discovery: Url,
     ids: BTreeSet<AgentId>,
     options: &'a LoadOptions,
+    proof: Option<&'a Proof>,
 }
 
 /// The digests and addresses of files that are needed.
@@ -88,13 +91,32 @@ enum Unusable {
 }
 
 impl<'a> IndexedAgents<'a> {
+    /// What the registry has signed, which is asked for when the index or its discovery document is.
+    async fn learn_proof(
+        place: &IndexLocation,
+        options: &LoadOptions,
+        client: impl Fn() -> Result<Arc<Client>, Problem>,
+    ) -> Result<Option<Proof>, Error> {
+        let is_fresh = |url: &Url| {
+            let copy = options.copies.as_ref().and_then(|copies| copies.checked(url));
+            copy.is_some_and(|copy| copy.is_fresh)
+        };
+        let renews = match place {
+            IndexLocation::Url(index) => !is_fresh(index) && !index.join(DISCOVERY).is_ok_and(|url| is_fresh(&url)),
+            IndexLocation::Path(_) | IndexLocation::Unusable(_) => true,
+        };
+        learn_proof(place, options, renews, client).await
+    }
+
     /// `None` where entries cannot be offered: of files, and of indexes with a query, which is for that address only.
-    fn new(place: &'a IndexLocation, ids: &[&str], options: &'a LoadOptions) -> Option<Self> {
+    fn new(place: &'a IndexLocation, ids: &[&str], options: &'a LoadOptions, proof: Option<&'a Proof>) -> Option<Self> {
         let IndexLocation::Url(index) = place else { return None };
         let view = index.path_segments()?.next_back().filter(|view| !view.is_empty())?;
         let ids: BTreeSet<AgentId> = ids.iter().map(|id| id.parse().ok()).collect::<Option<_>>()?;
         let discovery = index.join(DISCOVERY).ok()?;
-        (index.query().is_none() && !ids.is_empty()).then_some(Self { index, view, discovery, ids, options })
+        let is_signed = proof.is_none_or(|proof| proof.statement.digests.contains_key(DISCOVERY));
+        let is_offered = index.query().is_none() && !ids.is_empty() && is_signed;
+        is_offered.then_some(Self { index, view, discovery, ids, options, proof })
     }
 
     fn copies(&self) -> Option<&Copies> {
@@ -104,6 +126,7 @@ impl<'a> IndexedAgents<'a> {
     /// The agents; an error if the whole index is to be read instead, except for those that are absent.
     async fn load(&self, client: &impl Fn() -> Result<Arc<Client>, Problem>) -> Result<Loaded, Absent> {
         let copy = self.copies().and_then(|copies| copies.find(&self.discovery));
+        let copy = copy.filter(|copy| self.proof.is_none_or(|proof| proof.names(DISCOVERY, &copy.head.sha256)));
         let known = copy.and_then(|copy| Some((View::parse(copy.text.as_bytes(), self.view).ok()??, copy)));
         let of_index = self.copies().and_then(|copies| copies.checked(self.index));
         if self.options.is_offline {
@@ -119,7 +142,7 @@ impl<'a> IndexedAgents<'a> {
         {
             return Ok(self.loaded(index, copy.checked, None));
         }
-        let lacks = || self.copies().is_some_and(|copies| copies.lacks_entries(self.index));
+        let lacks = || self.copies().is_some_and(|copies| copies.lacks(self.index));
         let serves = match (&of_index, &known) {
             (Some(index), _) if !index.is_fresh => false,
             (Some(index), Some((view, copy))) => self.serves(index, view, copy).await,
@@ -145,7 +168,7 @@ impl<'a> IndexedAgents<'a> {
                 }
             },
             Ok(None) => {
-                if let Some(copies) = self.copies() {
+                if let Some(copies) = self.copies().filter(|_| self.proof.is_none()) {
                     copies.note_lack(self.index);
                 }
                 Err(Absent::default())
@@ -189,7 +212,8 @@ impl<'a> IndexedAgents<'a> {
     fn loaded(&self, mut index: Index, checked: SystemTime, warning: Option<String>) -> Loaded {
         let source = IndexLocation::Url(self.index.clone()).to_string();
         index.origin = IndexSource { source, fetched_at: Some(checked), is_stale: warning.is_some() };
-        Loaded { index, is_whole: false, warning }
+        let warning = warning.or_else(|| self.proof?.warning.clone());
+        Loaded { index, is_whole: false, warning, proof: None }
     }
 
     /// Asks for the discovery document at this address; `None` if there is none, or it does not have the view.
@@ -213,6 +237,10 @@ impl<'a> IndexedAgents<'a> {
             }
             return Ok(known.map(|(view, _)| view.clone()));
         };
+        if self.proof.is_some_and(|proof| !proof.has(DISCOVERY, Sha256::of(&body))) {
+            tracing::debug!("{} is not what is signed", shown(&self.discovery));
+            return Ok(None);
+        }
         let view = View::parse(&body, self.view).unwrap_or_else(|error| {
             tracing::debug!("{} cannot be used: {error}", shown(&self.discovery));
             None

@@ -186,10 +186,10 @@ impl Copies {
 /// How the names of parts end.
 pub(super) const PART: &str = "part";
 
-/// How the names of records end that a tree offers no entries.
+/// How the names of records end that a host lacks something.
 pub(super) const LACK: &str = "none";
 
-/// For how long a tree is not asked again whether it offers entries.
+/// For how long a host is not asked again for what it lacks.
 const ASKED: Duration = Duration::from_hours(24);
 
 /// How old the time of a file may become that is in use: old files are removed.
@@ -220,20 +220,21 @@ impl Copies {
         }
     }
 
-    /// Whether the tree of an index has offered no entries when it was last asked, less than a day ago.
-    pub(super) fn lacks_entries(&self, index: &Url) -> bool {
-        age(&self.lack(index)).is_some_and(|age| age < ASKED)
+    /// Whether the host lacked something when it was last asked, less than a day ago: entries of the index at this address,
+    /// or the statement there.
+    pub(super) fn lacks(&self, url: &Url) -> bool {
+        age(&self.lack(url)).is_some_and(|age| age < ASKED)
     }
 
-    /// Records that the tree of an index offers no entries now.
-    pub(super) fn note_lack(&self, index: &Url) {
-        if let Err(error) = self.write(&self.lack(index), b"") {
-            tracing::debug!("it is not recorded that there are no entries: {error}");
+    /// Records that the host lacks it now.
+    pub(super) fn note_lack(&self, url: &Url) {
+        if let Err(error) = self.write(&self.lack(url), b"") {
+            tracing::debug!("it is not recorded that {} has none: {error}", shown(url));
         }
     }
 
-    fn lack(&self, index: &Url) -> PathBuf {
-        self.file(Sha256::of(index.as_str()), LACK)
+    fn lack(&self, url: &Url) -> PathBuf {
+        self.file(Sha256::of(url.as_str()), LACK)
     }
 }
 
@@ -354,10 +355,10 @@ mod tests {
         let copies = Copies::at(folder.path());
         let [one, two] = ["https://h.example/1", "https://h.example/2"].map(|url| Url::parse(url).unwrap());
         copies.note_lack(&one);
-        assert!(copies.lacks_entries(&one) && !copies.lacks_entries(&two));
+        assert!(copies.lacks(&one) && !copies.lacks(&two));
         set_age(&copies.lack(&one), ASKED + Duration::from_secs(1));
-        assert!(!copies.lacks_entries(&one));
+        assert!(!copies.lacks(&one));
         copies.note_lack(&one);
-        assert!(copies.lacks_entries(&one));
+        assert!(copies.lacks(&one));
     }
 }

@@ -1,19 +1,22 @@
 //! Loads the index of a place.
 
 use acp_registry_plan::failure::{Code, Failure};
+use std::ffi::OsStr;
 use std::io::Cursor;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use url::Url;
 
 use super::copies::{Copies, Copy};
 use super::place::{IndexLocation, WrongPlace};
+use super::trust::{Proof, Trust, TrustError, learn_proof};
 use crate::registry::{LoadError, Registry};
 use acp_registry_archive::{self as archive, Lookalike};
 use acp_registry_host::fs::{ReadError, read_bounded};
-use acp_registry_http::{Client, FetchError, Problem, shown};
+use acp_registry_http::{Client, FetchError, Problem, Validators, shown};
+use acp_registry_plan::digest::Sha256;
 use acp_registry_plan::index::{FormError, INDEX_LIMIT, Index, IndexSource};
 
 /// How an index is read.
@@ -25,6 +28,8 @@ pub struct LoadOptions {
     pub is_offline: bool,
     /// Whether the host is asked even if the copy is fresh.
     pub refresh: bool,
+    /// Where this machine remembers who signs which registry; signatures are not looked at when this is `None`.
+    pub trust: Option<Trust>,
 }
 
 /// An index, with a warning if it may be old.
@@ -36,6 +41,8 @@ pub struct Loaded {
     pub is_whole: bool,
     /// Why this may not be what its host has now.
     pub warning: Option<String>,
+    /// What the registry has signed, if it signs: the index is the one that is named there.
+    pub proof: Option<Proof>,
 }
 
 /// What to do where a place has no usable index.
@@ -80,6 +87,9 @@ pub enum Error {
     /// The HTTP client cannot be made.
     #[error(transparent)]
     Client(Problem),
+    /// The registry is signed, and this is not what it has signed.
+    #[error(transparent)]
+    Trust(#[from] TrustError),
 }
 
 impl Error {
@@ -97,6 +107,7 @@ impl Error {
             Self::Place(_) => Some("name the address or the path of an index with --index".to_owned()),
             Self::Offline(_) => Some("leave out --offline once".to_owned()),
             Self::Client(problem) => problem.remedy(),
+            Self::Trust(error) => Some(error.remedy().to_owned()),
         }
     }
 }
@@ -104,59 +115,87 @@ impl Error {
 /// Reads the index at a place. `client` is called only if a request is needed.
 ///
 /// A fresh copy is used without a request. An older one is used when the host cannot be reached or its answer is not an
-/// index; the result then has a warning.
+/// index; the result then has a warning. The index of a registry that signs must be the one that is signed.
 ///
 /// # Errors
 /// [`Error`].
 pub async fn load(
     place: &IndexLocation,
     options: &LoadOptions,
-    client: impl FnOnce() -> Result<Arc<Client>, Problem>,
+    client: impl Fn() -> Result<Arc<Client>, Problem>,
+) -> Result<Loaded, Error> {
+    let is_fresh =
+        |url| options.copies.as_ref().and_then(|copies| copies.checked(url)).is_some_and(|copy| copy.is_fresh);
+    let has_copy = matches!(place, IndexLocation::Url(url) if is_fresh(url));
+    let proof = learn_proof(place, options, !has_copy, &client).await?;
+    match load_proven(place, options, proof.as_ref(), &client).await {
+        // The registry may have published since its statement was read.
+        Err(Error::Trust(TrustError::Digest { .. })) if !options.is_offline => {
+            let proof = learn_proof(place, options, true, &client).await?;
+            load_proven(place, options, proof.as_ref(), &client).await
+        }
+        loaded => loaded,
+    }
+}
+
+/// Like [`load`], with what the registry has signed.
+pub(super) async fn load_proven(
+    place: &IndexLocation,
+    options: &LoadOptions,
+    proof: Option<&Proof>,
+    client: impl Fn() -> Result<Arc<Client>, Problem>,
 ) -> Result<Loaded, Error> {
     let origin =
         |fetched_at, is_stale| IndexSource { source: place.to_string(), fetched_at: Some(fetched_at), is_stale };
+    let loaded = |index: Index, warning: Option<String>| {
+        let warning = warning.or_else(|| proof?.warning.clone());
+        Ok(Loaded { index, is_whole: true, warning, proof: proof.cloned() })
+    };
     let url = match place {
         IndexLocation::Path(path) => {
-            let mut index = from_path(path)?;
+            let mut index = from_path(path, proof)?;
             let changed = std::fs::metadata(path).and_then(|metadata| metadata.modified());
             index.origin = origin(changed.unwrap_or_else(|_| SystemTime::now()), false);
-            return Ok(Loaded { index, is_whole: true, warning: None });
+            return loaded(index, None);
         }
         IndexLocation::Unusable(wrong) => return Err(wrong.clone().into()),
         IndexLocation::Url(url) => url,
     };
-    let of_copy = |copy: Copy, checked: SystemTime, warning: Option<String>| {
+    let from_copy = |copy: Copy, checked: SystemTime, warning: Option<String>| {
         let is_stale = warning.is_some() || (options.is_offline && !copy.is_fresh());
         let form = |error| Error::Form { place: place.to_string(), error };
         let mut index = Index::with_digest(copy.text, copy.head.sha256).map_err(form)?;
         index.origin = origin(checked, is_stale);
-        Ok(Loaded { index, is_whole: true, warning })
+        loaded(index, warning)
     };
-    let mut copy = options.copies.as_ref().and_then(|copies| copies.find(url));
+    let copy = options.copies.as_ref().and_then(|copies| copies.find(url));
+    let had_copy = copy.is_some();
+    let mut copy = copy.filter(|copy| proof.is_none_or(|proof| proof.names(view(url), &copy.head.sha256)));
     if options.is_offline {
-        return copy.map_or_else(
-            || Err(Error::Offline(shown(url))),
-            |copy| {
+        return match (copy, proof) {
+            (Some(copy), _) => {
                 let checked = copy.checked;
-                of_copy(copy, checked, None)
-            },
-        );
+                from_copy(copy, checked, None)
+            }
+            (None, Some(proof)) if had_copy => Err(proof.refuse(shown(url))),
+            (None, _) => Err(Error::Offline(shown(url))),
+        };
     }
     if let Some(fresh) = copy.take_if(|copy| copy.is_fresh() && !options.refresh) {
         let checked = fresh.checked;
-        match of_copy(fresh, checked, None) {
+        match from_copy(fresh, checked, None) {
             Ok(loaded) => return Ok(loaded),
             Err(error) => tracing::debug!("the copy is not used: {error}"),
         }
     }
     let client = client().map_err(Error::Client)?;
-    match fetch(&client, url, options.copies.as_ref(), copy.as_ref()).await {
+    match fetch(&client, url, options.copies.as_ref(), copy.as_ref(), proof).await {
         Ok(Some(mut index)) => {
             index.origin = origin(SystemTime::now(), false);
-            Ok(Loaded { index, is_whole: true, warning: None })
+            loaded(index, None)
         }
         Ok(None) => match copy {
-            Some(copy) => of_copy(copy, SystemTime::now(), None),
+            Some(copy) => from_copy(copy, SystemTime::now(), None),
             None => Err(Error::Unasked(shown(url))),
         },
         Err(error) => match copy {
@@ -166,19 +205,26 @@ pub async fn load(
                     error => error.to_string(),
                 };
                 let (checked, warning) = (copy.checked, staleness(copy.checked, &why));
-                of_copy(copy, checked, Some(warning))
+                from_copy(copy, checked, Some(warning))
             }
             None => Err(error),
         },
     }
 }
 
-/// Asks the host; `None` when it confirms the copy.
+/// The file name of an index.
+fn view(url: &Url) -> &str {
+    url.path_segments().and_then(Iterator::last).unwrap_or_default()
+}
+
+/// Asks the host; `None` when it confirms the copy. If the host is just replacing the index that is signed, that index is
+/// read from its snapshot.
 async fn fetch(
     client: &Client,
     url: &Url,
     copies: Option<&Copies>,
     copy: Option<&Copy>,
+    proof: Option<&Proof>,
 ) -> Result<Option<Index>, Error> {
     let answer = client.revalidate(url, INDEX_LIMIT, copy.map(|copy| &copy.head.validators)).await?;
     let Some(body) = answer.body else {
@@ -188,9 +234,21 @@ async fn fetch(
         return Ok(None);
     };
     // Only a readable index is kept.
-    let index = parse_bytes(body, &shown(url))?;
+    let mut index = parse_bytes(body, &shown(url))?;
+    let (mut validators, mut max_age) = (answer.validators, answer.max_age);
+    if let Some(proof) = proof.filter(|proof| !proof.names(view(url), index.sha256())) {
+        let kept =
+            proof.statement.snapshot.as_ref().and_then(|name| url.join(&format!("../{name}/{}", view(url))).ok());
+        let Some(kept) = kept else { return Err(proof.refuse(shown(url))) };
+        let body = client.revalidate(&kept, INDEX_LIMIT, None).await.ok().and_then(|answer| answer.body);
+        let Some(body) = body.filter(|body| proof.has(view(url), Sha256::of(body))) else {
+            return Err(proof.refuse(shown(url)));
+        };
+        index = parse_bytes(body, &shown(&kept))?;
+        (validators, max_age) = (Validators::default(), Some(Duration::ZERO));
+    }
     if let Some(copies) = copies
-        && let Err(error) = copies.keep(url, (index.text(), index.sha256()), answer.validators, answer.max_age)
+        && let Err(error) = copies.keep(url, (index.text(), index.sha256()), validators, max_age)
     {
         tracing::debug!("no copy of {} is kept: {error}", shown(url));
     }
@@ -208,7 +266,7 @@ fn parse_bytes(bytes: Vec<u8>, place: &str) -> Result<Index, Error> {
     })
 }
 
-fn from_path(path: &Path) -> Result<Index, Error> {
+fn from_path(path: &Path, proof: Option<&Proof>) -> Result<Index, Error> {
     let published = path.join("registry.json");
     let file = if !path.is_dir() {
         path
@@ -222,8 +280,12 @@ fn from_path(path: &Path) -> Result<Index, Error> {
         let real = file.canonicalize()?;
         read_bounded(&real, &real, INDEX_LIMIT)
     };
+    let name = file.file_name().and_then(OsStr::to_str).unwrap_or_default();
     match read() {
-        Ok(bytes) => parse_bytes(bytes, &place),
+        Ok(bytes) => match proof.filter(|proof| !proof.has(name, Sha256::of(&bytes))) {
+            Some(proof) => Err(proof.refuse(place)),
+            None => parse_bytes(bytes, &place),
+        },
         Err(error) => Err(Error::Read { place, error }),
     }
 }
@@ -273,6 +335,7 @@ impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         let help = error.remedy();
         let failure = match &error {
+            Error::Trust(error) => return error.into(),
             Error::Place(_) => Self::usage(error),
             Error::Form { .. } => Self::unable(error).code(Code::InvalidIndex),
             Error::Offline(_) => Self::unable(error).code(Code::Offline),

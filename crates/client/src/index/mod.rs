@@ -11,6 +11,7 @@
 //! * [`load_some()`]: some agents of an index, if they can be read without the others
 //! * [`Index`], of `acp_registry_plan`: the entries that can be used, and notes about those that cannot
 //! * [`learn_revocations()`]: the versions that the registry has recalled, beside the index
+//! * [`Trust`]: who signs the index; [`minisign`] has keys and signatures
 //! * [`Query`]: searches the entries
 //! * [`entries()`], [`Notes`]: the list of an index, for readers that need other members of its entries
 //!
@@ -31,10 +32,12 @@ mod by_entry;
 mod copies;
 mod facts;
 mod load;
+pub mod minisign;
 mod phrases;
 mod place;
 mod revocations;
 mod search;
+mod trust;
 
 pub use acp_registry_plan::index::{
     Entry, EntryError, FormError, INDEX_LIMIT, Index, IndexSource, Missing, Notes, entries,
@@ -48,3 +51,4 @@ pub use phrases::{Class, Meaning, PHRASES, is_open_source};
 pub use place::{IndexLocation, WrongPlace};
 pub use revocations::{KnownRevocations, RevocationMemory, RevocationPlace, learn_revocations};
 pub use search::{BY, Found, Hit, MARKS, Match, Query, Reading, SPELLINGS, SUMMARY, programs, without_addresses};
+pub use trust::{Proof, Trust, TrustError};

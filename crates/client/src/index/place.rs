@@ -32,6 +32,26 @@ impl Default for IndexLocation {
     }
 }
 
+impl IndexLocation {
+    /// The place of a file beside the index, as text: an address without secrets, or a path.
+    #[must_use]
+    pub(super) fn beside(&self, name: &str) -> Option<String> {
+        match self {
+            Self::Url(url) => {
+                let mut file = url.join(name).ok()?;
+                // They are not part of where it is; these cannot fail for an address with a host.
+                let _ = (file.set_username(""), file.set_password(None));
+                Some(file.to_string())
+            }
+            Self::Path(path) => {
+                let folder = if path.is_dir() { path.as_path() } else { path.parent()? };
+                Some(folder.canonicalize().ok()?.join(name).to_str()?.to_owned())
+            }
+            Self::Unusable(_) => None,
+        }
+    }
+}
+
 impl FromStr for IndexLocation {
     type Err = WrongPlace;
 

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::beside::{Beside, load_beside};
-use super::load::LoadOptions;
+use super::load::{Error, LoadOptions};
 use super::place::IndexLocation;
+use super::trust::learn_proof;
 use acp_registry_host::fs::{PathError, make_private, read_bounded, write_atomic_from};
 use acp_registry_http::{Client, Problem};
 use acp_registry_plan::digest::Sha256;
@@ -37,19 +38,7 @@ impl RevocationPlace {
     /// The place of the list beside an index.
     #[must_use]
     pub fn beside(place: &IndexLocation) -> Option<Self> {
-        match place {
-            IndexLocation::Url(url) => {
-                let mut list = url.join(REVOKED).ok()?;
-                // They are not part of where the list is; these cannot fail for an address with a host.
-                let _ = (list.set_username(""), list.set_password(None));
-                Some(Self(list.to_string()))
-            }
-            IndexLocation::Path(path) => {
-                let folder = if path.is_dir() { path.as_path() } else { path.parent()? };
-                Some(Self(folder.canonicalize().ok()?.join(REVOKED).to_str()?.to_owned()))
-            }
-            IndexLocation::Unusable(_) => None,
-        }
+        place.beside(REVOKED).map(Self)
     }
 
     /// The place that a receipt has kept.
@@ -123,21 +112,27 @@ impl RevocationMemory {
 }
 
 /// Learns which versions the registry of an index has recalled, and remembers them. `client` is called only if a request is
-/// needed: a discovery document that was just read tells whether there is a list, and which.
+/// needed: a discovery document that was just read tells whether there is a list, and which. The list of a registry that
+/// signs must be the one that is signed.
+///
+/// # Errors
+/// [`Error::Trust`].
 pub async fn learn_revocations(
     place: &IndexLocation,
     memory: &RevocationMemory,
     options: &LoadOptions,
-    client: impl FnOnce() -> Result<Arc<Client>, Problem>,
-) -> KnownRevocations {
-    let Some(own) = RevocationPlace::beside(place) else { return KnownRevocations::default() };
-    let published = match read_discovery(place, options) {
+    client: impl Fn() -> Result<Arc<Client>, Problem>,
+) -> Result<KnownRevocations, Error> {
+    let Some(own) = RevocationPlace::beside(place) else { return Ok(KnownRevocations::default()) };
+    let proof = learn_proof(place, options, false, &client).await?;
+    let signed = proof.as_ref().map(|proof| proof.statement.digests.get(REVOKED).copied());
+    let published = match signed.map(Ok).or_else(|| read_discovery(place, options)) {
         Some(Ok(None)) => Beside::Nothing,
         Some(Ok(Some(digest)))
             if let Ok(Some(known)) = memory.read(&own)
                 && Sha256::of(&known) == digest =>
         {
-            return memory.recall(&own);
+            return Ok(memory.recall(&own));
         }
         _ => {
             let parse = |text: &[u8]| {
@@ -145,11 +140,21 @@ pub async fn learn_revocations(
                 let text = str::from_utf8(text).map_err(|error| error.to_string())?;
                 Ok((revocations, text.to_owned()))
             };
-            load_beside(place, (REVOKED, REVOKED_LIMIT), options, client, parse).await
+            let loaded = load_beside(place, (REVOKED, REVOKED_LIMIT), options, &client, parse).await;
+            match (&proof, loaded) {
+                (Some(proof), Beside::Known((_, text))) if !proof.has(REVOKED, Sha256::of(&text)) => {
+                    return Err(proof.refuse(own.0));
+                }
+                // Whoever hides the list hides a recall.
+                (Some(proof), Beside::Nothing | Beside::Unknown(..)) if !options.is_offline => {
+                    return Err(proof.refuse(own.0));
+                }
+                (_, loaded) => loaded,
+            }
         }
     };
     let unsaved = |error: PathError| format!("what was recalled is known to this run only: {error}");
-    match published {
+    Ok(match published {
         Beside::Known((revocations, text)) => {
             KnownRevocations { revocations, warning: memory.remember(&own, Some(&text)).err().map(unsaved) }
         }
@@ -163,7 +168,7 @@ pub async fn learn_revocations(
             let known = memory.recall(&own);
             KnownRevocations { warning: warning.or(known.warning), ..known }
         }
-    }
+    })
 }
 
 /// What a fresh copy of the discovery document beside an index says about the list, see [`revoked_digest`].

@@ -71,7 +71,9 @@ pub async fn diagnose(session: &Session, request: &Diagnose, events: &Events<'_>
     checks.extend(Proxies::new(&variable).named().map(|(name, host)| proxy(name, host)));
     checks.extend(authorities(session));
     checks.push(index(session).await);
-    learn_revocations(session, events).await;
+    if let Err(failure) = learn_revocations(session, events).await {
+        events(Event::Warning(&failure.reason()));
+    }
     ids.sort_unstable();
     ids.dedup();
     let mut failed = if request.fix { fix(&ids, session, events).await } else { Failed::new() };

@@ -91,7 +91,7 @@ pub async fn install(session: &Session, request: &Install, events: &Events<'_>) 
     let (results, index) = if request.locked {
         let path = request.lock.as_deref().unwrap_or(Path::new(NAME));
         let tasks = lock::plans_in(path, &request.agents, request.dist, session)?;
-        learn_revocations(session, events).await;
+        learn_revocations(session, events).await?;
         if request.dry_run {
             return dry_run(tasks, None, session, events);
         }
@@ -106,7 +106,7 @@ pub async fn install(session: &Session, request: &Install, events: &Events<'_>) 
         }
         let ids: Vec<&str> = request.agents.iter().map(|named| named.id.as_str()).collect();
         let index = load(session, session.load_index(&ids), events).await?;
-        learn_revocations(session, events).await;
+        learn_revocations(session, events).await?;
         let tasks = plan_all(request, &index, session, events)?;
         if request.dry_run {
             return dry_run(tasks, Some(IndexOrigin::of(&index)), session, events);

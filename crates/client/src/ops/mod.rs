@@ -23,7 +23,7 @@ use acp_registry_plan::revocations::{Revocation, RevocationLevel};
 use acp_registry_plan::text::{escape, printable};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::index::{self, Index, IndexLocation, Loaded};
+use crate::index::{self, Index, IndexLocation, Loaded, TrustError};
 use crate::install::Progress;
 use crate::session::{InstallEvent, Session};
 use crate::store::Version;
@@ -150,10 +150,18 @@ async fn load(
 }
 
 /// Learns which versions the registry has recalled.
-async fn learn_revocations(session: &Session, events: &Events<'_>) {
-    if let Some(warning) = session.learn_revocations().await {
+///
+/// # Errors
+/// [`Failure`] when what the host has is not what the registry has signed.
+async fn learn_revocations(session: &Session, events: &Events<'_>) -> Result<(), Failure> {
+    let warning = match session.learn_revocations().await {
+        Err(index::Error::Trust(error @ TrustError::Unavailable { .. })) => Some(error.to_string()),
+        learned => learned?,
+    };
+    if let Some(warning) = warning {
         events(Event::Warning(&warning));
     }
+    Ok(())
 }
 
 /// Refuses a version that the registry has revoked, and warns of one that is deprecated, or revoked and allowed.

@@ -28,7 +28,7 @@ pub async fn install_to_run(
         (plan, None)
     } else {
         let index = load(session, session.load_index(&[&named.id]), events).await?;
-        learn_revocations(session, events).await;
+        learn_revocations(session, events).await?;
         (plan(named, dist, &index, session, events)?, Some(index))
     };
     // An installed version is not installed again.

@@ -193,7 +193,7 @@ pub async fn update(session: &Session, request: &Update, events: &Events<'_>) ->
     }
     let ids: Vec<&str> = installed.iter().map(|agent| &*agent.id).collect();
     let index = load(session, session.load_entries(&ids), events).await?;
-    learn_revocations(session, events).await;
+    learn_revocations(session, events).await?;
     let mut work = sort(&installed, &index, session, events);
     for (id, failure) in damaged {
         work.fail(&id, failure);

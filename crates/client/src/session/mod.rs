@@ -36,7 +36,8 @@ use acp_registry_sources::{
 use futures_util::FutureExt as _;
 use tokio::process::{Child, ChildStdin, ChildStdout};
 
-use crate::index::{self, Copies, EntryError, Facts, Index, IndexLocation, Loaded, Missing, RevocationPlace};
+use crate::index::minisign::PublicKey;
+use crate::index::{self, Copies, EntryError, Facts, Index, IndexLocation, Loaded, Missing, RevocationPlace, Trust};
 use crate::install::{Installer, Kind, PackageCache, Start, host_environment};
 use crate::resolve::{self, Host};
 pub use crate::resolve::{AgentSpec, WrongName};
@@ -81,15 +82,13 @@ impl Session {
     /// # Errors
     /// [`index::Error`].
     pub async fn index(&self) -> Result<Loaded, index::Error> {
-        let SessionOptions { is_offline, refresh, .. } = self.options;
-        let options = index::LoadOptions { copies: self.copies(), is_offline, refresh };
+        let options = self.load_options();
         index::load(&self.options.index, &options, || self.connect().map(|(client, _)| client)).await
     }
 
     /// Reads what the registry publishes of its agents beside the index; `None` where there is nothing.
     pub async fn facts(&self) -> Option<Facts> {
-        let SessionOptions { is_offline, refresh, .. } = self.options;
-        let options = index::LoadOptions { copies: self.copies(), is_offline, refresh };
+        let options = self.load_options();
         Facts::load(&self.options.index, &options, || self.connect().map(|(client, _)| client)).await
     }
 
@@ -120,15 +119,14 @@ impl Session {
     /// # Errors
     /// [`index::Error`].
     pub async fn load_entries(&self, ids: &[&str]) -> Result<Loaded, index::Error> {
-        let SessionOptions { is_offline, refresh, .. } = self.options;
-        let options = index::LoadOptions { copies: self.copies(), is_offline, refresh };
+        let options = self.load_options();
         index::load_some(&self.options.index, ids, &options, || self.connect().map(|(client, _)| client)).await
     }
 
     /// The last copy of an agent's entry or of the index, if there is one; nothing is sent.
     #[must_use]
     pub fn entry_at_hand(&self, id: &str) -> Option<Index> {
-        let options = index::LoadOptions { copies: self.copies(), is_offline: true, refresh: false };
+        let options = index::LoadOptions { is_offline: true, refresh: false, ..self.load_options() };
         let no_client = || Err(Problem::Refused("nothing may be sent"));
         index::load_some(&self.options.index, &[id], &options, no_client)
             .now_or_never()?
@@ -139,7 +137,7 @@ impl Session {
     /// The last copy of the index, if there is one; nothing is sent.
     #[must_use]
     pub fn index_at_hand(&self) -> Option<Index> {
-        let options = index::LoadOptions { copies: self.copies(), is_offline: true, refresh: false };
+        let options = index::LoadOptions { is_offline: true, refresh: false, ..self.load_options() };
         let no_client = || Err(Problem::Refused("nothing may be sent"));
         // Without a request, the future is ready at its first poll.
         index::load(&self.options.index, &options, no_client).now_or_never()?.ok().map(|loaded| loaded.index)
@@ -203,8 +201,11 @@ impl Session {
         Connection::open(&Surroundings { variable: &variable, run: &run }, needs, settings)
     }
 
-    fn copies(&self) -> Option<Copies> {
-        self.options.cache.as_deref().map(Copies::below)
+    fn load_options(&self) -> index::LoadOptions {
+        let SessionOptions { is_offline, refresh, signer, .. } = self.options;
+        let copies = self.options.cache.as_deref().map(Copies::below);
+        let trust = Trust::at(&self.store.root().join("trust"), signer);
+        index::LoadOptions { copies, is_offline, refresh, trust: Some(trust) }
     }
 
     fn connect(&self) -> Result<(Arc<Client>, Github), Problem> {
@@ -508,6 +509,9 @@ pub struct SessionOptions {
     pub allow_build: bool,
     /// The ids of agents for which it may, whatever `allow_build` says.
     pub builders: BTreeSet<String>,
+    /// The key that must have signed what the registry publishes, or an earlier publication: by default, the key that this
+    /// machine has seen first, if the registry signs.
+    pub signer: Option<PublicKey>,
     /// Versions that are installed and started although the registry has revoked them, each named with its agent.
     pub allowed_revoked: Vec<AgentSpec>,
     /// How long the installation of an agent may take: by default, 30 minutes.
@@ -535,6 +539,7 @@ impl SessionOptions {
             keeps_packages: true,
             allow_build: false,
             builders: BTreeSet::new(),
+            signer: None,
             allowed_revoked: Vec::new(),
             install_timeout: None,
             launcher: None,

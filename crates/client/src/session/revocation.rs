@@ -8,9 +8,9 @@ use acp_registry_plan::manifest;
 use acp_registry_plan::revocations::{Revocation, RevocationLevel};
 use futures_util::FutureExt as _;
 
-use super::{Error, Session, SessionOptions};
+use super::{Error, Session};
 use crate::index::{
-    IndexLocation, KnownRevocations, LoadOptions, RevocationMemory, RevocationPlace, learn_revocations,
+    self, IndexLocation, KnownRevocations, LoadOptions, RevocationMemory, RevocationPlace, learn_revocations,
 };
 use crate::store::Version;
 
@@ -20,17 +20,19 @@ pub(super) type RevocationsByPlace = BTreeMap<String, KnownRevocations>;
 impl Session {
     /// Asks which versions the registry has recalled, and remembers the answer beside the installed agents. Returns a
     /// warning if that is not known; what an earlier run has learnt counts then.
-    pub async fn learn_revocations(&self) -> Option<String> {
-        let SessionOptions { is_offline, refresh, .. } = self.options;
-        let options = LoadOptions { copies: self.copies(), is_offline, refresh };
+    ///
+    /// # Errors
+    /// [`index::Error::Trust`] when the list is not the one that the registry has signed.
+    pub async fn learn_revocations(&self) -> Result<Option<String>, index::Error> {
+        let options = self.load_options();
         let client = || self.connect().map(|(client, _)| client);
-        let recalled = learn_revocations(&self.options.index, &self.revocation_memory(), &options, client).await;
+        let recalled = learn_revocations(&self.options.index, &self.revocation_memory(), &options, client).await?;
         let warning = recalled.warning.clone();
         if let Some(place) = RevocationPlace::beside(&self.options.index) {
             let mut known = self.revocations.lock().unwrap_or_else(PoisonError::into_inner);
             known.insert(place.as_str().to_owned(), recalled);
         }
-        warning
+        Ok(warning)
     }
 
     fn revocation_memory(&self) -> RevocationMemory {
@@ -47,9 +49,12 @@ impl Session {
                 return memory.recall(place);
             }
             // A directory is read anew. Without a request, the future is ready at its first poll.
-            let options = LoadOptions { copies: None, is_offline: true, refresh: false };
+            let options = LoadOptions { copies: None, is_offline: true, refresh: false, trust: None };
             let no_client = || Err(Problem::Refused("nothing may be sent"));
-            learn_revocations(index, &memory, &options, no_client).now_or_never().unwrap_or_default()
+            learn_revocations(index, &memory, &options, no_client)
+                .now_or_never()
+                .and_then(Result::ok)
+                .unwrap_or_default()
         });
         look(recalled)
     }

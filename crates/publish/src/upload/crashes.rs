@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use super::memory::Memory;
 use super::*;
+use acp_registry_client::index::minisign::{SecretKey, Signatures};
 use acp_registry_plan::digest::Sha256;
+use acp_registry_plan::statement::{STATEMENT, STATEMENT_SIGNATURE, Statement};
 use acp_registry_plan::sums::{self, SIGNATURE, SUMS};
 
 const TURNS: LeaseTimes = LeaseTimes { wait: Duration::ZERO, lease: Duration::from_mins(1) };
@@ -50,16 +52,42 @@ enum Step {
 
 struct Place {
     target: UploadTarget,
+    key: SecretKey,
 }
+
+/// A secret key as minisign writes it.
+const KEY: &str = "RWQAAEIyAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAyPx2JXWPjz8KciuFRP93DB8Lj8xQKF0VxvTtvAnSKZ8X\
+                   UnBVoTINdbWs79efsQks2YClq6CnDSwMtSxcyunachdfUk5vy74HAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
 
 impl Place {
     fn new() -> Self {
-        Self { target: UploadTarget::Memory(Memory::new()) }
+        Self { target: UploadTarget::Memory(Memory::new()), key: KEY.parse().unwrap() }
     }
 
     fn memory(&self) -> &Memory {
         let UploadTarget::Memory(memory) = &self.target else { unreachable!() };
         memory
+    }
+
+    fn signing(&self) -> Signing<'_> {
+        let sign: Sign<'_> = &|text| Ok(KEY.parse::<SecretKey>().unwrap().sign(text, "").into_bytes());
+        let signer = Some(self.key.public());
+        Signing { sign, signer, next: Vec::new(), valid_for: Duration::from_hours(48) }
+    }
+
+    /// A client finds a statement with its signature, and what it names: in `latest/` or in the snapshot.
+    fn check_statement(&self, files: &BTreeMap<String, Vec<u8>>, at: &str) {
+        let Some(text) = files.get("latest/statement.json") else { return };
+        let signatures = files.get("latest/statement.json.minisig").map(|bytes| String::from_utf8_lossy(bytes));
+        let signatures = Signatures::parse(&signatures.unwrap_or_default()).unwrap();
+        assert!(self.key.public().verifies(text, &signatures), "{at}");
+        let statement = Statement::parse(text).unwrap();
+        for (name, digest) in statement.digests.iter().filter(|(name, _)| *name != "entries.json") {
+            let snapshot = statement.snapshot.as_deref().unwrap();
+            let places = [format!("latest/{name}"), format!("{snapshot}/{name}")];
+            let mut found = places.iter().filter_map(|place| files.get(place));
+            assert!(found.any(|bytes| Sha256::of(bytes) == *digest), "{at}: {name}");
+        }
     }
 
     fn run(&self, step: &Step) -> Result<(), Error> {
@@ -73,6 +101,7 @@ impl Place {
                         revision: Revision::Named(format!("r{number}")),
                         grace,
                         sign: Some(&|sums| Ok(sums.iter().rev().copied().collect())),
+                        signing: Some(self.signing()),
                         gzip: Gzip::default(),
                         recheck: false,
                         jobs: 3,
@@ -83,7 +112,7 @@ impl Place {
                 Step::Rollback(at) => {
                     let all = list(&self.target).await?;
                     let complete: Vec<&SnapshotEntry> = all.iter().filter(|one| one.is_complete).collect();
-                    let options = RollbackOptions { grace, jobs: 3, turns: TURNS };
+                    let options = RollbackOptions { grace, signing: Some(self.signing()), jobs: 3, turns: TURNS };
                     let name = &complete[at % complete.len()].name;
                     rollback(&self.target, name, options, false, &quiet).await.map(drop)
                 }
@@ -108,6 +137,7 @@ impl Place {
     /// Every snapshot that has a list reads back whole.
     fn check(&self, at: &str) {
         let files = self.memory().files();
+        self.check_statement(&files, at);
         for name in files.keys().filter_map(|name| name.strip_suffix(&format!("/{SUMS}"))) {
             if name != LATEST {
                 Self::read_back(&files, name).unwrap_or_else(|missing| panic!("{at}: {missing}"));
@@ -120,12 +150,15 @@ impl Place {
         let files = self.memory().files();
         let latest: BTreeMap<&str, &Vec<u8>> =
             files.iter().filter_map(|(name, bytes)| Some((name.strip_prefix("latest/")?, bytes))).collect();
-        let names: BTreeSet<&str> = tree.files().map(|(name, _)| name).chain([SUMS, SIGNATURE]).collect();
+        let names = tree.files().map(|(name, _)| name).chain([SUMS, SIGNATURE]);
+        let names: BTreeSet<&str> = names.chain([STATEMENT, STATEMENT_SIGNATURE]).collect();
         assert_eq!(latest.keys().copied().collect::<BTreeSet<_>>(), names, "{at}");
         for (name, digest) in tree.files() {
             assert_eq!(Sha256::of(latest[name]).to_string(), digest, "{at}: {name}");
         }
         assert_eq!(latest[SUMS], tree.sums());
+        let statement = Statement::parse(latest[STATEMENT]).unwrap();
+        assert!(statement.digests.iter().all(|(name, digest)| Sha256::of(latest[name.as_str()]) == *digest), "{at}");
         assert_eq!(latest[SIGNATURE], &tree.sums().iter().rev().copied().collect::<Vec<u8>>());
     }
 
@@ -230,7 +263,8 @@ fn a_snapshot_that_cannot_be_read_back_changes_nothing() {
         }
         place.memory().set(files.clone());
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let options = RollbackOptions { grace: Duration::ZERO, jobs: 3, turns: TURNS };
+        let signing = Some(place.signing());
+        let options = RollbackOptions { grace: Duration::ZERO, signing, jobs: 3, turns: TURNS };
         let snapshot = first.split('/').next().unwrap();
         let done = runtime.block_on(rollback(&place.target, snapshot, options, false, &|_| {}));
         let error = done.unwrap_err();

@@ -97,6 +97,9 @@ pub enum Error {
     /// Another publisher took over the lease while this one was running.
     #[error("another publisher has taken over {0}; this one has stopped")]
     Lost(String),
+    /// Signing `statement.json` failed.
+    #[error("statement.json was not signed: {0}")]
+    SignStatement(String),
     /// Signing `SHA256SUMS` failed.
     #[error("SHA256SUMS was not signed: {0}")]
     Sign(String),
@@ -149,6 +152,7 @@ fn publish_remedy(error: &Error) -> String {
         Error::State { .. } => "remove it: every file is then compared with what is there",
         Error::Busy { .. } => "wait for it, or wait longer with --wait",
         Error::Lost(_) => "run it again when the other one is done",
+        Error::SignStatement(_) => "correct the command of --sign-with, or name its public key with --signer",
         Error::Sign(_) => "correct the command of --sign",
     };
     known.to_owned()

@@ -15,9 +15,10 @@ use acp_registry_plan::text::{brief_list, printable};
 use acp_registry_plan::{json, sums};
 
 use super::headers::Headers;
-use super::order::wave;
+use super::order::{INDEXES, wave};
 use super::send::{Planned, Sender, TreeSource};
 use super::state::{LatestFile, TargetState};
+use super::statement::SignedStatement;
 use super::tree::is_index;
 use super::{Action, Error, LATEST, Notice, UploadEvent, UploadTarget, What, now, seconds, tree};
 
@@ -67,6 +68,7 @@ pub(super) async fn update(
     state: &mut TargetState,
     snapshot: &str,
     plan: LatestChanges,
+    statement: Option<&SignedStatement>,
 ) -> Result<Vec<Action>, Error> {
     let LatestChanges { planned, wanted, kept: mut actions } = plan;
     for (name, file) in &mut state.files {
@@ -79,6 +81,10 @@ pub(super) async fn update(
     let is_done = state.latest.as_deref() == Some(snapshot);
     let has_stale = state.files.iter().any(|(name, file)| !wanted.contains(name) && file.stale_since.is_none());
     if planned.is_empty() && is_done && !has_stale {
+        if let Some(statement) = statement {
+            save(sender, state).await?;
+            actions.extend(statement.send(sender).await?);
+        }
         return Ok(actions);
     }
     save(sender, state).await?;
@@ -103,7 +109,15 @@ pub(super) async fn update(
             save(sender, &so_far).await?;
         }
     };
-    let sending = sender.send(&planned, on_sent);
+    let (parts, entry_points): (Vec<Planned>, Vec<Planned>) = planned.into_iter().partition(|file| file.wave < INDEXES);
+    let sending = async {
+        let mut sent = sender.send(&parts, on_sent).await?;
+        if let Some(statement) = statement {
+            sent.extend(statement.send(sender).await?);
+        }
+        sent.extend(sender.send(&entry_points, on_sent).await?);
+        Ok::<_, Error>(sent)
+    };
     let sent_now = tokio::select! {
         done = sending => done?,
         failed = checkpoints => return failed,

@@ -9,6 +9,7 @@
 //!
 //! * [`BuiltTree`]: a built tree whose files match its `SHA256SUMS`
 //! * [`UploadTarget`]: the destination, a directory or a bucket
+//! * [`Signing`]: signs what clients read, in `latest/statement.json`
 //! * [`publish()`]: sends new and changed files
 //! * [`list()`]: the snapshots
 //! * [`rollback()`]: puts an earlier snapshot into `latest/`
@@ -36,6 +37,7 @@ mod run;
 mod send;
 mod snapshot;
 mod state;
+mod statement;
 mod target;
 mod tree;
 
@@ -46,10 +48,11 @@ pub use error::Error;
 pub use prune::{Pruned, SnapshotEntry, list, prune};
 pub use run::{RollbackOptions, RolledBack, publish, rollback};
 pub use snapshot::{Revision, WrongRevision};
+pub use statement::Signing;
 pub use target::UploadTarget;
 pub use tree::BuiltTree;
 
-/// Signs a tree: takes the content of `SHA256SUMS` and returns the content of `SHA256SUMS.sig`, or an error message.
+/// Signs a text, and returns the signature or an error message: of a tree, `SHA256SUMS` and the content of `SHA256SUMS.sig`.
 pub type Sign<'a> = &'a (dyn Fn(&[u8]) -> Result<Vec<u8>, String> + Sync);
 
 /// How a tree is published.
@@ -60,6 +63,8 @@ pub struct PublishOptions<'a> {
     pub grace: Duration,
     /// Signs `SHA256SUMS`; without it, no signature is published.
     pub sign: Option<Sign<'a>>,
+    /// Signs what clients read; without it, a target with a signed statement is refused.
+    pub signing: Option<Signing<'a>>,
     /// Which files are stored compressed. Applies to buckets only: a directory cannot store the `Content-Encoding`
     /// header.
     pub gzip: Gzip,

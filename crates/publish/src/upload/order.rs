@@ -12,6 +12,9 @@ pub(super) const WAVES: usize = 9;
 /// The wave of `SHA256SUMS` in a snapshot, which marks the snapshot complete.
 pub(super) const LAST: usize = WAVES - 1;
 
+/// The wave of what a statement names, and of what these files lead to: the statement comes before it.
+pub(super) const INDEXES: usize = 3;
+
 /// The wave in which a file is sent. `is_new`: no file of this name is published yet.
 pub(super) fn wave(name: &str, is_new: bool) -> usize {
     let (folder, file) = name.rsplit_once('/').unwrap_or(("", name));

@@ -12,7 +12,9 @@ use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use super::order::{LAST, WAVES, wave};
 use super::snapshot::DAY;
 use super::state::{STATE, Snapshot, TargetState};
-use super::{Error, LATEST, LeaseTimes, Notice, UploadEvent, UploadTarget, content, now, seconds, snapshot, tree};
+use super::{
+    Error, LATEST, LeaseTimes, Notice, UploadEvent, UploadTarget, content, now, seconds, snapshot, statement, tree,
+};
 
 /// The result of [`prune()`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -64,6 +66,7 @@ async fn run(
 ) -> Result<Pruned, Error> {
     let mut state = TargetState::read(target).await?;
     let latest = target.sums(LATEST).await?.map(|list| tree::hex_digest(&list));
+    let signed = if state.signed { statement::signed_snapshot(target).await? } else { None };
     let (found, mut named) = find(target, &state, jobs, notice).await?;
     let newest = newest(&found, target, notice);
     let limit = now().saturating_sub(seconds(keep));
@@ -71,6 +74,8 @@ async fn run(
     for one in found {
         let is_latest = state.latest.as_ref() == Some(&one.name) || (latest.is_some() && one.sums == latest);
         let is_young = one.created >= limit;
+        // While `latest/` is replaced, the indexes that are signed are in a snapshot only.
+        let is_latest = is_latest || signed.as_ref() == Some(&one.name);
         if is_latest || is_young || newest.as_ref() == Some(&one.name) {
             pruned.kept.push(one.name);
             continue;

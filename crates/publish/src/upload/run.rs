@@ -11,8 +11,8 @@ use super::prune::refuse_unpublished;
 use super::send::{KeptSnapshot, Large, Planned, Sender, TreeSource};
 use super::state::{Snapshot, TargetState};
 use super::{
-    Action, BuiltTree, Error, Gzip, LeaseTimes, Notice, PublishOptions, Revision, UploadEvent, UploadResult,
-    UploadTarget, content, latest, now, snapshot, tree,
+    Action, BuiltTree, Error, Gzip, LeaseTimes, Notice, PublishOptions, Revision, Signing, UploadEvent, UploadResult,
+    UploadTarget, content, latest, now, snapshot, statement, tree,
 };
 
 /// Publishes a tree: its snapshot first, then `latest/`. Then removes files of `latest/` that have been stale for
@@ -80,7 +80,8 @@ impl Upload<'_> {
             Sender { source, signature, target, jobs: self.options.jobs, is_dry_run, notice, large: Large::default() };
         let mut actions = self.keep(&sender, &mut state, &place, sums).await?;
         let plan = latest::plan(&sender, &state);
-        actions.extend(latest::update(&sender, &mut state, &place.name, plan).await?);
+        let statement = statement::sign(&sender, &mut state, &place.name, self.options.signing.as_ref()).await?;
+        actions.extend(latest::update(&sender, &mut state, &place.name, plan, statement.as_ref()).await?);
         actions.extend(latest::remove_stale(&sender, &mut state, self.options.grace).await?);
         Ok(UploadResult { snapshot: place.name, previous, is_known: place.is_complete, actions })
     }
@@ -235,10 +236,11 @@ impl Upload<'_> {
 }
 
 /// How a snapshot is put into `latest/`.
-#[derive(Debug, Clone, Copy)]
-pub struct RollbackOptions {
+pub struct RollbackOptions<'a> {
     /// How long files of `latest/` are kept after they are no longer referenced.
     pub grace: Duration,
+    /// Signs what clients read; without it, a target with a signed statement is refused.
+    pub signing: Option<Signing<'a>>,
     /// How many files are read and sent at once.
     pub jobs: usize,
     /// How this run waits for other publishers.
@@ -266,7 +268,7 @@ pub struct RolledBack {
 pub async fn rollback(
     target: &UploadTarget,
     name: &str,
-    options: RollbackOptions,
+    options: RollbackOptions<'_>,
     is_dry_run: bool,
     notice: Notice<'_>,
 ) -> Result<RolledBack, Error> {
@@ -274,14 +276,14 @@ pub async fn rollback(
         return Err(Error::NoSnapshot(name.to_owned()));
     }
     refuse_unpublished(target).await?;
-    let work = run(target, name, options, is_dry_run, notice);
+    let work = run(target, name, &options, is_dry_run, notice);
     if is_dry_run { work.await } else { target.take_turn(options.turns, notice).await?.during(work).await }
 }
 
 async fn run(
     target: &UploadTarget,
     name: &str,
-    options: RollbackOptions,
+    options: &RollbackOptions<'_>,
     is_dry_run: bool,
     notice: Notice<'_>,
 ) -> Result<RolledBack, Error> {
@@ -297,13 +299,14 @@ async fn run(
     let sender = Sender { source, signature, target, jobs: options.jobs, is_dry_run, notice, large: Large::default() };
     let plan = latest::plan(&sender, &state);
     sender.rehearse(&plan.planned).await?;
+    let statement = statement::sign(&sender, &mut state, name, options.signing.as_ref()).await?;
     if known.is_none() {
         let created = snapshot::created(target, name).await?.unwrap_or_else(now);
         let sums = tree::hex_digest(source.sums());
         let found = Snapshot { sums, created, is_complete: true };
         state.snapshots.insert(name.to_owned(), found);
     }
-    let mut actions = latest::update(&sender, &mut state, name, plan).await?;
+    let mut actions = latest::update(&sender, &mut state, name, plan, statement.as_ref()).await?;
     actions.extend(latest::remove_stale(&sender, &mut state, options.grace).await?);
     Ok(RolledBack { snapshot: name.to_owned(), previous, actions })
 }

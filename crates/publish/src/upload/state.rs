@@ -42,6 +42,9 @@ pub(super) struct TargetState {
     /// Whether documents of the whole registry are stored compressed.
     #[serde(default)]
     gzip_documents: bool,
+    /// Whether `latest/` has a signed statement.
+    #[serde(default)]
+    pub(super) signed: bool,
     /// The files of `latest/`, by their names there. Stored without those that are as `tree` says.
     pub(super) files: BTreeMap<String, LatestFile>,
     /// The snapshots that were started, by name.
@@ -59,6 +62,8 @@ struct Stored<'a> {
     headers: &'a str,
     gzip_assets: bool,
     gzip_documents: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    signed: bool,
     files: BTreeMap<&'a str, LatestFile>,
     snapshots: &'a BTreeMap<String, Snapshot>,
 }
@@ -173,9 +178,10 @@ impl TargetState {
         // These may have been removed.
         let missing = self.tree.keys().filter(|name| !self.files.contains_key(*name));
         files.extend(missing.map(|name| (name.as_str(), LatestFile::default())));
-        let Self { latest, headers, snapshots, .. } = self;
+        let Self { latest, headers, snapshots, signed, .. } = self;
         let Gzip { assets: gzip_assets, documents: gzip_documents } = self.gzip();
-        let stored = Stored { schema: SCHEMA, latest, headers, gzip_assets, gzip_documents, files, snapshots };
+        let stored =
+            Stored { schema: SCHEMA, latest, headers, gzip_assets, gzip_documents, signed: *signed, files, snapshots };
         let bytes = serde_json::to_vec(&stored).unwrap_or_default();
         target.put(STATE, bytes, &Headers::OWN, "").await
     }

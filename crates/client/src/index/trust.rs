@@ -1,0 +1,397 @@
+//! Who signs which registry: compares what is read with the signed statement beside an index, see
+//! [`acp_registry_plan::statement`].
+//!
+//! At first use of a registry with a statement, its signer is remembered, and the number of the statement. Afterwards, the
+//! registry must have a statement by that signer, or by a key that an earlier statement names, with no smaller number.
+//! Registries without a statement are read as they are.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::beside::{Beside, load_beside};
+use super::load::{Error, LoadOptions};
+use super::minisign::{PublicKey, Signatures};
+use super::place::IndexLocation;
+use acp_registry_host::fs::{PathError, make_private, read_bounded, write_atomic_from};
+use acp_registry_host::lock::{Acquisition, Lock};
+use acp_registry_http::{Client, Problem};
+use acp_registry_plan::digest::Sha256;
+use acp_registry_plan::failure::{Code, Failure};
+use acp_registry_plan::statement::{
+    STATEMENT, STATEMENT_LIMIT, STATEMENT_SIGNATURE, STATEMENT_SIGNATURE_LIMIT, Statement,
+};
+use acp_registry_plan::timestamp::Timestamp;
+
+/// How long a statement is used after it has expired, with a warning: a registry whose publisher stands still for a day
+/// can still be used.
+const GRACE: Duration = Duration::from_hours(24);
+
+/// How many digits of an address's digest are in the name of what is remembered of it.
+const STEM: usize = 32;
+
+/// The largest memory of a registry, in bytes.
+const MEMORY_LIMIT: u64 = 1 << 16;
+
+/// The most keys that are remembered of a registry.
+const KEYS: usize = 64;
+
+/// Where this machine remembers who signs which registry: not in a cache, which may be emptied at any time.
+#[derive(Debug, Clone)]
+pub struct Trust {
+    directory: PathBuf,
+    /// The key that must have signed the registry's statement, or an earlier one; any key at first use if it is `None`.
+    signer: Option<PublicKey>,
+}
+
+/// What a registry has signed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Proof {
+    /// The statement.
+    pub statement: Statement,
+    /// The key that has signed it.
+    pub signer: PublicKey,
+    /// Why it may be refused soon, or is not remembered.
+    pub warning: Option<String>,
+}
+
+/// Why what a registry publishes is not trusted.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TrustError {
+    /// There is no statement, or it has no signature.
+    #[error("{place} is not signed any more: there is no {missing}, and {signer} has signed it before")]
+    Unsigned {
+        /// The index.
+        place: String,
+        /// The file that is missing.
+        missing: &'static str,
+        /// The key, or the keys.
+        signer: String,
+    },
+    /// The signature is not one of a trusted key, or the statement is of another registry.
+    #[error("the statement of {place} is not trusted: {why}")]
+    Signature {
+        /// The index.
+        place: String,
+        /// What is wrong.
+        why: String,
+    },
+    /// The statement is not valid any more.
+    #[error("the statement of {place} was valid until {expires_at}, and there is no newer one")]
+    Expired {
+        /// The index.
+        place: String,
+        /// Until when.
+        expires_at: Timestamp,
+    },
+    /// This machine has seen a newer statement.
+    #[error("the statement of {place} is older than what this machine has seen of the registry: {why}")]
+    Older {
+        /// The index.
+        place: String,
+        /// The numbers.
+        why: String,
+    },
+    /// A file is not the one that the statement names.
+    #[error("{file} is not what statement {sequence} of the registry names")]
+    Digest {
+        /// The address or path of the file.
+        file: String,
+        /// The number of the statement.
+        sequence: u64,
+    },
+    /// What was remembered of the registry cannot be read.
+    #[error("who signs {place} is not known any more: {why}")]
+    Memory {
+        /// The index.
+        place: String,
+        /// The file, and why it cannot be read.
+        why: String,
+    },
+    /// The statement cannot be read now.
+    #[error("the statement of {place} could not be read: {why}")]
+    Unavailable {
+        /// The index.
+        place: String,
+        /// Why not.
+        why: String,
+    },
+}
+
+impl TrustError {
+    /// What to do about it.
+    pub(super) fn remedy(&self) -> &'static str {
+        match self {
+            Self::Unsigned { .. } => {
+                "ask the maintainers of the registry; somebody between you and them may have changed what you read"
+            }
+            Self::Signature { .. } => {
+                "ask the maintainers of the registry which key signs it now, and name that key with --signer"
+            }
+            Self::Expired { .. } => {
+                "look at the clock of this machine; if it is right, ask the maintainers of the registry to publish again"
+            }
+            Self::Older { .. } => "run it again later; if that does not help, ask the maintainers of the registry",
+            Self::Digest { .. } => {
+                "run it again in some minutes, the registry may be publishing; if that does not help, ask its maintainers"
+            }
+            Self::Memory { .. } => {
+                "ask the maintainers of the registry which key signs it, remove the file, and name the key with --signer"
+            }
+            Self::Unavailable { .. } => "run it again later",
+        }
+    }
+}
+
+impl From<&TrustError> for Failure {
+    fn from(error: &TrustError) -> Self {
+        let code = match error {
+            TrustError::Unsigned { .. } => Code::Unsigned,
+            TrustError::Signature { .. } | TrustError::Memory { .. } => Code::SignatureInvalid,
+            TrustError::Expired { .. } => Code::StatementExpired,
+            TrustError::Older { .. } => Code::StatementOlder,
+            TrustError::Digest { .. } => Code::DigestMismatch,
+            TrustError::Unavailable { .. } => {
+                return Self::unable(error).code(Code::IndexUnavailable).help(error.remedy());
+            }
+        };
+        Self::refused(error).code(code).help(error.remedy())
+    }
+}
+
+/// What is remembered of a registry.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Memory {
+    schema: u32,
+    registry: String,
+    /// The number of the newest statement.
+    sequence: u64,
+    /// The digest of that statement.
+    statement: Sha256,
+    /// The keys that may sign the next one.
+    keys: Vec<String>,
+    /// All keys that have signed one, or could have.
+    known: Vec<String>,
+}
+
+impl Memory {
+    fn keys(&self) -> impl Iterator<Item = PublicKey> {
+        self.keys.iter().filter_map(|key| key.parse().ok())
+    }
+
+    fn has_known(&self, key: &PublicKey) -> bool {
+        self.known.iter().any(|known| known.parse() == Ok(*key))
+    }
+}
+
+impl Trust {
+    /// The memory in this directory, which is created when there is something to remember.
+    #[must_use]
+    pub fn at(directory: &Path, signer: Option<PublicKey>) -> Self {
+        Self { directory: directory.to_owned(), signer }
+    }
+
+    fn file(&self, place: &str) -> PathBuf {
+        self.directory.join(format!("{}.json", Sha256::of(place).first(STEM)))
+    }
+
+    /// What is remembered of a registry, by the place of its statement.
+    fn read(&self, place: &str) -> Result<Option<Memory>, String> {
+        let file = self.file(place);
+        if file.symlink_metadata().is_err() {
+            return Ok(None);
+        }
+        let describe = |why: &dyn std::fmt::Display| format!("{}: {why}", file.display());
+        // A link is not followed out of the directory.
+        let root = self.directory.canonicalize().map_err(|error| describe(&error))?;
+        let bytes = read_bounded(&file, &root, MEMORY_LIMIT).map_err(|error| describe(&error))?;
+        let memory: Memory = serde_json::from_slice(&bytes).map_err(|error| describe(&error))?;
+        if memory.schema == 1 { Ok(Some(memory)) } else { Err(describe(&"it is of a newer acp-registry")) }
+    }
+
+    /// Remembers a statement, unless a newer one is remembered by now.
+    fn remember(&self, place: &str, new: &Memory, starts_anew: bool) -> Result<(), PathError> {
+        let file = self.file(place);
+        make_private(&self.directory).map_err(PathError::at(&self.directory))?;
+        let lock = self.directory.join("lock");
+        // Who has the lock remembers a statement now; this one is remembered by the next run.
+        let Acquisition::Mine(_lock) = Lock::ask(&lock, "acp-registry")? else { return Ok(()) };
+        let is_older = |known: &Memory| !starts_anew && known.sequence >= new.sequence;
+        if matches!(self.read(place), Ok(Some(known)) if known == *new || is_older(&known)) {
+            return Ok(());
+        }
+        write_atomic_from(&self.directory, &file, &serde_json::to_vec(new).unwrap_or_default())
+    }
+}
+
+impl Proof {
+    /// Whether the statement names a file with this digest.
+    #[must_use]
+    pub fn has(&self, file: &str, digest: Sha256) -> bool {
+        self.statement.digests.get(file) == Some(&digest)
+    }
+
+    /// Like [`Proof::has`], with a digest as text.
+    pub(super) fn names(&self, file: &str, digest: &str) -> bool {
+        digest.parse().is_ok_and(|digest| self.has(file, digest))
+    }
+
+    /// The error if a file is not the one that is named.
+    pub(super) fn refuse(&self, file: String) -> Error {
+        TrustError::Digest { file, sequence: self.statement.sequence }.into()
+    }
+}
+
+/// Learns what the registry of an index has signed. `None` where it signs nothing, and never has, as far as this machine
+/// knows. `renews`: the host is asked anyway, and so it is for a newer statement. `client` is called only if a request is
+/// needed.
+///
+/// # Errors
+/// [`Error::Trust`].
+pub(super) async fn learn_proof(
+    place: &IndexLocation,
+    options: &LoadOptions,
+    renews: bool,
+    client: impl Fn() -> Result<Arc<Client>, Problem>,
+) -> Result<Option<Proof>, Error> {
+    let Some(trust) = &options.trust else { return Ok(None) };
+    // A query is for the address of the index only.
+    let asks = trust.signer.is_some() || !matches!(place, IndexLocation::Url(url) if url.query().is_some());
+    let Some(own) = place.beside(STATEMENT).filter(|_| asks) else { return Ok(None) };
+    let index = place.to_string();
+    let memory = trust.read(&own).map_err(|why| TrustError::Memory { place: index.clone(), why })?;
+    let keys = || match (&trust.signer, &memory) {
+        (Some(signer), _) => signer.to_string(),
+        (None, Some(memory)) => memory.keys.join(" or "),
+        (None, None) => String::new(),
+    };
+    let is_bound = trust.signer.is_some() || memory.is_some();
+    let lack = match place {
+        IndexLocation::Url(url) if !is_bound => url.join(STATEMENT).ok().zip(options.copies.as_ref()),
+        _ => None,
+    };
+    if !is_bound && !(renews || options.refresh)
+        || lack.as_ref().is_some_and(|(url, copies)| !options.refresh && copies.lacks(url))
+    {
+        return Ok(None);
+    }
+    let unsigned = |missing| {
+        let error = TrustError::Unsigned { place: index.clone(), missing, signer: keys() };
+        if is_bound {
+            return Err(error.into());
+        }
+        if let Some((url, copies)) = lack.as_ref().filter(|_| !options.is_offline) {
+            copies.note_lack(url);
+        }
+        Ok(None)
+    };
+    let keep = |text: &[u8]| Ok(text.to_vec());
+    let load = async |name, limit, refresh| {
+        let refresh = refresh || renews || options.refresh;
+        let options = LoadOptions { refresh, ..options.clone() };
+        match load_beside(place, (name, limit), &options, &client, keep).await {
+            Beside::Known(bytes) => Ok(Some(bytes)),
+            Beside::Nothing => Ok(None),
+            Beside::Unknown(Some(bytes), warning) => {
+                tracing::debug!("{}", warning.unwrap_or_default());
+                Ok(Some(bytes))
+            }
+            Beside::Unknown(None, Some(why)) if is_bound => {
+                Err(Error::from(TrustError::Unavailable { place: index.clone(), why }))
+            }
+            Beside::Unknown(None, _) => Ok(None),
+        }
+    };
+    let mut refresh = false;
+    loop {
+        let Some(text) = load(STATEMENT, STATEMENT_LIMIT, refresh).await? else { return unsigned(STATEMENT) };
+        // Hosts that have a page for every address do not sign.
+        if !is_bound && Statement::parse(&text).is_err() {
+            return unsigned(STATEMENT);
+        }
+        let signature = load(STATEMENT_SIGNATURE, STATEMENT_SIGNATURE_LIMIT, refresh).await?;
+        let Some(signature) = signature else { return unsigned(STATEMENT_SIGNATURE) };
+        let signature = String::from_utf8_lossy(&signature);
+        let judged = judge(&index, (&text, &signature), trust.signer, memory.as_ref(), options.is_offline);
+        match judged {
+            Ok((mut proof, new)) => {
+                let starts_anew = memory.as_ref().is_some_and(|memory| memory.sequence > new.sequence);
+                if memory.as_ref() != Some(&new)
+                    && let Err(error) = trust.remember(&own, &new, starts_anew)
+                {
+                    proof.warning = Some(format!("who signs {index} is not remembered: {error}"));
+                }
+                return Ok(Some(proof));
+            }
+            // One of the two may be the copy of an earlier publication.
+            Err(TrustError::Signature { .. }) if !refresh && !options.is_offline => refresh = true,
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// Judges a statement and its signature by what is remembered of a registry. Returns what is remembered from now on.
+fn judge(
+    place: &str,
+    (text, signature): (&[u8], &str),
+    signer: Option<PublicKey>,
+    memory: Option<&Memory>,
+    is_offline: bool,
+) -> Result<(Proof, Memory), TrustError> {
+    let wrong = |why: String| TrustError::Signature { place: place.to_owned(), why };
+    let statement = Statement::parse(text).map_err(|error| wrong(error.to_string()))?;
+    let signatures =
+        Signatures::parse(signature).ok_or_else(|| wrong(format!("{STATEMENT_SIGNATURE} has no signature")))?;
+    let next: Vec<PublicKey> = statement.next_keys.iter().filter_map(|key| key.parse().ok()).collect();
+    // A person who names another key than before begins anew.
+    let memory = memory.filter(|memory| signer.is_none_or(|signer| memory.has_known(&signer)));
+    let trusted: Vec<PublicKey> = match (memory, signer) {
+        (Some(memory), _) => memory.keys().collect(),
+        (None, Some(signer)) => vec![signer],
+        (None, None) => next.clone(),
+    };
+    let signer = trusted.iter().find(|key| key.verifies(text, &signatures)).ok_or_else(|| {
+        let keys: Vec<String> = trusted.iter().map(ToString::to_string).collect();
+        wrong(format!("{STATEMENT_SIGNATURE} is not a signature of {STATEMENT} by {}", keys.join(" or ")))
+    })?;
+    let digest = Sha256::of(text);
+    if let Some(memory) = memory {
+        if memory.registry != statement.registry {
+            return Err(wrong(format!("it is of {}, not of {}", statement.registry, memory.registry)));
+        }
+        let (ours, theirs) = (memory.sequence, statement.sequence);
+        let older = |why| TrustError::Older { place: place.to_owned(), why };
+        if theirs < ours {
+            return Err(older(format!("it has number {theirs}, after number {ours}")));
+        }
+        if theirs == ours && memory.statement != digest {
+            return Err(older(format!("there was another one with number {ours}")));
+        }
+    }
+    let late = Timestamp::now().unix() - statement.expires_at.unix();
+    let mut warning = None;
+    if late >= 0 {
+        let expires_at = statement.expires_at;
+        if late >= i64::try_from(GRACE.as_secs()).unwrap_or_default() && !is_offline {
+            return Err(TrustError::Expired { place: place.to_owned(), expires_at });
+        }
+        warning =
+            Some(format!("the statement of {place} was valid until {expires_at}: the registry publishes nothing"));
+    }
+    let mut keys: Vec<String> = next.iter().map(ToString::to_string).collect();
+    if keys.is_empty() {
+        keys.push(signer.to_string());
+    }
+    let mut known = memory.map(|memory| memory.known.clone()).unwrap_or_default();
+    for key in [signer.to_string()].iter().chain(&keys) {
+        if !known.contains(key) {
+            known.push(key.clone());
+        }
+    }
+    known.drain(..known.len().saturating_sub(KEYS));
+    let registry = statement.registry.clone();
+    let new = Memory { schema: 1, registry, sequence: statement.sequence, statement: digest, keys, known };
+    Ok((Proof { statement, signer: *signer, warning }, new))
+}

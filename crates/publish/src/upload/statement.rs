@@ -1,0 +1,164 @@
+//! Signs what is published: the statement beside the indexes, see [`acp_registry_plan::statement`].
+//!
+//! The signature is sent first, together with that of the statement before, then the statement, then the indexes that it
+//! names. Whoever reads in between finds a statement with its signature, and the indexes in the snapshot that it names.
+
+use std::time::Duration;
+
+use acp_registry_client::index::minisign::{PublicKey, Signatures};
+use acp_registry_plan::entries::DISCOVERY;
+use acp_registry_plan::json;
+use acp_registry_plan::statement::{
+    STATEMENT, STATEMENT_LIMIT, STATEMENT_SIGNATURE, STATEMENT_SIGNATURE_LIMIT, Statement,
+};
+use acp_registry_plan::sums::{SIGNATURE, SUMS};
+use acp_registry_plan::timestamp::Timestamp;
+
+use super::headers::Headers;
+use super::send::Sender;
+use super::state::TargetState;
+use super::tree::hex_digest;
+use super::{Action, Error, Gzip, LATEST, Sign, UploadTarget, What, content, now, seconds};
+
+/// How statements are signed.
+pub struct Signing<'a> {
+    /// Signs a statement: takes its text and returns the content of `statement.json.minisig`, or an error message.
+    pub sign: Sign<'a>,
+    /// The key that signs. Without it, it is one that the statement before names.
+    pub signer: Option<PublicKey>,
+    /// Further keys that may sign the next statement.
+    pub next: Vec<PublicKey>,
+    /// How long a statement is valid. It is renewed when less than half of this is left.
+    pub valid_for: Duration,
+}
+
+/// A statement that is to be published.
+pub(super) struct SignedStatement {
+    text: Vec<u8>,
+    signature: Vec<u8>,
+}
+
+/// Makes the statement of a snapshot; `None` where nothing is signed, or the one that is published states the same.
+pub(super) async fn sign(
+    sender: &Sender<'_>,
+    state: &mut TargetState,
+    snapshot: &str,
+    signing: Option<&Signing<'_>>,
+) -> Result<Option<SignedStatement>, Error> {
+    if signing.is_none() && !state.signed && !state.is_new {
+        return Ok(None);
+    }
+    let place = |name: &str| format!("{LATEST}/{name}");
+    let get = async |name, limit| sender.target.get(&place(name), limit).await;
+    let before = get(STATEMENT, STATEMENT_LIMIT).await?;
+    let Some(signing) = signing else {
+        let message = || format!("{} is signed, and this publication is not", sender.target.shown(LATEST));
+        let remedy =
+            "name --sign-with or set ACP_REGISTRY_SIGNING_KEY; clients refuse a registry that is no longer signed";
+        return before.map_or(Ok(None), |_| Err(Error::Target { message: message(), remedy: remedy.to_owned() }));
+    };
+    state.signed = true;
+    let before_signature = get(STATEMENT_SIGNATURE, STATEMENT_SIGNATURE_LIMIT).await?.unwrap_or_default();
+    let before_signature = String::from_utf8_lossy(&before_signature).into_owned();
+    let known = before
+        .as_deref()
+        .map(Statement::parse)
+        .transpose()
+        .map_err(|error| Error::Unreadable { place: sender.target.shown(&place(STATEMENT)), why: error.to_string() })?;
+    let keys = |statement: &Statement| -> Vec<PublicKey> {
+        statement.next_keys.iter().filter_map(|key| key.parse().ok()).collect()
+    };
+    let allowed = known.as_ref().map(keys);
+    let signer = signing.signer.or_else(|| match allowed.as_deref() {
+        Some([key]) => Some(*key),
+        _ => None,
+    });
+    let Some(signer) = signer else {
+        let message = "the key that signs is not known".to_owned();
+        return Err(Error::Target { message, remedy: "name the public key with --signer".to_owned() });
+    };
+    if allowed.is_some_and(|allowed| !allowed.contains(&signer)) {
+        let message = format!("the last statement does not allow {signer} to sign the next one");
+        let remedy =
+            "sign once with the key that it allows, and --next-key; if that key is lost, see docs/registries.md";
+        return Err(Error::Target { message, remedy: remedy.to_owned() });
+    }
+    let time = now();
+    let until = Timestamp::from_unix(time.saturating_add(seconds(signing.valid_for))).unwrap_or(Timestamp::EPOCH);
+    // Of a publisher that has lost what it published before, numbers grow all the same.
+    let sequence = known.as_ref().map_or(0, |known| known.sequence + 1).max(u64::try_from(time).unwrap_or_default());
+    let registry = match &known {
+        Some(known) => known.registry.clone(),
+        None => address(sender).await?.unwrap_or_else(|| signer.to_string()),
+    };
+    let mut statement = Statement::new(registry, sequence, until);
+    statement.snapshot = Some(snapshot.to_owned());
+    for (name, digest) in sender.source.files() {
+        let is_index = content::is_kept_by_name(name) && name != SUMS && name != SIGNATURE;
+        if (is_index || name == DISCOVERY)
+            && let Ok(digest) = digest.parse()
+        {
+            statement.digests.insert(name.clone(), digest);
+        }
+    }
+    for key in [signer].iter().chain(&signing.next) {
+        if !statement.next_keys.contains(&key.to_string()) {
+            statement.next_keys.push(key.to_string());
+        }
+    }
+    let verifies = |text: &[u8], signature: &str| {
+        Signatures::parse(signature).is_some_and(|signatures| signer.verifies(text, &signatures))
+    };
+    if let (Some(known), Some(text)) = (&known, &before) {
+        let is_young = known.expires_at.unix() - time >= seconds(signing.valid_for) / 2;
+        if is_young && known.agrees_with(&statement) && verifies(text, &before_signature) {
+            return Ok(None);
+        }
+    }
+    let text = statement.to_text();
+    if sender.is_dry_run {
+        return Ok(Some(SignedStatement { text: text.into_bytes(), signature: Vec::new() }));
+    }
+    let signature = (signing.sign)(text.as_bytes()).map_err(Error::SignStatement)?;
+    let signature = String::from_utf8(signature).unwrap_or_default();
+    if !verifies(text.as_bytes(), &signature) {
+        return Err(Error::SignStatement(format!("what it wrote is not a signature of {STATEMENT} by {signer}")));
+    }
+    // Whoever has the statement before, for example from a cache, finds its signature, too. Other programs read the first.
+    let before_signature: String = before_signature.lines().take(4).map(|line| format!("{line}\n")).collect();
+    let signature = format!("{}\n{before_signature}", signature.trim_end()).into_bytes();
+    Ok(Some(SignedStatement { text: text.into_bytes(), signature }))
+}
+
+/// The snapshot that the statement in `latest/` names.
+pub(super) async fn signed_snapshot(target: &UploadTarget) -> Result<Option<String>, Error> {
+    let text = target.get(&format!("{LATEST}/{STATEMENT}"), STATEMENT_LIMIT).await?;
+    Ok(text.and_then(|text| Statement::parse(&text).ok()?.snapshot))
+}
+
+/// The address of the tree, if it has entries.
+async fn address(sender: &Sender<'_>) -> Result<Option<String>, Error> {
+    if !sender.source.files().contains_key(DISCOVERY) {
+        return Ok(None);
+    }
+    let document = sender.source.content(DISCOVERY).await?;
+    let url = json::members(&document, ["url"]).ok().and_then(|[url]| json::text(url));
+    Ok(url.and_then(|url| Some(url.strip_suffix(DISCOVERY)?.trim_end_matches('/').to_owned())))
+}
+
+impl SignedStatement {
+    /// Sends the signature, then the statement.
+    pub(super) async fn send(&self, sender: &Sender<'_>) -> Result<Vec<Action>, Error> {
+        let mut actions = Vec::new();
+        for (name, bytes) in [(STATEMENT_SIGNATURE, &self.signature), (STATEMENT, &self.text)] {
+            let file = format!("{LATEST}/{name}");
+            let headers = Headers::for_latest(name, Gzip::default());
+            if !sender.is_dry_run {
+                sender.target.put(&file, bytes.clone(), &headers, &headers.fingerprint(&hex_digest(bytes))).await?;
+                sender.target.sync()?;
+            }
+            actions.push(Action { file, what: What::Send(bytes.len() as u64) });
+        }
+        Ok(actions)
+    }
+}
