@@ -4,6 +4,7 @@ use acp_registry::failure::{Exit, Failure};
 use acp_registry::manifest::BinaryTarget;
 use acp_registry::ops::{Describe, DescribeReport, describe};
 use acp_registry::session::AgentSpec;
+use acp_registry::statement::Signed;
 use acp_registry::text::printable;
 
 use crate::flags::candidates;
@@ -52,6 +53,9 @@ fn text(report: &DescribeReport, look: Look) -> String {
     }
     if let Some(age) = report.index.age() {
         text.push_str(&line("index", &format!("{age}: {}", report.index.origin.source), look));
+    }
+    if let Some(Signed { signer, sequence, expires_at }) = &report.index.origin.signed {
+        text.push_str(&line("signed by", &format!("{signer}, statement {sequence}, valid until {expires_at}"), look));
     }
     text
 }

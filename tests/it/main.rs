@@ -147,6 +147,7 @@ mod server;
 mod settings;
 #[cfg(unix)]
 mod setup;
+mod signed;
 mod site;
 mod site_budgets;
 mod site_examined;

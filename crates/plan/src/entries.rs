@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::digest::Sha256;
 use crate::manifest::AgentId;
+use crate::statement::is_marked;
 use crate::sums::is_name;
 
 /// Version of the form of the discovery document.
@@ -100,6 +101,8 @@ pub fn revoked_digest(document: &[u8]) -> Result<Option<Sha256>, WrongForm> {
 pub struct View {
     /// The digest of the index.
     pub index: Sha256,
+    /// Whether the registry signs.
+    pub is_signed: bool,
     entry: String,
     lists: String,
     groups: Vec<Sha256>,
@@ -122,7 +125,7 @@ impl View {
     ///
     /// # Errors
     /// [`WrongForm`] when the document is malformed.
-    pub fn parse(document: &[u8], view: &str) -> Result<Option<Self>, WrongForm> {
+    pub fn parse(text: &[u8], view: &str) -> Result<Option<Self>, WrongForm> {
         #[derive(Deserialize)]
         struct Document {
             schema: u32,
@@ -135,13 +138,14 @@ impl View {
             entry: String,
             groups: Vec<String>,
         }
-        let mut document: Document = serde_json::from_slice(document).map_err(|error| WrongForm::of(&error))?;
+        let mut document: Document = serde_json::from_slice(text).map_err(|error| WrongForm::of(&error))?;
         if document.schema != SCHEMA_VERSION {
             return Err(WrongForm(format!("schema {} is not known", document.schema)));
         }
         let Some(digests) = document.views.remove(view) else { return Ok(None) };
         let groups: Result<Vec<Sha256>, _> = digests.groups.iter().map(|digest| digest.parse()).collect();
         let view = Self {
+            is_signed: str::from_utf8(text).is_ok_and(is_marked),
             index: digests.sha256.parse().map_err(|error| WrongForm::of(&error))?,
             entry: digests.entry,
             lists: document.lists,

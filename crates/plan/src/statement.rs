@@ -30,6 +30,22 @@ pub const STATEMENT_LIMIT: u64 = 1 << 20;
 /// The largest signature that is read, in bytes.
 pub const STATEMENT_SIGNATURE_LIMIT: u64 = 1 << 14;
 
+/// With what the index and the discovery document of a registry begin that signs, so that clients look for its statement.
+const MARK: &str = "{\n  \"signed\": true,";
+
+/// Marks the JSON object of a registry that signs; `None` if it is none, or is marked.
+#[must_use]
+pub fn mark(text: &[u8]) -> Option<Vec<u8>> {
+    let rest = text.strip_prefix(b"{").filter(|_| !text.starts_with(MARK.as_bytes()))?;
+    Some([MARK.as_bytes(), rest].concat())
+}
+
+/// Whether the registry of an index or a discovery document signs.
+#[must_use]
+pub fn is_marked(text: &str) -> bool {
+    text.starts_with(MARK)
+}
+
 /// The longest name of a registry, in bytes.
 const NAME_LIMIT: usize = 1000;
 
@@ -54,6 +70,18 @@ pub struct Statement {
     pub digests: BTreeMap<String, Sha256>,
     /// The public keys that may sign the next statement, in the form of minisign.
     pub next_keys: Vec<String>,
+}
+
+/// Who has signed what was read, and for how long that is valid.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Signed {
+    /// The public key, in the form of minisign.
+    pub signer: String,
+    /// The number of the statement.
+    pub sequence: u64,
+    /// Until when it is valid. RFC 3339.
+    #[serde(with = "time")]
+    pub expires_at: Timestamp,
 }
 
 /// Why a text is not a statement.

@@ -61,6 +61,16 @@ class ListParams(TypedDict):
     refresh: NotRequired[bool | None]
 
 
+class IndexSigned(TypedDict):
+    """
+    Who has signed it; absent where the registry signs nothing.
+    """
+
+    signer: str
+    sequence: int
+    expires_at: str
+
+
 class Index(TypedDict):
     """
     The index that the document is made from.
@@ -70,6 +80,7 @@ class Index(TypedDict):
     sha256: str
     fetched_at: str | None
     stale: bool
+    signed: NotRequired[IndexSigned]
 
 
 Kind: TypeAlias = Literal['npx', 'uvx', 'binary']
@@ -106,6 +117,10 @@ Code: TypeAlias = Literal[
     'changed',
     'lock_mismatch',
     'revoked',
+    'unsigned',
+    'signature_invalid',
+    'statement_expired',
+    'statement_older',
     'refused',
     'interrupted',
 ]

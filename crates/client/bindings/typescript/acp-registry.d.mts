@@ -79,6 +79,10 @@ export type Code =
   | 'changed'
   | 'lock_mismatch'
   | 'revoked'
+  | 'unsigned'
+  | 'signature_invalid'
+  | 'statement_expired'
+  | 'statement_older'
   | 'refused'
   | 'interrupted';
 export type Event =
@@ -129,6 +133,16 @@ export interface Index {
   fetched_at: string | null;
   /** Whether it is an earlier copy because it could not be fetched now. */
   stale: boolean;
+  signed?: IndexSigned;
+}
+/** Who has signed it; absent where the registry signs nothing. */
+export interface IndexSigned {
+  /** The public key, in the form of minisign. */
+  signer: string;
+  /** The number of the statement, which only grows. */
+  sequence: number;
+  /** Until when the statement is valid. RFC 3339. */
+  expires_at: string;
 }
 /** Why a command failed for one agent. */
 export interface AgentFailure {

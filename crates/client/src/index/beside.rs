@@ -4,8 +4,8 @@ use std::io::ErrorKind;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::copies::Copy;
-use super::load::{LoadOptions, describe_copy};
+use super::copies::{Copy, describe_copy};
+use super::options::LoadOptions;
 use super::place::IndexLocation;
 use acp_registry_host::fs::read_bounded;
 use acp_registry_http::{Client, Problem, Validators, shown};

@@ -9,9 +9,11 @@ use serde::de::IgnoredAny;
 use url::Url;
 
 use super::copies::{Copies, Copy, UnreadCopy};
-use super::load::{Error, LoadOptions, Loaded, load, staleness};
+use super::load::{Error, Loaded, load, staleness};
+use super::options::LoadOptions;
 use super::place::IndexLocation;
-use super::trust::{Proof, learn_proof};
+use super::proof::{Need, learn_proof};
+use super::trust::{Proof, TrustError};
 use acp_registry_http::{Client, FetchError, Problem, shown};
 use acp_registry_plan::digest::Sha256;
 use acp_registry_plan::entries::{
@@ -19,6 +21,7 @@ use acp_registry_plan::entries::{
 };
 use acp_registry_plan::index::{Index, IndexSource};
 use acp_registry_plan::manifest::AgentId;
+use acp_registry_plan::statement::{is_marked, mark};
 
 /// The most requests that run at once.
 const JOBS: usize = 16;
@@ -35,13 +38,18 @@ pub async fn load_some(
     options: &LoadOptions,
     client: impl Fn() -> Result<Arc<Client>, Problem>,
 ) -> Result<Loaded, Error> {
-    let proof = IndexedAgents::learn_proof(place, options, &client).await?;
-    let absent = match IndexedAgents::new(place, ids, options, proof.as_ref()) {
-        Some(wanted) => match wanted.load(&client).await {
-            Ok(loaded) => return Ok(Loaded { proof, ..loaded }),
-            Err(absent) => absent,
-        },
-        None => Absent::default(),
+    let mut proof = IndexedAgents::learn_proof(place, options, &client).await?;
+    let mut is_announced = false;
+    let absent = loop {
+        let Some(wanted) = IndexedAgents::new(place, ids, options, proof.as_ref()) else { break Absent::default() };
+        match wanted.load(&client).await {
+            Ok(loaded) if proof.is_none() && !is_announced && is_marked(loaded.index.text()) => {
+                is_announced = true;
+                proof = learn_proof(place, options, Need::Announced, &client).await?;
+            }
+            Ok(loaded) => return Ok(loaded),
+            Err(absent) => break absent,
+        }
     };
     let mut loaded = load(place, options, client).await?;
     if absent.index.is_some_and(|index| index.to_string() != loaded.index.sha256()) {
@@ -96,7 +104,7 @@ impl<'a> IndexedAgents<'a> {
         place: &IndexLocation,
         options: &LoadOptions,
         client: impl Fn() -> Result<Arc<Client>, Problem>,
-    ) -> Result<Option<Proof>, Error> {
+    ) -> Result<Option<Proof>, TrustError> {
         let is_fresh = |url: &Url| {
             let copy = options.copies.as_ref().and_then(|copies| copies.checked(url));
             copy.is_some_and(|copy| copy.is_fresh)
@@ -105,7 +113,7 @@ impl<'a> IndexedAgents<'a> {
             IndexLocation::Url(index) => !is_fresh(index) && !index.join(DISCOVERY).is_ok_and(|url| is_fresh(&url)),
             IndexLocation::Path(_) | IndexLocation::Unusable(_) => true,
         };
-        learn_proof(place, options, renews, client).await
+        learn_proof(place, options, if renews { Need::Newest } else { Need::Copies }, client).await
     }
 
     /// `None` where entries cannot be offered: of files, and of indexes with a query, which is for that address only.
@@ -142,7 +150,7 @@ impl<'a> IndexedAgents<'a> {
         {
             return Ok(self.loaded(index, copy.checked, None));
         }
-        let lacks = || self.copies().is_some_and(|copies| copies.lacks(self.index));
+        let lacks = || self.copies().is_some_and(|copies| copies.lacks_entries(self.index));
         let serves = match (&of_index, &known) {
             (Some(index), _) if !index.is_fresh => false,
             (Some(index), Some((view, copy))) => self.serves(index, view, copy).await,
@@ -211,9 +219,10 @@ impl<'a> IndexedAgents<'a> {
 
     fn loaded(&self, mut index: Index, checked: SystemTime, warning: Option<String>) -> Loaded {
         let source = IndexLocation::Url(self.index.clone()).to_string();
-        index.origin = IndexSource { source, fetched_at: Some(checked), is_stale: warning.is_some() };
+        let signed = self.proof.map(Into::into);
+        index.origin = IndexSource { source, fetched_at: Some(checked), is_stale: warning.is_some(), signed };
         let warning = warning.or_else(|| self.proof?.warning.clone());
-        Loaded { index, is_whole: false, warning, proof: None }
+        Loaded { index, is_whole: false, warning }
     }
 
     /// Asks for the discovery document at this address; `None` if there is none, or it does not have the view.
@@ -335,7 +344,10 @@ fn view_index(view: &View, entries: Parts, agents: &BTreeSet<&str>) -> Result<In
         serde_json::from_str::<IgnoredAny>(&text).map_err(|error| error.to_string())?;
         texts.push(text);
     }
-    let text = format!("{{\"agents\":[{}]}}", texts.join(","));
+    let mut text = format!("{{\"agents\":[{}]}}", texts.join(","));
+    if view.is_signed {
+        text = mark(text.as_bytes()).and_then(|text| String::from_utf8(text).ok()).unwrap_or(text);
+    }
     let index = Index::with_digest(text, view.index.to_string()).map_err(|error| error.to_string())?;
     // The notes of the whole index tell which of its entries cannot be used.
     let is_usable =

@@ -28,6 +28,20 @@ const HEAD: u64 = 1 << 16;
 /// The longest time that a host can set.
 const LONGEST: Duration = Duration::from_hours(1);
 
+/// A copy that its host confirmed at this time, in words.
+pub(super) fn describe_copy(checked: SystemTime) -> String {
+    format!("a copy of {}", ago(checked.elapsed().unwrap_or_default().as_secs()))
+}
+
+fn ago(seconds: u64) -> String {
+    match seconds {
+        0..120 => format!("{seconds} s ago"),
+        120..7200 => format!("{} min ago", seconds / 60),
+        7200..172_800 => format!("{} h ago", seconds / 3600),
+        _ => format!("{} days ago", seconds / 86_400),
+    }
+}
+
 /// A directory of copies. Damaged copies count as missing.
 #[derive(Debug, Clone)]
 pub struct Copies {
@@ -186,10 +200,10 @@ impl Copies {
 /// How the names of parts end.
 pub(super) const PART: &str = "part";
 
-/// How the names of records end that a host lacks something.
+/// How the names of records end that a tree offers no entries.
 pub(super) const LACK: &str = "none";
 
-/// For how long a host is not asked again for what it lacks.
+/// For how long a tree is not asked again whether it offers entries.
 const ASKED: Duration = Duration::from_hours(24);
 
 /// How old the time of a file may become that is in use: old files are removed.
@@ -220,21 +234,20 @@ impl Copies {
         }
     }
 
-    /// Whether the host lacked something when it was last asked, less than a day ago: entries of the index at this address,
-    /// or the statement there.
-    pub(super) fn lacks(&self, url: &Url) -> bool {
-        age(&self.lack(url)).is_some_and(|age| age < ASKED)
+    /// Whether the tree of an index has offered no entries when it was last asked, less than a day ago.
+    pub(super) fn lacks_entries(&self, index: &Url) -> bool {
+        age(&self.lack(index)).is_some_and(|age| age < ASKED)
     }
 
-    /// Records that the host lacks it now.
-    pub(super) fn note_lack(&self, url: &Url) {
-        if let Err(error) = self.write(&self.lack(url), b"") {
-            tracing::debug!("it is not recorded that {} has none: {error}", shown(url));
+    /// Records that the tree of an index offers no entries now.
+    pub(super) fn note_lack(&self, index: &Url) {
+        if let Err(error) = self.write(&self.lack(index), b"") {
+            tracing::debug!("it is not recorded that there are no entries: {error}");
         }
     }
 
-    fn lack(&self, url: &Url) -> PathBuf {
-        self.file(Sha256::of(url.as_str()), LACK)
+    fn lack(&self, index: &Url) -> PathBuf {
+        self.file(Sha256::of(index.as_str()), LACK)
     }
 }
 
@@ -355,10 +368,10 @@ mod tests {
         let copies = Copies::at(folder.path());
         let [one, two] = ["https://h.example/1", "https://h.example/2"].map(|url| Url::parse(url).unwrap());
         copies.note_lack(&one);
-        assert!(copies.lacks(&one) && !copies.lacks(&two));
+        assert!(copies.lacks_entries(&one) && !copies.lacks_entries(&two));
         set_age(&copies.lack(&one), ASKED + Duration::from_secs(1));
-        assert!(!copies.lacks(&one));
+        assert!(!copies.lacks_entries(&one));
         copies.note_lack(&one);
-        assert!(copies.lacks(&one));
+        assert!(copies.lacks_entries(&one));
     }
 }

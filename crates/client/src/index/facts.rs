@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 use super::beside::{Beside, load_beside};
-use super::load::LoadOptions;
+use super::options::LoadOptions;
 use super::place::IndexLocation;
 use acp_registry_http::{Client, Problem};
 use acp_registry_plan::index::INDEX_LIMIT;

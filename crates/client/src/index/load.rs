@@ -9,28 +9,18 @@ use std::time::{Duration, SystemTime};
 
 use url::Url;
 
-use super::copies::{Copies, Copy};
+use super::copies::{Copies, Copy, describe_copy};
+use super::options::LoadOptions;
 use super::place::{IndexLocation, WrongPlace};
-use super::trust::{Proof, Trust, TrustError, learn_proof};
+use super::proof::{Need, learn_proof};
+use super::trust::{Proof, TrustError};
 use crate::registry::{LoadError, Registry};
 use acp_registry_archive::{self as archive, Lookalike};
 use acp_registry_host::fs::{ReadError, read_bounded};
 use acp_registry_http::{Client, FetchError, Problem, Validators, shown};
 use acp_registry_plan::digest::Sha256;
 use acp_registry_plan::index::{FormError, INDEX_LIMIT, Index, IndexSource};
-
-/// How an index is read.
-#[derive(Debug, Clone, Default)]
-pub struct LoadOptions {
-    /// Where copies of indexes are kept; nowhere when this is `None`.
-    pub copies: Option<Copies>,
-    /// Whether requests are forbidden.
-    pub is_offline: bool,
-    /// Whether the host is asked even if the copy is fresh.
-    pub refresh: bool,
-    /// Where this machine remembers who signs which registry; signatures are not looked at when this is `None`.
-    pub trust: Option<Trust>,
-}
+use acp_registry_plan::statement::{Signed, is_marked};
 
 /// An index, with a warning if it may be old.
 #[derive(Debug)]
@@ -41,8 +31,6 @@ pub struct Loaded {
     pub is_whole: bool,
     /// Why this may not be what its host has now.
     pub warning: Option<String>,
-    /// What the registry has signed, if it signs: the index is the one that is named there.
-    pub proof: Option<Proof>,
 }
 
 /// What to do where a place has no usable index.
@@ -127,15 +115,16 @@ pub async fn load(
     let is_fresh =
         |url| options.copies.as_ref().and_then(|copies| copies.checked(url)).is_some_and(|copy| copy.is_fresh);
     let has_copy = matches!(place, IndexLocation::Url(url) if is_fresh(url));
-    let proof = learn_proof(place, options, !has_copy, &client).await?;
-    match load_proven(place, options, proof.as_ref(), &client).await {
+    let need = if has_copy { Need::Copies } else { Need::Newest };
+    let proof = learn_proof(place, options, need, &client).await?;
+    let again = match load_proven(place, options, proof.as_ref(), &client).await {
         // The registry may have published since its statement was read.
-        Err(Error::Trust(TrustError::Digest { .. })) if !options.is_offline => {
-            let proof = learn_proof(place, options, true, &client).await?;
-            load_proven(place, options, proof.as_ref(), &client).await
-        }
-        loaded => loaded,
-    }
+        Err(Error::Trust(TrustError::Digest { .. })) if !options.is_offline => Need::Newest,
+        Ok(loaded) if proof.is_none() && is_marked(loaded.index.text()) && options.trust.is_some() => Need::Announced,
+        loaded => return loaded,
+    };
+    let proof = learn_proof(place, options, again, &client).await?;
+    load_proven(place, options, proof.as_ref(), &client).await
 }
 
 /// Like [`load`], with what the registry has signed.
@@ -145,11 +134,13 @@ pub(super) async fn load_proven(
     proof: Option<&Proof>,
     client: impl Fn() -> Result<Arc<Client>, Problem>,
 ) -> Result<Loaded, Error> {
-    let origin =
-        |fetched_at, is_stale| IndexSource { source: place.to_string(), fetched_at: Some(fetched_at), is_stale };
+    let origin = |fetched_at, is_stale| {
+        let signed = proof.map(Signed::from);
+        IndexSource { source: place.to_string(), fetched_at: Some(fetched_at), is_stale, signed }
+    };
     let loaded = |index: Index, warning: Option<String>| {
         let warning = warning.or_else(|| proof?.warning.clone());
-        Ok(Loaded { index, is_whole: true, warning, proof: proof.cloned() })
+        Ok(Loaded { index, is_whole: true, warning })
     };
     let url = match place {
         IndexLocation::Path(path) => {
@@ -177,7 +168,7 @@ pub(super) async fn load_proven(
                 let checked = copy.checked;
                 from_copy(copy, checked, None)
             }
-            (None, Some(proof)) if had_copy => Err(proof.refuse(shown(url))),
+            (None, Some(proof)) if had_copy => Err(proof.refuse(shown(url)).into()),
             (None, _) => Err(Error::Offline(shown(url))),
         };
     }
@@ -237,14 +228,8 @@ async fn fetch(
     let mut index = parse_bytes(body, &shown(url))?;
     let (mut validators, mut max_age) = (answer.validators, answer.max_age);
     if let Some(proof) = proof.filter(|proof| !proof.names(view(url), index.sha256())) {
-        let kept =
-            proof.statement.snapshot.as_ref().and_then(|name| url.join(&format!("../{name}/{}", view(url))).ok());
-        let Some(kept) = kept else { return Err(proof.refuse(shown(url))) };
-        let body = client.revalidate(&kept, INDEX_LIMIT, None).await.ok().and_then(|answer| answer.body);
-        let Some(body) = body.filter(|body| proof.has(view(url), Sha256::of(body))) else {
-            return Err(proof.refuse(shown(url)));
-        };
-        index = parse_bytes(body, &shown(&kept))?;
+        let body = proof.load_from_snapshot(client, url, (view(url), INDEX_LIMIT)).await;
+        index = parse_bytes(body.ok_or_else(|| proof.refuse(shown(url)))?, &shown(url))?;
         (validators, max_age) = (Validators::default(), Some(Duration::ZERO));
     }
     if let Some(copies) = copies
@@ -283,7 +268,7 @@ fn from_path(path: &Path, proof: Option<&Proof>) -> Result<Index, Error> {
     let name = file.file_name().and_then(OsStr::to_str).unwrap_or_default();
     match read() {
         Ok(bytes) => match proof.filter(|proof| !proof.has(name, Sha256::of(&bytes))) {
-            Some(proof) => Err(proof.refuse(place)),
+            Some(proof) => Err(proof.refuse(place).into()),
             None => parse_bytes(bytes, &place),
         },
         Err(error) => Err(Error::Read { place, error }),
@@ -315,20 +300,6 @@ fn from_checkout(path: &Path) -> Result<Index, Error> {
 /// Why an index is used that its host may have changed, in a sentence.
 pub(super) fn staleness(checked: SystemTime, why: &dyn std::fmt::Display) -> String {
     format!("the registry index is {}: {why}", describe_copy(checked))
-}
-
-/// A copy that its host confirmed at this time, in words.
-pub(super) fn describe_copy(checked: SystemTime) -> String {
-    format!("a copy of {}", ago(checked.elapsed().unwrap_or_default().as_secs()))
-}
-
-fn ago(seconds: u64) -> String {
-    match seconds {
-        0..120 => format!("{seconds} s ago"),
-        120..7200 => format!("{} min ago", seconds / 60),
-        7200..172_800 => format!("{} h ago", seconds / 3600),
-        _ => format!("{} days ago", seconds / 86_400),
-    }
 }
 
 impl From<Error> for Failure {

@@ -1,7 +1,7 @@
 //! Keys and signatures in the form of minisign, by which `minisign` and its relatives verify what this program signs, and
 //! the other way round.
 //!
-//! A signature covers the BLAKE2b digest of a text (algorithm `ED`) or the text itself (`Ed`), and a comment. A file of
+//! A signature covers the `BLAKE2b` digest of a text (algorithm `ED`) or the text itself (`Ed`), and a comment. A file of
 //! signatures may have several of them; foreign tools read the first one.
 
 use std::fmt;
@@ -59,7 +59,7 @@ pub struct Signatures(Vec<Signature>);
 struct Signature {
     is_of_digest: bool,
     number: [u8; 8],
-    signature: [u8; 64],
+    of_text: [u8; 64],
     comment: String,
     of_comment: [u8; 64],
 }
@@ -72,8 +72,8 @@ impl PublicKey {
         let digest = Blake2b512::digest(text);
         signatures.0.iter().filter(|one| one.number == self.number).any(|one| {
             let signed = if one.is_of_digest { digest.as_slice() } else { text };
-            key.verify(signed, &one.signature).is_ok()
-                && key.verify(&[&one.signature[..], one.comment.as_bytes()].concat(), &one.of_comment).is_ok()
+            key.verify(signed, &one.of_text).is_ok()
+                && key.verify(&[&one.of_text[..], one.comment.as_bytes()].concat(), &one.of_comment).is_ok()
         })
     }
 }
@@ -154,8 +154,7 @@ impl Signatures {
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let lines: Vec<&str> = text.lines().filter(|line| !line.is_empty()).collect();
-        let found: Vec<Signature> =
-            lines.chunks_exact(4).take(SIGNATURES).map_while(|lines| Signature::parse(lines)).collect();
+        let found: Vec<Signature> = lines.chunks_exact(4).take(SIGNATURES).map_while(Signature::parse).collect();
         (!found.is_empty()).then_some(Self(found))
     }
 }
@@ -173,7 +172,7 @@ impl Signature {
                 _ => return None,
             },
             number: *number,
-            signature: signature.try_into().ok()?,
+            of_text: signature.try_into().ok()?,
             comment: comment.strip_prefix("trusted comment: ")?.to_owned(),
             of_comment: self::bytes(of_comment)?,
         })

@@ -5,9 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::beside::{Beside, load_beside};
-use super::load::{Error, LoadOptions};
+use super::load::Error;
+use super::options::LoadOptions;
 use super::place::IndexLocation;
-use super::trust::learn_proof;
+use super::proof::{Need, learn_proof};
+use super::trust::Proof;
 use acp_registry_host::fs::{PathError, make_private, read_bounded, write_atomic_from};
 use acp_registry_http::{Client, Problem};
 use acp_registry_plan::digest::Sha256;
@@ -124,7 +126,7 @@ pub async fn learn_revocations(
     client: impl Fn() -> Result<Arc<Client>, Problem>,
 ) -> Result<KnownRevocations, Error> {
     let Some(own) = RevocationPlace::beside(place) else { return Ok(KnownRevocations::default()) };
-    let proof = learn_proof(place, options, false, &client).await?;
+    let proof = learn_proof(place, options, Need::Copies, &client).await?;
     let signed = proof.as_ref().map(|proof| proof.statement.digests.get(REVOKED).copied());
     let published = match signed.map(Ok).or_else(|| read_discovery(place, options)) {
         Some(Ok(None)) => Beside::Nothing,
@@ -141,15 +143,23 @@ pub async fn learn_revocations(
                 Ok((revocations, text.to_owned()))
             };
             let loaded = load_beside(place, (REVOKED, REVOKED_LIMIT), options, &client, parse).await;
-            match (&proof, loaded) {
-                (Some(proof), Beside::Known((_, text))) if !proof.has(REVOKED, Sha256::of(&text)) => {
-                    return Err(proof.refuse(own.0));
-                }
+            let is_signed = |proof: &Proof| match &loaded {
+                Beside::Known((_, text)) => proof.has(REVOKED, Sha256::of(text)),
                 // Whoever hides the list hides a recall.
-                (Some(proof), Beside::Nothing | Beside::Unknown(..)) if !options.is_offline => {
-                    return Err(proof.refuse(own.0));
+                Beside::Nothing | Beside::Unknown(..) => options.is_offline,
+            };
+            match proof.as_ref().filter(|proof| !is_signed(proof)) {
+                None => loaded,
+                Some(proof) => {
+                    let kept = match (place, client()) {
+                        (IndexLocation::Url(index), Ok(client)) => {
+                            proof.load_from_snapshot(&client, index, (REVOKED, REVOKED_LIMIT)).await
+                        }
+                        _ => None,
+                    };
+                    let kept = kept.and_then(|text| parse(&text).ok());
+                    Beside::Known(kept.ok_or_else(|| proof.refuse(own.0.clone()))?)
                 }
-                (_, loaded) => loaded,
             }
         }
     };

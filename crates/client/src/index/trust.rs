@@ -3,26 +3,22 @@
 //!
 //! At first use of a registry with a statement, its signer is remembered, and the number of the statement. Afterwards, the
 //! registry must have a statement by that signer, or by a key that an earlier statement names, with no smaller number.
-//! Registries without a statement are read as they are.
+//! Indexes say whether their registry signs, so that nothing more is asked of the hosts of others; these are read as they
+//! are.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use url::Url;
 
-use super::beside::{Beside, load_beside};
-use super::load::{Error, LoadOptions};
 use super::minisign::{PublicKey, Signatures};
-use super::place::IndexLocation;
 use acp_registry_host::fs::{PathError, make_private, read_bounded, write_atomic_from};
 use acp_registry_host::lock::{Acquisition, Lock};
-use acp_registry_http::{Client, Problem};
+use acp_registry_http::Client;
 use acp_registry_plan::digest::Sha256;
 use acp_registry_plan::failure::{Code, Failure};
-use acp_registry_plan::statement::{
-    STATEMENT, STATEMENT_LIMIT, STATEMENT_SIGNATURE, STATEMENT_SIGNATURE_LIMIT, Statement,
-};
+use acp_registry_plan::statement::{STATEMENT, STATEMENT_SIGNATURE, Signed, Statement};
 use acp_registry_plan::timestamp::Timestamp;
 
 /// How long a statement is used after it has expired, with a warning: a registry whose publisher stands still for a day
@@ -43,7 +39,7 @@ const KEYS: usize = 64;
 pub struct Trust {
     directory: PathBuf,
     /// The key that must have signed the registry's statement, or an earlier one; any key at first use if it is `None`.
-    signer: Option<PublicKey>,
+    pub(super) signer: Option<PublicKey>,
 }
 
 /// What a registry has signed.
@@ -61,14 +57,14 @@ pub struct Proof {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TrustError {
     /// There is no statement, or it has no signature.
-    #[error("{place} is not signed any more: there is no {missing}, and {signer} has signed it before")]
+    #[error("{place} is not signed: there is no {missing}, and {reason}")]
     Unsigned {
         /// The index.
         place: String,
         /// The file that is missing.
         missing: &'static str,
-        /// The key, or the keys.
-        signer: String,
+        /// Why it should be there.
+        reason: String,
     },
     /// The signature is not one of a trusted key, or the statement is of another registry.
     #[error("the statement of {place} is not trusted: {why}")]
@@ -163,15 +159,15 @@ impl From<&TrustError> for Failure {
 
 /// What is remembered of a registry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Memory {
+pub(super) struct Memory {
     schema: u32,
     registry: String,
     /// The number of the newest statement.
-    sequence: u64,
+    pub(super) sequence: u64,
     /// The digest of that statement.
     statement: Sha256,
     /// The keys that may sign the next one.
-    keys: Vec<String>,
+    pub(super) keys: Vec<String>,
     /// All keys that have signed one, or could have.
     known: Vec<String>,
 }
@@ -198,7 +194,7 @@ impl Trust {
     }
 
     /// What is remembered of a registry, by the place of its statement.
-    fn read(&self, place: &str) -> Result<Option<Memory>, String> {
+    pub(super) fn read(&self, place: &str) -> Result<Option<Memory>, String> {
         let file = self.file(place);
         if file.symlink_metadata().is_err() {
             return Ok(None);
@@ -212,7 +208,7 @@ impl Trust {
     }
 
     /// Remembers a statement, unless a newer one is remembered by now.
-    fn remember(&self, place: &str, new: &Memory, starts_anew: bool) -> Result<(), PathError> {
+    pub(super) fn remember(&self, place: &str, new: &Memory, starts_anew: bool) -> Result<(), PathError> {
         let file = self.file(place);
         make_private(&self.directory).map_err(PathError::at(&self.directory))?;
         let lock = self.directory.join("lock");
@@ -238,102 +234,32 @@ impl Proof {
         digest.parse().is_ok_and(|digest| self.has(file, digest))
     }
 
+    /// Reads a file beside an index from the snapshot, while its host replaces the file itself.
+    pub(super) async fn load_from_snapshot(
+        &self,
+        client: &Client,
+        index: &Url,
+        (file, limit): (&str, u64),
+    ) -> Option<Vec<u8>> {
+        let kept = index.join(&format!("../{}/{file}", self.statement.snapshot.as_ref()?)).ok()?;
+        let body = client.revalidate(&kept, limit, None).await.ok()?.body?;
+        self.has(file, Sha256::of(&body)).then_some(body)
+    }
+
     /// The error if a file is not the one that is named.
-    pub(super) fn refuse(&self, file: String) -> Error {
-        TrustError::Digest { file, sequence: self.statement.sequence }.into()
+    pub(super) fn refuse(&self, file: String) -> TrustError {
+        TrustError::Digest { file, sequence: self.statement.sequence }
     }
 }
 
-/// Learns what the registry of an index has signed. `None` where it signs nothing, and never has, as far as this machine
-/// knows. `renews`: the host is asked anyway, and so it is for a newer statement. `client` is called only if a request is
-/// needed.
-///
-/// # Errors
-/// [`Error::Trust`].
-pub(super) async fn learn_proof(
-    place: &IndexLocation,
-    options: &LoadOptions,
-    renews: bool,
-    client: impl Fn() -> Result<Arc<Client>, Problem>,
-) -> Result<Option<Proof>, Error> {
-    let Some(trust) = &options.trust else { return Ok(None) };
-    // A query is for the address of the index only.
-    let asks = trust.signer.is_some() || !matches!(place, IndexLocation::Url(url) if url.query().is_some());
-    let Some(own) = place.beside(STATEMENT).filter(|_| asks) else { return Ok(None) };
-    let index = place.to_string();
-    let memory = trust.read(&own).map_err(|why| TrustError::Memory { place: index.clone(), why })?;
-    let keys = || match (&trust.signer, &memory) {
-        (Some(signer), _) => signer.to_string(),
-        (None, Some(memory)) => memory.keys.join(" or "),
-        (None, None) => String::new(),
-    };
-    let is_bound = trust.signer.is_some() || memory.is_some();
-    let lack = match place {
-        IndexLocation::Url(url) if !is_bound => url.join(STATEMENT).ok().zip(options.copies.as_ref()),
-        _ => None,
-    };
-    if !is_bound && !(renews || options.refresh)
-        || lack.as_ref().is_some_and(|(url, copies)| !options.refresh && copies.lacks(url))
-    {
-        return Ok(None);
-    }
-    let unsigned = |missing| {
-        let error = TrustError::Unsigned { place: index.clone(), missing, signer: keys() };
-        if is_bound {
-            return Err(error.into());
-        }
-        if let Some((url, copies)) = lack.as_ref().filter(|_| !options.is_offline) {
-            copies.note_lack(url);
-        }
-        Ok(None)
-    };
-    let keep = |text: &[u8]| Ok(text.to_vec());
-    let load = async |name, limit, refresh| {
-        let refresh = refresh || renews || options.refresh;
-        let options = LoadOptions { refresh, ..options.clone() };
-        match load_beside(place, (name, limit), &options, &client, keep).await {
-            Beside::Known(bytes) => Ok(Some(bytes)),
-            Beside::Nothing => Ok(None),
-            Beside::Unknown(Some(bytes), warning) => {
-                tracing::debug!("{}", warning.unwrap_or_default());
-                Ok(Some(bytes))
-            }
-            Beside::Unknown(None, Some(why)) if is_bound => {
-                Err(Error::from(TrustError::Unavailable { place: index.clone(), why }))
-            }
-            Beside::Unknown(None, _) => Ok(None),
-        }
-    };
-    let mut refresh = false;
-    loop {
-        let Some(text) = load(STATEMENT, STATEMENT_LIMIT, refresh).await? else { return unsigned(STATEMENT) };
-        // Hosts that have a page for every address do not sign.
-        if !is_bound && Statement::parse(&text).is_err() {
-            return unsigned(STATEMENT);
-        }
-        let signature = load(STATEMENT_SIGNATURE, STATEMENT_SIGNATURE_LIMIT, refresh).await?;
-        let Some(signature) = signature else { return unsigned(STATEMENT_SIGNATURE) };
-        let signature = String::from_utf8_lossy(&signature);
-        let judged = judge(&index, (&text, &signature), trust.signer, memory.as_ref(), options.is_offline);
-        match judged {
-            Ok((mut proof, new)) => {
-                let starts_anew = memory.as_ref().is_some_and(|memory| memory.sequence > new.sequence);
-                if memory.as_ref() != Some(&new)
-                    && let Err(error) = trust.remember(&own, &new, starts_anew)
-                {
-                    proof.warning = Some(format!("who signs {index} is not remembered: {error}"));
-                }
-                return Ok(Some(proof));
-            }
-            // One of the two may be the copy of an earlier publication.
-            Err(TrustError::Signature { .. }) if !refresh && !options.is_offline => refresh = true,
-            Err(error) => return Err(error.into()),
-        }
+impl From<&Proof> for Signed {
+    fn from(Proof { statement, signer, .. }: &Proof) -> Self {
+        Self { signer: signer.to_string(), sequence: statement.sequence, expires_at: statement.expires_at }
     }
 }
 
 /// Judges a statement and its signature by what is remembered of a registry. Returns what is remembered from now on.
-fn judge(
+pub(super) fn judge(
     place: &str,
     (text, signature): (&[u8], &str),
     signer: Option<PublicKey>,

@@ -72,7 +72,7 @@ pub async fn diagnose(session: &Session, request: &Diagnose, events: &Events<'_>
     checks.extend(authorities(session));
     checks.push(index(session).await);
     if let Err(failure) = learn_revocations(session, events).await {
-        events(Event::Warning(&failure.reason()));
+        events(Event::Warning(failure.reason()));
     }
     ids.sort_unstable();
     ids.dedup();

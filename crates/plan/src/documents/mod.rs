@@ -11,6 +11,7 @@ use crate::failure::Failure;
 use crate::index::{Entry, Index};
 use crate::manifest::{AgentId, Platform};
 use crate::resolve::{Plan, Source};
+use crate::statement::Signed;
 use crate::timestamp::Timestamp;
 
 /// The `schema` member of all documents.
@@ -272,6 +273,9 @@ pub struct IndexOrigin {
     pub fetched_at: Option<String>,
     /// Whether this is a cached copy, used because the index could not be fetched.
     pub stale: bool,
+    /// Who has signed the index; absent where the registry signs nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub signed: Option<Signed>,
 }
 
 impl IndexOrigin {
@@ -284,6 +288,7 @@ impl IndexOrigin {
             sha256: index.sha256().to_owned(),
             fetched_at,
             stale: index.origin.is_stale,
+            signed: index.origin.signed.clone(),
         }
     }
 }

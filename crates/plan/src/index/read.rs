@@ -1,6 +1,7 @@
 //! The text of an index as an [`Index`].
 
 use crate::failure::{Code, Failure};
+use crate::statement::Signed;
 use std::collections::{BTreeSet, HashSet};
 use std::ops::Range;
 use std::time::SystemTime;
@@ -57,6 +58,8 @@ pub struct IndexSource {
     /// Whether its host may have a newer one: the host could not be asked, or the session is offline and the copy no
     /// longer fresh.
     pub is_stale: bool,
+    /// Who has signed it, if the registry signs.
+    pub signed: Option<Signed>,
 }
 
 impl Index {

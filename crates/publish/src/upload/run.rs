@@ -31,6 +31,8 @@ pub async fn publish(
     notice: Notice<'_>,
 ) -> Result<UploadResult, Error> {
     target.refuse(tree)?;
+    let signed = options.signing.as_ref().map(|_| tree.signed()).transpose()?;
+    let tree = signed.as_ref().unwrap_or(tree);
     let work = Upload { tree, target, options, is_dry_run, notice };
     if is_dry_run {
         return work.all().await;

@@ -26,6 +26,7 @@ const SCHEMA: u32 = 1;
 /// The files and snapshots at a target.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[expect(clippy::struct_excessive_bools, reason = "facts of the target, each by its name in the stored form")]
 pub(super) struct TargetState {
     schema: u32,
     /// Whether no state was found. The only source is then the list of digests in `latest/`, if there is one.

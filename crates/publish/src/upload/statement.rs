@@ -11,14 +11,13 @@ use acp_registry_plan::json;
 use acp_registry_plan::statement::{
     STATEMENT, STATEMENT_LIMIT, STATEMENT_SIGNATURE, STATEMENT_SIGNATURE_LIMIT, Statement,
 };
-use acp_registry_plan::sums::{SIGNATURE, SUMS};
 use acp_registry_plan::timestamp::Timestamp;
 
 use super::headers::Headers;
 use super::send::Sender;
 use super::state::TargetState;
-use super::tree::hex_digest;
-use super::{Action, Error, Gzip, LATEST, Sign, UploadTarget, What, content, now, seconds};
+use super::tree::{hex_digest, is_signed_by_name};
+use super::{Action, Error, Gzip, LATEST, Sign, UploadTarget, What, now, seconds};
 
 /// How statements are signed.
 pub struct Signing<'a> {
@@ -69,10 +68,8 @@ pub(super) async fn sign(
         statement.next_keys.iter().filter_map(|key| key.parse().ok()).collect()
     };
     let allowed = known.as_ref().map(keys);
-    let signer = signing.signer.or_else(|| match allowed.as_deref() {
-        Some([key]) => Some(*key),
-        _ => None,
-    });
+    let only = allowed.as_deref().and_then(|allowed| if let [key] = allowed { Some(*key) } else { None });
+    let signer = signing.signer.or(only);
     let Some(signer) = signer else {
         let message = "the key that signs is not known".to_owned();
         return Err(Error::Target { message, remedy: "name the public key with --signer".to_owned() });
@@ -94,8 +91,7 @@ pub(super) async fn sign(
     let mut statement = Statement::new(registry, sequence, until);
     statement.snapshot = Some(snapshot.to_owned());
     for (name, digest) in sender.source.files() {
-        let is_index = content::is_kept_by_name(name) && name != SUMS && name != SIGNATURE;
-        if (is_index || name == DISCOVERY)
+        if is_signed_by_name(name)
             && let Ok(digest) = digest.parse()
         {
             statement.digests.insert(name.clone(), digest);

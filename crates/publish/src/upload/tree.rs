@@ -6,11 +6,14 @@ use std::path::{Path, PathBuf};
 use rayon::prelude::*;
 use serde::Deserialize;
 
-use super::Error;
+use super::{Error, content};
 use acp_registry_host::fs::{ReadError, linked_folder, read_bounded};
 use acp_registry_plan::digest::Sha256;
+use acp_registry_plan::entries::DISCOVERY;
 use acp_registry_plan::json;
-use acp_registry_plan::sums::{self, SUMS, SUMS_LIMIT};
+use acp_registry_plan::revocations::REVOKED;
+use acp_registry_plan::statement::mark;
+use acp_registry_plan::sums::{self, SIGNATURE, SUMS, SUMS_LIMIT};
 
 /// The largest file that is published, in bytes.
 pub(super) const FILE_LIMIT: u64 = 256 << 20;
@@ -38,6 +41,8 @@ pub struct BuiltTree {
     root: PathBuf,
     files: BTreeMap<String, String>,
     sums: Vec<u8>,
+    /// Files that are published otherwise than they were built.
+    changed: BTreeMap<String, Vec<u8>>,
 }
 
 impl BuiltTree {
@@ -59,7 +64,7 @@ impl BuiltTree {
         if !files.contains_key(INDEX) {
             return Err(no_tree(format!("{SUMS} does not list {INDEX}")));
         }
-        let tree = Self { root, files, sums };
+        let tree = Self { root, files, sums, changed: BTreeMap::new() };
         if !is_index(&tree.content(INDEX)?) {
             return Err(no_tree(format!("{INDEX} is not an index: it must be a JSON object with a list `agents`")));
         }
@@ -70,6 +75,30 @@ impl BuiltTree {
         // The first error by name, independent of which thread finds one first.
         let wrong = names.par_iter().filter_map(|name| tree.content(name).err()).find_first(|_| true);
         wrong.map_or(Ok(tree), Err)
+    }
+
+    /// The same tree, whose indexes and discovery document say that the registry signs, so that clients ask for its
+    /// statement.
+    pub(super) fn signed(&self) -> Result<Self, Error> {
+        let (mut files, mut changed) = (self.files.clone(), BTreeMap::new());
+        let mut change = |name: &str, text: Vec<u8>| {
+            let digest = hex_digest(&text);
+            changed.insert(name.to_owned(), text);
+            files.insert(name.to_owned(), digest.clone()).map(|before| (before, digest))
+        };
+        let mut digests = Vec::new();
+        for name in self.files.keys().filter(|name| is_signed_by_name(name) && **name != DISCOVERY && **name != REVOKED)
+        {
+            let text = mark(&self.content(name)?);
+            digests.extend(text.and_then(|text| change(name, text)));
+        }
+        if self.files.contains_key(DISCOVERY) {
+            let text = String::from_utf8_lossy(&self.content(DISCOVERY)?).into_owned();
+            let text = digests.iter().fold(text, |text, (before, now)| text.replace(before.as_str(), now));
+            mark(text.as_bytes()).and_then(|text| change(DISCOVERY, text));
+        }
+        let sums = files.iter().map(|(name, digest)| format!("{digest}  {name}\n")).collect::<String>().into_bytes();
+        Ok(Self { root: self.root.clone(), files, sums, changed })
     }
 
     /// Whether its icons and schemas have relative addresses, because `base-url` was not set.
@@ -106,6 +135,9 @@ impl BuiltTree {
 
     /// Reads a file, and verifies its digest again.
     pub(super) fn content(&self, name: &str) -> Result<Vec<u8>, Error> {
+        if let Some(changed) = self.changed.get(name) {
+            return Ok(changed.clone());
+        }
         let path = self.root.join(name);
         if let Some(link) = linked_folder(&self.root, name) {
             return Err(read_error(&link, ReadError::Outside));
@@ -117,6 +149,11 @@ impl BuiltTree {
             Err(Error::Digest(path.display().to_string()))
         }
     }
+}
+
+/// Whether a statement names a file: an index, `entries.json` or `revoked.json`.
+pub(super) fn is_signed_by_name(name: &str) -> bool {
+    (content::is_kept_by_name(name) && ![SUMS, SIGNATURE].contains(&name)) || name == DISCOVERY
 }
 
 fn read_error(path: &Path, error: ReadError) -> Error {

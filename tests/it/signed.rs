@@ -1,0 +1,431 @@
+//! Signed registries: what clients accept of a host that sends something else, and what publishers write.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use acp_registry::digest::Sha256;
+use acp_registry::http::AllowedHosts;
+use acp_registry::index;
+use acp_registry::index::minisign::{PublicKey, SecretKey};
+use acp_registry::session::{Session, SessionOptions};
+use acp_registry::statement::{STATEMENT, STATEMENT_SIGNATURE, Statement};
+use acp_registry::timestamp::Timestamp;
+use serde_json::json;
+
+use crate::server::{Server, not_found, ok};
+use crate::support::{Env, ICON, PROGRAM, Run, manifest, scrub, tree};
+
+/// Secret keys, made for tests.
+const KEYS: [&str; 3] = [
+    "RWQAAEIyAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAyPx2JXWPjz8KciuFRP93DB8Lj8xQKF0VxvTtvAnSKZ8XUnBVoTIN\
+     dbWs79efsQks2YClq6CnDSwMtSxcyunachdfUk5vy74HAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=",
+    "RWQAAEIyAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA4OnzjPYX9kBCGvYg+AmBflcMgrj700EMTjHHLT4sVQUKZBHqTN2n\
+     aUuAzZ8ULcIvuMA2VTU7gSlGBdKjnKY1y2IGU2bS9vNkAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=",
+    "RWQAAEIyAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAo+VK96ZhkqIgmPFqv/IoIQP38HeuF2JeJ/iVZr9Pq4ApNffIDR/p\
+     VnsMMCQUXd3pq1cbny/bP1Mi3sxzaE1ruNEN1YXlIVcdAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=",
+];
+
+fn secret(key: usize) -> SecretKey {
+    KEYS[key].parse().unwrap()
+}
+
+fn public(key: usize) -> PublicKey {
+    secret(key).public()
+}
+
+/// The files of a host, by path.
+type Site = BTreeMap<String, Vec<u8>>;
+
+/// A registry, the place where it is published, and a host that sends any files.
+struct Registry {
+    env: Env,
+    server: Server,
+    sent: Arc<Mutex<Site>>,
+}
+
+impl Registry {
+    fn new() -> Self {
+        let sent = Arc::new(Mutex::new(Site::new()));
+        let known = sent.clone();
+        let server = Server::answering(move |asked| {
+            let path = asked.path.split('?').next().unwrap_or_default();
+            known.lock().unwrap().get(path).map_or_else(not_found, |body| ok(body.clone()))
+        });
+        Self { env: Env::empty(), server, sent }
+    }
+
+    /// Publishes agent `a` in this version, and returns what a host of files sends.
+    fn publish(&self, version: &str, key: usize, more: &[&str]) -> Site {
+        self.env.write("r/a/agent.json", manifest("a").replace("1.0.0", version));
+        self.env.write("r/a/icon.svg", ICON);
+        let items =
+            [json!({ "id": "b", "versions": format!("<{version}"), "level": "revoked", "reason": "It reads keys",
+            "since": "2026-01-31" })];
+        self.env.write("r/revoked.json", json!({ "schema": 1, "revoked": items }).to_string());
+        let base = self.server.url("/latest");
+        let built = self.env.run(&["--registry-dir", "r", "build", "--no-site", "--base-url", &base, "--out", "dist"]);
+        assert_eq!(built.code, 0, "{}", built.stderr);
+        let run = self.try_publish(Some(key), more);
+        assert_eq!(run.code, 0, "{}", run.stderr);
+        tree(&self.env.path("site")).into_iter().map(|(name, bytes)| (format!("/{name}"), bytes)).collect()
+    }
+
+    fn try_publish(&self, key: Option<usize>, more: &[&str]) -> Run {
+        let mut command = self.env.command(&[&["publish", "--from", "dist", "--to", "site"], more].concat());
+        command.envs(key.map(|key| ("ACP_REGISTRY_SIGNING_KEY", KEYS[key])));
+        Run::of(&mut command)
+    }
+
+    fn send(&self, site: &Site) {
+        self.sent.lock().unwrap().clone_from(site);
+    }
+
+    /// What a client with this memory has learnt, and the code of the first error.
+    fn learn(&self, home: &Path, signer: Option<PublicKey>, keeps: bool) -> Result<(), String> {
+        let mut options = SessionOptions::new(home.join("root"), []);
+        options.index = self.server.url("/latest/registry.json").parse().unwrap();
+        options.cache = keeps.then(|| home.join("cache"));
+        options.allowed_hosts = AllowedHosts::parse(["127.0.0.1"]).unwrap();
+        options.signer = signer;
+        options.refresh = true;
+        let session = Session::open(options).unwrap();
+        let sent = self.sent.lock().unwrap().clone();
+        // A host without a statement that can be read leaves clients with what they have.
+        let statement = sent.get("/latest/statement.json").filter(|text| text.len() < 1 << 20);
+        let promised = statement.and_then(|text| Statement::parse(text).ok());
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let code = |error: index::Error| {
+            let index::Error::Trust(error) = error else { return format!("not of trust: {error}") };
+            acp_registry::failure::Failure::from(&error).kind().as_str().to_owned()
+        };
+        runtime.block_on(async {
+            let whole = session.index().await.map_err(code)?;
+            let part = session.load_entries(&["a"]).await.map_err(code)?;
+            // Whatever the host sends, what is read is what was signed.
+            if let Some(promised) = promised {
+                let digest: Sha256 = whole.index.sha256().parse().unwrap();
+                assert_eq!(promised.digests["registry.json"], digest);
+                let [all, some] = [&whole.index, &part.index].map(|index| index.agent("a").unwrap().unwrap().version);
+                assert_eq!(all, some);
+                assert!(whole.index.origin.signed.is_some() && part.index.origin.signed.is_some());
+            }
+            session.learn_revocations().await.map_err(code)?;
+            let is_newest = whole.index.agent("a").unwrap().unwrap().version == "2.0.0";
+            assert_eq!(session.find_revocation("b", "1.5.0").is_some(), is_newest);
+            Ok(())
+        })
+    }
+}
+
+/// Signs a statement that is changed.
+fn restate(site: &mut Site, key: usize, change: impl FnOnce(&mut Statement)) {
+    let mut statement = Statement::parse(&site["/latest/statement.json"]).unwrap();
+    change(&mut statement);
+    let text = statement.to_text();
+    site.insert(format!("/latest/{STATEMENT_SIGNATURE}"), secret(key).sign(text.as_bytes(), "").into_bytes());
+    site.insert(format!("/latest/{STATEMENT}"), text.into_bytes());
+}
+
+/// A host that sends something else than what was published last, and the code with which that is refused.
+type Attack = (&'static str, &'static str, fn(&mut Site, &Site));
+
+const ATTACKS: [Attack; 32] = [
+    ("a byte more", "signature_invalid", |site, _| site.get_mut("/latest/statement.json").unwrap().push(b'\n')),
+    ("a signature of another text", "signature_invalid", |site, before| {
+        let text = secret(0).sign(&before["/latest/registry.json"], "");
+        site.insert("/latest/statement.json.minisig".to_owned(), text.into_bytes());
+    }),
+    ("no statement", "unsigned", |site, _| drop(site.remove("/latest/statement.json"))),
+    ("no signature", "unsigned", |site, _| drop(site.remove("/latest/statement.json.minisig"))),
+    ("an index alone", "unsigned", |site, _| site.retain(|name, _| name == "/latest/registry.json")),
+    ("everything as before", "statement_older", |site, before| site.clone_from(before)),
+    ("the statement as before", "statement_older", |site, before| {
+        for name in ["/latest/statement.json", "/latest/statement.json.minisig"] {
+            site.insert(name.to_owned(), before[name].clone());
+        }
+    }),
+    ("the text as before", "statement_older", |site, before| {
+        site.insert("/latest/statement.json".to_owned(), before["/latest/statement.json"].clone());
+    }),
+    ("the signature as before", "signature_invalid", |site, before| {
+        let name = "/latest/statement.json.minisig";
+        site.insert(name.to_owned(), before[name].clone());
+    }),
+    ("the index as before", "digest_mismatch", |site, before| {
+        site.retain(|name, _| name.starts_with("/latest/"));
+        site.insert("/latest/registry.json".to_owned(), before["/latest/registry.json"].clone());
+    }),
+    ("another index everywhere", "digest_mismatch", |site, _| {
+        site.retain(|name, _| !name.contains("entries"));
+        for (_, index) in site.iter_mut().filter(|(name, _)| name.ends_with("/registry.json")) {
+            *index = String::from_utf8_lossy(index).replace("2.0.0", "9.0.0").into_bytes();
+        }
+    }),
+    ("no list of recalls", "digest_mismatch", |site, _| site.retain(|name, _| !name.ends_with("revoked.json"))),
+    ("an earlier list of recalls", "digest_mismatch", |site, before| {
+        site.insert("/latest/revoked.json".to_owned(), before["/latest/revoked.json"].clone());
+    }),
+    ("an empty list of recalls", "digest_mismatch", |site, _| {
+        site.insert("/latest/revoked.json".to_owned(), br#"{ "schema": 1, "revoked": [] }"#.to_vec());
+    }),
+    ("no recalls in the statement", "signature_invalid", |site, _| {
+        let text = String::from_utf8_lossy(&site["/latest/statement.json"]).replace("revoked.json", "other.json");
+        site.insert("/latest/statement.json".to_owned(), text.into_bytes());
+    }),
+    ("another key", "signature_invalid", |site, _| restate(site, 1, |_| {})),
+    ("another key that names itself", "signature_invalid", |site, _| {
+        restate(site, 1, |statement| statement.next_keys = vec![public(1).to_string()]);
+    }),
+    ("another key that names both", "signature_invalid", |site, _| {
+        restate(site, 1, |statement| statement.next_keys.push(public(1).to_string()));
+    }),
+    ("another registry", "signature_invalid", |site, _| {
+        restate(site, 0, |statement| statement.registry.push_str("/other"));
+    }),
+    ("an expired statement", "statement_expired", |site, _| {
+        restate(site, 0, |statement| {
+            statement.expires_at = Timestamp::from_unix(Timestamp::now().unix() - 90_000).unwrap();
+            statement.sequence += 1;
+        });
+    }),
+    ("a smaller number", "statement_older", |site, _| restate(site, 0, |statement| statement.sequence = 7)),
+    ("another statement with one number", "statement_older", |site, _| {
+        restate(site, 0, |statement| {
+            statement.expires_at = Timestamp::from_unix(statement.expires_at.unix() + 1).unwrap();
+        });
+    }),
+    ("a statement that names no index", "digest_mismatch", |site, _| {
+        restate(site, 0, |statement| {
+            statement.sequence += 1;
+            statement.digests.remove("registry.json");
+        });
+    }),
+    ("a snapshot elsewhere", "signature_invalid", |site, _| {
+        restate(site, 0, |statement| statement.snapshot = Some("../../other".to_owned()));
+    }),
+    ("a form of the future", "signature_invalid", |site, _| {
+        let text = String::from_utf8_lossy(&site["/latest/statement.json"]).replace("\"schema\": 1", "\"schema\": 2");
+        site.insert(format!("/latest/{STATEMENT_SIGNATURE}"), secret(0).sign(text.as_bytes(), "").into_bytes());
+        site.insert("/latest/statement.json".to_owned(), text.into_bytes());
+    }),
+    ("an empty statement", "unsigned", |site, _| drop(site.insert("/latest/statement.json".to_owned(), Vec::new()))),
+    ("half a statement", "signature_invalid", |site, _| {
+        let text = site.get_mut("/latest/statement.json").unwrap();
+        text.truncate(text.len() / 2);
+    }),
+    ("a page", "signature_invalid", |site, _| {
+        site.insert("/latest/statement.json".to_owned(), b"<!DOCTYPE html><title>Hello</title>".to_vec());
+    }),
+    ("half a signature", "signature_invalid", |site, _| {
+        let text = site.get_mut("/latest/statement.json.minisig").unwrap();
+        text.truncate(100);
+    }),
+    ("a signature with another comment", "signature_invalid", |site, _| {
+        let text = site.get_mut("/latest/statement.json.minisig").unwrap();
+        *text =
+            String::from_utf8_lossy(text).replace("trusted comment: statement", "trusted comment: other").into_bytes();
+    }),
+    ("many signatures of others", "signature_invalid", |site, _| {
+        let text = site["/latest/statement.json"].clone();
+        let signatures = secret(1).sign(&text, "") + &secret(2).sign(&text, "");
+        site.insert("/latest/statement.json.minisig".to_owned(), signatures.repeat(9).into_bytes());
+    }),
+    ("a large statement", "unavailable", |site, _| {
+        site.get_mut("/latest/statement.json").unwrap().extend(vec![b' '; 2 << 20]);
+    }),
+];
+
+/// Each attack meets clients that know the signer from their first use or from a person, that keep copies or not, and that
+/// have seen the last publication, the one before, or both.
+#[test]
+fn nothing_but_what_was_signed_is_accepted() {
+    let registry = Registry::new();
+    let before = registry.publish("1.0.0", 0, &[]);
+    let now = registry.publish("2.0.0", 0, &[]);
+    let (mut refused, mut accepted) = (0, 0);
+    for (what, expected, attack) in ATTACKS {
+        let mut site = now.clone();
+        attack(&mut site, &before);
+        for signer in [None, Some(public(0))] {
+            for keeps in [false, true] {
+                for seen in [&[&now][..], &[&before, &now], &[&before]] {
+                    // A smaller number than any, or one that was not seen, is only known to be old by who has seen another.
+                    let has_seen = seen.len() == 2 || std::ptr::eq(seen[0], &raw const now);
+                    if !has_seen && expected == "statement_older" {
+                        continue;
+                    }
+                    let home = tempfile::tempdir().unwrap();
+                    for site in seen {
+                        registry.send(site);
+                        registry.learn(home.path(), signer, keeps).unwrap_or_else(|code| panic!("honest: {code}"));
+                        accepted += 1;
+                    }
+                    registry.send(&site);
+                    // A copy, or a file of the snapshot, that is what was signed serves where the host has something else.
+                    let Err(code) = registry.learn(home.path(), signer, keeps) else {
+                        assert!(["digest_mismatch", "unavailable"].contains(&expected), "{what} was accepted");
+                        continue;
+                    };
+                    let is_expected = code == expected
+                        // What cannot be read is not there, or not to be had.
+                        || (what == "a large statement" && code == "index_unavailable")
+                        || (what == "an empty statement" && code == "signature_invalid");
+                    assert!(is_expected, "{what}: {code}, expected {expected}");
+                    refused += 1;
+                    // The honest registry is still accepted afterwards, unless it has signed something newer.
+                    if signer.is_none() && what != "a statement that names no index" {
+                        registry.send(&now);
+                        let learnt = registry.learn(home.path(), signer, keeps);
+                        learnt.unwrap_or_else(|code| panic!("{what}, then honest: {code}"));
+                        accepted += 1;
+                    }
+                }
+            }
+        }
+    }
+    println!("{refused} tampered registries refused, {accepted} honest ones accepted");
+    assert!(refused >= 300, "{refused}");
+}
+
+#[test]
+fn a_registry_that_is_just_published_is_read_as_it_was_signed() {
+    let registry = Registry::new();
+    let before = registry.publish("1.0.0", 0, &[]);
+    let now = registry.publish("2.0.0", 0, &[]);
+    let statement = ["/latest/statement.json", "/latest/statement.json.minisig"];
+    // The statement is new, the index is not yet; then the index is newer than a cache's copy of the statement.
+    for (base, other) in [(&before, &now), (&now, &before)] {
+        let mut site = base.clone();
+        site.extend(now.iter().filter(|(name, _)| !name.starts_with("/latest/")).map(|(k, v)| (k.clone(), v.clone())));
+        site.extend(statement.map(|name| (name.to_owned(), other[name].clone())));
+        let home = tempfile::tempdir().unwrap();
+        registry.send(&before);
+        registry.learn(home.path(), None, true).unwrap();
+        registry.send(&site);
+        registry.learn(home.path(), None, true).unwrap();
+    }
+    // Only the signature has come: it covers both statements.
+    let mut site = before.clone();
+    site.insert(statement[1].to_owned(), now[statement[1]].clone());
+    registry.send(&site);
+    registry.learn(tempfile::tempdir().unwrap().path(), Some(public(0)), false).unwrap();
+}
+
+#[test]
+fn a_key_is_replaced_by_one_that_it_has_named() {
+    let registry = Registry::new();
+    let next = public(1).to_string();
+    let first = registry.publish("1.0.0", 0, &[]);
+    // Without the old key, there is no new one.
+    let run = registry.try_publish(Some(1), &[]);
+    assert!(run.code == 2 && run.stderr.contains("does not allow"), "{}", run.stderr);
+    let announced = registry.publish("1.1.0", 0, &["--next-key", &next]);
+    let rotated = registry.publish("2.0.0", 1, &[]);
+    let home = tempfile::tempdir().unwrap();
+    for site in [&first, &announced, &rotated] {
+        registry.send(site);
+        // A person who has named the first key goes on, too.
+        registry.learn(home.path(), Some(public(0)), true).unwrap();
+    }
+    let mut back = rotated.clone();
+    restate(&mut back, 0, |statement| statement.sequence += 1);
+    registry.send(&back);
+    assert_eq!(registry.learn(home.path(), Some(public(0)), true), Err("signature_invalid".to_owned()));
+    // Who has not seen the announcement needs the new key by name.
+    let home = tempfile::tempdir().unwrap();
+    registry.send(&first);
+    registry.learn(home.path(), None, true).unwrap();
+    registry.send(&rotated);
+    assert_eq!(registry.learn(home.path(), None, true), Err("signature_invalid".to_owned()));
+    registry.learn(home.path(), Some(public(1)), true).unwrap();
+    registry.learn(home.path(), None, true).unwrap();
+}
+
+#[test]
+fn an_expired_statement_is_used_for_a_day_with_a_warning() {
+    let registry = Registry::new();
+    let mut site = registry.publish("1.0.0", 0, &[]);
+    let home = tempfile::tempdir().unwrap();
+    restate(&mut site, 0, |statement| {
+        statement.expires_at = Timestamp::from_unix(Timestamp::now().unix() - 3600).unwrap();
+    });
+    registry.send(&site);
+    let index = registry.server.url("/latest/registry.json");
+    let list = |more: &[&str]| {
+        let root = home.path().to_str().unwrap();
+        let all = ["list", "--index", &index, "--root", root, "--allow-host", "127.0.0.1"];
+        registry.env.run(&[&all, more].concat())
+    };
+    let run = list(&[]);
+    assert!(run.code == 0 && run.stderr.contains("warning: the statement of"), "{}", run.stderr);
+    restate(&mut site, 0, |statement| {
+        statement.expires_at = Timestamp::from_unix(Timestamp::now().unix() - 90_000).unwrap();
+        statement.sequence += 1;
+    });
+    registry.send(&site);
+    let run = list(&["--refresh"]);
+    assert!(run.code == 4 && run.stderr.contains("was valid until") && run.stderr.contains("help: look at the clock"));
+    // Without the network, the last copy is what there is.
+    let run = list(&["--offline"]);
+    assert!(run.code == 0 && run.stderr.contains("warning: the statement of"), "{}", run.stderr);
+}
+
+#[test]
+fn publishing_renews_an_old_statement_and_never_drops_it() {
+    let registry = Registry::new();
+    let first = registry.publish("1.0.0", 0, &[]);
+    let statement = |site: &Site| Statement::parse(&site["/latest/statement.json"]).unwrap();
+    let again = registry.publish("1.0.0", 0, &[]);
+    assert_eq!(statement(&first), statement(&again), "nothing has changed");
+    let renewed = registry.publish("1.0.0", 0, &["--valid-for", "30d"]);
+    assert!(statement(&renewed).sequence > statement(&first).sequence);
+    assert!(statement(&renewed).agrees_with(&statement(&first)));
+    let run = registry.try_publish(None, &[]);
+    assert!(run.code == 2 && run.stderr.contains("is signed, and this publication is not"), "{}", run.stderr);
+    // What is put back is signed with a new number.
+    registry.publish("2.0.0", 0, &[]);
+    let snapshot = statement(&first).snapshot.unwrap();
+    let mut command = registry.env.command(&["publish", "rollback", "--to", "site", &snapshot]);
+    let run = Run::of(command.env("ACP_REGISTRY_SIGNING_KEY", KEYS[0]));
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let back = Statement::parse(&fs::read(registry.env.path("site/latest/statement.json")).unwrap()).unwrap();
+    assert!(back.sequence > statement(&renewed).sequence && back.digests == statement(&first).digests);
+    // A tree without a signer, a wrong key, and a command that signs something else.
+    let run = registry.try_publish(None, &["--sign-with", "true"]);
+    assert!(run.code == 3 && run.stderr.contains("statement.json was not signed"), "{}", run.stderr);
+    let mut command = registry.env.command(&["publish", "--from", "dist", "--to", "site"]);
+    let run = Run::of(command.env("ACP_REGISTRY_SIGNING_KEY", "secret"));
+    assert!(run.code == 2 && !run.stderr.contains("secret\""), "{}", run.stderr);
+}
+
+#[test]
+fn the_memory_of_a_registry_survives_and_is_not_lost_in_silence() {
+    let registry = Registry::new();
+    let site = registry.publish("1.0.0", 0, &[]);
+    registry.send(&site);
+    let home = tempfile::tempdir().unwrap();
+    registry.learn(home.path(), None, true).unwrap();
+    let folder = home.path().join("root/trust");
+    let file = fs::read_dir(&folder).unwrap().map(|file| file.unwrap().path()).find(|file| file.extension().is_some());
+    fs::write(file.as_ref().unwrap(), "{").unwrap();
+    assert_eq!(registry.learn(home.path(), None, true), Err("signature_invalid".to_owned()));
+    // Several at once: the newest statement stays.
+    fs::remove_file(file.unwrap()).unwrap();
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| registry.learn(home.path(), None, true).unwrap());
+        }
+    });
+    let newer = registry.publish("2.0.0", 0, &[]);
+    registry.send(&newer);
+    registry.learn(home.path(), None, true).unwrap();
+    registry.send(&site);
+    assert_eq!(registry.learn(home.path(), None, true), Err("statement_older".to_owned()));
+    let mut command = std::process::Command::new(PROGRAM);
+    scrub(&mut command);
+    let index = registry.env.path("site/latest/registry.json");
+    let run = Run::of(command.args(["info", "a", "--index"]).arg(index).arg("--root").arg(home.path().join("other")));
+    assert!(run.code == 0 && run.stdout.contains(&public(0).to_string()), "{}{}", run.stdout, run.stderr);
+}
