@@ -24,6 +24,12 @@ pub(crate) struct Args {
     #[arg(value_name = "ID[@VERSION]", add = candidates::offered())]
     agent: AgentSpec,
 
+    /// List all versions that the registry has had
+    ///
+    /// `install ID@VERSION` takes each of them.
+    #[arg(long)]
+    versions: bool,
+
     #[command(flatten)]
     place: SessionArgs,
 
@@ -33,7 +39,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     let session = open(&args.place, PackageArgs::default(), global)?;
-    let (progress, request) = (Progress::new(ui), Describe { agent: args.agent.clone() });
+    let (progress, request) = (Progress::new(ui), Describe { agent: args.agent.clone(), versions: args.versions });
     let report = signals::run(ui, describe(&session, &request, &|event| progress.show(event)))??;
     if args.format.is_json() {
         ui.report(&report)?;
@@ -50,6 +56,12 @@ fn text(report: &DescribeReport, look: Look) -> String {
         let package = if is_package { ", and whether there is such a package was not looked up" } else { "" };
         let note = format!("the index has {newest}, of which name, licence and the like are{package}");
         text.push_str(&line("note", &note, look));
+    }
+    for version in report.registry_versions().unwrap_or_default() {
+        let since =
+            version.since.map(|since| format!(", since {}", since.get(..10).unwrap_or(since))).unwrap_or_default();
+        let installed = if version.installed { ", installed" } else { "" };
+        text.push_str(&line("version", &format!("{}{since}{installed}", version.version), look));
     }
     if let Some(age) = report.index.age() {
         text.push_str(&line("index", &format!("{age}: {}", report.index.origin.source), look));

@@ -14,9 +14,10 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
     ("plan", "failure", &["text", "timestamp"]),
     ("plan", "manifest", &["source", "text", "timestamp"]),
     ("plan", "sums", &["text"]),
+    ("plan", "versions", &["json"]),
     ("plan", "statement", &["digest", "sums", "text", "timestamp"]),
     ("plan", "index", &["digest", "json", "manifest", "text", "failure", "timestamp", "statement"]),
-    ("plan", "resolve", &["digest", "manifest", "failure", "text"]),
+    ("plan", "resolve", &["digest", "manifest", "failure", "text", "versions"]),
     ("plan", "revocations", &["json", "manifest", "text"]),
     ("plan", "documents", &["index", "json", "manifest", "resolve", "timestamp", "failure", "statement"]),
     ("plan", "duration", &[]),
@@ -37,7 +38,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
         "index",
         &[
             "archive", "digest", "entries", "manifest", "http", "registry", "failure", "host", "text", "revocations",
-            "timestamp", "statement",
+            "timestamp", "statement", "versions",
         ],
     ),
     ("client", "resolve", &["manifest", "host"]),
@@ -59,7 +60,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
         "session",
         &[
             "doctor", "handshake", "index", "install", "manifest", "http", "resolve", "store", "host", "text",
-            "sources", "failure", "revocations",
+            "sources", "failure", "revocations", "versions",
         ],
     ),
     (
@@ -67,7 +68,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
         "ops",
         &[
             "doctor", "documents", "failure", "handshake", "host", "http", "index", "install", "lockfile", "login",
-            "manifest", "resolve", "session", "sources", "store", "text", "timestamp", "revocations",
+            "manifest", "resolve", "session", "sources", "store", "text", "timestamp", "revocations", "versions",
         ],
     ),
     ("gate", "finding", &["source"]),
@@ -125,7 +126,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
     ),
     ("publish", "release", &[]),
     ("publish", "diff", &["index", "json", "manifest", "release", "text"]),
-    ("publish", "history", &["diff", "json", "manifest", "release", "host", "text", "timestamp"]),
+    ("publish", "history", &["diff", "json", "manifest", "release", "host", "text", "timestamp", "versions"]),
     (
         "publish",
         "build",
@@ -139,7 +140,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
         "tree",
         &[
             "check", "config", "digest", "entries", "finding", "json", "manifest", "registry", "failure", "sums",
-            "host", "text", "revocations", "index",
+            "host", "text", "revocations", "index", "versions", "history",
         ],
     ),
     (

@@ -37,6 +37,7 @@ mod docs;
 mod doctor;
 mod documents;
 mod dry_runs;
+mod earlier_versions;
 mod entries;
 mod examine;
 mod examine_commands;

@@ -19,6 +19,7 @@
 //! | [`sums`] | `SHA256SUMS` |
 //! | [`text`] | untrusted text: quoting, control characters, suggestions for misspelled names |
 //! | [`timestamp`] | times and dates in files and documents |
+//! | [`versions`] | the versions that an index has had of an agent, with their entries |
 
 #![warn(missing_docs, clippy::must_use_candidate)]
 
@@ -37,3 +38,4 @@ pub mod statement;
 pub mod sums;
 pub mod text;
 pub mod timestamp;
+pub mod versions;

@@ -246,6 +246,12 @@ class InfoInstalledVersion(TypedDict):
     current: bool
 
 
+class InfoVersion(TypedDict):
+    version: str
+    since: str | None
+    installed: bool
+
+
 class InfoDocument(TypedDict):
     """
     What the index says of an agent, and what of it is installed.
@@ -255,12 +261,15 @@ class InfoDocument(TypedDict):
     command: Literal['info']
     id: str
     version: str
-    known_from: Literal['installed', 'lock', 'preview', 'index', 'package'] | None
+    known_from: (
+        Literal['installed', 'lock', 'preview', 'index', 'history', 'package'] | None
+    )
     agent: dict[str, Any]
     installed: bool
     installed_versions: list[InfoInstalledVersion]
     pinned: bool
     index_sha256: str
+    versions: NotRequired[list[InfoVersion]]
     index: Index
 
 

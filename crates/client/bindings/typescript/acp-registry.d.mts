@@ -326,7 +326,7 @@ export interface InfoDocument {
   /** The version that the document is about. */
   version: string;
   /** Where a named version is known from; null when none was named. */
-  known_from: 'installed' | 'lock' | 'preview' | 'index' | 'package' | null;
+  known_from: 'installed' | 'lock' | 'preview' | 'index' | 'history' | 'package' | null;
   /** The entry in the index, as published. */
   agent: {
     [k: string]: unknown;
@@ -339,6 +339,8 @@ export interface InfoDocument {
   pinned: boolean;
   /** SHA-256 of the index. */
   index_sha256: string;
+  /** The versions that the registry has and has had, the newest first; with `--versions`. */
+  versions?: InfoVersion[];
   index: Index;
 }
 export interface InfoInstalledVersion {
@@ -354,6 +356,14 @@ export interface InfoInstalledVersion {
   installed_at: string | null;
   /** Whether it is the version that is started. */
   current: boolean;
+}
+export interface InfoVersion {
+  /** The version. */
+  version: string;
+  /** When it came into the registry, if that is known. RFC 3339. */
+  since: string | null;
+  /** Whether it is installed. */
+  installed: boolean;
 }
 /** The parameters, by name. */
 export interface ResolveParams {

@@ -1,6 +1,7 @@
 //! Loads single agents of an index, if its tree offers their entries one by one; see [`acp_registry_plan::entries`].
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -14,6 +15,7 @@ use super::options::LoadOptions;
 use super::place::IndexLocation;
 use super::proof::{Need, learn_proof};
 use super::trust::{Proof, TrustError};
+use acp_registry_host::fs::read_bounded;
 use acp_registry_http::{Client, FetchError, Problem, shown};
 use acp_registry_plan::digest::Sha256;
 use acp_registry_plan::entries::{
@@ -22,6 +24,7 @@ use acp_registry_plan::entries::{
 use acp_registry_plan::index::{Index, IndexSource};
 use acp_registry_plan::manifest::AgentId;
 use acp_registry_plan::statement::{is_marked, mark};
+use acp_registry_plan::versions::{VERSIONS, Versions};
 
 /// The most requests that run at once.
 const JOBS: usize = 16;
@@ -56,6 +59,52 @@ pub async fn load_some(
         loaded.index.remove(&absent.ids);
     }
     Ok(loaded)
+}
+
+/// Reads the versions that the index at a place has had of an agent, of registries that publish them; see
+/// [`acp_registry_plan::versions`]. `client` is called only if a request is needed.
+///
+/// # Errors
+/// [`Error::Trust`].
+pub async fn load_versions(
+    place: &IndexLocation,
+    id: &str,
+    options: &LoadOptions,
+    client: impl Fn() -> Result<Arc<Client>, Problem>,
+) -> Result<Option<Versions>, Error> {
+    let proof = IndexedAgents::learn_proof(place, options, &client).await?;
+    let text = match place {
+        // A published tree on this machine.
+        IndexLocation::Path(path) => {
+            let folder = if path.is_dir() { Some(path.as_path()) } else { path.parent() };
+            folder.zip(id.parse::<AgentId>().ok()).and_then(|(folder, id)| read_versions(folder, &id, proof.as_ref()))
+        }
+        _ => match IndexedAgents::new(place, &[id], options, proof.as_ref()) {
+            Some(wanted) => IndexedAgents { view: VERSIONS, ..wanted }.load_texts(&client).await,
+            None => None,
+        },
+    };
+    Ok(text.and_then(|text| {
+        let read = Versions::parse(&text, id);
+        read.inspect_err(|error| tracing::debug!("the versions of {id} are not used: {error}")).ok()
+    }))
+}
+
+/// Reads the versions of an agent from a published tree in a directory.
+fn read_versions(folder: &Path, id: &AgentId, proof: Option<&Proof>) -> Option<Vec<u8>> {
+    let root = folder.canonicalize().ok()?;
+    let read = |name: &str, limit| read_bounded(&root.join(name), &root, limit).ok();
+    let document = read(DISCOVERY, DISCOVERY_LIMIT)?;
+    if proof.is_some_and(|proof| !proof.has(DISCOVERY, Sha256::of(&document))) {
+        return None;
+    }
+    let view = View::parse(&document, VERSIONS).ok()??;
+    let list = |digest| {
+        let text = read(&view.list_path(digest), LIST_LIMIT).unwrap_or_else(|| EMPTY.as_bytes().to_vec());
+        (Sha256::of(&text) == digest).then_some(text)
+    };
+    let digest = entry_in(&list(list_in(&list(view.group(id))?, id).ok()?)?, id).ok()??;
+    read(&view.entry_path(id), ENTRY_LIMIT).filter(|text| Sha256::of(text) == digest)
 }
 
 /// Agents of which entries prove that an index does not have them.
@@ -183,6 +232,21 @@ impl<'a> IndexedAgents<'a> {
             }
             Err(error) => self.at_hand(known.as_ref(), of_index.as_ref(), Some(&error)).await,
         }
+    }
+
+    /// The text of the only agent's entry, from copies or from the host; `None` if there is none, or it cannot be read now.
+    async fn load_texts(&self, client: &impl Fn() -> Result<Arc<Client>, Problem>) -> Option<Vec<u8>> {
+        let copy = self.copies().and_then(|copies| copies.find(&self.discovery));
+        let copy = copy.filter(|copy| self.proof.is_none_or(|proof| proof.names(DISCOVERY, &copy.head.sha256)));
+        let known = copy.as_ref().filter(|copy| copy.is_fresh() || self.options.is_offline);
+        let client = if self.options.is_offline { None } else { client().ok() };
+        let view = match (known, &client) {
+            (Some(copy), _) => View::parse(copy.text.as_bytes(), self.view).ok()?,
+            (None, Some(client)) => self.ask(client, &self.discovery, None).await.ok()?,
+            (None, None) => None,
+        }?;
+        let (needed, _) = self.find(client.as_deref(), &view).await.ok()?;
+        self.parts(client.as_deref(), needed, ENTRY_LIMIT).await.ok()?.into_values().next()
     }
 
     /// Whether a fresh copy of the whole index serves beside a copy of the entries. One of another publication may be the

@@ -8,11 +8,14 @@ use acp_registry_plan::failure::{AgentFailure, Failure};
 use acp_registry_plan::manifest::{Agent, AgentId};
 use acp_registry_plan::revocations::{Revocation, RevocationLevel};
 use acp_registry_plan::text::shown;
+use acp_registry_plan::versions::Versions;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
 use super::agents::read_agents;
-use super::{Event, Events, Report, check_revoked, check_revoked_installed, load, load_quietly, warn_of_left_out};
+use super::{
+    Event, Events, Report, check_revoked, check_revoked_installed, learn_versions, load, load_quietly, warn_of_left_out,
+};
 use crate::index::{Entry, Found, Index, Match, Missing, Query, Reading};
 use crate::install::{Kind, Start};
 use crate::resolve::{Offer, OfferOrigin, Plan};
@@ -276,6 +279,9 @@ pub fn list_installed(
 pub struct Describe {
     /// The agent, and its version if not the current one.
     pub agent: AgentSpec,
+    /// Whether all versions are listed that the registry has had.
+    #[serde(default)]
+    pub versions: bool,
 }
 
 /// What the index says about an agent, and which versions are installed.
@@ -294,6 +300,8 @@ pub struct DescribeReport {
     pub versions: Vec<Version>,
     /// The installed agent.
     pub current: Option<StoredAgent>,
+    /// The earlier versions of the registry, the newest first, if they are asked for.
+    pub earlier: Option<Versions>,
     /// The index.
     pub index: Index,
 }
@@ -303,6 +311,30 @@ impl DescribeReport {
     #[must_use]
     pub fn is_current(&self, version: &Version) -> bool {
         self.current.as_ref().is_some_and(|agent| agent.current.folder() == version.folder())
+    }
+}
+
+/// A version that the registry has or has had.
+#[derive(Debug, Serialize)]
+pub struct RegistryVersion<'a> {
+    /// The version.
+    pub version: &'a str,
+    /// When it came into the registry, if that is known. RFC 3339.
+    pub since: Option<&'a str>,
+    /// Whether it is installed.
+    pub installed: bool,
+}
+
+impl DescribeReport {
+    /// The versions that the registry has and has had, the newest first; `None` if they were not asked for.
+    #[must_use]
+    pub fn registry_versions(&self) -> Option<Vec<RegistryVersion<'_>>> {
+        let earlier = self.earlier.as_ref()?;
+        let is_installed = |version: &str| self.versions.iter().any(|known| known.receipt.version == version);
+        let one = |version, since| RegistryVersion { version, since, installed: is_installed(version) };
+        let now = self.entry.get("version").and_then(Value::as_str).map(|version| one(version, None));
+        let before = earlier.versions.iter().map(|earlier| one(&earlier.version, earlier.since.as_deref()));
+        Some(now.into_iter().chain(before).collect())
     }
 }
 
@@ -329,6 +361,8 @@ impl Serialize for DescribeReport {
             installed: bool,
             installed_versions: Vec<VersionRow<'a>>,
             pinned: bool,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            versions: Option<Vec<RegistryVersion<'a>>>,
             index_sha256: &'a str,
             index: IndexOrigin,
         }
@@ -352,6 +386,7 @@ impl Serialize for DescribeReport {
             installed: !self.versions.is_empty(),
             installed_versions: self.versions.iter().map(|version| row(version, self.is_current(version))).collect(),
             pinned: self.current.as_ref().is_some_and(|agent| agent.is_pinned),
+            versions: self.registry_versions(),
             index_sha256: self.index.sha256(),
             index: IndexOrigin::of(&self.index),
         };
@@ -372,6 +407,8 @@ impl Report for DescribeReport {
 pub async fn describe(session: &Session, request: &Describe, events: &Events<'_>) -> Result<DescribeReport, Failure> {
     let named = &request.agent;
     let index = load(session, session.load_index(&[&named.id]), events).await?;
+    learn_versions(session, named, &index).await?;
+    let earlier = if request.versions { Some(session.learn_versions(&named.id).await?) } else { None };
     let entry = index.value(&named.id)?.ok_or_else(|| Missing::of(&named.id, &index))?;
     let mut agent = Agent::from_json(&entry);
     let mut versions = session.store.versions(&named.id)?;
@@ -384,7 +421,7 @@ pub async fn describe(session: &Session, request: &Describe, events: &Events<'_>
         newest = Some(agent.version.clone()).filter(|newest| *newest != offer.version);
         (agent.version, agent.distribution, agent.preview) = (offer.version, offer.distribution, None);
     }
-    Ok(DescribeReport { agent, entry, known_from, newest, versions, current, index })
+    Ok(DescribeReport { agent, entry, known_from, newest, versions, current, earlier, index })
 }
 
 /// The source of a named version.
@@ -393,6 +430,7 @@ fn origin(offer: &Offer, agent: &Agent) -> &'static str {
         OfferOrigin::Installed => "installed",
         OfferOrigin::Lock => "lock",
         OfferOrigin::Preview => "preview",
+        OfferOrigin::Earlier => "history",
         OfferOrigin::Index if offer.version == agent.version => "index",
         // Only the installation shows whether the package registry has the version.
         OfferOrigin::Index => "package",
@@ -438,6 +476,7 @@ pub async fn resolve(session: &Session, request: &Resolve, events: &Events<'_>) 
     let index = load(session, session.load_index(&[&named.id]), events).await?;
     // The plan for another platform is not about this machine.
     let kept = if session.options().platform.is_none() { session.kept(named, events) } else { None };
+    learn_versions(session, kept.as_ref().unwrap_or(named), &index).await?;
     let plan = plan(kept.as_ref().unwrap_or(named), request.dist, &index, session, events)?;
     check_revoked(session, &plan.id, &plan.version, events)?;
     Ok(PlanReport { launch: planned(&plan, session)?, index: IndexOrigin::of(&index), plan })

@@ -13,7 +13,9 @@ use serde::{Deserialize, Serialize};
 
 use super::agents::settle;
 use super::find::{installed, plan, planned};
-use super::{Event, Events, Report, Starting, check_revoked, learn_revocations, load, lock, report_waiting};
+use super::{
+    Event, Events, Report, Starting, check_revoked, learn_revocations, learn_versions, load, lock, report_waiting,
+};
 use crate::index::Index;
 use crate::install::remedy::newer;
 use crate::install::{Interpreter, Kind};
@@ -107,6 +109,9 @@ pub async fn install(session: &Session, request: &Install, events: &Events<'_>) 
         let ids: Vec<&str> = request.agents.iter().map(|named| named.id.as_str()).collect();
         let index = load(session, session.load_index(&ids), events).await?;
         learn_revocations(session, events).await?;
+        for named in &request.agents {
+            learn_versions(session, named, &index).await?;
+        }
         let tasks = plan_all(request, &index, session, events)?;
         if request.dry_run {
             return dry_run(tasks, Some(IndexOrigin::of(&index)), session, events);

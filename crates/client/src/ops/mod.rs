@@ -18,14 +18,14 @@ mod update;
 use std::time::Duration;
 
 use acp_registry_plan::failure::{AgentFailure, Exit, Failure};
-use acp_registry_plan::manifest::AgentId;
+use acp_registry_plan::manifest::{self, AgentId};
 use acp_registry_plan::revocations::{Revocation, RevocationLevel};
 use acp_registry_plan::text::{escape, printable};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::index::{self, Index, IndexLocation, Loaded, TrustError};
 use crate::install::Progress;
-use crate::session::{InstallEvent, Session};
+use crate::session::{AgentSpec, InstallEvent, Session};
 use crate::store::Version;
 
 pub use agents::settle;
@@ -160,6 +160,21 @@ async fn learn_revocations(session: &Session, events: &Events<'_>) -> Result<(),
     };
     if let Some(warning) = warning {
         events(Event::Warning(&warning));
+    }
+    Ok(())
+}
+
+/// Learns the earlier versions of an agent, if one is named that is neither in the index nor installed.
+///
+/// # Errors
+/// [`Failure`] when the registry is not what it has signed.
+async fn learn_versions(session: &Session, named: &AgentSpec, index: &Index) -> Result<(), Failure> {
+    let Some(version) = &named.version else { return Ok(()) };
+    let is_known = session
+        .offers(named, index)
+        .is_ok_and(|offers| offers.iter().any(|offer| manifest::Version::is_same(&offer.version, version)));
+    if !is_known {
+        session.learn_versions(&named.id).await?;
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use acp_registry_plan::failure::Failure;
 use super::find::plan;
 use super::install::{explain, install_one};
 use super::repair::{refuse_locked, suggest_other};
-use super::{Event, Events, learn_revocations, load};
+use super::{Event, Events, learn_revocations, learn_versions, load};
 use crate::install::Kind;
 use crate::session::{AgentSpec, InstallRequest, Session};
 use crate::store::{MakeCurrent, Version};
@@ -29,6 +29,7 @@ pub async fn install_to_run(
     } else {
         let index = load(session, session.load_index(&[&named.id]), events).await?;
         learn_revocations(session, events).await?;
+        learn_versions(session, named, &index).await?;
         (plan(named, dist, &index, session, events)?, Some(index))
     };
     // An installed version is not installed again.

@@ -12,12 +12,12 @@ mod plan;
 mod revocation;
 
 use acp_registry_plan::failure::{Code, Failure};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::env::split_paths;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 use std::{fmt, io};
 
@@ -28,6 +28,7 @@ use acp_registry_host::start::{Program, spawn};
 use acp_registry_http::{AllowedHosts, Authorities, Cache, Client, Problem, Proxies, Settings};
 use acp_registry_plan::manifest::{self, Platform, env_name};
 use acp_registry_plan::text::quote;
+use acp_registry_plan::versions::Versions;
 use acp_registry_protocol::handshake::SetupError;
 use acp_registry_sources::github::Github;
 use acp_registry_sources::{
@@ -56,6 +57,8 @@ pub struct Session {
     options: SessionOptions,
     connection: OnceLock<(Arc<Client>, Github)>,
     revocations: Mutex<RevocationsByPlace>,
+    /// The versions that the index has had, by agent.
+    versions: Mutex<BTreeMap<String, Versions>>,
 }
 
 impl Session {
@@ -68,7 +71,13 @@ impl Session {
         store.patience = options.patience;
         store.trusts_others = options.trusts_others;
         store.revocations = RevocationPlace::beside(&options.index).map(|place| place.as_str().to_owned());
-        Ok(Self { store, options, connection: OnceLock::new(), revocations: Mutex::default() })
+        Ok(Self {
+            store,
+            options,
+            connection: OnceLock::new(),
+            revocations: Mutex::default(),
+            versions: Mutex::default(),
+        })
     }
 
     /// What the session was opened with.
@@ -121,6 +130,29 @@ impl Session {
     pub async fn load_entries(&self, ids: &[&str]) -> Result<Loaded, index::Error> {
         let options = self.load_options();
         index::load_some(&self.options.index, ids, &options, || self.connect().map(|(client, _)| client)).await
+    }
+
+    /// Learns the versions that the index has had of an agent, if the registry publishes them. Later plans for a named
+    /// version of it know them.
+    ///
+    /// # Errors
+    /// [`index::Error::Trust`] when the registry is not what it has signed.
+    pub async fn learn_versions(&self, id: &str) -> Result<Versions, index::Error> {
+        let known = || self.versions.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(versions) = known().get(id) {
+            return Ok(versions.clone());
+        }
+        let options = self.load_options();
+        let client = || self.connect().map(|(client, _)| client);
+        let versions = index::load_versions(&self.options.index, id, &options, client).await?;
+        let versions = versions.unwrap_or_else(|| Versions::new(id, Vec::new()));
+        known().insert(id.to_owned(), versions.clone());
+        Ok(versions)
+    }
+
+    /// What [`Session::learn_versions`] has learnt.
+    pub(crate) fn known_versions(&self, id: &str) -> Option<Versions> {
+        self.versions.lock().unwrap_or_else(PoisonError::into_inner).get(id).cloned()
     }
 
     /// The last copy of an agent's entry or of the index, if there is one; nothing is sent.

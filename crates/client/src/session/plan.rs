@@ -45,7 +45,8 @@ impl Session {
         Ok(pick(&self.offers(named, index)?, &self.plan_options(named, None, index)?)?)
     }
 
-    /// The offers for an agent: those of the index and, where a version is named, the installed ones.
+    /// The offers for an agent: those of the index and, where a version is named, those that it had earlier, as far as
+    /// [`Session::learn_versions`] was asked, and the installed ones.
     ///
     /// # Errors
     /// [`Error`] when the index has no such agent.
@@ -53,6 +54,8 @@ impl Session {
         let agent = index.agent(&named.id)?.ok_or_else(|| Missing::of(&named.id, index))?;
         let mut offers = Offer::from_agent(&agent, index.sha256());
         if named.version.is_some() {
+            let earlier = self.known_versions(&named.id);
+            offers.extend(earlier.iter().flat_map(|versions| Offer::from_earlier(versions, index.sha256())));
             offers.extend(self.store.versions(&named.id)?.iter().map(Version::offer));
         }
         Ok(offers)

@@ -441,7 +441,7 @@ fn announced(known: &Receipt, plan: &Plan) -> Option<VersionChange> {
     if !claims.is_empty() {
         return None;
     }
-    let is_of_index = matches!(plan.origin, OfferOrigin::Index | OfferOrigin::Preview);
+    let is_of_index = matches!(plan.origin, OfferOrigin::Index | OfferOrigin::Preview | OfferOrigin::Earlier);
     if is_of_index && known.proof.verified == DigestSource::Manifest {
         return Some(VersionChange::NoDigest { known: digest.to_string() });
     }

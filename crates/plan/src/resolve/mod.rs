@@ -36,6 +36,7 @@ use crate::manifest::{
     extension, pypi_version_matches,
 };
 use crate::text::quote;
+use crate::versions::{EarlierVersion, Versions};
 
 /// What a machine can run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -143,6 +144,8 @@ pub enum OfferOrigin {
     Index,
     /// The index, preview channel.
     Preview,
+    /// An entry that the index had earlier.
+    Earlier,
     /// A lock file.
     Lock,
     /// An installed version.
@@ -176,6 +179,17 @@ impl Offer {
             index_sha256: Some(index_sha256.to_owned()),
         };
         agent.releases().map(offer).collect()
+    }
+
+    /// What an index offered earlier.
+    #[must_use]
+    pub fn from_earlier(versions: &Versions, index_sha256: &str) -> Vec<Self> {
+        let offer = |earlier: &EarlierVersion| {
+            let agent = Agent::from_json(&earlier.entry);
+            let stable = Self::from_agent(&agent, index_sha256).into_iter().next()?;
+            Some(Self { origin: OfferOrigin::Earlier, ..stable })
+        };
+        versions.versions.iter().filter_map(offer).collect()
     }
 
     /// The same packages in another version, with the command and the arguments of this one. Archives are left out,

@@ -20,7 +20,7 @@ use acp_registry_plan::timestamp::Timestamp;
 pub use place::{PlaceError, TreeLocation};
 
 use crate::diff;
-use crate::history::{Extent, History};
+use crate::history::{EarlierManifests, Extent, History};
 use crate::site::{self, Catalog, Known, SiteError};
 use crate::tree::{self, BuildError, Built, INDEX, PublishedError, PublishedTree, RenderError, Tree};
 
@@ -113,7 +113,12 @@ fn without_site<'a>(
     let mut documents = documents?;
     let previous = request.earlier.map(|earlier| earlier.tree);
     let has_entries = request.site.is_some();
-    let options = tree::TreeOptions { base_url: request.base_url, check: request.check, previous, has_entries };
+    let none = EarlierManifests::new();
+    let is_whole = |documents: &Documents| documents.is_from_git && *documents.history.extent() == Extent::Whole;
+    let more = previous.filter(|_| !documents.as_ref().is_some_and(is_whole));
+    let earlier = (documents.as_ref().map_or(&none, |documents| &documents.manifests), more);
+    let options =
+        tree::TreeOptions { base_url: request.base_url, check: request.check, previous, has_entries, earlier };
     let built = tree::build(request.registry, checked, &options)?;
     if let (Some(earlier), Some(documents)) = (&request.earlier, &mut documents) {
         documents.continue_history(earlier, built.tree.file(INDEX).unwrap_or(b"{}"))?;
@@ -138,6 +143,8 @@ struct Documents {
     history: History,
     /// Whether the history was read from git. Only then may it be continued from the earlier tree.
     is_from_git: bool,
+    /// The manifests of earlier versions.
+    manifests: EarlierManifests,
 }
 
 impl Documents {
@@ -154,11 +161,11 @@ impl Documents {
         };
         let written = file(site.history, "history.json");
         let is_from_git = written.is_none();
-        let history = match written {
-            Some(path) => document(path, SiteDocument::History, History::parse)?,
-            None => History::read(site.directory),
+        let (history, manifests) = match written {
+            Some(path) => (document(path, SiteDocument::History, History::parse)?, EarlierManifests::new()),
+            None => History::read_with_manifests(site.directory),
         };
-        Ok(Self { capabilities, history, is_from_git })
+        Ok(Self { capabilities, history, is_from_git, manifests })
     }
 
     /// Continues the history of the earlier tree up to `index`, if the history from git is incomplete.

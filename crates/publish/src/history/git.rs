@@ -10,6 +10,7 @@ use crate::release::release_page_of_entry;
 use acp_registry_host::git::{self, Cut, FileChange, Log};
 use acp_registry_plan::manifest::AgentId;
 use acp_registry_plan::timestamp::Timestamp;
+use acp_registry_plan::versions::VERSION_LIMIT;
 
 /// The largest manifest that is read, in bytes.
 const MANIFEST_LIMIT: u64 = 1 << 20;
@@ -17,6 +18,9 @@ const MANIFEST_LIMIT: u64 = 1 << 20;
 /// The maximum length of name and version together, in bytes, because those of all commits are in memory at once.
 /// Manifests with longer ones are ignored.
 const HEAD_LIMIT: usize = 1 << 10;
+
+/// The most bytes of earlier manifests that are read.
+const MANIFESTS_LIMIT: usize = 256 << 20;
 
 /// What the history needs of a manifest.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,6 +52,79 @@ impl History {
             Err(error) => Self::new(Vec::new(), Extent::Nothing(reason(&error))),
         }
     }
+}
+
+/// A manifest of a version that a registry has had.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EarlierManifest {
+    /// The version.
+    pub version: String,
+    /// When it came; `None` if it was there at the start of a shallow clone.
+    pub since: Option<Timestamp>,
+    /// The manifest, as it was last.
+    pub text: Vec<u8>,
+}
+
+/// The manifests of the versions that a registry has had, by agent, the newest first.
+pub type EarlierManifests = BTreeMap<String, Vec<EarlierManifest>>;
+
+impl History {
+    /// Reads the history like [`History::read`], and the manifests of earlier versions.
+    pub fn read_with_manifests(directory: &Path) -> (Self, EarlierManifests) {
+        match read(directory) {
+            // What git does not give now is only missing.
+            Ok((log, heads)) => (follow(&log, &heads), manifests(directory, &log, &heads).unwrap_or_default()),
+            Err(error) => (Self::new(Vec::new(), Extent::Nothing(reason(&error))), EarlierManifests::new()),
+        }
+    }
+}
+
+/// Reads the last manifest of each version but the newest of each agent.
+fn manifests(
+    directory: &Path,
+    log: &Log,
+    heads: &HashMap<String, ManifestHead>,
+) -> Result<EarlierManifests, git::Error> {
+    /// A version: its number, since when it is there, and its last blob.
+    type Found<'a> = (&'a str, Option<Timestamp>, &'a str);
+    let mut found: BTreeMap<&str, Vec<Found<'_>>> = BTreeMap::new();
+    for commit in log.commits.iter().rev() {
+        let is_start = log.cut == Some(Cut::Shallow) && commit.is_root;
+        for FileChange { path, blob, .. } in &commit.changes {
+            let Some(id) = path.strip_suffix("/agent.json").filter(|id| AgentId::is_valid(id)) else { continue };
+            let Some((blob, head)) = blob.as_deref().and_then(|blob| Some((blob, heads.get(blob)?))) else { continue };
+            let versions = found.entry(id).or_default();
+            match versions.last_mut().filter(|(version, ..)| *version == head.version) {
+                Some((.., last)) => *last = blob,
+                None => {
+                    versions.retain(|(version, ..)| *version != head.version);
+                    let since = Timestamp::from_unix(commit.time).filter(|_| !is_start);
+                    versions.push((&head.version, since, blob));
+                }
+            }
+        }
+    }
+    for versions in found.values_mut() {
+        versions.pop();
+        versions.reverse();
+        versions.truncate(VERSION_LIMIT);
+    }
+    let blobs: BTreeSet<&str> = found.values().flatten().map(|(.., blob)| *blob).collect();
+    let mut texts: HashMap<String, Vec<u8>> = HashMap::new();
+    if !blobs.is_empty() {
+        let mut left = MANIFESTS_LIMIT;
+        git::blobs(directory, &blobs, MANIFEST_LIMIT, |blob, bytes| {
+            if let Some(rest) = left.checked_sub(bytes.len()) {
+                left = rest;
+                texts.insert(blob.to_owned(), bytes.to_vec());
+            }
+        })?;
+    }
+    let read = |(version, since, blob): Found<'_>| {
+        Some(EarlierManifest { version: version.to_owned(), since, text: texts.get(blob)?.clone() })
+    };
+    let all = found.into_iter().map(|(id, versions)| (id.to_owned(), versions.into_iter().filter_map(read).collect()));
+    Ok(all.collect())
 }
 
 fn reason(error: &git::Error) -> String {

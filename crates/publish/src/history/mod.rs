@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 use acp_registry_plan::manifest::AgentId;
 use acp_registry_plan::timestamp::Timestamp;
 pub use file::HistoryError;
+pub use git::{EarlierManifest, EarlierManifests};
 
 use self::file::INCOMPLETE;
 use crate::diff::{Changes, DiffAgent};

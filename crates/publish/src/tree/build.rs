@@ -11,12 +11,15 @@ use super::outcome::{AgentOutcome, BuildError, BuiltAgent};
 use super::part::{FileSet, Render};
 use super::previous::{KeptAgent, PublishedError, PublishedTree};
 use super::sources::{AgentSource, Chosen, choose};
+use super::versions::versions;
+use crate::history::EarlierManifests;
 use acp_registry_client::registry::{DEFAULT_BASE_URL, Loaded, Registry};
 use acp_registry_gate::check::{self, Checked, schema};
 use acp_registry_gate::config::{Config, Schemas, View};
 use acp_registry_plan::digest::Sha256;
 use acp_registry_plan::json;
 use acp_registry_plan::revocations::REVOKED;
+use acp_registry_plan::versions::VERSIONS;
 
 /// How a tree is built.
 pub struct TreeOptions<'a> {
@@ -28,6 +31,8 @@ pub struct TreeOptions<'a> {
     pub previous: Option<&'a dyn PublishedTree>,
     /// Whether the tree has the entries of single agents.
     pub has_entries: bool,
+    /// The manifests of earlier versions, which are published with the entries, and the earlier tree that has more of them.
+    pub earlier: (&'a EarlierManifests, Option<&'a dyn PublishedTree>),
 }
 
 /// A tree, and the outcome of each agent.
@@ -138,6 +143,16 @@ pub fn build<'a>(
         } else {
             parts.extend(rendered(&Arc::new(view), &base_url, &sources, options.has_entries));
         }
+    }
+    if let (Some(discovery), Some(view)) = (&mut discovery, config.views().iter().find(|view| view.file == INDEX)) {
+        let (manifests, previous) = options.earlier;
+        let lists = versions(&sources, view, manifests, previous, &registry.revocations(), options.check)?;
+        if !lists.is_empty() {
+            let all: Vec<&[u8]> = lists.values().map(Vec::as_slice).collect();
+            let digests = lists.iter().map(|(id, text)| (id.as_str(), Sha256::of(text)));
+            discovery.add(VERSIONS, Sha256::of(all.concat()), digests);
+        }
+        files.extend(lists.into_iter().map(|(id, text)| (entries::name(VERSIONS, &id), Content::Owned(text))));
     }
     files.extend(
         discovery.into_iter().flat_map(DiscoveryFiles::files).map(|(name, bytes)| (name, Content::Owned(bytes))),

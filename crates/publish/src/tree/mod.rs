@@ -13,6 +13,7 @@ mod outcome;
 mod part;
 mod previous;
 mod sources;
+mod versions;
 
 pub(crate) use build::HERE;
 pub use build::{Built, TreeOptions, base_url, build};

@@ -186,7 +186,7 @@ impl<'a> EarlierIndexes<'a> {
 }
 
 /// Reads the entries of an index; `None` if the file does not exist.
-fn entries(tree: &dyn PublishedTree, file: &str) -> Result<Option<Vec<Value>>, PublishedError> {
+pub(super) fn entries(tree: &dyn PublishedTree, file: &str) -> Result<Option<Vec<Value>>, PublishedError> {
     let Some(bytes) = tree.read(file)? else { return Ok(None) };
     let failed = |why: &dyn Display| PublishedError::new(file, why);
     let mut index: Value = json::whole(&bytes).map_err(|error| failed(&error))?;
@@ -194,6 +194,11 @@ fn entries(tree: &dyn PublishedTree, file: &str) -> Result<Option<Vec<Value>>, P
         Some(Value::Array(agents)) => Ok(Some(agents)),
         _ => Err(failed(&"it has no array `agents`")),
     }
+}
+
+/// Whether an entry of earlier passes the rules about safety.
+pub(super) fn is_safe(id: &str, entry: &Value, options: &CheckOptions<'_>) -> bool {
+    !check_alone(id, entry, None, options).iter().any(|rule| SAFETY.contains(rule))
 }
 
 /// Checks an entry as if it were a registry of its own, and returns the rules that report an error.

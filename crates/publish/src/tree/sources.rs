@@ -34,6 +34,14 @@ impl AgentSource<'_> {
         }
     }
 
+    /// Its version in the index of a view.
+    pub(super) fn version(&self, view: &str) -> Option<String> {
+        match self {
+            Self::Own(entry, _) => Some(entry.manifest.present()?.value().get("version")?.as_str()?.to_owned()),
+            Self::Earlier(kept) => Some(kept.entries.get(view)?.get("version")?.as_str()?.to_owned()),
+        }
+    }
+
     pub(super) fn has_icon(&self) -> bool {
         match self {
             Self::Own(entry, icon) => entry.icon.present().is_some() || icon.is_some(),

@@ -1,0 +1,151 @@
+//! Versions that a registry has had: published from git and from earlier trees, listed and installed.
+
+use serde_json::{Value, json};
+
+use crate::archives::sha256;
+use crate::people::{People, archive, host};
+use crate::server::ok;
+use crate::support::{ICON, manifest, tree};
+
+/// Writes agent `a` in this version into the registry: an archive on the server, and an argument of its own.
+fn write(people: &People, version: &str) {
+    let entry = people.agent_of("a", version, &archive(&format!("a-{version}")), None);
+    let mut agent: Value = serde_json::from_str(&manifest("a")).unwrap();
+    agent["version"] = version.into();
+    agent["distribution"] = entry["distribution"].clone();
+    let target = &mut agent["distribution"]["binary"][host()];
+    target["args"] = json!([format!("acp-{version}")]);
+    target["sha256"] = sha256(&archive(&format!("a-{version}"))).into();
+    people.env.write("r/a/agent.json", serde_json::to_string_pretty(&agent).unwrap());
+    people.env.write("r/a/icon.svg", ICON);
+}
+
+/// Builds the registry, and serves the tree.
+fn build(people: &People, more: &[&str]) {
+    people.env.write("r/registry.toml", "[rules]\n\"distribution/missing-os\" = \"off\"\n");
+    let base = people.server.url("");
+    let all = ["--registry-dir", "r", "build", "--base-url", base.trim_end_matches('/'), "--out", "dist"];
+    let run = people.env.run(&[&all, &["--allow-host", "127.0.0.1"][..], more].concat());
+    assert_eq!(run.code, 0, "{}{}", run.stdout, run.stderr);
+    for (name, bytes) in tree(&people.env.path("dist")) {
+        people.answer(&format!("/{name}"), ok(bytes));
+    }
+}
+
+fn commit(people: &People, version: &str) {
+    write(people, version);
+    people.env.git(&["add", "."]);
+    people.env.git(&["commit", "--quiet", "--message", version]);
+}
+
+/// A registry in git with 1.0.0, 1.1.0 and 2.0.0.
+fn in_git() -> People {
+    let people = People::new();
+    people.env.git(&["init", "--quiet"]);
+    for version in ["1.0.0", "1.1.0", "2.0.0"] {
+        commit(&people, version);
+    }
+    build(&people, &[]);
+    people
+}
+
+fn listed(people: &People) -> Vec<String> {
+    let (code, document) = people.json(&["info", "a", "--versions", "--refresh"]);
+    assert_eq!(code, 0, "{document}");
+    let versions = document["versions"].as_array().unwrap();
+    versions.iter().map(|one| one["version"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn every_version_that_git_knows_is_installed_with_the_arguments_of_then() {
+    let people = in_git();
+    assert_eq!(listed(&people), ["2.0.0", "1.1.0", "1.0.0"]);
+    let run = people.run(&["install", "a@1.0.0"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert_eq!(people.run(&["run", "a"]).stdout, "a-1.0.0 acp-1.0.0\n");
+    let (_, resolved) = people.json(&["resolve", "a@1.1.0"]);
+    assert_eq!((&resolved["version"], &resolved["args"]), (&json!("1.1.0"), &json!(["acp-1.1.0"])));
+    let (_, info) = people.json(&["info", "a@1.1.0"]);
+    assert_eq!(info["known_from"], "history");
+    let text = people.run(&["info", "a", "--versions"]).stdout;
+    assert!(text.contains("version      1.0.0, since 20") && text.contains(", installed"), "{text}");
+    // What the registry never had is said with what it had.
+    let run = people.run(&["install", "a@1.2.0"]);
+    assert!(run.code == 2 && run.stderr.contains("1.1.0") && run.stderr.contains("1.2.0"), "{}", run.stderr);
+    // Without the network, from copies.
+    assert_eq!(people.json(&["resolve", "a@1.1.0", "--offline"]).0, 0);
+}
+
+#[test]
+fn nothing_more_is_asked_for_while_no_old_version_is_named() {
+    let people = in_git();
+    let before = people.server.asked().len();
+    assert_eq!(people.run(&["install", "a", "--no-check"]).code, 0);
+    let asked = people.server.asked().split_off(before);
+    assert!(!asked.iter().any(|path| path.contains("versions")), "{asked:?}");
+    // A published tree in a directory has them, too.
+    let dist = people.env.path("dist");
+    let run = people.env.run(&["resolve", "a@1.0.0", "--index", dist.to_str().unwrap(), "--json"]);
+    assert!(run.stdout.contains("acp-1.0.0"), "{}{}", run.stdout, run.stderr);
+}
+
+#[test]
+fn a_changed_list_is_not_used() {
+    let people = in_git();
+    let name = "/entries/versions/a.json";
+    let text = String::from_utf8(std::fs::read(people.env.path("dist/entries/versions/a.json")).unwrap()).unwrap();
+    people.serve(name, text.replace("acp-1.0.0", "evil"));
+    let run = people.run(&["install", "a@1.0.0"]);
+    assert!(run.code == 2 && run.stderr.contains("is not known"), "{}", run.stderr);
+    people.serve(name, text);
+    assert_eq!(people.run(&["install", "a@1.0.0"]).code, 0);
+}
+
+#[test]
+fn an_earlier_tree_hands_its_versions_on_without_git() {
+    let people = People::new();
+    write(&people, "1.0.0");
+    build(&people, &[]);
+    for version in ["1.1.0", "2.0.0"] {
+        std::fs::rename(people.env.path("dist"), people.env.path(&format!("before-{version}"))).unwrap();
+        write(&people, version);
+        build(&people, &["--previous", &format!("before-{version}")]);
+    }
+    assert_eq!(listed(&people), ["2.0.0", "1.1.0", "1.0.0"]);
+    let run = people.run(&["install", "a@1.0.0", "--no-check"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    // A version that was revoked since is not published any more, and one that comes back is the current one.
+    let item = json!({ "id": "a", "versions": "1.0.0", "level": "revoked", "reason": "r", "since": "2026-01-31" });
+    people.env.write("r/revoked.json", json!({ "schema": 1, "revoked": [item] }).to_string());
+    std::fs::rename(people.env.path("dist"), people.env.path("before")).unwrap();
+    write(&people, "1.1.0");
+    build(&people, &["--previous", "before"]);
+    assert_eq!(listed(&people), ["1.1.0", "2.0.0"]);
+}
+
+#[test]
+fn what_breaks_rules_of_safety_is_not_handed_on() {
+    let people = in_git();
+    // A list that somebody else has written.
+    let file = people.env.path("dist/entries/versions/a.json");
+    let text = std::fs::read_to_string(&file).unwrap().replace("\"./bin/agent", "\"../../bin/agent");
+    let (old, new) = (sha256(&std::fs::read(&file).unwrap()), sha256(text.as_bytes()));
+    std::fs::write(&file, text).unwrap();
+    // Its digest is in a list, whose digest is in a group, whose digest is in the discovery document.
+    let (mut old, mut new) = (old, new);
+    for _ in 0..3 {
+        let folder = people.env.path("dist/entry-lists");
+        let lists = std::fs::read_dir(&folder).unwrap().map(|item| item.unwrap().path());
+        let named = lists.chain([people.env.path("dist/entries.json")]);
+        let found = named.into_iter().find(|path| std::fs::read_to_string(path).unwrap().contains(&old)).unwrap();
+        let changed = std::fs::read_to_string(&found).unwrap().replace(&old, &new);
+        (old, new) = (sha256(&std::fs::read(&found).unwrap()), sha256(changed.as_bytes()));
+        let place = if found.ends_with("entries.json") { found } else { folder.join(format!("{new}.json")) };
+        std::fs::write(place, changed).unwrap();
+    }
+    std::fs::rename(people.env.path("dist"), people.env.path("before")).unwrap();
+    std::fs::remove_dir_all(people.env.path("r/.git")).unwrap_or_default();
+    std::fs::remove_dir_all(people.env.path(".git")).unwrap_or_default();
+    build(&people, &["--previous", "before"]);
+    assert_eq!(listed(&people), ["2.0.0"]);
+}
