@@ -94,13 +94,12 @@ fn manifests(
             let Some(id) = path.strip_suffix("/agent.json").filter(|id| AgentId::is_valid(id)) else { continue };
             let Some((blob, head)) = blob.as_deref().and_then(|blob| Some((blob, heads.get(blob)?))) else { continue };
             let versions = found.entry(id).or_default();
-            match versions.last_mut().filter(|(version, ..)| *version == head.version) {
-                Some((.., last)) => *last = blob,
-                None => {
-                    versions.retain(|(version, ..)| *version != head.version);
-                    let since = Timestamp::from_unix(commit.time).filter(|_| !is_start);
-                    versions.push((&head.version, since, blob));
-                }
+            if let Some((.., last)) = versions.last_mut().filter(|(version, ..)| *version == head.version) {
+                *last = blob;
+            } else {
+                versions.retain(|(version, ..)| *version != head.version);
+                let since = Timestamp::from_unix(commit.time).filter(|_| !is_start);
+                versions.push((&head.version, since, blob));
             }
         }
     }
