@@ -43,6 +43,10 @@ pub(crate) struct Args {
     #[arg(long)]
     direct: bool,
 
+    /// Start the agent in a sandbox, see `run --sandbox`
+    #[arg(long, conflicts_with = "direct")]
+    sandbox: bool,
+
     /// Name `acp-registry run ID` [default]
     #[arg(long, hide = true, conflicts_with = "direct")]
     run: bool,
@@ -220,7 +224,8 @@ fn answer(args: &Args, global: &Global, session: &Session, ui: &Ui) -> Result<Se
         (None, None) => None,
     };
     let by_run = || {
-        let flags = [global.network_flags(), args.place.flags()?].concat();
+        let sandbox = args.sandbox.then(|| "--sandbox".to_owned());
+        let flags = [global.network_flags(), args.place.flags()?, Vec::from_iter(sandbox)].concat();
         let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
         let launch = AgentCommand::through_run(&named.to_string(), &name, &flags);
         let launch = AgentCommand { id: id.to_owned(), program: own_path()?, ..launch };

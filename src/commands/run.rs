@@ -1,5 +1,6 @@
 //! `acp-registry run` and `acp-registry which`
 
+use std::env;
 use std::ffi::OsString;
 use std::io::IsTerminal as _;
 
@@ -9,7 +10,7 @@ use acp_registry::host::start::{Ended, Program, replace_with};
 use acp_registry::install::Kind;
 use acp_registry::manifest::Platform;
 use acp_registry::ops::{self, Locate, check_revoked_installed, install_to_run, locate, settle};
-use acp_registry::session::{AgentSpec, Session};
+use acp_registry::session::{self, AgentSpec, Session};
 use acp_registry::store::Version;
 use acp_registry::text::{printable, quote};
 
@@ -32,6 +33,20 @@ pub(crate) struct Args {
     /// The kind of distribution to install
     #[arg(long, value_name = "KIND", value_parser = kind())]
     dist: Option<Kind>,
+
+    /// Start the agent by this command
+    ///
+    /// For a sandbox of your own, such as `--wrap 'firejail --quiet'`. The command is run without a shell; the agent's program
+    /// and its arguments are its last arguments.
+    #[arg(long, value_name = "COMMAND", conflicts_with = "sandbox")]
+    wrap: Option<String>,
+
+    /// Let the agent change only the working directory and a home of its own (Linux)
+    ///
+    /// It cannot read the rest of your home: keys, tokens, shell profiles, settings of other agents. Its own home is below the
+    /// directory of agents; sign in there with `run --sandbox`, too.
+    #[arg(long)]
+    sandbox: bool,
 
     #[command(flatten)]
     place: SessionArgs,
@@ -105,12 +120,31 @@ fn start(
         ));
     }
     let start = session.find_start(version)?;
-    let program = Program {
+    let mut program = Program {
         path: start.program.clone(),
         variables: session.variables(&start),
         arguments: start.args.iter().map(OsString::from).chain(args.arguments.iter().cloned()).collect(),
+        hidden: Vec::new(),
         keep_open: mark,
     };
+    if let Some(command) = &args.wrap {
+        let mut words = command.split_whitespace();
+        let path = words.next().and_then(|program| session.environment().find(program)).ok_or_else(|| {
+            let failure = Failure::usage(format!("--wrap {}: there is no such program in PATH", quote(command)));
+            failure.help("name a program that is installed, or its path")
+        })?;
+        let agent = std::mem::replace(&mut program.path, path).into_os_string();
+        let words = words.map(OsString::from).chain([agent]);
+        program.arguments = words.chain(program.arguments).collect();
+    }
+    if args.sandbox {
+        let here = env::current_dir().map_err(|error| Failure::unable(format!("the working directory: {error}")))?;
+        let confined = session.confine(version, &start, &here)?;
+        program.variables.extend(confined.variables);
+        program.hidden = confined.hidden;
+        let refused = |error| session::Error::Sandbox { id: id.to_string(), error };
+        confined.sandbox.enter().map_err(refused)?;
+    }
     match replace_with(program) {
         Ok(Ended::Code(code)) => Ok(Exit::Other(u8::try_from(code).unwrap_or(1))),
         Ok(Ended::Never(never)) => match never {},

@@ -142,6 +142,8 @@ mod rpc_agents;
 mod rules;
 #[cfg(unix)]
 mod runtimes;
+#[cfg(unix)]
+mod sandbox;
 mod search;
 mod serve;
 mod server;

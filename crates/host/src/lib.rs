@@ -8,6 +8,7 @@
 //! * [`lock`]: locks between processes
 //! * [`owner`]: checks who can change a file
 //! * [`process`]: starts untrusted programs, and ends them with all their descendants
+//! * [`sandbox`]: confines this process, and what it starts, to some files
 //! * [`start`]: runs trusted programs in the user's environment
 //! * [`umask`]: restricts the permissions of new files
 //! * [`in_use`]: finds the processes that use a directory
@@ -26,5 +27,6 @@ pub mod owner;
 mod proc;
 pub mod process;
 pub(crate) mod remove;
+pub mod sandbox;
 pub mod start;
 pub mod umask;

@@ -322,7 +322,7 @@ impl<'a> Attempt<'a> {
         let more = start.env.iter().filter(|pair| !self.start.env.contains(pair));
         variables.extend(more.map(|(name, value)| (name.into(), value.into())));
         let arguments = start.args.into_iter().map(Into::into).collect();
-        Program { path: start.program, variables, arguments, keep_open: None }
+        Program { path: start.program, variables, arguments, hidden: Vec::new(), keep_open: None }
     }
 
     /// The failure for a program that needs a terminal, where there is none.

@@ -10,6 +10,7 @@
 mod install;
 mod plan;
 mod revocation;
+mod sandbox;
 
 use acp_registry_plan::failure::{Code, Failure};
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,6 +25,7 @@ use std::{fmt, io};
 use acp_registry_host::fs::PathError;
 use acp_registry_host::owner::is_safe_for_programs;
 use acp_registry_host::process::Environment;
+use acp_registry_host::sandbox::SandboxError;
 use acp_registry_host::start::{Program, spawn};
 use acp_registry_http::{AllowedHosts, Authorities, Cache, Client, Problem, Proxies, Settings};
 use acp_registry_plan::manifest::{self, Platform, env_name};
@@ -47,6 +49,7 @@ use crate::store::{self, Store, Version, repair_command};
 use revocation::RevocationsByPlace;
 
 pub use install::{InstallEvent, InstallRequest, Liveness, PATIENCE};
+pub use sandbox::Confined;
 
 /// An index and a directory of installed agents. Connections and questions to package managers wait until they are needed.
 #[derive(Debug)]
@@ -346,6 +349,14 @@ pub enum Error {
         /// What the system says.
         error: io::Error,
     },
+    /// The agent cannot be confined.
+    #[error("{} cannot be started in a sandbox: {error}", quote(id))]
+    Sandbox {
+        /// The agent.
+        id: String,
+        /// Why not.
+        error: SandboxError,
+    },
     /// The directory for the handshake cannot be made.
     #[error(transparent)]
     Setup(#[from] SetupError),
@@ -463,6 +474,7 @@ impl Session {
             path: start.program.clone(),
             variables: self.variables(&start),
             arguments: start.args.iter().map(OsString::from).collect(),
+            hidden: Vec::new(),
             keep_open: None,
         };
         let failed = |error| {
@@ -612,6 +624,10 @@ impl From<Error> for Failure {
                 };
                 Self::refused(message).code(Code::Revoked).help(help)
             }
+            Error::Sandbox { error: SandboxError::Home(_), .. } => {
+                Self::refused(message).help("start it in the directory of a project")
+            }
+            Error::Sandbox { .. } => Self::refused(message).help("name a sandbox of this system with --wrap"),
             Error::LostInterpreter { id, name } => {
                 Self::unable(message).help(format!("install {name}, then run `acp-registry install {id}`"))
             }

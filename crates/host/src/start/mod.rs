@@ -24,6 +24,8 @@ pub struct Program {
     pub arguments: Vec<OsString>,
     /// Variables to add to those of this process.
     pub variables: Vec<(OsString, OsString)>,
+    /// Variables of this process that the program does not see.
+    pub hidden: Vec<OsString>,
     /// A file to keep open while the program runs.
     pub keep_open: Option<File>,
 }
@@ -55,6 +57,9 @@ pub fn replace_with(program: Program) -> io::Result<Ended> {
 pub async fn attend(program: Program, stdout: Stdio) -> io::Result<Exit> {
     #[expect(clippy::disallowed_methods, reason = "the person's own program, with the person's environment")]
     let mut command = Command::new(&program.path);
+    for name in &program.hidden {
+        command.env_remove(name);
+    }
     command.args(program.arguments).envs(program.variables).stdout(stdout).kill_on_drop(true);
     let status = command.spawn()?.wait().await?;
     // Keeps the file open until the program has ended.
@@ -69,6 +74,9 @@ pub async fn attend(program: Program, stdout: Stdio) -> io::Result<Exit> {
 pub fn spawn(program: Program) -> io::Result<Child> {
     #[expect(clippy::disallowed_methods, reason = "the person's own program, with the person's environment")]
     let mut command = Command::new(&program.path);
+    for name in &program.hidden {
+        command.env_remove(name);
+    }
     command.args(program.arguments).envs(program.variables).kill_on_drop(true);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()
 }
@@ -85,6 +93,7 @@ mod tests {
                 path: path.into(),
                 arguments: vec!["-c".into(), script.into()],
                 variables: vec![("EXAMPLE".into(), "3".into())],
+                hidden: Vec::new(),
                 keep_open: None,
             };
             runtime.block_on(async { attend(program, Stdio::null()).await })

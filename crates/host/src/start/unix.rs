@@ -16,6 +16,9 @@ const FIRST: i32 = 100;
 pub(super) fn replace_with(program: Program) -> io::Result<Ended> {
     #[expect(clippy::disallowed_methods, reason = "the person's own program, with the person's environment")]
     let mut command = Command::new(&program.path);
+    for name in &program.hidden {
+        command.env_remove(name);
+    }
     command.args(program.arguments).envs(program.variables);
     // A file lock lasts as long as a descriptor of the file is open, and only descriptors of the new program outlive
     // this process. Programs and shells use numbers from 3 on, so a higher one does not interfere. The file is empty,

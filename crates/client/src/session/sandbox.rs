@@ -1,0 +1,96 @@
+//! Confines an agent to what it needs, see [`acp_registry_host::sandbox`].
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use acp_registry_host::fs::{PathError, make_private};
+use acp_registry_host::sandbox::Sandbox;
+
+use super::{Error, Session};
+use crate::install::Start;
+use crate::store::Version;
+
+/// Directories of an agent's own home, by the variables that name them.
+const OWN: [(&str, &str); 6] = [
+    ("HOME", ""),
+    ("XDG_CONFIG_HOME", ".config"),
+    ("XDG_DATA_HOME", ".local/share"),
+    ("XDG_STATE_HOME", ".local/state"),
+    ("XDG_CACHE_HOME", ".cache"),
+    ("TMPDIR", "tmp"),
+];
+
+/// Variables that lead to services of the person's session.
+const HIDDEN: [&str; 7] = [
+    "SSH_AUTH_SOCK", "SSH_AGENT_PID", "DBUS_SESSION_BUS_ADDRESS", "GPG_AGENT_INFO", "GNOME_KEYRING_CONTROL",
+    "XAUTHORITY", "XDG_RUNTIME_DIR",
+];
+
+/// Runtimes that agents start, where they are in a home.
+const RUNTIMES: [&str; 8] = ["node", "npm", "npx", "python3", "uv", "uvx", "git", "rg"];
+
+/// An agent that may touch its working directory, its own home and what it is made of.
+#[derive(Debug)]
+pub struct Confined {
+    /// What it may touch.
+    pub sandbox: Sandbox,
+    /// Variables that name its own home.
+    pub variables: Vec<(OsString, OsString)>,
+    /// Variables that it does not see.
+    pub hidden: Vec<OsString>,
+}
+
+impl Session {
+    /// Makes the home of an agent's own, and the sandbox in which a version starts in a working directory.
+    ///
+    /// # Errors
+    /// [`Error::Sandbox`] when the working directory has the person's home in it; [`Error::Path`].
+    pub fn confine(&self, version: &Version, start: &Start, directory: &Path) -> Result<Confined, Error> {
+        let home = self.options.variable("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
+        let refused = |error| Error::Sandbox { id: version.receipt.id.to_string(), error };
+        let mut sandbox = Sandbox::new(&home.unwrap_or_else(|| self.store.root().to_owned()));
+        sandbox.write(directory).map_err(refused)?;
+        let own = self.store.root().join("homes").join(version.receipt.id.as_str());
+        for (_, name) in OWN {
+            let folder = own.join(name);
+            make_private(&folder).map_err(PathError::at(&folder))?;
+        }
+        // On some systems, the root of agents is behind a link.
+        let own = fs::canonicalize(&own).map_err(PathError::at(&own))?;
+        sandbox.write(&own).map_err(refused)?;
+        sandbox.read(&version.directory);
+        sandbox.execute(&start.program);
+        for folder in &start.beside {
+            sandbox.read(folder);
+        }
+        let environment = self.environment();
+        for runtime in RUNTIMES.iter().filter_map(|name| environment.find(name)) {
+            sandbox.execute(&runtime);
+        }
+        for link in interpreters(&version.directory) {
+            sandbox.execute(&link);
+        }
+        let variables = OWN.map(|(name, folder)| (name.into(), own.join(folder).into_os_string())).to_vec();
+        Ok(Confined { sandbox, variables, hidden: HIDDEN.map(OsString::from).to_vec() })
+    }
+}
+
+/// The interpreters that an environment of Python leads to.
+fn interpreters(directory: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![(directory.to_owned(), 0)];
+    while let Some((folder, depth)) = folders.pop() {
+        if folder.join("pyvenv.cfg").is_file() {
+            found.push(folder.join("bin").join("python"));
+        } else if depth < 3 {
+            let below = fs::read_dir(&folder).into_iter().flatten().flatten();
+            folders.extend(
+                below
+                    .filter(|item| item.file_type().is_ok_and(|kind| kind.is_dir()))
+                    .map(|item| (item.path(), depth + 1)),
+            );
+        }
+    }
+    found
+}
