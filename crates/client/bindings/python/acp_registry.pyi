@@ -234,6 +234,7 @@ class InfoParams(TypedDict):
 
     agent: str
     refresh: NotRequired[bool | None]
+    versions: NotRequired[bool]
 
 
 class InfoInstalledVersion(TypedDict):

@@ -314,6 +314,8 @@ export interface InfoParams {
   agent: string;
   /** Asks for the index even if the copy is fresh. Without it, false. */
   refresh?: boolean | null;
+  /** Lists all versions that the registry has had. Without it, false. */
+  versions?: boolean;
 }
 /** What the index says of an agent, and what of it is installed. */
 export interface InfoDocument {

@@ -147,6 +147,7 @@ impl Place {
 
     /// `latest/` holds exactly the tree.
     fn check_latest(&self, tree: &BuiltTree, at: &str) {
+        let tree = tree.signed().unwrap();
         let files = self.memory().files();
         let latest: BTreeMap<&str, &Vec<u8>> =
             files.iter().filter_map(|(name, bytes)| Some((name.strip_prefix("latest/")?, bytes))).collect();
