@@ -3,6 +3,7 @@
 use std::env;
 use std::ffi::OsString;
 use std::io::IsTerminal as _;
+use std::path::PathBuf;
 
 use acp_registry::doctor;
 use acp_registry::failure::{Exit, Failure};
@@ -47,6 +48,18 @@ pub(crate) struct Args {
     /// directory of agents; sign in there with `run --sandbox`, too.
     #[arg(long)]
     sandbox: bool,
+
+    /// With --sandbox, let the agent change this directory, too (repeatable)
+    ///
+    /// For clients that start the agent elsewhere than in the directory of its sessions.
+    #[arg(long, value_name = "DIR", requires = "sandbox")]
+    writable: Vec<PathBuf>,
+
+    /// With --sandbox, let the agent read and start this, too (repeatable)
+    ///
+    /// For MCP servers and other programs in your home.
+    #[arg(long, value_name = "PATH", requires = "sandbox")]
+    readable: Vec<PathBuf>,
 
     #[command(flatten)]
     place: SessionArgs,
@@ -139,11 +152,17 @@ fn start(
     }
     if args.sandbox {
         let here = env::current_dir().map_err(|error| Failure::unable(format!("the working directory: {error}")))?;
-        let confined = session.confine(version, &start, &here)?;
+        let mut confined = session.confine(version, &start, &here)?;
+        let refused = |error| session::Error::Sandbox { id: id.to_string(), error };
+        for path in &args.writable {
+            confined.sandbox.write(path).map_err(refused)?;
+        }
+        for path in &args.readable {
+            confined.sandbox.read(path).map_err(refused)?;
+        }
+        confined.enter().map_err(refused)?;
         program.variables.extend(confined.variables);
         program.hidden = confined.hidden;
-        let refused = |error| session::Error::Sandbox { id: id.to_string(), error };
-        confined.sandbox.enter().map_err(refused)?;
     }
     match replace_with(program) {
         Ok(Ended::Code(code)) => Ok(Exit::Other(u8::try_from(code).unwrap_or(1))),

@@ -14,7 +14,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
     ("plan", "failure", &["text", "timestamp"]),
     ("plan", "manifest", &["source", "text", "timestamp"]),
     ("plan", "sums", &["text"]),
-    ("plan", "versions", &["json"]),
+    ("plan", "versions", &["json", "manifest"]),
     ("plan", "statement", &["digest", "sums", "text", "timestamp"]),
     ("plan", "index", &["digest", "json", "manifest", "text", "failure", "timestamp", "statement"]),
     ("plan", "resolve", &["digest", "manifest", "failure", "text", "versions"]),

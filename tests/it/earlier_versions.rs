@@ -149,3 +149,45 @@ fn what_breaks_rules_of_safety_is_not_handed_on() {
     build(&people, &["--previous", "before"]);
     assert_eq!(listed(&people), ["2.0.0"]);
 }
+
+#[test]
+fn a_held_version_stays_in_one_index_while_the_others_go_on() {
+    let people = in_git();
+    let config = |hold: &str| {
+        people.env.write(
+            "r/registry.toml",
+            format!(
+                "[rules]\n\"distribution/missing-os\" = \"off\"\n[hold.a]\n{hold}\n[[view]]\nfile = \"registry.json\"\n\
+                 [[view]]\nfile = \"stable.json\"\n"
+            ),
+        );
+        let base = people.server.url("");
+        let all = ["--registry-dir", "r", "build", "--base-url", base.trim_end_matches('/'), "--out", "dist"];
+        people.env.run(&[&all[..], &["--allow-host", "127.0.0.1"]].concat())
+    };
+    let version = |view: &str| {
+        let index: Value = serde_json::from_str(&people.env.read(&format!("dist/{view}"))).unwrap();
+        let agent = index["agents"][0].clone();
+        (agent["version"].clone(), agent["distribution"]["binary"][host()]["args"][0].clone())
+    };
+    let run = config("version = \"1.1.0\"\nreason = \"2.0.0 loses sessions\"\nviews = [\"stable.json\"]");
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert_eq!(version("stable.json"), (json!("1.1.0"), json!("acp-1.1.0")));
+    assert_eq!(version("registry.json"), (json!("2.0.0"), json!("acp-2.0.0")));
+    // Entries of single agents and their icons are those of the index.
+    let entry: Value = serde_json::from_str(&people.env.read("dist/entries/stable/a.json")).unwrap();
+    assert!(entry["version"] == "1.1.0" && entry["icon"].as_str().unwrap().ends_with("/a.svg"), "{entry}");
+    // In all of them, until a day that is over.
+    assert_eq!(config("version = \"1.0.0\"\nreason = \"r\"\nuntil = \"2999-01-01\"").code, 0);
+    assert_eq!((version("stable.json").0, version("registry.json").0), (json!("1.0.0"), json!("1.0.0")));
+    assert_eq!(config("version = \"1.0.0\"\nreason = \"r\"\nuntil = \"2020-01-01\"").code, 0);
+    assert_eq!(version("registry.json").0, json!("2.0.0"));
+    for (hold, message) in [
+        ("version = \"3.0.0\"\nreason = \"r\"", "a is held at 3.0.0, which neither git nor"),
+        ("version = \"1.0.0\"", "missing field `reason`"),
+        ("version = \"1.0.0\"\nreason = \"r\"\nuntil = \"soon\"", "is not a day"),
+    ] {
+        let run = config(hold);
+        assert!(run.code == 2 && run.stderr.contains(message), "{hold}: {} {}", run.code, run.stderr);
+    }
+}

@@ -30,6 +30,31 @@ fn thief(home: &str) -> String {
     )
 }
 
+#[test]
+fn further_directories_are_opened_by_name() {
+    let people = people();
+    if !has_landlock(&people, "further_directories_are_opened_by_name") {
+        return;
+    }
+    let script = "#!/bin/sh\nexec 2>/dev/null\ncat \"$HOME_OF_PERSON/tools/tool\"\necho x > \"$HOME_OF_PERSON/other/made\" && echo made\n\
+                  echo y > \"$HOME_OF_PERSON/tools/made\" && echo MADE\n";
+    people.env.write("home/tools/tool", "a tool\n");
+    people.env.write("home/other/file", "");
+    assert_eq!(people.run(&["uninstall", "a"]).code, 0);
+    people.install_script(script, &[]);
+    let home = people.env.path("home");
+    let run = |more: &[&str]| {
+        let mut command = command(&people, &[&["run", "a", "--sandbox"], more].concat());
+        Run::of(command.env("HOME_OF_PERSON", &home))
+    };
+    assert_eq!(run(&[]).stdout, "");
+    let (tools, other) = (home.join("tools"), home.join("other"));
+    let run_open = run(&["--readable", tools.to_str().unwrap(), "--writable", other.to_str().unwrap()]);
+    assert_eq!(run_open.stdout, "a tool\nmade\n", "{}", run_open.stderr);
+    let refused = run(&["--readable", home.to_str().unwrap()]);
+    assert!(refused.code == 4 && refused.stderr.contains("has the home directory in it"), "{}", refused.stderr);
+}
+
 /// A home with all canaries, and an agent that looks for them.
 fn people() -> People {
     let people = People::new();
@@ -112,4 +137,28 @@ fn another_sandbox_gets_the_program_and_its_arguments() {
     // Settings start it in the same way.
     let (_, config) = people.json(&["config", "zed", "a", "--sandbox"]);
     assert!(config["args"].as_array().unwrap().iter().any(|word| word == "--sandbox"), "{config}");
+}
+
+#[test]
+fn no_name_of_the_home_opens_it() {
+    let people = people();
+    if !has_landlock(&people, "no_name_of_the_home_opens_it") {
+        return;
+    }
+    let (home, link) = (people.env.path("home"), people.env.path("link"));
+    std::os::unix::fs::symlink(&home, &link).unwrap();
+    // A runtime in it, named by the link.
+    people.env.write_program("home/bin/rg", "#!/bin/sh\n");
+    let path = format!("{}:/usr/bin:/bin", link.join("bin").display());
+    for named in [&home, &link] {
+        let mut command = command(&people, &["run", "a", "--sandbox"]);
+        let run = Run::of(command.env("PATH", &path).env("HOME", named));
+        assert_eq!(run.stdout, "work\nown\ntemporary\nitself\nagent no socket\ndevice\n", "{}", run.stderr);
+    }
+    // What the agent leaves in its own home leads nobody elsewhere.
+    let own = people.root().join("homes/a");
+    fs::remove_dir_all(own.join("tmp")).unwrap();
+    std::os::unix::fs::symlink(home.join("made"), own.join("tmp")).unwrap();
+    let run = Run::of(&mut command(&people, &["run", "a", "--sandbox"]));
+    assert!(run.stdout.contains("temporary") && !home.join("made").exists(), "{}{}", run.stdout, run.stderr);
 }

@@ -343,6 +343,53 @@ fn a_key_is_replaced_by_one_that_it_has_named() {
     registry.learn(home.path(), None, true).unwrap();
 }
 
+/// A thief of the first key has named the next one, so that people who name it would trust the thief.
+#[test]
+fn who_names_another_key_trusts_that_key_alone() {
+    let registry = Registry::new();
+    let first = registry.publish("1.0.0", 0, &[]);
+    let home = tempfile::tempdir().unwrap();
+    registry.send(&first);
+    registry.learn(home.path(), None, true).unwrap();
+    let mut stolen = first.clone();
+    restate(&mut stolen, 0, |statement| {
+        statement.sequence += 1;
+        statement.next_keys = vec![public(2).to_string(), public(1).to_string()];
+    });
+    registry.send(&stolen);
+    registry.learn(home.path(), None, true).unwrap();
+    restate(&mut stolen, 2, |statement| statement.sequence += 1);
+    registry.send(&stolen);
+    assert_eq!(registry.learn(home.path(), Some(public(1)), true), Err("signature_invalid".to_owned()));
+    restate(&mut stolen, 1, |statement| statement.sequence += 1);
+    registry.send(&stolen);
+    registry.learn(home.path(), Some(public(1)), true).unwrap();
+}
+
+#[test]
+fn nothing_of_a_statement_is_signed_that_somebody_else_has_written() {
+    let registry = Registry::new();
+    let first = registry.publish("1.0.0", 0, &[]);
+    let sequence = |site: &Site| Statement::parse(&site["/latest/statement.json"]).unwrap().sequence;
+    let file = registry.env.path("site/latest/statement.json");
+    let write = |change: &dyn Fn(&mut Statement)| {
+        let mut statement = Statement::parse(&first["/latest/statement.json"]).unwrap();
+        change(&mut statement);
+        fs::write(&file, statement.to_text()).unwrap();
+    };
+    write(&|statement| statement.sequence = u64::MAX - 1);
+    let next = registry.publish("1.1.0", 0, &[]);
+    assert!(sequence(&next) < sequence(&first) + 10_000);
+    write(&|statement| statement.registry = "https://evil.example".to_owned());
+    let run = registry.try_publish(Some(0), &[]);
+    assert!(run.code == 2 && run.stderr.contains("is of `https://evil.example`"), "{}", run.stderr);
+    // One that is lost does not make the registry an unsigned one.
+    fs::remove_file(&file).unwrap();
+    let run = registry.try_publish(None, &[]);
+    assert!(run.code == 2 && run.stderr.contains("is signed, and this publication is not"), "{}", run.stderr);
+    assert_eq!(registry.try_publish(Some(0), &[]).code, 0);
+}
+
 #[test]
 fn an_expired_statement_is_used_for_a_day_with_a_warning() {
     let registry = Registry::new();

@@ -8,16 +8,20 @@ const SYSTEM: &[&str] = &[
     "/run/systemd/resolve", "/run/current-system", "/sbin", "/snap", "/sys", "/usr", "/var/lib", "/var/cache",
 ];
 
-/// Devices, which are not files of a person.
-const DEVICES: &[&str] = &["/dev"];
+/// Devices that are not the terminal of somebody else, nor shared memory.
+const DEVICES: &[&str] = &["/dev/full", "/dev/null", "/dev/random", "/dev/urandom", "/dev/zero"];
 
-/// Directories in a home that hold things of several programs: not even a runtime below them makes them readable.
+/// Directories in a home that hold things of several programs: they are never opened as a whole.
 const SHARED: &[&str] = &["", ".local", ".local/share", ".config", ".cache", ".local/state"];
+
+/// What is read of a runtime: beside its `bin`, there may be anything.
+const RUNTIME: &[&str] = &["include", "lib", "lib64", "libexec"];
 
 /// What a process may touch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sandbox {
-    home: PathBuf,
+    homes: Vec<PathBuf>,
+    closed: PathBuf,
     readable: Vec<PathBuf>,
     writable: Vec<PathBuf>,
 }
@@ -31,54 +35,85 @@ pub enum SandboxError {
     /// A rule was not accepted.
     #[error("the program cannot be confined: {0}")]
     Rules(String),
-    /// What may be written has the person's home in it.
-    #[error("{0} has the home directory in it, which would be open to the program")]
+    /// What would be opened has more in it than the program may see.
+    #[error("{0} has the home directory in it, or the installed agents, which would be open to the program")]
     Home(PathBuf),
 }
 
 impl Sandbox {
-    /// Programs, libraries and settings of the system, and nothing of this home.
-    #[must_use]
-    pub fn new(home: &Path) -> Self {
-        let home = home.canonicalize().unwrap_or_else(|_| home.to_owned());
+    /// Programs, libraries and settings of the system, and nothing of the person's home, whether the system or the variable
+    /// `HOME` names it. `closed` is a further directory of which nothing is opened as a whole.
+    ///
+    /// # Errors
+    /// [`SandboxError::Unsupported`] if no home is known.
+    pub fn new(home: Option<&Path>, closed: &Path) -> Result<Self, SandboxError> {
+        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let homes: Vec<PathBuf> =
+            home.map(ToOwned::to_owned).into_iter().chain(own_home()).map(|home| real(&home)).collect();
+        if homes.is_empty() {
+            return Err(SandboxError::Unsupported("the home directory is not known".to_owned()));
+        }
+        let closed = real(closed);
+        let mut sandbox = Self { homes, closed, readable: Vec::new(), writable: Vec::new() };
         // A home below one of these, such as that of a service, is not opened with it.
-        let system = SYSTEM.iter().map(PathBuf::from).filter(|path| !home.starts_with(path));
-        Self { readable: system.collect(), writable: DEVICES.iter().map(PathBuf::from).collect(), home }
+        let system = SYSTEM.iter().map(Path::new).filter(|path| !sandbox.has_home(&real(path)));
+        sandbox.readable = system.map(ToOwned::to_owned).collect();
+        sandbox.writable = DEVICES.iter().map(PathBuf::from).collect();
+        Ok(sandbox)
     }
 
     /// Lets files below a path be read and executed.
-    pub fn read(&mut self, path: &Path) {
-        self.readable.push(path.to_owned());
+    ///
+    /// # Errors
+    /// [`SandboxError::Home`] if the home is below it.
+    pub fn read(&mut self, path: &Path) -> Result<(), SandboxError> {
+        let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        if self.has_home(&real) {
+            return Err(SandboxError::Home(real));
+        }
+        self.readable.push(real);
+        Ok(())
     }
 
-    /// Lets a program be executed, with the files that are installed with it.
+    /// Lets a program be executed, with the libraries that are installed with it.
     pub fn execute(&mut self, program: &Path) {
-        let Ok(real) = program.canonicalize() else { return };
-        for program in [program, &real] {
-            let Some(folder) = program.parent() else { continue };
+        for program in [
+            program.parent().and_then(|folder| Some(folder.canonicalize().ok()?.join(program.file_name()?))),
+            program.canonicalize().ok(),
+        ] {
+            let Some(folder) = program.as_deref().and_then(Path::parent) else { continue };
+            if !self.has_home(folder) {
+                self.readable.push(folder.to_owned());
+            }
             let prefix = folder.parent().filter(|prefix| folder.ends_with("bin") && !self.is_shared(prefix));
-            self.readable.push(prefix.unwrap_or(folder).to_owned());
+            self.readable.extend(prefix.into_iter().flat_map(|prefix| RUNTIME.iter().map(|name| prefix.join(name))));
         }
-        // A folder of programs that is the home itself has more in it.
-        let home = self.home.clone();
-        self.readable.retain(|path| !home.starts_with(path));
     }
 
     /// Lets files below a path be read, executed, changed, created and removed.
     ///
     /// # Errors
-    /// [`SandboxError::Home`] if the home is below it.
+    /// [`SandboxError::Home`] if the home or the closed directory is below it, or it is in the closed directory.
     pub fn write(&mut self, path: &Path) -> Result<(), SandboxError> {
         let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-        if self.home.starts_with(&real) {
+        if self.is_shared(&real) || self.closed.starts_with(&real) || real.starts_with(&self.closed) {
             return Err(SandboxError::Home(real));
         }
         self.writable.push(real);
         Ok(())
     }
 
+    /// Lets files below a path be changed that is in the closed directory.
+    pub fn own(&mut self, path: &Path) {
+        self.writable.push(path.to_owned());
+    }
+
+    fn has_home(&self, path: &Path) -> bool {
+        self.homes.iter().any(|home| home.starts_with(path))
+    }
+
     fn is_shared(&self, path: &Path) -> bool {
-        self.home.starts_with(path) || SHARED.iter().any(|shared| self.home.join(shared) == path)
+        self.has_home(path) || self.homes.iter().any(|home| SHARED.iter().any(|shared| home.join(shared) == path))
     }
 
     /// Confines this thread and what it starts, for good.
@@ -118,6 +153,18 @@ impl Sandbox {
     }
 }
 
+/// The home that the system knows of this user, whatever variables say.
+#[cfg(target_os = "linux")]
+fn own_home() -> Option<PathBuf> {
+    let user = nix::unistd::User::from_uid(nix::unistd::Uid::effective()).ok()??;
+    (user.dir.is_absolute() && user.dir != Path::new("/")).then_some(user.dir)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn own_home() -> Option<PathBuf> {
+    None
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -125,25 +172,39 @@ mod tests {
     #[test]
     fn a_program_opens_its_own_folder_and_never_the_home() {
         let folder = tempfile::tempdir().unwrap();
-        let home = folder.path().canonicalize().unwrap().join("home");
-        let open = |program: &str| {
+        let real = folder.path().canonicalize().unwrap();
+        let home = real.join("home");
+        let open = |program: &str, home: &Path| {
             let path = home.join(program);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(&path, "").unwrap();
-            let mut sandbox = Sandbox::new(&home);
+            let mut sandbox = Sandbox::new(Some(home), &real.join("agents")).unwrap();
             let known = sandbox.readable.len();
             sandbox.execute(&path);
             let mut opened = sandbox.readable.split_off(known);
+            opened.sort();
             opened.dedup();
+            let home = home.canonicalize().unwrap();
             opened.into_iter().map(|path| path.strip_prefix(&home).unwrap().display().to_string()).collect::<Vec<_>>()
         };
-        assert_eq!(open(".nvm/versions/node/v22/bin/node"), [".nvm/versions/node/v22"]);
-        assert_eq!(open(".local/bin/uv"), [".local/bin"]);
-        assert_eq!(open("bin/tool"), ["bin"]);
-        assert_eq!(open("tool"), [""; 0]);
-        for path in ["", "..", "/"] {
-            assert!(matches!(Sandbox::new(&home).write(&home.join(path)), Err(SandboxError::Home(_))), "{path}");
+        let link = real.join("link");
+        std::fs::create_dir(&home).unwrap();
+        #[cfg(unix)]
+        std::os::unix::fs::symlink(&home, &link).unwrap();
+        for home in [&home, &link].into_iter().filter(|home| home.exists()) {
+            let node =
+                ["bin", "include", "lib", "lib64", "libexec"].map(|name| format!(".nvm/versions/node/v22/{name}"));
+            assert_eq!(open(".nvm/versions/node/v22/bin/node", home), node);
+            assert_eq!(open(".local/bin/uv", home), [".local/bin"]);
+            assert!(!open(".cargo/bin/rg", home).contains(&".cargo".to_owned()));
+            assert_eq!(open("bin/tool", home), ["bin"]);
+            assert_eq!(open("tool", home), [""; 0]);
         }
-        assert!(Sandbox::new(&home).write(&home.join("project")).is_ok());
+        let mut sandbox = Sandbox::new(Some(&home), &home.join("x/agents")).unwrap();
+        for path in ["", "..", "/", ".local", ".config", "x", "x/agents", "x/agents/other"] {
+            assert!(matches!(sandbox.write(&home.join(path)), Err(SandboxError::Home(_))), "{path}");
+        }
+        assert!(sandbox.write(&home.join("project")).is_ok() && sandbox.read(&home.join(".config")).is_ok());
+        assert!(sandbox.read(&home).is_err());
     }
 }

@@ -10,6 +10,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::manifest::Version;
+
 /// The name of the view whose entries are these files.
 pub const VERSIONS: &str = "versions";
 
@@ -53,7 +55,8 @@ impl Versions {
         Self { schema: 1, id: id.to_owned(), versions }
     }
 
-    /// Parses the list of an agent. Versions whose entry is of another agent or version are left out.
+    /// Parses the list of an agent. Texts that are no version, and versions whose entry is of another agent or version, are left
+    /// out.
     ///
     /// # Errors
     /// [`WrongVersions`].
@@ -64,7 +67,7 @@ impl Versions {
         }
         found.versions.retain(|one| {
             let text = |key: &str| one.entry.get(key).and_then(Value::as_str);
-            text("id") == Some(id) && text("version") == Some(&one.version)
+            text("id") == Some(id) && text("version") == Some(&one.version) && Version::parse(&one.version).is_some()
         });
         Ok(found)
     }
@@ -97,13 +100,13 @@ mod tests {
 
     #[test]
     fn a_list_comes_back_without_what_does_not_belong_to_it() {
-        let list = Versions::new("a", vec![version("2", 0), version("1", 0)]);
+        let list = Versions::new("a", vec![version("2.0.0", 0), version("1.0.0", 0)]);
         let text = list.to_text().unwrap();
         assert_eq!(Versions::parse(text.as_bytes(), "a").unwrap(), list);
         assert!(Versions::parse(text.as_bytes(), "b").is_err());
         let other = text.replacen(
-            "\"id\": \"a\",\n        \"version\": \"1\"",
-            "\"id\": \"b\",\n        \"version\": \"1\"",
+            "\"id\": \"a\",\n        \"version\": \"1.0.0\"",
+            "\"id\": \"b\",\n        \"version\": \"1.0.0\"",
             1,
         );
         assert_ne!(other, text);
@@ -116,11 +119,11 @@ mod tests {
 
     #[test]
     fn a_list_is_bounded_and_keeps_the_newest() {
-        let many = (0..VERSION_LIMIT + 9).map(|number| version(&number.to_string(), 0)).collect();
+        let many = (0..VERSION_LIMIT + 9).map(|number| version(&format!("1.0.{number}"), 0)).collect();
         let text = Versions::new("a", many).to_text().unwrap();
         let read = Versions::parse(text.as_bytes(), "a").unwrap();
-        assert_eq!((read.versions.len(), read.versions[0].version.as_str()), (VERSION_LIMIT, "0"));
-        let large = (0..9).map(|number| version(&number.to_string(), VERSIONS_LIMIT / 4)).collect();
+        assert_eq!((read.versions.len(), read.versions[0].version.as_str()), (VERSION_LIMIT, "1.0.0"));
+        let large = (0..9).map(|number| version(&format!("1.0.{number}"), VERSIONS_LIMIT / 4)).collect();
         let text = Versions::new("a", large).to_text().unwrap();
         let kept = Versions::parse(text.as_bytes(), "a").unwrap().versions.len();
         assert!(text.len() <= VERSIONS_LIMIT && (2..=3).contains(&kept), "{kept}");

@@ -80,7 +80,15 @@ pub async fn load_versions(
             folder.zip(id.parse::<AgentId>().ok()).and_then(|(folder, id)| read_versions(folder, &id, proof.as_ref()))
         }
         _ => match IndexedAgents::new(place, &[id], options, proof.as_ref()) {
-            Some(wanted) => IndexedAgents { view: VERSIONS, ..wanted }.load_texts(&client).await,
+            Some(wanted) => {
+                let wanted = IndexedAgents { view: VERSIONS, ..wanted };
+                match (wanted.load_texts(&client).await, &proof) {
+                    (Err(_), Some(proof)) if !options.is_offline => {
+                        return Err(proof.refuse(format!("the list of versions of {id}")).into());
+                    }
+                    (text, _) => text.ok().flatten(),
+                }
+            }
             None => None,
         },
     };
@@ -234,19 +242,23 @@ impl<'a> IndexedAgents<'a> {
         }
     }
 
-    /// The text of the only agent's entry, from copies or from the host; `None` if there is none, or it cannot be read now.
-    async fn load_texts(&self, client: &impl Fn() -> Result<Arc<Client>, Problem>) -> Option<Vec<u8>> {
+    /// The text of the only agent's entry, from copies or from the host; `None` if there is none.
+    async fn load_texts(
+        &self,
+        client: &impl Fn() -> Result<Arc<Client>, Problem>,
+    ) -> Result<Option<Vec<u8>>, Unusable> {
         let copy = self.copies().and_then(|copies| copies.find(&self.discovery));
         let copy = copy.filter(|copy| self.proof.is_none_or(|proof| proof.names(DISCOVERY, &copy.head.sha256)));
         let known = copy.as_ref().filter(|copy| copy.is_fresh() || self.options.is_offline);
         let client = if self.options.is_offline { None } else { client().ok() };
         let view = match (known, &client) {
-            (Some(copy), _) => View::parse(copy.text.as_bytes(), self.view).ok()?,
-            (None, Some(client)) => self.ask(client, &self.discovery, None).await.ok()?,
+            (Some(copy), _) => View::parse(copy.text.as_bytes(), self.view)?,
+            (None, Some(client)) => self.ask(client, &self.discovery, None).await?,
             (None, None) => None,
-        }?;
-        let (needed, _) = self.find(client.as_deref(), &view).await.ok()?;
-        self.parts(client.as_deref(), needed, ENTRY_LIMIT).await.ok()?.into_values().next()
+        };
+        let Some(view) = view else { return Ok(None) };
+        let (needed, _) = self.find(client.as_deref(), &view).await?;
+        Ok(self.parts(client.as_deref(), needed, ENTRY_LIMIT).await?.into_values().next())
     }
 
     /// Whether a fresh copy of the whole index serves beside a copy of the entries. One of another publication may be the

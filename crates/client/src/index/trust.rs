@@ -31,9 +31,6 @@ const STEM: usize = 32;
 /// The largest memory of a registry, in bytes.
 const MEMORY_LIMIT: u64 = 1 << 16;
 
-/// The most keys that are remembered of a registry.
-const KEYS: usize = 64;
-
 /// Where this machine remembers who signs which registry: not in a cache, which may be emptied at any time.
 #[derive(Debug, Clone)]
 pub struct Trust {
@@ -166,19 +163,17 @@ pub(super) struct Memory {
     pub(super) sequence: u64,
     /// The digest of that statement.
     statement: Sha256,
+    /// The key that has signed it.
+    signer: String,
     /// The keys that may sign the next one.
     pub(super) keys: Vec<String>,
-    /// All keys that have signed one, or could have.
-    known: Vec<String>,
+    /// The key that a person has named, or the first that was seen: all others follow from it.
+    first: String,
 }
 
 impl Memory {
     fn keys(&self) -> impl Iterator<Item = PublicKey> {
         self.keys.iter().filter_map(|key| key.parse().ok())
-    }
-
-    fn has_known(&self, key: &PublicKey) -> bool {
-        self.known.iter().any(|known| known.parse() == Ok(*key))
     }
 }
 
@@ -271,18 +266,21 @@ pub(super) fn judge(
     let signatures =
         Signatures::parse(signature).ok_or_else(|| wrong(format!("{STATEMENT_SIGNATURE} has no signature")))?;
     let next: Vec<PublicKey> = statement.next_keys.iter().filter_map(|key| key.parse().ok()).collect();
-    // A person who names another key than before begins anew.
-    let memory = memory.filter(|memory| signer.is_none_or(|signer| memory.has_known(&signer)));
-    let trusted: Vec<PublicKey> = match (memory, signer) {
+    let named = signer;
+    // A person who names another key than before begins anew, whatever earlier keys have said of it.
+    let memory = memory.filter(|memory| named.is_none_or(|named| memory.first == named.to_string()));
+    let digest = Sha256::of(text);
+    let trusted: Vec<PublicKey> = match (memory, named) {
+        // The one that is remembered need not name the key that has signed it.
+        (Some(memory), _) if memory.statement == digest => memory.signer.parse().into_iter().collect(),
         (Some(memory), _) => memory.keys().collect(),
-        (None, Some(signer)) => vec![signer],
+        (None, Some(named)) => vec![named],
         (None, None) => next.clone(),
     };
     let signer = trusted.iter().find(|key| key.verifies(text, &signatures)).ok_or_else(|| {
         let keys: Vec<String> = trusted.iter().map(ToString::to_string).collect();
         wrong(format!("{STATEMENT_SIGNATURE} is not a signature of {STATEMENT} by {}", keys.join(" or ")))
     })?;
-    let digest = Sha256::of(text);
     if let Some(memory) = memory {
         if memory.registry != statement.registry {
             return Err(wrong(format!("it is of {}, not of {}", statement.registry, memory.registry)));
@@ -310,14 +308,16 @@ pub(super) fn judge(
     if keys.is_empty() {
         keys.push(signer.to_string());
     }
-    let mut known = memory.map(|memory| memory.known.clone()).unwrap_or_default();
-    for key in [signer.to_string()].iter().chain(&keys) {
-        if !known.contains(key) {
-            known.push(key.clone());
-        }
-    }
-    known.drain(..known.len().saturating_sub(KEYS));
+    let first = memory.map_or_else(|| named.unwrap_or(*signer).to_string(), |memory| memory.first.clone());
     let registry = statement.registry.clone();
-    let new = Memory { schema: 1, registry, sequence: statement.sequence, statement: digest, keys, known };
+    let new = Memory {
+        schema: 1,
+        registry,
+        sequence: statement.sequence,
+        statement: digest,
+        signer: signer.to_string(),
+        keys,
+        first,
+    };
     Ok((Proof { statement, signer: *signer, warning }, new))
 }

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use acp_registry_host::fs::{PathError, make_private};
-use acp_registry_host::sandbox::Sandbox;
+use acp_registry_host::sandbox::{Sandbox, SandboxError};
 
 use super::{Error, Session};
 use crate::install::Start;
@@ -39,30 +39,30 @@ pub struct Confined {
     pub variables: Vec<(OsString, OsString)>,
     /// Variables that it does not see.
     pub hidden: Vec<OsString>,
+    /// Its own home.
+    own: PathBuf,
 }
 
 impl Session {
-    /// Makes the home of an agent's own, and the sandbox in which a version starts in a working directory.
+    /// The sandbox in which a version starts in a working directory, with a home of its own.
     ///
     /// # Errors
     /// [`Error::Sandbox`] when the working directory has the person's home in it; [`Error::Path`].
     pub fn confine(&self, version: &Version, start: &Start, directory: &Path) -> Result<Confined, Error> {
-        let home = self.options.variable("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
         let refused = |error| Error::Sandbox { id: version.receipt.id.to_string(), error };
-        let mut sandbox = Sandbox::new(&home.unwrap_or_else(|| self.store.root().to_owned()));
+        let home = self.options.variable("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
+        let mut sandbox = Sandbox::new(home.as_deref(), self.store.root()).map_err(refused)?;
         sandbox.write(directory).map_err(refused)?;
         let own = self.store.root().join("homes").join(version.receipt.id.as_str());
-        for (_, name) in OWN {
-            let folder = own.join(name);
-            make_private(&folder).map_err(PathError::at(&folder))?;
-        }
+        make_private(&own).map_err(PathError::at(&own))?;
         // On some systems, the root of agents is behind a link.
         let own = fs::canonicalize(&own).map_err(PathError::at(&own))?;
-        sandbox.write(&own).map_err(refused)?;
-        sandbox.read(&version.directory);
+        sandbox.own(&own);
+        sandbox.read(&version.directory).map_err(refused)?;
         sandbox.execute(&start.program);
         for folder in &start.beside {
-            sandbox.read(folder);
+            // A folder of programs that is the home itself has more in it.
+            let _ = sandbox.read(folder);
         }
         let environment = self.environment();
         for runtime in RUNTIMES.iter().filter_map(|name| environment.find(name)) {
@@ -72,7 +72,30 @@ impl Session {
             sandbox.execute(&link);
         }
         let variables = OWN.map(|(name, folder)| (name.into(), own.join(folder).into_os_string())).to_vec();
-        Ok(Confined { sandbox, variables, hidden: HIDDEN.map(OsString::from).to_vec() })
+        Ok(Confined { sandbox, variables, hidden: HIDDEN.map(OsString::from).to_vec(), own })
+    }
+}
+
+impl Confined {
+    /// Confines this thread and what it starts, for good, and makes the directories of the agent's own home: inside, since the
+    /// agent may have put links there.
+    ///
+    /// # Errors
+    /// [`SandboxError`].
+    pub fn enter(&self) -> Result<(), SandboxError> {
+        self.sandbox.enter()?;
+        for (_, name) in OWN {
+            let mut folder = self.own.clone();
+            for part in Path::new(name).components() {
+                folder.push(part);
+                if folder.symlink_metadata().is_ok_and(|known| !known.is_dir()) {
+                    let _ = fs::remove_file(&folder);
+                }
+                // An agent that misses it says so.
+                let _ = make_private(&folder);
+            }
+        }
+        Ok(())
     }
 }
 

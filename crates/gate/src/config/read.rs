@@ -6,6 +6,7 @@
 use acp_registry_plan::duration;
 use acp_registry_plan::failure::{Code, Failure};
 use acp_registry_plan::text::{nearest, quote};
+use acp_registry_plan::timestamp::date;
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -20,6 +21,7 @@ use acp_registry_plan::manifest::Channel;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
+use time::Date;
 
 use super::site::SiteConfig;
 use super::view::View;
@@ -50,6 +52,8 @@ pub struct Config {
     pub uv: BTreeMap<String, UvConfig>,
     /// Reasons for withdrawing agents, by id. Withdrawn agents are not published; their folders may be missing.
     pub withdrawn: BTreeMap<String, String>,
+    /// Versions that indexes stay at, by id.
+    pub hold: BTreeMap<String, HoldConfig>,
     /// Settings of the catalog site.
     pub site: SiteConfig,
     /// The published views. If empty, one view is published: `registry.json` with the stable channel; see
@@ -113,6 +117,36 @@ fn limit<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>,
         Form::Seconds(seconds) => seconds.to_string(),
     };
     duration::limit(&text).map(Some).map_err(D::Error::custom)
+}
+
+/// A version that indexes stay at although the registry has a newer one.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct HoldConfig {
+    /// The version, which the registry must have had.
+    pub version: String,
+    /// Why.
+    pub reason: String,
+    /// The last day, as `YYYY-MM-DD`, in UTC; without it, there is none.
+    #[serde(default, deserialize_with = "day")]
+    pub until: Option<Date>,
+    /// The file names of the indexes; all of them if it is empty.
+    #[serde(default)]
+    pub views: Vec<String>,
+}
+
+impl HoldConfig {
+    /// Whether an index stays at the version on a day.
+    pub fn holds(&self, view: &str, today: Date) -> bool {
+        (self.views.is_empty() || self.views.iter().any(|held| held == view))
+            && self.until.is_none_or(|until| today <= until)
+    }
+}
+
+/// Reads a day.
+fn day<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Date>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    date(&text).map(Some).ok_or_else(|| D::Error::custom(format!("{text:?} is not a day such as \"2026-12-31\"")))
 }
 
 /// How uv installs an agent.

@@ -10,13 +10,14 @@ mod place;
 use acp_registry_plan::failure::Failure;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use acp_registry_client::index::FormError;
 use acp_registry_client::registry::{DEFAULT_BASE_URL, Registry};
 use acp_registry_gate::check::{self, Checked, Selection, check};
 use acp_registry_gate::verify::Snapshot;
 use acp_registry_host::fs::read_bounded;
-use acp_registry_plan::timestamp::Timestamp;
+use acp_registry_plan::timestamp::{Timestamp, today};
 pub use place::{PlaceError, TreeLocation};
 
 use crate::diff;
@@ -117,8 +118,9 @@ fn without_site<'a>(
     let is_whole = |documents: &Documents| documents.is_from_git && *documents.history.extent() == Extent::Whole;
     let more = previous.filter(|_| !documents.as_ref().is_some_and(is_whole));
     let earlier = (documents.as_ref().map_or(&none, |documents| &documents.manifests), more);
+    let today = today(SystemTime::now());
     let options =
-        tree::TreeOptions { base_url: request.base_url, check: request.check, previous, has_entries, earlier };
+        tree::TreeOptions { base_url: request.base_url, check: request.check, previous, has_entries, earlier, today };
     let built = tree::build(request.registry, checked, &options)?;
     if let (Some(earlier), Some(documents)) = (&request.earlier, &mut documents) {
         documents.continue_history(earlier, built.tree.file(INDEX).unwrap_or(b"{}"))?;

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use time::Date;
+
 use super::entries::{self, DiscoveryFiles};
 use super::files::{Content, INDEX, Tree};
 use super::index::{ParsedIndex, index, rendered};
@@ -11,7 +13,7 @@ use super::outcome::{AgentOutcome, BuildError, BuiltAgent};
 use super::part::{FileSet, Render};
 use super::previous::{KeptAgent, PublishedError, PublishedTree};
 use super::sources::{AgentSource, Chosen, choose};
-use super::versions::versions;
+use super::versions::Earlier;
 use crate::history::EarlierManifests;
 use acp_registry_client::registry::{DEFAULT_BASE_URL, Loaded, Registry};
 use acp_registry_gate::check::{self, Checked, schema};
@@ -33,6 +35,8 @@ pub struct TreeOptions<'a> {
     pub has_entries: bool,
     /// The manifests of earlier versions, which are published with the entries, and the earlier tree that has more of them.
     pub earlier: (&'a EarlierManifests, Option<&'a dyn PublishedTree>),
+    /// The day, for holds that end.
+    pub today: Date,
 }
 
 /// A tree, and the outcome of each agent.
@@ -123,8 +127,10 @@ pub fn build<'a>(
     let revoked = registry.revoked.present().map(|document| json::to_string(&document.value()));
     let digest = revoked.as_ref().map(Sha256::of);
     let mut discovery = options.has_entries.then(|| DiscoveryFiles::new(base_url, digest));
+    let earlier = Earlier::load(options.earlier, registry.revocations(), options.check)?;
     let sources = Arc::new(sources);
     for view in views {
+        let sources = earlier.held(&sources, &view, options.today)?.map_or_else(|| Arc::clone(&sources), Arc::new);
         // A base URL passed by the caller applies to all views.
         let base_url = options.base_url.map_or(view.base_url.as_deref(), |_| None).unwrap_or(base_url).to_owned();
         let ParsedIndex { text, mut entries } = index(&view, &base_url, &sources)?;
@@ -145,8 +151,8 @@ pub fn build<'a>(
         }
     }
     if let (Some(discovery), Some(view)) = (&mut discovery, config.views().iter().find(|view| view.file == INDEX)) {
-        let (manifests, previous) = options.earlier;
-        let lists = versions(&sources, view, manifests, previous, &registry.revocations(), options.check)?;
+        let held = earlier.held(&sources, view, options.today)?;
+        let lists = earlier.lists(held.as_ref().unwrap_or(&sources), view)?;
         if !lists.is_empty() {
             let all: Vec<&[u8]> = lists.values().map(Vec::as_slice).collect();
             let digests = lists.iter().map(|(id, text)| (id.as_str(), Sha256::of(text)));

@@ -101,6 +101,7 @@ pub(super) struct EarlierIndexes<'a> {
 }
 
 /// An agent that keeps its previously published form.
+#[derive(Clone)]
 pub(super) struct KeptAgent {
     pub(super) id: String,
     /// Its entries, by view.

@@ -19,6 +19,7 @@ const MISSING_ICON: &str = "icon/missing";
 const QUARANTINE: &str = "registry/quarantine";
 
 /// The form in which an agent is published.
+#[derive(Clone)]
 pub(super) enum AgentSource<'a> {
     /// From its folder, with its earlier icon if the folder has none.
     Own(&'a AgentFolder, Option<String>),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use acp_registry_gate::check::CheckOptions;
-use acp_registry_gate::config::View;
+use acp_registry_gate::config::{HoldConfig, View};
 use acp_registry_plan::digest::Sha256;
 use acp_registry_plan::entries::{DISCOVERY, EMPTY, View as EntryView, entry_in, list_in};
 use acp_registry_plan::manifest::{AgentId, Manifest};
@@ -12,43 +12,98 @@ use acp_registry_plan::revocations::{RevocationLevel, Revocations};
 use acp_registry_plan::versions::{EarlierVersion, VERSION_LIMIT, VERSIONS, Versions};
 use rayon::prelude::*;
 use serde_json::Value;
+use time::Date;
 
 use super::files::INDEX;
 use super::index::{Icon, entry};
-use super::previous::{PublishedError, PublishedTree, is_safe};
+use super::outcome::BuildError;
+use super::previous::{KeptAgent, PublishedError, PublishedTree, is_safe};
 use super::sources::AgentSource;
 use crate::history::{EarlierManifest, EarlierManifests};
 
-/// The lists of the agents that have earlier versions, by id: of what git knows, and of what an earlier tree has had.
-pub(super) fn versions(
-    sources: &[AgentSource<'_>],
-    view: &View,
-    known: &EarlierManifests,
-    previous: Option<&dyn PublishedTree>,
-    revocations: &Revocations,
-    options: &CheckOptions<'_>,
-) -> Result<BTreeMap<String, Vec<u8>>, PublishedError> {
-    let earlier = previous.map(EarlierLists::load).transpose()?;
-    let one = |source: &AgentSource<'_>| {
-        let id = source.id();
-        let mut all: Vec<EarlierVersion> =
-            known.get(id).into_iter().flatten().filter_map(|one| read(one, view)).collect();
-        if let Some(earlier) = &earlier {
-            for older in earlier.read(id)? {
+/// The versions that agents have had: those that git knows, and those of an earlier tree.
+pub(super) struct Earlier<'a> {
+    manifests: &'a EarlierManifests,
+    lists: Option<EarlierLists<'a>>,
+    revocations: Revocations,
+    options: &'a CheckOptions<'a>,
+}
+
+impl<'a> Earlier<'a> {
+    pub(super) fn load(
+        (manifests, previous): (&'a EarlierManifests, Option<&'a dyn PublishedTree>),
+        revocations: Revocations,
+        options: &'a CheckOptions<'a>,
+    ) -> Result<Self, PublishedError> {
+        let lists = previous.map(EarlierLists::load).transpose()?;
+        Ok(Self { manifests, lists, revocations, options })
+    }
+
+    /// The lists of the agents of a view that have earlier versions, by id.
+    pub(super) fn lists(
+        &self,
+        sources: &[AgentSource<'_>],
+        view: &View,
+    ) -> Result<BTreeMap<String, Vec<u8>>, PublishedError> {
+        let one = |source: &AgentSource<'_>| {
+            let (id, now) = (source.id(), source.version(&view.file));
+            let mut all = self.versions(id, view)?;
+            all.retain(|one| Some(&*one.version) != now.as_deref());
+            Ok(Versions::new(id, all).to_text().map(|text| (id.to_owned(), text.into_bytes())))
+        };
+        sources.par_iter().filter_map(|source| one(source).transpose()).collect()
+    }
+
+    /// The versions of an agent, the newest first, without those that are revoked or not safe.
+    fn versions(&self, id: &str, view: &View) -> Result<Vec<EarlierVersion>, PublishedError> {
+        let known = self.manifests.get(id).into_iter().flatten();
+        let mut all: Vec<EarlierVersion> = known.filter_map(|one| read(one, view)).collect();
+        if let Some(lists) = &self.lists {
+            for older in lists.read(id)? {
                 if all.iter().all(|known| known.version != older.version) {
                     all.push(older);
                 }
             }
         }
-        let now = source.version(&view.file);
-        all.retain(|one| Some(&*one.version) != now.as_deref());
         all.truncate(VERSION_LIMIT);
-        let is_revoked =
-            |version: &str| revocations.find(id, version).is_some_and(|found| found.level == RevocationLevel::Revoked);
-        all.retain(|one| !is_revoked(&one.version) && is_safe(id, &one.entry, options));
-        Ok(Versions::new(id, all).to_text().map(|text| (id.to_owned(), text.into_bytes())))
-    };
-    sources.par_iter().filter_map(|source| one(source).transpose()).collect()
+        let recall = |version: &str| self.revocations.find(id, version).map(|found| found.level);
+        all.retain(|one| {
+            recall(&one.version) != Some(RevocationLevel::Revoked) && is_safe(id, &one.entry, self.options)
+        });
+        Ok(all)
+    }
+
+    /// The sources of a view, in which agents that are held have the version that they are held at.
+    pub(super) fn held<'b>(
+        &self,
+        sources: &[AgentSource<'b>],
+        view: &View,
+        today: Date,
+    ) -> Result<Option<Vec<AgentSource<'b>>>, BuildError> {
+        let holds: BTreeMap<&String, &HoldConfig> =
+            self.options.config.hold.iter().filter(|(_, hold)| hold.holds(&view.file, today)).collect();
+        if holds.is_empty() {
+            return Ok(None);
+        }
+        let one = |source: &AgentSource<'b>| {
+            let id = source.id().to_owned();
+            let Some(hold) = holds.get(&id).filter(|hold| source.version(&view.file).as_ref() != Some(&hold.version))
+            else {
+                return Ok(source.clone());
+            };
+            let found = self.versions(&id, view)?.into_iter().find(|one| one.version == hold.version);
+            let entry = found.map(|one| one.entry).ok_or_else(|| BuildError::View {
+                file: view.file.clone(),
+                message: format!("{id} is held at {}, which neither git nor the tree of --previous has", hold.version),
+            })?;
+            let icon = match source {
+                AgentSource::Own(own, earlier) => own.icon.present().cloned().or_else(|| earlier.clone()),
+                AgentSource::Earlier(kept) => kept.icon.clone(),
+            };
+            Ok(AgentSource::Earlier(KeptAgent { id, entries: BTreeMap::from([(view.file.clone(), entry)]), icon }))
+        };
+        sources.iter().map(one).collect::<Result<_, BuildError>>().map(Some)
+    }
 }
 
 /// The entry that the index had of a manifest.
@@ -87,7 +142,11 @@ impl<'a> EarlierLists<'a> {
         if let Some(text) = known().get(&digest) {
             return Ok(text.clone());
         }
-        let text = self.tree.read(&view.list_path(digest))?.unwrap_or_default();
+        let name = view.list_path(digest);
+        let text = self.tree.read(&name)?.unwrap_or_default();
+        if Sha256::of(&text) != digest {
+            return Err(PublishedError::new(&name, &"it does not have the digest of its name"));
+        }
         known().insert(digest, text.clone());
         Ok(text)
     }
@@ -103,8 +162,11 @@ impl<'a> EarlierLists<'a> {
         let failed = |why: &dyn std::fmt::Display| PublishedError::new(&view.entry_path(&agent), why);
         let digest = list_in(&self.list(view, view.group(&agent))?, &agent).map_err(|error| failed(&error))?;
         let found = entry_in(&self.list(view, digest)?, &agent).map_err(|error| failed(&error))?;
-        if found.is_some() {
+        if let Some(digest) = found {
             let text = self.tree.read(&view.entry_path(&agent))?.unwrap_or_default();
+            if Sha256::of(&text) != digest {
+                return Err(failed(&"it does not have the digest that its list names"));
+            }
             versions.extend(Versions::parse(&text, id).map_err(|error| failed(&error))?.versions);
         }
         Ok(versions)

@@ -11,6 +11,7 @@ use acp_registry_plan::json;
 use acp_registry_plan::statement::{
     STATEMENT, STATEMENT_LIMIT, STATEMENT_SIGNATURE, STATEMENT_SIGNATURE_LIMIT, Statement,
 };
+use acp_registry_plan::text::quote;
 use acp_registry_plan::timestamp::Timestamp;
 
 use super::headers::Headers;
@@ -18,6 +19,9 @@ use super::send::Sender;
 use super::state::TargetState;
 use super::tree::{hex_digest, is_signed_by_name};
 use super::{Action, Error, Gzip, LATEST, Sign, UploadTarget, What, now, seconds};
+
+/// A day, in seconds.
+const DAY: u64 = 86_400;
 
 /// How statements are signed.
 pub struct Signing<'a> {
@@ -51,10 +55,13 @@ pub(super) async fn sign(
     let get = async |name, limit| sender.target.get(&place(name), limit).await;
     let before = get(STATEMENT, STATEMENT_LIMIT).await?;
     let Some(signing) = signing else {
-        let message = || format!("{} is signed, and this publication is not", sender.target.shown(LATEST));
+        if before.is_none() && !state.signed {
+            return Ok(None);
+        }
+        let message = format!("{} is signed, and this publication is not", sender.target.shown(LATEST));
         let remedy =
             "name --sign-with or set ACP_REGISTRY_SIGNING_KEY; clients refuse a registry that is no longer signed";
-        return before.map_or(Ok(None), |_| Err(Error::Target { message: message(), remedy: remedy.to_owned() }));
+        return Err(Error::Target { message, remedy: remedy.to_owned() });
     };
     state.signed = true;
     let before_signature = get(STATEMENT_SIGNATURE, STATEMENT_SIGNATURE_LIMIT).await?.unwrap_or_default();
@@ -82,11 +89,26 @@ pub(super) async fn sign(
     }
     let time = now();
     let until = Timestamp::from_unix(time.saturating_add(seconds(signing.valid_for))).unwrap_or(Timestamp::EPOCH);
+    let verifies = |text: &[u8], signature: &str| {
+        Signatures::parse(signature).is_some_and(|signatures| signer.verifies(text, &signatures))
+    };
+    // Whoever can write there can write a statement, but not sign it. Nothing of one that this key has not signed is signed now.
+    let own = known.as_ref().filter(|_| before.as_deref().is_some_and(|text| verifies(text, &before_signature)));
     // Of a publisher that has lost what it published before, numbers grow all the same.
-    let sequence = known.as_ref().map_or(0, |known| known.sequence + 1).max(u64::try_from(time).unwrap_or_default());
-    let registry = match &known {
-        Some(known) => known.registry.clone(),
-        None => address(sender).await?.unwrap_or_else(|| signer.to_string()),
+    // But for a number that may be of the key before, which is the time or little more.
+    let this = u64::try_from(time).unwrap_or_default();
+    let last = known.as_ref().map(|known| known.sequence).filter(|last| own.is_some() || *last < this + DAY);
+    let sequence = last.and_then(|last| last.checked_add(1)).unwrap_or_default().max(this);
+    let address = address(sender).await?;
+    let registry = match (own, &known) {
+        (Some(own), _) => own.registry.clone(),
+        (None, Some(other)) if address.as_ref() != Some(&other.registry) => {
+            let message =
+                format!("the statement there is not signed by {signer}, and is of {}", quote(&other.registry));
+            let remedy = "restore it, or sign once with the key that has signed it";
+            return Err(Error::Target { message, remedy: remedy.to_owned() });
+        }
+        (None, _) => address.unwrap_or_else(|| signer.to_string()),
     };
     let mut statement = Statement::new(registry, sequence, until);
     statement.snapshot = Some(snapshot.to_owned());
@@ -102,12 +124,9 @@ pub(super) async fn sign(
             statement.next_keys.push(key.to_string());
         }
     }
-    let verifies = |text: &[u8], signature: &str| {
-        Signatures::parse(signature).is_some_and(|signatures| signer.verifies(text, &signatures))
-    };
-    if let (Some(known), Some(text)) = (&known, &before) {
-        let is_young = known.expires_at.unix() - time >= seconds(signing.valid_for) / 2;
-        if is_young && known.agrees_with(&statement) && verifies(text, &before_signature) {
+    if let Some(own) = own {
+        let is_young = own.expires_at.unix() - time >= seconds(signing.valid_for) / 2;
+        if is_young && own.agrees_with(&statement) {
             return Ok(None);
         }
     }
@@ -132,14 +151,19 @@ pub(super) async fn signed_snapshot(target: &UploadTarget) -> Result<Option<Stri
     Ok(text.and_then(|text| Statement::parse(&text).ok()?.snapshot))
 }
 
-/// The address of the tree, if it has entries.
+/// The address of the tree, which its discovery document and its schemas name.
 async fn address(sender: &Sender<'_>) -> Result<Option<String>, Error> {
-    if !sender.source.files().contains_key(DISCOVERY) {
-        return Ok(None);
+    for (file, member) in [(DISCOVERY, "url"), ("agent.schema.json", "$id")] {
+        if !sender.source.files().contains_key(file) {
+            continue;
+        }
+        let document = sender.source.content(file).await?;
+        let url = json::members(&document, [member]).ok().and_then(|[url]| json::text(url));
+        if let Some(base) = url.as_deref().and_then(|url| url.strip_suffix(file)) {
+            return Ok(Some(base.trim_end_matches('/').to_owned()));
+        }
     }
-    let document = sender.source.content(DISCOVERY).await?;
-    let url = json::members(&document, ["url"]).ok().and_then(|[url]| json::text(url));
-    Ok(url.and_then(|url| Some(url.strip_suffix(DISCOVERY)?.trim_end_matches('/').to_owned())))
+    Ok(None)
 }
 
 impl SignedStatement {
