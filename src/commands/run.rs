@@ -44,8 +44,9 @@ pub(crate) struct Args {
 
     /// Let the agent change only the working directory and a home of its own (Linux)
     ///
-    /// It cannot read the rest of your home: keys, tokens, shell profiles, settings of other agents. Its own home is below the
-    /// directory of agents; sign in there with `run --sandbox`, too.
+    /// It cannot read the rest of your home: files with keys and tokens, shell profiles, settings of other agents. Its own home is
+    /// `homes/ID` in the directory of agents; sign in there by its own command, as in `run --sandbox ID -- login`. Not
+    /// covered are the network, variables of the environment, and sockets of other programs.
     #[arg(long)]
     sandbox: bool,
 
@@ -153,7 +154,7 @@ fn start(
     if args.sandbox {
         let here = env::current_dir().map_err(|error| Failure::unable(format!("the working directory: {error}")))?;
         let mut confined = session.confine(version, &start, &here)?;
-        let refused = |error| session::Error::Sandbox { id: id.to_string(), error };
+        let refused = |error| session::Error::Sandbox { id: id.clone(), error };
         for path in &args.writable {
             confined.sandbox.write(path).map_err(refused)?;
         }

@@ -140,7 +140,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
         "tree",
         &[
             "check", "config", "digest", "entries", "finding", "json", "manifest", "registry", "failure", "sums",
-            "host", "text", "revocations", "index", "versions", "history",
+            "host", "text", "revocations", "index", "versions", "history", "timestamp", "statement",
         ],
     ),
     (

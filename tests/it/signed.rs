@@ -406,7 +406,7 @@ fn an_expired_statement_is_used_for_a_day_with_a_warning() {
         registry.env.run(&[&all, more].concat())
     };
     let run = list(&[]);
-    assert!(run.code == 0 && run.stderr.contains("warning: the statement of"), "{}", run.stderr);
+    assert!(run.code == 0 && run.stderr.contains("was not renewed"), "{}", run.stderr);
     restate(&mut site, 0, |statement| {
         statement.expires_at = Timestamp::from_unix(Timestamp::now().unix() - 90_000).unwrap();
         statement.sequence += 1;
@@ -416,7 +416,7 @@ fn an_expired_statement_is_used_for_a_day_with_a_warning() {
     assert!(run.code == 4 && run.stderr.contains("was valid until") && run.stderr.contains("help: look at the clock"));
     // Without the network, the last copy is what there is.
     let run = list(&["--offline"]);
-    assert!(run.code == 0 && run.stderr.contains("warning: the statement of"), "{}", run.stderr);
+    assert!(run.code == 0 && run.stderr.contains("was not renewed"), "{}", run.stderr);
 }
 
 #[test]
@@ -475,4 +475,27 @@ fn the_memory_of_a_registry_survives_and_is_not_lost_in_silence() {
     let index = registry.env.path("site/latest/registry.json");
     let run = Run::of(command.args(["info", "a", "--index"]).arg(index).arg("--root").arg(home.path().join("other")));
     assert!(run.code == 0 && run.stdout.contains(&public(0).to_string()), "{}{}", run.stdout, run.stderr);
+}
+
+#[test]
+fn an_earlier_tree_that_somebody_has_changed_is_not_taken_over() {
+    let registry = Registry::new();
+    registry.publish("1.0.0", 0, &[]);
+    registry.env.write("r/a/agent.json", manifest("a").replace("1.0.0", "2.0.0"));
+    let base = registry.server.url("/latest");
+    let build = |key: usize| {
+        let all = ["--registry-dir", "r", "build", "--base-url", &base, "--out", "again", "--previous", "site/latest"];
+        registry.env.run(&[&all[..], &["--signer", &public(key).to_string()]].concat())
+    };
+    let run = build(0);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let run = build(1);
+    assert!(run.code == 3 && run.stderr.contains("has not signed it"), "{}", run.stderr);
+    let index = registry.env.read("site/latest/registry.json");
+    registry.env.write("site/latest/registry.json", index.replace("a@1.0.0", "evil@1.0.0"));
+    let run = build(0);
+    assert!(run.code == 3 && run.stderr.contains("is not what the statement"), "{} {}", run.code, run.stderr);
+    fs::remove_file(registry.env.path("site/latest/statement.json")).unwrap();
+    let run = build(0);
+    assert!(run.code == 3 && run.stderr.contains("must have signed it"), "{}", run.stderr);
 }

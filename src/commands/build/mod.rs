@@ -9,13 +9,15 @@ use std::time::Instant;
 use acp_registry::build::{BuildRequest, EarlierTree, Error, Site, TreeLocation, build};
 use acp_registry::check::{CheckOptions, Checked};
 use acp_registry::config::{Config, check_base_url};
+use acp_registry::index::minisign::PublicKey;
 use acp_registry::registry::Registry;
 use acp_registry::timestamp::Timestamp;
-use acp_registry::tree::{BuildError, Built};
+use acp_registry::tree::{BuildError, Built, PublishedTree, SignedTree};
 
 use self::text::{BuildNotice, BuildReport, build_errors, build_notices};
 use crate::flags::global::{FormatArgs, Global, configured_levels};
 use crate::flags::network::settings;
+use crate::flags::session::signer;
 use crate::terminal::ui::Ui;
 use acp_registry::failure::{Exit, Failure};
 use acp_registry::text::plural;
@@ -56,6 +58,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR|URL", num_args = 0..=1, default_missing_value = "")]
     previous: Option<String>,
 
+    /// With --previous, take only what this key has signed [env: `ACP_REGISTRY_SIGNER`]
+    #[arg(long, value_name = "KEY", requires = "previous")]
+    signer: Option<PublicKey>,
+
     /// Exit 1 when agents keep their last form or are left out
     #[arg(long, requires = "previous")]
     strict: bool,
@@ -82,7 +88,12 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let place = previous_place(args, &config, ui);
     let open = |place: &str| place.parse::<TreeLocation>()?.open(|| settings(&allowed_hosts));
     let previous = place.map(open).transpose()?;
-    let earlier = previous.as_deref().map(|tree| moment().map(|now| EarlierTree { tree, now })).transpose()?;
+    let signed = match (signer(args.signer)?, previous.as_deref()) {
+        (Some(signer), Some(tree)) => Some(SignedTree::load(tree, signer)?),
+        _ => None,
+    };
+    let previous = signed.as_ref().map(|tree| tree as &dyn PublishedTree).or(previous.as_deref());
+    let earlier = previous.map(|tree| moment().map(|now| EarlierTree { tree, now })).transpose()?;
     let (capabilities, history) = (args.capabilities.as_deref(), args.history.as_deref());
     let site = (!args.no_site).then_some(Site { directory: &directory, capabilities, history, published: None });
     let check = CheckOptions { levels: &levels, allowed_hosts: &allowed_hosts, config: &config, survey: None };

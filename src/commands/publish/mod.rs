@@ -75,7 +75,7 @@ pub(crate) struct Args {
     /// Sign SHA256SUMS with this command
     ///
     /// The command is run without a shell. The path of SHA256SUMS is its last argument; it writes the signature
-    /// beside it, to SHA256SUMS.sig.
+    /// beside it, to SHA256SUMS.sig. This program does not look at it: see --sign-with.
     #[arg(long, value_name = "COMMAND")]
     sign: Option<String>,
 
@@ -118,6 +118,8 @@ pub(crate) struct SignArgs {
     signer: Option<PublicKey>,
 
     /// A further key that may sign the next statement (repeatable)
+    ///
+    /// It stays announced until another key signs.
     #[arg(long, value_name = "KEY")]
     next_key: Vec<PublicKey>,
 
@@ -132,6 +134,10 @@ impl SignArgs {
     /// Calls `work` with what signs statements.
     pub(crate) fn with<T>(&self, work: impl FnOnce(Option<Signing<'_>>) -> T) -> Result<T, Failure> {
         let (next, valid_for) = (self.next_key.clone(), self.valid_for);
+        if valid_for < SHORTEST {
+            let failure = Failure::usage("--valid-for is less than an hour: clients would refuse the registry soon");
+            return Err(failure.help("write a time such as 7d"));
+        }
         if let Some(command) = &self.sign_with {
             let sign = |text: &[u8]| sign("--sign-with", command, text, STATEMENT, STATEMENT_SIGNATURE);
             let signer = signer(self.signer)?;
@@ -147,10 +153,18 @@ impl SignArgs {
                 .help("set it to the text of the file that `minisign -G -W` writes")
         })?;
         let sign = |text: &[u8]| Ok(key.sign(text, STATEMENT).into_bytes());
+        let named = signer(self.signer)?;
+        if let Some(named) = named.filter(|named| *named != key.public()) {
+            let failure = Failure::usage(format!("{KEY} is the secret key of {}, not of {named}", key.public()));
+            return Err(failure.help("correct --signer or ACP_REGISTRY_SIGNER, or the key"));
+        }
         let signer = Some(key.public());
         Ok(work(Some(Signing { sign: &sign, signer, next, valid_for })))
     }
 }
+
+/// The shortest time for which statements are signed.
+const SHORTEST: Duration = Duration::from_hours(1);
 
 /// The variable with the secret key.
 const KEY: &str = "ACP_REGISTRY_SIGNING_KEY";

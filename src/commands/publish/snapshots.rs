@@ -9,7 +9,7 @@ use acp_registry::upload;
 use acp_registry::upload::{Pruned, RollbackOptions, RolledBack, SnapshotEntry};
 use serde::Serialize;
 
-use crate::commands::publish::text::{FileAction, FileCounts, files, latest_human, sent_human, time};
+use crate::commands::publish::text::{FileAction, FileCounts, files, latest_human, sent_human, signed_human, time};
 use crate::commands::publish::{PlaceArgs, SignArgs, show, target};
 use crate::documents::Document;
 use crate::flags::global::{FormatArgs, Global};
@@ -232,5 +232,7 @@ pub(crate) struct Restored<'a> {
 
 /// The summary. In a dry run, a line for each file that would change precedes it.
 pub(crate) fn rolled_back_human(done: &RolledBack, to: &str, is_dry_run: bool) -> String {
-    sent_human(&done.actions, to, is_dry_run) + &latest_human(&done.snapshot, done.previous.as_deref(), is_dry_run)
+    sent_human(&done.actions, to, is_dry_run)
+        + &latest_human(&done.snapshot, done.previous.as_deref(), is_dry_run)
+        + &signed_human(done.signed.as_ref(), is_dry_run)
 }

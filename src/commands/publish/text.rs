@@ -1,5 +1,6 @@
 //! The results of `publish`.
 
+use acp_registry::statement::Signed;
 use acp_registry::text::{plural, printable};
 use acp_registry::timestamp::Timestamp;
 use acp_registry::upload::{Action, UploadResult, What};
@@ -112,7 +113,17 @@ impl FileCounts {
 
 /// The summary. In a dry run, a line for each file that would change precedes it.
 pub(crate) fn published_human(done: &UploadResult, to: &str, is_dry_run: bool) -> String {
-    sent_human(&done.actions, to, is_dry_run) + &latest_human(&done.snapshot, done.previous.as_deref(), is_dry_run)
+    sent_human(&done.actions, to, is_dry_run)
+        + &latest_human(&done.snapshot, done.previous.as_deref(), is_dry_run)
+        + &signed_human(done.signed.as_ref(), is_dry_run)
+}
+
+/// The line that says what was signed, if something was.
+pub(crate) fn signed_human(signed: Option<&Signed>, is_dry_run: bool) -> String {
+    signed.map_or_else(String::new, |Signed { signer, sequence, expires_at }| {
+        let verb = if is_dry_run { "would be signed" } else { "signed" };
+        format!("{verb} by {signer}: statement {sequence}, valid until {expires_at}\n")
+    })
 }
 
 /// The line that says which snapshot readers find in `latest/`, and which one they found there before.

@@ -121,7 +121,8 @@ impl TrustError {
                 "ask the maintainers of the registry; somebody between you and them may have changed what you read"
             }
             Self::Signature { .. } => {
-                "ask the maintainers of the registry which key signs it now, and name that key with --signer"
+                "run it again later: somebody may have changed it. Name a new key with --signer only if the maintainers of the \
+                 registry tell you by another way than the registry"
             }
             Self::Expired { .. } => {
                 "look at the clock of this machine; if it is right, ask the maintainers of the registry to publish again"
@@ -301,8 +302,9 @@ pub(super) fn judge(
         if late >= i64::try_from(GRACE.as_secs()).unwrap_or_default() && !is_offline {
             return Err(TrustError::Expired { place: place.to_owned(), expires_at });
         }
-        warning =
-            Some(format!("the statement of {place} was valid until {expires_at}: the registry publishes nothing"));
+        warning = Some(format!(
+            "what {place} has signed was valid until {expires_at} and was not renewed; a day after that, the registry is refused"
+        ));
     }
     let mut keys: Vec<String> = next.iter().map(ToString::to_string).collect();
     if keys.is_empty() {

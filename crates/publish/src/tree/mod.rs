@@ -20,4 +20,4 @@ pub use build::{Built, TreeOptions, base_url, build};
 pub use files::{Difference, INDEX, Tree, TreeError};
 pub use outcome::{AgentOutcome, BuildError, BuiltAgent, LeftOutReason, NAMED};
 pub use part::{FileDigest, Render, RenderError};
-pub use previous::{PublishedError, PublishedTree, TreeDirectory};
+pub use previous::{PublishedError, PublishedTree, SignedTree, TreeDirectory};

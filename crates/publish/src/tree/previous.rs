@@ -7,15 +7,20 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use acp_registry_client::index::minisign::{PublicKey, Signatures};
 use acp_registry_client::registry::{AgentFolder, ICON_LIMIT, Loaded, Registry};
 use acp_registry_gate::check::{CheckOptions, Selection, check};
 use acp_registry_gate::config::View;
 use acp_registry_gate::finding::Level;
 use acp_registry_host::fs::{ReadError, read_bounded};
+use acp_registry_plan::digest::Sha256;
+use acp_registry_plan::entries::DISCOVERY;
 use acp_registry_plan::index::INDEX_LIMIT;
 use acp_registry_plan::json;
 use acp_registry_plan::manifest::Manifest;
 use acp_registry_plan::revocations::{RevocationLevel, Revocations};
+use acp_registry_plan::statement::{STATEMENT, STATEMENT_SIGNATURE, Statement};
+use acp_registry_plan::timestamp::Timestamp;
 
 /// The index that every published tree has.
 const INDEX: &str = "registry.json";
@@ -81,6 +86,59 @@ impl PublishedTree for TreeDirectory {
         let why = format_args!("{}: there is no {INDEX} in this folder", self.0.display());
         let remedy = Some("name the folder of a published tree, which `acp-registry build` makes".to_owned());
         Some(PublishedError { remedy, ..PublishedError::new(INDEX, &why) })
+    }
+}
+
+/// A published tree of which only what a key has signed is read: its indexes, and what leads to entries. What these do not
+/// name, such as icons, is not covered.
+pub struct SignedTree<'a> {
+    tree: &'a dyn PublishedTree,
+    statement: Statement,
+}
+
+impl<'a> SignedTree<'a> {
+    /// Reads the statement of a tree; a place where nothing is published has none.
+    ///
+    /// # Errors
+    /// [`PublishedError`] when there is a tree, and the key has not signed it.
+    pub fn load(tree: &'a dyn PublishedTree, signer: PublicKey) -> Result<Self, PublishedError> {
+        let failed = |why: &dyn Display| {
+            let remedy = "compare the tree with what was published; to take it over unsigned, name no key".to_owned();
+            PublishedError { remedy: Some(remedy), ..PublishedError::new(STATEMENT, why) }
+        };
+        let Some(text) = tree.read(STATEMENT)? else {
+            if tree.read(INDEX)?.is_some() {
+                return Err(failed(&format_args!("it is not there, and {signer} must have signed it")));
+            }
+            return Ok(Self { tree, statement: Statement::new(String::new(), 0, Timestamp::EPOCH) });
+        };
+        let signatures = tree.read(STATEMENT_SIGNATURE)?.unwrap_or_default();
+        let signatures = Signatures::parse(&String::from_utf8_lossy(&signatures));
+        if !signatures.is_some_and(|signatures| signer.verifies(&text, &signatures)) {
+            return Err(failed(&format_args!("{signer} has not signed it")));
+        }
+        Ok(Self { tree, statement: Statement::parse(&text).map_err(|error| failed(&error))? })
+    }
+}
+
+impl PublishedTree for SignedTree<'_> {
+    fn read(&self, name: &str) -> Result<Option<Vec<u8>>, PublishedError> {
+        let bytes = self.tree.read(name)?;
+        let must_be_named = name == INDEX || name == DISCOVERY;
+        let is_fine = match (&bytes, self.statement.digests.get(name)) {
+            (Some(bytes), Some(digest)) => Sha256::of(bytes) == *digest,
+            (Some(_), None) => !must_be_named,
+            (None, named) => named.is_none(),
+        };
+        if is_fine {
+            Ok(bytes)
+        } else {
+            Err(PublishedError::new(name, &"it is not what the statement of the tree names"))
+        }
+    }
+
+    fn refusal(&self) -> Option<PublishedError> {
+        self.tree.refusal()
     }
 }
 

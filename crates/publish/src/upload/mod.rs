@@ -43,6 +43,8 @@ mod tree;
 
 use std::time::Duration;
 
+use acp_registry_plan::statement::Signed;
+
 pub use bucket::Bucket;
 pub use error::Error;
 pub use prune::{Pruned, SnapshotEntry, list, prune};
@@ -152,6 +154,8 @@ pub struct UploadResult {
     pub snapshot: String,
     /// The snapshot that `latest/` was made from before; `None` if that is not known.
     pub previous: Option<String>,
+    /// What was signed in this run.
+    pub signed: Option<Signed>,
     /// Whether the snapshot was complete before this run.
     pub is_known: bool,
     /// The actions, file by file.

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use acp_registry_plan::statement::Signed;
 use acp_registry_plan::sums::{SIGNATURE, SIGNATURE_LIMIT, SUMS};
 
 use super::headers::Headers;
@@ -85,7 +86,8 @@ impl Upload<'_> {
         let statement = statement::sign(&sender, &mut state, &place.name, self.options.signing.as_ref()).await?;
         actions.extend(latest::update(&sender, &mut state, &place.name, plan, statement.as_ref()).await?);
         actions.extend(latest::remove_stale(&sender, &mut state, self.options.grace).await?);
-        Ok(UploadResult { snapshot: place.name, previous, is_known: place.is_complete, actions })
+        let signed = statement.map(|statement| statement.signed);
+        Ok(UploadResult { snapshot: place.name, previous, signed, is_known: place.is_complete, actions })
     }
 
     /// What is stored compressed: only what the target returns with its encoding. `known` was stored so by an earlier run.
@@ -256,6 +258,8 @@ pub struct RolledBack {
     pub snapshot: String,
     /// The snapshot that it was made from before; `None` if that is not known.
     pub previous: Option<String>,
+    /// What was signed in this run.
+    pub signed: Option<Signed>,
     /// The actions, file by file.
     pub actions: Vec<Action>,
 }
@@ -310,5 +314,6 @@ async fn run(
     }
     let mut actions = latest::update(&sender, &mut state, name, plan, statement.as_ref()).await?;
     actions.extend(latest::remove_stale(&sender, &mut state, options.grace).await?);
-    Ok(RolledBack { snapshot: name.to_owned(), previous, actions })
+    let signed = statement.map(|statement| statement.signed);
+    Ok(RolledBack { snapshot: name.to_owned(), previous, signed, actions })
 }

@@ -9,7 +9,7 @@ use acp_registry_client::index::minisign::{PublicKey, Signatures};
 use acp_registry_plan::entries::DISCOVERY;
 use acp_registry_plan::json;
 use acp_registry_plan::statement::{
-    STATEMENT, STATEMENT_LIMIT, STATEMENT_SIGNATURE, STATEMENT_SIGNATURE_LIMIT, Statement,
+    STATEMENT, STATEMENT_LIMIT, STATEMENT_SIGNATURE, STATEMENT_SIGNATURE_LIMIT, Signed, Statement,
 };
 use acp_registry_plan::text::quote;
 use acp_registry_plan::timestamp::Timestamp;
@@ -37,6 +37,7 @@ pub struct Signing<'a> {
 
 /// A statement that is to be published.
 pub(super) struct SignedStatement {
+    pub(super) signed: Signed,
     text: Vec<u8>,
     signature: Vec<u8>,
 }
@@ -81,11 +82,15 @@ pub(super) async fn sign(
         let message = "the key that signs is not known".to_owned();
         return Err(Error::Target { message, remedy: "name the public key with --signer".to_owned() });
     };
-    if allowed.is_some_and(|allowed| !allowed.contains(&signer)) {
-        let message = format!("the last statement does not allow {signer} to sign the next one");
-        let remedy =
-            "sign once with the key that it allows, and --next-key; if that key is lost, see docs/registries.md";
-        return Err(Error::Target { message, remedy: remedy.to_owned() });
+    if let Some(allowed) = allowed.filter(|allowed| !allowed.contains(&signer)) {
+        let allowed: Vec<String> = allowed.iter().map(ToString::to_string).collect();
+        let message =
+            format!("the last statement does not allow {signer} to sign the next one, but {}", allowed.join(" or "));
+        let remedy = format!(
+            "publish once with that key and --next-key {signer}; if it is lost, remove latest/{STATEMENT} and \
+             latest/{STATEMENT_SIGNATURE}: clients then refuse the registry until people name {signer} with --signer"
+        );
+        return Err(Error::Target { message, remedy });
     }
     let time = now();
     let until = Timestamp::from_unix(time.saturating_add(seconds(signing.valid_for))).unwrap_or(Timestamp::EPOCH);
@@ -119,7 +124,9 @@ pub(super) async fn sign(
             statement.digests.insert(name.clone(), digest);
         }
     }
-    for key in [signer].iter().chain(&signing.next) {
+    // What was announced stays announced until another key signs: clients may not have seen it yet.
+    let announced = own.map(keys).unwrap_or_default();
+    for key in [signer].iter().chain(&announced).chain(&signing.next) {
         if !statement.next_keys.contains(&key.to_string()) {
             statement.next_keys.push(key.to_string());
         }
@@ -131,8 +138,9 @@ pub(super) async fn sign(
         }
     }
     let text = statement.to_text();
+    let summary = Signed { signer: signer.to_string(), sequence, expires_at: until };
     if sender.is_dry_run {
-        return Ok(Some(SignedStatement { text: text.into_bytes(), signature: Vec::new() }));
+        return Ok(Some(SignedStatement { signed: summary, text: text.into_bytes(), signature: Vec::new() }));
     }
     let signature = (signing.sign)(text.as_bytes()).map_err(Error::SignStatement)?;
     let signature = String::from_utf8(signature).unwrap_or_default();
@@ -142,7 +150,7 @@ pub(super) async fn sign(
     // Whoever has the statement before, for example from a cache, finds its signature, too. Other programs read the first.
     let before_signature: String = before_signature.lines().take(4).map(|line| format!("{line}\n")).collect();
     let signature = format!("{}\n{before_signature}", signature.trim_end()).into_bytes();
-    Ok(Some(SignedStatement { text: text.into_bytes(), signature }))
+    Ok(Some(SignedStatement { signed: summary, text: text.into_bytes(), signature }))
 }
 
 /// The snapshot that the statement in `latest/` names.
