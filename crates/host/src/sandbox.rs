@@ -8,8 +8,9 @@ const SYSTEM: &[&str] = &[
     "/run/systemd/resolve", "/run/current-system", "/sbin", "/snap", "/sys", "/usr", "/var/lib", "/var/cache",
 ];
 
-/// Devices that are not the terminal of somebody else, nor shared memory.
-const DEVICES: &[&str] = &["/dev/full", "/dev/null", "/dev/random", "/dev/urandom", "/dev/zero"];
+/// Devices, without shared memory. Agents run commands in terminals of their own, which are beside those of the person.
+const DEVICES: &[&str] =
+    &["/dev/full", "/dev/null", "/dev/ptmx", "/dev/pts", "/dev/random", "/dev/urandom", "/dev/zero"];
 
 /// Directories in a home that hold things of several programs: they are never opened as a whole.
 const SHARED: &[&str] = &["", ".local", ".local/share", ".config", ".cache", ".local/state"];
