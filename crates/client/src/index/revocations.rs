@@ -145,7 +145,7 @@ pub async fn learn_revocations(
             let loaded = load_beside(place, (REVOKED, REVOKED_LIMIT), options, &client, parse).await;
             let is_signed = |proof: &Proof| match &loaded {
                 Beside::Known((_, text)) => proof.has(REVOKED, Sha256::of(text)),
-                // Whoever hides the list hides a recall.
+                // A host that hides the list may hide a recall.
                 Beside::Nothing | Beside::Unknown(..) => options.is_offline,
             };
             match proof.as_ref().filter(|proof| !is_signed(proof)) {

@@ -118,10 +118,10 @@ impl TrustError {
     pub(super) fn remedy(&self) -> &'static str {
         match self {
             Self::Unsigned { .. } => {
-                "ask the maintainers of the registry; somebody between you and them may have changed what you read"
+                "ask the maintainers of the registry: a host or a proxy may have changed what you read"
             }
             Self::Signature { .. } => {
-                "run it again later: somebody may have changed it. Name a new key with --signer only if the maintainers of the \
+                "run it again later: a host or a proxy may have changed it. Name a new key with --signer only if the maintainers of the \
                  registry tell you by another way than the registry"
             }
             Self::Expired { .. } => {

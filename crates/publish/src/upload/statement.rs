@@ -1,7 +1,7 @@
 //! Signs what is published: the statement beside the indexes, see [`acp_registry_plan::statement`].
 //!
 //! The signature is sent first, together with that of the statement before, then the statement, then the indexes that it
-//! names. Whoever reads in between finds a statement with its signature, and the indexes in the snapshot that it names.
+//! names. A client that reads in between finds a statement with its signature, and the indexes in the snapshot that it names.
 
 use std::time::Duration;
 
@@ -97,7 +97,8 @@ pub(super) async fn sign(
     let verifies = |text: &[u8], signature: &str| {
         Signatures::parse(signature).is_some_and(|signatures| signer.verifies(text, &signatures))
     };
-    // Whoever can write there can write a statement, but not sign it. Nothing of one that this key has not signed is signed now.
+    // Write access to the target is enough to write a statement, but not to sign it. So this takes nothing from a statement that
+    // another key has signed.
     let own = known.as_ref().filter(|_| before.as_deref().is_some_and(|text| verifies(text, &before_signature)));
     // Of a publisher that has lost what it published before, numbers grow all the same.
     // But for a number that may be of the key before, which is the time or little more.
@@ -147,7 +148,7 @@ pub(super) async fn sign(
     if !verifies(text.as_bytes(), &signature) {
         return Err(Error::SignStatement(format!("what it wrote is not a signature of {STATEMENT} by {signer}")));
     }
-    // Whoever has the statement before, for example from a cache, finds its signature, too. Other programs read the first.
+    // A client with a copy of the last statement needs its signature, too. Other programs read the first signature.
     let before_signature: String = before_signature.lines().take(4).map(|line| format!("{line}\n")).collect();
     let signature = format!("{}\n{before_signature}", signature.trim_end()).into_bytes();
     Ok(Some(SignedStatement { signed: summary, text: text.into_bytes(), signature }))
