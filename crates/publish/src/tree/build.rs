@@ -127,7 +127,7 @@ pub fn build<'a>(
     let revoked = registry.revoked.present().map(|document| json::to_string(&document.value()));
     let digest = revoked.as_ref().map(Sha256::of);
     let mut discovery = options.has_entries.then(|| DiscoveryFiles::new(base_url, digest));
-    let earlier = Earlier::load(options.earlier, registry.revocations(), options.check)?;
+    let earlier = Earlier::new(options.earlier, registry.revocations(), options.check);
     let sources = Arc::new(sources);
     for view in views {
         let sources = earlier.held(&sources, &view, options.today)?.map_or_else(|| Arc::clone(&sources), Arc::new);

@@ -1,7 +1,7 @@
 //! Earlier versions of agents, as files of the tree; see [`acp_registry_plan::versions`].
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use acp_registry_gate::check::CheckOptions;
 use acp_registry_gate::config::{HoldConfig, View};
@@ -24,19 +24,20 @@ use crate::history::{EarlierManifest, EarlierManifests};
 /// The versions that agents have had: those that git knows, and those of an earlier tree.
 pub(super) struct Earlier<'a> {
     manifests: &'a EarlierManifests,
-    lists: Option<EarlierLists<'a>>,
+    previous: Option<&'a dyn PublishedTree>,
+    /// Those of the earlier tree, which is read on first use.
+    lists: OnceLock<Result<EarlierLists<'a>, PublishedError>>,
     revocations: Revocations,
     options: &'a CheckOptions<'a>,
 }
 
 impl<'a> Earlier<'a> {
-    pub(super) fn load(
+    pub(super) fn new(
         (manifests, previous): (&'a EarlierManifests, Option<&'a dyn PublishedTree>),
         revocations: Revocations,
         options: &'a CheckOptions<'a>,
-    ) -> Result<Self, PublishedError> {
-        let lists = previous.map(EarlierLists::load).transpose()?;
-        Ok(Self { manifests, lists, revocations, options })
+    ) -> Self {
+        Self { manifests, previous, lists: OnceLock::new(), revocations, options }
     }
 
     /// The lists of the agents of a view that have earlier versions, by id.
@@ -58,7 +59,8 @@ impl<'a> Earlier<'a> {
     fn versions(&self, id: &str, view: &View) -> Result<Vec<EarlierVersion>, PublishedError> {
         let known = self.manifests.get(id).into_iter().flatten();
         let mut all: Vec<EarlierVersion> = known.filter_map(|one| read(one, view)).collect();
-        if let Some(lists) = &self.lists {
+        if let Some(tree) = self.previous {
+            let lists = self.lists.get_or_init(|| EarlierLists::load(tree)).as_ref().map_err(Clone::clone)?;
             for older in lists.read(id)? {
                 if all.iter().all(|known| known.version != older.version) {
                     all.push(older);
