@@ -126,7 +126,7 @@ fn an_earlier_tree_hands_its_versions_on_without_git() {
 #[test]
 fn what_breaks_rules_of_safety_is_not_handed_on() {
     let people = in_git();
-    // A list that somebody else has written.
+    // A list that an attacker has written.
     let file = people.env.path("dist/entries/versions/a.json");
     let text = std::fs::read_to_string(&file).unwrap().replace("\"./bin/agent", "\"../../bin/agent");
     let (old, new) = (sha256(&std::fs::read(&file).unwrap()), sha256(text.as_bytes()));
@@ -184,6 +184,7 @@ fn a_held_version_stays_in_one_index_while_the_others_go_on() {
     assert_eq!(version("registry.json").0, json!("2.0.0"));
     for (hold, message) in [
         ("version = \"3.0.0\"\nreason = \"r\"", "a is held at 3.0.0, which neither git nor"),
+        ("version = \"1.0.0\"\nreason = \"r\"\nviews = [\"other.json\"]", "there is no view of this name"),
         ("version = \"1.0.0\"", "missing field `reason`"),
         ("version = \"1.0.0\"\nreason = \"r\"\nuntil = \"soon\"", "is not a day"),
     ] {

@@ -89,7 +89,7 @@ fn what_is_installed_is_not_started_once_the_recall_is_known() {
     assert!(run.stderr.contains("`acp-registry install a@latest`, which installs 1.1.0"), "{}", run.stderr);
     assert_eq!(people.run(&["update", "--refresh"]).code, 0);
     assert_eq!(people.run(&["run", "a"]).stdout, "a-1.1.0 acp\n");
-    // The old one stays refused, and keeps nobody from the new one.
+    // The old version stays refused, and does not prevent a start of the new one.
     assert_eq!(people.run(&["run", "a@1.0.0"]).code, 4);
     assert_eq!(people.run(&["install", "a@1.0.0", "--allow-revoked", "a@1.0.0", "--no-check"]).code, 0);
     assert_eq!((people.run(&["which", "a"]).code, people.run(&["which", "a@1.1.0"]).code), (4, 0));

@@ -439,8 +439,23 @@ fn publishing_renews_an_old_statement_and_never_drops_it() {
     assert_eq!(run.code, 0, "{}", run.stderr);
     let back = Statement::parse(&fs::read(registry.env.path("site/latest/statement.json")).unwrap()).unwrap();
     assert!(back.sequence > statement(&renewed).sequence && back.digests == statement(&first).digests);
+    // A key that was announced stays announced, until another key signs.
+    let next = public(1).to_string();
+    registry.publish("2.0.0", 0, &["--next-key", &next]);
+    assert!(statement(&registry.publish("2.1.0", 0, &[])).next_keys.contains(&next));
+    let named = public(2).to_string();
+    for (more, message) in [
+        (&["--signer", &named][..], "is the secret key of"),
+        (&["--valid-for", "0s"], "less than an hour"),
+        (&["--next-key", "RWQ"], "a public key has 56 characters"),
+    ] {
+        let run = registry.try_publish(Some(0), more);
+        assert!(run.code == 2 && run.stderr.contains(message), "{more:?}: {}", run.stderr);
+    }
     // A tree without a signer, a wrong key, and a command that signs something else.
     let run = registry.try_publish(None, &["--sign-with", "true"]);
+    assert!(run.code == 2 && run.stderr.contains("the key that signs is not known"), "{}", run.stderr);
+    let run = registry.try_publish(None, &["--sign-with", "true", "--signer", &public(0).to_string()]);
     assert!(run.code == 3 && run.stderr.contains("statement.json was not signed"), "{}", run.stderr);
     let mut command = registry.env.command(&["publish", "--from", "dist", "--to", "site"]);
     let run = Run::of(command.env("ACP_REGISTRY_SIGNING_KEY", "secret"));
@@ -495,6 +510,13 @@ fn an_earlier_tree_that_somebody_has_changed_is_not_taken_over() {
     registry.env.write("site/latest/registry.json", index.replace("a@1.0.0", "evil@1.0.0"));
     let run = build(0);
     assert!(run.code == 3 && run.stderr.contains("is not what the statement"), "{} {}", run.code, run.stderr);
+    // An index of a view that was never signed.
+    registry.env.write("site/latest/registry.json", &index);
+    registry.env.write("site/latest/more.json", &index);
+    registry.env.write("r/registry.toml", "[[view]]\nfile = \"registry.json\"\n[[view]]\nfile = \"more.json\"\n");
+    registry.env.write("r/a/agent.json", "{");
+    let run = build(0);
+    assert!(run.code == 3 && run.stderr.contains("cannot read more.json"), "{} {}", run.code, run.stderr);
     fs::remove_file(registry.env.path("site/latest/statement.json")).unwrap();
     let run = build(0);
     assert!(run.code == 3 && run.stderr.contains("must have signed it"), "{}", run.stderr);

@@ -37,7 +37,9 @@ pub enum SandboxError {
     #[error("the program cannot be confined: {0}")]
     Rules(String),
     /// What would be opened has more in it than the program may see.
-    #[error("{0} has the home directory in it, or the installed agents, which would be open to the program")]
+    #[error(
+        "{0} is not opened to the program: it has the home directory in it, the installed agents, or files of several programs"
+    )]
     Home(PathBuf),
 }
 
@@ -104,7 +106,7 @@ impl Sandbox {
         Ok(())
     }
 
-    /// Lets files below a path be changed that is in the closed directory.
+    /// Lets files below a path in the closed directory be changed.
     pub fn own(&mut self, path: &Path) {
         self.writable.push(path.to_owned());
     }

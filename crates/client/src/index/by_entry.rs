@@ -82,7 +82,7 @@ pub async fn load_versions(
         _ => match IndexedAgents::new(place, &[id], options, proof.as_ref()) {
             Some(wanted) => {
                 let wanted = IndexedAgents { view: VERSIONS, ..wanted };
-                match (wanted.load_texts(&client).await, &proof) {
+                match (wanted.load_text(&client).await, &proof) {
                     (Err(_), Some(proof)) if !options.is_offline => {
                         return Err(proof.refuse(format!("the list of versions of {id}")).into());
                     }
@@ -162,12 +162,11 @@ impl<'a> IndexedAgents<'a> {
         options: &LoadOptions,
         client: impl Fn() -> Result<Arc<Client>, Problem>,
     ) -> Result<Option<Proof>, TrustError> {
-        let is_fresh = |url: &Url| {
-            let copy = options.copies.as_ref().and_then(|copies| copies.checked(url));
-            copy.is_some_and(|copy| copy.is_fresh)
-        };
         let renews = match place {
-            IndexLocation::Url(index) => !is_fresh(index) && !index.join(DISCOVERY).is_ok_and(|url| is_fresh(&url)),
+            IndexLocation::Url(index) => {
+                let discovery = index.join(DISCOVERY);
+                !options.has_fresh_copy(index) && !discovery.is_ok_and(|url| options.has_fresh_copy(&url))
+            }
             IndexLocation::Path(_) | IndexLocation::Unusable(_) => true,
         };
         learn_proof(place, options, if renews { Need::Newest } else { Need::Copies }, client).await
@@ -188,10 +187,15 @@ impl<'a> IndexedAgents<'a> {
         self.options.copies.as_ref()
     }
 
+    /// The copy of the discovery document, if it is what the registry has signed.
+    fn discovery_copy(&self) -> Option<Copy> {
+        let copy = self.copies()?.find(&self.discovery)?;
+        self.proof.is_none_or(|proof| proof.names(DISCOVERY, &copy.head.sha256)).then_some(copy)
+    }
+
     /// The agents; an error if the whole index is to be read instead, except for those that are absent.
     async fn load(&self, client: &impl Fn() -> Result<Arc<Client>, Problem>) -> Result<Loaded, Absent> {
-        let copy = self.copies().and_then(|copies| copies.find(&self.discovery));
-        let copy = copy.filter(|copy| self.proof.is_none_or(|proof| proof.names(DISCOVERY, &copy.head.sha256)));
+        let copy = self.discovery_copy();
         let known = copy.and_then(|copy| Some((View::parse(copy.text.as_bytes(), self.view).ok()??, copy)));
         let of_index = self.copies().and_then(|copies| copies.checked(self.index));
         if self.options.is_offline {
@@ -243,12 +247,8 @@ impl<'a> IndexedAgents<'a> {
     }
 
     /// The text of the only agent's entry, from copies or from the host; `None` if there is none.
-    async fn load_texts(
-        &self,
-        client: &impl Fn() -> Result<Arc<Client>, Problem>,
-    ) -> Result<Option<Vec<u8>>, Unusable> {
-        let copy = self.copies().and_then(|copies| copies.find(&self.discovery));
-        let copy = copy.filter(|copy| self.proof.is_none_or(|proof| proof.names(DISCOVERY, &copy.head.sha256)));
+    async fn load_text(&self, client: &impl Fn() -> Result<Arc<Client>, Problem>) -> Result<Option<Vec<u8>>, Unusable> {
+        let copy = self.discovery_copy();
         let known = copy.as_ref().filter(|copy| copy.is_fresh() || self.options.is_offline);
         let client = if self.options.is_offline { None } else { client().ok() };
         let view = match (known, &client) {

@@ -112,9 +112,7 @@ pub async fn load(
     options: &LoadOptions,
     client: impl Fn() -> Result<Arc<Client>, Problem>,
 ) -> Result<Loaded, Error> {
-    let is_fresh =
-        |url| options.copies.as_ref().and_then(|copies| copies.checked(url)).is_some_and(|copy| copy.is_fresh);
-    let has_copy = matches!(place, IndexLocation::Url(url) if is_fresh(url));
+    let has_copy = matches!(place, IndexLocation::Url(url) if options.has_fresh_copy(url));
     let need = if has_copy { Need::Copies } else { Need::Newest };
     let proof = learn_proof(place, options, need, &client).await?;
     let again = match load_proven(place, options, proof.as_ref(), &client).await {

@@ -2,6 +2,7 @@
 
 use super::copies::Copies;
 use super::trust::Trust;
+use url::Url;
 
 /// How an index is read.
 #[derive(Debug, Clone, Default)]
@@ -14,4 +15,11 @@ pub struct LoadOptions {
     pub refresh: bool,
     /// Where this machine remembers who signs which registry; signatures are not looked at when this is `None`.
     pub trust: Option<Trust>,
+}
+
+impl LoadOptions {
+    /// Whether there is a copy that may be used without a request.
+    pub(super) fn has_fresh_copy(&self, url: &Url) -> bool {
+        self.copies.as_ref().and_then(|copies| copies.checked(url)).is_some_and(|copy| copy.is_fresh)
+    }
 }

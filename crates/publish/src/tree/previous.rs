@@ -10,11 +10,10 @@ use serde_json::Value;
 use acp_registry_client::index::minisign::{PublicKey, Signatures};
 use acp_registry_client::registry::{AgentFolder, ICON_LIMIT, Loaded, Registry};
 use acp_registry_gate::check::{CheckOptions, Selection, check};
-use acp_registry_gate::config::View;
+use acp_registry_gate::config::{DOCUMENTS, View};
 use acp_registry_gate::finding::Level;
 use acp_registry_host::fs::{ReadError, read_bounded};
 use acp_registry_plan::digest::Sha256;
-use acp_registry_plan::entries::DISCOVERY;
 use acp_registry_plan::index::INDEX_LIMIT;
 use acp_registry_plan::json;
 use acp_registry_plan::manifest::Manifest;
@@ -124,7 +123,9 @@ impl<'a> SignedTree<'a> {
 impl PublishedTree for SignedTree<'_> {
     fn read(&self, name: &str) -> Result<Option<Vec<u8>>, PublishedError> {
         let bytes = self.tree.read(name)?;
-        let must_be_named = name == INDEX || name == DISCOVERY;
+        // Indexes, and what leads to entries.
+        let is_json = name.rsplit_once('.').is_some_and(|(_, ending)| ending == "json");
+        let must_be_named = !name.contains('/') && is_json && !DOCUMENTS.contains(&name);
         let is_fine = match (&bytes, self.statement.digests.get(name)) {
             (Some(bytes), Some(digest)) => Sha256::of(bytes) == *digest,
             (Some(_), None) => !must_be_named,

@@ -100,8 +100,8 @@ pub(super) async fn sign(
     // Write access to the target is enough to write a statement, but not to sign it. So this takes nothing from a statement that
     // another key has signed.
     let own = known.as_ref().filter(|_| before.as_deref().is_some_and(|text| verifies(text, &before_signature)));
-    // Of a publisher that has lost what it published before, numbers grow all the same.
-    // But for a number that may be of the key before, which is the time or little more.
+    // A number is the time or little more, so that numbers grow also for a publisher that has lost its last statement. A larger
+    // number counts only in a statement of this key.
     let this = u64::try_from(time).unwrap_or_default();
     let last = known.as_ref().map(|known| known.sequence).filter(|last| own.is_some() || *last < this + DAY);
     let sequence = last.and_then(|last| last.checked_add(1)).unwrap_or_default().max(this);
