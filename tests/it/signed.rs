@@ -455,7 +455,8 @@ fn publishing_renews_an_old_statement_and_never_drops_it() {
     // A tree without a signer, a wrong key, and a command that signs something else.
     let run = registry.try_publish(None, &["--sign-with", "true"]);
     assert!(run.code == 2 && run.stderr.contains("the key that signs is not known"), "{}", run.stderr);
-    let run = registry.try_publish(None, &["--sign-with", "true", "--signer", &public(0).to_string()]);
+    let run =
+        registry.try_publish(None, &["--sign-with", "true", "--signer", &public(0).to_string(), "--valid-for", "30d"]);
     assert!(run.code == 3 && run.stderr.contains("statement.json was not signed"), "{}", run.stderr);
     let mut command = registry.env.command(&["publish", "--from", "dist", "--to", "site"]);
     let run = Run::of(command.env("ACP_REGISTRY_SIGNING_KEY", "secret"));
