@@ -42,4 +42,4 @@ pub use listing::ArchiveListing;
 pub use meter::Limits;
 pub use name::{is_device, path_problem};
 pub use program::{Fit, Glibc, Machine, Mismatch, Program};
-pub use run::{list, list_stream, lookalike, unpack};
+pub use run::{list, list_stream, lookalike, unpack, unpack_package};

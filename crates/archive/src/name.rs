@@ -6,16 +6,41 @@ use acp_registry_plan::text::is_hidden;
 
 /// Normalizes a path: components joined by `/`, without `.`. Empty for the root of the archive.
 pub(super) fn normalise(raw: &[u8]) -> Result<String, UnsafeReason> {
-    let text = slashed(raw)?;
-    if let Some(reason) = leaves_by_itself(&text) {
+    joined(&slashed(raw)?, check_part)
+}
+
+/// Normalizes a path in the archive of an npm package, without its first component. Such packages have names that other
+/// systems refuse, and npm installs them; nothing leaves the archive here either. `None` for what lies beside all folders.
+pub(super) fn normalise_member(raw: &[u8]) -> Result<Option<String>, UnsafeReason> {
+    if raw.len() > PATH_LENGTH {
+        return Err(UnsafeReason::NameTooLong);
+    }
+    let text = std::str::from_utf8(raw).map_err(|_| UnsafeReason::NotUtf8)?;
+    let path = joined(text, |part| match part {
+        _ if part.len() > NAME_LENGTH => Err(UnsafeReason::NameTooLong),
+        _ if part.contains(|c: char| c.is_control() || c == '\\') => Err(UnsafeReason::ControlCharacter),
+        _ => Ok(()),
+    })?;
+    let Some((_, path)) = path.split_once('/') else { return Ok(None) };
+    // npm does not install a list of what git ignores under its own name.
+    let (above, last) = path.rsplit_once('/').map_or(("", path), |(above, last)| (above, last));
+    let slash = if above.is_empty() { "" } else { "/" };
+    Ok(Some(if last == ".gitignore" { format!("{above}{slash}.npmignore") } else { path.to_owned() }))
+}
+
+fn joined(text: &str, check: impl Fn(&str) -> Result<(), UnsafeReason>) -> Result<String, UnsafeReason> {
+    if text.is_empty() {
+        return Err(UnsafeReason::Empty);
+    }
+    if let Some(reason) = leaves_by_itself(text) {
         return Err(reason);
     }
     let mut path = String::with_capacity(text.len());
-    for (depth, part) in parts(&text).enumerate() {
+    for (depth, part) in parts(text).enumerate() {
         if part == ".." {
             return Err(UnsafeReason::Parent);
         }
-        check_part(part)?;
+        check(part)?;
         if depth >= DEPTH {
             return Err(UnsafeReason::TooDeep);
         }

@@ -51,6 +51,24 @@ pub fn unpack<R: Read + Seek>(file: R, cmd: &str, limits: &Limits, into: &Path) 
     run(file, cmd, limits, Unpack::into(into)?)
 }
 
+/// Unpacks the archive of an npm package into an existing, empty directory that no other process writes to, as npm does:
+/// without the folder around its files, without links, and with `.gitignore` as `.npmignore`. Files get mode 0755 or 0644.
+/// After an error, the caller must delete the directory.
+///
+/// # Errors
+/// Returns [`Error`]. Nothing was written outside the directory, which may contain a part of the archive.
+pub fn unpack_package<R: Read + Seek>(mut file: R, limits: &Limits, into: &Path) -> Result<ArchiveListing, Error> {
+    let mut head = [0; HEAD_LENGTH];
+    let length = fill(&mut file, &mut head).map_err(Error::Read)?;
+    file.seek(SeekFrom::Start(0)).map_err(Error::Read)?;
+    let format = BinaryFormat::detect(&head[..length]).map_err(Error::NotAnArchive)?;
+    let BinaryFormat::Tar(compression) = format else { return Err(Error::NotAnArchive(Lookalike::Unknown)) };
+    let meter = Meter::new(limits);
+    let mut walk = Walk::package(&meter, Unpack::into(into)?);
+    from_tar::walk(Consumed { inner: file, meter: Rc::clone(&meter) }, compression, &meter, &mut walk)?;
+    walk.finish(format)
+}
+
 /// What a file is if it is no archive and no program, as far as it can be read.
 pub fn lookalike<R: Read + Seek>(mut file: R) -> Option<Lookalike> {
     let mut head = [0; HEAD_LENGTH];

@@ -61,6 +61,8 @@ impl Sink for () {
 pub(super) struct Walk<S> {
     meter: Rc<Meter>,
     sink: S,
+    /// Whether the archive is an npm package, which is unpacked as npm does.
+    is_package: bool,
     /// The path of the file to examine.
     wanted: Option<String>,
     examiner: Option<Examiner>,
@@ -78,6 +80,7 @@ impl<S: Sink> Walk<S> {
         Self {
             meter: Rc::clone(meter),
             sink,
+            is_package: false,
             wanted,
             examiner: None,
             entries: Vec::new(),
@@ -89,11 +92,24 @@ impl<S: Sink> Walk<S> {
         }
     }
 
+    /// Like [`Walk::new`], for the archive of an npm package.
+    pub(super) fn package(meter: &Rc<Meter>, sink: S) -> Self {
+        Self { is_package: true, ..Self::new(meter, None, sink) }
+    }
+
     /// Processes the next entry, and reads its content to the end.
     pub(super) fn member(&mut self, member: &ArchiveMember<'_>, content: &mut dyn Read) -> Result<(), Error> {
         let refuse = |reason| Error::refused(member.name, reason);
         self.count()?;
-        let path = name::normalise(member.name).map_err(refuse)?;
+        let path = if self.is_package {
+            let is_link = matches!(member.content, Content::Symlink(_) | Content::Hardlink(_));
+            match name::normalise_member(member.name).map_err(refuse)? {
+                Some(path) if !is_link => path,
+                _ => return Ok(()),
+            }
+        } else {
+            name::normalise(member.name).map_err(refuse)?
+        };
         if path.is_empty() {
             // The root directory, which `tar -c .` includes.
             return if matches!(member.content, Content::Directory) {

@@ -47,15 +47,47 @@ impl Client {
     /// # Errors
     /// [`FetchError`]; the bytes in the sink are then incomplete.
     pub async fn download(&self, url: &Url, limit: u64, sink: &mut dyn Sink) -> Result<Downloaded, FetchError> {
-        let timeout = self.settings.download_timeout;
-        let given_up = |_| Err(FetchError { url: shown(url), hops: Vec::new(), problem: Problem::Timeout });
-        tokio::time::timeout(timeout, self.pull(url, limit, sink)).await.unwrap_or_else(given_up)
+        self.pull_in_time(url, limit, sink, false).await
     }
 
-    async fn pull(&self, url: &Url, limit: u64, sink: &mut dyn Sink) -> Result<Downloaded, FetchError> {
+    /// Fetches like [`Self::download`] from a source that a person has configured, with its secret if it has one (see
+    /// [`Settings::sources`]).
+    ///
+    /// # Errors
+    /// [`FetchError`]; the bytes in the sink are then incomplete.
+    ///
+    /// [`Settings::sources`]: super::Settings::sources
+    pub async fn download_from_source(
+        &self,
+        url: &Url,
+        limit: u64,
+        sink: &mut dyn Sink,
+    ) -> Result<Downloaded, FetchError> {
+        self.pull_in_time(url, limit, sink, true).await
+    }
+
+    async fn pull_in_time(
+        &self,
+        url: &Url,
+        limit: u64,
+        sink: &mut dyn Sink,
+        is_to_source: bool,
+    ) -> Result<Downloaded, FetchError> {
+        let timeout = self.settings.download_timeout;
+        let given_up = |_| Err(FetchError { url: shown(url), hops: Vec::new(), problem: Problem::Timeout });
+        tokio::time::timeout(timeout, self.pull(url, limit, sink, is_to_source)).await.unwrap_or_else(given_up)
+    }
+
+    async fn pull(
+        &self,
+        url: &Url,
+        limit: u64,
+        sink: &mut dyn Sink,
+        is_to_source: bool,
+    ) -> Result<Downloaded, FetchError> {
         let timeout = self.settings.download_timeout;
         let identity = headers(&[(header::ACCEPT_ENCODING, "identity")]);
-        let mut request = Request { is_raw: true, ..Request::get(url, identity, timeout) };
+        let mut request = Request { is_raw: true, is_to_source, ..Request::get(url, identity, timeout) };
         let mut reply = self.send(&request).await?;
         let status = reply.response.status();
         if !is_whole(status) {

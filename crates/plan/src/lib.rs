@@ -7,6 +7,7 @@
 //! | [`manifest`] | LOAD: parses one `agent.json` into a typed value that knows its positions; versions, package specifications, archive URLs |
 //! | [`index`] | READ: parses the text of an index; turns it into agents |
 //! | [`resolve`] | RESOLVE: which version, for which platform, from where, by which runtime; turns an id into a plan |
+//! | [`closure`] | a package with all that it needs, each with its digest; which of them a machine needs |
 //! | [`documents`] | the JSON documents that describe an index and a plan |
 //! | [`duration`] | durations in flags and configurations |
 //! | [`digest`] | SHA-256 of bytes and files |
@@ -23,6 +24,7 @@
 
 #![warn(missing_docs, clippy::must_use_candidate)]
 
+pub mod closure;
 pub mod digest;
 pub mod documents;
 pub mod duration;

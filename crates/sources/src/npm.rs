@@ -120,6 +120,13 @@ impl Registry {
             .await
     }
 
+    /// Where registries have the archive of a version by convention; `None` where that is no address.
+    pub fn tarball(&self, name: &str, version: &str) -> Option<Url> {
+        let path = name.split('/').map(segment).collect::<Vec<_>>().join("/");
+        let last = segment(own_command(name));
+        Url::parse(&format!("{}{path}/-/{last}-{}.tgz", self.base(name), segment(version))).ok()
+    }
+
     fn url(&self, name: &str) -> Result<Url, SourceError> {
         let base = self.base(name);
         // The slash after a scope is part of the name.

@@ -74,8 +74,6 @@ pub use acp_registry_plan::resolve::{Expected, Kind, NotForPlatform, Source};
 use acp_registry_sources::Registries;
 use acp_registry_sources::github::Github;
 use acp_registry_sources::pypi::normalized;
-use base64::Engine as _;
-use base64::prelude::BASE64_STANDARD;
 pub use binary::github_digest;
 pub use cache::PackageCache;
 pub use cooldown::HeldBack;
@@ -372,13 +370,6 @@ pub struct Proof {
     pub integrity: Option<String>,
 }
 
-/// Whether an integrity value is one SHA-512 digest and nothing else. npm verifies nothing by a value that it cannot read, and
-/// accepts bytes that match any of several values.
-pub(crate) fn is_sha512(integrity: &str) -> bool {
-    let digest = integrity.strip_prefix("sha512-").and_then(|digest| BASE64_STANDARD.decode(digest).ok());
-    digest.is_some_and(|digest| digest.len() == 64)
-}
-
 /// Why an agent was not installed, as reports name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InstallFailure {
@@ -442,32 +433,6 @@ pub(crate) fn is_same_package(kind: Kind, a: &str, b: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn one_whole_sha512_is_a_proof_and_nothing_else() {
-        let encode = |length: usize| BASE64_STANDARD.encode(vec![7; length]);
-        let good = format!("sha512-{}", encode(64));
-        assert!(is_sha512(&good));
-        for bad in [
-            String::new(),
-            " ".to_owned(),
-            encode(64),
-            "sha512-".to_owned(),
-            "sha512-!!!!".to_owned(),
-            format!("sha512-{}", encode(63)),
-            format!("sha512-{}", encode(65)),
-            format!("SHA512-{}", encode(64)),
-            format!("sha1-{}", encode(20)),
-            format!("sha256-{}", encode(32)),
-            format!("sha256-{}", encode(64)),
-            format!("{good}?x=y"),
-            format!(" {good}"),
-            format!("{good} {good}"),
-            good[..good.len() - 2].to_owned(),
-        ] {
-            assert!(!is_sha512(&bad), "{bad}");
-        }
-    }
 
     #[test]
     fn packages_are_compared_by_what_they_mean() {

@@ -10,11 +10,12 @@ use super::cooldown::{HeldBack, Setting, later};
 use super::tool::{Tool, write};
 use super::{
     DigestSource, Error, Expected, InstallJob, Installer, Interpreter, Placed, Progress, Proof, Remarks, ScriptsNotRun,
-    TooOld, ToolFailure, is_sha512, refusal, remedy, scripts,
+    TooOld, ToolFailure, refusal, remedy, scripts,
 };
 use acp_registry_archive::Program;
 use acp_registry_host::fs::{PathError, open_file, read_bounded, resolve_below};
 use acp_registry_host::process::is_executable;
+use acp_registry_plan::closure;
 use acp_registry_plan::json::{self, Object};
 use acp_registry_plan::manifest::{NpmSpec, Package, Pin};
 use acp_registry_plan::text::{printable, quote};
@@ -231,7 +232,7 @@ fn are_proven(notes: &[u8]) -> bool {
     let is_proven = |package: &RawValue| {
         let [integrity, in_bundle] = json::read_members(Some(package), ["integrity", "inBundle"]);
         in_bundle.is_some_and(|value| value.get() == "true")
-            || json::text(integrity).is_some_and(|text| is_sha512(&text))
+            || json::text(integrity).is_some_and(|text| closure::sha512(&text).is_some())
     };
     !packages.members.is_empty() && packages.members.iter().all(|(_, package)| is_proven(package))
 }
@@ -532,7 +533,7 @@ mod tests {
         assert_eq!(list["packages"][""], serde_json::json!({}));
         assert_eq!(list["packages"]["node_modules/a"], serde_json::json!({ "integrity": "x" }));
         let part = list["packages"]["node_modules/a/node_modules/b"]["integrity"].as_str().unwrap();
-        assert!(is_sha512(part), "{part}");
+        assert!(closure::sha512(part).is_some(), "{part}");
     }
 
     #[test]

@@ -6,12 +6,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use acp_registry_host::fs::{PathError, ReadError, read_bounded, write_atomic};
+use acp_registry_plan::closure;
 use acp_registry_plan::digest::{InvalidDigest, Sha256};
 use acp_registry_plan::manifest::{AgentId, BinaryTarget, Distribution, NpmSpec, Package};
 use acp_registry_plan::text::quote;
 use serde::{Deserialize, Serialize};
 
-use super::packages;
 use crate::install::{Expected, Kind};
 use crate::resolve::{Offer, OfferOrigin};
 
@@ -219,10 +219,10 @@ impl Locked {
         let none = LockedPackage::default();
         let (npx, uvx) = (self.npx.as_ref().unwrap_or(&none), self.uvx.as_ref().unwrap_or(&none));
         let of_packages: [(&str, &Option<String>, Check); 4] = [
-            ("npx.integrity", &npx.integrity, packages::check_integrity),
-            ("npx.packages", &npx.packages, packages::check_npm),
-            ("uvx.python", &uvx.python, packages::check_python),
-            ("uvx.packages", &uvx.packages, packages::check_uv),
+            ("npx.integrity", &npx.integrity, closure::check_integrity),
+            ("npx.packages", &npx.packages, closure::check_npm),
+            ("uvx.python", &uvx.python, closure::check_python),
+            ("uvx.packages", &uvx.packages, closure::check_uv),
         ];
         for (place, value, check) in of_packages {
             value.as_deref().map_or(Ok(()), check).map_err(|problem| (place.to_owned(), problem))?;
@@ -230,7 +230,7 @@ impl Locked {
         if let (Some(integrity), Some(list)) = (&npx.integrity, &npx.packages)
             && let Ok(spec) = npx.package.parse::<NpmSpec>()
         {
-            let same = packages::check_same(list, &spec.name, integrity);
+            let same = closure::check_same(list, &spec.name, integrity);
             same.map_err(|problem| ("npx.integrity".to_owned(), problem))?;
         }
         for (platform, archive) in &self.binary {

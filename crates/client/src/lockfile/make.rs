@@ -6,11 +6,12 @@ use std::path::Path;
 
 use url::Url;
 
-use super::{LockFile, Locked, LockedArchive, LockedPackage, packages};
+use super::{LockFile, Locked, LockedArchive, LockedPackage};
 use crate::install::{DigestSource, Error, Installer, Source, github_digest};
 use crate::resolve::Offer;
 use crate::store::Version;
 use acp_registry_http::{FetchError, Hashing};
+use acp_registry_plan::closure;
 use acp_registry_plan::digest::Sha256;
 use acp_registry_plan::manifest::{BinaryTarget, Package};
 
@@ -129,7 +130,7 @@ impl Locker<'_> {
             None => Err(OFFLINE.to_owned()),
         };
         // What `--locked` would refuse is not written.
-        let check = if matches!(source, Source::Uvx(_)) { packages::check_uv } else { packages::check_npm };
+        let check = if matches!(source, Source::Uvx(_)) { closure::check_uv } else { closure::check_npm };
         let found = found
             .and_then(|closure| closure.as_ref().map_or(Ok(()), |closure| check(&closure.packages)).map(|()| closure));
         match found {

@@ -6,7 +6,6 @@
 
 mod format;
 mod make;
-mod packages;
 
 pub use format::{Error, LockFile, Locked, LockedArchive, LockedPackage, NAME};
 pub use make::Locker;

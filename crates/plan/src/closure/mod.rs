@@ -1,48 +1,30 @@
-//! Lists of packages in lock files, which go to npm and uv. A lock file may come from a checkout of a stranger, and these
-//! formats can name files, addresses and options: only names, versions and digests are accepted.
+//! Closures: a package with all that it needs, in the forms of npm and uv, with a digest of each.
+//!
+//! They come from the checkouts of strangers and from hosts, and their forms can name files, addresses and options: only
+//! names, versions and digests are accepted.
 
-use std::collections::BTreeMap;
+mod npm;
 
-use serde::Deserialize;
-use serde::de::IgnoredAny;
-use serde_json::Value;
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 
-use crate::install::is_sha512;
-use acp_registry_plan::digest::Sha256;
-use acp_registry_plan::json;
-use acp_registry_plan::manifest::{NpmSpec, Pin};
-use acp_registry_plan::text::quote;
+use crate::digest::Sha256;
+use crate::json;
+use crate::manifest::{NpmSpec, Pin};
+use crate::text::quote;
+pub use npm::{NodeMachine, NpmLock, NpmLockPackage};
 
-#[derive(Deserialize)]
-struct Npm {
-    packages: BTreeMap<String, NpmPackage>,
+/// The digest in an integrity value of npm, if it is one SHA-512 and nothing else. npm verifies nothing by a value that it
+/// cannot read, and accepts bytes that match any of several values.
+#[must_use]
+pub fn sha512(integrity: &str) -> Option<[u8; 64]> {
+    BASE64_STANDARD.decode(integrity.strip_prefix("sha512-")?).ok()?.try_into().ok()
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct NpmPackage {
-    /// The name, if it is not that of the directory.
-    name: Option<String>,
-    version: Option<String>,
-    integrity: Option<String>,
-    resolved: Option<IgnoredAny>,
-    link: Option<IgnoredAny>,
-    #[serde(default)]
-    in_bundle: bool,
-    #[serde(default)]
-    bundle_dependencies: Value,
-    #[serde(default)]
-    dependencies: BTreeMap<String, String>,
-    #[serde(default)]
-    optional_dependencies: BTreeMap<String, String>,
-    #[serde(default)]
-    peer_dependencies: BTreeMap<String, String>,
-}
-
-impl NpmPackage {
+impl NpmLockPackage {
     /// Whether the registry has this package. npm takes `NAME@VERSION` for an address where the name or the version is one.
     fn is_of_registry(&self, path: &str) -> bool {
-        let folder = path.rsplit_once("node_modules/").map_or(path, |(_, name)| name);
+        let folder = npm::folder(path);
         let spec = |name: &str| format!("{name}@{}", self.version.as_deref().unwrap_or_default()).parse::<NpmSpec>();
         let is_exact = |name: &str| spec(name).is_ok_and(|spec| matches!(spec.pin, Pin::Exact(_)));
         is_exact(folder) && self.name.as_deref().is_none_or(is_exact)
@@ -72,15 +54,14 @@ fn is_range(text: &str) -> bool {
 }
 
 /// Checks a list for npm: every package lies below `node_modules`, has one SHA-512 digest or is part of a package that has
-/// one, and comes from the package registry. npm itself refuses a part that the archive of that package lacks, see
-/// [`crate::install`].
+/// one, and comes from the package registry. npm itself refuses a part that the archive of that package lacks.
 ///
 /// # Errors
 /// What is wrong, and where, as a sentence.
-pub(super) fn check_npm(list: &str) -> Result<(), String> {
+pub fn check_npm(list: &str) -> Result<(), String> {
     let unreadable = |error: serde_json::Error| format!("it cannot be read: {error}");
     json::check_count(list.as_bytes()).map_err(unreadable)?;
-    let Npm { packages } = serde_json::from_str(list).map_err(unreadable)?;
+    let NpmLock { packages } = serde_json::from_str(list).map_err(unreadable)?;
     for (path, package) in packages.iter().filter(|(path, _)| !path.is_empty()) {
         let problem =
             if !path.starts_with("node_modules/") || path.contains('\\') || path.split('/').any(|part| part == "..") {
@@ -96,8 +77,8 @@ pub(super) fn check_npm(list: &str) -> Result<(), String> {
                 let place = quote(&format!("/packages/{}/integrity", path.replace('~', "~0").replace('/', "~1")));
                 return Err(format!("at {place}, {problem}"));
             } else if package.in_bundle {
-                let mut above = parents(path).filter_map(|path| packages.get(path));
-                if above.any(NpmPackage::is_bundle) {
+                let mut above = npm::parents(path).filter_map(|path| packages.get(path));
+                if above.any(NpmLockPackage::is_bundle) {
                     continue;
                 }
                 "is in the bundle of no package, and has no integrity value"
@@ -113,8 +94,8 @@ pub(super) fn check_npm(list: &str) -> Result<(), String> {
 ///
 /// # Errors
 /// What is wrong, as a sentence.
-pub(super) fn check_same(list: &str, name: &str, integrity: &str) -> Result<(), String> {
-    let Npm { packages } = serde_json::from_str(list).map_err(|error| format!("it cannot be read: {error}"))?;
+pub fn check_same(list: &str, name: &str, integrity: &str) -> Result<(), String> {
+    let NpmLock { packages } = serde_json::from_str(list).map_err(|error| format!("it cannot be read: {error}"))?;
     let listed = packages.get(&format!("node_modules/{name}")).and_then(|package| package.integrity.as_deref());
     if listed == Some(integrity) {
         return Ok(());
@@ -122,16 +103,11 @@ pub(super) fn check_same(list: &str, name: &str, integrity: &str) -> Result<(), 
     Err(format!("{} is not the integrity value of {} in `packages`", quote(integrity), quote(name)))
 }
 
-/// The packages in whose folders a package is, the nearest first.
-fn parents(path: &str) -> impl Iterator<Item = &str> {
-    path.rmatch_indices("/node_modules/").map(|(end, _)| &path[..end])
-}
-
 /// Checks a list for uv: every line is a package in one version with SHA-256 digests, without options or addresses.
 ///
 /// # Errors
 /// What is wrong, as a sentence.
-pub(super) fn check_uv(list: &str) -> Result<(), String> {
+pub fn check_uv(list: &str) -> Result<(), String> {
     let list = list.replace("\r\n", "\n");
     // uv ends lines, and so comments, at a lone carriage return as well.
     if let Some(control) = list.chars().find(|c| c.is_control() && !['\n', '\t'].contains(c)) {
@@ -159,15 +135,15 @@ pub(super) fn check_uv(list: &str) -> Result<(), String> {
 ///
 /// # Errors
 /// What is wrong, as a sentence.
-pub(super) fn check_integrity(integrity: &str) -> Result<(), String> {
-    if is_sha512(integrity) { Ok(()) } else { Err(format!("{} is not one SHA-512 digest", quote(integrity))) }
+pub fn check_integrity(integrity: &str) -> Result<(), String> {
+    if sha512(integrity).is_some() { Ok(()) } else { Err(format!("{} is not one SHA-512 digest", quote(integrity))) }
 }
 
 /// Checks the version of Python that a list is for: numbers with dots between them.
 ///
 /// # Errors
 /// What is wrong, as a sentence.
-pub(super) fn check_python(version: &str) -> Result<(), String> {
+pub fn check_python(version: &str) -> Result<(), String> {
     let is_version = version.split('.').all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()));
     if is_version { Ok(()) } else { Err(format!("{} is not a version of Python", quote(version))) }
 }
@@ -186,6 +162,32 @@ fn is_requirement(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_whole_sha512_is_a_proof_and_nothing_else() {
+        let encode = |length: usize| BASE64_STANDARD.encode(vec![7; length]);
+        let good = format!("sha512-{}", encode(64));
+        assert!(sha512(&good).is_some());
+        for bad in [
+            String::new(),
+            " ".to_owned(),
+            encode(64),
+            "sha512-".to_owned(),
+            "sha512-!!!!".to_owned(),
+            format!("sha512-{}", encode(63)),
+            format!("sha512-{}", encode(65)),
+            format!("SHA512-{}", encode(64)),
+            format!("sha1-{}", encode(20)),
+            format!("sha256-{}", encode(32)),
+            format!("sha256-{}", encode(64)),
+            format!("{good}?x=y"),
+            format!(" {good}"),
+            format!("{good} {good}"),
+            good[..good.len() - 2].to_owned(),
+        ] {
+            assert!(sha512(&bad).is_none(), "{bad}");
+        }
+    }
 
     #[test]
     fn npm_gets_names_versions_and_digests() {

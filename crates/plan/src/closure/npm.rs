@@ -1,0 +1,253 @@
+//! A list of packages in npm's own form, `package-lock.json`, and which of them a machine needs.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+/// The list.
+#[derive(Debug, Deserialize)]
+pub struct NpmLock {
+    /// By path; that of the project itself is empty.
+    pub packages: BTreeMap<String, NpmLockPackage>,
+}
+
+/// A package at one place of the tree.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[expect(clippy::struct_excessive_bools, reason = "npm's form")]
+pub struct NpmLockPackage {
+    /// The name, if it is not that of the directory.
+    pub name: Option<String>,
+    /// The version.
+    pub version: Option<String>,
+    /// The digest of its archive, as npm writes it.
+    pub integrity: Option<String>,
+    pub(super) resolved: Option<IgnoredAny>,
+    pub(super) link: Option<IgnoredAny>,
+    /// Whether it is in the archive of a package above it.
+    #[serde(default)]
+    pub in_bundle: bool,
+    #[serde(default)]
+    pub(super) bundle_dependencies: Value,
+    #[serde(default)]
+    pub(super) dependencies: BTreeMap<String, String>,
+    #[serde(default)]
+    pub(super) optional_dependencies: BTreeMap<String, String>,
+    #[serde(default)]
+    pub(super) peer_dependencies: BTreeMap<String, String>,
+    #[serde(default)]
+    peer_dependencies_meta: BTreeMap<String, PeerMeta>,
+    /// Whether the tree is whole without it.
+    #[serde(default)]
+    optional: bool,
+    /// Whether npm would run a script of it.
+    #[serde(default)]
+    pub has_install_script: bool,
+    /// Its commands, as in `package.json`.
+    pub bin: Option<Box<RawValue>>,
+    #[serde(default)]
+    os: Value,
+    #[serde(default)]
+    cpu: Value,
+    #[serde(default)]
+    libc: Value,
+}
+
+#[derive(Debug, Deserialize)]
+struct PeerMeta {
+    #[serde(default)]
+    optional: bool,
+}
+
+/// What packages may ask of a machine, in npm's words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NodeMachine {
+    /// `linux`, `darwin` or `win32`.
+    pub os: &'static str,
+    /// `x64` or `arm64`.
+    pub cpu: &'static str,
+    /// `glibc` or `musl` on Linux.
+    pub libc: Option<&'static str>,
+}
+
+impl NodeMachine {
+    /// Whether a package is for it.
+    fn meets(&self, package: &NpmLockPackage) -> bool {
+        let libc = self.libc.unwrap_or_default();
+        [(&package.os, self.os), (&package.cpu, self.cpu), (&package.libc, libc)]
+            .into_iter()
+            .all(|(wanted, found)| is_named(wanted, found))
+    }
+}
+
+/// Whether a list of npm names a word: by itself, or by not forbidding it where it forbids only. No list names all.
+fn is_named(wanted: &Value, found: &str) -> bool {
+    let names: Vec<&str> = match wanted {
+        Value::String(name) => vec![name],
+        Value::Array(names) => names.iter().filter_map(Value::as_str).collect(),
+        _ => return true,
+    };
+    if names == ["any"] {
+        return true;
+    }
+    let (forbidden, named): (Vec<&str>, Vec<&str>) = names.iter().partition(|name| name.starts_with('!'));
+    !forbidden.iter().any(|name| &name[1..] == found) && (named.is_empty() || named.contains(&found))
+}
+
+/// The packages in whose folders a package is, the nearest first.
+pub(super) fn parents(path: &str) -> impl Iterator<Item = &str> {
+    path.rmatch_indices("/node_modules/").map(|(end, _)| &path[..end])
+}
+
+/// The name of the package's folder.
+pub(super) fn folder(path: &str) -> &str {
+    path.rsplit_once("node_modules/").map_or(path, |(_, name)| name)
+}
+
+/// Who depends on whom, by places in the sorted list of paths.
+struct Dependencies {
+    /// The packages that each one depends on, and whether it is whole without them.
+    wanted: Vec<Vec<(usize, bool)>>,
+    wanting: Vec<Vec<(usize, bool)>>,
+}
+
+impl NpmLock {
+    /// The packages, by path and without the project itself, that npm installs on a machine: without optional ones that are
+    /// not for it, and without what these alone need. `None` where a package is not for this machine and not optional.
+    pub fn needed(&self, machine: &NodeMachine) -> Option<BTreeMap<&str, &NpmLockPackage>> {
+        let all: Vec<(&str, &NpmLockPackage)> = self.packages.iter().map(|(path, one)| (path.as_str(), one)).collect();
+        let unfit: Vec<usize> = (0..all.len()).filter(|at| !machine.meets(all[*at].1)).collect();
+        let mut left_out: BTreeSet<usize> = BTreeSet::new();
+        if !unfit.is_empty() {
+            let dependencies = Dependencies::new(&all);
+            for at in unfit {
+                if !all[at].1.optional {
+                    return None;
+                }
+                left_out.extend(dependencies.go_with(at));
+            }
+        }
+        let gone: BTreeSet<&str> = left_out.into_iter().map(|at| all[at].0).collect();
+        let is_there =
+            |path: &str| !path.is_empty() && !gone.contains(path) && !parents(path).any(|path| gone.contains(path));
+        Some(all.into_iter().filter(|(path, _)| is_there(path)).collect())
+    }
+}
+
+impl Dependencies {
+    fn new(all: &[(&str, &NpmLockPackage)]) -> Self {
+        let places: BTreeMap<&str, usize> = all.iter().enumerate().map(|(at, (path, _))| (*path, at)).collect();
+        let find = |path: &str, name: &str| {
+            let inside = if path.is_empty() { String::new() } else { format!("{path}/") };
+            let own = places.get(format!("{inside}node_modules/{name}").as_str());
+            let above = || parents(path).find_map(|path| places.get(format!("{path}/node_modules/{name}").as_str()));
+            own.or_else(above).or_else(|| places.get(format!("node_modules/{name}").as_str())).copied()
+        };
+        let mut new = Self { wanted: vec![Vec::new(); all.len()], wanting: vec![Vec::new(); all.len()] };
+        for (at, (path, package)) in all.iter().enumerate() {
+            let needed = package.dependencies.keys().map(|name| (name, false));
+            let optional = package.optional_dependencies.keys().map(|name| (name, true));
+            let peers = package.peer_dependencies.keys();
+            let peers =
+                peers.map(|name| (name, package.peer_dependencies_meta.get(name).is_some_and(|meta| meta.optional)));
+            let mut named: BTreeMap<&String, bool> = peers.collect();
+            named.extend(needed.chain(optional));
+            for (to, is_optional) in
+                named.into_iter().filter_map(|(name, is_optional)| Some((find(path, name)?, is_optional)))
+            {
+                new.wanted[at].push((to, is_optional));
+                new.wanting[to].push((at, is_optional));
+            }
+        }
+        new
+    }
+
+    /// What goes with an optional package: those that cannot be without it, and what they alone need.
+    fn go_with(&self, at: usize) -> BTreeSet<usize> {
+        let (mut set, mut waiting) = (BTreeSet::from([at]), vec![at]);
+        while let Some(at) = waiting.pop() {
+            let needing = self.wanting[at].iter().filter(|(_, is_optional)| !is_optional);
+            waiting.extend(needing.filter_map(|(from, _)| set.insert(*from).then_some(*from)));
+        }
+        let (mut all, mut waiting) = (set.clone(), set.iter().copied().collect::<Vec<_>>());
+        while let Some(at) = waiting.pop() {
+            let new = self.wanted[at].iter().filter(|(to, _)| !set.contains(to));
+            waiting.extend(new.filter_map(|(to, _)| all.insert(*to).then_some(*to)));
+        }
+        loop {
+            let is_kept =
+                |at: &usize| !set.contains(at) && self.wanting[*at].iter().any(|(from, _)| !all.contains(from));
+            let kept: Vec<usize> = all.iter().copied().filter(is_kept).collect();
+            if kept.is_empty() {
+                return all;
+            }
+            all.retain(|at| !kept.contains(at));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINUX: NodeMachine = NodeMachine { os: "linux", cpu: "x64", libc: Some("glibc") };
+
+    fn needed(packages: &str) -> Option<Vec<String>> {
+        let lock: NpmLock = serde_json::from_str(&format!(r#"{{ "packages": {packages} }}"#)).unwrap();
+        let needed = lock.needed(&LINUX)?;
+        Some(needed.keys().map(|path| path.replace("node_modules/", "")).collect())
+    }
+
+    #[test]
+    fn lists_of_systems_name_and_forbid() {
+        for (wanted, is_met) in [
+            (r#"["linux"]"#, true),
+            (r#""linux""#, true),
+            (r#"["darwin", "linux"]"#, true),
+            (r#"["darwin"]"#, false),
+            (r#"["!linux"]"#, false),
+            (r#"["!win32", "!darwin"]"#, true),
+            (r#"["any"]"#, true),
+            ("[]", true),
+            ("7", true),
+        ] {
+            assert_eq!(is_named(&serde_json::from_str(wanted).unwrap(), "linux"), is_met, "{wanted}");
+        }
+    }
+
+    #[test]
+    fn optional_packages_of_other_machines_go_with_all_that_only_they_need() {
+        let packages = r#"{
+            "": { "dependencies": { "a": "1" } },
+            "node_modules/a": { "optionalDependencies": { "mac": "1", "musl": "1", "here": "1" }, "dependencies": { "both": "1" } },
+            "node_modules/mac": { "optional": true, "os": ["darwin"], "dependencies": { "only": "1", "both": "1" } },
+            "node_modules/mac/node_modules/inside": { "optional": true },
+            "node_modules/musl": { "optional": true, "libc": ["musl"] },
+            "node_modules/here": { "optional": true, "os": ["linux"], "cpu": ["x64"], "libc": "glibc" },
+            "node_modules/only": { "optional": true, "peerDependencies": { "deep": "1" } },
+            "node_modules/deep": { "optional": true },
+            "node_modules/both": {}
+        }"#;
+        assert_eq!(needed(packages).unwrap(), ["a", "both", "here"]);
+    }
+
+    #[test]
+    fn an_optional_package_goes_when_it_cannot_be_without_one_that_goes() {
+        let packages = r#"{
+            "": { "dependencies": { "a": "1" } },
+            "node_modules/a": { "optionalDependencies": { "b": "1" } },
+            "node_modules/b": { "optional": true, "dependencies": { "mac": "1", "c": "1" } },
+            "node_modules/b/node_modules/c": { "optional": true },
+            "node_modules/mac": { "optional": true, "os": ["darwin"] }
+        }"#;
+        assert_eq!(needed(packages).unwrap(), ["a"]);
+    }
+
+    #[test]
+    fn without_a_package_that_is_needed_npm_says_why() {
+        assert_eq!(needed(r#"{ "": {}, "node_modules/a": { "os": ["darwin"] } }"#), None);
+    }
+}
