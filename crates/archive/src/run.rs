@@ -59,6 +59,7 @@ pub fn unpack<R: Read + Seek>(file: R, cmd: &str, limits: &Limits, into: &Path) 
 /// Returns [`Error`]. Nothing was written outside the directory, which may contain a part of the archive.
 pub fn unpack_package<R: Read + Seek>(mut file: R, limits: &Limits, into: &Path) -> Result<ArchiveListing, Error> {
     let mut head = [0; HEAD_LENGTH];
+    file.seek(SeekFrom::Start(0)).map_err(Error::Read)?;
     let length = fill(&mut file, &mut head).map_err(Error::Read)?;
     file.seek(SeekFrom::Start(0)).map_err(Error::Read)?;
     let format = BinaryFormat::detect(&head[..length]).map_err(Error::NotAnArchive)?;

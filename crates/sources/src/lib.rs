@@ -4,6 +4,7 @@
 //!   managers' own configuration
 //! * [`npm_variables`], [`uv_variables`]: the same configuration, for a package manager that runs in another home
 //! * [`npm`], [`pypi`], [`github`]: one source each, with its requests and responses
+//! * [`left_to_npm`]: a setting that keeps others from fetching what npm would
 //! * [`Sources`]: all of these
 //! * [`Registries`]: which of them are configured, and where, for messages
 //! * [`PublisherFacts`]: what a publisher states about a package or a repository
@@ -34,7 +35,7 @@ pub use about::PublisherFacts;
 pub use configured::{NamedRegistry, Registries};
 pub use for_install::{npm_variables, uv_variables};
 pub use github::{REPOSITORIES, RepositoryName};
-pub use npm_config::npm_registry;
+pub use npm_config::{left_to_npm, npm_registry};
 pub use python_config::python_index;
 pub use sources::{ConnectError, Connection, Needs, Sources};
 pub use surroundings::{Surroundings, UnknownBase, ask_package_manager};

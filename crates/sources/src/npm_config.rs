@@ -73,6 +73,27 @@ pub(super) fn scopes(settings: &[Setting]) -> impl Iterator<Item = (String, Stri
     scopes.into_iter().map(move |(scope, setting)| (scope.to_owned(), setting.value.clone(), place(setting)))
 }
 
+/// Settings that decide which packages npm installs, or how it connects, and that this program leaves to npm.
+const LEFT_TO_NPM: [&str; 18] = [
+    "before", "ca", "cafile", "cert", "certfile", "cpu", "engine-strict", "force", "https-proxy", "key", "keyfile",
+    "libc", "min-release-age", "noproxy", "os", "proxy", "replace-registry-host", "strict-ssl",
+];
+
+/// The first of the person's settings that only npm obeys when packages are fetched.
+pub fn left_to_npm(surroundings: &Surroundings<'_>) -> Option<String> {
+    let is_set = |name: &&&str| {
+        let variable = format!("npm_config_{}", name.replace('-', "_"));
+        surroundings.set(&variable).or_else(|| surroundings.set(&variable.to_ascii_uppercase())).is_some()
+    };
+    if let Some(name) = LEFT_TO_NPM.iter().find(is_set) {
+        return Some((*name).to_owned());
+    }
+    // Those for one registry have its address before them.
+    let key = |setting: &Setting| setting.key.rsplit(':').next().unwrap_or_default().to_owned();
+    let settings = person_settings(surroundings);
+    settings.iter().map(key).find(|key| LEFT_TO_NPM.contains(&key.as_str()))
+}
+
 /// The user's file, then the system's. The first one with a setting takes precedence.
 fn files(surroundings: &Surroundings<'_>) -> Vec<PathBuf> {
     named_files(surroundings).into_iter().map(|(_, path)| path).collect()
@@ -204,6 +225,26 @@ mod tests {
         assert_eq!(registry.base("@me/x").as_str(), "https://me.example/");
         assert_eq!(registry.base("@you/x").as_str(), "https://all.example/");
         assert_eq!(registry.base("me").as_str(), "https://all.example/");
+    }
+
+    #[test]
+    fn what_only_npm_obeys_is_left_to_it() {
+        let left = |npmrc: &str, variables: &[(&str, &str)]| {
+            let home = tempfile::tempdir().unwrap();
+            fs::write(home.path().join(".npmrc"), npmrc).unwrap();
+            let variable = |name: &str| match name {
+                "HOME" | "PREFIX" => Some(home.path().to_str().unwrap().to_owned()),
+                _ => variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned()),
+            };
+            left_to_npm(&Surroundings { variable: &variable, run: &|_, _| panic!("nothing is run") })
+        };
+        assert_eq!(left("registry=https://h.example\n//h.example/:_authToken=t\nfund=false\n", &[]), None);
+        assert_eq!(left("min-release-age=7\n", &[]).as_deref(), Some("min-release-age"));
+        assert_eq!(left("//h.example/:certfile=/c.pem\n", &[]).as_deref(), Some("certfile"));
+        for name in ["npm_config_strict_ssl", "NPM_CONFIG_STRICT_SSL"] {
+            assert_eq!(left("", &[(name, "false")]).as_deref(), Some("strict-ssl"));
+        }
+        assert_eq!(left("", &[("npm_config_cafile", " ")]), None);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Where npm and uv keep what they have fetched from one installation to the next.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use acp_registry_host::fs::{PathError, files_below, make_private, write_new};
 use acp_registry_host::lock::{Acquisition, Lock, mark_used};
@@ -24,6 +24,8 @@ pub struct PackageCache {
 pub(super) struct Open {
     pub(super) npm: PathBuf,
     pub(super) uv: PathBuf,
+    /// Unpacked packages of npm.
+    pub(super) packages: PathBuf,
     /// Keeps [`PackageCache::shrink`] away.
     _mark: fs::File,
 }
@@ -38,8 +40,8 @@ impl PackageCache {
     /// Makes the caches, for their owner only, and marks them as used; `None` where that fails, since caches are
     /// optional, or where other users could change them.
     pub(super) fn open(&self) -> Option<Open> {
-        let [npm, uv] = self.folders();
-        for folder in [&npm, &uv] {
+        let [npm, uv, packages] = self.folders();
+        for folder in [&npm, &uv, &packages] {
             make_private(folder).ok()?;
             if owner::problem(folder).is_some() {
                 return None;
@@ -50,11 +52,11 @@ impl PackageCache {
             // Another installation may have made it.
             let _ = write_new(&marker, b"");
         }
-        Some(Open { npm, uv, _mark: mark_used(&marker)? })
+        Some(Open { npm, uv, packages, _mark: mark_used(&marker)? })
     }
 
-    /// Removes the caches when they have more bytes than `limit`, unless something is being installed. Returns how many
-    /// bytes are free now.
+    /// Removes the caches when they have more bytes than `limit`, without those that installations share, unless something is
+    /// being installed. Returns how many bytes are free now.
     ///
     /// # Errors
     /// [`PathError`] when something cannot be read or removed.
@@ -69,15 +71,21 @@ impl PackageCache {
         if size == 0 {
             return Ok(0);
         }
-        for folder in self.folders() {
-            Scratch::adopt(&folder).remove()?;
+        let [npm, uv, packages] = self.folders();
+        let unused = unused_packages(&packages);
+        for path in [npm, uv].into_iter().chain(unused) {
+            if path.is_file() {
+                fs::remove_file(&path).map_err(PathError::at(&path))?;
+            } else {
+                Scratch::adopt(&path).remove()?;
+            }
         }
         Ok(size)
     }
 
     /// Empties uv's cache, unless something is being installed. Returns whether it is empty now.
     pub(super) fn empty_uv(&self) -> bool {
-        let [_, uv] = self.folders();
+        let [_, uv, _] = self.folders();
         if !uv.exists() {
             return true;
         }
@@ -91,19 +99,43 @@ impl PackageCache {
     /// [`PathError`] when something cannot be read.
     pub fn surplus(&self, limit: u64) -> Result<u64, PathError> {
         let mut size = 0;
-        for folder in self.folders().iter().filter(|folder| folder.exists()) {
+        let [npm, uv, packages] = self.folders();
+        for folder in [npm, uv].iter().filter(|folder| folder.exists()) {
             size += files_below(folder)?.iter().map(|(_, bytes)| bytes).sum::<u64>();
+        }
+        if packages.exists() {
+            // What installations share is not freed.
+            let alone = files_below(&packages)?.into_iter().filter(|(path, _)| !has_other_names(path));
+            size += alone.map(|(_, bytes)| bytes).sum::<u64>();
         }
         Ok(if size > limit { size } else { 0 })
     }
 
-    fn folders(&self) -> [PathBuf; 2] {
-        ["npm", "uv"].map(|name| self.directory.join(name))
+    fn folders(&self) -> [PathBuf; 3] {
+        ["npm", "uv", "packages"].map(|name| self.directory.join(name))
     }
 
     fn marker(&self) -> PathBuf {
         self.directory.join("packages.lock")
     }
+}
+
+/// The directories of unpacked packages whose files no installation shares, and what interrupted downloads have left.
+fn unused_packages(directory: &Path) -> Vec<PathBuf> {
+    let below = |directory: &Path| {
+        fs::read_dir(directory).into_iter().flatten().flatten().map(|item| item.path()).collect::<Vec<_>>()
+    };
+    let is_shared =
+        |folder: &PathBuf| files_below(folder).is_ok_and(|files| files.iter().any(|(path, _)| has_other_names(path)));
+    below(directory).iter().flat_map(|folder| below(folder)).filter(|package| !is_shared(package)).collect()
+}
+
+/// Whether a file is a hard link, whose bytes stay when it is removed.
+fn has_other_names(path: &Path) -> bool {
+    #[cfg(unix)]
+    return path.symlink_metadata().is_ok_and(|found| std::os::unix::fs::MetadataExt::nlink(&found) > 1);
+    #[cfg(not(unix))]
+    return path.as_os_str().is_empty();
 }
 
 #[cfg(test)]

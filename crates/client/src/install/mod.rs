@@ -52,11 +52,13 @@ mod node;
 mod npm;
 mod npm_range;
 mod output;
+mod package_store;
 mod places;
 mod refusal;
 pub mod remedy;
 mod scripts;
 mod tool;
+mod tree;
 mod uv;
 
 use std::fmt;
@@ -83,6 +85,7 @@ pub use node::{Interpreter, Shortfall};
 pub use places::host_environment;
 pub use scripts::ScriptsNotRun;
 use serde::{Deserialize, Serialize};
+pub use tree::NpmConnection;
 
 /// How an installed agent is started.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -181,8 +184,13 @@ pub struct Installer {
     /// The `acp-registry` executable, which sets the limits of package managers; see
     /// [`LaunchSpec::launcher`](acp_registry_host::process::LaunchSpec::launcher).
     pub launcher: Option<PathBuf>,
-    /// Where npm and uv keep what they have fetched; with `None`, each installation fetches everything.
+    /// Where npm and uv keep what they have fetched, and this program unpacked packages of npm; with `None`, each
+    /// installation fetches everything.
     pub packages: Option<PackageCache>,
+    /// Fetches the packages of a list for npm, which are then put in place without npm; with `None`, npm installs them.
+    pub npm_connection: Option<NpmConnection>,
+    /// Whether packages of npm that are kept unpacked are fetched again.
+    pub distrusts_packages: bool,
     /// Whether uv may build packages from source, which runs code of these packages.
     pub allow_build: bool,
     /// Whether the manifest vouches for the install scripts of the npm package that it names, where npm (since version
@@ -207,6 +215,8 @@ impl Installer {
             timeout: INSTALL_TIMEOUT,
             launcher: None,
             packages: None,
+            npm_connection: None,
+            distrusts_packages: false,
             allow_build: false,
             vouches: true,
         }
@@ -246,13 +256,17 @@ impl Installer {
 
     /// The installer that repairs files with changed bytes; `None` where this one does.
     ///
-    /// uv links files of its cache into environments, so that a file that was changed there is changed in the cache as
-    /// well: uv's cache is emptied, or not used while another installation needs it. npm verifies what it takes from
-    /// its cache.
+    /// Files of the cache are linked into installations, so that a file that was changed there is changed in the cache as
+    /// well: unpacked packages of npm are fetched again; uv's cache is emptied, or not used while another installation needs
+    /// it. npm verifies what it takes from its cache.
     #[must_use]
     pub(crate) fn after_change(&self, kind: Kind) -> Option<Self> {
-        let cache = self.packages.as_ref().filter(|_| kind == Kind::Uvx)?;
-        (!cache.empty_uv()).then(|| Self { packages: None, ..self.clone() })
+        let cache = self.packages.as_ref()?;
+        match kind {
+            Kind::Npx => Some(Self { distrusts_packages: true, ..self.clone() }),
+            Kind::Uvx => (!cache.empty_uv()).then(|| Self { packages: None, ..self.clone() }),
+            Kind::Binary => None,
+        }
     }
 }
 

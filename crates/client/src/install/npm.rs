@@ -8,6 +8,7 @@ use tokio::task::spawn_blocking;
 
 use super::cooldown::{HeldBack, Setting, later};
 use super::tool::{Tool, write};
+use super::tree::{self, Stop};
 use super::{
     DigestSource, Error, Expected, InstallJob, Installer, Interpreter, Placed, Progress, Proof, Remarks, ScriptsNotRun,
     TooOld, ToolFailure, refusal, remedy, scripts,
@@ -51,43 +52,31 @@ pub(super) async fn install(work: &InstallJob<'_>, wanted: &Package) -> Result<P
     // Node.js reads other bytes as U+FFFD, and npm would install into another directory.
     let Some(prefix) = directory.to_str() else { return Err(Error::NotUnicode(directory.to_owned())) };
     let (name, version) = exact(package)?;
-    let (npm, node) = (find(installer, "npm")?, find(installer, "node")?);
+    let node = find(installer, "node")?;
+    let cache = installer.open_cache();
+    let npm = || {
+        let environment = installer.npm_environment(cache.as_ref());
+        Ok::<_, Error>(Tool::new(work, "npm", find(installer, "npm")?, environment, installer.registries.npm(&name)))
+    };
     // npm 12 runs only the install scripts that this file allows.
     write(&directory.join("package.json"), &manifest(&name, &version, installer.vouches))?;
-    let spec = [format!("{name}@{version}")];
-    let (command, more, specs): (_, &[&str], &[String]) = match &work.expected.packages {
-        // Installs exactly the packages of the list.
-        Some(packages) => {
-            let path = directory.join("package-lock.json");
-            let list = enforced(packages).map_err(|error| PathError::at(&path)(error.into()))?;
-            write(&path, &list)?;
-            ("ci", &["--package-lock=true", "--omit-lockfile-registry-resolved"], &[])
-        }
-        None => ("install", &["--no-save", "--no-package-lock"], &spec),
+    let made = match &work.expected.packages {
+        Some(list) => tree::install(work, list).await,
+        None => Err(Stop::ByNpm("there is no list of packages".to_owned())),
     };
-    let mut arguments = vec![command.to_owned()];
-    arguments.extend(more.iter().chain(&OWN).chain(&FLAGS).map(|flag| (*flag).to_owned()));
-    arguments.extend([prefix.to_owned(), "--".to_owned()]);
-    arguments.extend_from_slice(specs);
-    let cache = installer.open_cache();
-    let environment = installer.npm_environment(cache.as_ref());
-    let npm = Tool::new(work, "npm", npm, environment, installer.registries.npm(&name));
-    npm.check_proxy()?;
-    (work.progress)(Progress::Running("npm"));
-    let ran = match npm.run(arguments).await {
-        Err(Error::Tool(failure)) if failure.held_by_npm().is_some() => {
-            let held = explain_cooldown(&failure, (&name, &version), &npm, directory).await;
-            return Err(match held {
-                Some(held) => Error::HeldBack(Box::new(held)),
-                None if failure.lacks_version(&name, &version) => absent(failure, name, version, &npm).await,
-                None => Error::Tool(failure),
-            });
+    let stderr = match made {
+        Ok(false) => String::new(),
+        Ok(true) => {
+            (work.progress)(Progress::Running("npm"));
+            let arguments = ["rebuild"].iter().chain(&OWN).chain(&FLAGS).copied().chain([prefix]);
+            npm()?.run(arguments).await?.stderr
         }
-        Err(Error::Tool(failure)) if failure.lacks_version(&name, &version) => {
-            return Err(absent(failure, name, version, &npm).await);
+        Err(Stop::Failed(error)) => return Err(error),
+        Err(Stop::ByNpm(reason)) => {
+            tracing::debug!("npm installs {package}: {reason}");
+            tree::clear(directory)?;
+            install_by_npm(work, package, (&name, &version), prefix, &npm()?).await?
         }
-        Err(Error::Tool(failure)) if failure.lacks_name(&name) => return Err(Error::NoPackage { name, failure }),
-        ran => ran.map_err(|error| refused(error, &name, package))?,
     };
     let no_command = |problem| Error::NoCommand { package: package.to_owned(), problem, suggestion: None };
     let own = package_json(&name, directory).map_err(no_command)?;
@@ -108,10 +97,10 @@ pub(super) async fn install(work: &InstallJob<'_>, wanted: &Package) -> Result<P
         None => DigestSource::None,
     };
     let integrity = notes.as_deref().and_then(|notes| integrity_in(notes, &name));
-    let blocked = ScriptsNotRun { packages: scripts::blocked(&ran.stderr), ignored_by: None };
+    let blocked = ScriptsNotRun { packages: scripts::blocked(&stderr), ignored_by: None };
     let listed = if blocked.is_empty() { notes.map(|notes| scripts::listed(&notes, directory)) } else { None };
     let scripts_not_run = match listed.filter(|listed| !listed.is_empty()) {
-        Some(packages) if ignores_scripts(&npm).await == Some(true) => {
+        Some(packages) if ignores_scripts(&npm()?).await == Some(true) => {
             ScriptsNotRun::ignored(packages, installer.sets_for_npm(scripts::VARIABLE))
         }
         _ => blocked,
@@ -132,6 +121,50 @@ pub(super) async fn install(work: &InstallJob<'_>, wanted: &Package) -> Result<P
         (None, None) => None,
     };
     Ok(Placed { program: file, interpreter, proof: Proof { verified, sha256: None, integrity }, remarks })
+}
+
+/// Has npm install a package, or what a list has. Returns the end of what npm writes to stderr.
+async fn install_by_npm(
+    work: &InstallJob<'_>,
+    package: &str,
+    (name, version): (&str, &str),
+    prefix: &str,
+    npm: &Tool<'_>,
+) -> Result<String, Error> {
+    let directory = work.directory;
+    let spec = [format!("{name}@{version}")];
+    let (command, more, specs): (_, &[&str], &[String]) = match &work.expected.packages {
+        // Installs exactly the packages of the list.
+        Some(packages) => {
+            let path = directory.join("package-lock.json");
+            let list = enforced(packages).map_err(|error| PathError::at(&path)(error.into()))?;
+            write(&path, &list)?;
+            ("ci", &["--package-lock=true", "--omit-lockfile-registry-resolved"], &[])
+        }
+        None => ("install", &["--no-save", "--no-package-lock"], &spec),
+    };
+    let mut arguments = vec![command.to_owned()];
+    arguments.extend(more.iter().chain(&OWN).chain(&FLAGS).map(|flag| (*flag).to_owned()));
+    arguments.extend([prefix.to_owned(), "--".to_owned()]);
+    arguments.extend_from_slice(specs);
+    npm.check_proxy()?;
+    (work.progress)(Progress::Running("npm"));
+    let absent = |failure| absent(failure, name.to_owned(), version.to_owned(), npm);
+    match npm.run(arguments).await {
+        Err(Error::Tool(failure)) if failure.held_by_npm().is_some() => {
+            let held = explain_cooldown(&failure, (name, version), npm, directory).await;
+            Err(match held {
+                Some(held) => Error::HeldBack(Box::new(held)),
+                None if failure.lacks_version(name, version) => absent(failure).await,
+                None => Error::Tool(failure),
+            })
+        }
+        Err(Error::Tool(failure)) if failure.lacks_version(name, version) => Err(absent(failure).await),
+        Err(Error::Tool(failure)) if failure.lacks_name(name) => {
+            Err(Error::NoPackage { name: name.to_owned(), failure })
+        }
+        ran => Ok(ran.map_err(|error| refused(error, name, package))?.stderr),
+    }
 }
 
 /// The registry has no such version: npm says which one is the newest.

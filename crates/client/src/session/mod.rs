@@ -34,14 +34,15 @@ use acp_registry_plan::versions::Versions;
 use acp_registry_protocol::handshake::SetupError;
 use acp_registry_sources::github::Github;
 use acp_registry_sources::{
-    ConnectError, Connection, Needs, Registries, Surroundings, ask_package_manager, npm_variables, uv_variables,
+    ConnectError, Connection, Needs, Registries, Surroundings, ask_package_manager, left_to_npm, npm_variables,
+    uv_variables,
 };
 use futures_util::FutureExt as _;
 use tokio::process::{Child, ChildStdin, ChildStdout};
 
 use crate::index::minisign::PublicKey;
 use crate::index::{self, Copies, EntryError, Facts, Index, IndexLocation, Loaded, Missing, RevocationPlace, Trust};
-use crate::install::{Installer, Kind, PackageCache, Start, host_environment};
+use crate::install::{Installer, Kind, NpmConnection, PackageCache, Start, host_environment};
 use crate::resolve::{self, Host};
 pub use crate::resolve::{AgentSpec, WrongName};
 use crate::store::{self, Store, Version, repair_command};
@@ -59,6 +60,8 @@ pub struct Session {
     pub store: Store,
     options: SessionOptions,
     connection: OnceLock<(Arc<Client>, Github)>,
+    /// The connection to the registry of npm; `None` where it is not known.
+    npm: Arc<OnceLock<Option<Arc<Connection>>>>,
     revocations: Mutex<RevocationsByPlace>,
     /// The versions that the index has had, by agent.
     versions: Mutex<BTreeMap<String, Versions>>,
@@ -78,6 +81,7 @@ impl Session {
             store,
             options,
             connection: OnceLock::new(),
+            npm: Arc::default(),
             revocations: Mutex::default(),
             versions: Mutex::default(),
         })
@@ -204,7 +208,15 @@ impl Session {
         let surroundings = Surroundings { variable: &variable, run: &run };
         let new = Installer::new(client, environment);
         let cache = self.options.cache.as_deref().filter(|_| self.options.keeps_packages);
+        let npm_connection = match left_to_npm(&surroundings) {
+            Some(setting) => {
+                tracing::debug!("npm fetches packages: it has the setting {setting}");
+                None
+            }
+            None => Some(self.npm_connection()),
+        };
         Ok(Installer {
+            npm_connection,
             npm: npm_variables(&surroundings),
             uv: uv_variables(&surroundings),
             registries: Registries::configured(&surroundings),
@@ -219,21 +231,19 @@ impl Session {
         })
     }
 
+    /// A connection to the registry of npm, made once when it is needed.
+    fn npm_connection(&self) -> NpmConnection {
+        let (options, made) = (self.options.clone(), self.npm.clone());
+        NpmConnection::new(move || {
+            let needs = Needs { npm: true, pypi: false };
+            let connect = || options.connect_to_sources(needs).ok().map(Arc::new);
+            made.get_or_init(connect).clone().filter(|_| !options.is_offline)
+        })
+    }
+
     /// Finds the package registries, and connects to them.
     pub(crate) fn connect_to_sources(&self, needs: Needs) -> Result<Connection, ConnectError> {
-        let variable = |name: &str| self.options.variable(name);
-        let environment = self.environment();
-        let path = environment.path().map(|(_, value)| value.to_owned());
-        let run = |program: &str, arguments: &[&str]| ask_package_manager(path.as_deref(), program, arguments);
-        let settings = Settings {
-            allowed: self.options.allowed_hosts.clone(),
-            proxies: Proxies::new(&variable),
-            authorities: Authorities::named(&variable)?,
-            // Without it, answers are not kept.
-            cache: self.options.cache.as_deref().and_then(|directory| Cache::open(directory, Cache::LIMIT).ok()),
-            ..Settings::default()
-        };
-        Connection::open(&Surroundings { variable: &variable, run: &run }, needs, settings)
+        self.options.connect_to_sources(needs)
     }
 
     fn load_options(&self) -> index::LoadOptions {
@@ -588,6 +598,23 @@ impl SessionOptions {
             install_timeout: None,
             launcher: None,
         }
+    }
+
+    /// Finds the package registries, and connects to them.
+    fn connect_to_sources(&self, needs: Needs) -> Result<Connection, ConnectError> {
+        let variable = |name: &str| self.variable(name);
+        let environment = host_environment(self.variables.as_slice(), []);
+        let path = environment.path().map(|(_, value)| value.to_owned());
+        let run = |program: &str, arguments: &[&str]| ask_package_manager(path.as_deref(), program, arguments);
+        let settings = Settings {
+            allowed: self.allowed_hosts.clone(),
+            proxies: Proxies::new(&variable),
+            authorities: Authorities::named(&variable)?,
+            // Without it, answers are not kept.
+            cache: self.cache.as_deref().and_then(|directory| Cache::open(directory, Cache::LIMIT).ok()),
+            ..Settings::default()
+        };
+        Connection::open(&Surroundings { variable: &variable, run: &run }, needs, settings)
     }
 
     /// The value of a variable, if it is Unicode.

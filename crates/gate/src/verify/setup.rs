@@ -11,7 +11,6 @@ use acp_registry_client::install::{Installer, PackageCache};
 use acp_registry_examine::examination::Demand;
 use acp_registry_host::process::{Environment, Isolation};
 use acp_registry_http::Client;
-use acp_registry_plan::manifest::Platform;
 use acp_registry_protocol::handshake::HandshakeOptions;
 use acp_registry_sources::{Registries, Surroundings, npm_variables, uv_variables};
 
@@ -73,20 +72,17 @@ impl Verifier {
         handshake.timeout = options.timeout.unwrap_or(handshake.timeout);
         handshake.probe = handshake.probe.filter(|_| options.probes);
         let installer = Installer {
-            environment: environment.clone(),
             npm: npm_variables(&surroundings),
             uv: uv_variables(&surroundings),
             registries: Registries::configured(&surroundings),
-            client: Arc::new(client),
-            github: None,
             limits: options.limits,
-            platform: Platform::host(),
             timeout: options.install_timeout.unwrap_or(INSTALL_TIMEOUT),
             launcher,
             packages,
             allow_build: options.allow_build,
             // npx asks for permission.
             vouches: false,
+            ..Installer::new(Arc::new(client), environment.clone())
         };
         let (sources, turns) = (Sources::default(), AgentLock::default());
         let StartOptions { isolation, demand, networks, builders, .. } = options;

@@ -1,6 +1,7 @@
 //! Reads untrusted files, replaces files and directories atomically, and lists what is below a directory. Errors have paths.
 
 mod read;
+mod share;
 mod staging;
 mod write;
 
@@ -10,6 +11,7 @@ use std::{env, fs, io};
 use acp_registry_plan::failure::Failure;
 pub(crate) use read::open_no_follow;
 pub use read::{ReadError, linked_folder, open_bounded, open_file, read_at, read_bounded, resolve_below, write_all_at};
+pub use share::FileSharing;
 pub use staging::Staging;
 pub use write::{check_writable, rename, sync_below, write_atomic, write_atomic_from, write_durable, write_new};
 

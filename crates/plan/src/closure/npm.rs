@@ -97,6 +97,13 @@ fn is_named(wanted: &Value, found: &str) -> bool {
     !forbidden.iter().any(|name| &name[1..] == found) && (named.is_empty() || named.contains(&found))
 }
 
+impl NpmLockPackage {
+    /// The name in the package registry, of the package at this path.
+    pub fn name<'a>(&'a self, path: &'a str) -> &'a str {
+        self.name.as_deref().unwrap_or_else(|| folder(path))
+    }
+}
+
 /// The packages in whose folders a package is, the nearest first.
 pub(super) fn parents(path: &str) -> impl Iterator<Item = &str> {
     path.rmatch_indices("/node_modules/").map(|(end, _)| &path[..end])

@@ -1,0 +1,220 @@
+//! Unpacked packages of npm, each once, by the digest of its archive.
+//!
+//! ```text
+//! DIRECTORY/ab/cdef…/files.json, files/…    a package: what it has, and its files, which installations share
+//! DIRECTORY/ab/cdef….lock, cdef….new        while it is fetched
+//! ```
+//!
+//! A package is renamed to its place when it is whole. Files are not hashed again when they are shared: like the size, the
+//! time of the last change says whether one is as it was unpacked, and one that is not is fetched again. Who can write there
+//! as the caller can also change what is installed.
+
+use std::fs::{self, File, Metadata};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, UNIX_EPOCH};
+
+use acp_registry_archive::{self as archive, Limits, unpack_package};
+use acp_registry_host::fs::{FileSharing, PathError, read_bounded, write_new};
+use acp_registry_host::lock::Lock;
+use acp_registry_http::{Client, Sink};
+use acp_registry_plan::json;
+use ring::digest::{Context, SHA512};
+use serde::{Deserialize, Serialize};
+use tokio::task::spawn_blocking;
+use url::Url;
+
+use super::tree::Stop;
+
+/// The largest list of a package's files that is read, in bytes.
+const FILES_LIMIT: u64 = 64 << 20;
+
+/// How long another process may take to fetch a package.
+const PATIENCE: Duration = Duration::from_mins(30);
+
+const LIST: &str = "files.json";
+const FILES: &str = "files";
+
+/// A SHA-512.
+pub(super) type Digest = [u8; 64];
+
+/// The directory.
+pub(super) struct PackageStore<'a> {
+    pub(super) directory: &'a Path,
+}
+
+/// A package that is there.
+#[derive(Debug)]
+pub(super) struct StoredPackage {
+    directory: PathBuf,
+    list: FileList,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct FileList {
+    schema: u32,
+    files: Vec<StoredFile>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct StoredFile(String, FileState);
+
+/// By what a change is seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct FileState {
+    /// Bytes.
+    size: u64,
+    /// When it was changed, in nanoseconds since 1970.
+    modified: u64,
+}
+
+impl From<&Metadata> for FileState {
+    fn from(metadata: &Metadata) -> Self {
+        let since = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();
+        Self { size: metadata.len(), modified: u64::try_from(since.as_nanos()).unwrap_or(u64::MAX) }
+    }
+}
+
+impl PackageStore<'_> {
+    /// Where a package is, or would be.
+    fn place(&self, digest: &Digest) -> PathBuf {
+        let text: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        self.directory.join(&text[..2]).join(&text[2..])
+    }
+
+    /// A package, if it is there.
+    pub(super) fn find(&self, digest: &Digest) -> Option<StoredPackage> {
+        let directory = self.place(digest);
+        let bytes = read_bounded(&directory.join(LIST), &directory, FILES_LIMIT).ok()?;
+        let list: FileList = json::whole(&bytes).ok()?;
+        (list.schema == 1).then_some(StoredPackage { directory, list })
+    }
+
+    /// Fetches a package, unless another process does, and unpacks it.
+    pub(super) async fn fetch(
+        &self,
+        digest: &Digest,
+        url: &Url,
+        client: &Client,
+        limits: &Limits,
+        is_stale: bool,
+    ) -> Result<StoredPackage, Stop> {
+        let place = self.place(digest);
+        let lock = place.with_extension("lock");
+        let holder = "fetching a package";
+        let lock = Lock::wait(&lock, holder, PATIENCE, &|_| ()).await?.map_err(Stop::ByNpm)?;
+        let _lock = RemovedLock(Some(lock));
+        if !is_stale && let Some(package) = self.find(digest) {
+            return Ok(package);
+        }
+        self.fetch_locked(digest, url, client, limits, &place).await
+    }
+
+    async fn fetch_locked(
+        &self,
+        digest: &Digest,
+        url: &Url,
+        client: &Client,
+        limits: &Limits,
+        place: &Path,
+    ) -> Result<StoredPackage, Stop> {
+        let file = tempfile::tempfile_in(self.directory).map_err(PathError::at(self.directory))?;
+        let mut sink = Verifying { file: &file, context: Context::new(&SHA512) };
+        client.download_from_source(url, limits.compressed, &mut sink).await?;
+        if sink.context.finish().as_ref() != digest {
+            // npm says which package has other bytes.
+            return Err(Stop::ByNpm(format!("{} has another digest", acp_registry_http::shown(url))));
+        }
+        let (place, limits) = (place.to_owned(), *limits);
+        let unpacked = spawn_blocking(move || unpack(file, &limits, &place)).await;
+        unpacked.unwrap_or_else(|error| Err(archive::Error::Read(io::Error::other(error)).into()))
+    }
+}
+
+/// Unpacks a package beside its place, where nothing else writes, and then moves it there.
+fn unpack(file: File, limits: &Limits, place: &Path) -> Result<StoredPackage, Stop> {
+    let new = place.with_extension("new");
+    remove(&new)?;
+    let files = new.join(FILES);
+    fs::create_dir_all(&files).map_err(PathError::at(&files))?;
+    let listing = unpack_package(file, limits, &files)?;
+    let mut list = FileList { schema: 1, files: Vec::with_capacity(listing.entries.len()) };
+    for entry in listing.entries.into_iter().filter(|entry| entry.kind == archive::EntryKind::File) {
+        let path = files.join(&entry.path);
+        let metadata = path.symlink_metadata().map_err(PathError::at(&path))?;
+        list.files.push(StoredFile(entry.path, FileState::from(&metadata)));
+    }
+    list.files.sort_by(|a, b| a.0.cmp(&b.0));
+    write_new(&new.join(LIST), json::to_string(&list).as_bytes())?;
+    // What is there is damaged.
+    remove(place)?;
+    fs::rename(&new, place).map_err(PathError::at(place))?;
+    Ok(StoredPackage { directory: place.to_owned(), list })
+}
+
+fn remove(directory: &Path) -> Result<(), PathError> {
+    match fs::remove_dir_all(directory) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(PathError::at(directory)(error)),
+        _ => Ok(()),
+    }
+}
+
+impl StoredPackage {
+    /// Whether it has a file.
+    pub(super) fn has(&self, path: &str) -> bool {
+        self.list.files.binary_search_by(|file| file.0.as_str().cmp(path)).is_ok()
+    }
+
+    /// Puts its files into a new directory. Returns whether all of them are as they were unpacked.
+    pub(super) fn share(&self, into: &Path, sharing: &FileSharing) -> Result<bool, PathError> {
+        let from = self.directory.join(FILES);
+        fs::create_dir_all(into).map_err(PathError::at(into))?;
+        let mut folder = "";
+        for StoredFile(path, state) in &self.list.files {
+            let (source, target) = (from.join(path), into.join(path));
+            let is_same =
+                source.symlink_metadata().is_ok_and(|found| found.is_file() && FileState::from(&found) == *state);
+            if !is_same {
+                return Ok(false);
+            }
+            let above = path.rsplit_once('/').map_or("", |(above, _)| above);
+            if above != folder {
+                let above = into.join(above);
+                fs::create_dir_all(&above).map_err(PathError::at(&above))?;
+                folder = path.rsplit_once('/').map_or("", |(above, _)| above);
+            }
+            match sharing.share(&source, &target) {
+                // Another process fetches it again.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+                shared => shared.map_err(PathError::at(&target))?,
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// A lock whose file goes with it.
+struct RemovedLock(Option<Lock>);
+
+impl Drop for RemovedLock {
+    fn drop(&mut self) {
+        if let Some(lock) = self.0.take() {
+            lock.remove();
+        }
+    }
+}
+
+/// Takes a download to a file, and computes its digest.
+struct Verifying<'a> {
+    file: &'a File,
+    context: Context,
+}
+
+impl Sink for Verifying<'_> {
+    fn begin(&mut self, _length: Option<u64>) {}
+
+    fn take(&mut self, piece: &[u8]) -> io::Result<()> {
+        self.context.update(piece);
+        self.file.write_all(piece)
+    }
+}

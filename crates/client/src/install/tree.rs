@@ -1,0 +1,345 @@
+//! The tree of a closure of npm, `node_modules`, made without npm from packages that are kept unpacked.
+//!
+//! The layout, the modes and the links to commands are those of `npm ci` with the same list. npm itself installs what this
+//! cannot: see [`Stop::ByNpm`].
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use acp_registry_archive::{self as archive, Machine, Program, UnsafeReason};
+use acp_registry_host::fs::{FileSharing, PathError, open_file};
+use acp_registry_http::FetchError;
+use acp_registry_plan::closure::{NodeMachine, NpmLock, sha512};
+use acp_registry_plan::manifest::Platform;
+use acp_registry_sources::Connection;
+use acp_registry_sources::npm::{commands, file_of_command};
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use rayon::prelude::*;
+use serde_json::Value;
+use tokio::task::spawn_blocking;
+use tokio::time::timeout;
+use url::Url;
+
+use super::package_store::{Digest, PackageStore, StoredPackage};
+use super::{Error, InstallJob, Progress};
+
+/// How many packages are fetched at once.
+const AT_ONCE: usize = 32;
+
+/// How often the tree is made again because a stored package has changed.
+const ATTEMPTS: usize = 3;
+
+/// Why a tree was not made.
+pub(super) enum Stop {
+    /// npm can make it, or says why it cannot be made.
+    ByNpm(String),
+    /// npm is not asked either.
+    Failed(Error),
+}
+
+impl From<PathError> for Stop {
+    fn from(error: PathError) -> Self {
+        Self::ByNpm(error.to_string())
+    }
+}
+
+impl From<FetchError> for Stop {
+    fn from(error: FetchError) -> Self {
+        Self::ByNpm(error.to_string())
+    }
+}
+
+impl From<archive::Error> for Stop {
+    fn from(error: archive::Error) -> Self {
+        match error {
+            // Of such names, npm keeps what the file system keeps.
+            archive::Error::Unsafe { reason: UnsafeReason::CaseCollision { .. } | UnsafeReason::Duplicate, .. } => {
+                Self::ByNpm(error.to_string())
+            }
+            archive::Error::Unsafe { .. } | archive::Error::TooLarge(_) => Self::Failed(error.into()),
+            _ => Self::ByNpm(error.to_string()),
+        }
+    }
+}
+
+/// Connects to the package registry of npm that a person has configured.
+#[derive(Clone)]
+pub struct NpmConnection(Arc<dyn Fn() -> Option<Arc<Connection>> + Send + Sync>);
+
+impl NpmConnection {
+    /// `open` may take a while, and is called when an archive is needed. `None` where no registry is known.
+    pub fn new(open: impl Fn() -> Option<Arc<Connection>> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(open))
+    }
+}
+
+impl std::fmt::Debug for NpmConnection {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("NpmConnection")
+    }
+}
+
+/// One package in the tree.
+struct TreePackage {
+    path: String,
+    /// The digest of its archive; `None` where it is in the archive of a package above it.
+    digest: Option<Digest>,
+    /// Its commands, with their files below its folder.
+    commands: Vec<(String, String)>,
+}
+
+/// A tree that is being made.
+struct Tree {
+    directory: PathBuf,
+    /// By path.
+    packages: Vec<TreePackage>,
+    stored: HashMap<Digest, StoredPackage>,
+    sharing: FileSharing,
+}
+
+/// Makes the tree of a list. Returns whether packages in it have install scripts, which npm has to run.
+pub(super) async fn install(work: &InstallJob<'_>, list: &str) -> Result<bool, Stop> {
+    let by_npm = |reason: &str| Stop::ByNpm(reason.to_owned());
+    let installer = work.installer;
+    let connection = installer.npm_connection.as_ref().filter(|_| cfg!(unix));
+    let (connection, platform) = connection.zip(Platform::host()).ok_or_else(|| by_npm("npm is to do it"))?;
+    let cache = installer.open_cache().ok_or_else(|| by_npm("there is no cache"))?;
+    let lock: NpmLock = serde_json::from_str(list).map_err(|error| Stop::ByNpm(error.to_string()))?;
+    let node = installer.environment.find("node");
+    let needed = lock.needed(&machine(platform, node.as_deref()));
+    let needed = needed.ok_or_else(|| by_npm("a package is not for this machine"))?;
+    let has_scripts = needed.values().any(|package| package.has_install_script);
+    let mut wanted = BTreeMap::new();
+    let mut packages = Vec::with_capacity(needed.len());
+    for (path, package) in &needed {
+        let name = package.name(path);
+        let digest = package.integrity.as_deref().and_then(sha512);
+        wanted.extend(digest.zip(package.version.as_deref()).map(|(digest, version)| (digest, (name, version))));
+        let bin = package.bin.as_deref();
+        let file = |command: String| Some((command.clone(), file_of_command(name, bin, &command)?));
+        let commands = commands(name, bin).into_iter().filter_map(file).collect();
+        packages.push(TreePackage { path: (*path).to_owned(), digest, commands });
+    }
+    // Scripts write into packages, also into those of others.
+    let sharing = FileSharing::new(has_scripts);
+    let directory = work.directory.to_owned();
+    let mut tree = Tree { directory, packages, stored: HashMap::new(), sharing };
+    let store = PackageStore { directory: &cache.packages };
+    // The files of an installation that is made again have changed, and may be those of the store.
+    let mut stale = BTreeSet::new();
+    if installer.distrusts_packages {
+        stale.extend(wanted.keys().copied());
+    } else {
+        tree.stored = wanted.par_iter().filter_map(|(digest, _)| Some((*digest, store.find(digest)?))).collect();
+    }
+    for _ in 0..ATTEMPTS {
+        let missing: Vec<_> = wanted.iter().filter(|(digest, _)| !tree.stored.contains_key(*digest)).collect();
+        if !missing.is_empty() {
+            let open = connection.0.clone();
+            let connection = spawn_blocking(move || open()).await.ok().flatten();
+            let registry = connection.as_ref().and_then(|one| Some((one, one.sources.npm.as_ref()?)));
+            let (connection, registry) = registry.ok_or_else(|| by_npm("no registry of npm is known"))?;
+            let archives = missing.into_iter().map(|(digest, (name, version))| {
+                let url = registry.tarball(name, version).ok_or_else(|| by_npm("it is no address"))?;
+                Ok(Wanted { digest: *digest, url, is_stale: stale.contains(digest) })
+            });
+            let archives: Vec<Wanted> = archives.collect::<Result<_, Stop>>()?;
+            tree.stored.extend(fetch(work, &store, connection, archives).await?);
+        }
+        let made = spawn_blocking(move || {
+            let made = tree.make();
+            (tree, made)
+        });
+        let made = made.await.map_err(|error| Stop::ByNpm(error.to_string()))?;
+        tree = made.0;
+        let changed = made.1?;
+        if changed.is_empty() {
+            tree.write_notes(list)?;
+            return Ok(has_scripts);
+        }
+        tree.stored.retain(|digest, _| !changed.contains(digest));
+        stale = changed;
+    }
+    Err(by_npm("packages change while they are read"))
+}
+
+/// An archive to fetch.
+struct Wanted {
+    digest: Digest,
+    url: Url,
+    /// Whether the package that is there has changed.
+    is_stale: bool,
+}
+
+async fn fetch(
+    work: &InstallJob<'_>,
+    store: &PackageStore<'_>,
+    connection: &Connection,
+    archives: Vec<Wanted>,
+) -> Result<Vec<(Digest, StoredPackage)>, Stop> {
+    let (all, done) = (archives.len(), AtomicUsize::new(0));
+    let done = &done;
+    let fetched = archives.into_iter().map(|Wanted { digest, url, is_stale }| async move {
+        let package = store.fetch(&digest, &url, &connection.client, &work.installer.limits, is_stale).await?;
+        let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+        (work.progress)(Progress::Phase("packages", format!("{done} of {all}")));
+        Ok((digest, package))
+    });
+    let fetched = stream::iter(fetched).buffer_unordered(AT_ONCE).try_collect();
+    let limit = work.installer.timeout;
+    timeout(limit, fetched).await.unwrap_or_else(|_| Err(Stop::Failed(Error::Slow(limit))))
+}
+
+/// What packages may ask of this machine: its platform, with the processor and the C library of the Node.js that is there.
+fn machine(platform: Platform, node: Option<&Path>) -> NodeMachine {
+    let os = if platform.os() == "windows" { "win32" } else { platform.os() };
+    let mut machine = NodeMachine {
+        os,
+        cpu: if platform.as_str().ends_with("aarch64") { "arm64" } else { "x64" },
+        libc: (os == "linux").then_some("glibc"),
+    };
+    if let Some(Ok(Program::Elf { machine: found, interpreter, .. })) =
+        node.map(|node| open_file(node).map(Program::examine))
+    {
+        match found {
+            Machine::Aarch64 => machine.cpu = "arm64",
+            Machine::X8664 => machine.cpu = "x64",
+            _ => {}
+        }
+        if interpreter.is_some_and(|loader| loader.contains("ld-musl")) {
+            machine.libc = machine.libc.map(|_| "musl");
+        }
+    }
+    machine
+}
+
+impl Tree {
+    /// Puts all packages in place, those above others first. Returns those whose stored files have changed; nothing is in
+    /// place then.
+    fn make(&self) -> Result<BTreeSet<Digest>, Stop> {
+        let mut levels: BTreeMap<usize, Vec<&TreePackage>> = BTreeMap::new();
+        for package in &self.packages {
+            levels.entry(package.path.matches("node_modules/").count()).or_default().push(package);
+        }
+        let mut changed = BTreeSet::new();
+        for level in levels.into_values() {
+            let placed = level.into_par_iter().filter_map(|package| self.place(package).transpose());
+            changed.extend(placed.collect::<Result<Vec<Digest>, PathError>>()?);
+        }
+        if !changed.is_empty() {
+            clear(&self.directory)?;
+            return Ok(changed);
+        }
+        let lacking = self.packages.iter().find(|one| one.digest.is_none() && !self.has(one, "package.json"));
+        if let Some(TreePackage { path, .. }) = lacking {
+            return Err(Stop::ByNpm(format!("no archive has {path}")));
+        }
+        self.link_commands()?;
+        Ok(changed)
+    }
+
+    /// Puts a package in place. Returns its digest if its stored files have changed.
+    fn place(&self, package: &TreePackage) -> Result<Option<Digest>, PathError> {
+        let Some(digest) = package.digest else { return Ok(None) };
+        let Some(stored) = self.stored.get(&digest) else { return Ok(Some(digest)) };
+        let place = self.directory.join(&package.path);
+        // A package above has it in its archive, where the list has another one.
+        if place.symlink_metadata().is_ok() {
+            fs::remove_dir_all(&place).map_err(PathError::at(&place))?;
+        }
+        Ok(if stored.share(&place, &self.sharing)? { None } else { Some(digest) })
+    }
+
+    /// Makes the links by which the commands of packages are found, as npm does: the first one of a name counts, and a file
+    /// that is not there has none.
+    fn link_commands(&self) -> Result<(), Stop> {
+        let mut seen = BTreeSet::new();
+        for package in &self.packages {
+            let (above, folder) = package.path.rsplit_once("node_modules/").unwrap_or(("", &package.path));
+            let beside = self.directory.join(above).join("node_modules");
+            for (command, file) in &package.commands {
+                let link = beside.join(".bin").join(command);
+                if command.is_empty() || !seen.insert(link.clone()) || !self.has(package, file) {
+                    continue;
+                }
+                make_executable(&self.directory.join(&package.path).join(file))?;
+                let folders = link.parent().unwrap_or(&link);
+                fs::create_dir_all(folders).map_err(PathError::at(folders))?;
+                if link.symlink_metadata().is_ok() {
+                    fs::remove_file(&link).map_err(PathError::at(&link))?;
+                }
+                #[cfg(unix)]
+                std::os::unix::fs::symlink(format!("../{folder}/{file}"), &link).map_err(PathError::at(&link))?;
+                #[cfg(not(unix))]
+                let _ = folder;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a package has a file, in its own archive or in that of the package that has it in its bundle.
+    fn has(&self, package: &TreePackage, file: &str) -> bool {
+        let path = format!("{}/{file}", package.path);
+        let owner =
+            self.packages.iter().filter(|one| one.digest.is_some() && path.starts_with(&format!("{}/", one.path)));
+        let owner = owner.max_by_key(|one| one.path.len());
+        owner.is_some_and(|owner| {
+            let stored = owner.digest.and_then(|digest| self.stored.get(&digest));
+            stored.is_some_and(|stored| stored.has(&path[owner.path.len() + 1..]))
+        })
+    }
+
+    /// Writes the records that npm keeps of a tree, and the list itself.
+    fn write_notes(&self, list: &str) -> Result<(), Stop> {
+        let unreadable = |error: serde_json::Error| Stop::ByNpm(error.to_string());
+        let mut notes: Value = serde_json::from_str(list).map_err(unreadable)?;
+        if let Some(packages) = notes.get_mut("packages").and_then(Value::as_object_mut) {
+            let paths: BTreeSet<&str> = self.packages.iter().map(|package| package.path.as_str()).collect();
+            packages.retain(|path, _| paths.contains(path.as_str()));
+        }
+        let notes = format!("{}\n", serde_json::to_string_pretty(&notes).map_err(unreadable)?);
+        for (name, text) in [("package-lock.json", list), ("node_modules/.package-lock.json", notes.as_str())] {
+            let path = self.directory.join(name);
+            fs::write(&path, text).map_err(PathError::at(&path))?;
+        }
+        Ok(())
+    }
+}
+
+/// Removes a tree that is not whole.
+pub(super) fn clear(directory: &Path) -> Result<(), PathError> {
+    let place = directory.join("node_modules");
+    match fs::remove_dir_all(&place) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(PathError::at(&place)(error)),
+        _ => Ok(()),
+    }
+}
+
+/// Makes the file of a command one that the system starts, as npm does: executable, and without a carriage return behind
+/// the name of its interpreter. A file that is not so gets a copy of its own, for it may be shared.
+fn make_executable(path: &Path) -> Result<(), PathError> {
+    let at = || PathError::at(path);
+    let file = open_file(path).map_err(at())?;
+    #[cfg(unix)]
+    let is_executable =
+        std::os::unix::fs::PermissionsExt::mode(&file.metadata().map_err(at())?.permissions()) & 0o777 == 0o755;
+    #[cfg(not(unix))]
+    let is_executable = true;
+    let has_return = matches!(Program::examine(&file), Program::Script { has_return: true, .. });
+    if is_executable && !has_return {
+        return Ok(());
+    }
+    let mut bytes = fs::read(path).map_err(at())?;
+    if let (true, Some(end)) = (has_return, bytes.windows(2).position(|pair| pair == b"\r\n")) {
+        bytes.remove(end);
+    }
+    fs::remove_file(path).map_err(at())?;
+    fs::write(path, bytes).map_err(at())?;
+    #[cfg(unix)]
+    fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).map_err(at())?;
+    Ok(())
+}
