@@ -81,8 +81,9 @@ mod new;
 mod new_failures;
 mod new_sources;
 #[cfg(unix)]
-mod package_managers;
+mod npm_trees;
 #[cfg(unix)]
+mod package_managers;
 mod packaged;
 #[cfg(unix)]
 mod packaged_debian;

@@ -52,7 +52,8 @@ pub fn unpack<R: Read + Seek>(file: R, cmd: &str, limits: &Limits, into: &Path) 
 }
 
 /// Unpacks the archive of an npm package into an existing, empty directory that no other process writes to, as npm does:
-/// without the folder around its files, without links, and with `.gitignore` as `.npmignore`. Files get mode 0755 or 0644.
+/// without the folder around its files, without links, with `.gitignore` as `.npmignore`, and with the last of equal names.
+/// Files get mode 0755 or 0644.
 /// After an error, the caller must delete the directory.
 ///
 /// # Errors
@@ -65,7 +66,7 @@ pub fn unpack_package<R: Read + Seek>(mut file: R, limits: &Limits, into: &Path)
     let format = BinaryFormat::detect(&head[..length]).map_err(Error::NotAnArchive)?;
     let BinaryFormat::Tar(compression) = format else { return Err(Error::NotAnArchive(Lookalike::Unknown)) };
     let meter = Meter::new(limits);
-    let mut walk = Walk::package(&meter, Unpack::into(into)?);
+    let mut walk = Walk::package(&meter, Unpack::package_into(into)?);
     from_tar::walk(Consumed { inner: file, meter: Rc::clone(&meter) }, compression, &meter, &mut walk)?;
     walk.finish(format)
 }

@@ -12,6 +12,8 @@ use acp_registry_host::fs::PathError;
 /// existing files are never opened.
 pub(super) struct Unpack {
     root: PathBuf,
+    /// Whether a second file of a name takes the place of the first.
+    replaces: bool,
     file: Option<(PathBuf, File)>,
 }
 
@@ -22,7 +24,12 @@ impl Unpack {
         if items.next().is_some() {
             return Err(PathError::at(root)(io::Error::other("is not empty")).into());
         }
-        Ok(Self { root: root.to_owned(), file: None })
+        Ok(Self { root: root.to_owned(), replaces: false, file: None })
+    }
+
+    /// Like [`Unpack::into`], for an npm package, in which the last file of a name counts.
+    pub(super) fn package_into(root: &Path) -> Result<Self, Error> {
+        Ok(Self { replaces: true, ..Self::into(root)? })
     }
 
     /// The path of an entry; creates its parent directories.
@@ -49,7 +56,13 @@ impl Sink for Unpack {
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, if executable { 0o755 } else { 0o644 });
         #[cfg(not(unix))]
         let _ = executable;
-        let file = options.open(&path).map_err(PathError::at(&path))?;
+        let opened = match options.open(&path) {
+            Err(error) if self.replaces && error.kind() == io::ErrorKind::AlreadyExists => {
+                fs::remove_file(&path).and_then(|()| options.open(&path))
+            }
+            opened => opened,
+        };
+        let file = opened.map_err(PathError::at(&path))?;
         self.file = Some((path, file));
         Ok(())
     }

@@ -120,8 +120,11 @@ impl<S: Sink> Walk<S> {
         }
         let kind = Self::kind(&member.content).map_err(refuse)?;
         self.count_names(&path, &kind)?;
-        if self.tree.insert(&path, &kind, self.entries.len()).map_err(refuse)? == Inserted::Again {
-            return Ok(());
+        match self.tree.insert(&path, &kind, self.entries.len()) {
+            Ok(Inserted::New) => {}
+            Ok(Inserted::Again) => return Ok(()),
+            Err(UnsafeReason::Duplicate) if self.is_package => {}
+            Err(reason) => return Err(refuse(reason)),
         }
         self.check_count(self.tree.len() as u64)?;
         self.at.clone_from(&path);

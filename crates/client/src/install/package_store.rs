@@ -145,6 +145,7 @@ fn unpack(file: File, limits: &Limits, place: &Path) -> Result<StoredPackage, St
         list.files.push(StoredFile(entry.path, FileState::from(&metadata)));
     }
     list.files.sort_by(|a, b| a.0.cmp(&b.0));
+    list.files.dedup_by(|a, b| a.0 == b.0);
     write_new(&new.join(LIST), json::to_string(&list).as_bytes())?;
     // What is there is damaged.
     remove(place)?;

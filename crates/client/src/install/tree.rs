@@ -57,9 +57,7 @@ impl From<archive::Error> for Stop {
     fn from(error: archive::Error) -> Self {
         match error {
             // Of such names, npm keeps what the file system keeps.
-            archive::Error::Unsafe { reason: UnsafeReason::CaseCollision { .. } | UnsafeReason::Duplicate, .. } => {
-                Self::ByNpm(error.to_string())
-            }
+            archive::Error::Unsafe { reason: UnsafeReason::CaseCollision { .. }, .. } => Self::ByNpm(error.to_string()),
             archive::Error::Unsafe { .. } | archive::Error::TooLarge(_) => Self::Failed(error.into()),
             _ => Self::ByNpm(error.to_string()),
         }

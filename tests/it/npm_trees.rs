@@ -1,0 +1,363 @@
+//! Packages of a list that are put in place without npm.
+#![cfg(unix)]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha512};
+
+use crate::archives::{gz, link, tar};
+use crate::people::{People, host};
+use crate::support::{Run, wait_until};
+
+/// An `npm` that notes how it was called, installs nothing, and fails, unless it is asked for scripts.
+const NPM: &str =
+    "#!/bin/sh\necho \"$@\" >> \"${0%/*}/called\"\n[ \"$1\" = rebuild ] || [ \"$1\" = config ] || exit 9\n";
+
+const CLI: (&str, &[u8]) = ("package/cli.js", b"#!/usr/bin/env node\r\nstart\r\n");
+
+fn sha512(bytes: &[u8]) -> String {
+    format!("sha512-{}", BASE64_STANDARD.encode(Sha512::digest(bytes)))
+}
+
+fn pack(files: &[(&str, &[u8])]) -> Vec<u8> {
+    gz(&tar(&[&[("package/package.json", br#"{"bin":{"own":"./cli.js"}}"#.as_slice())], files].concat()))
+}
+
+/// A store, a stand-in for npm, and a registry of npm.
+struct World {
+    people: People,
+    packages: BTreeMap<String, Value>,
+}
+
+impl World {
+    fn new() -> Self {
+        Self::before(|_| ())
+    }
+
+    /// Calls a function with the path of each request, before it is answered.
+    fn before(first: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        let people = People::with_root("data", move |asked, _| {
+            first(&asked.path);
+            Ok(false)
+        });
+        for (name, script) in [("npm", NPM), ("node", "#!/bin/sh\necho v24.0.0\n")] {
+            people.env.write_program(&format!("bin/{name}"), script);
+        }
+        Self { people, packages: BTreeMap::new() }
+    }
+
+    /// Serves a package, and lists it at a path of the tree.
+    fn add(&mut self, path: &str, archive: &[u8], more: &Value) -> &mut Self {
+        let name = path.rsplit_once("node_modules/").unwrap().1.to_owned();
+        let last = name.rsplit('/').next().unwrap();
+        self.people.serve(&format!("/npm/{name}/-/{last}-1.0.0.tgz"), archive);
+        let mut package = json!({ "version": "1.0.0", "integrity": sha512(archive) });
+        package.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        self.packages.insert(path.to_owned(), package);
+        self
+    }
+
+    /// Adds the agent's own package.
+    fn add_own(&mut self, files: &[(&str, &[u8])], more: &Value) -> &mut Self {
+        let mut all = json!({ "bin": { "own": "./cli.js" } });
+        all.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        self.add("node_modules/own", &pack(&[&[CLI], files].concat()), &all)
+    }
+
+    fn command(&self, root: &str) -> Command {
+        let list = json!({ "name": "agent", "lockfileVersion": 3, "requires": true, "packages": self.packages });
+        let lock = format!(
+            "schema = 1\n[agents.own]\nversion = '1.0.0'\n[agents.own.npx]\npackage = 'own@1.0.0'\npackages = '''{list}'''\n"
+        );
+        self.people.env.write("x.lock", lock);
+        let arguments = ["install", "--locked", "--lock", "x.lock", "--no-check", "--json", "own"];
+        let mut command = self.people.command(&arguments);
+        let path = format!("{}:/usr/bin:/bin", self.people.env.path("bin").display());
+        command.env("PATH", path).env("ACP_REGISTRY_ROOT", self.people.env.path(root));
+        command.env("ACP_REGISTRY_NPM", self.people.server.url("/npm/"));
+        command.env("XDG_CACHE_HOME", self.people.env.path("cache"));
+        command
+    }
+
+    /// Installs below a root. Returns the directory with `node_modules`.
+    fn install(&self, root: &str) -> PathBuf {
+        let run = Run::of(&mut self.command(root));
+        assert_eq!(run.code, 0, "{} {}", run.stderr, self.called());
+        let document: Value = serde_json::from_str(&run.stdout).unwrap();
+        assert_eq!(document["verified"], "lock", "{document}");
+        Path::new(document["install_dir"].as_str().unwrap()).join("files")
+    }
+
+    /// How npm was called.
+    fn called(&self) -> String {
+        fs::read_to_string(self.people.env.path("bin/called")).unwrap_or_default()
+    }
+
+    /// How often archives were asked for.
+    fn requests(&self) -> usize {
+        self.people.server.asked().iter().filter(|path| path.contains("/npm/")).count()
+    }
+
+    /// The packages in the store.
+    fn stored(&self) -> Vec<PathBuf> {
+        let below = |path: &Path| fs::read_dir(path).unwrap().map(|item| item.unwrap().path()).collect::<Vec<_>>();
+        below(&self.people.env.path("cache/acp-registry/packages")).iter().flat_map(|path| below(path)).collect()
+    }
+}
+
+fn mode(path: &Path) -> u32 {
+    path.metadata().unwrap().permissions().mode() & 0o777
+}
+
+#[test]
+fn a_tree_is_laid_out_as_npm_does_and_made_once() {
+    let mut world = World::new();
+    let mut archive = tar(&[
+        ("package/package.json", b"{}"),
+        ("package/lib/.gitignore", b"ignored"),
+        ("package/lib/plain.js", b"first"),
+        ("package/lib/plain.js", b"last"),
+        ("package/tool.js", b"#!/usr/bin/env node\n"),
+        ("package/node_modules/part/package.json", b"{}"),
+        ("package/node_modules/part/part.js", b"#!/usr/bin/env node\n"),
+    ]);
+    archive.truncate(archive.len() - 1024);
+    archive.extend(link(tar::EntryType::Symlink, "package/leads-away", "/etc/passwd"));
+    let foreign = if host().starts_with("linux") { "darwin" } else { "linux" };
+    world
+        .add_own(&[], &json!({ "dependencies": { "@s/dep": "1" }, "optionalDependencies": { "other": "1" } }))
+        .add(
+            "node_modules/@s/dep",
+            &gz(&archive),
+            &json!({ "bin": { "tool": "tool.js", "own": "tool.js", "none": "none.js", "../../../up": "tool.js" },
+                     "bundleDependencies": ["part"] }),
+        )
+        .add("node_modules/own/node_modules/@s/deep", &pack(&[("package/deep.js", b"deep")]), &json!({}))
+        .add("node_modules/other", &pack(&[]), &json!({ "optional": true, "os": [foreign] }));
+    let part = json!({ "version": "1.0.0", "inBundle": true, "bin": { "part": "part.js" } });
+    world.packages.insert("node_modules/@s/dep/node_modules/part".to_owned(), part);
+    let tree = world.install("data");
+    let modules = tree.join("node_modules");
+    let linked = |path: &str| fs::read_link(modules.join(path)).unwrap().to_str().unwrap().to_owned();
+    // The first package of a name has the command, by the order of their names.
+    assert_eq!(linked(".bin/own"), "../@s/dep/tool.js");
+    assert_eq!(linked(".bin/tool"), "../@s/dep/tool.js");
+    assert_eq!(linked("@s/dep/node_modules/.bin/part"), "../part/part.js");
+    assert_eq!(linked(".bin/up"), "../@s/dep/tool.js");
+    assert!(modules.join(".bin/none").symlink_metadata().is_err(), "its file is not there");
+    assert!(
+        tree.join("up").symlink_metadata().is_err() && tree.parent().unwrap().join("up").symlink_metadata().is_err()
+    );
+    assert_eq!(fs::read(modules.join("@s/dep/lib/.npmignore")).unwrap(), b"ignored");
+    assert_eq!(fs::read(modules.join("@s/dep/lib/plain.js")).unwrap(), b"last");
+    assert!(modules.join("@s/dep/leads-away").symlink_metadata().is_err());
+    assert_eq!(fs::read(modules.join("own/node_modules/@s/deep/deep.js")).unwrap(), b"deep");
+    assert!(!modules.join("other").exists(), "it is for another system");
+    let notes: Value = serde_json::from_slice(&fs::read(modules.join(".package-lock.json")).unwrap()).unwrap();
+    assert_eq!(notes["packages"].as_object().unwrap().len(), 4, "{notes}");
+    // Files are shared, and requests sent once.
+    assert_eq!((world.requests(), world.called().as_str()), (3, ""));
+    let again = world.install("elsewhere");
+    assert_eq!((world.requests(), world.called().as_str()), (3, ""));
+    let ino = |tree: &Path| tree.join("node_modules/@s/dep/lib/plain.js").metadata().unwrap().ino();
+    let has_clones = tree.join("node_modules/@s/dep/lib/plain.js").metadata().unwrap().nlink() == 1;
+    assert!(has_clones || ino(&tree) == ino(&again));
+}
+
+#[test]
+fn the_file_of_a_command_is_made_executable_without_touching_what_is_shared() {
+    let mut world = World::new();
+    world.add_own(&[], &json!({ "bin": { "own": "cli.js", "data": "data.json" } }));
+    let mut archive = tar::Builder::new(Vec::new());
+    for (name, content) in [("package/package.json", b"{}".as_slice()), CLI, ("package/data.json", b"[]")] {
+        let mut header = tar::Header::new_ustar();
+        header.set_path(name).unwrap();
+        header.set_size(content.len() as u64);
+        header.set_mode(0o640);
+        header.set_cksum();
+        archive.append(&header, content).unwrap();
+    }
+    let more = json!({ "bin": { "own": "cli.js", "data": "data.json" } });
+    world.add("node_modules/own", &gz(&archive.into_inner().unwrap()), &more);
+    let package = world.install("data").join("node_modules/own");
+    assert_eq!(fs::read(package.join("cli.js")).unwrap(), b"#!/usr/bin/env node\nstart\r\n");
+    assert_eq!([mode(&package.join("cli.js")), mode(&package.join("data.json"))], [0o755, 0o755]);
+    assert_eq!(mode(&package.join("package.json")), 0o644);
+    let stored = world.stored().into_iter().next().unwrap().join("files");
+    assert_eq!(fs::read(stored.join("cli.js")).unwrap(), CLI.1);
+    assert_eq!(mode(&stored.join("data.json")), 0o644);
+}
+
+#[test]
+fn a_stored_package_that_has_changed_is_fetched_again() {
+    for change in [
+        (|file: &Path| fs::write(file, "changed and longer").unwrap()) as fn(&Path),
+        |file| fs::write(file, "evil!").unwrap(),
+        |file| fs::remove_file(file).unwrap(),
+        |file| {
+            fs::remove_file(file).unwrap();
+            std::os::unix::fs::symlink("/etc/passwd", file).unwrap();
+        },
+        |file| fs::write(file.ancestors().nth(2).unwrap().join("files.json"), "{").unwrap(),
+        |file| fs::remove_dir_all(file.parent().unwrap()).unwrap(),
+    ] {
+        let mut world = World::new();
+        world.add_own(&[("package/data", b"good!")], &json!({}));
+        world.install("data");
+        change(&world.stored()[0].join("files/data"));
+        let tree = world.install("elsewhere");
+        assert_eq!(fs::read(tree.join("node_modules/own/data")).unwrap(), b"good!");
+        assert!(tree.join("node_modules/own/data").symlink_metadata().unwrap().is_file());
+        assert_eq!((world.requests(), world.called().as_str()), (2, ""));
+    }
+}
+
+#[test]
+fn an_installation_that_has_changed_is_repaired_with_bytes_of_its_own() {
+    let mut world = World::new();
+    world.add_own(&[("package/data", b"good!")], &json!({}));
+    let tree = world.install("data");
+    fs::write(tree.join("node_modules/own/data"), "changed").unwrap();
+    let tree = world.install("data");
+    assert_eq!(fs::read(tree.join("node_modules/own/data")).unwrap(), b"good!");
+    assert_eq!((world.requests(), world.called().as_str()), (2, ""));
+}
+
+#[test]
+fn what_is_not_the_bytes_of_the_list_is_left_to_npm() {
+    let other = pack(&[("package/other", b"other bytes")]);
+    for (name, change) in [
+        (
+            "other bytes",
+            Box::new(move |world: &mut World| world.people.serve("/npm/own/-/own-1.0.0.tgz", other.clone()))
+                as Box<dyn Fn(&mut World)>,
+        ),
+        ("cut off", Box::new(|world| world.people.serve("/npm/own/-/own-1.0.0.tgz", &pack(&[CLI])[..40]))),
+        ("not there", Box::new(|world| world.people.answer("/npm/own/-/own-1.0.0.tgz", crate::server::not_found()))),
+        ("no archive", Box::new(|world| _ = world.add("node_modules/own", b"no archive", &json!({})))),
+        ("for another system", Box::new(|world| _ = world.add_own(&[], &json!({ "os": ["aix"] })))),
+        (
+            "two names in one",
+            Box::new(|world| _ = world.add_own(&[("package/a", b""), ("package/A", b"")], &json!({}))),
+        ),
+        (
+            "no part",
+            Box::new(|world| {
+                world.add_own(&[], &json!({ "bundleDependencies": ["part"] }));
+                let part = json!({ "version": "1.0.0", "inBundle": true });
+                world.packages.insert("node_modules/own/node_modules/part".to_owned(), part);
+            }),
+        ),
+    ] {
+        let mut world = World::new();
+        world.add_own(&[], &json!({}));
+        change(&mut world);
+        let run = Run::of(&mut world.command("data"));
+        assert!(run.code != 0 && world.called().starts_with("ci "), "{name}: {} {}", run.stderr, world.called());
+        assert!(!world.people.env.path("data/agents/own").exists(), "{name}");
+    }
+}
+
+#[test]
+fn settings_that_only_npm_obeys_are_left_to_npm() {
+    for (setting, value) in [
+        ("npm_config_min_release_age", "7"),
+        ("npm_config_cafile", "/ca.pem"),
+        ("npm_config_proxy", "http://127.0.0.1:1"),
+    ] {
+        let mut world = World::new();
+        world.add_own(&[], &json!({}));
+        let run = Run::of(world.command("data").env(setting, value));
+        assert!(run.code != 0 && world.called().starts_with("ci "), "{setting}: {}", run.stderr);
+        assert_eq!(world.requests(), 0);
+    }
+}
+
+#[test]
+fn hostile_archives_are_refused_and_npm_does_not_get_them() {
+    let bomb = vec![0; 300 << 20];
+    for (name, archive, part) in [
+        ("above", gz(&tar(&[("package/../../../../evil", b"x")])), "leads out of the archive"),
+        ("absolute", gz(&tar(&[("/evil", b"x")])), "absolute path"),
+        ("device", gz(&link(tar::EntryType::Fifo, "package/pipe", "")), "FIFO"),
+        ("both", gz(&tar(&[("package/a", b"x"), ("package/a/b", b"x")])), "a file in one place"),
+        ("bomb", gz(&tar(&[("package/zeros", &bomb)])), "times its size"),
+    ] {
+        let mut world = World::new();
+        world.add_own(&[], &json!({ "dependencies": { "dep": "1" } }));
+        world.add("node_modules/dep", &archive, &json!({}));
+        let run = Run::of(&mut world.command("data"));
+        assert!(run.code == 4 && run.stderr.contains(part), "{name}: {} {}", run.code, run.stderr);
+        assert_eq!(world.called(), "", "{name}");
+        assert!(!world.people.env.path("evil").exists() && !world.people.env.path("data/agents/own").exists());
+    }
+}
+
+#[test]
+fn scripts_are_run_by_npm_and_write_into_no_other_installation() {
+    let mut world = World::new();
+    world.add_own(&[("package/data", b"good!")], &json!({ "hasInstallScript": true }));
+    let tree = world.install("data");
+    assert!(world.called().starts_with("rebuild ") && !world.called().contains("\nci "), "{}", world.called());
+    assert_eq!(tree.join("node_modules/own/data").metadata().unwrap().nlink(), 1);
+    fs::write(tree.join("node_modules/own/data"), "written").unwrap();
+    let other = world.install("elsewhere");
+    assert_eq!(fs::read(other.join("node_modules/own/data")).unwrap(), b"good!");
+    assert_eq!(world.requests(), 1);
+}
+
+#[test]
+fn two_processes_share_one_download() {
+    let mut world = World::new();
+    world.add_own(&[], &json!({}));
+    for at in 0..20 {
+        world.add(
+            &format!("node_modules/dep{at}"),
+            &pack(&[("package/number", at.to_string().as_bytes())]),
+            &json!({}),
+        );
+    }
+    let roots = ["a", "b", "c"];
+    let children: Vec<_> = roots
+        .iter()
+        .map(|root| world.command(root).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap())
+        .collect();
+    for child in children {
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    assert_eq!((world.requests(), world.called().as_str()), (21, ""));
+}
+
+#[test]
+fn a_killed_installation_leaves_nothing_that_the_next_one_minds() {
+    let is_held = Arc::new(AtomicBool::new(true));
+    let held = is_held.clone();
+    let mut world = World::before(move |path| {
+        if path.contains("/held-") {
+            wait_until("the archive", || !held.load(Ordering::Relaxed));
+        }
+    });
+    world.add_own(&[], &json!({}));
+    world.add("node_modules/held", &pack(&[]), &json!({}));
+    let mut child = world.command("data").stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    // The other package is there, and this one is waited for.
+    let is_there = |path: &PathBuf| path.extension().is_none();
+    wait_until("the first package", || world.requests() == 2 && world.stored().iter().any(is_there));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    is_held.store(false, Ordering::Relaxed);
+    let tree = world.install("data");
+    assert!(tree.join("node_modules/held/package.json").is_file());
+    assert_eq!((world.requests(), world.called().as_str()), (3, ""));
+    assert!(world.stored().iter().all(|path| path.extension().is_none()), "{:?}", world.stored());
+}
