@@ -12,7 +12,7 @@
 //!
 //! | crate | what it is for | its modules |
 //! |---|---|---|
-//! | `crates/plan` | manifests, indexes and plans, without a machine | [`manifest`], [`index`](acp_registry_plan::index), [`resolve`](acp_registry_plan::resolve), [`documents`], [`entries`], [`sums`], [`digest`], [`duration`], [`failure`], [`json`], [`source`], [`statement`], [`text`], [`timestamp`] |
+//! | `crates/plan` | manifests, indexes and plans, without a machine | [`manifest`], [`index`](acp_registry_plan::index), [`closure`], [`resolve`](acp_registry_plan::resolve), [`documents`], [`entries`], [`sums`], [`digest`], [`duration`], [`failure`], [`json`], [`source`], [`statement`], [`text`], [`timestamp`] |
 //! | `crates/wasm` | `crates/plan` as WebAssembly, for browsers and Electron | none for Rust |
 //! | `crates/host` | the machine: processes and their isolation, files, locks, runtimes, git | [`host`], [`cause`] |
 //! | `crates/archive` | list, check and unpack hostile archives | [`archive`] |
@@ -21,7 +21,7 @@
 //! | `crates/protocol` | speak the protocol with an agent | [`handshake`] |
 //! | `crates/examine` | check how well agents follow the protocol | [`examination`], [`mcp`], [`model`] |
 //! | `crates/client` | find, install and start agents | [`session`], [`index`] (copies, search), [`resolve`] (examines this machine), [`install`], [`store`], [`lockfile`], [`doctor`], [`login`], [`ops`], [`settings`], [`registry`] |
-//! | `crates/gate` | maintain a registry | [`config`], [`select`], [`survey`], [`check`], [`finding`], [`edit`], [`verify`], [`bump`], [`scaffold`], [`propose`] |
+//! | `crates/gate` | maintain a registry | [`config`], [`select`], [`survey`], [`check`], [`finding`], [`edit`], [`closures`], [`verify`], [`bump`], [`scaffold`], [`propose`] |
 //! | `crates/publish` | build and publish what readers see | [`build`], [`tree`], [`history`], [`diff`], [`site`], [`server`], [`upload`] |
 //!
 //! # Words
@@ -36,6 +36,7 @@
 //! | view | an index with a subset of the agents, or of one channel |
 //! | snapshot | `capabilities.json`, the capabilities of agents; in [`upload`], a published tree that is not changed any more |
 //! | plan | which version of an agent to install, for which platform, and from where |
+//! | closure | all packages that a package needs, each with its version and digest |
 //! | receipt | the record of an installation, stored beside it |
 //! | finding | a problem in a file that a rule reports |
 //! | examination | the results of all checks of an agent up to a level |
@@ -70,12 +71,13 @@
 //! | file | read or written by | what it is |
 //! |---|---|---|
 //! | `<id>/agent.json`, `<id>/icon.svg` | [`registry::Registry::load`] | an agent |
+//! | `<id>/package-lock.json`, `<id>/requirements.txt` | [`closures`], [`registry::Registry::closures`] | the closures of an agent's packages |
 //! | `revoked.json` | [`registry::Registry::load`], [`session::Session::learn_revocations`] | recalled versions, which clients refuse |
 //! | `quarantine.json` | [`registry::Registry::load`] | agents that stay published but are not started or updated |
 //! | `registry.toml` | [`config::Config::read`] | rule levels, the site, published views and withdrawn agents |
 //! | `history.json` | [`history::History::parse`], [`site`] (published) | when agents were added, changed and removed |
 //! | `~/.cache/acp-registry` | [`http::Cache`] | cached HTTP responses |
-//! | `~/.cache/acp-registry/npm`, `uv` | [`install::PackageCache`] | the caches of npm and uv |
+//! | `~/.cache/acp-registry/npm`, `uv`, `packages` | [`install::PackageCache`] | the caches of npm and uv, and unpacked packages of npm |
 //! | `~/.cache/acp-registry/indexes` | [`index::Copies`] | the last copy of each index, and of entries |
 //! | `~/.local/share/acp-registry` | [`store`] | installed agents |
 //! | `acp-registry.lock` | [`lockfile::LockFile`] | versions with all their digests |
@@ -97,11 +99,11 @@ pub use acp_registry_client::{
     doctor, index, install, lockfile, login, ops, registry, resolve, session, settings, store,
 };
 pub use acp_registry_examine::{examination, mcp, model};
-pub use acp_registry_gate::{bump, check, config, edit, finding, propose, scaffold, select, survey, verify};
+pub use acp_registry_gate::{bump, check, closures, config, edit, finding, propose, scaffold, select, survey, verify};
 pub use acp_registry_host::{self as host, cause};
 pub use acp_registry_http as http;
 pub use acp_registry_plan::{
-    digest, documents, duration, entries, failure, json, manifest, revocations, source, statement, sums, text,
+    closure, digest, documents, duration, entries, failure, json, manifest, revocations, source, statement, sums, text,
     timestamp,
 };
 pub use acp_registry_protocol::handshake;

@@ -123,7 +123,7 @@ fn a_checkout_that_looks_like_a_repository_has_no_remote() {
     assert_eq!(remote.address().unwrap(), "../remote");
     let identity = remote.configured_identity().unwrap();
     let head = remote.head().unwrap();
-    let commit = remote.commit(&head, "a/agent.json", b"new", "Update a", &identity).unwrap();
+    let commit = remote.commit(&head, &[("a/agent.json", b"new")], "Update a", &identity).unwrap();
     remote.push("bump/a", &commit, None).unwrap();
     let branches = remote.branches("bump/").unwrap();
     assert!(remote.is_own(&branches[0], &identity).unwrap());

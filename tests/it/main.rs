@@ -25,6 +25,7 @@ mod bump_examined;
 mod bump_lists;
 mod bump_scenarios;
 mod circles;
+mod closures;
 mod completions;
 mod contract;
 mod corpus;

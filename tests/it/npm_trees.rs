@@ -326,11 +326,9 @@ fn two_processes_share_one_download() {
             &json!({}),
         );
     }
-    let roots = ["a", "b", "c"];
-    let children: Vec<_> = roots
-        .iter()
-        .map(|root| world.command(root).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap())
-        .collect();
+    let mut commands = ["a", "b", "c"].map(|root| world.command(root));
+    let children =
+        commands.each_mut().map(|command| command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap());
     for child in children {
         let output = child.wait_with_output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

@@ -8,6 +8,7 @@
 //! | [`edit`] | EDIT: writes a file of a registry, unless another program has changed it |
 //! | [`survey`] | GATHER: asks package registries and hosts about what manifests name; holds results of [`verify`] |
 //! | [`check`] | CHECK: runs the rules over a loaded registry and, optionally, a survey; returns findings |
+//! | [`closures`] | LIST: has npm and uv list all packages of agents, and keeps the lists beside the manifests |
 //! | [`verify`] | VERIFY: installs, starts and checks agents in parallel; writes the capability snapshot |
 //! | [`bump`] | BUMP: finds newer versions of agents and plans the smallest edit that moves to them |
 //! | [`scaffold`] | SCAFFOLD: creates an agent's folder from npm, PyPI or GitHub; creates the files of a new registry |
@@ -15,6 +16,7 @@
 
 pub mod bump;
 pub mod check;
+pub mod closures;
 pub mod config;
 pub mod edit;
 pub mod finding;

@@ -3,6 +3,7 @@
 use super::{LONGEST, PublisherFacts, SourceError, segment, sentence, word};
 use acp_registry_http::Client;
 use acp_registry_plan::json::{self, List, Object};
+pub use acp_registry_plan::manifest::normalized;
 use html5gum::emitters::callback::{CallbackEmitter, CallbackEvent};
 use html5gum::{Span, Tokenizer};
 use pep440_rs::Version;
@@ -97,12 +98,6 @@ impl PackageIndex {
         }
         Ok(PublisherFacts::default())
     }
-}
-
-/// A name, normalized by PEP 503.
-pub fn normalized(name: &str) -> String {
-    let parts: Vec<&str> = name.split(['-', '_', '.']).filter(|part| !part.is_empty()).collect();
-    parts.join("-").to_ascii_lowercase()
 }
 
 impl Project {

@@ -8,12 +8,17 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use acp_registry::bump::{BumpRequest, BumpRun, Bumper, ChannelOutcome, Compared, Passed};
+use acp_registry::bump::{BumpRequest, BumpRun, Bumped, Bumper, ChannelOutcome, Compared, Passed, updated_manifests};
+use acp_registry::closures::{ClosureChange, make_closures};
+use acp_registry::config::Config;
 use acp_registry::duration;
 use acp_registry::examination::{Demand, Level, VerdictCounts};
 use acp_registry::failure::{Exit, Failure};
-use acp_registry::manifest::Channel;
+use acp_registry::host::fs::temporary;
+use acp_registry::http::AllowedHosts;
+use acp_registry::manifest::{Channel, Manifest};
 use acp_registry::propose::Notes;
+use acp_registry::registry::Registry;
 use acp_registry::select::{are_all_withdrawn, load_active};
 use acp_registry::text::{code_span, printable, prose};
 use acp_registry::verify::{Nothing, Row};
@@ -180,9 +185,14 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
             notes.entry((row.id, row.channel)).or_default().push_str(&text);
         }
     }
+    let closures = if args.apply || args.propose.pull_requests {
+        new_closures(args, &registry, &results, (&config, &allowed), ui)?
+    } else {
+        Vec::new()
+    };
     let finished = session.end(results, now)?;
     let proposals = if args.propose.pull_requests {
-        propose::run(&args.propose, &registry, &finished.bumped, &notes, &client, &sources.github)?
+        propose::run(&args.propose, &registry, &finished.bumped, (&notes, &closures), &client, &sources.github)?
     } else {
         Vec::new()
     };
@@ -220,6 +230,39 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     } else {
         Exit::Success
     })
+}
+
+/// Has the package managers list what the new versions need, of agents whose lists the registry keeps. With `--apply`, the lists
+/// are written.
+fn new_closures(
+    args: &Args,
+    registry: &Registry,
+    results: &[Bumped],
+    (config, allowed): (&Config, &AllowedHosts),
+    ui: &Ui,
+) -> Result<Vec<ClosureChange>, Failure> {
+    let manifests = updated_manifests(registry, results);
+    let agents: Vec<_> = manifests.iter().map(|(id, manifest)| (id.as_str(), manifest)).collect();
+    let keeps_one = |(id, manifest): &(&str, &Manifest)| registry.closures(id, manifest).next().is_some();
+    if !agents.iter().any(keeps_one) {
+        return Ok(Vec::new());
+    }
+    let demand = Demand::default();
+    let settings = Settings { allowed, config, probes: false, use_cache: !args.no_cache, demand: &demand };
+    let installer = verifier::verifier(&args.live, settings, ui)?.installer;
+    let mut changes = signals::run(ui, make_closures(registry, &agents, true, &installer, &temporary()))?;
+    for change in &mut changes {
+        if args.apply {
+            change.write(registry);
+        }
+        match &change.done {
+            Ok(made) => ui.note(&format!("{} has {}", change.file, made.diff)),
+            Err(error) => {
+                ui.warning(&format!("{} is of the version before, for it was not made: {error}", change.file))
+            }
+        }
+    }
+    Ok(changes)
 }
 
 /// Refuses to start agents while a token is set. Without a sandbox, an agent may be able to read the environment of other

@@ -1,6 +1,7 @@
 //! Pull requests of `bump`.
 
 use acp_registry::bump::Bumped;
+use acp_registry::closures::ClosureChange;
 use acp_registry::http::Client;
 use acp_registry::propose::{self, Notes, Proposal, Proposer, Slug, Target};
 use acp_registry::registry::Registry;
@@ -47,7 +48,7 @@ pub(crate) fn run(
     args: &ProposeArgs,
     registry: &Registry,
     bumped: &[Bumped],
-    notes: &Notes,
+    (notes, closures): (&Notes, &[ClosureChange]),
     client: &Client,
     github: &Github,
 ) -> Result<Vec<Proposal>, Failure> {
@@ -63,7 +64,7 @@ pub(crate) fn run(
     };
     let target = Target { remote: args.remote.clone(), repository, base: args.base.clone(), label: args.label.clone() };
     let proposer = Proposer::new(client, github, &registry.root, target)?;
-    signals::run_and_forget(proposer.propose_updates(registry, bumped, notes))?.map_err(|error| {
+    signals::run_and_forget(proposer.propose_updates(registry, bumped, notes, closures))?.map_err(|error| {
         let help = match &error {
             propose::Error::NoRepository(_) => {
                 Some("name another with --repository, or set GITHUB_TOKEN to a token that may read it".to_owned())

@@ -4,11 +4,14 @@ pub(crate) mod merge;
 pub(crate) mod text;
 
 use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
+use acp_registry::closures::make_closures;
 use acp_registry::duration;
 use acp_registry::examination::Demand;
+use acp_registry::host::fs::temporary;
 use acp_registry::install::Kind;
 use acp_registry::registry::Registry;
 use acp_registry::select::{AgentFilter, are_all_withdrawn, load_active};
@@ -25,6 +28,7 @@ use crate::flags::session::kind;
 use crate::flags::{candidates, value};
 use crate::formats::examination::{self, Examinee};
 use crate::formats::{Format, junit};
+use crate::terminal::signals;
 use crate::terminal::ui::Ui;
 use acp_registry::failure::{Exit, Failure};
 use acp_registry::text::plural;
@@ -78,6 +82,12 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR")]
     keep_sandboxes: Option<PathBuf>,
 
+    /// Write the list of all packages of each agent that passes beside its manifest
+    ///
+    /// The lists are made by npm and uv, where there is none of this version. Clients install exactly what they name.
+    #[arg(long, conflicts_with = "merge")]
+    closures: bool,
+
     /// Send nothing after `initialize`
     #[arg(long)]
     no_probe: bool,
@@ -127,6 +137,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         other => other,
     });
 
+    let unlisted = if args.closures { write_lists(args, settings, &registry, &rows, ui)? } else { 0 };
     let duration = started.elapsed();
     let examinees = || {
         let prefix = prefix(&registry.root);
@@ -157,7 +168,31 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         }
         return Ok(Exit::Unable);
     }
-    Ok(if findings > 0 { Exit::Findings } else { Exit::Success })
+    Ok(if findings + unlisted > 0 { Exit::Findings } else { Exit::Success })
+}
+
+/// Writes the closures of the agents that passed. Returns how many could not be made.
+fn write_lists(
+    args: &Args,
+    settings: Settings<'_>,
+    registry: &Registry,
+    rows: &[Row],
+    ui: &Ui,
+) -> Result<usize, Failure> {
+    let is_failed = |id: &str| rows.iter().any(|row| row.id == id && row.is_finding());
+    let ids: BTreeSet<&str> = rows.iter().map(|row| row.id.as_str()).filter(|id| !is_failed(id)).collect();
+    let folders = registry.entries.iter().filter(|folder| ids.contains(folder.id.as_str()));
+    let agents: Vec<_> = folders.filter_map(|one| Some((one.id.as_str(), one.manifest.present()?))).collect();
+    let installer = verifier::verifier(&args.live, settings, ui)?.installer;
+    let mut changes = signals::run(ui, make_closures(registry, &agents, false, &installer, &temporary()))?;
+    for change in &mut changes {
+        change.write(registry);
+        match &change.done {
+            Ok(made) => ui.note(&format!("{} has {}", change.file, made.diff)),
+            Err(error) => ui.warning(&format!("{} was not written: {error}", change.file)),
+        }
+    }
+    Ok(changes.iter().filter(|change| change.done.is_err()).count())
 }
 
 /// Why agents were not checked, if the cause is this machine or its network.

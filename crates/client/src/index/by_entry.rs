@@ -17,6 +17,7 @@ use super::proof::{Need, learn_proof};
 use super::trust::{Proof, TrustError};
 use acp_registry_host::fs::read_bounded;
 use acp_registry_http::{Client, FetchError, Problem, shown};
+use acp_registry_plan::closure::{CLOSURES, Closures};
 use acp_registry_plan::digest::Sha256;
 use acp_registry_plan::entries::{
     DISCOVERY, DISCOVERY_LIMIT, EMPTY, ENTRY_LIMIT, LIST_LIMIT, View, WrongForm, entry_in, list_in,
@@ -72,41 +73,70 @@ pub async fn load_versions(
     options: &LoadOptions,
     client: impl Fn() -> Result<Arc<Client>, Problem>,
 ) -> Result<Option<Versions>, Error> {
-    let proof = IndexedAgents::learn_proof(place, options, &client).await?;
-    let text = match place {
-        // A published tree on this machine.
-        IndexLocation::Path(path) => {
-            let folder = if path.is_dir() { Some(path.as_path()) } else { path.parent() };
-            folder.zip(id.parse::<AgentId>().ok()).and_then(|(folder, id)| read_versions(folder, &id, proof.as_ref()))
-        }
-        _ => match IndexedAgents::new(place, &[id], options, proof.as_ref()) {
-            Some(wanted) => {
-                let wanted = IndexedAgents { view: VERSIONS, ..wanted };
-                match (wanted.load_text(&client).await, &proof) {
-                    (Err(_), Some(proof)) if !options.is_offline => {
-                        return Err(proof.refuse(format!("the list of versions of {id}")).into());
-                    }
-                    (text, _) => text.ok().flatten(),
-                }
-            }
-            None => None,
-        },
-    };
+    let text = load_beside(place, (VERSIONS, id, "the list of versions"), options, client, |_| true).await?;
     Ok(text.and_then(|text| {
         let read = Versions::parse(&text, id);
         read.inspect_err(|error| tracing::debug!("the versions of {id} are not used: {error}")).ok()
     }))
 }
 
-/// Reads the versions of an agent from a published tree in a directory.
-fn read_versions(folder: &Path, id: &AgentId, proof: Option<&Proof>) -> Option<Vec<u8>> {
+/// Reads the closures that the registry of an index publishes of an agent; see [`acp_registry_plan::closure`]. Nothing is
+/// sent unless a copy of the discovery document says that there are some.
+///
+/// # Errors
+/// [`Error::Trust`].
+pub async fn load_closures(
+    place: &IndexLocation,
+    id: &str,
+    options: &LoadOptions,
+    client: impl Fn() -> Result<Arc<Client>, Problem>,
+) -> Result<Option<Closures>, Error> {
+    let has_some = |wanted: &IndexedAgents<'_>| {
+        let document = wanted.discovery_copy();
+        document.is_some_and(|copy| View::parse(copy.text.as_bytes(), CLOSURES).is_ok_and(|view| view.is_some()))
+    };
+    let text = load_beside(place, (CLOSURES, id, "the list of packages"), options, client, has_some).await?;
+    Ok(text.and_then(|text| {
+        let read = Closures::parse(&text, id);
+        read.inspect_err(|error| tracing::debug!("the closures of {id} are not used: {error}")).ok()
+    }))
+}
+
+/// Reads what a tree has of an agent beside its entry, in a view of its own, where the host may be asked. `what` is the view,
+/// the agent, and what it is called.
+async fn load_beside(
+    place: &IndexLocation,
+    what: (&str, &str, &str),
+    options: &LoadOptions,
+    client: impl Fn() -> Result<Arc<Client>, Problem>,
+    may_ask: impl Fn(&IndexedAgents<'_>) -> bool,
+) -> Result<Option<Vec<u8>>, Error> {
+    let (view, id, name) = what;
+    let proof = IndexedAgents::learn_proof(place, options, &client).await?;
+    if let IndexLocation::Path(path) = place {
+        // A published tree on this machine.
+        let folder = if path.is_dir() { Some(path.as_path()) } else { path.parent() };
+        let read = |(folder, id): (&Path, AgentId)| read_beside(folder, view, &id, proof.as_ref());
+        return Ok(folder.zip(id.parse().ok()).and_then(read));
+    }
+    let wanted = IndexedAgents::new(place, &[id], options, proof.as_ref());
+    let Some(wanted) = wanted.filter(|wanted| may_ask(wanted)) else { return Ok(None) };
+    let wanted = IndexedAgents { view, ..wanted };
+    match (wanted.load_text(&client).await, &proof) {
+        (Err(_), Some(proof)) if !options.is_offline => Err(proof.refuse(format!("{name} of {id}")).into()),
+        (text, _) => Ok(text.ok().flatten()),
+    }
+}
+
+/// Reads what a published tree in a directory has of an agent in a view.
+fn read_beside(folder: &Path, view: &str, id: &AgentId, proof: Option<&Proof>) -> Option<Vec<u8>> {
     let root = folder.canonicalize().ok()?;
     let read = |name: &str, limit| read_bounded(&root.join(name), &root, limit).ok();
     let document = read(DISCOVERY, DISCOVERY_LIMIT)?;
     if proof.is_some_and(|proof| !proof.has(DISCOVERY, Sha256::of(&document))) {
         return None;
     }
-    let view = View::parse(&document, VERSIONS).ok()??;
+    let view = View::parse(&document, view).ok()??;
     let list = |digest| {
         let text = read(&view.list_path(digest), LIST_LIMIT).unwrap_or_else(|| EMPTY.as_bytes().to_vec());
         (Sha256::of(&text) == digest).then_some(text)

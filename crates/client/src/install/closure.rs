@@ -13,7 +13,8 @@ const LIST_LIMIT: u64 = 8 << 20;
 
 /// A package with its dependencies.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Closure {
+#[non_exhaustive]
+pub struct Closure {
     /// The list, as npm (`package-lock.json`) or uv (`requirements.txt` with hashes) reads it. It names no registry.
     pub packages: String,
     /// Integrity value of the package itself, where the list has one.
@@ -26,7 +27,7 @@ impl Installer {
     ///
     /// # Errors
     /// [`Error`].
-    pub(crate) async fn closure(
+    pub async fn closure(
         &self,
         source: &Source,
         python: Option<&str>,

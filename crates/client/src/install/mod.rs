@@ -78,6 +78,7 @@ use acp_registry_sources::github::Github;
 use acp_registry_sources::pypi::normalized;
 pub use binary::github_digest;
 pub use cache::PackageCache;
+pub use closure::Closure;
 pub use cooldown::HeldBack;
 pub use error::{Error, TooOld};
 pub use failure::ToolFailure;

@@ -92,7 +92,8 @@ pub(super) async fn install(work: &InstallJob<'_>, wanted: &Package) -> Result<P
     };
     let notes = notes(directory);
     let verified = match &work.expected.packages {
-        Some(_) => DigestSource::Lock,
+        Some(_) if !work.expected.is_published => DigestSource::Lock,
+        Some(_) => DigestSource::Npm,
         None if notes.as_deref().is_some_and(are_proven) => DigestSource::Npm,
         None => DigestSource::None,
     };

@@ -98,7 +98,8 @@ pub(super) async fn install(work: &InstallJob<'_>, wanted: &Package) -> Result<P
     let no_command = |(problem, suggestion)| Error::NoCommand { package: package.to_owned(), problem, suggestion };
     let program = choose(&name, wanted.command.as_deref(), &own, &places).map_err(no_command)?;
     let verified = match work.expected.packages {
-        Some(_) => DigestSource::Lock,
+        Some(_) if !work.expected.is_published => DigestSource::Lock,
+        Some(_) => DigestSource::Pypi,
         None if is_secure(installer) => DigestSource::Pypi,
         None => DigestSource::None,
     };

@@ -268,7 +268,7 @@ impl Locked {
         let packages = [(Kind::Npx, &self.npx), (Kind::Uvx, &self.uvx)].into_iter().filter_map(|(kind, locked)| {
             let locked = locked.as_ref()?;
             let (packages, python) = (locked.packages.clone(), locked.python.clone());
-            Some((kind.as_str().to_owned(), Expected { sha256: None, packages, python }))
+            Some((kind.as_str().to_owned(), Expected { packages, python, ..Expected::default() }))
         });
         Offer {
             origin: OfferOrigin::Lock,

@@ -2,6 +2,7 @@
 //!
 //! Loading never fails because of one entry: unreadable entries are kept with the reason, which the checks report.
 
+mod closure;
 mod load;
 
 use std::collections::BTreeMap;
@@ -11,6 +12,7 @@ use acp_registry_plan::timestamp::date;
 use serde_json::Value;
 use time::Date;
 
+pub use closure::ClosureProblem;
 pub use load::{AgentFolder, DEFAULT_BASE_URL, ICON_LIMIT, LoadError, Loaded, MANIFEST_LIMIT, Registry, Stray};
 
 /// The quarantine list.

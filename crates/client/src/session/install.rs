@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use super::{Error, Session};
 use crate::doctor;
-use crate::install::{Installer, Interpreter, Kind, Progress, Shortfall};
-use crate::resolve::Plan;
+use crate::install::{Expected, Installer, Interpreter, Kind, Progress, Shortfall, Source};
+use crate::resolve::{OfferOrigin, Plan};
 use crate::store::{InstallOrder, InstallOutcome, MakeCurrent, Pin, Version};
 use acp_registry_host::fs::temporary;
-use acp_registry_plan::manifest::Platform;
+use acp_registry_plan::manifest::{PackageKind, Platform};
 use acp_registry_protocol::handshake::HandshakeOptions;
 
 /// How long an agent may take to answer: the first start of some is slow.
@@ -68,7 +68,7 @@ impl Session {
         request: &InstallRequest,
         on_event: &(dyn Fn(InstallEvent<'_>) + Send + Sync),
     ) -> Result<InstallOutcome, Error> {
-        let plan = &request.plan;
+        let plan = &self.with_closure(&request.plan).await?;
         self.refuse_revoked(&plan.id, &plan.version)?;
         if self.options.is_offline {
             self.refuse_offline(plan, request.again)?;
@@ -92,6 +92,26 @@ impl Session {
             waiting: &waiting,
         };
         Ok(if again { self.store.install_again(&order).await } else { self.store.install(&order).await }?)
+    }
+
+    /// A plan with the packages that the registry publishes for it, if it does and no lock file names them.
+    async fn with_closure(&self, plan: &Plan) -> Result<Plan, Error> {
+        let mut plan = plan.clone();
+        let (kind, package) = match &plan.source {
+            Source::Npx(package) => (PackageKind::Npx, package),
+            Source::Uvx(package) => (PackageKind::Uvx, package),
+            Source::Binary(_) => return Ok(plan),
+        };
+        if plan.origin == OfferOrigin::Lock || plan.expected.packages.is_some() {
+            return Ok(plan);
+        }
+        let closures = self.load_closures(&plan.id).await?;
+        if let Some(closure) = closures.as_ref().and_then(|closures| closures.find(kind, &package.package)) {
+            let python = closure.python().filter(|_| kind == PackageKind::Uvx).map(ToOwned::to_owned);
+            let packages = Some(closure.packages.clone());
+            plan.expected = Expected { packages, python, is_published: true, ..plan.expected };
+        }
+        Ok(plan)
     }
 
     /// Offline, only an intact version counts as installed.

@@ -28,6 +28,7 @@ use acp_registry_host::process::Environment;
 use acp_registry_host::sandbox::SandboxError;
 use acp_registry_host::start::{Program, spawn};
 use acp_registry_http::{AllowedHosts, Authorities, Cache, Client, Problem, Proxies, Settings};
+use acp_registry_plan::closure::Closures;
 use acp_registry_plan::manifest::{self, Platform, env_name};
 use acp_registry_plan::text::quote;
 use acp_registry_plan::versions::Versions;
@@ -155,6 +156,12 @@ impl Session {
         let versions = versions.unwrap_or_else(|| Versions::new(id, Vec::new()));
         known().insert(id.to_owned(), versions.clone());
         Ok(versions)
+    }
+
+    /// The closures that the registry publishes of an agent.
+    async fn load_closures(&self, id: &str) -> Result<Option<Closures>, index::Error> {
+        let options = self.load_options();
+        index::load_closures(&self.options.index, id, &options, || self.connect().map(|(client, _)| client)).await
     }
 
     /// What [`Session::learn_versions`] has learnt.

@@ -47,7 +47,7 @@ pub use newest::{Choice, HeldReason, Policy, choose};
 pub(crate) use offer::version_of_tag;
 pub use offer::{Flaw, Offers, SourceKind, SourceVersion};
 pub use plan::{ChannelOutcome, ValueChange, VersionUpdate};
-pub use session::{BumpRequest, BumpRun, Finished, SessionError};
+pub use session::{BumpRequest, BumpRun, Finished, SessionError, updated_manifests};
 pub use start::{Passed, Starts};
 pub use troubles::{Trouble, Troubles, TroublesError};
 

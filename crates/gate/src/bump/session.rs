@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use acp_registry_client::registry::{AgentFolder, Loaded, Registry};
 use acp_registry_host::fs::{PathError, check_writable, write_atomic};
-use acp_registry_plan::manifest::Channel;
-use acp_registry_plan::source::Edit;
+use acp_registry_plan::manifest::{Channel, Manifest};
+use acp_registry_plan::source::{Edit, apply};
 use acp_registry_sources::Needs;
 use time::OffsetDateTime;
 
@@ -173,6 +173,18 @@ impl Bumped {
         };
         update.into_iter().flat_map(|update| update.edits.clone())
     }
+}
+
+/// The manifests of agents as their updates of the stable channel would make them, by id.
+#[must_use]
+pub fn updated_manifests(registry: &Registry, bumped: &[Bumped]) -> Vec<(String, Manifest)> {
+    let stable = bumped.iter().filter(|one| one.channel == Channel::Stable && one.edits().next().is_some());
+    let updated = stable.filter_map(|one| {
+        let text = registry.text(&format!("{}/agent.json", one.id))?;
+        let edits: Vec<Edit> = one.edits().collect();
+        Some((one.id.clone(), Manifest::parse(apply(text, &edits)).ok()?))
+    });
+    updated.collect()
 }
 
 /// Writes the updates of each agent. If that fails, the results of its updates become errors.

@@ -17,6 +17,7 @@ use acp_registry_plan::text::{cell, code_span, printable, prose};
 use acp_registry_sources::github::Github;
 
 use crate::bump::VersionUpdate;
+use crate::closures::ClosureChange;
 use pulls::{Pull, Pulls};
 
 pub use pulls::Slug;
@@ -54,6 +55,8 @@ pub struct ProposedUpdate<'a> {
     pub original: &'a str,
     /// The updated text of the manifest.
     pub manifest: String,
+    /// The closures of the new version, if the registry keeps them.
+    pub closures: Vec<&'a ClosureChange>,
     /// Further information for the reviewer, as Markdown without untrusted text: the result of a handshake.
     pub notes: String,
 }
@@ -203,12 +206,15 @@ impl Proposer<'_> {
             return Ok(BranchChange::Declined);
         }
         // Compares the contents of the branch rather than its base, since the main branch may change often.
+        let mut files = vec![(path.as_str(), wanted.manifest.as_bytes())];
+        let closures = wanted.closures.iter().filter_map(|one| Some((one.file.as_str(), one.done.as_ref().ok()?)));
+        files.extend(closures.map(|(file, made)| (file, made.text.as_bytes())));
         let holds = branch.is_some_and(|branch| {
-            self.remote.file_at(&branch.tip, &path).as_deref() == Some(wanted.manifest.as_bytes())
+            files.iter().all(|(path, text)| self.remote.file_at(&branch.tip, path).as_deref() == Some(*text))
         });
         if !holds {
             let message = commit(wanted);
-            let commit = self.remote.commit(head, &path, wanted.manifest.as_bytes(), &message, &self.identity);
+            let commit = self.remote.commit(head, &files, &message, &self.identity);
             let commit = commit.map_err(why)?;
             self.remote.push(&name, &commit, branch.map(|branch| branch.tip.as_str())).map_err(why)?;
         }
@@ -311,6 +317,13 @@ fn body(wanted: &ProposedUpdate<'_>) -> String {
         for reason in &update.reasons {
             out.push_str(&format!("- {}\n", prose(cut(&printable(reason)))));
         }
+    }
+    for change in &wanted.closures {
+        let (file, text) = match &change.done {
+            Ok(made) => (shown(&change.file), made.diff.to_string()),
+            Err(error) => (shown(&change.file), format!("it is of the version before, for it was not made: {error}")),
+        };
+        out.push_str(&format!("\n{file}: {}\n", prose(cut(&printable(&text)))));
     }
     let words = ["Release notes", "All changes"];
     for (word, link) in words.iter().zip(&update.links) {

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use super::{Error, Proposal, ProposedUpdate, Proposer, Slug};
 use crate::bump::{Bumped, ChannelOutcome};
+use crate::closures::ClosureChange;
 use acp_registry_client::registry::Registry;
 use acp_registry_host::git::{self, Remote};
 use acp_registry_http::Client;
@@ -118,13 +119,16 @@ impl<'a> Proposer<'a> {
         registry: &Registry,
         bumped: &[Bumped],
         notes: &Notes,
+        closures: &[ClosureChange],
     ) -> Result<Vec<Proposal>, Error> {
         let text = |id: &str| registry.text(&format!("{id}/agent.json")).unwrap_or_default();
         let wanted = bumped.iter().filter_map(|one| match &one.result {
             Ok(ChannelOutcome::Update(update)) => {
                 let manifest = apply(text(&one.id), &update.edits);
                 let notes = notes.get(&(one.id.clone(), one.channel)).cloned().unwrap_or_default();
-                Some(ProposedUpdate { id: &one.id, update, original: text(&one.id), manifest, notes })
+                let is_own = |change: &&ClosureChange| change.id == one.id && one.channel == Channel::Stable;
+                let closures = closures.iter().filter(is_own).collect();
+                Some(ProposedUpdate { id: &one.id, update, original: text(&one.id), manifest, closures, notes })
             }
             _ => None,
         });

@@ -140,32 +140,27 @@ impl Remote {
         self.run("cat-file", &["blob", &path], &[], &[]).ok()
     }
 
-    /// Creates a commit that changes one file of its parent, without updating a branch. Returns its id.
+    /// Creates a commit that changes files of its parent, each with its path, without updating a branch. Returns its id.
     ///
     /// # Errors
     /// Returns [`Error`] if git fails.
-    pub fn commit(
-        &self,
-        parent: &str,
-        path: &str,
-        content: &[u8],
-        message: &str,
-        by: &Identity,
-    ) -> Result<String, Error> {
+    pub fn commit(&self, parent: &str, files: &[(&str, &[u8])], message: &str, by: &Identity) -> Result<String, Error> {
         let prefix = self.text("rev-parse", &["--show-prefix"])?;
-        let full = format!("{prefix}{path}");
-        let entry = self.text("ls-tree", &["--full-tree", parent, "--", &full])?;
-        let mode = entry.split(' ').next().filter(|mode| mode.len() == 6).unwrap_or("100644").to_owned();
-        let blob = self.run("hash-object", &["-w", "--stdin"], content, &[])?;
-        let blob = String::from_utf8_lossy(&blob).trim().to_owned();
         // A temporary index, since the checkout's index holds what the user has staged.
         let index = NamedTempFile::new()?.into_temp_path();
         std::fs::remove_file(&index)?;
         let index = index.to_string_lossy().into_owned();
         let own_index = [("GIT_INDEX_FILE", index.as_str())];
         self.run("read-tree", &[parent], &[], &own_index)?;
-        let entry = format!("{mode},{blob},{full}");
-        self.run("update-index", &["--add", "--cacheinfo", &entry], &[], &own_index)?;
+        for (path, content) in files {
+            let full = format!("{prefix}{path}");
+            let entry = self.text("ls-tree", &["--full-tree", parent, "--", &full])?;
+            let mode = entry.split(' ').next().filter(|mode| mode.len() == 6).unwrap_or("100644").to_owned();
+            let blob = self.run("hash-object", &["-w", "--stdin"], content, &[])?;
+            let blob = String::from_utf8_lossy(&blob).trim().to_owned();
+            let entry = format!("{mode},{blob},{full}");
+            self.run("update-index", &["--add", "--cacheinfo", &entry], &[], &own_index)?;
+        }
         let tree = self.run("write-tree", &[], &[], &own_index)?;
         // Git may not have created the file; remove it if so.
         let _ = std::fs::remove_file(&index);
@@ -268,7 +263,8 @@ mod tests {
         std::fs::write(work.join("other"), "being worked on").unwrap();
         git(&work, &["add", "other"]);
         let head = remote.head().unwrap();
-        let commit = remote.commit(&head, "a/agent.json", b"new", "Update a to 1.1.0\n\nBecause.", &bot()).unwrap();
+        let commit =
+            remote.commit(&head, &[("a/agent.json", b"new")], "Update a to 1.1.0\n\nBecause.", &bot()).unwrap();
         assert_eq!(git(&work, &["diff", "--name-only", &head, &commit]), "registry/a/agent.json");
         assert_eq!(remote.file_at(&commit, "a/agent.json").as_deref(), Some(&b"new"[..]));
         assert_eq!(remote.file_at(&commit, "b/agent.json"), None);
@@ -282,7 +278,7 @@ mod tests {
         let branches = remote.branches("bump/").unwrap();
         assert_eq!(branches, [Branch { name: "bump/a".to_owned(), tip: commit.clone() }]);
         assert!(remote.is_own(&branches[0], &bot()).unwrap());
-        let again = remote.commit(&head, "a/agent.json", b"newer", "Update a to 1.2.0", &bot()).unwrap();
+        let again = remote.commit(&head, &[("a/agent.json", b"newer")], "Update a to 1.2.0", &bot()).unwrap();
         assert!(matches!(remote.push("bump/a", &again, None), Err(Error::Failed { .. })), "it was made meanwhile");
         remote.push("bump/a", &again, Some(&commit)).unwrap();
         assert!(remote.delete(&branches[0]).is_err(), "it has moved");
@@ -295,7 +291,7 @@ mod tests {
         let (folder, remote) = repository();
         let other = folder.path().join("other");
         let head = remote.head().unwrap();
-        let commit = remote.commit(&head, "a/agent.json", b"new", "Update", &bot()).unwrap();
+        let commit = remote.commit(&head, &[("a/agent.json", b"new")], "Update", &bot()).unwrap();
         remote.push("bump/a", &commit, None).unwrap();
         git(folder.path(), &["clone", "-q", "-b", "bump/a", "remote", "other"]);
         std::fs::write(other.join("registry/a/agent.json"), "better").unwrap();

@@ -4,15 +4,17 @@
 //! names, versions and digests are accepted.
 
 mod npm;
+mod published;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 
 use crate::digest::Sha256;
 use crate::json;
-use crate::manifest::{NpmSpec, Pin};
+use crate::manifest::{NpmSpec, Pin, PypiSpec, normalized};
 use crate::text::quote;
 pub use npm::{NodeMachine, NpmLock, NpmLockPackage};
+pub use published::{CLOSURE_LIMIT, CLOSURES, Closures, PublishedClosure, WrongClosure, file_name, with_python};
 
 /// The digest in an integrity value of npm, if it is one SHA-512 and nothing else. npm verifies nothing by a value that it
 /// cannot read, and accepts bytes that match any of several values.
@@ -101,6 +103,22 @@ pub fn check_same(list: &str, name: &str, integrity: &str) -> Result<(), String>
         return Ok(());
     }
     Err(format!("{} is not the integrity value of {} in `packages`", quote(integrity), quote(name)))
+}
+
+/// The version of a package at the top of a list for npm.
+fn version_in(list: &str, name: &str) -> Option<String> {
+    let NpmLock { mut packages } = serde_json::from_str(list).ok()?;
+    packages.remove(&format!("node_modules/{name}"))?.version
+}
+
+/// Whether a list for uv has a package in its version, as a manifest names it.
+fn has_requirement(list: &str, package: &str) -> bool {
+    let Ok(wanted) = package.parse::<PypiSpec>() else { return false };
+    list.replace("\\\n", " ").lines().any(|line| {
+        let requirement = line.split([' ', ';']).next().unwrap_or_default();
+        let found = requirement.parse::<PypiSpec>();
+        found.is_ok_and(|found| normalized(&found.name) == normalized(&wanted.name) && found.pin == wanted.pin)
+    })
 }
 
 /// Checks a list for uv: every line is a package in one version with SHA-256 digests, without options or addresses.

@@ -122,6 +122,18 @@ struct Dependencies {
 }
 
 impl NpmLock {
+    /// The first dependency that is not in the list, and the path of the package that names it: one that may be missing counts
+    /// as well, since another platform may need it. Those of packages in a bundle are left to it.
+    #[must_use]
+    pub fn lacking(&self) -> Option<(&str, &str)> {
+        let places: BTreeMap<&str, usize> = self.packages.keys().map(|path| (path.as_str(), 0)).collect();
+        self.packages.iter().filter(|(_, package)| !package.in_bundle).find_map(|(path, package)| {
+            let mut names = package.dependencies.keys().chain(package.optional_dependencies.keys());
+            let name = names.find(|name| Dependencies::find(&places, path, name).is_none())?;
+            Some((path.as_str(), name.as_str()))
+        })
+    }
+
     /// The packages, by path and without the project itself, that npm installs on a machine: without optional ones that are
     /// not for it, and without what these alone need. `None` where a package is not for this machine and not optional.
     pub fn needed(&self, machine: &NodeMachine) -> Option<BTreeMap<&str, &NpmLockPackage>> {
@@ -145,14 +157,16 @@ impl NpmLock {
 }
 
 impl Dependencies {
+    /// The place of a package that one at a path finds by a name.
+    fn find(places: &BTreeMap<&str, usize>, path: &str, name: &str) -> Option<usize> {
+        let inside = if path.is_empty() { String::new() } else { format!("{path}/") };
+        let own = places.get(format!("{inside}node_modules/{name}").as_str());
+        let above = || parents(path).find_map(|path| places.get(format!("{path}/node_modules/{name}").as_str()));
+        own.or_else(above).or_else(|| places.get(format!("node_modules/{name}").as_str())).copied()
+    }
+
     fn new(all: &[(&str, &NpmLockPackage)]) -> Self {
         let places: BTreeMap<&str, usize> = all.iter().enumerate().map(|(at, (path, _))| (*path, at)).collect();
-        let find = |path: &str, name: &str| {
-            let inside = if path.is_empty() { String::new() } else { format!("{path}/") };
-            let own = places.get(format!("{inside}node_modules/{name}").as_str());
-            let above = || parents(path).find_map(|path| places.get(format!("{path}/node_modules/{name}").as_str()));
-            own.or_else(above).or_else(|| places.get(format!("node_modules/{name}").as_str())).copied()
-        };
         let mut new = Self { wanted: vec![Vec::new(); all.len()], wanting: vec![Vec::new(); all.len()] };
         for (at, (path, package)) in all.iter().enumerate() {
             let needed = package.dependencies.keys().map(|name| (name, false));
@@ -162,8 +176,9 @@ impl Dependencies {
                 peers.map(|name| (name, package.peer_dependencies_meta.get(name).is_some_and(|meta| meta.optional)));
             let mut named: BTreeMap<&String, bool> = peers.collect();
             named.extend(needed.chain(optional));
-            for (to, is_optional) in
-                named.into_iter().filter_map(|(name, is_optional)| Some((find(path, name)?, is_optional)))
+            for (to, is_optional) in named
+                .into_iter()
+                .filter_map(|(name, is_optional)| Some((Self::find(&places, path, name)?, is_optional)))
             {
                 new.wanted[at].push((to, is_optional));
                 new.wanting[to].push((at, is_optional));
@@ -251,6 +266,20 @@ mod tests {
             "node_modules/mac": { "optional": true, "os": ["darwin"] }
         }"#;
         assert_eq!(needed(packages).unwrap(), ["a"]);
+    }
+
+    #[test]
+    fn what_a_list_lacks_is_named_for_every_platform() {
+        let lacking = |packages: &str| {
+            let lock: NpmLock = serde_json::from_str(&format!(r#"{{ "packages": {packages} }}"#)).unwrap();
+            lock.lacking().map(|(path, name)| format!("{path} {name}"))
+        };
+        let whole = r#"{ "": { "dependencies": { "a": "1" } }, "node_modules/a": { "optionalDependencies": { "b": "1" } },
+            "node_modules/a/node_modules/b": { "dependencies": { "a": "1" } },
+            "node_modules/a/node_modules/c": { "inBundle": true, "dependencies": { "none": "1" } } }"#;
+        assert_eq!(lacking(whole), None);
+        assert_eq!(lacking(&whole.replace("node_modules/b", "node_modules/x")).as_deref(), Some("node_modules/a b"));
+        assert_eq!(lacking(&whole.replace("\"node_modules/a\"", "\"node_modules/x\"")).as_deref(), Some(" a"));
     }
 
     #[test]

@@ -32,7 +32,7 @@ mod version;
 pub use agent::{Agent, BinaryTarget, Channel, Distribution, Package, PackageKind, Platform, Preview, Release};
 pub use document::{Manifest, SyntaxError};
 pub use id::{AgentId, InvalidId};
-pub use package::{NpmSpec, Pin, PypiSpec, SpecError, pypi_version_matches};
+pub use package::{NpmSpec, Pin, PypiSpec, SpecError, normalized, pypi_version_matches};
 pub use places::{Places, escape_segment};
 pub use version::Version;
 

@@ -46,6 +46,13 @@ pub struct NpmSpec {
     pub pin: Pin,
 }
 
+/// The name of a Python package, normalized by PEP 503.
+#[must_use]
+pub fn normalized(name: &str) -> String {
+    let parts: Vec<&str> = name.split(['-', '_', '.']).filter(|part| !part.is_empty()).collect();
+    parts.join("-").to_ascii_lowercase()
+}
+
 /// A package of the Python package index: `name` or `name[extra]`, optionally followed by `==version` or `@version`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PypiSpec {

@@ -450,6 +450,8 @@ pub struct Expected {
     pub packages: Option<String>,
     /// The version of Python that they are for.
     pub python: Option<String>,
+    /// Whether the packages are those that the registry publishes, not those of a lock file.
+    pub is_published: bool,
 }
 
 /// Node.js, and npm with it.

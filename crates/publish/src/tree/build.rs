@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use rayon::prelude::*;
 use time::Date;
 
 use super::entries::{self, DiscoveryFiles};
@@ -18,6 +19,7 @@ use crate::history::EarlierManifests;
 use acp_registry_client::registry::{DEFAULT_BASE_URL, Loaded, Registry};
 use acp_registry_gate::check::{self, Checked, schema};
 use acp_registry_gate::config::{Config, Schemas, View};
+use acp_registry_plan::closure::{CLOSURES, Closures};
 use acp_registry_plan::digest::Sha256;
 use acp_registry_plan::json;
 use acp_registry_plan::revocations::REVOKED;
@@ -166,6 +168,16 @@ pub fn build<'a>(
         }
         files.extend(lists.into_iter().map(|(id, text)| (entries::name(VERSIONS, &id), Content::Owned(text))));
     }
+    if let Some(discovery) = &mut discovery {
+        let closures = closures(registry, &sources);
+        if !closures.is_empty() {
+            let all: Vec<&[u8]> = closures.values().map(Vec::as_slice).collect();
+            let digests = closures.iter().map(|(id, text)| (*id, Sha256::of(text)));
+            discovery.add(CLOSURES, Sha256::of(all.concat()), digests);
+        }
+        let named = closures.into_iter().map(|(id, text)| (entries::name(CLOSURES, id), Content::Owned(text)));
+        files.extend(named.collect::<Vec<_>>());
+    }
     files.extend(
         discovery.into_iter().flat_map(DiscoveryFiles::files).map(|(name, bytes)| (name, Content::Owned(bytes))),
     );
@@ -198,6 +210,19 @@ pub fn build<'a>(
         nothing_published,
         unknown_icons,
     })
+}
+
+/// The closures of the agents that are published from their folders, by id. One that cannot be used is not published.
+fn closures<'a>(registry: &Registry, sources: &'a [AgentSource<'_>]) -> BTreeMap<&'a str, Vec<u8>> {
+    let one = |source: &'a AgentSource<'_>| {
+        let AgentSource::Own(folder, _) = source else { return None };
+        let mut closures = Closures::new(&folder.id);
+        for (kind, closure) in registry.closures(&folder.id, folder.manifest.present()?) {
+            closures.insert(kind, closure.ok()?);
+        }
+        Some((folder.id.as_str(), closures.to_text()?.into_bytes()))
+    };
+    sources.par_iter().filter_map(one).collect()
 }
 
 /// Pairs of a kept agent and a view in which it should be, but of which it has no earlier entry.

@@ -1,6 +1,7 @@
 //! The rules: one file per rule, one folder per group. A new rule is added to [`RULES`].
 
 mod archive;
+mod closure;
 mod distribution;
 mod github;
 mod handshake;
@@ -28,6 +29,7 @@ pub static RULES: &[&Rule] = &[
     &archive::unreadable::RULE,
     &archive::unsafe_entry::RULE,
     &archive::wrong_platform::RULE,
+    &closure::unusable::RULE,
     &distribution::archive_format::RULE,
     &distribution::cmd_style::RULE,
     &distribution::inconsistent_targets::RULE,

@@ -1,0 +1,41 @@
+//! Reads the closures that lie beside manifests.
+
+use acp_registry_host::fs::{ReadError, read_bounded};
+use acp_registry_plan::closure::{CLOSURE_LIMIT, PublishedClosure, WrongClosure, file_name};
+use acp_registry_plan::manifest::{Agent, Manifest, PackageKind};
+
+use super::Registry;
+
+/// Why a closure beside a manifest is not used.
+#[derive(Debug, thiserror::Error)]
+pub enum ClosureProblem {
+    /// The file cannot be read.
+    #[error("{0}")]
+    Read(ReadError),
+    /// Its content is not that of a closure of the manifest's package.
+    #[error(transparent)]
+    Wrong(#[from] WrongClosure),
+}
+
+impl Registry {
+    /// The closures that the folder of an agent has of the packages in its manifest. They are read now, and not kept.
+    pub fn closures(
+        &self,
+        id: &str,
+        manifest: &Manifest,
+    ) -> impl Iterator<Item = (PackageKind, Result<PublishedClosure, ClosureProblem>)> {
+        let distribution = Agent::from_json(&manifest.value()).distribution;
+        let packages: Vec<_> = distribution.packages().map(|(kind, package)| (kind, package.package.clone())).collect();
+        packages.into_iter().filter_map(move |(kind, package)| {
+            let path = self.root.join(id).join(file_name(kind));
+            let bytes = match read_bounded(&path, &self.root, CLOSURE_LIMIT) {
+                Err(ReadError::NotFound) => return None,
+                Err(error) => return Some((kind, Err(ClosureProblem::Read(error)))),
+                Ok(bytes) => bytes,
+            };
+            // What is no text is no list either.
+            let text = String::from_utf8_lossy(&bytes);
+            Some((kind, PublishedClosure::new(kind, &package, &text).map_err(ClosureProblem::from)))
+        })
+    }
+}

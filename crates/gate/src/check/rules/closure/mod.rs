@@ -1,0 +1,3 @@
+//! Rules for the closures of packages beside manifests.
+
+pub(super) mod unusable;

@@ -1,0 +1,64 @@
+use crate::check::CheckOptions;
+use crate::check::reporter::{FindingFile, Reporter};
+use crate::check::rule::{CheckFn, Example, Rule};
+use crate::finding::Level;
+use acp_registry_client::registry::Registry;
+use acp_registry_plan::closure::{NpmLock, file_name};
+use acp_registry_plan::manifest::PackageKind;
+
+pub(crate) static RULE: Rule = Rule {
+    name: "closure/unusable",
+    level: Level::Error,
+    summary: "the list of an agent's packages is of another version, lacks some, or names more than versions with digests",
+    why: "Clients install exactly what the list names, so that everybody gets the same bytes. A list of another version is \
+          not published; an address in it, or a package without a digest, would let others decide what is installed.",
+    fix: "Make the list again with `acp-registry verify ID --closures`, which asks npm or uv for it.",
+    fails: Example::Files(&[
+        (
+            "example/agent.json",
+            "{\n  \"id\": \"example\",\n  \"version\": \"1.0.0\",\n  \"distribution\": { \"npx\": { \"package\": \"example@1.0.0\" } }\n}\n",
+        ),
+        (
+            "example/package-lock.json",
+            "{ \"lockfileVersion\": 3, \"packages\": { \"node_modules/example\": { \"version\": \"1.0.0\" } } }\n",
+        ),
+    ]),
+    marks: "",
+    passes: Example::Files(&[
+        (
+            "example/agent.json",
+            "{\n  \"id\": \"example\",\n  \"version\": \"1.0.0\",\n  \"distribution\": { \"npx\": { \"package\": \"example@1.0.0\" } }\n}\n",
+        ),
+        (
+            "example/package-lock.json",
+            "{ \"lockfileVersion\": 3, \"packages\": { \"node_modules/example\": { \"version\": \"1.0.0\", \"integrity\": \"sha512-AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA==\" } } }\n",
+        ),
+    ]),
+    check: CheckFn::Registry(check),
+};
+
+fn check(registry: &Registry, _options: &CheckOptions<'_>, report: &mut Reporter<'_>) {
+    for folder in &registry.entries {
+        let Some(manifest) = folder.manifest.present() else { continue };
+        for (kind, closure) in registry.closures(&folder.id, manifest) {
+            let problem = match closure {
+                Ok(closure) if kind == PackageKind::Npx => lacking(&closure.packages),
+                Ok(_) => None,
+                Err(error) => Some(error.to_string()),
+            };
+            let Some(problem) = problem else { continue };
+            let file = format!("{}/{}", folder.id, file_name(kind));
+            report.about(FindingFile { file: &file, ..FindingFile::default() }, |report| {
+                let help = format!("make it again with `acp-registry verify {} --closures`", folder.id);
+                report.file(problem).help(help);
+            });
+        }
+    }
+}
+
+/// The first dependency that a list for npm does not have, of any platform.
+fn lacking(list: &str) -> Option<String> {
+    let lock: NpmLock = serde_json::from_str(list).ok()?;
+    let (package, name) = lock.lacking()?;
+    Some(format!("it has no {name}, which {package} needs, perhaps on another platform"))
+}

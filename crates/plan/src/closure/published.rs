@@ -1,0 +1,206 @@
+//! The closures of an agent that a registry keeps and publishes.
+//!
+//! ```text
+//! { "schema": 1, "id": "agent", "npx": { "package": "example@1.0.0", "packages": "{ \"lockfileVersion\": 3, … }" } }
+//! ```
+//!
+//! In the registry, they are files beside the manifest, in the forms of npm and uv. The discovery document leads to the
+//! published file as to an entry, in a view of the name [`CLOSURES`].
+
+use serde::{Deserialize, Serialize};
+
+use super::{check_npm, check_python, check_uv};
+use crate::manifest::{NpmSpec, PackageKind, Pin};
+use crate::text::quote;
+
+/// The name of the view whose entries are these files.
+pub const CLOSURES: &str = "closures";
+
+/// The largest closure that is read, in bytes.
+pub const CLOSURE_LIMIT: u64 = 4 << 20;
+
+/// What the first line of a closure for uv begins with; the version of Python follows that it is for.
+const PYTHON: &str = "# python ";
+
+/// The file of a closure beside the manifest.
+#[must_use]
+pub fn file_name(kind: PackageKind) -> &'static str {
+    match kind {
+        PackageKind::Npx => "package-lock.json",
+        PackageKind::Uvx => "requirements.txt",
+    }
+}
+
+/// The closures of an agent.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Closures {
+    schema: u32,
+    /// The agent.
+    pub id: String,
+    /// That of its npm package.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub npx: Option<PublishedClosure>,
+    /// That of its Python package.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uvx: Option<PublishedClosure>,
+}
+
+/// A closure, and what it is of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PublishedClosure {
+    /// The package, as the manifest names it.
+    pub package: String,
+    /// All packages with their digests, as npm (`package-lock.json`) or uv (`requirements.txt` with hashes) reads them.
+    pub packages: String,
+}
+
+/// Why closures cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct WrongClosure(String);
+
+impl PublishedClosure {
+    /// Takes the text of a file beside a manifest, which names a package.
+    ///
+    /// # Errors
+    /// [`WrongClosure`] when the text is of another package or version, or names anything but versions with digests.
+    pub fn new(kind: PackageKind, package: &str, packages: &str) -> Result<Self, WrongClosure> {
+        let new = Self { package: package.to_owned(), packages: packages.to_owned() };
+        new.check(kind)?;
+        Ok(new)
+    }
+
+    fn check(&self, kind: PackageKind) -> Result<(), WrongClosure> {
+        let is_own = match kind {
+            PackageKind::Npx => {
+                check_npm(&self.packages).map_err(WrongClosure)?;
+                let spec = self.package.parse::<NpmSpec>().ok();
+                spec.is_some_and(|spec| super::version_in(&self.packages, &spec.name) == exact(spec.pin))
+            }
+            PackageKind::Uvx => {
+                check_uv(&self.packages).map_err(WrongClosure)?;
+                let python =
+                    self.python().ok_or_else(|| WrongClosure(format!("its first line is not `{PYTHON}VERSION`")))?;
+                check_python(python).map_err(WrongClosure)?;
+                super::has_requirement(&self.packages, &self.package)
+            }
+        };
+        if is_own { Ok(()) } else { Err(WrongClosure(format!("it is not of {}", quote(&self.package)))) }
+    }
+
+    /// The version of Python that it is for.
+    #[must_use]
+    pub fn python(&self) -> Option<&str> {
+        self.packages.lines().next()?.strip_prefix(PYTHON).map(str::trim)
+    }
+}
+
+fn exact(pin: Pin) -> Option<String> {
+    if let Pin::Exact(version) = pin { Some(version) } else { None }
+}
+
+/// The text of a closure for uv, for a version of Python.
+#[must_use]
+pub fn with_python(packages: &str, python: &str) -> String {
+    format!("{PYTHON}{python}\n{packages}")
+}
+
+impl Closures {
+    /// None yet.
+    #[must_use]
+    pub fn new(id: &str) -> Self {
+        Self { schema: 1, id: id.to_owned(), ..Self::default() }
+    }
+
+    /// The closure of a package, as a manifest names it.
+    #[must_use]
+    pub fn find(&self, kind: PackageKind, package: &str) -> Option<&PublishedClosure> {
+        let one = match kind {
+            PackageKind::Npx => &self.npx,
+            PackageKind::Uvx => &self.uvx,
+        };
+        one.as_ref().filter(|one| one.package == package)
+    }
+
+    /// Sets the closure of a kind of package.
+    pub fn insert(&mut self, kind: PackageKind, closure: PublishedClosure) {
+        match kind {
+            PackageKind::Npx => self.npx = Some(closure),
+            PackageKind::Uvx => self.uvx = Some(closure),
+        }
+    }
+
+    /// As they are published; `None` if there are none.
+    #[must_use]
+    pub fn to_text(&self) -> Option<String> {
+        (self.npx.is_some() || self.uvx.is_some()).then(|| crate::json::to_string(self))
+    }
+
+    /// Parses the closures of an agent.
+    ///
+    /// # Errors
+    /// [`WrongClosure`].
+    pub fn parse(text: &[u8], id: &str) -> Result<Self, WrongClosure> {
+        let found: Self = serde_json::from_slice(text).map_err(|error| WrongClosure(error.to_string()))?;
+        if found.schema != 1 || found.id != id {
+            return Err(WrongClosure(format!("it has schema {} and is of {}", found.schema, quote(&found.id))));
+        }
+        for (kind, closure) in [(PackageKind::Npx, &found.npx), (PackageKind::Uvx, &found.uvx)] {
+            closure.as_ref().map_or(Ok(()), |closure| closure.check(kind))?;
+        }
+        Ok(found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn npm(name: &str, version: &str) -> String {
+        let digest = format!("sha512-{}==", "A".repeat(86));
+        format!(
+            r#"{{ "packages": {{ "node_modules/{name}": {{ "version": "{version}", "integrity": "{digest}" }} }} }}"#
+        )
+    }
+
+    #[test]
+    fn a_closure_belongs_to_one_version_of_one_package() {
+        let python = with_python(&format!("My_Tool==1.0.0 \\\n    --hash=sha256:{}\n", "a0".repeat(32)), "3.13");
+        for (kind, package, text, problem) in [
+            (PackageKind::Npx, "@s/p@1.0.0", npm("@s/p", "1.0.0"), None),
+            (PackageKind::Npx, "@s/p@1.0.1", npm("@s/p", "1.0.0"), Some("it is not of `@s/p@1.0.1`")),
+            (PackageKind::Npx, "q@1.0.0", npm("p", "1.0.0"), Some("it is not of")),
+            (PackageKind::Npx, "p", npm("p", "1.0.0"), Some("it is not of")),
+            (PackageKind::Npx, "p@1.0.0", "{}".to_owned(), Some("cannot be read")),
+            (PackageKind::Npx, "p@1.0.0", npm("p", "1.0.0").replace("sha512", "sha1"), Some("not one SHA-512")),
+            (PackageKind::Uvx, "my-tool==1.0.0", python.clone(), None),
+            (PackageKind::Uvx, "my-tool[acp]==1.0.0", python.clone(), None),
+            (PackageKind::Uvx, "my-tool==1.0.1", python.clone(), Some("it is not of")),
+            (PackageKind::Uvx, "my-tool==1.0.0", python.replace("# python 3.13\n", ""), Some("first line")),
+            (PackageKind::Uvx, "my-tool==1.0.0", python.replace("3.13", "/bin/sh"), Some("not a version of Python")),
+            (PackageKind::Uvx, "my-tool==1.0.0", format!("{python}--index-url x"), Some("is not `NAME==VERSION")),
+        ] {
+            let found = PublishedClosure::new(kind, package, &text).map_err(|error| error.to_string());
+            match problem {
+                None => assert!(found.is_ok(), "{found:?}"),
+                Some(problem) => assert!(found.as_ref().is_err_and(|error| error.contains(problem)), "{found:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn published_closures_come_back_and_are_checked_again() {
+        let mut closures = Closures::new("a");
+        assert_eq!(closures.to_text(), None);
+        let closure = PublishedClosure::new(PackageKind::Npx, "p@1.0.0", &npm("p", "1.0.0")).unwrap();
+        closures.insert(PackageKind::Npx, closure.clone());
+        let text = closures.to_text().unwrap();
+        let back = Closures::parse(text.as_bytes(), "a").unwrap();
+        assert_eq!((&back, back.find(PackageKind::Npx, "p@1.0.0")), (&closures, Some(&closure)));
+        assert_eq!((back.find(PackageKind::Npx, "p@1.0.1"), back.find(PackageKind::Uvx, "p@1.0.0")), (None, None));
+        for broken in ["", "{}", &text.replace("\"schema\": 1", "\"schema\": 2"), &text.replace("sha512", "sha1")] {
+            assert!(Closures::parse(broken.as_bytes(), "a").is_err(), "{broken}");
+        }
+        assert!(Closures::parse(text.as_bytes(), "b").is_err());
+    }
+}

@@ -1,0 +1,222 @@
+//! Lists of an agent's packages that a registry keeps, publishes and has made.
+#![cfg(unix)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha512};
+
+use crate::agent::fake_agent;
+use crate::archives::{gz, tar};
+use crate::people::{People, files};
+use crate::support::{Env, ICON, Run};
+
+/// An `npm` that notes how it was called. It lists packages as it is told by a file, and installs an agent.
+const NPM: &str = r#"#!/bin/sh
+here="${0%/*}"
+echo "$*" >> "$here/called"
+words="$*"
+while [ $# -gt 0 ]; do
+  case "$1" in --prefix) prefix=$2; shift ;; esac
+  shift
+done
+case "$words" in
+  *"--package-lock-only "*) cp "$here/list" "$prefix/package-lock.json"; exit ;;
+  install*) ;;
+  *) exit 9 ;;
+esac
+mkdir -p "$prefix/node_modules/own"
+echo '{"bin":"cli.sh"}' > "$prefix/node_modules/own/package.json"
+printf '#!/bin/sh\nexec AGENT ok\n' > "$prefix/node_modules/own/cli.sh"
+chmod +x "$prefix/node_modules/own/cli.sh"
+"#;
+
+fn archive() -> Vec<u8> {
+    gz(&tar(&[("package/package.json", br#"{"bin":"cli.js"}"#), ("package/cli.js", b"#!/usr/bin/env node\n")]))
+}
+
+/// A list with the agent's package in a version.
+fn list(version: &str, more: &Value) -> String {
+    let integrity = format!("sha512-{}", BASE64_STANDARD.encode(Sha512::digest(archive())));
+    let mut packages = json!({ "": { "name": "agent", "dependencies": { "own": version } },
+        "node_modules/own": { "version": version, "integrity": integrity, "bin": { "own": "cli.js" } } });
+    packages.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    format!("{}\n", json!({ "name": "agent", "lockfileVersion": 3, "requires": true, "packages": packages }))
+}
+
+fn manifest(version: &str) -> String {
+    json!({ "id": "own", "name": "Own", "version": version, "description": "An agent", "license": "MIT",
+            "authors": ["A"], "distribution": { "npx": { "package": format!("own@{version}") } } })
+    .to_string()
+}
+
+/// A registry with an agent of an npm package.
+fn registry(env: &Env, closure: Option<&str>) {
+    env.write("r/own/agent.json", manifest("1.0.0"));
+    env.write("r/own/icon.svg", ICON);
+    if let Some(closure) = closure {
+        env.write("r/own/package-lock.json", closure);
+    }
+}
+
+fn build(env: &Env, out: &str) {
+    let run = env.run(&["--registry-dir", "r", "build", "--out", out, "--base-url", "https://h.example/r"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+}
+
+/// Serves a tree.
+fn serve(people: &People, tree: &Path) {
+    for name in files(tree) {
+        people.serve(&format!("/{name}"), fs::read(tree.join(&name)).unwrap());
+    }
+}
+
+/// A store, the stand-in for npm, and a registry of npm that has the package.
+fn people() -> People {
+    let people = People::new();
+    let agent = fake_agent();
+    people.env.write_program("bin/npm", &NPM.replace("AGENT", agent.to_str().unwrap()));
+    people.env.write_program("bin/node", "#!/bin/sh\necho v24.0.0\n");
+    people.serve("/npm/own/-/own-1.0.0.tgz", archive());
+    people
+}
+
+fn with_npm(people: &People, command: &mut std::process::Command) -> Run {
+    let path = format!("{}:/usr/bin:/bin", people.env.path("bin").display());
+    command.env("PATH", path).env("ACP_REGISTRY_NPM", people.server.url("/npm/"));
+    Run::of(command)
+}
+
+fn called(people: &People) -> String {
+    fs::read_to_string(people.env.path("bin/called")).unwrap_or_default()
+}
+
+#[test]
+fn a_registry_publishes_the_list_that_it_keeps_and_clients_install_it() {
+    let people = people();
+    registry(&people.env, None);
+    build(&people.env, "plain");
+    let list = list("1.0.0", &json!({}));
+    registry(&people.env, Some(&list));
+    build(&people.env, "tree");
+    let document =
+        |tree: &str| -> Value { serde_json::from_str(&people.env.read(&format!("{tree}/entries.json"))).unwrap() };
+    assert_eq!(document("plain")["views"]["closures"], Value::Null);
+    assert!(document("tree")["views"]["closures"]["sha256"].is_string());
+    let published: Value = serde_json::from_str(&people.env.read("tree/entries/closures/own.json")).unwrap();
+    assert_eq!(published, json!({ "schema": 1, "id": "own", "npx": { "package": "own@1.0.0", "packages": list } }));
+    // Foreign clients see nothing new.
+    assert_eq!(people.env.read("plain/registry.json"), people.env.read("tree/registry.json"));
+
+    serve(&people, &people.env.path("tree"));
+    let install = |root: &str, more: &[&str]| {
+        let mut command = people.command(&[&["install", "own", "--no-check", "--json"], more].concat());
+        let run = with_npm(&people, command.env("ACP_REGISTRY_ROOT", people.env.path(root)));
+        assert_eq!(run.code, 0, "{}", run.stderr);
+        serde_json::from_str::<Value>(&run.stdout).unwrap()
+    };
+    let installed = install("data", &[]);
+    let tree = PathBuf::from(installed["install_dir"].as_str().unwrap()).join("files");
+    assert_eq!(fs::read_to_string(tree.join("package-lock.json")).unwrap(), list);
+    assert_eq!((&installed["verified"], called(&people).as_str()), (&json!("npm"), ""), "{installed}");
+    // What is cached says the same, and what is installed needs neither.
+    install("elsewhere", &[]);
+    assert_eq!(people.server.asked().iter().filter(|path| path.contains("/closures/")).count(), 1);
+    assert_eq!(called(&people), "");
+    // A tree in a directory has the list as well.
+    let index = people.env.path("tree/registry.json");
+    install("local", &["--index", index.to_str().unwrap()]);
+    assert_eq!(called(&people), "");
+}
+
+#[test]
+fn a_list_with_other_bytes_is_not_used() {
+    let people = people();
+    registry(&people.env, Some(&list("1.0.0", &json!({}))));
+    build(&people.env, "tree");
+    serve(&people, &people.env.path("tree"));
+    let published = people.env.read("tree/entries/closures/own.json");
+    people.serve("/entries/closures/own.json", published.replace("lockfileVersion", "lockFileVersion"));
+    let run = with_npm(&people, &mut people.command(&["install", "own", "--no-check"]));
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert!(called(&people).contains("install --no-save"), "{}", called(&people));
+}
+
+#[test]
+fn validate_names_lists_that_cannot_be_used_and_build_does_not_publish_them() {
+    let whole = list("1.0.0", &json!({}));
+    let needs = json!({ "node_modules/own": { "version": "1.0.0", "integrity": format!("sha512-{}==", "A".repeat(86)),
+                                              "optionalDependencies": { "own-darwin": "1.0.0" } } });
+    for (closure, problem) in [
+        (whole.clone(), None),
+        (list("0.9.0", &json!({})), Some("it is not of `own@1.0.0`")),
+        (whole.replace("sha512", "sha1"), Some("not one SHA-512 digest")),
+        (
+            whole.replace("\"bin\"", "\"resolved\": \"https://h.example/a.tgz\", \"bin\""),
+            Some("has an address of its own"),
+        ),
+        (list("1.0.0", &needs), Some("it has no own-darwin, which node_modules/own needs")),
+        ("[".to_owned(), Some("cannot be read")),
+    ] {
+        let env = Env::empty();
+        registry(&env, Some(&closure));
+        let run = env.run(&["--registry-dir", "r", "validate"]);
+        match problem {
+            None => assert_eq!(run.code, 0, "{}", run.stdout),
+            Some(problem) => {
+                assert!(run.code == 1 && run.stdout.contains(problem), "{problem}: {}", run.stdout);
+                assert!(run.stdout.contains("own/package-lock.json") && run.stdout.contains("closure/unusable"));
+            }
+        }
+    }
+}
+
+#[test]
+fn verify_has_npm_list_the_packages_of_agents_that_pass() {
+    let people = people();
+    registry(&people.env, None);
+    let verify = || {
+        let mut command = people.env.command(&["--registry-dir", "r", "verify", "own", "--closures", "--no-cache"]);
+        with_npm(&people, &mut command)
+    };
+    let first = list(
+        "1.0.0",
+        &json!({ "node_modules/s": { "version": "1.0.0", "integrity": format!("sha512-{}==", "A".repeat(86)), "hasInstallScript": true } }),
+    );
+    people.env.write("bin/list", &first);
+    let run = verify();
+    assert_eq!(run.code, 0, "{} {}", run.stdout, run.stderr);
+    let note = "own/package-lock.json has 2 packages; new install scripts of s@1.0.0";
+    assert!(run.stderr.contains(note), "{}", run.stderr);
+    assert_eq!(people.env.read("r/own/package-lock.json"), first);
+    // It is there.
+    people.env.write("bin/list", "[");
+    let run = verify();
+    assert!(run.code == 0 && !run.stderr.contains("package-lock.json"), "{}", run.stderr);
+    // One that cannot be used is not written, and that of another version is replaced.
+    people.env.write("r/own/package-lock.json", list("0.9.0", &json!({})));
+    let run = verify();
+    assert!(
+        run.code == 1 && run.stderr.contains("own/package-lock.json was not written: it cannot be read"),
+        "{}",
+        run.stderr
+    );
+    assert_eq!(people.env.read("r/own/package-lock.json"), list("0.9.0", &json!({})));
+    people.env.write("bin/list", &first);
+    let run = verify();
+    assert!(
+        run.code == 0 && run.stderr.contains("; new: own@1.0.0, s@1.0.0; gone: own@0.9.0")
+            || run.stderr.contains("has 2 packages; gone: own@0.9.0"),
+        "{}",
+        run.stderr
+    );
+    // A link would be written through.
+    fs::remove_file(people.env.path("r/own/package-lock.json")).unwrap();
+    people.env.write("elsewhere", "mine");
+    std::os::unix::fs::symlink(people.env.path("elsewhere"), people.env.path("r/own/package-lock.json")).unwrap();
+    let run = verify();
+    assert!(run.code == 1 && people.env.read("elsewhere") == "mine", "{}", run.stderr);
+}
