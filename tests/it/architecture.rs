@@ -14,6 +14,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
     ("plan", "failure", &["text", "timestamp"]),
     ("plan", "manifest", &["source", "text", "timestamp"]),
     ("plan", "sums", &["text"]),
+    ("plan", "closure", &["digest", "json", "manifest", "text"]),
     ("plan", "versions", &["json", "manifest"]),
     ("plan", "statement", &["digest", "sums", "text", "timestamp"]),
     ("plan", "index", &["digest", "json", "manifest", "text", "failure", "timestamp", "statement"]),
@@ -30,15 +31,18 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
     (
         "client",
         "install",
-        &["archive", "digest", "host", "http", "json", "manifest", "resolve", "text", "timestamp", "sources"],
+        &[
+            "archive", "digest", "host", "http", "json", "manifest", "resolve", "text", "timestamp", "sources",
+            "closure",
+        ],
     ),
-    ("client", "registry", &["host", "manifest", "source", "timestamp", "failure", "revocations"]),
+    ("client", "registry", &["host", "manifest", "source", "timestamp", "failure", "revocations", "closure"]),
     (
         "client",
         "index",
         &[
             "archive", "digest", "entries", "manifest", "http", "registry", "failure", "host", "text", "revocations",
-            "timestamp", "statement", "versions",
+            "timestamp", "statement", "versions", "closure",
         ],
     ),
     ("client", "resolve", &["manifest", "host"]),
@@ -50,7 +54,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
     (
         "client",
         "lockfile",
-        &["digest", "install", "json", "manifest", "http", "failure", "resolve", "store", "host", "text"],
+        &["digest", "install", "manifest", "http", "failure", "resolve", "store", "host", "text", "closure"],
     ),
     ("client", "doctor", &["failure", "handshake", "install", "manifest", "store", "host", "text", "revocations"]),
     ("client", "login", &["handshake", "install", "store", "text"]),
@@ -60,7 +64,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
         "session",
         &[
             "doctor", "handshake", "index", "install", "manifest", "http", "resolve", "store", "host", "text",
-            "sources", "failure", "revocations", "versions",
+            "sources", "failure", "revocations", "versions", "closure",
         ],
     ),
     (
@@ -93,6 +97,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
         &[
             "archive", "config", "digest", "edit", "finding", "handshake", "install", "manifest", "http", "registry",
             "failure", "select", "source", "survey", "host", "text", "timestamp", "sources", "verify", "revocations",
+            "closure",
         ],
     ),
     (
@@ -119,10 +124,11 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
             "manifest", "http", "registry", "failure", "host", "text", "sources", "verify",
         ],
     ),
+    ("gate", "closures", &["closure", "host", "install", "manifest", "registry", "text"]),
     (
         "gate",
         "propose",
-        &["bump", "json", "manifest", "http", "registry", "failure", "source", "host", "text", "sources"],
+        &["bump", "closures", "json", "manifest", "http", "registry", "failure", "source", "host", "text", "sources"],
     ),
     ("publish", "release", &[]),
     ("publish", "diff", &["index", "json", "manifest", "release", "text"]),
@@ -140,7 +146,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
         "tree",
         &[
             "check", "config", "digest", "entries", "finding", "json", "manifest", "registry", "failure", "sums",
-            "host", "text", "revocations", "index", "versions", "history", "timestamp", "statement",
+            "host", "text", "revocations", "index", "versions", "history", "timestamp", "statement", "closure",
         ],
     ),
     (

@@ -7,8 +7,9 @@ use serde_json::value::RawValue;
 use tokio::task::spawn_blocking;
 
 use super::cooldown::{HeldBack, Setting, later};
+use super::package_store::Stop;
 use super::tool::{Tool, write};
-use super::tree::{self, Stop};
+use super::tree;
 use super::{
     DigestSource, Error, Expected, InstallJob, Installer, Interpreter, Placed, Progress, Proof, Remarks, ScriptsNotRun,
     TooOld, ToolFailure, refusal, remedy, scripts,

@@ -14,17 +14,17 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
-use acp_registry_archive::{self as archive, Limits, unpack_package};
+use acp_registry_archive::{self as archive, Limits, UnsafeReason, unpack_package};
 use acp_registry_host::fs::{FileSharing, PathError, read_bounded, write_new};
 use acp_registry_host::lock::Lock;
-use acp_registry_http::{Client, Sink};
+use acp_registry_http::{Client, FetchError, Sink};
 use acp_registry_plan::json;
 use ring::digest::{Context, SHA512};
 use serde::{Deserialize, Serialize};
 use tokio::task::spawn_blocking;
 use url::Url;
 
-use super::tree::Stop;
+use super::Error;
 
 /// The largest list of a package's files that is read, in bytes.
 const FILES_LIMIT: u64 = 64 << 20;
@@ -37,6 +37,37 @@ const FILES: &str = "files";
 
 /// A SHA-512.
 pub(super) type Digest = [u8; 64];
+
+/// Why a package, or a tree of them, was not made.
+pub(super) enum Stop {
+    /// npm can make it, or says why it cannot be made.
+    ByNpm(String),
+    /// npm is not asked either.
+    Failed(Error),
+}
+
+impl From<PathError> for Stop {
+    fn from(error: PathError) -> Self {
+        Self::ByNpm(error.to_string())
+    }
+}
+
+impl From<FetchError> for Stop {
+    fn from(error: FetchError) -> Self {
+        Self::ByNpm(error.to_string())
+    }
+}
+
+impl From<archive::Error> for Stop {
+    fn from(error: archive::Error) -> Self {
+        match error {
+            // Of such names, npm keeps what the file system keeps.
+            archive::Error::Unsafe { reason: UnsafeReason::CaseCollision { .. }, .. } => Self::ByNpm(error.to_string()),
+            archive::Error::Unsafe { .. } | archive::Error::TooLarge(_) => Self::Failed(error.into()),
+            _ => Self::ByNpm(error.to_string()),
+        }
+    }
+}
 
 /// The directory.
 pub(super) struct PackageStore<'a> {

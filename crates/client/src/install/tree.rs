@@ -10,9 +10,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use acp_registry_archive::{self as archive, Machine, Program, UnsafeReason};
+use acp_registry_archive::{Machine, Program};
 use acp_registry_host::fs::{FileSharing, PathError, open_file};
-use acp_registry_http::FetchError;
 use acp_registry_plan::closure::{NodeMachine, NpmLock, sha512};
 use acp_registry_plan::manifest::Platform;
 use acp_registry_sources::Connection;
@@ -24,7 +23,7 @@ use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 use url::Url;
 
-use super::package_store::{Digest, PackageStore, StoredPackage};
+use super::package_store::{Digest, PackageStore, Stop, StoredPackage};
 use super::{Error, InstallJob, Progress};
 
 /// How many packages are fetched at once.
@@ -32,37 +31,6 @@ const AT_ONCE: usize = 32;
 
 /// How often the tree is made again because a stored package has changed.
 const ATTEMPTS: usize = 3;
-
-/// Why a tree was not made.
-pub(super) enum Stop {
-    /// npm can make it, or says why it cannot be made.
-    ByNpm(String),
-    /// npm is not asked either.
-    Failed(Error),
-}
-
-impl From<PathError> for Stop {
-    fn from(error: PathError) -> Self {
-        Self::ByNpm(error.to_string())
-    }
-}
-
-impl From<FetchError> for Stop {
-    fn from(error: FetchError) -> Self {
-        Self::ByNpm(error.to_string())
-    }
-}
-
-impl From<archive::Error> for Stop {
-    fn from(error: archive::Error) -> Self {
-        match error {
-            // Of such names, npm keeps what the file system keeps.
-            archive::Error::Unsafe { reason: UnsafeReason::CaseCollision { .. }, .. } => Self::ByNpm(error.to_string()),
-            archive::Error::Unsafe { .. } | archive::Error::TooLarge(_) => Self::Failed(error.into()),
-            _ => Self::ByNpm(error.to_string()),
-        }
-    }
-}
 
 /// Connects to the package registry of npm that a person has configured.
 #[derive(Clone)]
