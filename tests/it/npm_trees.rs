@@ -359,3 +359,111 @@ fn a_killed_installation_leaves_nothing_that_the_next_one_minds() {
     assert_eq!((world.requests(), world.called().as_str()), (3, ""));
     assert!(world.stored().iter().all(|path| path.extension().is_none()), "{:?}", world.stored());
 }
+
+/// The files, directories and links below a directory, with modes and contents.
+fn everything(directory: &Path) -> BTreeMap<String, String> {
+    let (mut found, mut waiting) = (BTreeMap::new(), vec![directory.to_owned()]);
+    while let Some(folder) = waiting.pop() {
+        for item in fs::read_dir(&folder).unwrap() {
+            let path = item.unwrap().path();
+            let kind = path.symlink_metadata().unwrap();
+            let what = if kind.is_symlink() {
+                format!("-> {}", fs::read_link(&path).unwrap().display())
+            } else if kind.is_dir() {
+                waiting.push(path.clone());
+                format!("{:o} directory", mode(&path))
+            } else {
+                format!("{:o} {}", mode(&path), String::from_utf8_lossy(&fs::read(&path).unwrap()))
+            };
+            found.insert(path.strip_prefix(directory).unwrap().to_str().unwrap().to_owned(), what);
+        }
+    }
+    found
+}
+
+#[test]
+fn the_tree_is_the_same_as_npm_makes_it() {
+    const TEST: &str = "the_tree_is_the_same_as_npm_makes_it";
+    if !crate::real::is_there("npm") {
+        return crate::support::missing(TEST, "npm is not installed");
+    }
+    let foreign = if host().starts_with("linux") { "darwin" } else { "linux" };
+    let needs = json!({ "dependencies": { "@s/dep": "1.0.0", "bundle": "1.0.0" }, "optionalDependencies": { "other": "1.0.0", "here": "1.0.0" } });
+    let manifest = |name: &str, more: &Value| {
+        let mut manifest = json!({ "name": name, "version": "1.0.0" });
+        manifest.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        manifest.to_string()
+    };
+    let pack = |name: &str, more: &Value, files: &[(&str, &[u8])]| {
+        gz(&tar(&[&[("package/package.json", manifest(name, more).as_bytes())], files].concat()))
+    };
+    let mut own = json!({ "bin": { "own": "cli.js" } });
+    own.as_object_mut().unwrap().extend(needs.as_object().unwrap().clone());
+    let dep = json!({ "bin": { "tool": "bin/tool.js", "own": "bin/tool.js" }, "dependencies": { "deep": "1.0.0" } });
+    let bundle = json!({ "bundleDependencies": ["part"], "dependencies": { "part": "1.0.0" } });
+    let other = json!({ "os": [foreign], "dependencies": { "alone": "1.0.0" } });
+    let here = json!({ "os": [if foreign == "linux" { "darwin" } else { "linux" }] });
+    let part = manifest("part", &json!({ "bin": { "part": "part.js" } }));
+    let tool: &[u8] = b"#!/usr/bin/env node\r\nstart\r\n";
+    let mut world = World::new();
+    world
+        .add(
+            "node_modules/own",
+            &pack("own", &own, &[CLI, ("package/.gitignore", b"x"), ("package/lib/.npmignore", b"y")]),
+            &own,
+        )
+        .add(
+            "node_modules/@s/dep",
+            &pack("@s/dep", &dep, &[("package/bin/tool.js", tool), ("package/a", b"1"), ("package/a", b"2")]),
+            &dep,
+        )
+        .add("node_modules/@s/dep/node_modules/deep", &pack("deep", &json!({}), &[("other/file", b"deep")]), &json!({}))
+        .add(
+            "node_modules/bundle",
+            &pack(
+                "bundle",
+                &bundle,
+                &[
+                    ("package/node_modules/part/package.json", part.as_bytes()),
+                    ("package/node_modules/part/part.js", tool),
+                ],
+            ),
+            &bundle,
+        )
+        .add("node_modules/other", &pack("other", &other, &[]), &other)
+        .add("node_modules/alone", &pack("alone", &json!({}), &[]), &json!({}))
+        .add("node_modules/here", &pack("here", &here, &[]), &here);
+    for name in ["other", "alone", "here"] {
+        world.packages.get_mut(&format!("node_modules/{name}")).unwrap()["optional"] = true.into();
+    }
+    let bundled = json!({ "version": "1.0.0", "inBundle": true, "bin": { "part": "part.js" } });
+    world.packages.insert("node_modules/bundle/node_modules/part".to_owned(), bundled);
+    world.packages.insert(String::new(), json!({ "name": "agent", "dependencies": { "own": "1.0.0" } }));
+    let ours = world.install("data");
+    assert_eq!(world.called(), "");
+
+    let list = fs::read_to_string(ours.join("package-lock.json")).unwrap();
+    let mut with_addresses: Value = serde_json::from_str(&list).unwrap();
+    for (path, package) in with_addresses["packages"].as_object_mut().unwrap() {
+        if let Some((_, name)) = path.rsplit_once("node_modules/").filter(|_| package["integrity"].is_string()) {
+            let last = name.rsplit('/').next().unwrap();
+            package["resolved"] = world.people.server.url(&format!("/npm/{name}/-/{last}-1.0.0.tgz")).into();
+        }
+    }
+    let theirs = world.people.env.path("npm-ci");
+    world.people.env.write("npm-ci/package.json", manifest("agent", &json!({ "dependencies": { "own": "1.0.0" } })));
+    world.people.env.write("npm-ci/package-lock.json", with_addresses.to_string());
+    let mut npm = Command::new("npm");
+    npm.args(["ci", "--no-audit", "--no-fund", "--no-update-notifier", "--omit-lockfile-registry-resolved"]);
+    npm.args(["--registry", &world.people.server.url("/npm/"), "--cache"]).arg(world.people.env.path("npm-cache"));
+    let output = npm.current_dir(&theirs).env("HOME", world.people.env.path("home")).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let [mut ours, mut theirs] = [ours, theirs].map(|tree| everything(&tree.join("node_modules")));
+    let notes = [&mut ours, &mut theirs].map(|tree| {
+        let text = tree.remove(".package-lock.json").unwrap();
+        let notes: Value = serde_json::from_str(text.split_once(' ').unwrap().1).unwrap();
+        notes["packages"].as_object().unwrap().keys().cloned().collect::<Vec<_>>()
+    });
+    assert_eq!(notes[0], notes[1]);
+    assert_eq!(ours, theirs);
+}
