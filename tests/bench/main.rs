@@ -117,6 +117,7 @@ fn main() {
     }
     if is_wanted("packages") {
         packages::compare(&folder);
+        packages::locked(&folder);
     }
     if is_wanted("index") {
         people::large_index(&folder);

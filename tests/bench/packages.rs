@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::json;
 
-use crate::people::in_turn;
+use crate::people::{in_turn, rounds};
 use crate::{PROGRAM, ratio};
 
 /// Kind, package with version, and the package manager's command, which installs below `$OUT` with its cache in
@@ -63,6 +63,87 @@ pub(crate) fn compare(folder: &Path) {
         println!("installing {package} with warm caches, medians");
         for (name, sample) in ["the package manager by itself", "install"].iter().zip(&samples) {
             println!("  {name:34} {:9.1} ms   {:.2}", sample.wall.as_secs_f64() * 1000.0, ratio(*sample, samples[0]));
+        }
+    }
+}
+
+/// A small, a middle and a large npm agent.
+const LOCKED: [&str; 3] = ["pi-acp@0.0.34", "@google/gemini-cli@0.61.0", "openclaw@2026.9.6"];
+
+/// How often each command runs.
+const ROUNDS: usize = 5;
+
+/// Measures the installation of a lock file's packages with warm caches, and from empty ones, beside npm, pnpm and bun with
+/// lists of the same versions. pnpm and bun run no install scripts. Needs the package registry of npm.
+pub(crate) fn locked(folder: &Path) {
+    let tools = folder.join("tools");
+    let sh = |script: &str| {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]).stdout(Stdio::null()).stderr(Stdio::null());
+        command.status().is_ok_and(|status| status.success())
+    };
+    let tool = tools.to_str().expect("a path in UTF-8");
+    if !sh(&format!("npm install --no-audit --no-fund --prefix '{tool}' pnpm bun")) {
+        println!("locked packages: SKIPPED, npm or its registry cannot be reached");
+        return;
+    }
+    for package in LOCKED {
+        let (name, version) = package.rsplit_once('@').expect("a version");
+        let place = folder.join(name.replace(['@', '/'], "-"));
+        fs::create_dir_all(&place).expect("a directory");
+        let place = place.to_str().expect("a path in UTF-8");
+        let agent = json!({ "id": "example", "version": version, "distribution": { "npx": { "package": package } } });
+        fs::write(format!("{place}/index.json"), json!({ "agents": [agent] }).to_string()).expect("an index");
+        let project = json!({ "name": "agent", "dependencies": { name: version } }).to_string();
+        for each in ["npm", "pnpm", "bun"] {
+            fs::create_dir_all(format!("{place}/{each}")).expect("a directory");
+            fs::write(format!("{place}/{each}/package.json"), &project).expect("a project");
+        }
+        let bin = format!("{tool}/node_modules/.bin");
+        let npm = format!("cd '{place}/npm' && npm ci --no-audit --no-fund --no-progress --cache '{place}/npm-cache'");
+        let pnpm = format!(
+            "cd '{place}/pnpm' && '{bin}/pnpm' install --frozen-lockfile --ignore-scripts --store-dir '{place}/pnpm-store'"
+        );
+        let bun = format!(
+            "cd '{place}/bun' && BUN_INSTALL_CACHE_DIR='{place}/bun-cache' '{bin}/bun' install --frozen-lockfile --ignore-scripts"
+        );
+        let ours = format!(
+            "XDG_CACHE_HOME='{place}/cache' '{PROGRAM}' -q install --no-check --locked --lock '{place}/x.lock' --root '{place}/root' example"
+        );
+        let prepared = sh(&format!(
+            "cd '{place}/npm' && npm install --package-lock-only --ignore-scripts --no-audit --no-fund"
+        )) && sh(&format!(
+            "cd '{place}' && cp npm/package-lock.json pnpm && cp npm/package-lock.json bun"
+        )) && sh(&format!("cd '{place}/pnpm' && '{bin}/pnpm' import && rm package-lock.json"))
+            && sh(&format!("cd '{place}/bun' && '{bin}/bun' install --lockfile-only --ignore-scripts"))
+            && sh(&format!(
+                "XDG_CACHE_HOME='{place}/cache' '{PROGRAM}' -q install --no-check --index '{place}/index.json' --root '{place}/first' --lock '{place}/x.lock' example"
+            ));
+        if !prepared {
+            println!("locked {package}: SKIPPED, a list could not be made");
+            continue;
+        }
+        let quiet = [&npm, &pnpm, &bun, &ours].map(|script| format!("{{ {script}; }} >/dev/null 2>&1"));
+        let commands: Vec<Vec<&str>> = quiet.iter().map(|script| vec!["sh", "-c", script.as_str()]).collect();
+        let commands: Vec<&[&str]> = commands.iter().map(Vec::as_slice).collect();
+        let clear = |caches: &[&str]| {
+            let made = ["root", "npm/node_modules", "pnpm/node_modules", "bun/node_modules"];
+            for path in made.iter().chain(caches).map(|path| format!("{place}/{path}")) {
+                if Path::new(&path).exists() {
+                    fs::remove_dir_all(path).expect("the last round's output");
+                }
+            }
+        };
+        let names = ["npm ci", "pnpm install", "bun install", "install --locked"];
+        for (what, caches, count) in
+            [("warm caches", &[][..], ROUNDS), ("empty caches", &["npm-cache", "pnpm-store", "bun-cache", "cache"], 2)]
+        {
+            let samples = rounds(count, &commands, || clear(caches));
+            println!("{package} with {what}, medians of {count} runs");
+            for (name, sample) in names.iter().zip(&samples) {
+                let (wall, memory) = (sample.wall.as_secs_f64() * 1000.0, sample.memory_kib as f64 / 1024.0);
+                println!("  {name:34} {wall:9.1} ms {memory:8.1} MiB   {:.2}", ratio(*sample, samples[0]));
+            }
         }
     }
 }

@@ -93,8 +93,13 @@ pub(crate) fn run(folder: &Path) {
 /// Runs the commands alternately, so that other load on the machine affects them equally. Calls `before` before each
 /// run.
 pub(crate) fn in_turn(commands: &[&[&str]], before: impl Fn()) -> Vec<Sample> {
+    rounds(ROUNDS, commands, before)
+}
+
+/// Like [`in_turn`], with this many rounds.
+pub(crate) fn rounds(count: usize, commands: &[&[&str]], before: impl Fn()) -> Vec<Sample> {
     let mut samples: Vec<Vec<Sample>> = vec![Vec::new(); commands.len()];
-    for round in 0..=ROUNDS {
+    for round in 0..=count {
         for (samples, command) in samples.iter_mut().zip(commands) {
             before();
             let sample = measure(command);

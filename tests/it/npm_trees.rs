@@ -18,9 +18,19 @@ use crate::archives::{gz, link, tar};
 use crate::people::{People, host};
 use crate::support::{Run, wait_until};
 
-/// An `npm` that notes how it was called, installs nothing, and fails, unless it is asked for scripts.
-const NPM: &str =
-    "#!/bin/sh\necho \"$@\" >> \"${0%/*}/called\"\n[ \"$1\" = rebuild ] || [ \"$1\" = config ] || exit 9\n";
+/// An `npm` that notes how it was called, installs nothing, and fails, unless it is asked for scripts: these write a file of
+/// the agent's package anew, and remove another.
+const NPM: &str = r#"#!/bin/sh
+echo "$@" >> "${0%/*}/called"
+case "$1" in config) echo false; exit ;; rebuild) ;; *) exit 9 ;; esac
+while [ $# -gt 0 ]; do
+  case "$1" in --prefix) package="$2/node_modules/own" ;; esac
+  shift
+done
+echo built > "$package/data"
+mkdir "$package/new" && echo new > "$package/new/file" && chmod 755 "$package/new/file"
+rm -f "$package/gone"
+"#;
 
 const CLI: (&str, &[u8]) = ("package/cli.js", b"#!/usr/bin/env node\r\nstart\r\n");
 
@@ -303,16 +313,55 @@ fn hostile_archives_are_refused_and_npm_does_not_get_them() {
 }
 
 #[test]
-fn scripts_are_run_by_npm_and_write_into_no_other_installation() {
+fn scripts_are_run_once_by_npm_and_write_into_no_other_installation() {
     let mut world = World::new();
-    world.add_own(&[("package/data", b"good!")], &json!({ "hasInstallScript": true }));
-    let tree = world.install("data");
+    world.add_own(&[("package/data", b"plain"), ("package/gone", b"")], &json!({ "hasInstallScript": true }));
+    world.add("node_modules/dep", &pack(&[("package/data", b"plain")]), &json!({}));
+    let first = world.install("data").join("node_modules");
     assert!(world.called().starts_with("rebuild ") && !world.called().contains("\nci "), "{}", world.called());
-    assert_eq!(tree.join("node_modules/own/data").metadata().unwrap().nlink(), 1);
-    fs::write(tree.join("node_modules/own/data"), "written").unwrap();
-    let other = world.install("elsewhere");
-    assert_eq!(fs::read(other.join("node_modules/own/data")).unwrap(), b"good!");
-    assert_eq!(world.requests(), 1);
+    let count = world.called().lines().count();
+    let built = |modules: &Path| {
+        assert_eq!(fs::read(modules.join("own/data")).unwrap(), b"built\n");
+        assert_eq!(fs::read(modules.join("own/new/file")).unwrap(), b"new\n");
+        assert_eq!(mode(&modules.join("own/new/file")) & 0o100, 0o100);
+        assert!(!modules.join("own/gone").exists() && modules.join("dep/data").exists());
+    };
+    built(&first);
+    // The next one has what they have made, without them.
+    let second = world.install("elsewhere").join("node_modules");
+    assert_eq!(world.called().lines().count(), count, "{}", world.called());
+    built(&second);
+    // What scripts can write to is shared with nothing.
+    for file in ["own/data", "dep/data"] {
+        assert_eq!(first.join(file).metadata().unwrap().nlink(), 1);
+        fs::write(first.join(file), "written").unwrap();
+    }
+    built(&second);
+    assert_eq!(fs::read(second.join("dep/data")).unwrap(), b"plain");
+    // With another setting of npm, they run again; without npm, they cannot.
+    let run = Run::of(world.command("other").env("npm_config_fetch_retries", "3"));
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert!(world.called().lines().count() > count);
+    assert_eq!(world.requests(), 2);
+    fs::remove_file(world.people.env.path("bin/npm")).unwrap();
+    let run =
+        Run::of(world.command("none").env("npm_config_fetch_retries", "4").env("PATH", world.people.env.path("bin")));
+    assert!(run.code == 3 && run.stderr.contains("needs npm, which is not in PATH"), "{} {}", run.code, run.stderr);
+}
+
+#[test]
+fn what_scripts_have_made_and_has_changed_is_made_again() {
+    let mut world = World::new();
+    world.add_own(&[("package/data", b"plain"), ("package/gone", b"")], &json!({ "hasInstallScript": true }));
+    world.install("data");
+    let made = world
+        .stored()
+        .into_iter()
+        .find(|path| path.join("files/new/file").exists() || path.join("files/own/new/file").exists());
+    fs::write(made.unwrap().join("files/own/data"), "evil").unwrap();
+    let modules = world.install("elsewhere").join("node_modules");
+    assert_eq!(fs::read(modules.join("own/data")).unwrap(), b"built\n");
+    assert_eq!(world.called().matches("rebuild ").count(), 2);
 }
 
 #[test]

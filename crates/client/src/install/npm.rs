@@ -9,7 +9,7 @@ use tokio::task::spawn_blocking;
 use super::cooldown::{HeldBack, Setting, later};
 use super::package_store::Stop;
 use super::tool::{Tool, write};
-use super::tree;
+use super::tree::{self, Scripts};
 use super::{
     DigestSource, Error, Expected, InstallJob, Installer, Interpreter, Placed, Progress, Proof, Remarks, ScriptsNotRun,
     TooOld, ToolFailure, refusal, remedy, scripts,
@@ -65,11 +65,17 @@ pub(super) async fn install(work: &InstallJob<'_>, wanted: &Package) -> Result<P
         Some(list) => tree::install(work, list).await,
         None => Err(Stop::ByNpm("there is no list of packages".to_owned())),
     };
+    let mut are_scripts_done = false;
+    let mut to_keep = None;
     let stderr = match made {
-        Ok(false) => String::new(),
-        Ok(true) => {
+        Ok(Scripts::Done { are_there }) => {
+            are_scripts_done = are_there;
+            String::new()
+        }
+        Ok(Scripts::ToRun(scripts)) => {
             (work.progress)(Progress::Running("npm"));
             let arguments = ["rebuild"].iter().chain(&OWN).chain(&FLAGS).copied().chain([prefix]);
+            to_keep = Some(scripts);
             npm()?.run(arguments).await?.stderr
         }
         Err(Stop::Failed(error)) => return Err(error),
@@ -100,13 +106,23 @@ pub(super) async fn install(work: &InstallJob<'_>, wanted: &Package) -> Result<P
     };
     let integrity = notes.as_deref().and_then(|notes| integrity_in(notes, &name));
     let blocked = ScriptsNotRun { packages: scripts::blocked(&stderr), ignored_by: None };
-    let listed = if blocked.is_empty() { notes.map(|notes| scripts::listed(&notes, directory)) } else { None };
+    let listed = if blocked.is_empty() && !are_scripts_done {
+        notes.map(|notes| scripts::listed(&notes, directory))
+    } else {
+        None
+    };
     let scripts_not_run = match listed.filter(|listed| !listed.is_empty()) {
         Some(packages) if ignores_scripts(&npm()?).await == Some(true) => {
             ScriptsNotRun::ignored(packages, installer.sets_for_npm(scripts::VARIABLE))
         }
         _ => blocked,
     };
+    if let Some(scripts) = to_keep.filter(|_| scripts_not_run.is_empty()) {
+        let kept = spawn_blocking(move || scripts.keep()).await;
+        if let Ok(Err(Stop::ByNpm(problem))) = kept {
+            tracing::debug!("what install scripts have made is not kept: {problem}");
+        }
+    }
     let remarks = Remarks { scripts_not_run, is_read_by_shell: shell.is_some(), ..Remarks::default() };
     let interpreter = match (flags, shell) {
         (None, Some(None)) => {

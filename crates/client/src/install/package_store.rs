@@ -16,7 +16,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use acp_registry_archive::{self as archive, Limits, UnsafeReason, unpack_package};
 use acp_registry_host::fs::{FileSharing, PathError, read_bounded, write_new};
-use acp_registry_host::lock::Lock;
+use acp_registry_host::lock::{Acquisition, Lock};
 use acp_registry_http::{Client, FetchError, Sink};
 use acp_registry_plan::json;
 use ring::digest::{Context, SHA512};
@@ -85,6 +85,9 @@ pub(super) struct StoredPackage {
 struct FileList {
     schema: u32,
     files: Vec<StoredFile>,
+    /// Files that install scripts have removed from the tree.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    removed: Vec<String>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -92,7 +95,7 @@ struct StoredFile(String, FileState);
 
 /// By what a change is seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-struct FileState {
+pub(super) struct FileState {
     /// Bytes.
     size: u64,
     /// When it was changed, in nanoseconds since 1970.
@@ -141,6 +144,38 @@ impl PackageStore<'_> {
         self.fetch_locked(digest, url, client, limits, &place).await
     }
 
+    /// Keeps what install scripts have changed in a tree, by a digest of all that they depend on, unless another process does.
+    pub(super) fn keep(
+        &self,
+        digest: &Digest,
+        tree: &Path,
+        changed: &[&str],
+        removed: Vec<String>,
+    ) -> Result<(), Stop> {
+        let place = self.place(digest);
+        let lock = place.with_extension("lock");
+        if let Some(folder) = lock.parent() {
+            fs::create_dir_all(folder).map_err(PathError::at(folder))?;
+        }
+        let Acquisition::Mine(lock) = Lock::ask(&lock, "keeping what install scripts have made")? else {
+            return Ok(());
+        };
+        let _lock = RemovedLock(Some(lock));
+        let new = place.with_extension("new");
+        remove(&new)?;
+        let mut list = FileList { schema: 1, files: Vec::with_capacity(changed.len()), removed };
+        for path in changed {
+            let (from, to) = (tree.join(path), new.join(FILES).join(path));
+            let folder = to.parent().unwrap_or(&to);
+            fs::create_dir_all(folder).map_err(PathError::at(folder))?;
+            fs::copy(&from, &to).map_err(PathError::at(&from))?;
+            let metadata = to.symlink_metadata().map_err(PathError::at(&to))?;
+            list.files.push(StoredFile((*path).to_owned(), FileState::from(&metadata)));
+        }
+        fs::create_dir_all(new.join(FILES)).map_err(PathError::at(&new))?;
+        finish(&list, &new, &place)
+    }
+
     async fn fetch_locked(
         &self,
         digest: &Digest,
@@ -169,7 +204,7 @@ fn unpack(file: File, limits: &Limits, place: &Path) -> Result<StoredPackage, St
     let files = new.join(FILES);
     fs::create_dir_all(&files).map_err(PathError::at(&files))?;
     let listing = unpack_package(file, limits, &files)?;
-    let mut list = FileList { schema: 1, files: Vec::with_capacity(listing.entries.len()) };
+    let mut list = FileList { schema: 1, files: Vec::with_capacity(listing.entries.len()), removed: Vec::new() };
     for entry in listing.entries.into_iter().filter(|entry| entry.kind == archive::EntryKind::File) {
         let path = files.join(&entry.path);
         let metadata = path.symlink_metadata().map_err(PathError::at(&path))?;
@@ -177,11 +212,17 @@ fn unpack(file: File, limits: &Limits, place: &Path) -> Result<StoredPackage, St
     }
     list.files.sort_by(|a, b| a.0.cmp(&b.0));
     list.files.dedup_by(|a, b| a.0 == b.0);
-    write_new(&new.join(LIST), json::to_string(&list).as_bytes())?;
+    finish(&list, &new, place)?;
+    Ok(StoredPackage { directory: place.to_owned(), list })
+}
+
+/// Moves new files to their place, with their list.
+fn finish(list: &FileList, new: &Path, place: &Path) -> Result<(), Stop> {
+    write_new(&new.join(LIST), json::to_string(list).as_bytes())?;
     // What is there is damaged.
     remove(place)?;
-    fs::rename(&new, place).map_err(PathError::at(place))?;
-    Ok(StoredPackage { directory: place.to_owned(), list })
+    fs::rename(new, place).map_err(PathError::at(place))?;
+    Ok(())
 }
 
 fn remove(directory: &Path) -> Result<(), PathError> {
@@ -199,6 +240,19 @@ impl StoredPackage {
 
     /// Puts its files into a new directory. Returns whether all of them are as they were unpacked.
     pub(super) fn share(&self, into: &Path, sharing: &FileSharing) -> Result<bool, PathError> {
+        self.put(into, sharing, false)
+    }
+
+    /// Changes a tree as install scripts have. Returns whether all files are as they were kept.
+    pub(super) fn apply(&self, tree: &Path, sharing: &FileSharing) -> Result<bool, PathError> {
+        for path in &self.list.removed {
+            let path = tree.join(path);
+            fs::remove_file(&path).map_err(PathError::at(&path))?;
+        }
+        self.put(tree, sharing, true)
+    }
+
+    fn put(&self, into: &Path, sharing: &FileSharing, replaces: bool) -> Result<bool, PathError> {
         let from = self.directory.join(FILES);
         fs::create_dir_all(into).map_err(PathError::at(into))?;
         let mut folder = "";
@@ -214,6 +268,9 @@ impl StoredPackage {
                 let above = into.join(above);
                 fs::create_dir_all(&above).map_err(PathError::at(&above))?;
                 folder = path.rsplit_once('/').map_or("", |(above, _)| above);
+            }
+            if replaces {
+                let _ = fs::remove_file(&target);
             }
             match sharing.share(&source, &target) {
                 // Another process fetches it again.

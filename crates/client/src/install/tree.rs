@@ -18,13 +18,14 @@ use acp_registry_sources::Connection;
 use acp_registry_sources::npm::{commands, file_of_command};
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use rayon::prelude::*;
+use ring::digest::{Context, SHA512};
 use serde_json::Value;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 use url::Url;
 
-use super::package_store::{Digest, PackageStore, Stop, StoredPackage};
-use super::{Error, InstallJob, Progress};
+use super::package_store::{Digest, FileState, PackageStore, Stop, StoredPackage};
+use super::{Error, InstallJob, Installer, Progress};
 
 /// How many packages are fetched at once.
 const AT_ONCE: usize = 32;
@@ -67,8 +68,28 @@ struct Tree {
     sharing: FileSharing,
 }
 
-/// Makes the tree of a list. Returns whether packages in it have install scripts, which npm has to run.
-pub(super) async fn install(work: &InstallJob<'_>, list: &str) -> Result<bool, Stop> {
+/// Who has run the install scripts of a tree that is made.
+pub(super) enum Scripts {
+    /// There are none, or what they made before was put in place.
+    Done {
+        /// Whether there are some.
+        are_there: bool,
+    },
+    /// npm has to run them.
+    ToRun(ScriptsToRun),
+}
+
+/// A tree before its install scripts run.
+pub(super) struct ScriptsToRun {
+    store: PathBuf,
+    modules: PathBuf,
+    /// A digest of what the scripts depend on.
+    digest: Digest,
+    before: BTreeMap<String, FileState>,
+}
+
+/// Makes the tree of a list.
+pub(super) async fn install(work: &InstallJob<'_>, list: &str) -> Result<Scripts, Stop> {
     let by_npm = |reason: &str| Stop::ByNpm(reason.to_owned());
     let installer = work.installer;
     let connection = installer.npm_connection.as_ref().filter(|_| cfg!(unix));
@@ -76,7 +97,8 @@ pub(super) async fn install(work: &InstallJob<'_>, list: &str) -> Result<bool, S
     let cache = installer.open_cache().ok_or_else(|| by_npm("there is no cache"))?;
     let lock: NpmLock = serde_json::from_str(list).map_err(|error| Stop::ByNpm(error.to_string()))?;
     let node = installer.environment.find("node");
-    let needed = lock.needed(&machine(platform, node.as_deref()));
+    let machine = machine(platform, node.as_deref());
+    let needed = lock.needed(&machine);
     let needed = needed.ok_or_else(|| by_npm("a package is not for this machine"))?;
     let has_scripts = needed.values().any(|package| package.has_install_script);
     let mut wanted = BTreeMap::new();
@@ -90,11 +112,13 @@ pub(super) async fn install(work: &InstallJob<'_>, list: &str) -> Result<bool, S
         let commands = commands(name, bin).into_iter().filter_map(file).collect();
         packages.push(TreePackage { path: (*path).to_owned(), digest, commands });
     }
+    let store = PackageStore { directory: &cache.packages };
+    let digest = scripts_digest(installer, list, &machine, node.as_deref());
+    let mut kept = if has_scripts && !installer.distrusts_packages { store.find(&digest) } else { None };
     // Scripts write into packages, also into those of others.
-    let sharing = FileSharing::new(has_scripts);
+    let sharing = FileSharing::new(has_scripts && kept.is_none());
     let directory = work.directory.to_owned();
     let mut tree = Tree { directory, packages, stored: HashMap::new(), sharing };
-    let store = PackageStore { directory: &cache.packages };
     // The files of an installation that is made again have changed, and may be those of the store.
     let mut stale = BTreeSet::new();
     if installer.distrusts_packages {
@@ -125,12 +149,83 @@ pub(super) async fn install(work: &InstallJob<'_>, list: &str) -> Result<bool, S
         let changed = made.1?;
         if changed.is_empty() {
             tree.write_notes(list)?;
-            return Ok(has_scripts);
+            let modules = tree.directory.join("node_modules");
+            match kept.take() {
+                _ if !has_scripts => return Ok(Scripts::Done { are_there: false }),
+                Some(kept) if kept.apply(&modules, &tree.sharing)? => return Ok(Scripts::Done { are_there: true }),
+                None => {
+                    let (before, _) = states(&modules)?;
+                    let store = cache.packages.clone();
+                    return Ok(Scripts::ToRun(ScriptsToRun { store, modules, digest, before }));
+                }
+                // What was kept has changed.
+                Some(_) => {
+                    clear(&tree.directory)?;
+                    tree.sharing = FileSharing::new(true);
+                    continue;
+                }
+            }
         }
         tree.stored.retain(|digest, _| !changed.contains(digest));
         stale = changed;
     }
     Err(by_npm("packages change while they are read"))
+}
+
+impl ScriptsToRun {
+    /// Keeps what the scripts have made, for the next installation of the same list. They see nothing of the person but the
+    /// settings of npm, and write nowhere else.
+    pub(super) fn keep(&self) -> Result<(), Stop> {
+        let (after, has_links) = states(&self.modules)?;
+        // Links may lead anywhere.
+        if has_links {
+            return Ok(());
+        }
+        let changed = after.iter().filter(|(path, state)| self.before.get(*path) != Some(*state));
+        let changed: Vec<&str> = changed.map(|(path, _)| path.as_str()).collect();
+        let removed = self.before.keys().filter(|path| !after.contains_key(*path)).cloned().collect();
+        PackageStore { directory: &self.store }.keep(&self.digest, &self.modules, &changed, removed)
+    }
+}
+
+/// A digest of all that decides what install scripts make: the packages, the machine, Node.js and npm, and npm's settings.
+fn scripts_digest(installer: &Installer, list: &str, machine: &NodeMachine, node: Option<&Path>) -> Digest {
+    let mut context = Context::new(&SHA512);
+    let npm = installer.environment.find("npm");
+    let program = |path: &Path| {
+        let real = path.canonicalize().ok();
+        real.and_then(|real| Some((real.metadata().ok().as_ref().map(FileState::from)?, real)))
+    };
+    let programs = (node.and_then(program), npm.as_deref().and_then(program));
+    let files = installer.npm.iter().filter(|(name, _)| name.ends_with("config"));
+    let files: Vec<_> = files.map(|(_, path)| fs::read(path).ok()).collect();
+    context.update(
+        format!("scripts\n{machine:?}\n{programs:?}\n{:?}\n{files:?}\n{}\n", installer.npm, installer.vouches)
+            .as_bytes(),
+    );
+    context.update(list.as_bytes());
+    let mut digest = [0; 64];
+    digest.copy_from_slice(context.finish().as_ref());
+    digest
+}
+
+/// The files below `node_modules`, and whether there are links that are none to commands.
+fn states(modules: &Path) -> Result<(BTreeMap<String, FileState>, bool), PathError> {
+    let (mut found, mut has_links, mut waiting) = (BTreeMap::new(), false, vec![modules.to_owned()]);
+    while let Some(folder) = waiting.pop() {
+        for item in fs::read_dir(&folder).map_err(PathError::at(&folder))? {
+            let path = item.map_err(PathError::at(&folder))?.path();
+            let metadata = path.symlink_metadata().map_err(PathError::at(&path))?;
+            if metadata.is_dir() {
+                waiting.push(path);
+            } else if !metadata.is_file() {
+                has_links |= !folder.ends_with(".bin");
+            } else if let Some(name) = path.strip_prefix(modules).ok().and_then(Path::to_str) {
+                found.insert(name.to_owned(), FileState::from(&metadata));
+            }
+        }
+    }
+    Ok((found, has_links))
 }
 
 /// An archive to fetch.
