@@ -180,6 +180,32 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
+    fn packages_that_installations_share_stay_and_count_for_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = PackageCache::at(folder.path().join("a"));
+        let open = asked(|| cache.open());
+        for (name, bytes) in [("ab/shared", 60), ("ab/unused", 40), ("cd/left.new", 5)] {
+            let package = open.packages.join(name).join("files");
+            fs::create_dir_all(&package).unwrap();
+            fs::write(package.join("file"), vec![0; bytes]).unwrap();
+        }
+        fs::write(open.packages.join("cd/left.lock"), "").unwrap();
+        fs::hard_link(open.packages.join("ab/shared/files/file"), folder.path().join("installed")).unwrap();
+        drop(open);
+        assert_eq!((cache.surplus(44).unwrap(), cache.surplus(45).unwrap()), (45, 0));
+        assert_eq!(asked(|| Some(cache.shrink(44).unwrap()).filter(|bytes| *bytes > 0)), 45);
+        let packages = folder.path().join("a/packages");
+        let left = files_below(&packages).unwrap();
+        assert_eq!(
+            left.iter().map(|(path, _)| path.strip_prefix(&packages).unwrap().to_str().unwrap()).collect::<Vec<_>>(),
+            ["ab/shared/files/file"]
+        );
+        fs::remove_file(folder.path().join("installed")).unwrap();
+        assert_eq!(asked(|| Some(cache.shrink(0).unwrap()).filter(|bytes| *bytes > 0)), 60);
+    }
+
+    #[cfg(unix)]
+    #[test]
     fn it_is_private_to_its_owner() {
         use std::os::unix::fs::PermissionsExt as _;
 
