@@ -126,6 +126,11 @@ fn a_registry_publishes_the_list_that_it_keeps_and_clients_install_it() {
     install("elsewhere", &[]);
     assert_eq!(people.server.asked().iter().filter(|path| path.contains("/closures/")).count(), 1);
     assert_eq!(called(&people), "");
+    // So does the whole index, which `list` reads.
+    fs::remove_dir_all(people.env.path("home")).unwrap();
+    assert_eq!(people.run(&["list"]).code, 0);
+    install("listed", &[]);
+    assert_eq!(called(&people), "");
     // A tree in a directory has the list as well.
     let index = people.env.path("tree/registry.json");
     install("local", &["--index", index.to_str().unwrap()]);

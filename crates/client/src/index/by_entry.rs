@@ -80,8 +80,8 @@ pub async fn load_versions(
     }))
 }
 
-/// Reads the closures that the registry of an index publishes of an agent; see [`acp_registry_plan::closure`]. Nothing is
-/// sent unless a copy of the discovery document says that there are some.
+/// Reads the closures that the registry of an index publishes of an agent; see [`acp_registry_plan::closure`]. The discovery
+/// document is asked for only where the whole index was read before it, and others only if it says that there are some.
 ///
 /// # Errors
 /// [`Error::Trust`].
@@ -91,6 +91,10 @@ pub async fn load_closures(
     options: &LoadOptions,
     client: impl Fn() -> Result<Arc<Client>, Problem>,
 ) -> Result<Option<Closures>, Error> {
+    let proof = IndexedAgents::learn_proof(place, options, &client).await?;
+    if let Some(wanted) = IndexedAgents::new(place, &[id], options, proof.as_ref()) {
+        wanted.learn_discovery(&client).await;
+    }
     let has_some = |wanted: &IndexedAgents<'_>| {
         let document = wanted.discovery_copy();
         document.is_some_and(|copy| View::parse(copy.text.as_bytes(), CLOSURES).is_ok_and(|view| view.is_some()))
@@ -273,6 +277,18 @@ impl<'a> IndexedAgents<'a> {
                 Err(Absent::default())
             }
             Err(error) => self.at_hand(known.as_ref(), of_index.as_ref(), Some(&error)).await,
+        }
+    }
+
+    /// Asks for the discovery document if there is no copy, and it is not known that there is none.
+    async fn learn_discovery(&self, client: &impl Fn() -> Result<Arc<Client>, Problem>) {
+        let Some(copies) = self.copies() else { return };
+        let is_known = self.discovery_copy().is_some() || copies.lacks_entries(self.index);
+        if let (false, false, Ok(client)) = (is_known, self.options.is_offline, client())
+            && let Ok(None) = self.ask(&client, &self.discovery, None).await
+            && self.proof.is_none()
+        {
+            copies.note_lack(self.index);
         }
     }
 
