@@ -225,3 +225,44 @@ fn verify_has_npm_list_the_packages_of_agents_that_pass() {
     let run = verify();
     assert!(run.code == 1 && people.env.read("elsewhere") == "mine", "{}", run.stderr);
 }
+
+#[test]
+fn bump_has_the_list_of_a_new_version_made_and_says_what_is_new() {
+    let people = people();
+    let dist = json!({ "tarball": people.server.url("/npm/own/-/own-1.1.0.tgz"), "integrity": format!("sha512-{}==", "A".repeat(86)) });
+    let version = |version: &str| json!({ "name": "own", "version": version, "bin": "cli.js", "dist": dist });
+    let packument = json!({ "name": "own", "dist-tags": { "latest": "1.1.0" },
+        "versions": { "1.0.0": version("1.0.0"), "1.1.0": version("1.1.0") },
+        "time": { "1.0.0": "2026-01-01T00:00:00Z", "1.1.0": "2026-02-01T00:00:00Z" } });
+    people.serve("/npm/own", packument.to_string());
+    let bump = || {
+        let arguments =
+            ["--allow-host", &people.server.host, "--registry-dir", "r", "bump", "own", "--apply", "--no-cache"];
+        let run = with_npm(&people, &mut people.env.command(&arguments));
+        assert_eq!(run.code, 0, "{} {}", run.stdout, run.stderr);
+        run
+    };
+    let new = list(
+        "1.1.0",
+        &json!({ "node_modules/s": { "version": "2.0.0", "integrity": format!("sha512-{}==", "A".repeat(86)), "hasInstallScript": true } }),
+    );
+    people.env.write("bin/list", &new);
+    // A registry that keeps no list gets none.
+    registry(&people.env, None);
+    let run = bump();
+    assert!(people.env.read("r/own/agent.json").contains("own@1.1.0") && called(&people).is_empty(), "{}", run.stderr);
+    assert!(!people.env.path("r/own/package-lock.json").exists());
+    registry(&people.env, Some(&list("1.0.0", &json!({}))));
+    let run = bump();
+    let note = "own/package-lock.json has 2 packages; gone: own@1.0.0; new install scripts of s@2.0.0";
+    assert!(run.stderr.contains(note), "{}", run.stderr);
+    assert_eq!(people.env.read("r/own/package-lock.json"), new);
+    // What cannot be made is said, and the list of the version before is an error from then on.
+    registry(&people.env, Some(&list("1.0.0", &json!({}))));
+    people.env.write("bin/list", "[");
+    let run = bump();
+    let warning = "own/package-lock.json is of the version before, for it was not made: it cannot be read";
+    assert!(run.stderr.contains(warning), "{}", run.stderr);
+    let run = people.env.run(&["--registry-dir", "r", "validate"]);
+    assert!(run.code == 1 && run.stdout.contains("closure/unusable"), "{}", run.stdout);
+}
