@@ -495,8 +495,8 @@ fn the_tree_is_the_same_as_npm_makes_it() {
     let mut with_addresses: Value = serde_json::from_str(&list).unwrap();
     for (path, package) in with_addresses["packages"].as_object_mut().unwrap() {
         if let Some((_, name)) = path.rsplit_once("node_modules/").filter(|_| package["integrity"].is_string()) {
-            let last = name.rsplit('/').next().unwrap();
-            package["resolved"] = world.people.server.url(&format!("/npm/{name}/-/{last}-1.0.0.tgz")).into();
+            let file = name.rsplit('/').next().unwrap();
+            package["resolved"] = world.people.server.url(&format!("/npm/{name}/-/{file}-1.0.0.tgz")).into();
         }
     }
     let theirs = world.people.env.path("npm-ci");

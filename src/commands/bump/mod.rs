@@ -258,7 +258,7 @@ fn new_closures(
         match &change.done {
             Ok(made) => ui.note(&format!("{} has {}", change.file, made.diff)),
             Err(error) => {
-                ui.warning(&format!("{} is of the version before, for it was not made: {error}", change.file))
+                ui.warning(&format!("{} is of the version before, for it was not made: {error}", change.file));
             }
         }
     }

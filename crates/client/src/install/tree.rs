@@ -252,7 +252,7 @@ async fn fetch(
     });
     let fetched = stream::iter(fetched).buffer_unordered(AT_ONCE).try_collect();
     let limit = work.installer.timeout;
-    timeout(limit, fetched).await.unwrap_or_else(|_| Err(Stop::Failed(Error::Slow(limit))))
+    timeout(limit, fetched).await.unwrap_or(Err(Stop::Failed(Error::Slow(limit))))
 }
 
 /// What packages may ask of this machine: its platform, with the processor and the C library of the Node.js that is there.

@@ -17,7 +17,6 @@ pub struct NpmLock {
 /// A package at one place of the tree.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(clippy::struct_excessive_bools, reason = "npm's form")]
 pub struct NpmLockPackage {
     /// The name, if it is not that of the directory.
     pub name: Option<String>,
@@ -93,12 +92,13 @@ fn is_named(wanted: &Value, found: &str) -> bool {
     if names == ["any"] {
         return true;
     }
-    let (forbidden, named): (Vec<&str>, Vec<&str>) = names.iter().partition(|name| name.starts_with('!'));
-    !forbidden.iter().any(|name| &name[1..] == found) && (named.is_empty() || named.contains(&found))
+    let (forbidden, allowed): (Vec<&str>, Vec<&str>) = names.iter().partition(|name| name.starts_with('!'));
+    !forbidden.iter().any(|name| &name[1..] == found) && (allowed.is_empty() || allowed.contains(&found))
 }
 
 impl NpmLockPackage {
     /// The name in the package registry, of the package at this path.
+    #[must_use]
     pub fn name<'a>(&'a self, path: &'a str) -> &'a str {
         self.name.as_deref().unwrap_or_else(|| folder(path))
     }
@@ -136,6 +136,7 @@ impl NpmLock {
 
     /// The packages, by path and without the project itself, that npm installs on a machine: without optional ones that are
     /// not for it, and without what these alone need. `None` where a package is not for this machine and not optional.
+    #[must_use]
     pub fn needed(&self, machine: &NodeMachine) -> Option<BTreeMap<&str, &NpmLockPackage>> {
         let all: Vec<(&str, &NpmLockPackage)> = self.packages.iter().map(|(path, one)| (path.as_str(), one)).collect();
         let unfit: Vec<usize> = (0..all.len()).filter(|at| !machine.meets(all[*at].1)).collect();
