@@ -7,6 +7,7 @@ use acp_registry::failure::{Exit, Failure};
 use acp_registry::host::process::Orphans;
 use acp_registry::ops::{HeldUpdate, JOBS, Pinned, Report as _, Update, UpdateReport, update};
 use acp_registry::session::AgentSpec;
+use acp_registry::text::printable;
 
 use crate::commands::leftovers;
 use crate::flags::candidates;
@@ -22,6 +23,13 @@ pub(crate) struct Args {
     #[arg(value_name = "ID", add = candidates::installed())]
     agents: Vec<AgentSpec>,
 
+    /// Bring the agent to this version, which may be older
+    ///
+    /// The registry has the version or has had it: `info ID --versions` lists them. As with `install ID@VERSION`, the agent stays
+    /// at it until `update --unpin`.
+    #[arg(long, value_name = "VERSION")]
+    to: Option<String>,
+
     /// Change nothing; exit 1 if there are updates
     #[arg(long)]
     dry_run: bool,
@@ -30,7 +38,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
     min_age: Option<Duration>,
 
-    /// Update agents installed as ID@VERSION, too
+    /// Update agents that stay at a version, by ID@VERSION or --to, too
     #[arg(long)]
     unpin: bool,
 
@@ -52,6 +60,7 @@ impl Args {
     fn request(&self) -> Update {
         Update {
             agents: self.agents.clone(),
+            to: self.to.clone(),
             dry_run: self.dry_run,
             min_age: self.min_age,
             unpin: self.unpin,
@@ -74,7 +83,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         ui.report(&report)?;
     } else {
         let look = ui.look();
-        ui.result(&text(&report).lines().map(|line| look.wrap(line, 4)).collect::<String>())?;
+        ui.result(&text(&report, args.to.as_deref()).lines().map(|line| look.wrap(line, 4)).collect::<String>())?;
     }
     Ok(match report.exit() {
         Exit::Success if args.dry_run && !report.updates.is_empty() => Exit::Findings,
@@ -82,7 +91,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     })
 }
 
-fn text(report: &UpdateReport) -> String {
+fn text(report: &UpdateReport, to: Option<&str>) -> String {
     let mut text = String::new();
     for update in &report.updates {
         let verb = if update.applied { "updated" } else { "update" };
@@ -110,11 +119,13 @@ fn text(report: &UpdateReport) -> String {
     }
     if report.updates.is_empty() && report.held.is_empty() && report.errors.is_empty() {
         let is_all = report.pinned.is_empty() && report.gone.is_empty() && report.repaired.is_empty();
-        text.push_str(match (is_all && report.repairs.is_empty(), report.up_to_date.is_empty()) {
-            (true, true) => "no agents are installed\n",
-            (true, false) => "everything is up to date\n",
-            (false, _) => "nothing else is to be updated\n",
-        });
+        let rest = match (is_all && report.repairs.is_empty(), report.up_to_date.as_slice(), to) {
+            (true, [], _) => "no agents are installed".to_owned(),
+            (true, [id], Some(version)) => format!("{id} {} is installed", printable(version)),
+            (true, ..) => "everything is up to date".to_owned(),
+            (false, ..) => "nothing else is to be updated".to_owned(),
+        };
+        text.push_str(&format!("{rest}\n"));
     }
     text
 }

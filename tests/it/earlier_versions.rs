@@ -90,6 +90,75 @@ fn nothing_more_is_asked_for_while_no_old_version_is_named() {
 }
 
 #[test]
+fn an_installed_agent_is_brought_to_a_version_and_stays_at_it() {
+    let people = in_git();
+    assert_eq!(people.run(&["install", "a", "--no-check"]).code, 0);
+    // Down, with the arguments of then; a dry run changes nothing.
+    let (code, report) = people.json(&["update", "a", "--to", "1.0.0", "--dry-run"]);
+    let update = json!({ "id": "a", "from": "2.0.0", "to": "1.0.0", "distribution": "binary", "applied": false, "launch": null });
+    assert_eq!((code, &report["updates"]), (1, &json!([update])), "{report}");
+    assert_eq!(people.run(&["run", "a"]).stdout, "a-2.0.0 acp-2.0.0\n");
+    let run = people.run(&["update", "a", "--to", "1.0.0", "--no-check"]);
+    assert_eq!((run.code, run.stdout.as_str()), (0, "updated a 2.0.0 -> 1.0.0\n"), "{}", run.stderr);
+    assert!(
+        run.stderr.contains("a stays at 1.0.0 from now on, until `acp-registry update --unpin a`"),
+        "{}",
+        run.stderr
+    );
+    assert_eq!(people.run(&["run", "a"]).stdout, "a-1.0.0 acp-1.0.0\n");
+    let (code, report) = people.json(&["update"]);
+    assert_eq!((code, &report["pinned"][0]["available"]), (0, &json!("2.0.0")), "{report}");
+    // Up, from one pinned version to another.
+    let (code, report) = people.json(&["update", "a", "--to", "1.1.0", "--no-check"]);
+    assert_eq!((code, &report["updates"][0]["launch"]["version"]), (0, &json!("1.1.0")), "{report}");
+    let run = people.run(&["update", "--unpin", "a", "--no-check"]);
+    assert_eq!(run.stdout, "updated a 1.1.0 -> 2.0.0\n", "{}", run.stderr);
+    // The version that it has is kept from then on, and nothing is fetched.
+    let run = people.run(&["update", "a", "--to", "2.0.0"]);
+    assert_eq!((run.code, run.stdout.as_str()), (0, "a 2.0.0 is installed\n"), "{}", run.stderr);
+    assert_eq!(people.json(&["which", "a"]).1["pinned"], true);
+}
+
+#[test]
+fn a_version_that_cannot_be_had_is_refused_and_changes_nothing() {
+    let people = in_git();
+    let run = people.run(&["update", "a", "--to", "1.0.0"]);
+    assert!(run.code == 2 && run.stderr.contains("is not installed"), "{}", run.stderr);
+    for version in ["a@1.0.0", "a@2.0.0"] {
+        assert_eq!(people.run(&["install", version, "--no-check"]).code, 0);
+    }
+    for (arguments, code, message) in [
+        (&["update", "--to", "1.0.0"][..], 2, "`--to` names the version of one agent"),
+        (&["update", "a", "b", "--to", "1.0.0"], 2, "`--to` names the version of one agent"),
+        (&["update", "a", "--to", "1.0.0", "--unpin"], 2, "`--to` keeps the agent at the version"),
+        (&["update", "a", "--to", "latest"], 2, "run `acp-registry update --unpin a`"),
+        (&["update", "a", "--to", ""], 2, "`--to` has no version"),
+        (&["update", "a", "--to", "1.2.0"], 2, "version `1.2.0` of `a` is not known"),
+        (&["update", "a", "--to", "1.0.0", "--min-age", "3d"], 0, ""),
+    ] {
+        let run = people.run(arguments);
+        assert!(run.code == code && run.stderr.contains(message), "{arguments:?} {} {}", run.code, run.stderr);
+    }
+    let (_, report) = people.json(&["update", "a", "--to", "1.2.0"]);
+    assert_eq!(report["error"]["suggestions"], json!(["1.0.0", "1.1.0", "2.0.0"]));
+    let item = json!({ "id": "a", "versions": "1.0.0", "level": "revoked", "reason": "r", "since": "2026-01-31" });
+    people.env.write("r/revoked.json", json!({ "schema": 1, "revoked": [item] }).to_string());
+    build(&people, &[]);
+    for more in [&[][..], &["--dry-run"]] {
+        let (code, report) = people.json(&[&["update", "a", "--to", "1.0.0", "--refresh"], more].concat());
+        assert_eq!((code, &report["errors"][0]["code"]), (4, &json!("revoked")), "{report}");
+    }
+    assert_eq!(people.run(&["run", "a"]).stdout, "a-2.0.0 acp-2.0.0\n");
+    let run = people.run(&["update", "a", "--to", "1.0.0", "--allow-revoked", "a@1.0.0", "--no-check"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    // An agent that the index has no more stays as it is.
+    people.publish(&[]);
+    people.answer("/entries.json", crate::server::not_found());
+    let run = people.run(&["update", "a", "--to", "1.1.0", "--refresh"]);
+    assert!(run.code == 2 && run.stderr.contains("`a`"), "{}", run.stderr);
+}
+
+#[test]
 fn a_changed_list_is_not_used() {
     let people = in_git();
     let name = "/entries/versions/a.json";

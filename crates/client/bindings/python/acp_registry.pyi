@@ -402,6 +402,7 @@ class UpdateParams(TypedDict):
     """
 
     agents: NotRequired[list[str] | None]
+    to: NotRequired[str | None]
     dry_run: NotRequired[bool | None]
     min_age_seconds: NotRequired[float | None]
     unpin: NotRequired[bool | None]

@@ -604,11 +604,13 @@ export interface InstallAgent {
 export interface UpdateParams {
   /** The agents; without any, all that are installed. */
   agents?: string[] | null;
+  /** The version that the one named agent is brought to and stays at, which may be older. */
+  to?: string | null;
   /** Changes nothing, and says which updates there are. Without it, false. */
   dry_run?: boolean | null;
   /** Skips versions that are younger. */
   min_age_seconds?: number | null;
-  /** Updates agents that were installed with a version, too. Without it, false. */
+  /** Updates agents that stay at a version, too. Without it, false. */
   unpin?: boolean | null;
   /** Does not start the agents to see whether they answer. Without it, false. */
   no_check?: boolean | null;
@@ -645,7 +647,7 @@ export interface UpdateUpdate {
   id: string;
   /** The installed version. */
   from: string;
-  /** The newer version. */
+  /** The newer version, or the one that `--to` names. */
   to: string;
   distribution: Kind;
   /** Whether it was installed. */

@@ -167,9 +167,7 @@ async fn report(
                 warn(&outcome, !request.no_check, events);
                 agents.push(installed(&outcome.version, session)?);
                 if is_pinned {
-                    let version = &outcome.version.receipt.version;
-                    let until = format!("`acp-registry update --unpin {id}`");
-                    events(Event::Note(&format!("{id} stays at {version} from now on, until {until}")));
+                    note_pin(&id, &outcome.version.receipt.version, events);
                 }
                 done.push(outcome);
             }
@@ -203,6 +201,12 @@ fn plan_all(
         tasks.push(InstallRequest { pin, ..InstallRequest::new(plan) });
     }
     Ok(tasks)
+}
+
+/// Says that an agent keeps its version.
+pub(super) fn note_pin(id: &AgentId, version: &str, events: &Events<'_>) {
+    let until = format!("`acp-registry update --unpin {id}`");
+    events(Event::Note(&format!("{id} stays at {version} from now on, until {until}")));
 }
 
 /// Adds the agent's package as an alternative, if the installation of its archive failed. A missing version is a usage

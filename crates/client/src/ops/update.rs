@@ -15,14 +15,14 @@ use url::Url;
 
 use super::agents::read_agents;
 use super::find::installed;
-use super::install::{ask, install_all, install_one};
+use super::install::{ask, install_all, install_one, note_pin};
 use super::repair::{Need, repair};
-use super::{Event, Events, Report, learn_revocations, load, seconds, waiting, warn_of_revocation};
+use super::{Event, Events, Report, learn_revocations, learn_versions, load, seconds, waiting, warn_of_revocation};
 use crate::index::{Index, Missing};
 use crate::install::{Kind, Source};
 use crate::resolve::{self, Host, Offer, Plan, PlanOptions};
 use crate::session::{AgentSpec, Error, InstallRequest, Session};
-use crate::store::{StoredAgent, Version};
+use crate::store::{self, StoredAgent, Version};
 
 /// What to update, and how.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -30,6 +30,9 @@ use crate::store::{StoredAgent, Version};
 pub struct Update {
     /// The agents; without any, all that are installed.
     pub agents: Vec<AgentSpec>,
+    /// The version that the agent, of which there is one, is brought to and stays at. The registry has it or has had it; it
+    /// may be older than the installed one.
+    pub to: Option<String>,
     /// Whether nothing is changed.
     pub dry_run: bool,
     /// Versions that are younger are held back.
@@ -49,7 +52,7 @@ pub struct AgentUpdate {
     pub id: AgentId,
     /// The version before the update.
     pub from: String,
-    /// The version in the index.
+    /// The version in the index, or that of [`Update::to`].
     pub to: String,
     /// The kind of distribution.
     pub distribution: &'static str,
@@ -176,12 +179,13 @@ pub async fn update(session: &Session, request: &Update, events: &Events<'_>) ->
             format!("`update` moves to the version in the index, and {} names another", quote(&named.to_string()));
         return Err(Failure::usage(message).help(format!("run `acp-registry install {named}`")));
     }
+    let to = target(request)?;
     let ids: Vec<String> = request.agents.iter().map(|named| named.id.clone()).collect();
     let (mut installed, damaged) = chosen(&ids, session)?;
     if request.unpin {
         for agent in installed.iter_mut().filter(|agent| agent.is_pinned) {
             if !request.dry_run {
-                session.store.unpin(&agent.id, &waiting(events)).await?;
+                session.store.set_pin(&agent.id, false, &waiting(events)).await?;
             }
             agent.is_pinned = false;
         }
@@ -194,7 +198,10 @@ pub async fn update(session: &Session, request: &Update, events: &Events<'_>) ->
     let ids: Vec<&str> = installed.iter().map(|agent| &*agent.id).collect();
     let index = load(session, session.load_entries(&ids), events).await?;
     learn_revocations(session, events).await?;
-    let mut work = sort(&installed, &index, session, events);
+    if let Some(to) = &to {
+        learn_versions(session, to, &index).await?;
+    }
+    let mut work = sort(&installed, to.as_ref(), &index, session, events);
     for (id, failure) in damaged {
         work.fail(&id, failure);
     }
@@ -215,9 +222,28 @@ pub async fn update(session: &Session, request: &Update, events: &Events<'_>) ->
         let repairs = work.repairs.into_iter().map(|(version, need)| (version.receipt.id, need));
         work.report.repairs = repairs.chain(changed).collect();
     } else {
-        apply(&mut work, !request.no_check, session, events).await;
+        apply(&mut work, to.as_ref(), !request.no_check, session, events).await;
     }
     Ok(work.report)
+}
+
+/// The agent and the version that it is brought to.
+fn target(request: &Update) -> Result<Option<AgentSpec>, Failure> {
+    let Some(version) = &request.to else { return Ok(None) };
+    let [agent] = request.agents.as_slice() else {
+        return Err(Failure::usage("`--to` names the version of one agent").help("name one agent"));
+    };
+    let id = &agent.id;
+    if request.unpin {
+        return Err(Failure::usage("`--to` keeps the agent at the version, and `--unpin` does not")
+            .help(format!("leave out `--to` or `--unpin`, or run `acp-registry update {id} --unpin` later")));
+    }
+    match format!("{id}@{version}").parse() {
+        Ok(AgentSpec { version: None, .. }) => Err(Failure::usage(format!("{} is not a version", quote(version)))
+            .help(format!("run `acp-registry update --unpin {id}`, which takes the version in the index"))),
+        Ok(named) => Ok(Some(named)),
+        Err(_) => Err(Failure::usage("`--to` has no version")),
+    }
 }
 
 /// The agents to update, and the failures of those that cannot be read.
@@ -235,8 +261,15 @@ fn chosen(ids: &[String], session: &Session) -> Result<(Vec<StoredAgent>, BTreeM
     Ok((chosen.collect(), damaged))
 }
 
-/// Compares every agent with the index. The failure of one does not stop the others.
-fn sort(installed: &[StoredAgent], index: &Index, session: &Session, events: &Events<'_>) -> Work {
+/// Compares every agent with the index, or one with the version that it is brought to. The failure of one does not stop the
+/// others.
+fn sort(
+    installed: &[StoredAgent],
+    to: Option<&AgentSpec>,
+    index: &Index,
+    session: &Session,
+    events: &Events<'_>,
+) -> Work {
     let mut work = Work::default();
     work.report.index = Some(IndexOrigin::of(index));
     let (host, environment) = (session.host(), session.environment());
@@ -253,11 +286,11 @@ fn sort(installed: &[StoredAgent], index: &Index, session: &Session, events: &Ev
             Ok(None) => {
                 work.repairs.extend(needed(agent));
                 match Missing::of(&id, index) {
-                    Missing::UnknownAgent { .. } => {
+                    Missing::UnknownAgent { .. } if to.is_none() => {
                         work.refuse_revoked(&agent.current, session, events);
                         work.report.gone.push(id);
                     }
-                    unusable @ Missing::UnusableEntry(_) => work.fail(&id, unusable),
+                    missing => work.fail(&id, missing),
                 }
                 continue;
             }
@@ -266,14 +299,20 @@ fn sort(installed: &[StoredAgent], index: &Index, session: &Session, events: &Ev
                 continue;
             }
         };
-        let offers = Offer::from_agent(&entry, index.sha256());
-        if agent.is_pinned {
+        let offers = match to.map(|to| session.offers(to, index)).transpose() {
+            Ok(offers) => offers.unwrap_or_else(|| Offer::from_agent(&entry, index.sha256())),
+            Err(error) => {
+                work.fail(&id, error);
+                continue;
+            }
+        };
+        if agent.is_pinned && to.is_none() {
             work.refuse_revoked(&agent.current, session, events);
             work.report.pinned.push(Pinned { id, version: from, available: entry.version.clone() });
             work.repairs.extend(needed(agent));
             continue;
         }
-        match compare(agent, &offers, session.options().platform, &host) {
+        match compare(agent, &offers, to, session.options().platform, &host) {
             Err(error) => work.fail(&id, error),
             Ok(UpdateStatus::UpToDate(_)) if !work.refuse_revoked(&agent.current, session, events) => {}
             Ok(UpdateStatus::UpToDate(plan)) => match session.store.refuse_changed(&plan) {
@@ -291,7 +330,9 @@ fn sort(installed: &[StoredAgent], index: &Index, session: &Session, events: &Ev
                 if let Err(error) = session.refuse_revoked(&id, &plan.version) =>
             {
                 // The installed version stays, unless it is revoked, too.
-                if work.refuse_revoked(&agent.current, session, events) {
+                if to.is_some() {
+                    work.fail(&id, error);
+                } else if work.refuse_revoked(&agent.current, session, events) {
                     let (to, message) = (plan.version.clone(), Some(Failure::from(error).reason().to_owned()));
                     work.report.held.push(HeldUpdate { id, from, to, reason: "revoked", until: None, message });
                 }
@@ -334,17 +375,27 @@ async fn hold(report: &mut UpdateReport, age: Duration, network: Option<&Connect
     }
 }
 
-async fn apply(work: &mut Work, is_checked: bool, session: &Session, events: &Events<'_>) {
-    let tasks = work.report.updates.iter().map(|update| InstallRequest::new(update.plan.clone())).collect();
-    let results = install_all(session, tasks, events).await;
+/// Makes the updates and repairs. An agent that is brought to a version stays at it.
+async fn apply(work: &mut Work, to: Option<&AgentSpec>, is_checked: bool, session: &Session, events: &Events<'_>) {
+    let pin = if to.is_some() { store::Pin::Set } else { store::Pin::Keep };
+    let task = |update: &AgentUpdate| InstallRequest { pin, ..InstallRequest::new(update.plan.clone()) };
+    let results = install_all(session, work.report.updates.iter().map(task).collect(), events).await;
     for (update, result) in std::mem::take(&mut work.report.updates).into_iter().zip(results) {
         let mut done = result.done;
+        if to.is_some()
+            && let Err(failure) = &mut done
+        {
+            failure.blame_named_version();
+        }
         if is_checked && let Ok(outcome) = &mut done {
             let asked = ask(outcome, session, events).await;
             done = asked.and(done);
         }
         match done.and_then(|outcome| installed(&outcome.version, session)) {
             Ok(launch) => {
+                if to.is_some() {
+                    note_pin(&update.id, &update.to, events);
+                }
                 work.report.updates.push(AgentUpdate { applied: true, launch: Some(launch), ..update });
             }
             Err(failure) if failure.kind() == Code::HeldByCooldown => {
@@ -367,6 +418,17 @@ async fn apply(work: &mut Work, is_checked: bool, session: &Session, events: &Ev
         match repair(&version, need, session, events).await {
             Ok(()) => work.report.repaired.push((id, need)),
             Err(failure) => work.fail(&id, failure),
+        }
+    }
+    if let Some(version) = to.and_then(|to| to.version.as_deref()) {
+        // It had the version before.
+        let repaired = work.report.repaired.iter().map(|(id, _)| id);
+        let there: Vec<AgentId> = work.report.up_to_date.iter().chain(repaired).cloned().collect();
+        for id in there {
+            match session.store.set_pin(&id, true, &waiting(events)).await {
+                Ok(()) => note_pin(&id, version, events),
+                Err(error) => work.fail(&id, error),
+            }
         }
     }
 }
@@ -404,23 +466,26 @@ enum UpdateStatus {
     UpToDate(Box<Plan>),
     /// There is a newer version.
     Newer(Box<Plan>),
-    /// Another version is offered, and the two cannot be compared.
+    /// Another version is wanted, or offered and cannot be compared.
     Other(Box<Plan>),
 }
 
-/// Compares an installed agent with the offers for it. It keeps its kind of distribution as long as that is offered.
+/// Compares an installed agent with the offers for it, or with the offer of one version, which may be older. It keeps its kind
+/// of distribution as long as that is offered.
 ///
 /// # Errors
 /// [`resolve::Error`] when what is offered cannot be installed here.
 fn compare(
     agent: &StoredAgent,
     offers: &[Offer],
+    to: Option<&AgentSpec>,
     platform: Option<Platform>,
     host: &Host,
 ) -> Result<UpdateStatus, resolve::Error> {
     let receipt = &agent.current.receipt;
     let platform = platform.or(receipt.foreign_platform(host));
-    let wanted = |kind: Option<Kind>| PlanOptions { kind, platform, ..PlanOptions::new(agent.id.clone()) };
+    let version = to.and_then(|to| to.version.clone());
+    let wanted = |kind| PlanOptions { version: version.clone(), kind, platform, ..PlanOptions::new(agent.id.clone()) };
     let plan = match resolve::resolve(offers, &wanted(Some(receipt.source.kind())), host) {
         Err(resolve::Error::NoSuchKind { .. } | resolve::Error::UnsupportedPlatform { .. }) => {
             resolve::resolve(offers, &wanted(None), host)?
@@ -430,6 +495,9 @@ fn compare(
     let plan = Box::new(plan);
     if plan.version == receipt.version {
         return Ok(UpdateStatus::UpToDate(plan));
+    }
+    if to.is_some() {
+        return Ok(UpdateStatus::Other(plan));
     }
     Ok(match (AgentVersion::parse(&plan.version), AgentVersion::parse(&receipt.version)) {
         (Some(offered), Some(installed)) if offered > installed => UpdateStatus::Newer(plan),

@@ -212,15 +212,16 @@ impl Store {
         Ok(())
     }
 
-    /// Lets an agent be updated again.
+    /// Keeps an agent at its current version, or lets it be updated again.
     ///
     /// # Errors
     /// [`Error`]; the agent has not changed then.
-    pub async fn unpin(&self, id: &AgentId, waiting: &(dyn Fn(&str) + Sync)) -> Result<(), Error> {
-        let _lock = self.lock(id, &format!("unpinning {id}"), waiting).await?;
+    pub async fn set_pin(&self, id: &AgentId, is_pinned: bool, waiting: &(dyn Fn(&str) + Sync)) -> Result<(), Error> {
+        let work = if is_pinned { "pinning" } else { "unpinning" };
+        let _lock = self.lock(id, &format!("{work} {id}"), waiting).await?;
         let agent = self.directory(id);
         let current = Current::read(&agent)?.ok_or_else(|| Error::NotInstalled(id.to_string()))?;
-        Current::new(current.folder, false).write(&agent)
+        Current::new(current.folder, is_pinned).write(&agent)
     }
 
     /// Updates the receipt of an agent to the interpreter that starts it now. Returns whether it has changed.
