@@ -57,6 +57,9 @@ fn text(report: &DescribeReport, look: Look) -> String {
         let note = format!("the index has {newest}, of which name, licence and the like are{package}");
         text.push_str(&line("note", &note, look));
     }
+    if let Some(held) = report.held() {
+        text.push_str(&line("index", &held.to_string(), look));
+    }
     for version in report.registry_versions().unwrap_or_default() {
         let since =
             version.since.map(|since| format!(", since {}", since.get(..10).unwrap_or(since))).unwrap_or_default();

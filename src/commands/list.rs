@@ -108,6 +108,9 @@ pub(crate) fn search(args: &SearchArgs, global: &Global, ui: &Ui) -> Result<Exit
     Ok(Exit::Success)
 }
 
+/// How many agents with an older version than the registry has are noted one by one.
+const NOTES: usize = 5;
+
 fn show(report: &FindReport, ui: &Ui) -> Result<(), Failure> {
     let found = report.entries();
     let look = ui.look();
@@ -142,7 +145,15 @@ fn show(report: &FindReport, ui: &Ui) -> Result<(), Failure> {
         let count = plural(rows.len(), "agent");
         text.push_str(&format!("\n{}", look.wrap(&format!("{count}; the index is {age}"), 0)));
     }
-    ui.result(&text)
+    ui.result(&text)?;
+    let held: Vec<_> = found.iter().filter_map(|entry| Some((&entry.id, entry.held.as_ref()?))).collect();
+    for (id, held) in held.iter().take(NOTES) {
+        ui.note(&format!("{id} is {held}"));
+    }
+    if held.len() > NOTES {
+        ui.note(&format!("{} more are held at older versions", held.len() - NOTES));
+    }
+    Ok(())
 }
 
 /// The first words of a list, in quotes.

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::archives::sha256;
 use crate::people::{People, archive, host};
 use crate::server::ok;
-use crate::support::{ICON, manifest, tree};
+use crate::support::{ICON, Run, manifest, tree};
 
 /// Writes agent `a` in this version into the registry: an archive on the server, and an argument of its own.
 fn write(people: &People, version: &str) {
@@ -22,10 +22,25 @@ fn write(people: &People, version: &str) {
 
 /// Builds the registry, and serves the tree.
 fn build(people: &People, more: &[&str]) {
-    people.env.write("r/registry.toml", "[rules]\n\"distribution/missing-os\" = \"off\"\n");
+    configure(people, "");
+    build_as_configured(people, more);
+}
+
+const RULES: &str = "[rules]\n\"distribution/missing-os\" = \"off\"\n";
+
+fn configure(people: &People, more: &str) {
+    people.env.write("r/registry.toml", format!("{RULES}{more}"));
+}
+
+fn try_build(people: &People, more: &[&str]) -> Run {
     let base = people.server.url("");
     let all = ["--registry-dir", "r", "build", "--base-url", base.trim_end_matches('/'), "--out", "dist"];
-    let run = people.env.run(&[&all, &["--allow-host", "127.0.0.1"][..], more].concat());
+    people.env.run(&[&all, &["--allow-host", "127.0.0.1"][..], more].concat())
+}
+
+/// Builds the registry with its configuration, and serves the tree.
+fn build_as_configured(people: &People, more: &[&str]) {
+    let run = try_build(people, more);
     assert_eq!(run.code, 0, "{}{}", run.stdout, run.stderr);
     for (name, bytes) in tree(&people.env.path("dist")) {
         people.answer(&format!("/{name}"), ok(bytes));
@@ -223,16 +238,9 @@ fn what_breaks_rules_of_safety_is_not_handed_on() {
 fn a_held_version_stays_in_one_index_while_the_others_go_on() {
     let people = in_git();
     let config = |hold: &str| {
-        people.env.write(
-            "r/registry.toml",
-            format!(
-                "[rules]\n\"distribution/missing-os\" = \"off\"\n[hold.a]\n{hold}\n[[view]]\nfile = \"registry.json\"\n\
-                 [[view]]\nfile = \"stable.json\"\n"
-            ),
-        );
-        let base = people.server.url("");
-        let all = ["--registry-dir", "r", "build", "--base-url", base.trim_end_matches('/'), "--out", "dist"];
-        people.env.run(&[&all[..], &["--allow-host", "127.0.0.1"]].concat())
+        let views = "[[view]]\nfile = \"registry.json\"\n[[view]]\nfile = \"stable.json\"\n";
+        configure(&people, &format!("[hold.a]\n{hold}\n{views}"));
+        try_build(&people, &[])
     };
     let version = |view: &str| {
         let index: Value = serde_json::from_str(&people.env.read(&format!("dist/{view}"))).unwrap();
@@ -242,6 +250,9 @@ fn a_held_version_stays_in_one_index_while_the_others_go_on() {
     let run = config("version = \"1.1.0\"\nreason = \"2.0.0 loses sessions\"\nviews = [\"stable.json\"]");
     assert_eq!(run.code, 0, "{}", run.stderr);
     assert_eq!(version("stable.json"), (json!("1.1.0"), json!("acp-1.1.0")));
+    assert!(
+        people.env.read("dist/stable.json").contains("held") && !people.env.read("dist/registry.json").contains("held")
+    );
     assert_eq!(version("registry.json"), (json!("2.0.0"), json!("acp-2.0.0")));
     // Entries of single agents and their icons are those of the index.
     let entry: Value = serde_json::from_str(&people.env.read("dist/entries/stable/a.json")).unwrap();
@@ -260,4 +271,53 @@ fn a_held_version_stays_in_one_index_while_the_others_go_on() {
         let run = config(hold);
         assert!(run.code == 2 && run.stderr.contains(message), "{hold}: {} {}", run.code, run.stderr);
     }
+}
+
+#[test]
+fn readers_see_what_an_index_holds_and_send_no_request_for_it() {
+    let people = in_git();
+    let shown = |people: &People| {
+        let (code, list) = people.json(&["list", "--refresh"]);
+        let (also, info) = people.json(&["info", "a"]);
+        assert_eq!((code, also), (0, 0), "{list} {info}");
+        assert_eq!(list["agents"][0].get("held"), info.get("held"));
+        list["agents"][0].get("held").cloned()
+    };
+    // Without a hold, nothing is published of it, even if a manifest says so.
+    let plain = people.env.read("dist/registry.json");
+    let text = people.env.read("r/a/agent.json");
+    people
+        .env
+        .write("r/a/agent.json", text.replacen('{', "{ \"held\": { \"version\": \"2.0.0\", \"reason\": \"r\" },", 1));
+    build(&people, &[]);
+    assert_eq!((people.env.read("dist/registry.json"), shown(&people)), (plain.clone(), None));
+    people.env.write("r/a/agent.json", text);
+    let requests = |people: &People| {
+        let before = people.server.asked().len();
+        assert_eq!(people.run(&["list", "--refresh"]).code, 0);
+        people.server.asked().split_off(before)
+    };
+    let usual = requests(&people);
+    // A hold that changes nothing is not shown.
+    configure(&people, "[hold.a]\nversion = \"2.0.0\"\nreason = \"r\"\n");
+    build_as_configured(&people, &[]);
+    assert_eq!(people.env.read("dist/registry.json"), plain);
+    let hold = "[hold.a]\nversion = \"1.1.0\"\nreason = \"2.0.0 loses \\u001b[31msessions\"\nuntil = \"2999-12-31\"\n";
+    configure(&people, hold);
+    build_as_configured(&people, &[]);
+    let held = json!({ "version": "1.1.0", "until": "2999-12-31", "reason": "2.0.0 loses [31msessions" });
+    assert_eq!((shown(&people), requests(&people)), (Some(held), usual));
+    let run = people.run(&["list"]);
+    let words = "a is held at 1.1.0 until 2999-12-31: 2.0.0 loses [31msessions";
+    assert!(run.stderr.contains(words) && run.stdout.contains("1.1.0"), "{}{}", run.stdout, run.stderr);
+    assert!(people.run(&["search", "a"]).stderr.contains(words));
+    assert!(people.run(&["info", "a"]).stdout.contains("index        held at 1.1.0 until 2999-12-31: "));
+    // A tree after that without the hold, or with an error in the agent's folder, says what holds then.
+    std::fs::rename(people.env.path("dist"), people.env.path("before")).unwrap();
+    people.env.write("r/a/agent.json", "{");
+    build_as_configured(&people, &["--previous", "before"]);
+    assert_eq!(shown(&people).unwrap()["until"], "2999-12-31");
+    build(&people, &["--previous", "before"]);
+    assert_eq!(shown(&people), None);
+    assert_eq!(people.json(&["resolve", "a"]).1["version"], "1.1.0");
 }

@@ -7,10 +7,14 @@
 //!
 //! The discovery document leads to the file as to an entry, in a view of the name [`VERSIONS`].
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::manifest::Version;
+use crate::text::shown;
+use crate::timestamp::date;
 
 /// The name of the view whose entries are these files.
 pub const VERSIONS: &str = "versions";
@@ -20,6 +24,44 @@ pub const VERSION_LIMIT: usize = 500;
 
 /// The largest file that is published, in bytes; the oldest versions are left out of it.
 pub const VERSIONS_LIMIT: usize = 1 << 20;
+
+/// The member of an entry whose index stays at an older version than the registry has.
+pub const HELD: &str = "held";
+
+/// The longest reason that is shown, in characters.
+const REASON_LIMIT: usize = 500;
+
+/// Why an index stays at a version of an agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct HeldVersion {
+    /// The version.
+    pub version: String,
+    /// The last day, as `YYYY-MM-DD`, in UTC; `None` if there is none.
+    pub until: Option<String>,
+    /// Why. Printable.
+    pub reason: String,
+}
+
+impl HeldVersion {
+    /// Reads the member of an entry with this version; `None` where it says nothing of that version.
+    #[must_use]
+    pub fn parse(held: &Value, version: &str) -> Option<Self> {
+        let text = |key: &str| held.get(key).and_then(Value::as_str);
+        let until = text("until").filter(|day| date(day).is_some()).map(ToOwned::to_owned);
+        let reason = shown(text("reason")?, REASON_LIMIT);
+        (text("version") == Some(version)).then(|| Self { version: version.to_owned(), until, reason })
+    }
+}
+
+impl fmt::Display for HeldVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "held at {}", self.version)?;
+        if let Some(day) = &self.until {
+            write!(f, " until {day}")?;
+        }
+        write!(f, ": {}", self.reason)
+    }
+}
 
 /// The earlier versions of an agent, the newest first.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -115,6 +157,21 @@ mod tests {
             assert!(Versions::parse(broken.as_bytes(), "a").is_err(), "{broken}");
         }
         assert_eq!(Versions::new("a", Vec::new()).to_text(), None);
+    }
+
+    #[test]
+    fn a_hold_is_of_the_version_that_the_index_has_and_is_bounded() {
+        let held = json!({ "version": "1.0.0", "until": "2026-12-31", "reason": "it\u{1b}[31m loses\nsessions" });
+        let text = HeldVersion::parse(&held, "1.0.0").unwrap().to_string();
+        assert_eq!(text, "held at 1.0.0 until 2026-12-31: it[31m loses sessions");
+        let mut long = json!({ "version": "1.0.0", "until": "soon", "reason": "x".repeat(9000) });
+        let read = HeldVersion::parse(&long, "1.0.0").unwrap();
+        assert_eq!((read.until, read.reason.chars().count()), (None, REASON_LIMIT + 1));
+        assert_eq!(HeldVersion::parse(&held, "1.1.0"), None);
+        long["reason"] = json!(7);
+        for wrong in [json!(null), json!("1.0.0"), json!([held]), long] {
+            assert_eq!(HeldVersion::parse(&wrong, "1.0.0"), None, "{wrong}");
+        }
     }
 
     #[test]

@@ -89,6 +89,16 @@ Kind: TypeAlias = Literal['npx', 'uvx', 'binary']
 Verified: TypeAlias = Literal['manifest', 'github', 'lock', 'npm', 'pypi', 'none']
 
 
+class Held(TypedDict):
+    """
+    A version that the maintainers of the registry hold.
+    """
+
+    version: str
+    until: str | None
+    reason: str
+
+
 Code: TypeAlias = Literal[
     'findings',
     'usage',
@@ -183,6 +193,7 @@ class ListAgent(TypedDict):
     available_version: str | None
     installed_version: str | None
     pinned: bool
+    held: NotRequired[Held]
     revocation: NotRequired[ListAgentRevocation]
 
 
@@ -212,6 +223,7 @@ class SearchAgent(TypedDict):
     installed: bool
     installed_version: str | None
     pinned: bool
+    held: NotRequired[Held]
 
 
 class SearchDocument(TypedDict):
@@ -269,6 +281,7 @@ class InfoDocument(TypedDict):
     installed: bool
     installed_versions: list[InfoInstalledVersion]
     pinned: bool
+    held: NotRequired[Held]
     index_sha256: str
     versions: NotRequired[list[InfoVersion]]
     index: Index

@@ -144,6 +144,15 @@ export interface IndexSigned {
   /** Until when the statement is valid. RFC 3339. */
   expires_at: string;
 }
+/** A version that the maintainers of the registry hold. */
+export interface Held {
+  /** The version that is held. */
+  version: string;
+  /** The last day, in UTC; null where there is none. */
+  until: string | null;
+  /** Why, in the words of the maintainers. */
+  reason: string;
+}
 /** Why a command failed for one agent. */
 export interface AgentFailure {
   /** The agent. */
@@ -249,6 +258,7 @@ export interface ListAgent {
   installed_version: string | null;
   /** Whether it stays at its version. */
   pinned: boolean;
+  held?: Held;
   revocation?: ListAgentRevocation;
 }
 /** The registry has recalled the installed version; absent where it has not. */
@@ -307,6 +317,7 @@ export interface SearchAgent {
   installed_version: string | null;
   /** Whether it stays at its version. */
   pinned: boolean;
+  held?: Held;
 }
 /** The parameters, by name. */
 export interface InfoParams {
@@ -339,6 +350,7 @@ export interface InfoDocument {
   installed_versions: InfoInstalledVersion[];
   /** Whether the agent stays at its version. */
   pinned: boolean;
+  held?: Held;
   /** SHA-256 of the index. */
   index_sha256: string;
   /** The versions that the registry has and has had, the newest first; with `--versions`. */

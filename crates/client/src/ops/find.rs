@@ -8,7 +8,7 @@ use acp_registry_plan::failure::{AgentFailure, Failure};
 use acp_registry_plan::manifest::{Agent, AgentId};
 use acp_registry_plan::revocations::{Revocation, RevocationLevel};
 use acp_registry_plan::text::shown;
-use acp_registry_plan::versions::Versions;
+use acp_registry_plan::versions::{HELD, HeldVersion, Versions};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
@@ -326,6 +326,12 @@ pub struct RegistryVersion<'a> {
 }
 
 impl DescribeReport {
+    /// Why the index stays at its version of the agent, if the registry has a newer one.
+    #[must_use]
+    pub fn held(&self) -> Option<HeldVersion> {
+        HeldVersion::parse(self.entry.get(HELD)?, self.entry.get("version")?.as_str()?)
+    }
+
     /// The versions that the registry has and has had, the newest first; `None` if they were not asked for.
     #[must_use]
     pub fn registry_versions(&self) -> Option<Vec<RegistryVersion<'_>>> {
@@ -362,6 +368,8 @@ impl Serialize for DescribeReport {
             installed_versions: Vec<VersionRow<'a>>,
             pinned: bool,
             #[serde(skip_serializing_if = "Option::is_none")]
+            held: Option<HeldVersion>,
+            #[serde(skip_serializing_if = "Option::is_none")]
             versions: Option<Vec<RegistryVersion<'a>>>,
             index_sha256: &'a str,
             index: IndexOrigin,
@@ -386,6 +394,7 @@ impl Serialize for DescribeReport {
             installed: !self.versions.is_empty(),
             installed_versions: self.versions.iter().map(|version| row(version, self.is_current(version))).collect(),
             pinned: self.current.as_ref().is_some_and(|agent| agent.is_pinned),
+            held: self.held(),
             versions: self.registry_versions(),
             index_sha256: self.index.sha256(),
             index: IndexOrigin::of(&self.index),

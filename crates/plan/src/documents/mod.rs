@@ -13,6 +13,7 @@ use crate::manifest::{AgentId, Platform};
 use crate::resolve::{Plan, Source};
 use crate::statement::Signed;
 use crate::timestamp::Timestamp;
+use crate::versions::HeldVersion;
 
 /// The `schema` member of all documents.
 const SCHEMA: u32 = 1;
@@ -85,6 +86,8 @@ pub struct About<'a> {
     distributions: Option<Vec<&'static str>>,
     platforms: Option<&'a [Cow<'static, str>]>,
     available_version: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    held: Option<&'a HeldVersion>,
 }
 
 impl<'a> About<'a> {
@@ -100,6 +103,7 @@ impl<'a> About<'a> {
             distributions: Some(kinds(entry)),
             platforms: Some(&entry.platforms),
             available_version: text(&entry.version),
+            held: entry.held.as_deref(),
         }
     }
 }

@@ -5,9 +5,11 @@ use std::fmt;
 
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::Value;
 
 use crate::manifest::{AgentId, Platform};
 use crate::text::quote;
+use crate::versions::HeldVersion;
 
 /// The longest version, in bytes: it becomes part of a folder's name.
 const VERSION_LIMIT: usize = 100;
@@ -46,6 +48,8 @@ pub struct Entry {
     pub packages: Vec<String>,
     /// The commands of packages and archives as the index writes them, each once.
     pub commands: Vec<String>,
+    /// Why the index stays at this version; in a box, since few entries have it.
+    pub held: Option<Box<HeldVersion>>,
 }
 
 impl Entry {
@@ -74,7 +78,9 @@ impl Entry {
             has_uvx,
             packages: Vec::new(),
             commands: binary.commands,
+            held: None,
         };
+        entry.held = HeldVersion::parse(&form.held, &entry.version).map(Box::new);
         for Package { package, command } in npx.into_iter().chain(uvx) {
             entry.packages.extend(Some(package.0).filter(|text| !text.is_empty()));
             entry.commands.extend(Some(command.0).filter(|text| !text.is_empty()));
@@ -124,6 +130,8 @@ struct EntryMembers {
     icon: Text,
     #[serde(default)]
     distribution: Distribution,
+    #[serde(default)]
+    held: Value,
 }
 
 /// The kinds of distribution; none when it is something else.

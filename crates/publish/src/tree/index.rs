@@ -6,6 +6,7 @@ use std::sync::Arc;
 use acp_registry_gate::check::schema;
 use acp_registry_gate::config::View;
 use acp_registry_plan::manifest::{Channel, Manifest, PackageKind, Version, extension};
+use acp_registry_plan::versions::HELD;
 use rayon::prelude::*;
 use serde_json::{Map, Value};
 
@@ -149,6 +150,8 @@ pub(super) enum Icon<'a> {
 pub(super) fn entry(manifest: &Manifest, icon: Icon<'_>, view: &View) -> Option<Value> {
     let Value::Object(mut entry) = manifest.value() else { return None };
     let preview = entry.shift_remove("preview");
+    // Only the configuration says so.
+    entry.shift_remove(HELD);
     if view.channel == Channel::Preview && is_newer(preview.as_ref(), &entry) {
         for key in ["version", "distribution"] {
             if let Some(value) = preview.as_ref().and_then(|preview| preview.get(key)) {

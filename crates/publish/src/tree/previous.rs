@@ -20,6 +20,7 @@ use acp_registry_plan::manifest::Manifest;
 use acp_registry_plan::revocations::{RevocationLevel, Revocations};
 use acp_registry_plan::statement::{STATEMENT, STATEMENT_SIGNATURE, Statement};
 use acp_registry_plan::timestamp::Timestamp;
+use acp_registry_plan::versions::HELD;
 
 /// The index that every published tree has.
 const INDEX: &str = "registry.json";
@@ -251,7 +252,11 @@ pub(super) fn entries(tree: &dyn PublishedTree, file: &str) -> Result<Option<Vec
     let failed = |why: &dyn Display| PublishedError::new(file, why);
     let mut index: Value = json::whole(&bytes).map_err(|error| failed(&error))?;
     match index.get_mut("agents").map(Value::take) {
-        Some(Value::Array(agents)) => Ok(Some(agents)),
+        Some(Value::Array(mut agents)) => {
+            // What was held there need not be now.
+            agents.iter_mut().filter_map(Value::as_object_mut).for_each(|entry| drop(entry.shift_remove(HELD)));
+            Ok(Some(agents))
+        }
         _ => Err(failed(&"it has no array `agents`")),
     }
 }

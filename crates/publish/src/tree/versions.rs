@@ -9,9 +9,9 @@ use acp_registry_plan::digest::Sha256;
 use acp_registry_plan::entries::{DISCOVERY, EMPTY, View as EntryView, entry_in, list_in};
 use acp_registry_plan::manifest::{AgentId, Manifest};
 use acp_registry_plan::revocations::{RevocationLevel, Revocations};
-use acp_registry_plan::versions::{EarlierVersion, VERSION_LIMIT, VERSIONS, Versions};
+use acp_registry_plan::versions::{EarlierVersion, HELD, VERSION_LIMIT, VERSIONS, Versions};
 use rayon::prelude::*;
-use serde_json::Value;
+use serde_json::{Value, json};
 use time::Date;
 
 use super::files::INDEX;
@@ -89,15 +89,31 @@ impl<'a> Earlier<'a> {
         }
         let one = |source: &AgentSource<'b>| {
             let id = source.id().to_owned();
-            let Some(hold) = holds.get(&id).filter(|hold| source.version(&view.file).as_ref() != Some(&hold.version))
-            else {
+            let is_other = |version: &String| source.version(&view.file).as_ref() != Some(version);
+            // What the folder of an agent has that keeps its earlier entry is not known.
+            let is_kept = matches!(source, AgentSource::Earlier(_));
+            let Some(hold) = holds.get(&id).filter(|hold| is_kept || is_other(&hold.version)) else {
                 return Ok(source.clone());
             };
-            let found = self.versions(&id, view)?.into_iter().find(|one| one.version == hold.version);
-            let entry = found.map(|one| one.entry).ok_or_else(|| BuildError::View {
+            let found = match source {
+                AgentSource::Earlier(kept) if !is_other(&hold.version) => kept.entries.get(&view.file).cloned(),
+                _ => {
+                    let mut versions = self.versions(&id, view)?.into_iter();
+                    versions.find(|one| one.version == hold.version).map(|one| one.entry)
+                }
+            };
+            let mut entry = found.ok_or_else(|| BuildError::View {
                 file: view.file.clone(),
                 message: format!("{id} is held at {}, which neither git nor the tree of --previous has", hold.version),
             })?;
+            if let Value::Object(entry) = &mut entry {
+                let HoldConfig { version, reason, until, .. } = hold;
+                let mut held = json!({ "version": version, "reason": reason });
+                if let Some(until) = until {
+                    held["until"] = json!(until.to_string());
+                }
+                entry.insert(HELD.to_owned(), held);
+            }
             let icon = match source {
                 AgentSource::Own(own, earlier) => own.icon.present().cloned().or_else(|| earlier.clone()),
                 AgentSource::Earlier(kept) => kept.icon.clone(),
