@@ -69,6 +69,7 @@ mod locks;
 mod login;
 #[cfg(unix)]
 mod login_terminal;
+mod long_history;
 mod machine;
 #[cfg(target_os = "linux")]
 mod memory;
