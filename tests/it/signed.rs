@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
+use std::time::SystemTime;
 
 use acp_registry::digest::Sha256;
 use acp_registry::http::AllowedHosts;
@@ -43,17 +44,24 @@ struct Registry {
     env: Env,
     server: Server,
     sent: Arc<Mutex<Site>>,
+    /// The directory of a client, and its files at each request.
+    watched: Arc<Mutex<Option<(PathBuf, Vec<Files>)>>>,
 }
 
 impl Registry {
     fn new() -> Self {
         let sent = Arc::new(Mutex::new(Site::new()));
         let known = sent.clone();
+        let watched: Arc<Mutex<Option<(PathBuf, Vec<Files>)>>> = Arc::default();
+        let watching = watched.clone();
         let server = Server::answering(move |asked| {
+            if let Some((home, seen)) = watching.lock().unwrap().as_mut() {
+                seen.push(files_in(home));
+            }
             let path = asked.path.split('?').next().unwrap_or_default();
             known.lock().unwrap().get(path).map_or_else(not_found, |body| ok(body.clone()))
         });
-        Self { env: Env::empty(), server, sent }
+        Self { env: Env::empty(), server, sent, watched }
     }
 
     /// Publishes agent `a` in this version, and returns what a host of files sends.
@@ -82,19 +90,30 @@ impl Registry {
         self.sent.lock().unwrap().clone_from(site);
     }
 
-    /// What a client with this memory has learnt, and the code of the first error.
-    fn learn(&self, home: &Path, signer: Option<PublicKey>, keeps: bool) -> Result<(), String> {
+    /// A client with this memory.
+    fn client(&self, home: &Path, signer: Option<PublicKey>, keeps: bool) -> SessionOptions {
         let mut options = SessionOptions::new(home.join("root"), []);
         options.index = self.server.url("/latest/registry.json").parse().unwrap();
         options.cache = keeps.then(|| home.join("cache"));
         options.allowed_hosts = AllowedHosts::parse(["127.0.0.1"]).unwrap();
         options.signer = signer;
         options.refresh = true;
+        options
+    }
+
+    /// What a client with this memory has learnt, and the code of the first error.
+    fn learn(&self, home: &Path, signer: Option<PublicKey>, keeps: bool) -> Result<(), String> {
+        self.learn_as(self.client(home, signer, keeps))
+    }
+
+    fn learn_as(&self, options: SessionOptions) -> Result<(), String> {
         let session = Session::open(options).unwrap();
         let sent = self.sent.lock().unwrap().clone();
         // A host without a statement that can be read leaves clients with what they have.
         let statement = sent.get("/latest/statement.json").filter(|text| text.len() < 1 << 20);
-        let promised = statement.and_then(|text| Statement::parse(text).ok());
+        // A client that does not ask may have copies of an earlier publication.
+        let is_asking = session.options().refresh;
+        let promised = statement.filter(|_| is_asking).and_then(|text| Statement::parse(text).ok());
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let code = |error: index::Error| {
             let index::Error::Trust(error) = error else { return format!("not of trust: {error}") };
@@ -113,7 +132,8 @@ impl Registry {
             }
             session.learn_revocations().await.map_err(code)?;
             let is_newest = whole.index.agent("a").unwrap().unwrap().version == "2.0.0";
-            assert_eq!(session.find_revocation("b", "1.5.0").is_some(), is_newest);
+            assert!(session.find_revocation("b", "0.5.0").is_some());
+            assert!(!is_asking || session.find_revocation("b", "1.5.0").is_some() == is_newest);
             Ok(())
         })
     }
@@ -491,6 +511,128 @@ fn the_memory_of_a_registry_survives_and_is_not_lost_in_silence() {
     let index = registry.env.path("site/latest/registry.json");
     let run = Run::of(command.args(["info", "a", "--index"]).arg(index).arg("--root").arg(home.path().join("other")));
     assert!(run.code == 0 && run.stdout.contains(&public(0).to_string()), "{}{}", run.stdout, run.stderr);
+}
+
+/// The files of a client: what is in them, and when it was written.
+type Files = BTreeMap<String, (Vec<u8>, SystemTime)>;
+
+fn files_in(home: &Path) -> Files {
+    let written = |name: &str| home.join(name).metadata().unwrap().modified().unwrap();
+    tree(home).into_iter().map(|(name, bytes)| (name.clone(), (bytes, written(&name)))).collect()
+}
+
+fn write_files(home: &Path, files: &Files) {
+    for (name, (bytes, written)) in files {
+        let path = home.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, bytes).unwrap();
+        fs::File::options().write(true).open(&path).unwrap().set_modified(*written).unwrap();
+    }
+}
+
+/// All states of a client between some that were seen, each with the file that would have been written next. What was written
+/// between two requests is ordered by time.
+fn states(seen: &[Files]) -> Vec<(Files, Option<String>)> {
+    let mut states: Vec<(Files, Option<String>)> = Vec::new();
+    for pair in seen.windows(2) {
+        let is_new = |name: &&String| pair[0].get(*name).map(|(bytes, _)| bytes) != Some(&pair[1][*name].0);
+        let mut written: Vec<&String> = pair[1].keys().filter(is_new).collect();
+        written.sort_by_key(|name| pair[1][*name].1);
+        let mut files = pair[0].clone();
+        for name in written {
+            states.push((files.clone(), Some(name.clone())));
+            files.insert(name.clone(), pair[1][name].clone());
+        }
+    }
+    states.extend(seen.last().map(|last| (last.clone(), None)));
+    states
+}
+
+/// What a client has learnt until it was killed never makes it refuse an honest registry, accept another one, or forget a
+/// recall. Files are replaced as a whole: a kill leaves what was written before it, and perhaps a file without its name.
+#[test]
+fn a_client_that_is_killed_at_any_write_goes_on() {
+    let registry = Registry::new();
+    let before = registry.publish("1.0.0", 0, &[]);
+    let now = registry.publish("2.0.0", 0, &[]);
+    let tried = ["no statement", "everything as before", "another key", "another registry"];
+    let attacks: Vec<Site> = tried
+        .iter()
+        .map(|what| {
+            let (.., attack) = ATTACKS.iter().find(|(name, ..)| name == what).unwrap();
+            let mut site = now.clone();
+            attack(&mut site, &before);
+            site
+        })
+        .collect();
+    let learn = |files: &Files, site: &Site, refresh: bool| {
+        let home = tempfile::tempdir().unwrap();
+        write_files(home.path(), files);
+        registry.send(site);
+        let mut options = registry.client(home.path(), None, true);
+        options.refresh = refresh;
+        registry.learn_as(options)
+    };
+    let (mut count, mut refused) = (0, 0);
+    for has_seen in [false, true] {
+        let home = tempfile::tempdir().unwrap();
+        if has_seen {
+            registry.send(&before);
+            registry.learn(home.path(), None, true).unwrap();
+        }
+        *registry.watched.lock().unwrap() = Some((home.path().to_owned(), vec![files_in(home.path())]));
+        registry.send(&now);
+        registry.learn(home.path(), None, true).unwrap();
+        let (_, mut seen) = registry.watched.lock().unwrap().take().unwrap();
+        seen.push(files_in(home.path()));
+        let (old, new) = (seen[0].clone(), seen.last().unwrap().clone());
+        let mut known = vec![false; attacks.len()];
+        let mut written: Vec<String> = Vec::new();
+        for (mut files, next) in states(&seen) {
+            if let Some(next) = &next {
+                let (bytes, time) = seen.iter().rev().find_map(|files| files.get(next)).unwrap();
+                let folder = Path::new(next).parent().unwrap().display();
+                files.insert(format!("{folder}/.tmp-Ab12Cd"), (bytes[..bytes.len() / 2].to_vec(), *time));
+            }
+            for refresh in [false, true] {
+                learn(&files, &now, refresh).unwrap_or_else(|code| panic!("{code} after {written:?}"));
+            }
+            // What was refused once is refused ever after, and by those who know the registry from the beginning.
+            for ((what, site), known) in tried.iter().zip(&attacks).zip(&mut known) {
+                let is_refused = learn(&files, site, true).is_err();
+                let must_be = *known || next.is_none() || (has_seen && *what != "everything as before");
+                assert!(is_refused || !must_be, "{what} is accepted after {written:?}");
+                *known = is_refused;
+                refused += usize::from(is_refused);
+            }
+            if has_seen {
+                let home = tempfile::tempdir().unwrap();
+                write_files(home.path(), &files);
+                let session = Session::open(registry.client(home.path(), None, true)).unwrap();
+                assert!(session.find_revocation("b", "0.5.0").is_some(), "after {written:?}");
+            }
+            written.extend(next);
+            count += 1;
+        }
+        for folder in ["cache/indexes", "root/trust", "root/revoked"] {
+            assert!(written.iter().any(|name| name.starts_with(folder)), "{folder}: {written:?}");
+        }
+        // Runs beside each other write in any order: each file alone is new, or old.
+        written.sort_unstable();
+        written.dedup();
+        for name in &written {
+            for is_alone in [true, false] {
+                let mut files = old.clone();
+                let new_ones = new.iter().filter(|(other, _)| (*other == name) == is_alone);
+                files.extend(new_ones.map(|(name, file)| (name.clone(), file.clone())));
+                let learnt = learn(&files, &now, false);
+                learnt.unwrap_or_else(|code| panic!("{code}, with a new {name}: {is_alone}"));
+                count += 1;
+            }
+        }
+    }
+    println!("{count} clients that were killed accept what was signed, and refuse something else {refused} times");
+    assert!(count > 30, "{count}");
 }
 
 #[test]

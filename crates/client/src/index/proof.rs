@@ -88,8 +88,10 @@ pub(super) async fn learn_proof(
                 }
                 return Ok(Some(proof));
             }
-            // One of the two may be the copy of an earlier publication.
-            Err(TrustError::Signature { .. }) if !refresh && !options.is_offline => refresh = true,
+            // One of the two, or both, may be the copies of an earlier publication, kept by a run beside this one.
+            Err(TrustError::Signature { .. } | TrustError::Older { .. }) if !refresh && !options.is_offline => {
+                refresh = true;
+            }
             Err(error) => return Err(error),
         }
     }

@@ -10,7 +10,7 @@ use super::options::LoadOptions;
 use super::place::IndexLocation;
 use super::proof::{Need, learn_proof};
 use super::trust::Proof;
-use acp_registry_host::fs::{PathError, make_private, read_bounded, write_atomic_from};
+use acp_registry_host::fs::{PathError, make_private, read_bounded, write_durable};
 use acp_registry_http::{Client, Problem};
 use acp_registry_plan::digest::Sha256;
 use acp_registry_plan::entries::{DISCOVERY, WrongForm, revoked_digest};
@@ -107,7 +107,7 @@ impl RevocationMemory {
             Some(text) if matches!(self.read(place), Ok(Some(known)) if known == text.as_bytes()) => Ok(()),
             Some(text) => {
                 make_private(&self.0).map_err(PathError::at(&self.0))?;
-                write_atomic_from(&self.0, &file, text.as_bytes())
+                write_durable(&file, text.as_bytes())
             }
         }
     }

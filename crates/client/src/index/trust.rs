@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 use super::minisign::{PublicKey, Signatures};
-use acp_registry_host::fs::{PathError, make_private, read_bounded, write_atomic_from};
+use acp_registry_host::fs::{PathError, make_private, read_bounded, write_durable};
 use acp_registry_host::lock::{Acquisition, Lock};
 use acp_registry_http::Client;
 use acp_registry_plan::digest::Sha256;
@@ -214,7 +214,8 @@ impl Trust {
         if matches!(self.read(place), Ok(Some(known)) if known == *new || is_older(&known)) {
             return Ok(());
         }
-        write_atomic_from(&self.directory, &file, &serde_json::to_vec(new).unwrap_or_default())
+        // An empty file after a power failure would make an honest registry refused.
+        write_durable(&file, &serde_json::to_vec(new).unwrap_or_default())
     }
 }
 
