@@ -321,3 +321,42 @@ fn readers_see_what_an_index_holds_and_send_no_request_for_it() {
     assert_eq!(shown(&people), None);
     assert_eq!(people.json(&["resolve", "a"]).1["version"], "1.1.0");
 }
+
+#[test]
+fn an_agents_page_tells_what_is_held_recalled_and_can_be_had_again() {
+    let people = in_git();
+    let read = |name: &str| people.env.read(&format!("dist/agents/a/{name}"));
+    let page = read("index.html");
+    let command = format!("acp-registry install --index {} a@1.1.0", people.server.url("/registry.json"));
+    assert!(page.contains(&format!("installed: 2, such as by <code>{command}</code>")), "{page}");
+    assert!(!page.contains("Held") && !page.contains("Recalled"), "{page}");
+    assert!(read("index.md").contains(&format!("\n{command}\n")));
+
+    let item = |versions: &str, level: &str| json!({ "id": "a", "versions": versions, "level": level, "reason": "<script>\"&'", "since": "2026-01-31" });
+    let items = [item("<1.1.0", "revoked"), item("1.1.0", "deprecated")];
+    people.env.write("r/revoked.json", json!({ "schema": 1, "revoked": items }).to_string());
+    let reason = serde_json::to_string("<script>\u{1b}\"&'\u{202e}").unwrap();
+    configure(&people, &format!("[hold.a]\nversion = \"1.1.0\"\nreason = {reason}\nuntil = \"2999-12-31\"\n"));
+    build_as_configured(&people, &[]);
+    let page = read("index.html");
+    let escaped = "&#60;script&#62;&#34;&#38;&#39;";
+    for words in [
+        format!(
+            "<dt>Held</dt><dd>At this version until <time datetime=\"2999-12-31\">2999-12-31</time>: <bdi>{escaped}</bdi>"
+        ),
+        format!("<dt>Recalled</dt><dd>This version <bdi>is deprecated since 2026-01-31: {escaped}</bdi>"),
+        format!("<li><bdi>&#60;1.1.0</bdi> <bdi>is revoked since 2026-01-31: {escaped}</bdi></li>"),
+        "<bdi>1.0.0</bdi> <span class=\"version\">New</span> <span class=\"version\">revoked</span>".to_owned(),
+    ] {
+        assert!(page.contains(&words), "{words}: {page}");
+    }
+    assert!(!page.contains("<script>\u{1b}") && !page.contains('\u{1b}') && !page.contains('\u{202e}'));
+    let text = read("index.md");
+    assert!(text.contains("held at 1.1.0 until 2999-12-31") && text.contains("1.0.0 (revoked)"), "{text}");
+    // Without the dates of a history, the days are those of the list.
+    configure(&people, "");
+    people.env.write("r/history.json", "{ \"schema\": 1, \"events\": [] }");
+    std::fs::rename(people.env.path("dist"), people.env.path("before")).unwrap();
+    build_as_configured(&people, &["--previous", "before"]);
+    assert!(read("index.html").contains("<ul class=\"changes\"><li>"), "{}", read("index.html"));
+}

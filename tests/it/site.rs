@@ -5,6 +5,7 @@ use std::path::Path;
 
 use acp_registry::config::{PreviewSetting, SiteConfig};
 use acp_registry::history::History;
+use acp_registry::revocations::Revocations;
 use acp_registry::site::{Known, SiteOptions, render};
 use acp_registry::verify::Snapshot;
 use html5gum::{Token, Tokenizer};
@@ -40,6 +41,8 @@ pub(crate) fn site_with(agents: &[Value], capabilities: &Value, history: &Value,
         known: &Known::of(&capabilities),
         history: &history,
         icon: &|id| (id != "no-icon").then_some(ICON.as_bytes()),
+        revocations: &Revocations::default(),
+        earlier: &|_| None,
     };
     render(options).unwrap()
 }

@@ -5,6 +5,7 @@ use std::process::{Command, Stdio};
 
 use acp_registry::config::SiteConfig;
 use acp_registry::history::History;
+use acp_registry::revocations::Revocations;
 use acp_registry::settings::{elisp, lua, shell};
 use acp_registry::site::{Known, SiteOptions, render};
 use acp_registry::verify::Snapshot;
@@ -183,6 +184,8 @@ fn known_snippets(agent: &Value, snapshot: &Snapshot) -> Vec<(String, String)> {
         base_url: "https://example.com",
         known: &Known::of(snapshot),
         icon: &|_| None,
+        revocations: &Revocations::default(),
+        earlier: &|_| None,
     };
     let page = String::from_utf8(render(options).unwrap()["agents/x/index.html"].clone()).unwrap();
     let unescape = |text: &str| {

@@ -39,6 +39,8 @@ pub struct Revocations(BTreeMap<String, Vec<Revocation>>);
 pub struct Revocation {
     /// The versions.
     pub versions: VersionSet,
+    /// The versions as written. Printable.
+    pub written: String,
     /// What follows from it.
     pub level: RevocationLevel,
     /// Why, as written.
@@ -106,6 +108,7 @@ impl Revocations {
             let text = |key: &str| json::text(member(key)).map(Cow::into_owned);
             let id = text("id").ok_or(RevocationsError::Form("has an item that names no agent"))?;
             let versions = member("versions").and_then(VersionSet::read);
+            let written = text("versions").or_else(|| member("versions").map(|value| value.get().to_owned()));
             let said = text("reason").filter(|reason| !reason.trim().is_empty());
             let mut reason = said.unwrap_or_else(|| "no reason is given".to_owned());
             if versions.is_none() {
@@ -114,6 +117,7 @@ impl Revocations {
             }
             agents.entry(id).or_default().push(Revocation {
                 versions: versions.unwrap_or_default(),
+                written: shown(&written.unwrap_or_default(), 100),
                 level: match text("level").as_deref() {
                     Some("deprecated") => RevocationLevel::Deprecated,
                     _ => RevocationLevel::Revoked,
@@ -123,6 +127,17 @@ impl Revocations {
             });
         }
         Ok(Self(agents))
+    }
+
+    /// All recalls, with the ids of the agents.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Revocation)> {
+        self.0.iter().flat_map(|(id, all)| all.iter().map(|one| (id.as_str(), one)))
+    }
+
+    /// The recalls of an agent.
+    #[must_use]
+    pub fn get(&self, id: &str) -> &[Revocation] {
+        self.0.get(id).map_or(&[], Vec::as_slice)
     }
 
     /// The recall of a version; the severest, if there are several.

@@ -94,6 +94,8 @@ pub fn build<T>(request: &BuildRequest<'_>, then: impl FnOnce(&Checked, Result<&
         known: &known,
         history: &documents.history,
         icon: &|id| base.tree.file(&format!("{id}.svg")),
+        revocations: &request.registry.revocations(),
+        earlier: &|id| base.tree.file(&tree::list_path(id)),
     };
     let catalog = match Catalog::new(options) {
         Ok(catalog) => catalog,

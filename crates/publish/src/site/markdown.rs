@@ -1,10 +1,10 @@
 //! The page of an agent as Markdown.
 
-use super::changes::AgentChange;
+use super::detail::Past;
 use super::facts::{Facts, target};
 use super::install::{Needs, Setup};
 use super::listing::Listing;
-use super::text::{markdown as text, shown};
+use super::text::markdown as text;
 use super::verdicts::{Test, Tests};
 use crate::tree::HERE;
 use acp_registry_plan::manifest::Distribution;
@@ -16,6 +16,7 @@ pub(super) fn page(
     distribution: &Distribution,
     setups: &[Setup],
     facts: &Facts,
+    past: &Past,
 ) -> String {
     let mut out = format!("# {}\n\n", text(&listing.name));
     if !facts.description.is_empty() {
@@ -24,6 +25,12 @@ pub(super) fn page(
     let mut fact = |key: &str, value: &str| out.push_str(&format!("- {key}: {}\n", text(value)));
     fact("Id", &listing.id);
     fact("Version", &listing.version);
+    if let Some(held) = &past.held {
+        fact("In this index", &held.to_string());
+    }
+    if let Some(recalled) = &past.recalled {
+        fact("This version", recalled);
+    }
     for (key, value) in
         [("First release", &facts.appeared), ("In this registry since", &facts.added), ("New version", &facts.updated)]
     {
@@ -96,19 +103,34 @@ pub(super) fn page(
             }
         }
     }
-    if !listing.events.is_empty() {
-        out.push_str("\n## Versions\n\n");
-        for change in AgentChange::of(listing) {
-            out.push_str(&format!(
-                "- {}: {} {}\n",
-                change.day,
-                change.label.to_lowercase(),
-                text(&shown(&change.version, 40))
-            ));
-        }
+    if past.is_known() {
+        out.push_str(&versions(past));
     }
     if base_url != HERE {
         out.push_str(&format!("\nMore: <{base_url}/agents/{}/>\n", listing.id));
+    }
+    out
+}
+
+fn versions(past: &Past) -> String {
+    let mut out = "\n## Versions\n\n".to_owned();
+    for change in &past.changes {
+        let recall = past.recall(&change.version).map(|level| format!(" ({level})")).unwrap_or_default();
+        let version = text(&change.version);
+        out.push_str(&format!("- {}: {} {version}{recall}\n", change.day, change.label.to_lowercase()));
+    }
+    for (version, day) in &past.days {
+        let day = day.as_ref().map(|day| format!("{day}: ")).unwrap_or_default();
+        out.push_str(&format!("- {day}{}\n", text(version)));
+    }
+    for (versions, why) in &past.recalls {
+        out.push_str(&format!("- {} {}\n", text(versions), text(why)));
+    }
+    if let Some((count, command)) = &past.earlier {
+        let fence = fence(command);
+        out.push_str(&format!(
+            "\nEarlier versions that can be installed: {count}, such as\n\n{fence}\n{command}\n{fence}\n"
+        ));
     }
     out
 }

@@ -39,6 +39,7 @@ use std::io;
 
 use acp_registry_client::index::FACETS;
 use acp_registry_gate::config::{AgentFile, Previews, SiteConfig};
+use acp_registry_plan::revocations::Revocations;
 use acp_registry_plan::timestamp::Timestamp;
 use askama::Template;
 use rayon::prelude::*;
@@ -109,6 +110,10 @@ pub struct SiteOptions<'a> {
     pub history: &'a History,
     /// Returns the content of `<id>.svg`, if it is published for an agent.
     pub icon: &'a (dyn Fn(&str) -> Option<&'a [u8]> + Sync),
+    /// The versions that the registry has recalled.
+    pub revocations: &'a Revocations,
+    /// Returns the list of the earlier versions of an agent, if it is published.
+    pub earlier: &'a (dyn Fn(&str) -> Option<&'a [u8]> + Sync),
 }
 
 /// Why the site cannot be rendered.
@@ -183,8 +188,9 @@ impl<'a> Catalog<'a> {
     /// The parts of the site: all but the [last](Self::last) files.
     pub fn parts(&self) -> Vec<Render<'_>> {
         let (site, listings) = (&self.site, &*self.listings);
+        let options = &self.options;
         let mut parts: Vec<Render<'_>> =
-            listings.iter().map(|listing| part(move || detail::files(site, listing))).collect();
+            listings.iter().map(|listing| part(move || detail::files(site, options, listing))).collect();
         if self.options.config.agent_files.contains(&AgentFile::Card) {
             parts.extend(listings.iter().map(|listing| part(|| Ok(vec![self.card(listing)?]))));
         }

@@ -14,7 +14,7 @@ use super::outcome::{AgentOutcome, BuildError, BuiltAgent};
 use super::part::{FileSet, Render};
 use super::previous::{KeptAgent, PublishedError, PublishedTree};
 use super::sources::{AgentSource, Chosen, choose};
-use super::versions::Earlier;
+use super::versions::{Earlier, list_path};
 use crate::history::EarlierManifests;
 use acp_registry_client::registry::{DEFAULT_BASE_URL, Loaded, Registry};
 use acp_registry_gate::check::{self, Checked, schema};
@@ -166,7 +166,7 @@ pub fn build<'a>(
             let digests = lists.iter().map(|(id, text)| (id.as_str(), Sha256::of(text)));
             discovery.add(VERSIONS, Sha256::of(all.concat()), digests);
         }
-        files.extend(lists.into_iter().map(|(id, text)| (entries::name(VERSIONS, &id), Content::Owned(text))));
+        files.extend(lists.into_iter().map(|(id, text)| (list_path(&id), Content::Owned(text))));
     }
     if let Some(discovery) = &mut discovery {
         let closures = closures(registry, &sources);

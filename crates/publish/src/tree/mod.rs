@@ -21,3 +21,4 @@ pub use files::{Difference, INDEX, Tree, TreeError};
 pub use outcome::{AgentOutcome, BuildError, BuiltAgent, LeftOutReason, NAMED};
 pub use part::{FileDigest, Render, RenderError};
 pub use previous::{PublishedError, PublishedTree, SignedTree, TreeDirectory};
+pub(crate) use versions::list_path;

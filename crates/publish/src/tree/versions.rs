@@ -21,6 +21,11 @@ use super::previous::{KeptAgent, PublishedError, PublishedTree, is_safe};
 use super::sources::AgentSource;
 use crate::history::{EarlierManifest, EarlierManifests};
 
+/// The path of the list of an agent.
+pub(crate) fn list_path(id: &str) -> String {
+    super::entries::name(VERSIONS, id)
+}
+
 /// The versions that agents have had: those that git knows, and those of an earlier tree.
 pub(super) struct Earlier<'a> {
     manifests: &'a EarlierManifests,
