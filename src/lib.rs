@@ -12,7 +12,7 @@
 //!
 //! | crate | what it is for | its modules |
 //! |---|---|---|
-//! | `crates/plan` | manifests, indexes and plans, without a machine | [`manifest`], [`index`](acp_registry_plan::index), [`closure`], [`resolve`](acp_registry_plan::resolve), [`documents`], [`entries`], [`sums`], [`digest`], [`duration`], [`failure`], [`json`], [`source`], [`statement`], [`text`], [`timestamp`] |
+//! | `crates/plan` | manifests, indexes and plans, without a machine | [`manifest`], [`index`](acp_registry_plan::index), [`closure`], [`resolve`](acp_registry_plan::resolve), [`documents`], [`entries`], [`sums`], [`digest`], [`duration`], [`failure`], [`json`], [`revocations`], [`source`], [`statement`], [`text`], [`timestamp`], [`versions`] |
 //! | `crates/wasm` | `crates/plan` as WebAssembly, for browsers and Electron | none for Rust |
 //! | `crates/host` | the machine: processes and their isolation, files, locks, runtimes, git | [`host`], [`cause`] |
 //! | `crates/archive` | list, check and unpack hostile archives | [`archive`] |
@@ -104,7 +104,7 @@ pub use acp_registry_host::{self as host, cause};
 pub use acp_registry_http as http;
 pub use acp_registry_plan::{
     closure, digest, documents, duration, entries, failure, json, manifest, revocations, source, statement, sums, text,
-    timestamp,
+    timestamp, versions,
 };
 pub use acp_registry_protocol::handshake;
 pub use acp_registry_publish::{build, diff, history, server, site, tree, upload};

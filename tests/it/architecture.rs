@@ -131,7 +131,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
         &["bump", "closures", "json", "manifest", "http", "registry", "failure", "source", "host", "text", "sources"],
     ),
     ("publish", "release", &[]),
-    ("publish", "diff", &["index", "json", "manifest", "release", "text"]),
+    ("publish", "diff", &["index", "json", "manifest", "release", "revocations", "text", "versions"]),
     ("publish", "history", &["diff", "json", "manifest", "release", "host", "text", "timestamp", "versions"]),
     (
         "publish",
@@ -154,7 +154,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
         "site",
         &[
             "check", "config", "digest", "entries", "examination", "history", "index", "json", "manifest", "registry",
-            "release", "settings", "text", "timestamp", "tree", "verify", "failure",
+            "release", "settings", "text", "timestamp", "tree", "verify", "failure", "revocations", "versions",
         ],
     ),
     ("publish", "server", &["site"]),

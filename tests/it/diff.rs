@@ -119,3 +119,58 @@ fn trees_on_the_web_are_fetched_where_that_is_allowed() {
         assert!(run.code == 3 && run.stderr.contains(why), "{path}: {}", run.stderr);
     }
 }
+
+#[test]
+fn versions_that_were_recalled_or_held_since_are_told() {
+    let env = env();
+    let held = "{ \"version\": \"1.0.0\", \"reason\": \"*1.1.0* loses\\u001b sessions\", \"until\": \"2999-12-31\" }";
+    let index = env.read("old/registry.json");
+    let newer = index.replacen(
+        "\"version\": \"1.0.0\",\n      \"description\"",
+        "\"version\": \"1.1.0\",\n      \"description\"",
+        1,
+    );
+    env.write("old/registry.json", &newer);
+    let back = index.replacen("      \"id\": \"a\",", &format!("      \"id\": \"a\", \"held\": {held},"), 1);
+    assert!(newer != index && back != index);
+    env.write("new/registry.json", back);
+    let item = |versions: &str, level: &str| {
+        format!(
+            "{{ \"id\": \"a\", \"versions\": {versions}, \"level\": \"{level}\", \"reason\": \"Reads *keys*\", \"since\": \"2026-01-31\" }}"
+        )
+    };
+    let list = |items: &[String]| format!("{{ \"schema\": 1, \"revoked\": [{}] }}", items.join(", "));
+    let items =
+        [item("\"<0.9.0\"", "revoked"), item("\"0.9.5\"", "deprecated"), item("[\"0.9.6\", \"0.9.7\"]", "revoked")];
+    env.write("old/revoked.json", list(&items[..1]));
+    env.write("new/revoked.json", list(&items));
+    let run = env.run(&["diff", "old", "new"]);
+    let told = "~ a 1.1.0 → 1.0.0, older, held at 1.0.0 until 2999-12-31: *1.1.0* loses sessions (/held, /version)\n\
+                ! a 0.9.5 is deprecated since 2026-01-31: Reads *keys*\n\
+                ! a [\"0.9.6\", \"0.9.7\"] is revoked since 2026-01-31: Reads *keys*\n";
+    assert!(run.stdout.starts_with(told), "{}", run.stdout);
+    let (_, report) = env.json(&["diff", "old", "new"]);
+    assert_eq!(report["updated"][0]["held"]["until"], "2999-12-31");
+    let recalled = report["recalled"].as_array().unwrap();
+    assert_eq!(
+        (recalled.len(), &recalled[0]["versions"], &recalled[0]["level"]),
+        (2, &"0.9.5".into(), &"deprecated".into())
+    );
+    let notes = env.run(&["diff", "old", "new", "--format", "markdown"]).stdout;
+    assert!(notes.contains("### Recalled versions\n\n- **`a`** 0.9.5 is deprecated"), "{notes}");
+    assert!(!notes.contains("Reads *keys*") && !notes.contains("*1.1.0* loses"), "{notes}");
+    // Of a tree at an address, the list is asked for only if the newer tree has one.
+    let (files, lists) = (tree(&env.path("old")), env.path("new/revoked.json"));
+    let server = Server::answering(move |asked| {
+        let found = files.iter().find(|(name, _)| *asked.path == format!("/r/{name}"));
+        found.map_or_else(not_found, |(_, bytes)| ok(bytes.clone()))
+    });
+    let diff = || env.run(&["--allow-host", &server.host, "diff", &server.url("/r/"), "new"]);
+    assert!(diff().stdout.starts_with(told));
+    env.write("new/revoked.json", "[]");
+    let run = diff();
+    assert!(run.code == 0 && run.stderr.contains("recalls are not compared: revoked.json"), "{}", run.stderr);
+    std::fs::remove_file(lists).unwrap();
+    let before = server.asked().len();
+    assert!(!diff().stdout.contains('!') && server.asked().len() == before + 1);
+}

@@ -12,7 +12,9 @@ use crate::release::release_page_of_entry;
 use acp_registry_client::index::{FormError, Notes, entries};
 use acp_registry_plan::json;
 use acp_registry_plan::manifest::Version;
+use acp_registry_plan::revocations::{Revocation, Revocations};
 use acp_registry_plan::text::quote;
+use acp_registry_plan::versions::{HELD, HeldVersion};
 
 /// The agents of an index, by id.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -46,6 +48,8 @@ pub struct Updated {
     pub from: String,
     /// JSON pointers to what has changed, come or gone, from the entry on. Arrays count as a whole.
     pub fields: Vec<String>,
+    /// Why the newer index has this version, if it is held there and was not, or otherwise.
+    pub held: Option<HeldVersion>,
 }
 
 impl Updated {
@@ -70,12 +74,31 @@ pub struct Changes {
     pub removed: Vec<DiffAgent>,
     /// Agents whose entries differ.
     pub updated: Vec<Updated>,
+    /// Versions that the older registry has not recalled, or less severely.
+    pub recalled: Vec<Recalled>,
+}
+
+/// Recalled versions of an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recalled {
+    /// The id of the agent.
+    pub id: String,
+    /// The versions as written, and why they are recalled.
+    pub revocation: Revocation,
 }
 
 impl Changes {
     /// Whether both indexes say the same of the same agents.
     pub fn is_empty(&self) -> bool {
-        self.added.is_empty() && self.removed.is_empty() && self.updated.is_empty()
+        self.added.is_empty() && self.removed.is_empty() && self.updated.is_empty() && self.recalled.is_empty()
+    }
+
+    /// Adds what a newer list has recalled.
+    pub fn add_recalls(&mut self, old: &Revocations, new: &Revocations) {
+        let is_same = |one: &Revocation, other: &Revocation| one.versions == other.versions && one.level == other.level;
+        let is_new = |id: &str, one: &Revocation| !old.get(id).iter().any(|known| is_same(known, one));
+        let new = new.iter().filter(|(id, one)| is_new(id, one));
+        self.recalled.extend(new.map(|(id, one)| Recalled { id: id.to_owned(), revocation: one.clone() }));
     }
 }
 
@@ -145,6 +168,10 @@ fn listed(id: &str, entry: &Value) -> DiffAgent {
     DiffAgent { id: id.to_owned(), name: name.to_owned(), version, release: release_page_of_entry(entry) }
 }
 
+fn hold(entry: &Value) -> Option<HeldVersion> {
+    HeldVersion::parse(entry.get(HELD)?, entry.get("version")?.as_str()?)
+}
+
 /// What has changed from an older index to a newer one.
 pub fn compare(old: &Agents, new: &Agents) -> Changes {
     let mut changes = Changes::default();
@@ -157,7 +184,8 @@ pub fn compare(old: &Agents, new: &Agents) -> Changes {
                 let from = listed(&agent.id, before).version;
                 let mut fields = Vec::new();
                 differences(before, entry, &mut String::new(), &mut fields);
-                changes.updated.push(Updated { agent, from, fields });
+                let held = hold(entry).filter(|held| hold(before).as_ref() != Some(held));
+                changes.updated.push(Updated { agent, from, fields, held });
             }
         }
     }

@@ -4,11 +4,13 @@ pub(crate) mod text;
 
 use std::path::Path;
 
-use acp_registry::diff::{Agents, compare};
+use acp_registry::diff::{Agents, Changes, compare};
 use acp_registry::host::fs::{ReadError, read_bounded};
 use acp_registry::http::{AllowedHosts, Client};
 use acp_registry::index::{INDEX_LIMIT, IndexLocation};
+use acp_registry::revocations::{REVOKED, REVOKED_LIMIT, Revocations};
 use clap::ValueEnum;
+use url::Url;
 
 use self::text::{diff, diff_human, diff_markdown};
 use crate::flags::global::Global;
@@ -64,7 +66,8 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     for note in &notes {
         ui.warning(note);
     }
-    let changes = compare(&old, &new);
+    let mut changes = compare(&old, &new);
+    add_recalls(&mut changes, args, &allowed, ui)?;
     ui.result(&if args.is_json() {
         diff(&changes, &notes).to_text()
     } else if args.format == DiffFormat::Markdown {
@@ -73,6 +76,46 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         diff_human(&changes, ui.look())
     })?;
     Ok(Exit::Success)
+}
+
+/// Adds what the newer tree has recalled, if it is a folder with a list: then, the older one may have a list, too.
+fn add_recalls(changes: &mut Changes, args: &Args, allowed: &AllowedHosts, ui: &Ui) -> Result<(), Failure> {
+    let of_folder = |place: &IndexLocation| match place {
+        IndexLocation::Path(path) if path.is_dir() => {
+            let root = path.canonicalize().ok()?;
+            read_bounded(&root.join(REVOKED), &root, REVOKED_LIMIT).ok()
+        }
+        _ => None,
+    };
+    let Some(new) = of_folder(&args.new) else { return Ok(()) };
+    let old = match &args.old {
+        IndexLocation::Url(url) => {
+            let url = tree_file(url, REVOKED);
+            let client = settings(allowed).and_then(Client::new)?;
+            signals::run(ui, client.get(&url, REVOKED_LIMIT))?
+        }
+        place => Ok(of_folder(place)),
+    };
+    let parse = |text: &[u8]| Revocations::parse(text).map_err(|error| format!("{REVOKED} {error}"));
+    let old = old.map_err(|error| error.to_string()).and_then(|text| text.as_deref().map(parse).transpose());
+    match old.and_then(|old| Ok((old.unwrap_or_default(), parse(&new)?))) {
+        Ok((old, new)) => changes.add_recalls(&old, &new),
+        Err(problem) => ui.warning(&format!("recalls are not compared: {problem}")),
+    }
+    Ok(())
+}
+
+/// The address of a file of a published tree.
+fn tree_file(tree: &Url, file: &str) -> Url {
+    let mut url = tree.clone();
+    let folder = if is_json(tree) { url.path().rsplit_once('/').map_or("", |(folder, _)| folder) } else { url.path() };
+    let path = format!("{}/{file}", folder.trim_end_matches('/'));
+    url.set_path(&path);
+    url
+}
+
+fn is_json(url: &Url) -> bool {
+    Path::new(url.path()).extension().is_some_and(|ending| ending.eq_ignore_ascii_case("json"))
 }
 
 /// The help if a place has no index.
@@ -84,11 +127,7 @@ fn read(place: &IndexLocation, allowed: &AllowedHosts, ui: &Ui) -> Result<Agents
         IndexLocation::Path(path) => from_path(path)?,
         IndexLocation::Unusable(wrong) => return Err(acp_registry::index::Error::from(wrong.clone()).into()),
         IndexLocation::Url(url) => {
-            let mut url = url.clone();
-            if !Path::new(url.path()).extension().is_some_and(|ending| ending.eq_ignore_ascii_case("json")) {
-                let path = format!("{}/{INDEX}", url.path().trim_end_matches('/'));
-                url.set_path(&path);
-            }
+            let url = if is_json(url) { url.clone() } else { tree_file(url, INDEX) };
             let client = settings(allowed).and_then(Client::new)?;
             let fetched = signals::run(ui, client.get(&url, INDEX_LIMIT))??;
             fetched.ok_or_else(|| Failure::unable(format!("{place}: there is no such file")).help(EXPECTED))?

@@ -1,7 +1,8 @@
 //! The changes between two indexes: as JSON, for people, and as release notes.
 
-use acp_registry::diff::{Changes, DiffAgent, Updated};
-use acp_registry::text::{code_span, plural, printable, prose};
+use acp_registry::diff::{Changes, DiffAgent, Recalled, Updated};
+use acp_registry::text::{code_span, plural, printable, prose, shown};
+use acp_registry::versions::HeldVersion;
 use serde::Serialize;
 
 use crate::documents::Document;
@@ -9,6 +10,9 @@ use crate::terminal::layout::Look;
 
 /// The longest release notes, in bytes. GitHub's limit is 125,000 characters.
 const NOTES_LIMIT: usize = 100_000;
+
+/// The longest reason of a recall, in characters.
+const REASON: usize = 2000;
 
 /// The most fields that a line lists.
 const FIELDS: usize = 8;
@@ -22,11 +26,19 @@ pub(crate) fn diff<'a>(changes: &'a Changes, notes: &'a [String]) -> Document<'s
         from: &one.from,
         to: &one.agent.version,
         fields: &one.fields,
+        held: one.held.as_ref(),
+    };
+    let recalled = |one: &'a Recalled| RecalledRow {
+        id: &one.id,
+        versions: &one.revocation.written,
+        level: one.revocation.level.as_str(),
+        reason: shown(&one.revocation.reason, REASON),
     };
     let members = DiffDocument {
         added: listed(&changes.added),
         removed: listed(&changes.removed),
         updated: changes.updated.iter().map(updated).collect(),
+        recalled: changes.recalled.iter().map(recalled).collect(),
         notes,
         summary: DiffCounts {
             added: changes.added.len(),
@@ -43,6 +55,8 @@ pub(crate) struct DiffDocument<'a> {
     added: Vec<Plain<'a>>,
     removed: Vec<Plain<'a>>,
     updated: Vec<Changed<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    recalled: Vec<RecalledRow<'a>>,
     notes: &'a [String],
     summary: DiffCounts,
 }
@@ -69,6 +83,17 @@ struct Changed<'a> {
     from: &'a str,
     to: &'a str,
     fields: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    held: Option<&'a HeldVersion>,
+}
+
+/// Versions that were recalled.
+#[derive(Debug, Serialize)]
+struct RecalledRow<'a> {
+    id: &'a str,
+    versions: &'a str,
+    level: &'a str,
+    reason: String,
 }
 
 /// How many agents were added, removed and changed.
@@ -92,10 +117,14 @@ pub(crate) fn diff_human(changes: &Changes, look: Look) -> String {
         let fields = printable(&fields(one)).into_owned();
         out.push_str(&if one.is_new_version() {
             let older = if one.is_older_version() { ", older" } else { "" };
-            format!("~ {id} {} → {to}{older} ({fields})\n", printable(version(&one.from)))
+            let held = one.held.as_ref().map(|held| format!(", {held}")).unwrap_or_default();
+            format!("~ {id} {} → {to}{older}{held} ({fields})\n", printable(version(&one.from)))
         } else {
             format!("~ {id} {to} ({fields})\n")
         });
+    }
+    for Recalled { id, revocation } in &changes.recalled {
+        out.push_str(&format!("! {} {} {revocation}\n", printable(id), revocation.written));
     }
     if changes.is_empty() {
         return "no agent has changed\n".to_owned();
@@ -119,9 +148,13 @@ pub(crate) fn diff_markdown(changes: &Changes) -> String {
     let (older, newer): (Vec<&Updated>, Vec<&Updated>) = releases.into_iter().partition(|one| one.is_older_version());
     let release = |one: &&Updated| {
         let (from, to) = (version(&one.from), version(&one.agent.version));
-        format!("- {} {} → {}\n", name(&one.agent), prose(from), prose(to))
+        let held = one.held.as_ref().map(|held| format!(", {}", prose(&held.to_string()))).unwrap_or_default();
+        format!("- {} {} → {}{held}\n", name(&one.agent), prose(from), prose(to))
     };
     let edit = |one: &&Updated| format!("- {}: {}\n", name(&one.agent), prose(&fields(one)));
+    let recall = |Recalled { id, revocation }: &Recalled| {
+        format!("- **{}** {} {}\n", code_span(id), prose(&revocation.written), prose(&revocation.to_string()))
+    };
     let mut out = String::new();
     let mut left_out = 0;
     for (title, lines) in [
@@ -130,6 +163,7 @@ pub(crate) fn diff_markdown(changes: &Changes) -> String {
         ("Back to older versions", older.iter().map(release).collect()),
         ("Changed entries", edits.iter().map(edit).collect()),
         ("Withdrawn agents", changes.removed.iter().map(plain).collect()),
+        ("Recalled versions", changes.recalled.iter().map(recall).collect()),
     ] {
         if lines.is_empty() {
             continue;

@@ -1,9 +1,9 @@
 //! The page of an agent as Markdown.
 
-use super::detail::Past;
 use super::facts::{Facts, target};
 use super::install::{Needs, Setup};
 use super::listing::Listing;
+use super::past::Past;
 use super::text::markdown as text;
 use super::verdicts::{Test, Tests};
 use crate::tree::HERE;

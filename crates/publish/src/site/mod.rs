@@ -28,6 +28,7 @@ mod machine;
 mod markdown;
 mod matrix;
 mod pages;
+mod past;
 mod picture;
 mod text;
 mod verdicts;
