@@ -18,7 +18,6 @@ use crate::registry::{LoadError, Registry};
 use acp_registry_archive::{self as archive, Lookalike};
 use acp_registry_host::fs::{ReadError, read_bounded};
 use acp_registry_http::{Client, FetchError, Problem, Validators, shown};
-use acp_registry_plan::digest::Sha256;
 use acp_registry_plan::index::{FormError, INDEX_LIMIT, Index, IndexSource};
 use acp_registry_plan::statement::{Signed, is_marked};
 
