@@ -302,8 +302,9 @@ fn readers_see_what_an_index_holds_and_send_no_request_for_it() {
     configure(&people, "[hold.a]\nversion = \"2.0.0\"\nreason = \"r\"\n");
     build_as_configured(&people, &[]);
     assert_eq!(people.env.read("dist/registry.json"), plain);
-    let hold = "[hold.a]\nversion = \"1.1.0\"\nreason = \"2.0.0 loses \\u001b[31msessions\"\nuntil = \"2999-12-31\"\n";
-    configure(&people, hold);
+    let config =
+        "[hold.a]\nversion = \"1.1.0\"\nreason = \"2.0.0 loses \\u001b[31msessions\"\nuntil = \"2999-12-31\"\n";
+    configure(&people, config);
     build_as_configured(&people, &[]);
     let held = json!({ "version": "1.1.0", "until": "2999-12-31", "reason": "2.0.0 loses [31msessions" });
     assert_eq!((shown(&people), requests(&people)), (Some(held), usual));

@@ -60,14 +60,14 @@ fn manifest(id: &str, kinds: &[Kind], number: usize, correction: usize) -> Value
     };
     for kind in kinds {
         let mut way = json!({ "args": args });
-        if number % 5 != 0 {
+        if !number.is_multiple_of(5) {
             way["env"] = json!({ "MODE": format!("{number}"), "EMPTY": "", "CORRECTION": correction.to_string() });
         }
         match kind {
             Kind::Binary => {
                 let mut targets = json!({});
                 // Platforms come and go, and so do digests.
-                let platforms = Platform::ALL.iter().enumerate().filter(|(at, _)| (number + at) % 7 != 0);
+                let platforms = Platform::ALL.iter().enumerate().filter(|(at, _)| !(number + at).is_multiple_of(7));
                 for (_, platform) in platforms {
                     let mut target = way.clone();
                     let name = format!("{id}-{platform}-{version}");

@@ -44,15 +44,15 @@ struct Registry {
     env: Env,
     server: Server,
     sent: Arc<Mutex<Site>>,
-    /// The directory of a client, and its files at each request.
-    watched: Arc<Mutex<Option<(PathBuf, Vec<Files>)>>>,
+    /// A client that is watched, if one is.
+    watched: Arc<Mutex<Option<Watched>>>,
 }
 
 impl Registry {
     fn new() -> Self {
         let sent = Arc::new(Mutex::new(Site::new()));
         let known = sent.clone();
-        let watched: Arc<Mutex<Option<(PathBuf, Vec<Files>)>>> = Arc::default();
+        let watched: Arc<Mutex<Option<Watched>>> = Arc::default();
         let watching = watched.clone();
         let server = Server::answering(move |asked| {
             if let Some((home, seen)) = watching.lock().unwrap().as_mut() {
@@ -515,6 +515,9 @@ fn the_memory_of_a_registry_survives_and_is_not_lost_in_silence() {
 
 /// The files of a client: what is in them, and when it was written.
 type Files = BTreeMap<String, (Vec<u8>, SystemTime)>;
+
+/// The directory of a client, and its files at each request.
+type Watched = (PathBuf, Vec<Files>);
 
 fn files_in(home: &Path) -> Files {
     let written = |name: &str| home.join(name).metadata().unwrap().modified().unwrap();

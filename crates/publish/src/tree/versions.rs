@@ -113,11 +113,11 @@ impl<'a> Earlier<'a> {
             })?;
             if let Value::Object(entry) = &mut entry {
                 let HoldConfig { version, reason, until, .. } = hold;
-                let mut held = json!({ "version": version, "reason": reason });
+                let mut member = json!({ "version": version, "reason": reason });
                 if let Some(until) = until {
-                    held["until"] = json!(until.to_string());
+                    member["until"] = json!(until.to_string());
                 }
-                entry.insert(HELD.to_owned(), held);
+                entry.insert(HELD.to_owned(), member);
             }
             let icon = match source {
                 AgentSource::Own(own, earlier) => own.icon.present().cloned().or_else(|| earlier.clone()),
