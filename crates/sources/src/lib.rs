@@ -6,10 +6,12 @@
 //! * [`npm`], [`pypi`], [`github`]: one source each, with its requests and responses
 //! * [`left_to_npm`]: a setting that keeps others from fetching what npm would
 //! * [`Sources`]: all of these
+//! * [`Attestations`]: what attests who has built a package or an archive, unchecked
 //! * [`Registries`]: which of them are configured, and where, for messages
 //! * [`PublisherFacts`]: what a publisher states about a package or a repository
 
 mod about;
+mod attestations;
 mod config_file;
 mod configured;
 mod for_install;
@@ -32,6 +34,7 @@ use time::format_description::well_known::Rfc3339;
 use url::Url;
 
 pub use about::PublisherFacts;
+pub use attestations::Attestations;
 pub use configured::{NamedRegistry, Registries};
 pub use for_install::{npm_variables, uv_variables};
 pub use github::{REPOSITORIES, RepositoryName};

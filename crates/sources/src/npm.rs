@@ -71,6 +71,8 @@ pub struct PackageVersion {
     pub integrity: Option<String>,
     /// URL of the tarball.
     pub tarball: Option<String>,
+    /// Whether the registry has attestations of who has built it.
+    pub is_attested: bool,
     /// The command that `npx` starts.
     pub bin: Bin,
     /// The first commands that `npx` does not start, if it starts one.
@@ -223,7 +225,8 @@ impl PackageVersion {
     fn read(facts: &RawValue, name: &str) -> Self {
         let [deprecated, dist, bin, engines] =
             json::read_members(Some(facts), ["deprecated", "dist", "bin", "engines"]);
-        let [shasum, integrity, tarball] = json::read_members(dist, ["shasum", "integrity", "tarball"]);
+        let [shasum, integrity, tarball, attestations] =
+            json::read_members(dist, ["shasum", "integrity", "tarball", "attestations"]);
         let [node] = json::read_members(engines, ["node"]);
         let deprecated = match json::flag(deprecated) {
             Some(true) => Some(String::new()),
@@ -234,6 +237,7 @@ impl PackageVersion {
             deprecated,
             integrity: word(integrity).or_else(|| word(shasum)),
             tarball: word(tarball),
+            is_attested: attestations.is_some_and(|value| value.get() != "null"),
             others: match &own {
                 Bin::One(named) => {
                     let others = commands(name, bin).into_iter().filter(|name| name != named);
