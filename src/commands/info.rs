@@ -119,6 +119,7 @@ fn entry(report: &DescribeReport, look: Look) -> String {
             _ => "",
         };
         line("installed", Some(&format!("{} ({}{mark})", receipt.version, receipt.source.kind().as_str())));
+        line("built by", receipt.provenance.as_ref().map(|proven| proven.publisher.workflow.as_str()));
     }
     text
 }

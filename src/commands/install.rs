@@ -13,7 +13,7 @@ use acp_registry::text::printable;
 use crate::commands::{hint, leftovers};
 use crate::flags::candidates;
 use crate::flags::global::{FormatArgs, Global};
-use crate::flags::session::{PackageArgs, SessionArgs, kind, open};
+use crate::flags::session::{PackageArgs, SessionArgs, TermsArgs, kind, open};
 use crate::terminal::progress::Progress;
 use crate::terminal::signals;
 use crate::terminal::table::bytes;
@@ -54,6 +54,9 @@ pub(crate) struct Args {
     no_check: bool,
 
     #[command(flatten)]
+    terms: TermsArgs,
+
+    #[command(flatten)]
     packages: PackageArgs,
 
     #[command(flatten)]
@@ -72,6 +75,8 @@ impl Args {
             locked: self.locked,
             dry_run: self.dry_run,
             no_check: self.no_check,
+            require: self.terms.require,
+            accept_publisher: self.terms.accept_publisher,
         }
     }
 }

@@ -17,7 +17,7 @@ use acp_registry::text::{printable, quote};
 
 use crate::flags::candidates;
 use crate::flags::global::{FormatArgs, Global};
-use crate::flags::session::{PackageArgs, SessionArgs, kind, open};
+use crate::flags::session::{PackageArgs, SessionArgs, TermsArgs, kind, open};
 use crate::terminal::command_line::command_line;
 use crate::terminal::progress::Progress;
 use crate::terminal::signals;
@@ -63,6 +63,9 @@ pub(crate) struct Args {
     readable: Vec<PathBuf>,
 
     #[command(flatten)]
+    terms: TermsArgs,
+
+    #[command(flatten)]
     place: SessionArgs,
 
     /// More arguments for the agent
@@ -88,10 +91,11 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     if session.options().platform.is_some_and(|platform| Some(platform) != Platform::host()) {
         return Err(Failure::usage("an agent for another platform cannot be run here"));
     }
+    let terms = args.terms.terms();
     let progress = Progress::new(ui);
     let events = |event: ops::Event<'_>| progress.show(event);
     let install = |damaged: Option<&Version>| {
-        signals::run_with_threads(ui, 1, install_to_run(&session, &args.agent, args.dist, damaged, &events))?
+        signals::run_with_threads(ui, 1, install_to_run(&session, &args.agent, args.dist, terms, damaged, &events))?
     };
     // Tried twice: another process may remove the version after it was found and before it is marked as running.
     for _ in 0..2 {
@@ -100,7 +104,8 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
             found = session.find_version(&args.agent, args.dist)?;
         }
         let version = match found {
-            Some(version) if version.is_whole() => version,
+            Some(version) if version.is_whole() && terms.are_met(&version) => version,
+            Some(version) if version.is_whole() => install(None)?,
             Some(version) => {
                 if !session.options().is_offline {
                     ui.warning(&format!("{} is damaged, and will be installed again", args.agent));

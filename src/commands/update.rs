@@ -12,7 +12,7 @@ use acp_registry::text::printable;
 use crate::commands::leftovers;
 use crate::flags::candidates;
 use crate::flags::global::{FormatArgs, Global};
-use crate::flags::session::{PackageArgs, SessionArgs, open};
+use crate::flags::session::{PackageArgs, SessionArgs, TermsArgs, open};
 use crate::terminal::progress::Progress;
 use crate::terminal::signals;
 use crate::terminal::ui::Ui;
@@ -47,6 +47,9 @@ pub(crate) struct Args {
     no_check: bool,
 
     #[command(flatten)]
+    terms: TermsArgs,
+
+    #[command(flatten)]
     packages: PackageArgs,
 
     #[command(flatten)]
@@ -65,6 +68,8 @@ impl Args {
             min_age: self.min_age,
             unpin: self.unpin,
             no_check: self.no_check,
+            require: self.terms.require,
+            accept_publisher: self.terms.accept_publisher,
         }
     }
 }

@@ -12,7 +12,8 @@ use acp_registry::index::minisign::{PublicKey, WrongKey};
 use acp_registry::index::{self, Index, IndexLocation};
 use acp_registry::install::Kind;
 use acp_registry::manifest::{AgentId, Platform};
-use acp_registry::session::{self, AgentSpec, Session};
+use acp_registry::provenance::Require;
+use acp_registry::session::{self, AgentSpec, Session, Terms};
 use acp_registry::store::Store;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use etcetera::BaseStrategy as _;
@@ -127,6 +128,34 @@ impl SessionArgs {
 /// Parses a kind of distribution.
 pub(crate) fn kind() -> impl TypedValueParser<Value = Kind> {
     PossibleValuesParser::new(Kind::ALL.map(Kind::as_str)).try_map(|name| Kind::named(&name).ok_or("is not a kind"))
+}
+
+/// Flags about what must be proven of the bytes that are installed.
+#[derive(Debug, Clone, Copy, Default, clap::Args)]
+pub(crate) struct TermsArgs {
+    /// What must be proven: `none`, `digest`, or `attested` [default: none]
+    ///
+    /// `digest`: a digest was stated, and the bytes have it. `attested`: a workflow of the repository that the manifest names
+    /// has built them; its publisher is remembered, and later versions must be by the same one.
+    #[arg(long, value_name = "PROOF", value_parser = require(), default_value = "none", hide_default_value = true)]
+    pub(crate) require: Require,
+
+    /// Agree to a new publisher, to a weaker proof, or to none
+    ///
+    /// Of an agent whose publisher is remembered. An attestation that is forged or of another repository is refused all the same.
+    #[arg(long)]
+    pub(crate) accept_publisher: bool,
+}
+
+impl TermsArgs {
+    pub(crate) fn terms(self) -> Terms {
+        Terms::new(self.require, self.accept_publisher)
+    }
+}
+
+fn require() -> impl TypedValueParser<Value = Require> {
+    PossibleValuesParser::new(Require::ALL.map(Require::as_str))
+        .try_map(|name| Require::ALL.into_iter().find(|one| one.as_str() == name).ok_or("is not a proof"))
 }
 
 /// Flags about package managers.

@@ -28,12 +28,13 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
     ("examine", "mcp", &["json", "host"]),
     ("examine", "model", &["json", "text"]),
     ("examine", "examination", &["handshake", "json", "mcp", "model", "host", "text"]),
+    ("client", "provenance", &["closure", "digest", "failure", "host", "sources", "text"]),
     (
         "client",
         "install",
         &[
             "archive", "digest", "host", "http", "json", "manifest", "resolve", "text", "timestamp", "sources",
-            "closure",
+            "closure", "provenance",
         ],
     ),
     ("client", "registry", &["host", "manifest", "source", "timestamp", "failure", "revocations", "closure"]),
@@ -49,7 +50,10 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
     (
         "client",
         "store",
-        &["digest", "documents", "install", "json", "manifest", "failure", "resolve", "host", "text", "timestamp"],
+        &[
+            "digest", "documents", "install", "json", "manifest", "failure", "resolve", "host", "text", "timestamp",
+            "provenance",
+        ],
     ),
     (
         "client",
@@ -64,7 +68,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
         "session",
         &[
             "doctor", "handshake", "index", "install", "manifest", "http", "resolve", "store", "host", "text",
-            "sources", "failure", "revocations", "versions", "closure",
+            "sources", "failure", "revocations", "versions", "closure", "provenance",
         ],
     ),
     (
@@ -73,6 +77,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
         &[
             "doctor", "documents", "failure", "handshake", "host", "http", "index", "install", "lockfile", "login",
             "manifest", "resolve", "session", "sources", "store", "text", "timestamp", "revocations", "versions",
+            "provenance",
         ],
     ),
     ("gate", "finding", &["source"]),
@@ -89,7 +94,10 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
     (
         "gate",
         "survey",
-        &["archive", "config", "digest", "manifest", "http", "registry", "select", "host", "text", "sources", "verify"],
+        &[
+            "archive", "config", "digest", "manifest", "http", "registry", "select", "host", "text", "sources",
+            "verify",
+        ],
     ),
     (
         "gate",
@@ -97,7 +105,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
         &[
             "archive", "config", "digest", "edit", "finding", "handshake", "install", "manifest", "http", "registry",
             "failure", "select", "source", "survey", "host", "text", "timestamp", "sources", "verify", "revocations",
-            "closure",
+            "closure", 
         ],
     ),
     (

@@ -16,6 +16,7 @@ mod agents_update;
 mod architecture;
 mod archives;
 mod at_once;
+mod attester;
 mod authorities;
 mod bad_input;
 mod bindings;
@@ -106,6 +107,7 @@ mod previous_entries;
 mod probe;
 mod programs;
 mod propose;
+mod provenance;
 mod proxies;
 mod publish;
 #[cfg(all(unix, feature = "world"))]
@@ -132,6 +134,8 @@ mod real_agents;
 mod real_cooldowns;
 #[cfg(feature = "world")]
 mod real_npm;
+#[cfg(feature = "world")]
+mod real_provenance;
 #[cfg(feature = "world")]
 mod real_runners;
 mod remedies;

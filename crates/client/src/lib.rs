@@ -8,6 +8,7 @@
 //! | [`install`] | INSTALL: installs a distribution into a directory with npm, uv or the HTTP client; turns a distribution into a program |
 //! | [`store`] | STORE: installed agents, with several versions side by side, receipts and locks; turns a plan into an installed program |
 //! | [`lockfile`] | LOCK: records versions with their digests, so that the same bytes can be installed elsewhere |
+//! | [`provenance`] | PROVENANCE: checks attestations of who has built a package or an archive; turns bundles into a publisher |
 //! | [`doctor`] | DIAGNOSE: checks runtimes, the store and each installed agent; reports problems with remedies |
 //! | [`login`] | SIGN IN: carries out an authentication method, and checks that the agent then opens a session; signs out |
 //! | [`ops`] | DO: what people ask for: find, install, update, repair, uninstall, diagnose, sign in |
@@ -22,6 +23,7 @@ pub mod install;
 pub mod lockfile;
 pub mod login;
 pub mod ops;
+pub mod provenance;
 pub mod registry;
 pub mod resolve;
 pub mod session;

@@ -119,6 +119,14 @@ pub enum Code {
     StatementExpired,
     /// What the registry has signed is older than what this machine has seen.
     StatementOlder,
+    /// Nothing attests who has built the version, although that is required or was so before.
+    ProvenanceMissing,
+    /// What attests who has built the version is forged, about something else, or by another repository.
+    ProvenanceMismatch,
+    /// What attests who has built the version proves less than before.
+    ProvenanceWeaker,
+    /// Someone else has built the version than the one before.
+    PublisherChanged,
     /// The operation was refused because it is unsafe.
     Refused,
     /// A signal interrupted the command.
@@ -161,6 +169,10 @@ impl Code {
             Self::SignatureInvalid => "signature_invalid",
             Self::StatementExpired => "statement_expired",
             Self::StatementOlder => "statement_older",
+            Self::ProvenanceMissing => "provenance_missing",
+            Self::ProvenanceMismatch => "provenance_mismatch",
+            Self::ProvenanceWeaker => "provenance_weaker",
+            Self::PublisherChanged => "publisher_changed",
             Self::Refused => "refused",
             Self::Interrupted => "interrupted",
         }

@@ -1,6 +1,7 @@
 //! Reads the parameters of a call.
 
 use acp_registry::install::Kind;
+use acp_registry::provenance::Require;
 use acp_registry::text::{quote, suggestions};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -31,6 +32,9 @@ impl Wrong {
             "agents" => "a list of ids, or of ID@VERSION",
             "dist" => return Self::new(name, &format!("is not one of {}", Kind::ALL.map(Kind::as_str).join(", "))),
             "lock" | "method" | "query" => "a string",
+            "require" => {
+                return Self::new(name, &format!("is not one of {}", Require::ALL.map(Require::as_str).join(", ")));
+            }
             "min_age_seconds" => "a number of seconds from 0 to ten years",
             "timeout_seconds" => "a number of seconds above 0 and below ten years",
             _ => "true or false",

@@ -99,6 +99,27 @@ class Held(TypedDict):
     reason: str
 
 
+class ProvenancePublisher(TypedDict):
+    """
+    The workflow that has built it.
+    """
+
+    issuer: str
+    repository: str
+    repository_id: NotRequired[str]
+    workflow: str
+
+
+class Provenance(TypedDict):
+    """
+    Who has built it, as a checked attestation says; absent where that was not required.
+    """
+
+    publisher: ProvenancePublisher
+    logged: bool
+    hosted: bool
+
+
 Code: TypeAlias = Literal[
     'findings',
     'usage',
@@ -131,6 +152,10 @@ Code: TypeAlias = Literal[
     'signature_invalid',
     'statement_expired',
     'statement_older',
+    'provenance_missing',
+    'provenance_mismatch',
+    'provenance_weaker',
+    'publisher_changed',
     'refused',
     'interrupted',
 ]
@@ -184,6 +209,7 @@ class ListAgent(TypedDict):
     scripts_not_run: NotRequired[list[str]]
     scripts_ignored_by: NotRequired[str | None]
     answers: NotRequired[bool | None]
+    provenance: NotRequired[Provenance]
     name: str | None
     description: str | None
     license: str | None
@@ -323,6 +349,7 @@ class ResolveDocument(TypedDict):
     scripts_not_run: NotRequired[list[str]]
     scripts_ignored_by: NotRequired[str | None]
     answers: NotRequired[bool | None]
+    provenance: NotRequired[Provenance]
     schema: Literal[1]
     command: Literal['resolve']
     index: Index
@@ -362,6 +389,7 @@ class WhichDocument(TypedDict):
     scripts_not_run: list[str]
     scripts_ignored_by: NotRequired[str | None]
     answers: bool | None
+    provenance: NotRequired[Provenance]
     schema: Literal[1]
     command: Literal['which']
     pinned: bool
@@ -378,6 +406,8 @@ class InstallParams(TypedDict):
     locked: NotRequired[bool | None]
     dry_run: NotRequired[bool | None]
     no_check: NotRequired[bool | None]
+    require: NotRequired[Literal['none', 'digest', 'attested'] | None]
+    accept_publisher: NotRequired[bool | None]
     refresh: NotRequired[bool | None]
 
 
@@ -407,6 +437,7 @@ class InstallAgent(TypedDict):
     scripts_not_run: NotRequired[list[str]]
     scripts_ignored_by: NotRequired[str | None]
     answers: NotRequired[bool | None]
+    provenance: NotRequired[Provenance]
 
 
 class UpdateParams(TypedDict):
@@ -420,6 +451,8 @@ class UpdateParams(TypedDict):
     min_age_seconds: NotRequired[float | None]
     unpin: NotRequired[bool | None]
     no_check: NotRequired[bool | None]
+    require: NotRequired[Literal['none', 'digest', 'attested'] | None]
+    accept_publisher: NotRequired[bool | None]
     refresh: NotRequired[bool | None]
 
 
@@ -449,6 +482,7 @@ class UpdateUpdateLaunch(TypedDict):
     scripts_not_run: list[str]
     scripts_ignored_by: NotRequired[str | None]
     answers: bool | None
+    provenance: NotRequired[Provenance]
 
 
 UpdateUpdate = TypedDict(
@@ -950,6 +984,7 @@ class InstallDocument(TypedDict):
     scripts_not_run: NotRequired[list[str]]
     scripts_ignored_by: NotRequired[str | None]
     answers: NotRequired[bool | None]
+    provenance: NotRequired[Provenance]
     schema: Literal[1]
     command: Literal['install']
     dry_run: NotRequired[Literal[True]]

@@ -83,6 +83,10 @@ export type Code =
   | 'signature_invalid'
   | 'statement_expired'
   | 'statement_older'
+  | 'provenance_missing'
+  | 'provenance_mismatch'
+  | 'provenance_weaker'
+  | 'publisher_changed'
   | 'refused'
   | 'interrupted';
 export type Event =
@@ -152,6 +156,25 @@ export interface Held {
   until: string | null;
   /** Why, in the words of the maintainers. */
   reason: string;
+}
+/** Who has built it, as a checked attestation says; absent where that was not required. */
+export interface Provenance {
+  publisher: ProvenancePublisher;
+  /** Whether public logs have recorded certificate and attestation. */
+  logged: boolean;
+  /** Whether the host of the repository has run the workflow. */
+  hosted: boolean;
+}
+/** The workflow that has built it. */
+export interface ProvenancePublisher {
+  /** The service that has identified the workflow. */
+  issuer: string;
+  /** The address of the repository that it was built from. */
+  repository: string;
+  /** The number of that repository at its host. */
+  repository_id?: string;
+  /** The address of the workflow, without its revision. */
+  workflow: string;
 }
 /** Why a command failed for one agent. */
 export interface AgentFailure {
@@ -240,6 +263,7 @@ export interface ListAgent {
   scripts_ignored_by?: string | null;
   /** Whether the agent answered `initialize` when it was installed; null: it was not asked. */
   answers?: boolean | null;
+  provenance?: Provenance;
   /** Its name. */
   name: string | null;
   /** What it is, in its publisher's words. */
@@ -432,6 +456,7 @@ export interface ResolveDocument {
   scripts_ignored_by?: string | null;
   /** Whether the agent answered `initialize` when it was installed; null: it was not asked. */
   answers?: boolean | null;
+  provenance?: Provenance;
   /** Version of this form. */
   schema: 1;
   /** The command. */
@@ -487,6 +512,7 @@ export interface WhichDocument {
   scripts_ignored_by?: string | null;
   /** Whether the agent answered `initialize` when it was installed; null: it was not asked. */
   answers: boolean | null;
+  provenance?: Provenance;
   /** Version of this form. */
   schema: 1;
   /** The command. */
@@ -508,6 +534,10 @@ export interface InstallParams {
   dry_run?: boolean | null;
   /** Does not start the agents to see whether they answer. Without it, false. */
   no_check?: boolean | null;
+  /** What must be proven of the bytes: that they have a stated digest, or that a workflow of the manifest's repository has built them. Without it, `none`. */
+  require?: 'none' | 'digest' | 'attested' | null;
+  /** Agrees to other publishers than before, to weaker proofs, and to none. Without it, false. */
+  accept_publisher?: boolean | null;
   /** Asks for the index even if the copy is fresh. Without it, false. */
   refresh?: boolean | null;
 }
@@ -555,6 +585,7 @@ export interface InstallDocument {
   scripts_ignored_by?: string | null;
   /** Whether the agent answered `initialize` when it was installed; null: it was not asked. */
   answers?: boolean | null;
+  provenance?: Provenance;
   /** Version of this form. */
   schema: 1;
   /** The command. */
@@ -611,6 +642,7 @@ export interface InstallAgent {
   scripts_ignored_by?: string | null;
   /** Whether the agent answered `initialize` when it was installed; null: it was not asked. */
   answers?: boolean | null;
+  provenance?: Provenance;
 }
 /** The parameters, by name. May be absent. */
 export interface UpdateParams {
@@ -626,6 +658,10 @@ export interface UpdateParams {
   unpin?: boolean | null;
   /** Does not start the agents to see whether they answer. Without it, false. */
   no_check?: boolean | null;
+  /** What must be proven of the bytes: that they have a stated digest, or that a workflow of the manifest's repository has built them. Without it, `none`. */
+  require?: 'none' | 'digest' | 'attested' | null;
+  /** Agrees to other publishers than before, to weaker proofs, and to none. Without it, false. */
+  accept_publisher?: boolean | null;
   /** Asks for the index even if the copy is fresh. Without it, false. */
   refresh?: boolean | null;
 }
@@ -711,6 +747,7 @@ export interface UpdateUpdateLaunch {
   scripts_ignored_by?: string | null;
   /** Whether the agent answered `initialize` when it was installed; null: it was not asked. */
   answers: boolean | null;
+  provenance?: Provenance;
 }
 export interface UpdateHeld {
   /** The agent. */

@@ -9,6 +9,7 @@ use tokio::time::timeout;
 use url::Url;
 
 use super::{DigestSource, Error, InstallJob, Installer, NotForPlatform, Placed, Progress, Proof, Remarks};
+use crate::provenance::Artifact;
 use acp_registry_archive::{self as archive, Limits, unpack};
 use acp_registry_host::fs::{PathError, open_file};
 use acp_registry_http::{Client, Sink};
@@ -29,6 +30,9 @@ pub(super) async fn install(work: &InstallJob<'_>, target: &BinaryTarget) -> Res
     // The same question as the rule `distribution/archive-format` asks.
     format(&target.archive).map_err(|ending| Error::Format { url: target.archive.clone(), ending })?;
     let wanted = wanted(work, target, &url).await;
+    if installer.requires_digest && wanted.is_empty() {
+        return Err(Error::NoDigest { what: target.archive.clone(), problem: None });
+    }
     let file = match wanted.first() {
         Some((_, sha256)) => cached(installer, &url, sha256).await,
         None => None,
@@ -47,6 +51,10 @@ pub(super) async fn install(work: &InstallJob<'_>, target: &BinaryTarget) -> Res
     if !wanted.is_empty() && !is_kept {
         keep(installer, &url, found, &file).await;
     }
+    let provenance = match &installer.inquiry {
+        Some(inquiry) => inquiry.ask(&Artifact::Archive(found)).await?,
+        None => None,
+    };
     (work.progress)(Progress::Unpacking);
     let (target, limits, into) = (target.clone(), installer.limits, work.directory.to_owned());
     let unpacked = spawn_blocking(move || unpack_program(&file, &target, platform, &limits, &into)).await;
@@ -56,6 +64,7 @@ pub(super) async fn install(work: &InstallJob<'_>, target: &BinaryTarget) -> Res
         program,
         interpreter: None,
         proof: Proof { verified, sha256: Some(found), integrity: None },
+        provenance,
         remarks: Remarks::default(),
     })
 }

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::failure::{ToolFailure, longer, slow};
+use crate::provenance;
+
 use super::{DigestSource, HeldBack, InstallFailure, NotForPlatform, Shortfall, remedy};
 use acp_registry_archive::{self as archive, CmdNotFound, Lookalike, Mismatch, Misnamed};
 use acp_registry_host::fs::{ANOTHER_TEMPORARY, PathError};
@@ -163,6 +165,17 @@ pub enum Error {
     /// A cooldown holds the version back, or one of a package that it needs.
     #[error("{0}")]
     HeldBack(Box<HeldBack>),
+    /// Nothing says which bytes are the right ones.
+    #[error("no digest is stated with which all bytes of {} could be compared{}", quote(what), behind(.problem.as_deref()))]
+    NoDigest {
+        /// The archive or the package.
+        what: String,
+        /// Which of its parts has none, as a sentence.
+        problem: Option<String>,
+    },
+    /// It is not proven who has built the bytes.
+    #[error(transparent)]
+    Provenance(Box<provenance::Error>),
     /// The archive does not hold what is to be started.
     #[error("{0}")]
     CmdNotFound(#[from] CmdNotFound),
@@ -185,6 +198,12 @@ pub enum Error {
     /// The directory could not be written to.
     #[error("cannot write {0}")]
     Path(#[from] PathError),
+}
+
+impl From<provenance::Error> for Error {
+    fn from(error: provenance::Error) -> Self {
+        Self::Provenance(Box::new(error))
+    }
 }
 
 impl Error {
@@ -211,7 +230,8 @@ impl Error {
     #[must_use]
     pub fn is_of_integrity(&self) -> bool {
         matches!(self.reason(), InstallFailure::DigestMismatch | InstallFailure::UnsafeArchive)
-            || matches!(self, Self::Unfit { .. })
+            || matches!(self, Self::Unfit { .. } | Self::NoDigest { .. })
+            || matches!(self, Self::Provenance(error) if error.is_of_integrity())
     }
 
     /// Whether the manifest is at fault, whatever the machine.
@@ -257,6 +277,8 @@ impl Error {
             Self::HeldBack(held) if held.until.is_some() => Some("wait until then, or change that setting".into()),
             Self::HeldBack(_) => Some("change that setting".into()),
             Self::Slow(limit) => Some(slow(*limit)),
+            Self::NoDigest { .. } => Some("install it without `--require`".into()),
+            Self::Provenance(error) => error.remedy(),
             Self::Fetch(error) => error.remedy(),
             Self::Proxy(problem) => problem.remedy(),
             Self::RuntimeTooOld(too_old) if too_old.is_downloadable => Some(remedy::newer(&too_old.shortfall)),
@@ -326,6 +348,10 @@ impl TooOld {
         let (package, stderr) = (package.to_owned(), stderr.to_owned());
         Self { package, shortfall, note: String::new(), is_downloadable: true, stderr }
     }
+}
+
+fn behind(problem: Option<&str>) -> String {
+    problem.map_or_else(String::new, |problem| format!(": {problem}"))
 }
 
 /// The message that uv finds no Python.

@@ -66,6 +66,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::provenance::{Inquiry, Provenance};
 use acp_registry_archive::Limits;
 use acp_registry_host::fs::PathError;
 use acp_registry_host::process::Environment;
@@ -154,6 +155,8 @@ pub struct Placed {
     pub interpreter: Option<Interpreter>,
     /// How the bytes were verified.
     pub proof: Proof,
+    /// Who has built them, where that was asked.
+    pub provenance: Option<Provenance>,
     /// What may keep the agent from working.
     pub remarks: Remarks,
 }
@@ -163,6 +166,7 @@ pub const INSTALL_TIMEOUT: Duration = Duration::from_mins(30);
 
 /// Installs agents.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "switches that a caller sets by name")]
 pub struct Installer {
     /// What package managers may see of the host, as agents do.
     pub environment: Environment,
@@ -197,6 +201,10 @@ pub struct Installer {
     /// Whether the manifest vouches for the install scripts of the npm package that it names, where npm (since version
     /// 12) runs those alone that its user allows. `npx` then runs none.
     pub vouches: bool,
+    /// Whether bytes without a digest to compare are refused.
+    pub requires_digest: bool,
+    /// How it is asked who has built the bytes; with `None`, it is not asked.
+    pub inquiry: Option<Arc<Inquiry>>,
 }
 
 impl Installer {
@@ -220,6 +228,8 @@ impl Installer {
             distrusts_packages: false,
             allow_build: false,
             vouches: true,
+            requires_digest: false,
+            inquiry: None,
         }
     }
 

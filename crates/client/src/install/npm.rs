@@ -12,8 +12,9 @@ use super::tool::{Tool, write};
 use super::tree::{self, Scripts};
 use super::{
     DigestSource, Error, Expected, InstallJob, Installer, Interpreter, Placed, Progress, Proof, Remarks, ScriptsNotRun,
-    TooOld, ToolFailure, refusal, remedy, scripts,
+    Source, TooOld, ToolFailure, refusal, remedy, scripts,
 };
+use crate::provenance::{Artifact, Inquiry, Provenance};
 use acp_registry_archive::Program;
 use acp_registry_host::fs::{PathError, open_file, read_bounded, resolve_below};
 use acp_registry_host::process::is_executable;
@@ -61,7 +62,18 @@ pub(super) async fn install(work: &InstallJob<'_>, wanted: &Package) -> Result<P
     };
     // npm 12 runs only the install scripts that this file allows.
     write(&directory.join("package.json"), &manifest(&name, &version, installer.vouches))?;
-    let made = match &work.expected.packages {
+    // Install scripts run, so that all bytes must be known before.
+    let own_list = if work.expected.packages.is_none() && (installer.inquiry.is_some() || installer.requires_digest) {
+        Some(list(work, wanted, (&name, &version), &npm()?).await?)
+    } else {
+        None
+    };
+    let list = work.expected.packages.as_ref().or(own_list.as_ref());
+    let provenance = match &installer.inquiry {
+        Some(inquiry) => prove(inquiry, (&name, &version), list.map(String::as_str).unwrap_or_default()).await?,
+        None => None,
+    };
+    let made = match list {
         Some(list) => tree::install(work, list).await,
         None => Err(Stop::ByNpm("there is no list of packages".to_owned())),
     };
@@ -82,7 +94,7 @@ pub(super) async fn install(work: &InstallJob<'_>, wanted: &Package) -> Result<P
         Err(Stop::ByNpm(reason)) => {
             tracing::debug!("npm installs {package}: {reason}");
             tree::clear(directory)?;
-            install_by_npm(work, package, (&name, &version), prefix, &npm()?).await?
+            install_by_npm(work, package, (&name, &version), list, prefix, &npm()?).await?
         }
     };
     let no_command = |problem| Error::NoCommand { package: package.to_owned(), problem, suggestion: None };
@@ -138,7 +150,8 @@ pub(super) async fn install(work: &InstallJob<'_>, wanted: &Package) -> Result<P
         }
         (None, None) => None,
     };
-    Ok(Placed { program: file, interpreter, proof: Proof { verified, sha256: None, integrity }, remarks })
+    let proof = Proof { verified, sha256: None, integrity };
+    Ok(Placed { program: file, interpreter, proof, provenance, remarks })
 }
 
 /// Has npm install a package, or what a list has. Returns the end of what npm writes to stderr.
@@ -146,12 +159,13 @@ async fn install_by_npm(
     work: &InstallJob<'_>,
     package: &str,
     (name, version): (&str, &str),
+    list: Option<&String>,
     prefix: &str,
     npm: &Tool<'_>,
 ) -> Result<String, Error> {
     let directory = work.directory;
     let spec = [format!("{name}@{version}")];
-    let (command, more, specs): (_, &[&str], &[String]) = match &work.expected.packages {
+    let (command, more, specs): (_, &[&str], &[String]) = match list {
         // Installs exactly the packages of the list.
         Some(packages) => {
             let path = directory.join("package-lock.json");
@@ -167,21 +181,59 @@ async fn install_by_npm(
     arguments.extend_from_slice(specs);
     npm.check_proxy()?;
     (work.progress)(Progress::Running("npm"));
-    let absent = |failure| absent(failure, name.to_owned(), version.to_owned(), npm);
     match npm.run(arguments).await {
-        Err(Error::Tool(failure)) if failure.held_by_npm().is_some() => {
-            let held = explain_cooldown(&failure, (name, version), npm, directory).await;
-            Err(match held {
+        Ok(ran) => Ok(ran.stderr),
+        Err(error) => Err(explain(error, package, (name, version), npm, directory).await),
+    }
+}
+
+/// All packages that npm would install, with their digests.
+async fn list(
+    work: &InstallJob<'_>,
+    wanted: &Package,
+    (name, version): (&str, &str),
+    npm: &Tool<'_>,
+) -> Result<String, Error> {
+    let package = &wanted.package;
+    npm.check_proxy()?;
+    (work.progress)(Progress::Running("npm"));
+    let made = work.installer.closure(&Source::Npx(wanted.clone()), None, work.temporary).await;
+    let list = match made {
+        Ok(made) => made.map(|made| made.packages).unwrap_or_default(),
+        Err(error) => return Err(explain(error, package, (name, version), npm, work.directory).await),
+    };
+    let unproven = |problem| Error::NoDigest { what: package.clone(), problem: Some(problem) };
+    closure::check_npm(&list).map_err(unproven)?;
+    Ok(list)
+}
+
+/// Who has built the package that a list of npm names.
+async fn prove(inquiry: &Inquiry, (name, version): (&str, &str), list: &str) -> Result<Option<Provenance>, Error> {
+    let integrity = integrity_in(list.as_bytes(), name).unwrap_or_default();
+    let unproven = || Error::NoDigest { what: format!("{name}@{version}"), problem: None };
+    Ok(inquiry.ask(&Artifact::npm(name, version, &integrity).ok_or_else(unproven)?).await?)
+}
+
+/// What npm's failure means.
+async fn explain(
+    error: Error,
+    package: &str,
+    (name, version): (&str, &str),
+    npm: &Tool<'_>,
+    directory: &Path,
+) -> Error {
+    let absent = |failure| absent(failure, name.to_owned(), version.to_owned(), npm);
+    match error {
+        Error::Tool(failure) if failure.held_by_npm().is_some() => {
+            match explain_cooldown(&failure, (name, version), npm, directory).await {
                 Some(held) => Error::HeldBack(Box::new(held)),
                 None if failure.lacks_version(name, version) => absent(failure).await,
                 None => Error::Tool(failure),
-            })
+            }
         }
-        Err(Error::Tool(failure)) if failure.lacks_version(name, version) => Err(absent(failure).await),
-        Err(Error::Tool(failure)) if failure.lacks_name(name) => {
-            Err(Error::NoPackage { name: name.to_owned(), failure })
-        }
-        ran => Ok(ran.map_err(|error| refused(error, name, package))?.stderr),
+        Error::Tool(failure) if failure.lacks_version(name, version) => absent(failure).await,
+        Error::Tool(failure) if failure.lacks_name(name) => Error::NoPackage { name: name.to_owned(), failure },
+        error => refused(error, name, package),
     }
 }
 

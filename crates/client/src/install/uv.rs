@@ -30,6 +30,13 @@ pub(super) async fn install(work: &InstallJob<'_>, wanted: &Package) -> Result<P
     let InstallJob { installer, directory, .. } = *work;
     let (spec, program) = (exact(package)?, find(installer)?);
     let name = parse(package)?.name;
+    if installer.requires_digest && work.expected.packages.is_none() && !is_secure(installer) {
+        return Err(Error::NoDigest { what: package.to_owned(), problem: None });
+    }
+    let provenance = match &installer.inquiry {
+        Some(inquiry) => inquiry.lack(quote(package))?,
+        None => None,
+    };
     let cache = installer.open_cache();
     let mut environment = installer.uv_environment(wanted, cache.as_ref())?;
     let build = build_flags(installer);
@@ -105,7 +112,7 @@ pub(super) async fn install(work: &InstallJob<'_>, wanted: &Package) -> Result<P
     };
     let proof = Proof { verified, sha256: None, integrity: None };
     let remarks = Remarks { may_build: installer.allow_build, ..Remarks::default() };
-    Ok(Placed { program, interpreter: None, proof, remarks })
+    Ok(Placed { program, interpreter: None, proof, provenance, remarks })
 }
 
 /// Whether uv reaches its indexes by connections that cannot be tampered with. The digests that it compares are from there.

@@ -89,6 +89,9 @@ pub struct Locked {
     /// SHA-256 of the index that this is from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub index_sha256: Option<String>,
+    /// The address of the repository that must have built it, where its publisher was checked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repository: Option<String>,
     /// The archives by platform.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub binary: BTreeMap<String, LockedArchive>,
@@ -280,6 +283,7 @@ impl Locked {
                 uvx: self.uvx.as_ref().map(package),
             },
             index_sha256: self.index_sha256.clone(),
+            repository: self.repository.clone(),
         }
     }
 }

@@ -36,8 +36,13 @@ impl Locker<'_> {
     /// be found are missing in the result, and the notes say why.
     pub async fn lock(&self, id: &str, offer: &Offer) -> (Locked, Vec<String>) {
         let mut notes = Vec::new();
-        let mut locked =
-            Locked { version: offer.version.clone(), index_sha256: offer.index_sha256.clone(), ..Locked::default() };
+        let is_proven = self.installed.iter().any(|version| version.receipt.provenance.is_some());
+        let mut locked = Locked {
+            version: offer.version.clone(),
+            index_sha256: offer.index_sha256.clone(),
+            repository: offer.repository.clone().filter(|_| is_proven),
+            ..Locked::default()
+        };
         for target in &offer.distribution.binary {
             let (sha256, verified) = match self.digest(id, target).await {
                 Ok(Some((digest, verified))) => (Some(digest.to_ascii_lowercase()), verified),

@@ -20,8 +20,9 @@ use crate::index::Index;
 use crate::install::remedy::newer;
 use crate::install::{Interpreter, Kind};
 use crate::lockfile::NAME;
+use crate::provenance::Require;
 use crate::resolve::Plan;
-use crate::session::{AgentSpec, InstallEvent, InstallRequest, Liveness, PATIENCE, Session};
+use crate::session::{AgentSpec, InstallEvent, InstallRequest, Liveness, PATIENCE, Session, Terms};
 use crate::store::{InstallOutcome, Pin};
 
 /// The most agents that are installed at once.
@@ -30,6 +31,7 @@ pub const JOBS: usize = 4;
 /// What to install, and how.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
+#[expect(clippy::struct_excessive_bools, reason = "switches that a caller sets by name")]
 pub struct Install {
     /// The agents. One with a version stays at it.
     pub agents: Vec<AgentSpec>,
@@ -43,6 +45,16 @@ pub struct Install {
     pub dry_run: bool,
     /// Whether the agents are not started to see if they answer.
     pub no_check: bool,
+    /// What must be proven of the bytes of each agent.
+    pub require: Require,
+    /// Whether a person has agreed to other publishers than before, to weaker proofs and to none.
+    pub accept_publisher: bool,
+}
+
+impl Install {
+    fn terms(&self) -> Terms {
+        Terms::new(self.require, self.accept_publisher)
+    }
 }
 
 /// What was installed.
@@ -92,7 +104,10 @@ pub(super) struct AgentResult {
 pub async fn install(session: &Session, request: &Install, events: &Events<'_>) -> Result<InstallReport, Failure> {
     let (results, index) = if request.locked {
         let path = request.lock.as_deref().unwrap_or(Path::new(NAME));
-        let tasks = lock::plans_in(path, &request.agents, request.dist, session)?;
+        let mut tasks = lock::plans_in(path, &request.agents, request.dist, session)?;
+        for task in &mut tasks {
+            task.terms = request.terms();
+        }
         learn_revocations(session, events).await?;
         if request.dry_run {
             return dry_run(tasks, None, session, events);
@@ -198,7 +213,7 @@ fn plan_all(
         };
         let kept = session.kept(named, events);
         let plan = plan(kept.as_ref().unwrap_or(named), request.dist, index, session, events)?;
-        tasks.push(InstallRequest { pin, ..InstallRequest::new(plan) });
+        tasks.push(InstallRequest { pin, terms: request.terms(), ..InstallRequest::new(plan) });
     }
     Ok(tasks)
 }

@@ -7,7 +7,7 @@ use super::install::{explain, install_one};
 use super::repair::{refuse_locked, suggest_other};
 use super::{Event, Events, learn_revocations, learn_versions, load};
 use crate::install::Kind;
-use crate::session::{AgentSpec, InstallRequest, Session};
+use crate::session::{AgentSpec, InstallRequest, Session, Terms};
 use crate::store::{MakeCurrent, Version};
 
 /// Installs the version that is going to be started, if it is not there. A damaged version is installed again, even if
@@ -19,6 +19,7 @@ pub async fn install_to_run(
     session: &Session,
     named: &AgentSpec,
     dist: Option<Kind>,
+    terms: Terms,
     damaged: Option<&Version>,
     events: &Events<'_>,
 ) -> Result<Version, Failure> {
@@ -33,7 +34,7 @@ pub async fn install_to_run(
         (plan(named, dist, &index, session, events)?, Some(index))
     };
     // An installed version is not installed again.
-    if let Some(version) = session.store.installed(&plan)? {
+    if let Some(version) = session.store.installed(&plan)?.filter(|version| terms.are_met(version)) {
         session.store.refuse_changed(&plan)?;
         return Ok(version);
     }
@@ -42,7 +43,7 @@ pub async fn install_to_run(
     }
     // A version that is requested by name does not become the current version.
     let make_current = if named.has_version() { MakeCurrent::IfNone } else { MakeCurrent::Always };
-    let request = InstallRequest { make_current, ..InstallRequest::new(plan) };
+    let request = InstallRequest { make_current, terms, ..InstallRequest::new(plan) };
     let done = install_one(session, &request, events).await.map_err(|mut failure| {
         if let Some(index) = &index {
             explain(&mut failure, &request.plan, named, index, session, "run");

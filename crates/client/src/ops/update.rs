@@ -20,13 +20,15 @@ use super::repair::{Need, repair};
 use super::{Event, Events, Report, learn_revocations, learn_versions, load, seconds, waiting, warn_of_revocation};
 use crate::index::{Index, Missing};
 use crate::install::{Kind, Source};
+use crate::provenance::Require;
 use crate::resolve::{self, Host, Offer, Plan, PlanOptions};
-use crate::session::{AgentSpec, Error, InstallRequest, Session};
+use crate::session::{AgentSpec, Error, InstallRequest, Session, Terms};
 use crate::store::{self, StoredAgent, Version};
 
 /// What to update, and how.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
+#[expect(clippy::struct_excessive_bools, reason = "switches that a caller sets by name")]
 pub struct Update {
     /// The agents; without any, all that are installed.
     pub agents: Vec<AgentSpec>,
@@ -42,6 +44,10 @@ pub struct Update {
     pub unpin: bool,
     /// Whether the agents are not started to see if they answer.
     pub no_check: bool,
+    /// What must be proven of the bytes of each agent.
+    pub require: Require,
+    /// Whether a person has agreed to other publishers than before, to weaker proofs and to none.
+    pub accept_publisher: bool,
 }
 
 /// An agent that was updated, or would be in a dry run.
@@ -222,7 +228,8 @@ pub async fn update(session: &Session, request: &Update, events: &Events<'_>) ->
         let repairs = work.repairs.into_iter().map(|(version, need)| (version.receipt.id, need));
         work.report.repairs = repairs.chain(changed).collect();
     } else {
-        apply(&mut work, to.as_ref(), !request.no_check, session, events).await;
+        let terms = Terms::new(request.require, request.accept_publisher);
+        apply(&mut work, (to.as_ref(), terms), !request.no_check, session, events).await;
     }
     Ok(work.report)
 }
@@ -376,9 +383,15 @@ async fn hold(report: &mut UpdateReport, age: Duration, network: Option<&Connect
 }
 
 /// Makes the updates and repairs. An agent that is brought to a version stays at it.
-async fn apply(work: &mut Work, to: Option<&AgentSpec>, is_checked: bool, session: &Session, events: &Events<'_>) {
+async fn apply(
+    work: &mut Work,
+    (to, terms): (Option<&AgentSpec>, Terms),
+    is_checked: bool,
+    session: &Session,
+    events: &Events<'_>,
+) {
     let pin = if to.is_some() { store::Pin::Set } else { store::Pin::Keep };
-    let task = |update: &AgentUpdate| InstallRequest { pin, ..InstallRequest::new(update.plan.clone()) };
+    let task = |update: &AgentUpdate| InstallRequest { pin, terms, ..InstallRequest::new(update.plan.clone()) };
     let results = install_all(session, work.report.updates.iter().map(task).collect(), events).await;
     for (update, result) in std::mem::take(&mut work.report.updates).into_iter().zip(results) {
         let mut done = result.done;
@@ -408,7 +421,7 @@ async fn apply(work: &mut Work, to: Option<&AgentSpec>, is_checked: bool, sessio
     }
     for plan in std::mem::take(&mut work.changed) {
         let id = plan.id.clone();
-        match install_one(session, &InstallRequest::new(plan), events).await {
+        match install_one(session, &InstallRequest { terms, ..InstallRequest::new(plan) }, events).await {
             Ok(_) => work.report.repaired.push((id, Need::Arguments)),
             Err(failure) => work.fail(&id, failure),
         }

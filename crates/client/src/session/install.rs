@@ -1,15 +1,19 @@
 //! Installs what was planned, and checks that the agent answers.
 
+use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Error, Session};
 use crate::doctor;
-use crate::install::{Expected, Installer, Interpreter, Kind, Progress, Shortfall, Source};
+use crate::install::{DigestSource, Expected, Installer, Interpreter, Kind, Progress, Shortfall, Source};
+use crate::provenance::{self, Inquiry, Memory, Require, TrustRoots, is_same_repository};
 use crate::resolve::{OfferOrigin, Plan};
 use crate::store::{InstallOrder, InstallOutcome, MakeCurrent, Pin, Version};
 use acp_registry_host::fs::temporary;
 use acp_registry_plan::manifest::{PackageKind, Platform};
 use acp_registry_protocol::handshake::HandshakeOptions;
+use acp_registry_sources::Needs;
 
 /// How long an agent may take to answer: the first start of some is slow.
 pub const PATIENCE: Duration = Duration::from_secs(30);
@@ -26,13 +30,43 @@ pub struct InstallRequest {
     pub make_current: MakeCurrent,
     /// Whether it is installed even if it is there and seems undamaged.
     pub again: bool,
+    /// What must be proven of its bytes.
+    pub terms: Terms,
+}
+
+/// What must be proven of the bytes of an installation, besides what was proven of an earlier one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Terms {
+    /// What must be proven.
+    pub require: Require,
+    /// Whether a person has agreed to another publisher than before, to a weaker proof and to none.
+    pub accepts_publisher: bool,
+}
+
+impl Terms {
+    /// Both of them.
+    #[must_use]
+    pub fn new(require: Require, accepts_publisher: bool) -> Self {
+        Self { require, accepts_publisher }
+    }
+
+    /// Whether what was proven of an installed version is enough.
+    #[must_use]
+    pub fn are_met(self, version: &Version) -> bool {
+        match self.require {
+            Require::None => true,
+            Require::Digest => version.receipt.proof.verified != DigestSource::None,
+            Require::Attested => version.receipt.provenance.is_some(),
+        }
+    }
 }
 
 impl InstallRequest {
     /// Installs the plan, and makes it the current version. A pin is kept.
     #[must_use]
     pub fn new(plan: Plan) -> Self {
-        Self { plan, pin: Pin::Keep, make_current: MakeCurrent::Always, again: false }
+        Self { plan, pin: Pin::Keep, make_current: MakeCurrent::Always, again: false, terms: Terms::default() }
     }
 }
 
@@ -70,8 +104,10 @@ impl Session {
     ) -> Result<InstallOutcome, Error> {
         let plan = &self.with_closure(&request.plan).await?;
         self.refuse_revoked(&plan.id, &plan.version)?;
+        let there = self.store.installed(plan)?;
+        let is_proven = there.as_ref().is_none_or(|there| request.terms.are_met(there) && is_by(plan, there));
         if self.options.is_offline {
-            self.refuse_offline(plan, request.again)?;
+            self.refuse_offline(plan, request.again, is_proven)?;
         }
         if plan.kind() != Kind::Binary && plan.platform != Platform::host() {
             return Err(Error::OtherPlatform { id: plan.id.to_string(), kind: plan.kind().as_str() });
@@ -80,7 +116,9 @@ impl Session {
         installer.allow_build |= self.options.builders.contains(plan.id.as_str());
         // A permission that was given once holds for the agent's later versions.
         installer.allow_build |= self.store.versions(&plan.id)?.iter().any(|version| version.receipt.remarks.may_build);
-        let again = request.again || self.may_run_scripts_now(plan, &installer).await?;
+        installer.requires_digest = request.terms.require >= Require::Digest;
+        installer.inquiry = self.inquiry(plan, request.terms)?.map(Arc::new);
+        let again = request.again || !is_proven || self.may_run_scripts_now(plan, &installer).await?;
         let progress = |progress| on_event(InstallEvent::Progress(progress));
         let waiting = |holder: &str| on_event(InstallEvent::Waiting(holder));
         let order = InstallOrder {
@@ -115,17 +153,35 @@ impl Session {
     }
 
     /// Offline, only an intact version counts as installed.
-    fn refuse_offline(&self, plan: &Plan, again: bool) -> Result<(), Error> {
+    fn refuse_offline(&self, plan: &Plan, again: bool, is_proven: bool) -> Result<(), Error> {
         let there = self.store.installed(plan)?;
-        if !again && there.as_ref().is_some_and(Version::is_intact) {
+        if !again && is_proven && there.as_ref().is_some_and(Version::is_intact) {
             return Ok(());
         }
         let (problem, work) = match there {
+            Some(there) if there.is_intact() && !is_proven => ("is installed without the proof", "asking for"),
             Some(there) if there.is_intact() => ("does not answer", "repairing"),
             _ if self.store.holds(plan) => ("is damaged", "repairing"),
             _ => ("is not installed", "installing"),
         };
         Err(Error::Offline { id: plan.id.to_string(), version: plan.version.clone(), problem, work })
+    }
+
+    /// How it is asked who has built what is planned; `None` where that was never asked for.
+    fn inquiry(&self, plan: &Plan, terms: Terms) -> Result<Option<Inquiry>, Error> {
+        let is_required = terms.require == Require::Attested;
+        let known = self.store.known_provenance(&plan.id)?;
+        if !is_required && known.is_none() {
+            return Ok(None);
+        }
+        let file = self.options.variable(provenance::VARIABLE).filter(|path| !path.is_empty());
+        Ok(Some(Inquiry {
+            connection: self.connect_to_sources(Needs { npm: plan.kind() == Kind::Npx, pypi: false })?,
+            roots: TrustRoots::open(file.as_deref().map(Path::new))?,
+            repository: plan.repository.clone(),
+            memory: Memory { known, accepts: terms.accepts_publisher },
+            is_required,
+        }))
     }
 
     /// Whether npm may run the install scripts now that it was forbidden to run when this was installed.
@@ -167,4 +223,10 @@ impl Session {
         let shortfall = version.receipt.interpreter.as_ref().and_then(Interpreter::shortfall);
         Ok(Some(Liveness { answers, problem, shortfall }))
     }
+}
+
+/// Whether the publisher of an installed version, where one is known, is of the repository that the plan names.
+fn is_by(plan: &Plan, there: &Version) -> bool {
+    let known = there.receipt.provenance.as_ref().zip(plan.repository.as_deref());
+    known.is_none_or(|(known, wanted)| is_same_repository(&known.publisher.repository, wanted))
 }

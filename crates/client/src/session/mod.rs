@@ -44,13 +44,14 @@ use tokio::process::{Child, ChildStdin, ChildStdout};
 use crate::index::minisign::PublicKey;
 use crate::index::{self, Copies, EntryError, Facts, Index, IndexLocation, Loaded, Missing, RevocationPlace, Trust};
 use crate::install::{Installer, Kind, NpmConnection, PackageCache, Start, host_environment};
+use crate::provenance;
 use crate::resolve::{self, Host};
 pub use crate::resolve::{AgentSpec, WrongName};
 use crate::store::{self, Store, Version, repair_command};
 
 use revocation::RevocationsByPlace;
 
-pub use install::{InstallEvent, InstallRequest, Liveness, PATIENCE};
+pub use install::{InstallEvent, InstallRequest, Liveness, PATIENCE, Terms};
 pub use sandbox::Confined;
 
 /// An index and a directory of installed agents. Connections and questions to package managers wait until they are needed.
@@ -304,6 +305,12 @@ pub enum Error {
     /// There is no HTTP client.
     #[error(transparent)]
     Client(#[from] Problem),
+    /// The package registries or GitHub cannot be asked.
+    #[error(transparent)]
+    Connect(#[from] ConnectError),
+    /// It cannot be checked who has built it.
+    #[error(transparent)]
+    Provenance(Box<provenance::Error>),
     /// A request is needed, and the session is offline.
     #[error("{id} {version} {problem}, and {work} it needs the network")]
     Offline {
@@ -380,6 +387,12 @@ pub enum Error {
     /// A directory cannot be read or written.
     #[error(transparent)]
     Path(#[from] PathError),
+}
+
+impl From<provenance::Error> for Error {
+    fn from(error: provenance::Error) -> Self {
+        Self::Provenance(Box::new(error))
+    }
 }
 
 impl From<store::Error> for Error {
@@ -639,6 +652,8 @@ impl From<Error> for Failure {
             Error::Resolve(error) => error.into(),
             Error::Store(error) => (*error).into(),
             Error::Client(error) => error.into(),
+            Error::Connect(error) => error.into(),
+            Error::Provenance(error) => (*error).into(),
             Error::Setup(error) => error.into(),
             Error::Path(error) => error.into(),
             Error::Missing(error) => error.into(),

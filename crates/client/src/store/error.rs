@@ -251,6 +251,7 @@ impl VersionChange {
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         let code = match &error {
+            Error::Install { error: install::Error::Provenance(error), .. } => error.code(),
             Error::Install { error, .. } => install_code(error),
             Error::Locked { .. } => Code::Locked,
             Error::Damaged { .. } => Code::Damaged,

@@ -13,6 +13,7 @@ use super::current::Current;
 use super::places::{ASIDE, FILES, IN_USE, NEW};
 use super::{Damage, Error, Pin, Receipt, Store, Version, VersionChange, integrity, leftovers};
 use crate::install::{self, DigestSource, Installer, Kind, Placed, Progress, Proof, Source, is_same_package};
+use crate::provenance::Provenance;
 use crate::resolve::{OfferOrigin, Plan};
 
 /// An order to install.
@@ -395,6 +396,18 @@ impl Store {
             change = change.or_else(|| Some(VersionChange::Kind { known: other?, now: plan.kind() }));
         }
         change.map_or(Ok(()), |change| Err(changed(plan, change)))
+    }
+
+    /// What the version that is started has proven of its publisher, or the last of the others if none is started.
+    ///
+    /// # Errors
+    /// [`Error`] when the store cannot be read.
+    pub(crate) fn known_provenance(&self, id: &AgentId) -> Result<Option<Provenance>, Error> {
+        if let Ok(Some(agent)) = self.agent(id) {
+            return Ok(agent.current.receipt.provenance);
+        }
+        let receipts = self.versions(id)?.into_iter().map(|version| version.receipt);
+        Ok(receipts.max_by(|a, b| a.installed_at.cmp(&b.installed_at)).and_then(|last| last.provenance))
     }
 
     /// The receipts of the version and platform of a plan.

@@ -10,6 +10,7 @@ use super::error::repair_command;
 use super::places::RECEIPT;
 use super::{Error, Stamp};
 use crate::install::{DigestSource, Interpreter, Kind, Placed, Proof, Remarks, Source};
+use crate::provenance::Provenance;
 use crate::resolve::{Host, Plan};
 use acp_registry_host::fs::write_durable;
 use acp_registry_plan::json;
@@ -59,6 +60,9 @@ pub struct Receipt {
     pub size: u64,
     /// What may keep the agent from working.
     pub remarks: Remarks,
+    /// Who has built it, where that was checked. A later version must be by the same publisher, as well proven.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provenance: Option<Provenance>,
     /// Whether the agent has answered `initialize` after it was installed; `None` when that was not checked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answers: Option<bool>,
@@ -96,6 +100,7 @@ impl Receipt {
             installed_at: Timestamp::now().to_string(),
             size,
             remarks: placed.remarks,
+            provenance: placed.provenance,
             answers: None,
         })
     }

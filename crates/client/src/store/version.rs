@@ -117,6 +117,7 @@ impl Version {
             distribution: source.into(),
             expected,
             index_sha256: self.receipt.index_sha256.clone(),
+            repository: self.receipt.provenance.as_ref().map(|proven| proven.publisher.repository.clone()),
         }
     }
 
@@ -191,6 +192,7 @@ impl Version {
                 scripts_not_run: receipt.remarks.scripts_not_run.packages,
                 scripts_ignored_by: receipt.remarks.scripts_not_run.ignored_by,
                 answers: receipt.answers,
+                provenance: receipt.provenance.and_then(|proven| serde_json::to_value(proven).ok()),
             }),
         }
     }

@@ -208,6 +208,9 @@ pub struct Installation {
     pub scripts_ignored_by: Option<String>,
     /// Whether the agent answered `initialize`; `None` if it was not started.
     pub answers: Option<bool>,
+    /// Who has built it, where that was checked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub provenance: Option<Value>,
 }
 
 impl Launch {

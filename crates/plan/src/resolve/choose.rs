@@ -79,6 +79,7 @@ pub fn resolve(offers: &[Offer], wanted: &PlanOptions, host: &Host) -> Result<Pl
         is_kind_wanted: wanted.kind.is_some(),
         origin: offer.origin,
         index_sha256: offer.index_sha256.clone(),
+        repository: offer.repository.clone(),
         source,
     })
 }

@@ -165,6 +165,8 @@ pub struct Offer {
     pub expected: Vec<(String, Expected)>,
     /// SHA-256 of the index that this is from.
     pub index_sha256: Option<String>,
+    /// The address of the repository that the manifest names, from which the version must have been built.
+    pub repository: Option<String>,
 }
 
 impl Offer {
@@ -177,6 +179,7 @@ impl Offer {
             distribution: release.distribution.clone(),
             expected: Vec::new(),
             index_sha256: Some(index_sha256.to_owned()),
+            repository: agent.repository.clone(),
         };
         agent.releases().map(offer).collect()
     }
@@ -247,6 +250,8 @@ pub struct Plan {
     pub origin: OfferOrigin,
     /// SHA-256 of the index that this is from.
     pub index_sha256: Option<String>,
+    /// The address of the repository that the manifest names.
+    pub repository: Option<String>,
 }
 
 impl Plan {

@@ -39,7 +39,7 @@ pub(super) const GUIDES: [Guide; 4] = [
 ];
 
 /// The reference, first for those who run a registry, then for those who use one.
-pub(super) const REFERENCE: [Guide; 11] = [
+pub(super) const REFERENCE: [Guide; 12] = [
     Guide {
         id: "registries",
         title: "Set up a registry",
@@ -87,6 +87,12 @@ pub(super) const REFERENCE: [Guide; 11] = [
         title: "Install agents",
         about: "Versions, digests, lock files, the index and its copies, the directory of agents.",
         text: include_str!("../../../../docs/installing.md"),
+    },
+    Guide {
+        id: "provenance",
+        title: "Who has built it",
+        about: "Attestations of npm packages and archives: what they prove, and what is refused.",
+        text: include_str!("../../../../docs/provenance.md"),
     },
     Guide {
         id: "scripts",

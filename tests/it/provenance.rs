@@ -1,0 +1,548 @@
+//! Who has built what is installed: what forged, replayed, lost and foreign attestations lead to, and what honest ones do.
+
+use std::path::Path;
+use std::process::Command;
+
+use acp_registry::provenance::{Artifact, Error, TrustRoots};
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use rcgen::ExtendedKeyUsagePurpose;
+use serde_json::{Value, json};
+use time::Duration;
+
+use crate::archives::sha256;
+use crate::attester::{Attestation, Sigstore, text, until};
+use crate::people::{People, archive};
+use crate::server::{not_found, ok, status};
+use crate::support::{Run, skipped};
+
+const REPOSITORY: &str = "https://github.com/o/r";
+
+/// An agent on loopback whose versions are archives, with what GitHub attests of them.
+struct Scene {
+    people: People,
+    sigstore: Sigstore,
+}
+
+/// The bytes of a version.
+fn bytes(version: &str) -> Vec<u8> {
+    archive(&format!("a-{version}"))
+}
+
+/// What is attested of the archive of a version.
+fn of(version: &str) -> Attestation {
+    let subject = json!([{ "name": "a.tar.gz", "digest": { "sha256": sha256(&bytes(version)) } }]);
+    Attestation::new("o/r", subject)
+}
+
+impl Scene {
+    fn new() -> Self {
+        let scene = Self { people: People::new(), sigstore: Sigstore::new() };
+        scene.trust(&scene.sigstore.root());
+        scene
+    }
+
+    fn trust(&self, root: &Value) {
+        self.people.env.write("trusted_root.json", root.to_string());
+    }
+
+    /// Publishes a version, and what is attested of it.
+    fn publish(&self, version: &str, bundles: &[Value]) {
+        let bytes = bytes(version);
+        let mut agent = self.people.agent_of("a", version, &bytes, Some(&sha256(&bytes)));
+        agent["repository"] = REPOSITORY.into();
+        self.people.publish(&[agent]);
+        let list: Vec<Value> = bundles.iter().map(|bundle| json!({ "bundle": bundle })).collect();
+        self.people.serve(&attestations(version), json!({ "attestations": list }).to_string());
+    }
+
+    fn run(&self, arguments: &[&str]) -> Run {
+        let mut command = self.people.command(arguments);
+        Run::of(command.env("ACP_REGISTRY_TRUSTED_ROOT", self.people.env.path("trusted_root.json")))
+    }
+
+    /// The exit code, and the code of the error.
+    fn code(&self, arguments: &[&str]) -> (i32, String) {
+        let run = self.run(&[arguments, &["--refresh", "--json"]].concat());
+        let document: Value = serde_json::from_str(&run.stdout).unwrap_or_default();
+        let error = document["error"]["code"].as_str();
+        (run.code, error.unwrap_or_default().to_owned())
+    }
+
+    fn installed(&self) -> Vec<String> {
+        let run = self.run(&["list", "--installed", "--json"]);
+        let document: Value = serde_json::from_str(&run.stdout).unwrap();
+        let versions =
+            document["agents"].as_array().unwrap().iter().map(|agent| agent["version"].as_str().unwrap().to_owned());
+        versions.collect()
+    }
+}
+
+fn attestations(version: &str) -> String {
+    format!("/api/v3/repos/o/r/attestations/sha256:{}?per_page=64", sha256(&bytes(version)))
+}
+
+const FIRST: [&str; 5] = ["install", "a", "--no-check", "--require", "attested"];
+
+/// What comes with version 2.0.0, when 1.0.0 was built by the repository of the manifest.
+type Coming = fn(&Scene) -> Vec<Value>;
+
+/// A change of an attestation before it is signed.
+fn signed(scene: &Scene, change: impl FnOnce(&mut Attestation)) -> Vec<Value> {
+    let mut attestation = of("2.0.0");
+    change(&mut attestation);
+    vec![scene.sigstore.sign(&attestation)]
+}
+
+/// A change of what was signed.
+fn bent(scene: &Scene, change: impl FnOnce(&mut Value)) -> Vec<Value> {
+    let mut bundle = scene.sigstore.sign(&of("2.0.0"));
+    change(&mut bundle);
+    vec![bundle]
+}
+
+/// The attack, the code with which it is refused, how it is made, and an honest version that looks like it.
+const CASES: [(&str, &str, Coming, Coming); 25] = [
+    ("lost", "provenance_missing", |_| vec![], |s| signed(s, |_| ())),
+    (
+        "only a list of dependencies",
+        "provenance_missing",
+        |s| signed(s, |a| a.predicate = "https://spdx.dev/Document".into()),
+        |s| {
+            let list = signed(s, |a| a.predicate = "https://spdx.dev/Document".into());
+            [list, signed(s, |_| ())].concat()
+        },
+    ),
+    (
+        "signed by another authority",
+        "provenance_mismatch",
+        |_| vec![Sigstore::new().sign(&of("2.0.0"))],
+        |s| vec![Sigstore::new().sign(&of("2.0.0")), s.sigstore.sign(&of("2.0.0"))],
+    ),
+    (
+        "a certificate that no certificate log has seen",
+        "provenance_mismatch",
+        |s| {
+            let other = Sigstore::new().root()["ctlogs"].clone();
+            let mut root = s.sigstore.root();
+            root["ctlogs"] = other;
+            s.trust(&root);
+            signed(s, |_| ())
+        },
+        |s| {
+            let mut root = s.sigstore.root();
+            let more = Sigstore::new().root()["ctlogs"][0].clone();
+            root["ctlogs"].as_array_mut().unwrap().insert(0, more);
+            s.trust(&root);
+            signed(s, |_| ())
+        },
+    ),
+    (
+        "recorded in another log",
+        "provenance_mismatch",
+        |s| {
+            let other = Sigstore::new();
+            bent(s, |b| {
+                b["verificationMaterial"]["tlogEntries"] =
+                    other.sign(&of("2.0.0"))["verificationMaterial"]["tlogEntries"].clone();
+            })
+        },
+        |s| signed(s, |_| ()),
+    ),
+    ("recorded in no log", "provenance_mismatch", |s| signed(s, |a| a.is_logged = false), |s| signed(s, |_| ())),
+    (
+        "the entry of another attestation",
+        "provenance_mismatch",
+        |s| {
+            let entries = signed(s, |_| ())[0]["verificationMaterial"]["tlogEntries"].clone();
+            bent(s, |b| b["verificationMaterial"]["tlogEntries"] = entries)
+        },
+        |s| signed(s, |_| ()),
+    ),
+    (
+        "another time in the entry",
+        "provenance_mismatch",
+        |s| bent(s, |b| b["verificationMaterial"]["tlogEntries"][0]["integratedTime"] = "1700000000".into()),
+        |s| signed(s, |a| a.logged += Duration::minutes(1)),
+    ),
+    (
+        "another root of the log",
+        "provenance_mismatch",
+        |s| {
+            bent(s, |b| {
+                b["verificationMaterial"]["tlogEntries"][0]["inclusionProof"]["rootHash"] = text(&[0; 32]).into();
+            })
+        },
+        |s| signed(s, |_| ()),
+    ),
+    (
+        "a checkpoint that the log has not signed",
+        "provenance_mismatch",
+        |s| {
+            bent(s, |b| {
+                let proof = &mut b["verificationMaterial"]["tlogEntries"][0]["inclusionProof"];
+                let note =
+                    proof["checkpoint"]["envelope"].as_str().unwrap().replace("log.example - 1", "log.example - 2");
+                proof["checkpoint"]["envelope"] = note.into();
+            })
+        },
+        |s| signed(s, |_| ()),
+    ),
+    (
+        "a changed statement",
+        "provenance_mismatch",
+        |s| {
+            bent(s, |b| {
+                let statement = BASE64_STANDARD.decode(b["dsseEnvelope"]["payload"].as_str().unwrap()).unwrap();
+                let statement = String::from_utf8(statement).unwrap().replace("a.tar.gz", "b.tar.gz");
+                b["dsseEnvelope"]["payload"] = text(statement.as_bytes()).into();
+            })
+        },
+        |s| signed(s, |_| ()),
+    ),
+    (
+        "the signature of another statement",
+        "provenance_mismatch",
+        |s| {
+            let other = s.sigstore.sign(&of("1.0.0"))["dsseEnvelope"]["signatures"].clone();
+            bent(s, |b| b["dsseEnvelope"]["signatures"] = other)
+        },
+        |s| signed(s, |_| ()),
+    ),
+    (
+        "the attestation of the version before",
+        "provenance_mismatch",
+        |s| vec![s.sigstore.sign(&of("1.0.0"))],
+        |s| vec![s.sigstore.sign(&of("1.0.0")), s.sigstore.sign(&of("2.0.0"))],
+    ),
+    (
+        "another subject",
+        "provenance_mismatch",
+        |s| signed(s, |a| a.subjects = json!([{ "name": "a.tar.gz", "digest": { "sha256": "0".repeat(64) } }])),
+        |s| {
+            signed(s, |a| {
+                let other = json!({ "name": "b.tar.gz", "digest": { "sha256": "0".repeat(64) } });
+                a.subjects.as_array_mut().unwrap().insert(0, other);
+            })
+        },
+    ),
+    (
+        "recorded after the certificate had expired",
+        "provenance_mismatch",
+        |s| signed(s, |a| a.logged = a.issued + a.lifetime + Duration::SECOND),
+        |s| signed(s, |a| a.logged = a.issued + a.lifetime),
+    ),
+    (
+        "recorded before the certificate was issued",
+        "provenance_mismatch",
+        |s| signed(s, |a| a.logged = a.issued - Duration::SECOND),
+        |s| signed(s, |a| a.logged = a.issued),
+    ),
+    (
+        "recorded in the future",
+        "provenance_mismatch",
+        |s| signed(s, |a| (a.lifetime, a.logged) = (Duration::DAY, a.issued + 12 * Duration::HOUR)),
+        |s| signed(s, |a| a.lifetime = Duration::DAY),
+    ),
+    (
+        "an authority that had expired",
+        "provenance_mismatch",
+        |s| {
+            s.trust(&until(s.sigstore.root(), of("2.0.0").issued - Duration::DAY));
+            signed(s, |_| ())
+        },
+        |s| {
+            s.trust(&until(s.sigstore.root(), of("2.0.0").issued + Duration::HOUR));
+            signed(s, |_| ())
+        },
+    ),
+    (
+        "a certificate for something else",
+        "provenance_mismatch",
+        |s| signed(s, |a| a.usage = ExtendedKeyUsagePurpose::ServerAuth),
+        |s| signed(s, |_| ()),
+    ),
+    (
+        "another repository",
+        "provenance_mismatch",
+        |s| signed(s, |a| *a = Attestation { subjects: a.subjects.clone(), ..Attestation::new("evil/r", json!([])) }),
+        |s| signed(s, |a| *a = Attestation { subjects: a.subjects.clone(), ..Attestation::new("O/R", json!([])) }),
+    ),
+    (
+        "an issuer whose users name any repository",
+        "provenance_mismatch",
+        |s| signed(s, |a| a.issuer = Some("https://ci.example".into())),
+        |s| signed(s, |_| ()),
+    ),
+    (
+        "a person, who has no repository",
+        "provenance_mismatch",
+        |s| signed(s, |a| (a.repository, a.issuer) = (None, Some("https://accounts.example".into()))),
+        |s| signed(s, |_| ()),
+    ),
+    (
+        "another repository of the same name",
+        "publisher_changed",
+        |s| signed(s, |a| a.repository_id = Some("2".into())),
+        |s| signed(s, |a| a.repository_id = Some("1".into())),
+    ),
+    (
+        "a workflow of another repository",
+        "publisher_changed",
+        |s| {
+            signed(s, |a| {
+                a.workflow = Some("https://github.com/evil/r/.github/workflows/release.yml@refs/heads/main".into());
+            })
+        },
+        |s| {
+            signed(s, |a| {
+                a.workflow = Some("https://github.com/o/r/.github/workflows/other.yml@refs/heads/main".into());
+            })
+        },
+    ),
+    (
+        "a machine of the repository's owner",
+        "provenance_weaker",
+        |s| signed(s, |a| a.runner = "self-hosted".into()),
+        |s| signed(s, |a| a.runner = "github-hosted".into()),
+    ),
+];
+
+#[test]
+fn no_attack_on_an_attestation_is_accepted_and_each_honest_twin_is() {
+    for (name, expected, attack, twin) in CASES {
+        let scene = Scene::new();
+        scene.publish("1.0.0", &[scene.sigstore.sign(&of("1.0.0"))]);
+        let first = scene.run(&FIRST);
+        assert_eq!(first.code, 0, "{name}: {}", first.stderr);
+        scene.publish("2.0.0", &attack(&scene));
+        assert_eq!(scene.code(&["update", "--no-check"]), (4, expected.to_owned()), "{name}");
+        assert_eq!(scene.installed(), ["1.0.0"], "{name}");
+        // A person agrees to what is new, and not to what is forged.
+        let agreed = scene.code(&["update", "--no-check", "--accept-publisher", "--dry-run"]);
+        assert_eq!(agreed, (1, String::new()), "{name}");
+        if expected == "provenance_mismatch" {
+            let agreed = scene.code(&["update", "--no-check", "--accept-publisher"]);
+            assert_eq!(agreed, (4, expected.to_owned()), "{name}");
+        }
+        scene.trust(&scene.sigstore.root());
+        scene.publish("2.0.0", &twin(&scene));
+        let done = scene.run(&["update", "--no-check", "--refresh"]);
+        assert_eq!((done.code, scene.installed()), (0, vec!["2.0.0".to_owned()]), "{name}: {}", done.stderr);
+    }
+}
+
+/// Nothing is asked that was not asked before, until a person requires it.
+#[test]
+fn attestations_are_asked_for_once_they_are_required() {
+    let scene = Scene::new();
+    let asked =
+        |scene: &Scene| scene.people.server.asked().into_iter().filter(|path| path.contains("attestations")).count();
+    let attested = |version| vec![scene.sigstore.sign(&of(version))];
+    scene.publish("1.0.0", &attested("1.0.0"));
+    assert_eq!(scene.code(&["install", "a", "--no-check"]), (0, String::new()));
+    scene.publish("1.1.0", &[]);
+    assert_eq!((scene.code(&["update", "--no-check"]).0, asked(&scene)), (0, 0));
+    // An installed version whose publisher is not known is installed again.
+    let first = scene.run(&[&FIRST[..], &["--refresh"]].concat());
+    let told = "`a` was not installed: nothing attests who has built the archive with the SHA-256 ";
+    assert!(first.code == 4 && first.stderr.contains(told), "{}", first.stderr);
+    scene.publish("1.1.0", &attested("1.1.0"));
+    assert_eq!(scene.run(&["run", "a", "--require", "attested"]).stdout.trim(), "a-1.1.0 acp");
+    assert_eq!(asked(&scene), 2);
+    assert_eq!(scene.run(&["run", "a", "--require", "attested"]).stdout.trim(), "a-1.1.0 acp");
+    assert_eq!(scene.code(&FIRST).0, 0);
+    assert_eq!(asked(&scene), 2, "what is proven is asked again");
+    let run = scene.run(&["which", "a", "--json"]);
+    let known: Value = serde_json::from_str(&run.stdout).unwrap();
+    let workflow = "https://github.com/o/r/.github/workflows/release.yml";
+    let expected = json!({
+        "publisher": {
+            "issuer": "https://token.actions.githubusercontent.com", "repository": REPOSITORY, "repository_id": "1",
+            "workflow": workflow,
+        },
+        "logged": true, "hosted": true,
+    });
+    assert_eq!(known["provenance"], expected);
+    let info = scene.run(&["info", "a"]).stdout;
+    assert!(info.contains(&format!("  built by     {workflow}\n")), "{info}");
+    // From now on, updates are checked without a flag.
+    scene.publish("1.2.0", &[]);
+    let run = scene.run(&["update", "--no-check", "--refresh"]);
+    let told = "; `https://github.com/o/r` has attested the installed version\nhelp: if you know why, agree with --accept-publisher\n";
+    assert!(run.code == 4 && run.stderr.ends_with(told), "{}", run.stderr);
+    assert_eq!(
+        scene.code(&["update", "--no-check", "--accept-publisher", "--require", "attested"]).1,
+        "provenance_missing"
+    );
+    assert_eq!(scene.code(&["update", "--no-check", "--accept-publisher"]).0, 0);
+    // Who has agreed to a version without a publisher has none that could be lost.
+    scene.publish("1.3.0", &[]);
+    assert_eq!((scene.code(&["update", "--no-check"]).0, scene.installed()), (0, vec!["1.3.0".to_owned()]));
+}
+
+#[test]
+fn a_person_agrees_to_a_new_publisher_and_then_that_one_is_remembered() {
+    let scene = Scene::new();
+    scene.publish("1.0.0", &[scene.sigstore.sign(&of("1.0.0"))]);
+    assert_eq!(scene.code(&FIRST).0, 0);
+    let by = |version, id: &str, runner: &str| {
+        let attestation = Attestation { repository_id: Some(id.to_owned()), runner: runner.to_owned(), ..of(version) };
+        vec![scene.sigstore.sign(&attestation)]
+    };
+    scene.publish("2.0.0", &by("2.0.0", "2", "self-hosted"));
+    let run = scene.run(&["update", "--no-check", "--refresh"]);
+    let told = "was built by `https://github.com/o/r/.github/workflows/release.yml` of `https://github.com/o/r` (number `2`), and the \
+                installed version by `https://github.com/o/r/.github/workflows/release.yml` of `https://github.com/o/r` (number `1`)\n";
+    assert!(run.code == 4 && run.stderr.contains(told), "{}", run.stderr);
+    assert_eq!(scene.code(&["update", "--no-check", "--accept-publisher"]).0, 0);
+    scene.publish("3.0.0", &by("3.0.0", "2", "self-hosted"));
+    assert_eq!(scene.code(&["update", "--no-check"]).0, 0);
+    scene.publish("4.0.0", &by("4.0.0", "1", "github-hosted"));
+    assert_eq!(scene.code(&["update", "--no-check"]), (4, "publisher_changed".to_owned()));
+    // The manifest decides which repository counts, and not the memory.
+    let mut agent = scene.people.agent_of("a", "4.0.0", &bytes("4.0.0"), Some(&sha256(&bytes("4.0.0"))));
+    scene.people.publish(&[agent.clone()]);
+    assert_eq!(scene.code(&["update", "--no-check"]), (4, "provenance_missing".to_owned()));
+    agent["repository"] = "https://github.com/other/r".into();
+    scene.people.publish(&[agent]);
+    assert_eq!(scene.code(&["update", "--no-check"]), (4, "provenance_missing".to_owned()));
+}
+
+#[test]
+fn what_cannot_be_asked_or_checked_is_not_installed() {
+    let scene = Scene::new();
+    let bundle = scene.sigstore.sign(&of("1.0.0"));
+    scene.publish("1.0.0", std::slice::from_ref(&bundle));
+    let path = attestations("1.0.0");
+    let mut crowded = bundle.clone();
+    let entries = crowded["verificationMaterial"]["tlogEntries"].as_array_mut().unwrap();
+    entries.extend(vec![entries[0].clone(); 8]);
+    for (answer, expected) in [
+        (status(500), (3, "install_failed")),
+        (ok("[]"), (3, "install_failed")),
+        (not_found(), (4, "provenance_missing")),
+        (ok(r#"{"attestations":[]}"#), (4, "provenance_missing")),
+        (ok(r#"{"attestations":[{"bundle":null,"bundle_url":"https://h.example/"}]}"#), (4, "provenance_mismatch")),
+        (ok(r#"{"attestations":[{"bundle":{"mediaType":"x"}}]}"#), (4, "provenance_mismatch")),
+        (ok(json!({ "attestations": [{ "bundle": crowded }] }).to_string()), (4, "provenance_mismatch")),
+        (ok(" ".repeat(9 << 20)), (3, "install_failed")),
+    ] {
+        scene.people.answer(&path, answer);
+        let (code, error) = scene.code(&FIRST);
+        assert_eq!((code, error.as_str()), expected);
+        assert!(scene.people.is_gone());
+    }
+    scene.people.serve(&path, json!({ "attestations": [{ "bundle": bundle }] }).to_string());
+    for root in ["", "{}", "[]"] {
+        scene.people.env.write("trusted_root.json", root);
+        let run = scene.run(&FIRST);
+        assert!(run.code == 2 && run.stderr.contains("ACP_REGISTRY_TRUSTED_ROOT: "), "{}", run.stderr);
+    }
+    // By the roots that the program holds, it is forged.
+    let run = Run::of(&mut scene.people.command(&FIRST));
+    assert!(run.code == 4 && run.stderr.contains(" does not count: "), "{}", run.stderr);
+    scene.trust(&scene.sigstore.root());
+    assert_eq!(scene.code(&FIRST).0, 0);
+}
+
+/// A lock file says whose attestation is required, where one was.
+#[test]
+fn a_lock_file_keeps_the_repository_of_what_was_attested() {
+    let scene = Scene::new();
+    scene.publish("1.0.0", &[scene.sigstore.sign(&of("1.0.0"))]);
+    let file = scene.people.env.path("a.lock");
+    let lock = ["--lock", file.to_str().unwrap()];
+    assert_eq!(scene.code(&[&["install", "a", "--no-check"][..], &lock].concat()).0, 0);
+    assert!(!std::fs::read_to_string(&file).unwrap().contains("repository"));
+    assert_eq!(scene.code(&["uninstall", "a"]).0, 0);
+    let locked = [&FIRST[..], &lock, &["--locked"]].concat();
+    let run = scene.run(&locked);
+    assert!(run.code == 4 && run.stderr.contains("names no repository"), "{}", run.stderr);
+    assert_eq!(scene.code(&[&FIRST[..], &lock].concat()).0, 0);
+    assert_eq!(scene.code(&["uninstall", "a"]).0, 0);
+    assert!(std::fs::read_to_string(&file).unwrap().contains("repository = \"https://github.com/o/r\"\n"));
+    assert_eq!(scene.code(&locked).0, 0);
+}
+
+#[test]
+fn bytes_without_a_stated_digest_are_refused_where_one_is_required() {
+    let people = People::new();
+    let bytes = bytes("1.0.0");
+    people.publish(&[people.agent_of("a", "1.0.0", &bytes, None)]);
+    let arguments = ["install", "a", "--no-check", "--require", "digest", "--refresh"];
+    let run = people.run(&arguments);
+    assert!(
+        run.code == 4 && run.stderr.contains("no digest is stated with which all bytes of `http://127.0.0.1:"),
+        "{}",
+        run.stderr
+    );
+    assert_eq!(people.run(&["install", "a", "--no-check"]).code, 0);
+    assert_eq!(people.run(&arguments).code, 4, "it is there, and nothing has proven its bytes");
+    people.publish(&[people.agent("a", "1.0.0")]);
+    assert_eq!(people.run(&arguments).code, 0);
+}
+
+/// npm's packages are named in the statement, since a registry could send the bytes of another one.
+#[test]
+fn the_statement_about_an_npm_package_is_about_its_name_version_and_bytes() {
+    let sigstore = Sigstore::new();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("trusted_root.json");
+    std::fs::write(&file, sigstore.root().to_string()).unwrap();
+    let roots = TrustRoots::open(Some(&file)).unwrap();
+    let wanted = Artifact::npm("@s/p", "1.0.0", &format!("sha512-{}", text(&[7; 64]))).unwrap();
+    for (name, byte, is_right) in [
+        ("pkg:npm/%40s/p@1.0.0", "07", true),
+        ("pkg:npm/@s/p@1.0.0", "07", false),
+        ("pkg:npm/%40s/p@1.0.1", "07", false),
+        ("pkg:npm/p@1.0.0", "07", false),
+        ("pkg:npm/%40s/p@1.0.0", "08", false),
+    ] {
+        let own = json!({ "name": name, "digest": { "sha512": byte.repeat(64) } });
+        let other = json!({ "name": "pkg:npm/other@1.0.0", "digest": { "sha512": "07".repeat(64) } });
+        for subjects in [json!([own]), json!([other, own])] {
+            let bundle = sigstore.sign(&Attestation::new("o/r", subjects)).to_string();
+            match roots.check(&[bundle], &wanted, REPOSITORY) {
+                Ok(found) => assert!(is_right && found.len() == 1, "{name} {byte}"),
+                Err(error) => assert!(!is_right && matches!(error, Error::Mismatch { .. }), "{name} {byte}: {error}"),
+            }
+        }
+    }
+    assert!(TrustRoots::open(None).is_ok(), "the roots that the program holds cannot be used");
+}
+
+/// sigstore's crate brings bundles of its public instance for its own tests: the roots that the program holds accept them.
+#[test]
+fn what_the_public_instance_has_signed_is_accepted() {
+    const TEST: &str = "what_the_public_instance_has_signed_is_accepted";
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let rustc = Command::new("rustc").arg("-vV").output().map(|run| run.stdout).unwrap_or_default();
+    let rustc = String::from_utf8_lossy(&rustc).into_owned();
+    // Crates for other platforms need not be there.
+    let host = rustc.lines().find_map(|line| line.strip_prefix("host: ")).unwrap_or_default();
+    let arguments = ["metadata", "--format-version", "1", "--offline", "--all-features", "--filter-platform", host];
+    let listed = Command::new(cargo).args(arguments).current_dir(env!("CARGO_MANIFEST_DIR")).output();
+    let listed: Value = listed.ok().and_then(|listed| serde_json::from_slice(&listed.stdout).ok()).unwrap_or_default();
+    let packages = listed["packages"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let own = packages.iter().find(|package| package["name"] == "sigstore-verify");
+    let folder = own.and_then(|own| Path::new(own["manifest_path"].as_str()?).parent());
+    let path = folder.unwrap_or(Path::new("")).join("test_data/bundles/sigstore.js@2.0.0-provenance.sigstore.json");
+    let Ok(bundle) = std::fs::read_to_string(path) else {
+        return skipped(TEST, "the sources of sigstore-verify have no such bundle");
+    };
+    let read: Value = serde_json::from_str(&bundle).unwrap();
+    let statement = BASE64_STANDARD.decode(read["dsseEnvelope"]["payload"].as_str().unwrap()).unwrap();
+    let statement: Value = serde_json::from_slice(&statement).unwrap();
+    let digest = statement["subject"][0]["digest"]["sha512"].as_str().unwrap();
+    let bytes: Vec<u8> = (0..64).map(|at| u8::from_str_radix(&digest[2 * at..2 * at + 2], 16).unwrap()).collect();
+    let artifact = Artifact::npm("sigstore", "2.0.0", &format!("sha512-{}", text(&bytes))).unwrap();
+    let roots = TrustRoots::open(None).unwrap();
+    let found = roots
+        .check(std::slice::from_ref(&bundle), &artifact, "git+https://github.com/sigstore/sigstore-js.git")
+        .unwrap();
+    assert!(found.len() == 1 && found[0].is_logged && found[0].is_hosted, "{found:?}");
+    assert_eq!(found[0].publisher.workflow, "https://github.com/sigstore/sigstore-js/.github/workflows/release.yml");
+    let other = roots.check(&[bundle], &artifact, "https://github.com/sigstore/other");
+    assert!(matches!(other, Err(Error::Mismatch { .. })), "{other:?}");
+}
