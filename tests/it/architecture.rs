@@ -96,7 +96,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
         "survey",
         &[
             "archive", "config", "digest", "manifest", "http", "registry", "select", "host", "text", "sources",
-            "verify",
+            "verify", "provenance",
         ],
     ),
     (
@@ -105,7 +105,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
         &[
             "archive", "config", "digest", "edit", "finding", "handshake", "install", "manifest", "http", "registry",
             "failure", "select", "source", "survey", "host", "text", "timestamp", "sources", "verify", "revocations",
-            "closure", 
+            "closure", "provenance",
         ],
     ),
     (

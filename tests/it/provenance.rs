@@ -13,8 +13,8 @@ use time::Duration;
 use crate::archives::sha256;
 use crate::attester::{Attestation, Sigstore, text, until};
 use crate::people::{People, archive};
-use crate::server::{not_found, ok, status};
-use crate::support::{Run, skipped};
+use crate::server::{Server, not_found, ok, status};
+use crate::support::{Env, Run, manifest, skipped};
 
 const REPOSITORY: &str = "https://github.com/o/r";
 
@@ -510,6 +510,65 @@ fn the_statement_about_an_npm_package_is_about_its_name_version_and_bytes() {
         }
     }
     assert!(TrustRoots::open(None).is_ok(), "the roots that the program holds cannot be used");
+}
+
+/// A registry asks only for attestations that the package registry announces.
+#[test]
+fn the_gate_finds_packages_that_others_have_built() {
+    let env = Env::with(&["p"]);
+    let sigstore = Sigstore::new();
+    env.write("trusted_root.json", sigstore.root().to_string());
+    let integrity = format!("sha512-{}", text(&[7; 64]));
+    let sign = |repository: &str, version: &str| {
+        let subjects = json!([{ "name": format!("pkg:npm/p@{version}"), "digest": { "sha512": "07".repeat(64) } }]);
+        sigstore.sign(&Attestation::new(repository, subjects))
+    };
+    let list = |bundle: Value| ok(json!({ "attestations": [{ "bundle": bundle }] }).to_string());
+    for (name, is_attested, answer, rule) in [
+        ("its own", true, list(sign("o/r", "1.1.0")), ""),
+        ("another repository", true, list(sign("evil/r", "1.1.0")), "provenance/mismatch"),
+        ("another version", true, list(sign("o/r", "1.0.0")), "provenance/mismatch"),
+        ("another authority", true, list(Sigstore::new().sign(&of("1.1.0"))), "provenance/mismatch"),
+        ("not read", true, list(json!({ "mediaType": "x" })), "provenance/unverifiable"),
+        ("none", true, ok(r#"{"attestations":[]}"#), "provenance/unverifiable"),
+        ("not there", true, not_found(), "provenance/unverifiable"),
+        ("an outage", true, status(500), "provenance/unverifiable"),
+        ("lost", false, status(500), "provenance/lost"),
+    ] {
+        let integrity = integrity.clone();
+        let server = Server::answering(move |asked| {
+            if asked.path.contains("/attestations/") {
+                return answer.clone();
+            }
+            if asked.path != "/npm/p" {
+                return ok("x");
+            }
+            let version = |is_attested: bool| {
+                let mut version = json!({ "bin": "cli.js", "dist": { "integrity": integrity } });
+                if is_attested {
+                    version["dist"]["attestations"] = json!({ "url": "https://elsewhere.example/", "provenance": {} });
+                }
+                version
+            };
+            let versions = json!({ "1.0.0": version(true), "1.1.0": version(is_attested), "2.0.0": version(true) });
+            ok(json!({ "dist-tags": { "latest": "2.0.0" }, "versions": versions }).to_string())
+        });
+        let manifest = manifest("p").replace("1.0.0", "1.1.0");
+        env.write("r/p/agent.json", manifest.replacen('{', &format!("{{\n  \"repository\": \"{REPOSITORY}\","), 1));
+        let mut command = env.command(&["--allow-host", &server.host, "validate", "--urls", "--no-cache", "--json"]);
+        command
+            .env("ACP_REGISTRY_NPM", server.url("/npm"))
+            .env("ACP_REGISTRY_TRUSTED_ROOT", env.path("trusted_root.json"));
+        command.env("HTTPS_PROXY", "http://127.0.0.1:9");
+        let run = Run::of(&mut command);
+        let report: Value = serde_json::from_str(&run.stdout).unwrap();
+        let found = report["findings"].as_array().unwrap().iter().map(|one| one["rule"].as_str().unwrap().to_owned());
+        let found: Vec<String> = found.filter(|rule| rule.starts_with("provenance/")).collect();
+        assert_eq!(found.join(" "), rule, "{name}: {}", run.stdout);
+        let asked = server.asked().into_iter().filter(|path| path.contains("attestations")).collect::<Vec<_>>();
+        assert!(asked.iter().all(|path| path == "/npm/-/npm/v1/attestations/p@1.1.0"), "{asked:?}");
+        assert_eq!(!asked.is_empty(), is_attested, "{name}");
+    }
 }
 
 /// sigstore's crate brings bundles of its public instance for its own tests: the roots that the program holds accept them.

@@ -1,9 +1,13 @@
 //! The checks of `validate` that need the network or start agents.
 
+use std::env;
+use std::path::Path;
+
 use acp_registry::check::Selection;
 use acp_registry::config::Config;
 use acp_registry::examination::Demand;
 use acp_registry::http::AllowedHosts;
+use acp_registry::provenance::{self, TrustRoots};
 use acp_registry::registry::Registry;
 use acp_registry::select;
 use acp_registry::survey::{self, Scope, Survey, Surveyor};
@@ -84,7 +88,12 @@ pub(crate) fn run(
         let (client, sources, notes) = network::connect(allowed, needs, !args.no_cache, ui)?;
         let progress = SurveyProgress::new(ui);
         let show = |event| progress.show(event);
-        let surveyor = Surveyor { client: &client, sources: &sources, scope, progress: &show };
+        let file = env::var_os(provenance::VARIABLE).filter(|path| !path.is_empty());
+        let roots = match TrustRoots::open(file.as_deref().map(Path::new)) {
+            Err(provenance::Error::NotBuilt) => None,
+            roots => Some(roots?),
+        };
+        let surveyor = Surveyor { client: &client, sources: &sources, scope, roots: roots.as_ref(), progress: &show };
         survey = signals::run_and_forget(surveyor.survey_selected(registry, selection))?;
         survey.notes = notes;
     }

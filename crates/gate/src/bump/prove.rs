@@ -34,7 +34,7 @@ impl Bumper<'_> {
         let changed = Manifest::parse(text)
             .map_err(|error| failed(format!("the changed manifest is not valid JSON: {error}")))?;
         let scope = Scope { urls: true, archives: None };
-        let surveyor = Surveyor { client: self.client, sources: self.sources, scope, progress: &|_| {} };
+        let surveyor = Surveyor { client: self.client, sources: self.sources, scope, roots: None, progress: &|_| {} };
         let survey = surveyor.survey([changed.agent()]).await;
         let alone = alone(registry, entry, changed);
         let options = CheckOptions {

@@ -13,6 +13,7 @@ mod surveyor;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use acp_registry_client::provenance::{self, Provenance};
 use acp_registry_client::registry::{AgentFolder, Registry};
 use acp_registry_http::{Answer, FetchError};
 use acp_registry_plan::digest::Sha256;
@@ -31,6 +32,17 @@ use crate::verify::{Row, Task};
 /// The answer of a source; `None` if it does not have the item.
 pub type SourceAnswer<T> = Result<Option<Arc<T>>, SourceError>;
 
+/// A version of an npm package, and who must have built it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Built {
+    /// The package.
+    pub name: String,
+    /// The version.
+    pub version: String,
+    /// The repository that the manifest names, as written.
+    pub repository: String,
+}
+
 /// All answers, keyed by what was asked. Questions that were not asked have no entry.
 #[derive(Debug, Default)]
 pub struct Survey {
@@ -38,6 +50,8 @@ pub struct Survey {
     pub links: BTreeMap<String, Result<Answer, FetchError>>,
     /// npm packages, by name.
     pub npm: BTreeMap<String, SourceAnswer<npm::Packument>>,
+    /// What attestations prove of npm packages whose registry says that it has some.
+    pub provenance: BTreeMap<Built, Result<Vec<Provenance>, provenance::Error>>,
     /// Python projects, by name as written in the manifest.
     pub pypi: BTreeMap<String, SourceAnswer<pypi::Project>>,
     /// GitHub releases.

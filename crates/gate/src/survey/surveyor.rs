@@ -5,15 +5,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 use acp_registry_archive::Limits;
+use acp_registry_client::provenance::{self, Artifact, Provenance, TrustRoots};
 use acp_registry_http::{Client, FetchError, Problem, address};
-use acp_registry_plan::manifest::{Agent, NpmSpec, Platform, PypiSpec};
+use acp_registry_plan::manifest::{Agent, NpmSpec, Pin, Platform, PypiSpec};
 use acp_registry_sources::Sources;
 use acp_registry_sources::github::ReleaseId;
+use acp_registry_sources::npm::{Packument, Registry};
 use futures_util::stream::{self, StreamExt as _};
 use url::Url;
 
-use super::Survey;
 use super::archives::{Archive, ArchiveRequest, SurveyEvent};
+use super::{Built, SourceAnswer, Survey};
 
 /// Maximum number of concurrent requests, over all hosts.
 const OPEN_QUESTIONS: usize = 256;
@@ -35,6 +37,8 @@ pub struct Surveyor<'a> {
     pub sources: &'a Sources,
     /// What to ask for.
     pub scope: Scope,
+    /// Whose attestations count; with `None`, no registry is asked for attestations.
+    pub roots: Option<&'a TrustRoots>,
     /// Called with every event of the survey.
     pub progress: &'a (dyn Fn(SurveyEvent) + Sync),
 }
@@ -77,6 +81,35 @@ impl Surveyor<'_> {
             self.ask(names, asked, |name| index.project(self.client, name)).await
         };
         (survey.links, survey.npm, survey.pypi) = futures_util::join!(links, npm, pypi);
+        if let (Some(registry), Some(roots)) = (&self.sources.npm, self.roots) {
+            survey.provenance = self.ask_who_built(targets, &survey.npm, registry, roots, asked).await;
+        }
+    }
+
+    /// Asks for the attestations of the versions of which the registry has said that there are some.
+    async fn ask_who_built(
+        &self,
+        targets: &Targets,
+        npm: &BTreeMap<String, SourceAnswer<Packument>>,
+        registry: &Registry,
+        roots: &TrustRoots,
+        asked: &AtomicU64,
+    ) -> BTreeMap<Built, Result<Vec<Provenance>, provenance::Error>> {
+        let artifact = |built: &Built| {
+            let version = npm.get(&built.name)?.as_ref().ok()?.as_ref()?.version(&built.version)?;
+            let integrity = version.integrity.as_ref().filter(|_| version.is_attested)?;
+            Artifact::npm(&built.name, &built.version, integrity)
+        };
+        let built: Vec<(&Built, Artifact)> =
+            targets.built.iter().filter_map(|built| Some((built, artifact(built)?))).collect();
+        let questions = built.iter().map(|question| (question.0, question));
+        let ask = async |(built, artifact): &(&Built, Artifact)| {
+            let answer = registry.attestations(self.client, &built.name, &built.version).await;
+            let found = answer.map_err(|error| provenance::Error::Source { artifact: artifact.shown(), error })?;
+            let bundles = found.as_ref().map(|found| found.bundles.as_slice()).unwrap_or_default();
+            roots.check(bundles, artifact, &built.repository)
+        };
+        self.ask(questions, asked, ask).await
     }
 
     /// Asks GitHub for the releases that archives belong to: all of them if archives are downloaded, for their digests;
@@ -157,6 +190,8 @@ pub(super) struct Targets {
     pub(super) pages: BTreeMap<String, Url>,
     /// Names of npm packages.
     pub(super) npm: BTreeSet<String>,
+    /// Exact versions of npm packages, each with the repository of its manifest.
+    pub(super) built: BTreeSet<Built>,
     /// Names of Python projects.
     pub(super) pypi: BTreeSet<String>,
 }
@@ -175,6 +210,10 @@ impl Targets {
                     targets.cmds.entry(target.archive.clone()).or_default().insert(target.cmd.clone());
                 }
                 if let Some(Ok(spec)) = release.distribution.npx.as_ref().map(|npx| npx.package.parse::<NpmSpec>()) {
+                    if let (Pin::Exact(version), Some(repository)) = (spec.pin, &agent.repository) {
+                        let repository = repository.clone();
+                        targets.built.insert(Built { name: spec.name.clone(), version, repository });
+                    }
                     targets.npm.insert(spec.name);
                 }
                 if let Some(Ok(spec)) = release.distribution.uvx.as_ref().map(|uvx| uvx.package.parse::<PypiSpec>()) {

@@ -9,6 +9,7 @@ mod icon;
 mod looks;
 mod manifest;
 mod npm;
+mod provenance;
 mod published;
 mod pypi;
 mod registry;
@@ -93,6 +94,9 @@ pub static RULES: &[&Rule] = &[
     &npm::deprecated::RULE,
     &npm::missing_integrity::RULE,
     &npm::version_not_found::RULE,
+    &provenance::lost::RULE,
+    &provenance::mismatch::RULE,
+    &provenance::unverifiable::RULE,
     &pypi::excluded_version::RULE,
     &pypi::missing_hash::RULE,
     &pypi::version_not_found::RULE,

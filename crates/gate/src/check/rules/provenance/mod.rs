@@ -1,0 +1,62 @@
+//! Rules about who has built packages.
+
+pub(super) mod lost;
+pub(super) mod mismatch;
+pub(super) mod unverifiable;
+
+use std::sync::Arc;
+
+use acp_registry_client::provenance::{Error, Provenance, Publisher};
+use acp_registry_sources::npm::Packument;
+
+use crate::check::rule::Subject;
+use crate::check::rules::published;
+use crate::survey::{Built, Survey};
+
+/// A manifest of an agent from a repository.
+const MANIFEST: &str = "\"repository\": \"https://github.com/example/agent\", \
+                        \"distribution\": { \"npx\": { \"package\": \"example@1.0.0\" } }";
+
+/// The npm packages of a manifest for which attestations were asked, with their JSON pointers and what these prove.
+fn asked<'a>(
+    subject: &'a Subject<'_>,
+    survey: &'a Survey,
+) -> impl Iterator<Item = (String, &'a Result<Vec<Provenance>, Error>)> {
+    published::npm(subject, survey).into_iter().filter_map(|named| {
+        let (version, _) = published::npm_version(&named)?;
+        let repository = subject.agent().repository.clone()?;
+        let proven = survey.provenance.get(&Built { name: named.spec.name, version, repository })?;
+        Some((named.pointer, proven))
+    })
+}
+
+/// For examples: adds the npm package `example`, whose version 0.9.0 is attested, and 1.0.0 if there is something to prove.
+fn example(survey: &mut Survey, proven: Option<Result<Vec<Provenance>, Error>>) {
+    let version = |number, is_attested| {
+        let attestations =
+            if is_attested { ",\"attestations\":{\"url\":\"/-/npm/v1/attestations/example\"}" } else { "" };
+        format!("\"{number}\":{{\"bin\":\"cli.js\",\"dist\":{{\"integrity\":\"sha512-…\"{attestations}}}}}")
+    };
+    let text = format!(
+        "{{\"dist-tags\":{{\"latest\":\"1.0.0\"}},\"versions\":{{{},{}}}}}",
+        version("0.9.0", true),
+        version("1.0.0", proven.is_some())
+    );
+    let packument = Packument::parse(text.as_bytes(), "example").ok();
+    survey.npm.insert("example".to_owned(), Ok(packument.map(Arc::new)));
+    let [name, version, repository] = ["example", "1.0.0", "https://github.com/example/agent"].map(ToOwned::to_owned);
+    if let Some(proven) = proven {
+        survey.provenance.insert(Built { name, version, repository }, proven);
+    }
+}
+
+/// For examples: what an attestation of the repository's own workflow proves.
+fn proven() -> Vec<Provenance> {
+    let publisher = Publisher {
+        issuer: "https://token.actions.githubusercontent.com".to_owned(),
+        repository: "https://github.com/example/agent".to_owned(),
+        repository_id: None,
+        workflow: "https://github.com/example/agent/.github/workflows/release.yml".to_owned(),
+    };
+    vec![Provenance { publisher, is_logged: true, is_hosted: true }]
+}
