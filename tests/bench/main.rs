@@ -4,6 +4,7 @@
 //! * checking URLs and archives, against a host on loopback
 //! * what checking and examining an agent adds to the agent's own time
 //! * `bump` of a thousand agents, and of agents whose sources send very large responses
+//! * checking an attestation
 //! * reading a large index, planning, installing, and starting an agent with `run`
 //! * what one change and one agent cost in registries of different sizes: `growth`, which fails if a cost grows that must not
 //! * a day of readers at a caching proxy before a store, in a minute: `readers`
@@ -26,6 +27,9 @@
 #[path = "../fake_agent/agent.rs"]
 mod agent;
 mod answers;
+#[allow(dead_code, reason = "the tests use all of it")]
+#[path = "../it/attester.rs"]
+mod attester;
 mod bump;
 mod entries;
 mod examine;
@@ -35,6 +39,7 @@ mod handshake;
 mod network;
 mod packages;
 mod people;
+mod provenance;
 mod proxy;
 mod publish;
 mod reader;
@@ -105,6 +110,9 @@ fn main() {
         network::archives(&folder);
     }
     fs::create_dir_all(&folder).expect("a folder");
+    if is_wanted("provenance") {
+        provenance::check(&folder);
+    }
     if is_wanted("bump") {
         bump::bump(&folder);
         bump::versions(&folder);
