@@ -16,7 +16,7 @@ pub(crate) static RULE: Rule = Rule {
     fails: Example::Files(&[
         (
             "example/agent.json",
-            "{\n  \"id\": \"example\",\n  \"version\": \"1.0.0\",\n  \"distribution\": { \"npx\": { \"package\": \"example@1.0.0\" } }\n}\n",
+            "{\n  \"id\": \"example\",\n  \"name\": \"Example\",\n  \"version\": \"1.0.0\",\n  \"description\": \"An example\",\n  \"authors\": [\"A\"],\n  \"license\": \"MIT\",\n  \"distribution\": { \"npx\": { \"package\": \"example@1.0.0\" } }\n}\n",
         ),
         (
             "example/package-lock.json",
@@ -26,8 +26,12 @@ pub(crate) static RULE: Rule = Rule {
     marks: "",
     passes: Example::Files(&[
         (
+            "example/icon.svg",
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"16\" height=\"16\" viewBox=\"0 0 16 16\"><path fill=\"currentColor\" d=\"M0 0h16v16z\"/></svg>\n",
+        ),
+        (
             "example/agent.json",
-            "{\n  \"id\": \"example\",\n  \"version\": \"1.0.0\",\n  \"distribution\": { \"npx\": { \"package\": \"example@1.0.0\" } }\n}\n",
+            "{\n  \"id\": \"example\",\n  \"name\": \"Example\",\n  \"version\": \"1.0.0\",\n  \"description\": \"An example\",\n  \"authors\": [\"A\"],\n  \"license\": \"MIT\",\n  \"distribution\": { \"npx\": { \"package\": \"example@1.0.0\" } }\n}\n",
         ),
         (
             "example/package-lock.json",
