@@ -89,16 +89,6 @@ Kind: TypeAlias = Literal['npx', 'uvx', 'binary']
 Verified: TypeAlias = Literal['manifest', 'github', 'lock', 'npm', 'pypi', 'none']
 
 
-class Held(TypedDict):
-    """
-    A version that the maintainers of the registry hold.
-    """
-
-    version: str
-    until: str | None
-    reason: str
-
-
 class ProvenancePublisher(TypedDict):
     """
     The workflow that has built it.
@@ -118,6 +108,16 @@ class Provenance(TypedDict):
     publisher: ProvenancePublisher
     logged: bool
     hosted: bool
+
+
+class Held(TypedDict):
+    """
+    A version that the maintainers of the registry hold.
+    """
+
+    version: str
+    until: str | None
+    reason: str
 
 
 Code: TypeAlias = Literal[

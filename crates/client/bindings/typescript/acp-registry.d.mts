@@ -148,15 +148,6 @@ export interface IndexSigned {
   /** Until when the statement is valid. RFC 3339. */
   expires_at: string;
 }
-/** A version that the maintainers of the registry hold. */
-export interface Held {
-  /** The version that is held. */
-  version: string;
-  /** The last day, in UTC; null where there is none. */
-  until: string | null;
-  /** Why, in the words of the maintainers. */
-  reason: string;
-}
 /** Who has built it, as a checked attestation says; absent where that was not required. */
 export interface Provenance {
   publisher: ProvenancePublisher;
@@ -175,6 +166,15 @@ export interface ProvenancePublisher {
   repository_id?: string;
   /** The address of the workflow, without its revision. */
   workflow: string;
+}
+/** A version that the maintainers of the registry hold. */
+export interface Held {
+  /** The version that is held. */
+  version: string;
+  /** The last day, in UTC; null where there is none. */
+  until: string | null;
+  /** Why, in the words of the maintainers. */
+  reason: string;
 }
 /** Why a command failed for one agent. */
 export interface AgentFailure {
