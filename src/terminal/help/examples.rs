@@ -171,7 +171,6 @@ const EXAMPLES: [(&str, &[(&str, &str)]); 32] = [
         &[
             ("acp-registry update --dry-run", "Show which installed agents have newer versions"),
             ("acp-registry update", "Update all installed agents"),
-            ("acp-registry update gemini --min-age 3d", "Update one, if the version is at least three days old"),
             ("acp-registry update gemini --to 0.60.0", "Bring one to a version, also an older one, and keep it there"),
         ],
     ),

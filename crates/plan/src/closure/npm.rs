@@ -147,7 +147,9 @@ impl NpmLock {
                 if !all[at].1.optional {
                     return None;
                 }
-                left_out.extend(dependencies.go_with(at));
+                if !left_out.contains(&at) {
+                    left_out.extend(dependencies.go_with(at, &left_out));
+                }
             }
         }
         let gone: BTreeSet<&str> = left_out.into_iter().map(|at| all[at].0).collect();
@@ -188,8 +190,8 @@ impl Dependencies {
         new
     }
 
-    /// What goes with an optional package: those that cannot be without it, and what they alone need.
-    fn go_with(&self, at: usize) -> BTreeSet<usize> {
+    /// What goes with an optional package: those that cannot be without it, and what they alone need, with those that are gone.
+    fn go_with(&self, at: usize, gone: &BTreeSet<usize>) -> BTreeSet<usize> {
         let (mut set, mut waiting) = (BTreeSet::from([at]), vec![at]);
         while let Some(at) = waiting.pop() {
             let needing = self.wanting[at].iter().filter(|(_, is_optional)| !is_optional);
@@ -201,8 +203,8 @@ impl Dependencies {
             waiting.extend(new.filter_map(|(to, _)| all.insert(*to).then_some(*to)));
         }
         loop {
-            let is_kept =
-                |at: &usize| !set.contains(at) && self.wanting[*at].iter().any(|(from, _)| !all.contains(from));
+            let needs_it = |from: &usize| !all.contains(from) && !gone.contains(from);
+            let is_kept = |at: &usize| !set.contains(at) && self.wanting[*at].iter().any(|(from, _)| needs_it(from));
             let kept: Vec<usize> = all.iter().copied().filter(is_kept).collect();
             if kept.is_empty() {
                 return all;
@@ -255,6 +257,18 @@ mod tests {
             "node_modules/both": {}
         }"#;
         assert_eq!(needed(packages).unwrap(), ["a", "both", "here"]);
+    }
+
+    #[test]
+    fn what_two_packages_of_other_machines_need_goes_with_both() {
+        let packages = r#"{
+            "": { "optionalDependencies": { "bsd": "1", "wasm": "1" } },
+            "node_modules/bsd": { "optional": true, "os": ["freebsd"], "dependencies": { "both": "1" } },
+            "node_modules/wasm": { "optional": true, "cpu": ["wasm32"], "dependencies": { "both": "1" } },
+            "node_modules/both": { "optional": true, "dependencies": { "deep": "1" } },
+            "node_modules/deep": { "optional": true }
+        }"#;
+        assert_eq!(needed(packages).unwrap(), [] as [&str; 0]);
     }
 
     #[test]
