@@ -132,7 +132,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
             "manifest", "http", "registry", "failure", "host", "text", "sources", "verify",
         ],
     ),
-    ("gate", "closures", &["closure", "host", "install", "manifest", "registry", "text"]),
+    ("gate", "closures", &["closure", "host", "install", "manifest", "registry", "text", "bump"]),
     (
         "gate",
         "propose",

@@ -103,6 +103,8 @@ impl Scene {
         let mut command = self.env.command(&all.concat());
         command.env("ACP_REGISTRY_NPM", self.server.url("/npm")).env("GITHUB_API_URL", self.server.url("/api"));
         command.env("GITHUB_TOKEN", "token-of-github").env("HOME", self.env.path("."));
+        let path = std::env::var("PATH").unwrap();
+        command.env("PATH", format!("{}:{path}", self.env.path("bin").display()));
         let run = Run::of(&mut command);
         let report = serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{error} {}", run.stderr));
         (run.code, report)
@@ -159,6 +161,48 @@ fn one_request_an_agent_however_often_it_runs() {
     assert_eq!(scene.pulls().len(), 2);
     assert_eq!(scene.pulls()[0]["title"], "Update a to 1.2.0");
     assert_eq!(scene.in_remote(&["rev-list", "--count", "main..bump/a"]), "1", "the branch is replaced, not continued");
+}
+
+#[cfg(unix)]
+#[test]
+fn the_list_of_packages_comes_with_the_request() {
+    let scene = Scene::new();
+    let list = |version: &str, more: &str| {
+        let digest = format!("sha512-{}==", "A".repeat(86));
+        format!(
+            "{{ \"packages\": {{ \"node_modules/a\": {{ \"version\": \"{version}\", \"integrity\": \"{digest}\" }}{} }} }}\n",
+            more.replace("DIGEST", &digest)
+        )
+    };
+    scene.env.write("r/a/package-lock.json", list("1.0.0", ""));
+    scene.env.git(&["add", "."]);
+    scene.env.git(&["commit", "-q", "-m", "two"]);
+    scene.env.git(&["push", "-q", "origin", "main"]);
+    let script = r#", "node_modules/s": { "version": "1.0.0", "integrity": "DIGEST", "hasInstallScript": true }"#;
+    let new = list("1.1.0", script);
+    scene.env.write("bin/list", &new);
+    let npm = "#!/bin/sh\nwhile [ $# -gt 0 ]; do case \"$1\" in --prefix) cp \"${0%/*}/list\" \"$2/package-lock.json\" ;; esac; shift; done\n";
+    scene.env.write_program("bin/npm", npm);
+    assert_eq!(scene.done(), both("opened"));
+    let changed = scene.in_remote(&["diff", "--stat", "--name-only", "main", "bump/a"]);
+    assert_eq!(changed, "a/agent.json\na/package-lock.json");
+    assert_eq!(scene.in_remote(&["show", "bump/a:a/package-lock.json"]), new.trim());
+    assert_eq!(scene.in_remote(&["diff", "--stat", "--name-only", "main", "bump/b"]), "b/agent.json");
+    let body = scene.pulls()[0]["body"].as_str().unwrap().to_owned();
+    let line = "`a/package-lock.json`: 2 packages; gone: `a@1.0.0`; new install scripts of `s@1.0.0`";
+    assert!(body.contains(line) && body.contains("- install scripts are new: `s@1.0.0`"), "{body}");
+    assert_eq!(scene.done(), both("unchanged"));
+    // Another list is another content of the branch.
+    scene.env.write("bin/list", list("1.1.0", ""));
+    assert_eq!(scene.done(), [("a".to_owned(), "updated".to_owned()), ("b".to_owned(), "unchanged".to_owned())]);
+    assert_eq!(scene.in_remote(&["show", "bump/a:a/package-lock.json"]), list("1.1.0", "").trim());
+    let body = scene.pulls()[0]["body"].as_str().unwrap().to_owned();
+    assert!(body.contains("straightforward"), "{body}");
+    // A list that cannot be made is told to the reviewer.
+    scene.env.write("bin/list", "[");
+    assert_eq!(scene.done()[0].1, "updated");
+    let body = scene.pulls()[0]["body"].as_str().unwrap().to_owned();
+    assert!(body.contains("- the list of its packages was not made: it cannot be read"), "{body}");
 }
 
 #[test]

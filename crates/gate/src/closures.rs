@@ -14,8 +14,10 @@ use acp_registry_client::registry::Registry;
 use acp_registry_host::command;
 use acp_registry_host::fs::{PathError, read_bounded, write_atomic};
 use acp_registry_plan::closure::{CLOSURE_LIMIT, NpmLock, PublishedClosure, WrongClosure, file_name, with_python};
-use acp_registry_plan::manifest::{Manifest, PackageKind};
+use acp_registry_plan::manifest::{Channel, Manifest, PackageKind};
 use acp_registry_plan::text::{plural, printable};
+
+use crate::bump::{Bumped, ChannelOutcome};
 
 /// How many packages a line names.
 const NAMED: usize = 8;
@@ -136,6 +138,19 @@ pub async fn make_closures(
 }
 
 impl ClosureChange {
+    /// Asks for a review of the update that the closure belongs to, if it was not made, or if more packages have install scripts.
+    pub fn review(&self, bumped: &mut [Bumped]) {
+        let reason = match &self.done {
+            Ok(made) if made.diff.new_scripts.is_empty() => return,
+            Ok(made) => format!("install scripts are new: {}", made.diff.new_scripts.join(", ")),
+            Err(error) => format!("the list of its packages was not made: {error}"),
+        };
+        let own = bumped.iter_mut().find(|one| one.id == self.id && one.channel == Channel::Stable);
+        if let Some(Bumped { result: Ok(ChannelOutcome::Update(update)), .. }) = own {
+            update.reasons.push(reason);
+        }
+    }
+
     /// Writes the closure into the registry, if it was made.
     pub fn write(&mut self, registry: &Registry) {
         let Ok(made) = &self.done else { return };

@@ -186,7 +186,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         }
     }
     let closures = if args.apply || args.propose.pull_requests {
-        new_closures(args, &registry, &results, (&config, &allowed), ui)?
+        new_closures(args, &registry, &mut results, (&config, &allowed), ui)?
     } else {
         Vec::new()
     };
@@ -237,7 +237,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
 fn new_closures(
     args: &Args,
     registry: &Registry,
-    results: &[Bumped],
+    results: &mut [Bumped],
     (config, allowed): (&Config, &AllowedHosts),
     ui: &Ui,
 ) -> Result<Vec<ClosureChange>, Failure> {
@@ -255,6 +255,7 @@ fn new_closures(
         if args.apply {
             change.write(registry);
         }
+        change.review(results);
         match &change.done {
             Ok(made) => ui.note(&format!("{} has {}", change.file, made.diff)),
             Err(error) => {

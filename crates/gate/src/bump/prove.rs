@@ -15,6 +15,9 @@ use acp_registry_plan::source::apply;
 /// Maximum number of errors in a message.
 const SHOWN: usize = 3;
 
+/// The rule about the list of packages beside a manifest.
+const CLOSURE: &str = "closure/unusable";
+
 impl Bumper<'_> {
     /// Checks the updated manifest as `validate --urls` does. Errors in other parts of the manifest only become a
     /// reason to review the update.
@@ -44,7 +47,9 @@ impl Bumper<'_> {
             survey: Some(&survey),
         };
         let findings = check(&alone, &options, &Selection::All).findings;
-        let errors = findings.into_iter().filter(|finding| finding.level == Level::Error);
+        // Its list of packages is made anew.
+        let is_remade = |finding: &Finding| finding.rule == CLOSURE;
+        let errors = findings.into_iter().filter(|finding| finding.level == Level::Error && !is_remade(finding));
         let before = self.errors_before(registry, entry, manifest.text());
         let is_new = |finding: &Finding| !before.contains(&(finding.rule, finding.pointer.clone()));
         let (here, elsewhere): (Vec<Finding>, Vec<Finding>) =
