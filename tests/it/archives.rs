@@ -378,19 +378,19 @@ fn an_interrupted_download_leaves_nothing() {
     use nix::sys::signal::{Signal, kill};
     use nix::unistd::Pid;
 
-    let server = Server::raw(|_, stream| {
-        stream.write_all(b"HTTP/1.1 200 X\r\nContent-Length: 100000000\r\n\r\n\x1f\x8b\x08")?;
-        // Keeps the connection open until the program closes it.
-        std::io::copy(stream, &mut std::io::sink()).map(drop)
-    });
-    let case = Case::new("a.tar.gz", "./agent", None, Vec::new());
-    let text = case.env.read("r/a/agent.json");
-    case.env.write("r/a/agent.json", text.replace(&case.server.host, &server.host));
     for (signal, code) in [(Signal::SIGINT, 130), (Signal::SIGTERM, 143)] {
+        // One of its own, which no request of another process reaches late.
+        let server = Server::raw(|_, stream| {
+            stream.write_all(b"HTTP/1.1 200 X\r\nContent-Length: 100000000\r\n\r\n\x1f\x8b\x08")?;
+            // Keeps the connection open until the program closes it.
+            std::io::copy(stream, &mut std::io::sink()).map(drop)
+        });
+        let case = Case::new("a.tar.gz", "./agent", None, Vec::new());
+        let text = case.env.read("r/a/agent.json");
+        case.env.write("r/a/agent.json", text.replace(&case.server.host, &server.host));
         let mut command = case.command(&["--allow-host", &server.host]);
         let child = command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap();
-        let before = server.asked().len();
-        wait_until("the archive is asked for", || server.asked().len() > before);
+        wait_until("the archive is asked for", || !server.asked().is_empty());
         kill(Pid::from_raw(child.id().try_into().unwrap()), signal).unwrap();
         let output = child.wait_with_output().unwrap();
         assert_eq!(output.status.code(), Some(code));
