@@ -25,8 +25,8 @@ pub(crate) struct Args {
 
     /// Bring the agent to this version, which may be older
     ///
-    /// The registry has the version or has had it: `info ID --versions` lists them. As with `install ID@VERSION`, the agent stays
-    /// at it until `update --unpin`.
+    /// `info ID --versions` lists those that the registry has or has had; of a package, others can be named as well. As with
+    /// `install ID@VERSION`, the agent stays at it until `update --unpin`.
     #[arg(long, value_name = "VERSION")]
     to: Option<String>,
 

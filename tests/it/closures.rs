@@ -168,7 +168,7 @@ fn validate_names_lists_that_cannot_be_used_and_build_does_not_publish_them() {
     ] {
         let env = Env::empty();
         registry(&env, Some(&closure));
-        let run = env.run(&["--registry-dir", "r", "validate"]);
+        let run = env.run(&["--registry-dir", "r", "validate", "own"]);
         match problem {
             None => assert_eq!(run.code, 0, "{}", run.stdout),
             Some(problem) => {

@@ -218,6 +218,9 @@ fn a_stored_package_that_has_changed_is_fetched_again() {
             std::os::unix::fs::symlink("/etc/passwd", file).unwrap();
         },
         |file| fs::write(file.ancestors().nth(2).unwrap().join("files.json"), "{").unwrap(),
+        |file| {
+            fs::write(file.ancestors().nth(2).unwrap().join("files.json"), r#"{ "schema": 1, "files": [] }"#).unwrap()
+        },
         |file| fs::remove_dir_all(file.parent().unwrap()).unwrap(),
     ] {
         let mut world = World::new();

@@ -17,7 +17,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use acp_registry_archive::{self as archive, Limits, UnsafeReason, unpack_package};
 use acp_registry_host::fs::{FileSharing, PathError, read_bounded, write_new};
 use acp_registry_host::lock::{Acquisition, Lock};
-use acp_registry_http::{Client, FetchError, Sink};
+use acp_registry_http::{Client, FetchError, Problem, Sink};
 use acp_registry_plan::json;
 use ring::digest::{Context, SHA512};
 use serde::{Deserialize, Serialize};
@@ -54,7 +54,11 @@ impl From<PathError> for Stop {
 
 impl From<FetchError> for Stop {
     fn from(error: FetchError) -> Self {
-        Self::ByNpm(error.to_string())
+        match error.problem {
+            // npm has no limit.
+            Problem::TooLarge { .. } => Self::Failed(Error::Fetch(error)),
+            _ => Self::ByNpm(error.to_string()),
+        }
     }
 }
 
@@ -124,6 +128,11 @@ impl PackageStore<'_> {
         (list.schema == 1).then_some(StoredPackage { directory, list })
     }
 
+    /// Like [`Self::find`], for a package, which has files.
+    pub(super) fn find_package(&self, digest: &Digest) -> Option<StoredPackage> {
+        self.find(digest).filter(|package| !package.list.files.is_empty())
+    }
+
     /// Fetches a package, unless another process does, and unpacks it.
     pub(super) async fn fetch(
         &self,
@@ -138,7 +147,7 @@ impl PackageStore<'_> {
         let holder = "fetching a package";
         let lock = Lock::wait(&lock, holder, PATIENCE, &|_| ()).await?.map_err(Stop::ByNpm)?;
         let _lock = RemovedLock(Some(lock));
-        if !is_stale && let Some(package) = self.find(digest) {
+        if !is_stale && let Some(package) = self.find_package(digest) {
             return Ok(package);
         }
         self.fetch_locked(digest, url, client, limits, &place).await
@@ -209,6 +218,9 @@ fn unpack(file: File, limits: &Limits, place: &Path) -> Result<StoredPackage, St
         let path = files.join(&entry.path);
         let metadata = path.symlink_metadata().map_err(PathError::at(&path))?;
         list.files.push(StoredFile(entry.path, FileState::from(&metadata)));
+    }
+    if list.files.is_empty() {
+        return Err(Stop::ByNpm("a package has no files".to_owned()));
     }
     list.files.sort_by(|a, b| a.0.cmp(&b.0));
     list.files.dedup_by(|a, b| a.0 == b.0);

@@ -124,7 +124,8 @@ pub(super) async fn install(work: &InstallJob<'_>, list: &str) -> Result<Scripts
     if installer.distrusts_packages {
         stale.extend(wanted.keys().copied());
     } else {
-        tree.stored = wanted.par_iter().filter_map(|(digest, _)| Some((*digest, store.find(digest)?))).collect();
+        tree.stored =
+            wanted.par_iter().filter_map(|(digest, _)| Some((*digest, store.find_package(digest)?))).collect();
     }
     for _ in 0..ATTEMPTS {
         let missing: Vec<_> = wanted.iter().filter(|(digest, _)| !tree.stored.contains_key(*digest)).collect();

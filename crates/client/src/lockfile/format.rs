@@ -236,6 +236,9 @@ impl Locked {
             let same = closure::check_same(list, &spec.name, integrity);
             same.map_err(|problem| ("npx.integrity".to_owned(), problem))?;
         }
+        if let (Some(list), Ok(spec)) = (&npx.packages, npx.package.parse::<NpmSpec>()) {
+            closure::check_version(list, &spec).map_err(|problem| ("npx.packages".to_owned(), problem))?;
+        }
         for (platform, archive) in &self.binary {
             let Some(text) = &archive.sha256 else { continue };
             let refused = |error: InvalidDigest| {
@@ -365,6 +368,14 @@ mod tests {
                 ),
                 "npx.integrity",
                 "is not the integrity value of `p`",
+            ),
+            (
+                &format!(
+                    "npx]\npackage = 'p@1.0.0'\npackages = '{{ \"packages\": {{ \"node_modules/p\": {{ \"version\": \"1.1.0\", \"integrity\": \"sha512-{}==\" }} }} }}'",
+                    "A".repeat(86),
+                ),
+                "npx.packages",
+                "the version of `p` in it is `1.1.0`",
             ),
             ("uvx]\npackage = 'p==1'\npackages = '-r /etc/passwd'", "uvx.packages", "is not `NAME==VERSION"),
             ("uvx]\npackage = 'p==1'\npackages = 'p==1 --hash=md5:00'", "uvx.packages", "is not `NAME==VERSION"),

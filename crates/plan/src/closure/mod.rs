@@ -111,6 +111,20 @@ fn version_in(list: &str, name: &str) -> Option<String> {
     packages.remove(&format!("node_modules/{name}"))?.version
 }
 
+/// Checks that a list for npm has a package in the version that a manifest names.
+///
+/// # Errors
+/// What is wrong, as a sentence.
+pub fn check_version(list: &str, spec: &NpmSpec) -> Result<(), String> {
+    let wanted = if let Pin::Exact(version) = &spec.pin { Some(version.clone()) } else { None };
+    let found = version_in(list, &spec.name);
+    if wanted.is_none() || found == wanted {
+        return Ok(());
+    }
+    let found = found.map_or_else(|| "none".to_owned(), |version| quote(&version));
+    Err(format!("the version of {} in it is {found}", quote(&spec.name)))
+}
+
 /// Whether a list for uv has a package in its version, as a manifest names it.
 fn has_requirement(list: &str, package: &str) -> bool {
     let Ok(wanted) = package.parse::<PypiSpec>() else { return false };

@@ -51,8 +51,8 @@ fn check(registry: &Registry, _options: &CheckOptions<'_>, report: &mut Reporter
                 Err(error) => Some(error.to_string()),
             };
             let Some(problem) = problem else { continue };
-            let file = format!("{}/{}", folder.id, file_name(kind));
-            report.about(FindingFile { file: &file, ..FindingFile::default() }, |report| {
+            let about = FindingFile { agent: Some(&folder.id), file: file_name(kind), ..FindingFile::default() };
+            report.about(about, |report| {
                 let help = format!("make it again with `acp-registry verify {} --closures`", folder.id);
                 report.file(problem).help(help);
             });
