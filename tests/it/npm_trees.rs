@@ -219,7 +219,7 @@ fn a_stored_package_that_has_changed_is_fetched_again() {
         },
         |file| fs::write(file.ancestors().nth(2).unwrap().join("files.json"), "{").unwrap(),
         |file| {
-            fs::write(file.ancestors().nth(2).unwrap().join("files.json"), r#"{ "schema": 1, "files": [] }"#).unwrap()
+            fs::write(file.ancestors().nth(2).unwrap().join("files.json"), r#"{ "schema": 1, "files": [] }"#).unwrap();
         },
         |file| fs::remove_dir_all(file.parent().unwrap()).unwrap(),
     ] {
