@@ -87,6 +87,7 @@ mod new_sources;
 mod npm_trees;
 #[cfg(unix)]
 mod package_managers;
+#[cfg(unix)]
 mod packaged;
 #[cfg(unix)]
 mod packaged_debian;

@@ -1,6 +1,7 @@
 //! One content in several places.
 
 use std::path::Path;
+#[cfg(target_os = "linux")]
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::{fs, io};
 
@@ -8,6 +9,7 @@ use std::{fs, io};
 /// links, else as copies. The answer of the file system is remembered, so that all files should lie on the same two.
 #[derive(Debug, Default)]
 pub struct FileSharing {
+    #[cfg(target_os = "linux")]
     has_no_clones: AtomicBool,
     is_writable: bool,
 }
