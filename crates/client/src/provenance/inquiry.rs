@@ -98,7 +98,7 @@ impl Inquiry {
                 };
                 registry.attestations(client, name, version).await
             }
-            Artifact::Archive(sha256) => match repository_of(&sources.github, repository) {
+            Artifact::Archive(sha256) => match find_repository(&sources.github, repository) {
                 Some((owner, name)) => sources.github.attestations(client, (&owner, &name), *sha256).await,
                 None => Ok(None),
             },
@@ -109,7 +109,7 @@ impl Inquiry {
 }
 
 /// Owner and name of a repository on this GitHub.
-fn repository_of(github: &Github, address: &str) -> Option<RepositoryName> {
+fn find_repository(github: &Github, address: &str) -> Option<RepositoryName> {
     let url = Url::parse(address.strip_prefix("git+").unwrap_or(address)).ok().filter(|url| github.is_page(url))?;
     let mut parts = url.path_segments()?.filter(|part| !part.is_empty());
     let (owner, name) = (parts.next()?, parts.next()?);

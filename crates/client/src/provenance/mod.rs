@@ -179,7 +179,10 @@ impl Publisher {
         self.issuer == other.issuer
             && is_same_repository(&self.repository, &other.repository)
             && self.repository_id == other.repository_id
-            && is_same_repository(repository::of_workflow(&self.workflow), repository::of_workflow(&other.workflow))
+            && is_same_repository(
+                repository::repository_address(&self.workflow),
+                repository::repository_address(&other.workflow),
+            )
     }
 }
 

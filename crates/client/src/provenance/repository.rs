@@ -26,7 +26,7 @@ pub(super) fn host(address: &str) -> Option<String> {
 }
 
 /// The address of the repository in that of a workflow: GitHub's path begins with `.github`, and GitLab's after `//`.
-pub(super) fn of_workflow(workflow: &str) -> &str {
+pub(super) fn repository_address(workflow: &str) -> &str {
     let start = workflow.find("://").map_or(0, |at| at + 3);
     let ends = ["/.github/", "//"].into_iter().filter_map(|sign| workflow[start..].find(sign));
     ends.min().map_or(workflow, |end| &workflow[..start + end])
@@ -69,7 +69,7 @@ mod tests {
             ("https://ci.example/x", "https://ci.example/x"),
             ("", ""),
         ] {
-            assert_eq!(of_workflow(workflow), repository);
+            assert_eq!(repository_address(workflow), repository);
         }
     }
 }
