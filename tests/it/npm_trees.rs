@@ -353,6 +353,36 @@ fn scripts_are_run_once_by_npm_and_write_into_no_other_installation() {
 }
 
 #[test]
+fn a_script_that_fails_leaves_neither_an_agent_nor_what_it_has_made() {
+    let mut world = World::new();
+    world.add_own(&[("package/data", b"plain"), ("package/new", b"in the way")], &json!({ "hasInstallScript": true }));
+    world.people.env.write_program("bin/npm", &NPM.replace("rm -f", "echo the script failed >&2; exit 1 #"));
+    let run = Run::of(&mut world.command("data"));
+    assert_eq!(run.code, 3, "{}", run.stderr);
+    assert!(run.stderr.contains("the script failed") && !world.people.env.path("data/agents/own").exists());
+    assert_eq!(world.stored().len(), 1, "{:?}", world.stored());
+}
+
+#[test]
+fn a_list_of_the_store_removes_nothing_elsewhere() {
+    let mut world = World::new();
+    world.add_own(&[("package/data", b"plain"), ("package/gone", b"")], &json!({ "hasInstallScript": true }));
+    world.install("data");
+    world.people.env.write("mine", "mine");
+    let above = "../".repeat(12);
+    let mine = format!("{above}{}", world.people.env.path("mine").display());
+    for package in world.stored() {
+        let list = package.join("files.json");
+        let mut value: Value = serde_json::from_str(&fs::read_to_string(&list).unwrap()).unwrap();
+        value["removed"] = json!([mine]);
+        fs::write(list, value.to_string()).unwrap();
+    }
+    let modules = world.install("elsewhere").join("node_modules");
+    assert_eq!(fs::read(modules.join("own/data")).unwrap(), b"built\n");
+    assert_eq!(world.people.env.read("mine"), "mine");
+}
+
+#[test]
 fn what_scripts_have_made_and_has_changed_is_made_again() {
     let mut world = World::new();
     world.add_own(&[("package/data", b"plain"), ("package/gone", b"")], &json!({ "hasInstallScript": true }));

@@ -88,7 +88,7 @@ pub(super) async fn install(work: &InstallJob<'_>, wanted: &Package) -> Result<P
             (work.progress)(Progress::Running("npm"));
             let arguments = ["rebuild"].iter().chain(&OWN).chain(&FLAGS).copied().chain([prefix]);
             to_keep = Some(scripts);
-            npm()?.run(arguments).await?.stderr
+            npm()?.run(arguments).await.map_err(|error| refused(error, &name, package))?.stderr
         }
         Err(Stop::Failed(error)) => return Err(error),
         Err(Stop::ByNpm(reason)) => {

@@ -11,7 +11,7 @@
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
 use acp_registry_archive::{self as archive, Limits, UnsafeReason, unpack_package};
@@ -125,7 +125,8 @@ impl PackageStore<'_> {
         let directory = self.place(digest);
         let bytes = read_bounded(&directory.join(LIST), &directory, FILES_LIMIT).ok()?;
         let list: FileList = json::whole(&bytes).ok()?;
-        (list.schema == 1).then_some(StoredPackage { directory, list })
+        let is_safe = list.files.iter().map(|file| &file.0).chain(&list.removed).all(|path| is_below(path));
+        (list.schema == 1 && is_safe).then_some(StoredPackage { directory, list })
     }
 
     /// Like [`Self::find`], for a package, which has files.
@@ -146,11 +147,11 @@ impl PackageStore<'_> {
         let lock = place.with_extension("lock");
         let holder = "fetching a package";
         let lock = Lock::wait(&lock, holder, PATIENCE, &|_| ()).await?.map_err(Stop::ByNpm)?;
-        let _lock = RemovedLock(Some(lock));
+        let lock = RemovedLock(Some(lock));
         if !is_stale && let Some(package) = self.find_package(digest) {
             return Ok(package);
         }
-        self.fetch_locked(digest, url, client, limits, &place).await
+        self.fetch_locked(digest, url, client, limits, lock).await
     }
 
     /// Keeps what install scripts have changed in a tree, by a digest of all that they depend on, unless another process does.
@@ -191,7 +192,7 @@ impl PackageStore<'_> {
         url: &Url,
         client: &Client,
         limits: &Limits,
-        place: &Path,
+        lock: RemovedLock,
     ) -> Result<StoredPackage, Stop> {
         let file = tempfile::tempfile_in(self.directory).map_err(PathError::at(self.directory))?;
         let mut sink = Verifying { file: &file, context: Context::new(&SHA512) };
@@ -200,8 +201,13 @@ impl PackageStore<'_> {
             // npm says which package has other bytes.
             return Err(Stop::ByNpm(format!("{} has another digest", acp_registry_http::shown(url))));
         }
-        let (place, limits) = (place.to_owned(), *limits);
-        let unpacked = spawn_blocking(move || unpack(file, &limits, &place)).await;
+        let (place, limits) = (self.place(digest), *limits);
+        // The work goes on when this future is dropped, and keeps the lock.
+        let work = move || {
+            let _lock = lock;
+            unpack(file, &limits, &place)
+        };
+        let unpacked = spawn_blocking(work).await;
         unpacked.unwrap_or_else(|error| Err(archive::Error::Read(io::Error::other(error)).into()))
     }
 }
@@ -235,6 +241,11 @@ fn finish(list: &FileList, new: &Path, place: &Path) -> Result<(), Stop> {
     remove(place)?;
     fs::rename(new, place).map_err(PathError::at(place))?;
     Ok(())
+}
+
+/// Whether a path of a list leads below the directory that it is for.
+fn is_below(path: &str) -> bool {
+    Path::new(path).components().all(|part| matches!(part, Component::Normal(_)))
 }
 
 fn remove(directory: &Path) -> Result<(), PathError> {
@@ -277,9 +288,9 @@ impl StoredPackage {
             }
             let above = path.rsplit_once('/').map_or("", |(above, _)| above);
             if above != folder {
-                let above = into.join(above);
-                fs::create_dir_all(&above).map_err(PathError::at(&above))?;
-                folder = path.rsplit_once('/').map_or("", |(above, _)| above);
+                let place = into.join(above);
+                fs::create_dir_all(&place).map_err(PathError::at(&place))?;
+                folder = above;
             }
             if replaces {
                 let _ = fs::remove_file(&target);
