@@ -68,10 +68,14 @@ impl Interpreter {
         Self { name: "sh".to_owned(), program, flags: Vec::new(), version: None, wanted: None }
     }
 
-    /// The first Node.js of an environment whose version meets a range, or else `first`.
-    pub(super) fn node(environment: &Environment, first: PathBuf, range: Option<&str>, flags: Vec<String>) -> Self {
+    /// The first Node.js of an environment whose version meets a range, or else `first`, with its version.
+    pub(super) fn node(
+        environment: &Environment,
+        (first, version): (PathBuf, Option<String>),
+        range: Option<&str>,
+        flags: Vec<String>,
+    ) -> Self {
         let wanted = range.filter(|range| is_met(range, "0.0.0") == Some(false)).map(ToOwned::to_owned);
-        let version = node_version(&first);
         let mut node = Self { name: "node".to_owned(), program: first, flags, version, wanted };
         if let Some(Shortfall { wanted, .. }) = node.shortfall()
             && let Some((better, version)) = better_node(environment, &node.program, &wanted)
@@ -139,7 +143,7 @@ fn is_own_node(program: &Path) -> bool {
 }
 
 /// The version that a runtime prints, without the `v`.
-fn node_version(program: &Path) -> Option<String> {
+pub(super) fn node_version(program: &Path) -> Option<String> {
     let text = answer(program.to_str()?, &["--version"], program.parent()?, PATIENCE, None).ok()?;
     let version = text.lines().next()?.trim();
     Some(version.strip_prefix('v').unwrap_or(version).to_owned())

@@ -7,6 +7,7 @@ use serde_json::value::RawValue;
 use tokio::task::spawn_blocking;
 
 use super::cooldown::{HeldBack, Setting, later};
+use super::node::node_version;
 use super::package_store::Stop;
 use super::tool::{Tool, write};
 use super::tree::{self, Scripts};
@@ -55,6 +56,9 @@ pub(super) async fn install(work: &InstallJob<'_>, wanted: &Package) -> Result<P
     let Some(prefix) = directory.to_str() else { return Err(Error::NotUnicode(directory.to_owned())) };
     let (name, version) = exact(package)?;
     let node = find(installer, "node")?;
+    // Node.js takes as long to say its version as a small package to be put in place.
+    let first = node.clone();
+    let node_answer = spawn_blocking(move || node_version(&first));
     let cache = installer.open_cache();
     let npm = || {
         let environment = installer.npm_environment(cache.as_ref());
@@ -145,8 +149,10 @@ pub(super) async fn install(work: &InstallJob<'_>, wanted: &Package) -> Result<P
         (Some(flags), _) => {
             let range = own.node();
             let environment = installer.environment.clone();
-            let node = spawn_blocking(move || Interpreter::node(&environment, node, range.as_deref(), flags)).await;
-            Some(node.map_err(|error| PathError::at(directory)(std::io::Error::other(error)))?)
+            let failed = |error| PathError::at(directory)(std::io::Error::other(error));
+            let first = (node, node_answer.await.map_err(failed)?);
+            let node = spawn_blocking(move || Interpreter::node(&environment, first, range.as_deref(), flags)).await;
+            Some(node.map_err(failed)?)
         }
         (None, None) => None,
     };
