@@ -138,6 +138,54 @@ fn a_registry_publishes_the_list_that_it_keeps_and_clients_install_it() {
 }
 
 #[test]
+fn an_earlier_version_keeps_its_list() {
+    let people = people();
+    let first = list("1.0.0", &json!({}));
+    registry(&people.env, Some(&first));
+    build(&people.env, "first");
+    // The next version has no list.
+    let manifest = people.env.read("r/own/agent.json").replace("1.0.0", "1.1.0");
+    people.env.write("r/own/agent.json", &manifest);
+    fs::remove_file(people.env.path("r/own/package-lock.json")).unwrap();
+    let next = |out: &str, previous: &str| {
+        let run = people.env.run(&[
+            "--registry-dir", "r", "build", "--out", out, "--base-url", "https://h.example/r", "--previous", previous,
+        ]);
+        assert_eq!(run.code, 0, "{}", run.stderr);
+        let document: Value = serde_json::from_str(&people.env.read(&format!("{out}/entries.json"))).unwrap();
+        assert_eq!(document["views"]["closures"], Value::Null);
+        let published = people.env.read(&format!("{out}/entries/earlier-closures/own.json"));
+        let published: Value = serde_json::from_str(&published).unwrap();
+        let closure = json!({ "schema": 1, "id": "own", "npx": { "package": "own@1.0.0", "packages": first } });
+        assert_eq!(published, json!({ "schema": 1, "id": "own", "closures": [closure] }));
+    };
+    next("second", "first");
+    // Nothing is lost on the way.
+    next("third", "second");
+
+    serve(&people, &people.env.path("third"));
+    let install = |spec: &str, root: &str| {
+        let mut command = people.command(&["install", spec, "--no-check", "--json"]);
+        let run = with_npm(&people, command.env("ACP_REGISTRY_ROOT", people.env.path(root)));
+        assert_eq!(run.code, 0, "{}", run.stderr);
+        serde_json::from_str::<Value>(&run.stdout).unwrap()
+    };
+    let installed = install("own@1.0.0", "data");
+    let tree = PathBuf::from(installed["install_dir"].as_str().unwrap()).join("files");
+    assert_eq!(fs::read_to_string(tree.join("package-lock.json")).unwrap(), first);
+    assert_eq!(called(&people), "");
+    // The newest one asks for none.
+    install("own", "other");
+    assert!(called(&people).contains("own@1.1.0"), "{}", called(&people));
+    assert_eq!(people.server.asked().iter().filter(|path| path.contains("/earlier-closures/")).count(), 1);
+
+    // A damaged tree is not taken over.
+    people.env.write("second/entries/earlier-closures/own.json", "{}");
+    let run = people.env.run(&["--registry-dir", "r", "build", "--out", "fourth", "--previous", "second"]);
+    assert!(run.code != 0 && run.stderr.contains("does not have the digest"), "{}", run.stderr);
+}
+
+#[test]
 fn a_list_with_other_bytes_is_not_used() {
     let people = people();
     registry(&people.env, Some(&list("1.0.0", &json!({}))));

@@ -17,7 +17,7 @@ use super::proof::{Need, learn_proof};
 use super::trust::{Proof, TrustError};
 use acp_registry_host::fs::read_bounded;
 use acp_registry_http::{Client, FetchError, Problem, shown};
-use acp_registry_plan::closure::{CLOSURES, Closures};
+use acp_registry_plan::closure::{CLOSURES, Closures, EARLIER_CLOSURES, EarlierClosures};
 use acp_registry_plan::digest::Sha256;
 use acp_registry_plan::entries::{
     DISCOVERY, DISCOVERY_LIMIT, EMPTY, ENTRY_LIMIT, LIST_LIMIT, View, WrongForm, entry_in, list_in,
@@ -95,14 +95,30 @@ pub async fn load_closures(
     if let Some(wanted) = IndexedAgents::new(place, &[id], options, proof.as_ref()) {
         wanted.learn_discovery(&client).await;
     }
-    let has_some = |wanted: &IndexedAgents<'_>| {
-        let document = wanted.discovery_copy();
-        document.is_some_and(|copy| View::parse(copy.text.as_bytes(), CLOSURES).is_ok_and(|view| view.is_some()))
-    };
-    let text = load_beside(place, (CLOSURES, id, "the list of packages"), options, client, has_some).await?;
+    let what = (CLOSURES, id, "the list of packages");
+    let text = load_beside(place, what, options, client, |wanted| wanted.publishes(CLOSURES)).await?;
     Ok(text.and_then(|text| {
         let read = Closures::parse(&text, id);
         read.inspect_err(|error| tracing::debug!("the closures of {id} are not used: {error}")).ok()
+    }))
+}
+
+/// Reads the closures that the registry of an index publishes of an agent's earlier versions. Nothing is asked unless the
+/// discovery document that is at hand says that there are some.
+///
+/// # Errors
+/// [`Error::Trust`].
+pub async fn load_earlier_closures(
+    place: &IndexLocation,
+    id: &str,
+    options: &LoadOptions,
+    client: impl Fn() -> Result<Arc<Client>, Problem>,
+) -> Result<Option<EarlierClosures>, Error> {
+    let what = (EARLIER_CLOSURES, id, "the lists of earlier packages");
+    let text = load_beside(place, what, options, client, |wanted| wanted.publishes(EARLIER_CLOSURES)).await?;
+    Ok(text.and_then(|text| {
+        let read = EarlierClosures::parse(&text, id);
+        read.inspect_err(|error| tracing::debug!("the earlier closures of {id} are not used: {error}")).ok()
     }))
 }
 
@@ -225,6 +241,12 @@ impl<'a> IndexedAgents<'a> {
     fn discovery_copy(&self) -> Option<Copy> {
         let copy = self.copies()?.find(&self.discovery)?;
         self.proof.is_none_or(|proof| proof.names(DISCOVERY, &copy.head.sha256)).then_some(copy)
+    }
+
+    /// Whether the discovery document at hand leads to files of a view.
+    fn publishes(&self, view: &str) -> bool {
+        let document = self.discovery_copy();
+        document.is_some_and(|copy| View::parse(copy.text.as_bytes(), view).is_ok_and(|view| view.is_some()))
     }
 
     /// The agents; an error if the whole index is to be read instead, except for those that are absent.

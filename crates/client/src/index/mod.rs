@@ -45,7 +45,7 @@ pub use acp_registry_plan::index::{
     Entry, EntryError, FormError, INDEX_LIMIT, Index, IndexSource, Missing, Notes, entries,
 };
 
-pub use by_entry::{load_closures, load_some, load_versions};
+pub use by_entry::{load_closures, load_earlier_closures, load_some, load_versions};
 pub use copies::Copies;
 pub use facts::{FACETS, Facts};
 pub use load::{Error, Loaded, load};

@@ -144,9 +144,15 @@ impl Session {
             return Ok(plan);
         }
         let closures = self.load_closures(&plan.id).await?;
-        if let Some(closure) = closures.as_ref().and_then(|closures| closures.find(kind, &package.package)) {
+        let mut closure = closures.as_ref().and_then(|closures| closures.find(kind, &package.package)).cloned();
+        // An index that holds an agent back has its earlier packages as well.
+        if closure.is_none() && (plan.origin == OfferOrigin::Earlier || closures.is_some()) {
+            let earlier = self.load_earlier_closures(&plan.id).await?;
+            closure = earlier.as_ref().and_then(|earlier| earlier.find(kind, &package.package)).cloned();
+        }
+        if let Some(closure) = closure {
             let python = closure.python().filter(|_| kind == PackageKind::Uvx).map(ToOwned::to_owned);
-            let packages = Some(closure.packages.clone());
+            let packages = Some(closure.packages);
             plan.expected = Expected { packages, python, is_published: true, ..plan.expected };
         }
         Ok(plan)

@@ -28,7 +28,7 @@ use acp_registry_host::process::Environment;
 use acp_registry_host::sandbox::SandboxError;
 use acp_registry_host::start::{Program, spawn};
 use acp_registry_http::{AllowedHosts, Authorities, Cache, Client, Problem, Proxies, Settings};
-use acp_registry_plan::closure::Closures;
+use acp_registry_plan::closure::{Closures, EarlierClosures};
 use acp_registry_plan::manifest::{self, Platform, env_name};
 use acp_registry_plan::text::quote;
 use acp_registry_plan::versions::Versions;
@@ -163,6 +163,13 @@ impl Session {
     async fn load_closures(&self, id: &str) -> Result<Option<Closures>, index::Error> {
         let options = self.load_options();
         index::load_closures(&self.options.index, id, &options, || self.connect().map(|(client, _)| client)).await
+    }
+
+    /// The closures that the registry publishes of an agent's earlier versions.
+    async fn load_earlier_closures(&self, id: &str) -> Result<Option<EarlierClosures>, index::Error> {
+        let options = self.load_options();
+        let client = || self.connect().map(|(client, _)| client);
+        index::load_earlier_closures(&self.options.index, id, &options, client).await
     }
 
     /// What [`Session::learn_versions`] has learnt.

@@ -14,7 +14,10 @@ use crate::json;
 use crate::manifest::{NpmSpec, Pin, PypiSpec, normalized};
 use crate::text::quote;
 pub use npm::{NodeMachine, NpmLock, NpmLockPackage};
-pub use published::{CLOSURE_LIMIT, CLOSURES, Closures, PublishedClosure, WrongClosure, file_name, with_python};
+pub use published::{
+    CLOSURE_LIMIT, CLOSURES, Closures, EARLIER_CLOSURES, EarlierClosures, PublishedClosure, WrongClosure, file_name,
+    with_python,
+};
 
 /// The digest in an integrity value of npm, if it is one SHA-512 and nothing else. npm verifies nothing by a value that it
 /// cannot read, and accepts bytes that match any of several values.

@@ -5,7 +5,8 @@
 //! ```
 //!
 //! In the registry, they are files beside the manifest, in the forms of npm and uv. The discovery document leads to the
-//! published file as to an entry, in a view of the name [`CLOSURES`].
+//! published file as to an entry, in a view of the name [`CLOSURES`]; those of earlier versions are in one file for each
+//! agent, in a view of the name [`EARLIER_CLOSURES`].
 
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +16,12 @@ use crate::text::quote;
 
 /// The name of the view whose entries are these files.
 pub const CLOSURES: &str = "closures";
+
+/// The name of the view whose entries are the closures of an agent's earlier versions.
+pub const EARLIER_CLOSURES: &str = "earlier-closures";
+
+/// The largest file with closures of earlier versions that is published, in bytes; the oldest are left out of it.
+const EARLIER_LIMIT: usize = 4 << 20;
 
 /// The largest closure that is read, in bytes.
 pub const CLOSURE_LIMIT: u64 = 4 << 20;
@@ -43,6 +50,16 @@ pub struct Closures {
     /// That of its Python package.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uvx: Option<PublishedClosure>,
+}
+
+/// The closures that a registry has published of an agent before.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EarlierClosures {
+    schema: u32,
+    /// The agent.
+    pub id: String,
+    /// They, the newest first.
+    pub closures: Vec<Closures>,
 }
 
 /// A closure, and what it is of.
@@ -142,12 +159,75 @@ impl Closures {
     /// [`WrongClosure`].
     pub fn parse(text: &[u8], id: &str) -> Result<Self, WrongClosure> {
         let found: Self = serde_json::from_slice(text).map_err(|error| WrongClosure(error.to_string()))?;
-        if found.schema != 1 || found.id != id {
-            return Err(WrongClosure(format!("it has schema {} and is of {}", found.schema, quote(&found.id))));
-        }
-        for (kind, closure) in [(PackageKind::Npx, &found.npx), (PackageKind::Uvx, &found.uvx)] {
+        found.check(id)?;
+        Ok(found)
+    }
+
+    fn check(&self, id: &str) -> Result<(), WrongClosure> {
+        check_head(self.schema, &self.id, id)?;
+        for (kind, closure) in [(PackageKind::Npx, &self.npx), (PackageKind::Uvx, &self.uvx)] {
             closure.as_ref().map_or(Ok(()), |closure| closure.check(kind))?;
         }
+        Ok(())
+    }
+
+    /// Whether all packages of another one have a closure here.
+    fn covers(&self, other: &Self) -> bool {
+        let has = |own: &Option<PublishedClosure>, other: &Option<PublishedClosure>| {
+            let package = |one: &PublishedClosure| one.package.clone();
+            other.is_none() || own.as_ref().map(package) == other.as_ref().map(package)
+        };
+        has(&self.npx, &other.npx) && has(&self.uvx, &other.uvx)
+    }
+}
+
+fn check_head(schema: u32, found: &str, id: &str) -> Result<(), WrongClosure> {
+    let is_right = schema == 1 && found == id;
+    if is_right { Ok(()) } else { Err(WrongClosure(format!("it has schema {schema} and is of {}", quote(found)))) }
+}
+
+impl EarlierClosures {
+    /// Those of earlier versions, the newest first, without those whose packages have others, and without those of the
+    /// packages that have one `now`.
+    #[must_use]
+    pub fn new(id: &str, now: Option<&Closures>, earlier: Vec<Closures>) -> Self {
+        let mut closures: Vec<Closures> = Vec::new();
+        for one in earlier {
+            if !now.into_iter().chain(&closures).any(|newer| newer.covers(&one)) {
+                closures.push(one);
+            }
+        }
+        Self { schema: 1, id: id.to_owned(), closures }
+    }
+
+    /// The closure of a package, as the manifest named it.
+    #[must_use]
+    pub fn find(&self, kind: PackageKind, package: &str) -> Option<&PublishedClosure> {
+        self.closures.iter().find_map(|one| one.find(kind, package))
+    }
+
+    /// As they are published; `None` if there are none.
+    #[must_use]
+    pub fn to_text(&self) -> Option<String> {
+        let mut shown = self.clone();
+        while !shown.closures.is_empty() {
+            let text = crate::json::to_string(&shown);
+            if text.len() <= EARLIER_LIMIT {
+                return Some(text);
+            }
+            shown.closures.pop();
+        }
+        None
+    }
+
+    /// Parses those of an agent.
+    ///
+    /// # Errors
+    /// [`WrongClosure`].
+    pub fn parse(text: &[u8], id: &str) -> Result<Self, WrongClosure> {
+        let found: Self = serde_json::from_slice(text).map_err(|error| WrongClosure(error.to_string()))?;
+        check_head(found.schema, &found.id, id)?;
+        found.closures.iter().try_for_each(|one| one.check(id))?;
         Ok(found)
     }
 }
@@ -202,5 +282,31 @@ mod tests {
             assert!(Closures::parse(broken.as_bytes(), "a").is_err(), "{broken}");
         }
         assert!(Closures::parse(text.as_bytes(), "b").is_err());
+    }
+
+    #[test]
+    fn earlier_closures_are_of_other_packages_and_fit_into_a_file() {
+        let closures = |version: &str, padding: usize| {
+            let mut closures = Closures::new("a");
+            let list = npm("p", version).replacen('{', &format!("{{ \"name\": \"{}\",", "x".repeat(padding)), 1);
+            let closure = PublishedClosure::new(PackageKind::Npx, &format!("p@{version}"), &list).unwrap();
+            closures.insert(PackageKind::Npx, closure);
+            closures
+        };
+        let now = closures("3.0.0", 0);
+        let all = ["3.0.0", "2.0.0", "2.0.0", "1.0.0"].map(|version| closures(version, 0));
+        let earlier = EarlierClosures::new("a", Some(&now), all.to_vec());
+        let back = EarlierClosures::parse(earlier.to_text().unwrap().as_bytes(), "a").unwrap();
+        assert_eq!(back.closures, [closures("2.0.0", 0), closures("1.0.0", 0)]);
+        assert_eq!(back.find(PackageKind::Npx, "p@1.0.0"), back.closures[1].npx.as_ref());
+        assert_eq!(back.find(PackageKind::Npx, "p@3.0.0"), None);
+        assert!(EarlierClosures::parse(earlier.to_text().unwrap().as_bytes(), "b").is_err());
+        let wrong = earlier.to_text().unwrap().replacen("sha512", "sha1", 1);
+        assert!(EarlierClosures::parse(wrong.as_bytes(), "a").is_err());
+        // The oldest do not fit.
+        let large = ["2.0.0", "1.0.0"].map(|version| closures(version, EARLIER_LIMIT * 2 / 3));
+        let text = EarlierClosures::new("a", Some(&now), large.to_vec()).to_text().unwrap();
+        assert_eq!(EarlierClosures::parse(text.as_bytes(), "a").unwrap().closures.len(), 1);
+        assert_eq!(EarlierClosures::new("a", Some(&now), vec![now.clone()]).to_text(), None);
     }
 }

@@ -14,12 +14,12 @@ use super::outcome::{AgentOutcome, BuildError, BuiltAgent};
 use super::part::{FileSet, Render};
 use super::previous::{KeptAgent, PublishedError, PublishedTree};
 use super::sources::{AgentSource, Chosen, choose};
-use super::versions::{Earlier, list_path};
+use super::versions::Earlier;
 use crate::history::EarlierManifests;
 use acp_registry_client::registry::{DEFAULT_BASE_URL, Loaded, Registry};
 use acp_registry_gate::check::{self, Checked, schema};
 use acp_registry_gate::config::{Config, Schemas, View};
-use acp_registry_plan::closure::{CLOSURES, Closures};
+use acp_registry_plan::closure::{CLOSURES, Closures, EARLIER_CLOSURES};
 use acp_registry_plan::digest::Sha256;
 use acp_registry_plan::json;
 use acp_registry_plan::revocations::REVOKED;
@@ -161,22 +161,14 @@ pub fn build<'a>(
     if let (Some(discovery), Some(view)) = (&mut discovery, config.views().iter().find(|view| view.file == INDEX)) {
         let held = earlier.held(&sources, view, options.today)?;
         let lists = earlier.lists(held.as_ref().unwrap_or(&sources), view)?;
-        if !lists.is_empty() {
-            let all: Vec<&[u8]> = lists.values().map(Vec::as_slice).collect();
-            let digests = lists.iter().map(|(id, text)| (id.as_str(), Sha256::of(text)));
-            discovery.add(VERSIONS, Sha256::of(all.concat()), digests);
-        }
-        files.extend(lists.into_iter().map(|(id, text)| (list_path(&id), Content::Owned(text))));
+        files.extend(publish_beside(discovery, VERSIONS, lists));
     }
     if let Some(discovery) = &mut discovery {
         let closures = closures(registry, &sources);
-        if !closures.is_empty() {
-            let all: Vec<&[u8]> = closures.values().map(Vec::as_slice).collect();
-            let digests = closures.iter().map(|(id, text)| (*id, Sha256::of(text)));
-            discovery.add(CLOSURES, Sha256::of(all.concat()), digests);
-        }
-        let named = closures.into_iter().map(|(id, text)| (entries::name(CLOSURES, id), Content::Owned(text)));
-        files.extend(named.collect::<Vec<_>>());
+        let older = earlier.closures(&sources, &closures)?;
+        let text = |(id, closures): (&&str, &Closures)| Some(((*id).to_owned(), closures.to_text()?.into_bytes()));
+        files.extend(publish_beside(discovery, CLOSURES, closures.iter().filter_map(text).collect()));
+        files.extend(publish_beside(discovery, EARLIER_CLOSURES, older));
     }
     files.extend(
         discovery.into_iter().flat_map(DiscoveryFiles::files).map(|(name, bytes)| (name, Content::Owned(bytes))),
@@ -213,16 +205,30 @@ pub fn build<'a>(
 }
 
 /// The closures of the agents that are published from their folders, by id. One that cannot be used is not published.
-fn closures<'a>(registry: &Registry, sources: &'a [AgentSource<'_>]) -> BTreeMap<&'a str, Vec<u8>> {
+fn closures<'a>(registry: &Registry, sources: &'a [AgentSource<'_>]) -> BTreeMap<&'a str, Closures> {
     let one = |source: &'a AgentSource<'_>| {
         let AgentSource::Own(folder, _) = source else { return None };
         let mut closures = Closures::new(&folder.id);
         for (kind, closure) in registry.closures(&folder.id, folder.manifest.present()?) {
             closures.insert(kind, closure.ok()?);
         }
-        Some((folder.id.as_str(), closures.to_text()?.into_bytes()))
+        Some((folder.id.as_str(), closures))
     };
     sources.par_iter().filter_map(one).collect()
+}
+
+/// Has the discovery document lead to files of agents, which are beside their entries. Returns the files with their paths.
+fn publish_beside<'a>(
+    discovery: &mut DiscoveryFiles,
+    view: &'static str,
+    texts: BTreeMap<String, Vec<u8>>,
+) -> impl Iterator<Item = (String, Content<'a>)> + use<'a> {
+    if !texts.is_empty() {
+        let all: Vec<&[u8]> = texts.values().map(Vec::as_slice).collect();
+        let digests = texts.iter().map(|(id, text)| (id.as_str(), Sha256::of(text)));
+        discovery.add(view, Sha256::of(all.concat()), digests);
+    }
+    texts.into_iter().map(move |(id, text)| (entries::name(view, &id), Content::Owned(text)))
 }
 
 /// Pairs of a kept agent and a view in which it should be, but of which it has no earlier entry.

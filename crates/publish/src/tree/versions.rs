@@ -5,6 +5,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use acp_registry_gate::check::CheckOptions;
 use acp_registry_gate::config::{HoldConfig, View};
+use acp_registry_plan::closure::{CLOSURES, Closures, EARLIER_CLOSURES, EarlierClosures};
 use acp_registry_plan::digest::Sha256;
 use acp_registry_plan::entries::{DISCOVERY, EMPTY, View as EntryView, entry_in, list_in};
 use acp_registry_plan::manifest::{AgentId, Manifest};
@@ -80,6 +81,22 @@ impl<'a> Earlier<'a> {
         Ok(all)
     }
 
+    /// The closures of earlier versions of agents, by id, without those that agents have `now`.
+    pub(super) fn closures(
+        &self,
+        sources: &[AgentSource<'_>],
+        now: &BTreeMap<&str, Closures>,
+    ) -> Result<BTreeMap<String, Vec<u8>>, PublishedError> {
+        let Some(tree) = self.previous else { return Ok(BTreeMap::new()) };
+        let lists = self.lists.get_or_init(|| EarlierLists::load(tree)).as_ref().map_err(Clone::clone)?;
+        let one = |source: &AgentSource<'_>| {
+            let id = source.id();
+            let earlier = EarlierClosures::new(id, now.get(id), lists.closures(id)?);
+            Ok(earlier.to_text().map(|text| (id.to_owned(), text.into_bytes())))
+        };
+        sources.par_iter().filter_map(|source| one(source).transpose()).collect()
+    }
+
     /// The sources of a view, in which agents that are held have the version that they are held at.
     pub(super) fn held<'b>(
         &self,
@@ -139,8 +156,8 @@ fn read(EarlierManifest { version, since, text }: &EarlierManifest, view: &View)
 /// The lists of an earlier tree.
 struct EarlierLists<'a> {
     tree: &'a dyn PublishedTree,
-    /// Leads to its lists, if it has some.
-    view: Option<EntryView>,
+    /// What leads to its lists of versions and closures, by the names of their views.
+    views: BTreeMap<&'static str, EntryView>,
     /// What its index has, which is earlier by now, perhaps.
     index: BTreeMap<String, Value>,
     /// The files that lead to lists, which many agents share.
@@ -152,8 +169,10 @@ impl<'a> EarlierLists<'a> {
         let index = super::previous::entries(tree, INDEX)?.unwrap_or_default();
         let index =
             index.into_iter().filter_map(|entry| Some((entry.get("id")?.as_str()?.to_owned(), entry))).collect();
-        let view = tree.read(DISCOVERY)?.and_then(|text| EntryView::parse(&text, VERSIONS).ok().flatten());
-        Ok(Self { tree, view, index, known: Mutex::default() })
+        let document = tree.read(DISCOVERY)?.unwrap_or_default();
+        let view = |name| Some((name, EntryView::parse(&document, name).ok().flatten()?));
+        let views = [VERSIONS, CLOSURES, EARLIER_CLOSURES].into_iter().filter_map(view).collect();
+        Ok(Self { tree, views, index, known: Mutex::default() })
     }
 
     /// A group or a list of digests.
@@ -181,17 +200,34 @@ impl<'a> EarlierLists<'a> {
             Some(EarlierVersion { version, since: None, entry: entry.clone() })
         });
         let mut versions: Vec<EarlierVersion> = current.into_iter().collect();
-        let Some((view, agent)) = self.view.as_ref().zip(id.parse::<AgentId>().ok()) else { return Ok(versions) };
+        let older = self.parse(VERSIONS, id, Versions::parse)?;
+        versions.extend(older.into_iter().flat_map(|older| older.versions));
+        Ok(versions)
+    }
+
+    /// The closures that the earlier tree has of an agent, the newest first.
+    fn closures(&self, id: &str) -> Result<Vec<Closures>, PublishedError> {
+        let newest = self.parse(CLOSURES, id, Closures::parse)?;
+        let older = self.parse(EARLIER_CLOSURES, id, EarlierClosures::parse)?;
+        Ok(newest.into_iter().chain(older.into_iter().flat_map(|older| older.closures)).collect())
+    }
+
+    /// What the earlier tree has of an agent in a view.
+    fn parse<T, E: std::fmt::Display>(
+        &self,
+        view: &str,
+        id: &str,
+        parse: impl Fn(&[u8], &str) -> Result<T, E>,
+    ) -> Result<Option<T>, PublishedError> {
+        let Some((view, agent)) = self.views.get(view).zip(id.parse::<AgentId>().ok()) else { return Ok(None) };
         let failed = |why: &dyn std::fmt::Display| PublishedError::new(&view.entry_path(&agent), why);
         let digest = list_in(&self.list(view, view.group(&agent))?, &agent).map_err(|error| failed(&error))?;
         let found = entry_in(&self.list(view, digest)?, &agent).map_err(|error| failed(&error))?;
-        if let Some(digest) = found {
-            let text = self.tree.read(&view.entry_path(&agent))?.unwrap_or_default();
-            if Sha256::of(&text) != digest {
-                return Err(failed(&"it does not have the digest that its list names"));
-            }
-            versions.extend(Versions::parse(&text, id).map_err(|error| failed(&error))?.versions);
+        let Some(digest) = found else { return Ok(None) };
+        let text = self.tree.read(&view.entry_path(&agent))?.unwrap_or_default();
+        if Sha256::of(&text) != digest {
+            return Err(failed(&"it does not have the digest that its list names"));
         }
-        Ok(versions)
+        parse(&text, id).map(Some).map_err(|error| failed(&error))
     }
 }
