@@ -98,7 +98,7 @@ fn people_see_what_failed_and_how_many_passed() {
     let run = env.run(&["probe", "--level", "protocol", "--", agent, "played", escape]);
     assert!(run.stdout.contains("error 1: `\\u{1b}[2J\\u{202e}`"), "{}", run.stdout);
     let run = env.run(&["probe", "--level", "protocol", "--", agent, "exit", "3"]);
-    assert!(run.stdout.contains("no check was run, for the agent did not answer `initialize`"), "{}", run.stdout);
+    assert!(run.stdout.contains("no check was run, because the agent did not answer `initialize`"), "{}", run.stdout);
 }
 
 #[test]

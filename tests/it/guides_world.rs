@@ -39,9 +39,10 @@ const UV: &str = r#"#!/bin/sh
 [ "$1" = --version ] && echo uv 0.9.0 && exit
 spec=$(printf '%s' "$*" | sed 's/.*-- //')
 name=${spec%%==*}
-mkdir -p "$UV_TOOL_BIN_DIR"
-printf '#!/bin/sh\n[ "$1" = acp ] && exec "AGENT" ok\necho "no module" >&2\nexit 2\n' > "$UV_TOOL_BIN_DIR/$name"
-chmod +x "$UV_TOOL_BIN_DIR/$name"
+case "$*" in *--target*) bin=files/bin ;; *) bin=$UV_TOOL_BIN_DIR ;; esac
+mkdir -p "$bin"
+printf '#!/bin/sh\n[ "$1" = acp ] && exec "AGENT" ok\necho "no module" >&2\nexit 2\n' > "$bin/$name"
+chmod +x "$bin/$name"
 "#;
 
 const NODE: &str = "#!/bin/sh\n[ \"$1\" = --version ] && echo v22.0.0 && exit\nexec \"AGENT\" ok\n";

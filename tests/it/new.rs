@@ -45,9 +45,10 @@ chmod +x "$folder/run.sh"
 const UV: &str = r#"#!/bin/sh
 spec=$(printf '%s' "$*" | sed 's/.*-- //')
 name=${spec%%==*}
-mkdir -p "$UV_TOOL_BIN_DIR"
-[ "$name" = mute ] && exit 0
-printf '#!/bin/sh\n[ "$1" = acp ] && exec "AGENT" ok\nexit 2\n' > "$UV_TOOL_BIN_DIR/$name"; chmod +x "$UV_TOOL_BIN_DIR/$name"
+case "$*" in *--target*) bin=files/bin ;; *) bin=$UV_TOOL_BIN_DIR ;; esac
+mkdir -p "$bin"
+case "$name $*" in "mute "*|"borrowed "*--no-deps*) exit 0 ;; esac
+printf '#!/bin/sh\n[ "$1" = acp ] && exec "AGENT" ok\nexit 2\n' > "$bin/$name"; chmod +x "$bin/$name"
 "#;
 
 /// A registry, package managers, and a server that acts as every source.

@@ -87,18 +87,25 @@ fn nothing_that_is_there_is_overwritten() {
     assert!(left(&withdrawn).contains("remove `agent-w` below `[withdrawn]`"), "{withdrawn}");
 }
 
-/// What `validate` would refuse beside the registry's other agents is said at once.
+/// What `validate` would refuse beside the registry's other agents is not written.
 #[test]
 fn names_are_compared_with_those_of_other_agents() {
     let new = Place::with([("/npm/flag", package(&usual())), ("/npm/wolf", package(&json!({ "name": "wolf" })))]);
     let named = r#"{"id":"other","name":"Wolf","version":"1.0.0","description":"x","distribution":{"npx":{"package":"other@1.0.0"}}}"#;
     new.verify.env.write("r/other/agent.json", named);
+    // The words of the id are a name that is free.
     let (code, document) = new.json(&["grey", "--npm", "wolf", "--no-check"]);
-    assert_eq!((code, &document["error"]["code"]), (1, &json!("findings")), "{document}");
-    assert!(left(&document).contains("`Wolf` looks like the name `Wolf` of `other`"), "{document}");
+    assert_eq!((code, &document["manifest"]["name"]), (0, &json!("Grey")), "{document}");
+    let note = "`name` of the source was left out, and made of the id: `Wolf` looks like the name `Wolf` of `other`";
+    assert!(left(&document).contains(note), "{document}");
     let validated = new.verify.env.json(&["validate", "grey"]).1;
-    let rules = validated["findings"].as_array().unwrap().iter().map(|finding| finding["rule"].as_str().unwrap());
-    assert!(rules.into_iter().any(|rule| rule == "registry/similar-name"), "{validated}");
+    let mut rules = validated["findings"].as_array().unwrap().iter().map(|finding| finding["rule"].as_str().unwrap());
+    assert!(rules.all(|rule| rule != "registry/similar-name"), "{validated}");
+    // If they are taken as well, nothing is written.
+    let run = new.run(&["wolf", "--npm", "wolf", "--no-check"]);
+    let is_told = run.stderr.contains("registry/similar-name: `Wolf` looks like the name `Wolf` of `other`");
+    assert!(run.code == 2 && is_told && run.stderr.contains("help: choose another id"), "{}", run.stderr);
+    assert!(!new.files().iter().any(|file| file.starts_with("wolf")));
     let asked = new.server.asked().len();
     let run = new.run(&["oth-er", "--npm", "flag", "--no-check"]);
     assert!(run.code == 2 && run.stderr.contains("`oth-er` looks like the id `other`"), "{}", run.stderr);

@@ -20,8 +20,14 @@ fn a_python_package_becomes_an_agent() {
     let info = json!({ "info": { "summary": "A kit", "license_expression": "Apache-2.0", "author_email": "K <k@h.example>",
                                  "project_urls": { "Source": "https://github.com/o/kit", "Homepage": "http://kit.example" } } });
     let mute = body(&json!({ "files": [{ "filename": "mute-1.0-py3-none-any.whl", "hashes": { "sha256": "x" } }] }));
-    let new =
-        Place::with([("/py/simple/mute/", mute), ("/py/simple/kit/", simple), ("/py/pypi/kit/1.10/json", body(&info))]);
+    let borrowed =
+        body(&json!({ "files": [{ "filename": "borrowed-1.0-py3-none-any.whl", "hashes": { "sha256": "x" } }] }));
+    let new = Place::with([
+        ("/py/simple/mute/", mute),
+        ("/py/simple/borrowed/", borrowed),
+        ("/py/simple/kit/", simple),
+        ("/py/pypi/kit/1.10/json", body(&info)),
+    ]);
     let (code, document) = new.json(&["kit", "--pypi", "Kit"]);
     assert_eq!(code, 0, "{document}");
     let expected = json!({
@@ -33,10 +39,20 @@ fn a_python_package_becomes_an_agent() {
     assert_eq!(new.manifest("kit"), expected);
     let (code, report) = new.verify.env.json(&["validate"]);
     assert_eq!((code, &report["findings"]), (0, &json!([])));
-    // A package without a command is refused as for npm, and nothing is written.
-    let mute = new.run(&["mute", "--pypi", "mute"]);
-    assert!(mute.code == 2 && mute.stderr.contains("uvx has nothing to start"), "{}", mute.stderr);
-    assert!(!new.files().iter().any(|file| file.starts_with("mute")));
+    // A package without a command is refused as for npm, also if it is not started, and nothing is written.
+    for flags in [&[][..], &["--no-check"]] {
+        let mute = new.run(&[&["mute", "--pypi", "mute"], flags].concat());
+        assert!(mute.code == 2 && mute.stderr.contains("uvx has nothing to start"), "{}", mute.stderr);
+        assert!(
+            mute.stderr.contains("help: name a command with `--cmd`, or the package that has it"),
+            "{}",
+            mute.stderr
+        );
+        assert!(!new.files().iter().any(|file| file.starts_with("mute")));
+    }
+    // uvx also starts a command of a dependency.
+    let (_, borrowed) = new.json(&["borrowed", "--pypi", "borrowed", "--no-check"]);
+    assert_eq!(borrowed["manifest"]["distribution"]["uvx"], json!({ "package": "borrowed==1.0" }), "{borrowed}");
     let (code, _) = new.json(&["kit-two", "--pypi", "kit==2.0rc1", "--no-probe"]);
     let latest = new.json(&["kit-three", "--pypi", "kit@latest", "--no-probe", "--dry-run"]);
     assert_eq!((latest.0, &latest.1["version"]), (0, &json!("1.10.0")), "{}", latest.1);

@@ -71,6 +71,14 @@ fn what_is_installed_is_not_started_once_the_recall_is_known() {
         assert!(run.code == 4 && run.stderr.contains(WHY) && run.stdout.is_empty(), "{arguments:?}: {}", run.stderr);
     }
     assert_eq!((people.run(&["run", "b"]).code, people.server.asked().len()), (0, before), "a start sends nothing");
+    // A registry in a directory counts as well, if it is named.
+    people.env.write("mirror/registry.json", r#"{"version":"1.0.0","agents":[]}"#);
+    let mirrored =
+        json!({ "schema": 1, "revoked": [{ "id": "b", "versions": "*", "level": "revoked", "reason": "x" }] });
+    people.env.write("mirror/revoked.json", mirrored.to_string());
+    let run = people.run(&["which", "b", "--index", "mirror"]);
+    assert!(run.code == 4 && run.stderr.contains("b 2.0.0 is revoked"), "{}", run.stderr);
+    assert_eq!(people.run(&["which", "b"]).code, 0);
     // Without the cache, it is still known.
     fs::remove_dir_all(people.env.path("cache")).unwrap_or_default();
     assert_eq!(people.run(&["run", "a", "--offline"]).code, 4);

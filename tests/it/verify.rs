@@ -171,7 +171,7 @@ fn every_reason_has_its_verdict_and_no_agent_stops_the_others() {
         rows(&document),
         [
             ("absent", "fail", "package_not_found"),
-            ("broken", "fail", "install_failed"),
+            ("broken", "fail", "manifest"),
             ("endless", "error", "install_failed"),
             ("error", "fail", "agent_error"),
             ("exits", "fail", "exited"),
@@ -198,6 +198,7 @@ fn every_reason_has_its_verdict_and_no_agent_stops_the_others() {
     assert_eq!((&summary["passed"], &summary["failed"], &summary["errors"]), (&3.into(), &17.into(), &2.into()));
     for (id, part) in [
         ("absent", "npm failed (exit code 1): `ETARGET: No matching version`"),
+        ("broken", "broken/agent.json:1:1: not valid JSON: "),
         ("full", "npm did not write all files: `ENOSPC: no space left on device, write`; free space on the disk of /"),
         ("endless", "npm did not end within 2 s"),
         ("two-bins", "has 2 commands (`a`, `b`), and npx cannot choose"),

@@ -95,8 +95,9 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let registry = Registry::load(&global.registry_dir())?;
     let options = CheckOptions { levels: &levels, allowed_hosts: &allowed, config: &config, survey: None };
     // Checks the id and the directory before any request is sent.
-    let addition = Addition::begin(&args.id, registry, options)?;
+    let mut addition = Addition::begin(&args.id, registry, options)?;
     let mut draft = ask(args, &config, &allowed, ui)?;
+    addition.settle_name(&mut draft)?;
     let demand = Demand::new(args.level.map(Level::from), None).with_recipes(config.examine.recipes.clone());
     let settings =
         Settings { allowed: &allowed, config: &config, probes: false, use_cache: !args.no_cache, demand: &demand };

@@ -106,7 +106,7 @@ fn summary(examination: &Examination) -> String {
     let incomplete = examination.incomplete().map(|incomplete| format!("; {incomplete}")).unwrap_or_default();
     if passed + failed + warnings == 0 {
         let without = if examination.has_network || !why_none.contains("started again") { "" } else { NO_NETWORK };
-        return format!("up to `{level}`: no check was run, for {}{incomplete}{without}", printable(why_none));
+        return format!("up to `{level}`: no check was run, because {}{incomplete}{without}", printable(why_none));
     }
     format!(
         "up to `{level}`: {passed} passed, {failed} failed, {}, {not_exercised} not exercised in {seconds:.1} s{incomplete}",

@@ -37,7 +37,8 @@ const IDLE: [(&str, &[&str]); 13] = [
         "allow_host",
         &["rules", "explain", "completions", "which", "gc", "uninstall", "probe", "init", "report", "login", "logout"],
     ),
-    ("index", &READ_NO_INDEX),
+    // `which` and `login` refuse what the registry of the index has recalled.
+    ("index", &["uninstall", "gc", "logout"]),
     ("offline", &["which", "uninstall", "gc", "login", "logout"]),
     ("refresh", &READ_NO_INDEX),
     // `doctor` asks for the index in any case.
@@ -53,7 +54,7 @@ const IDLE: [(&str, &[&str]); 13] = [
     ("trust_root", &["list", "search", "info", "resolve", "uninstall", "gc"]),
 ];
 
-/// Commands that read the installed agents, and no index.
+/// Commands that read the installed agents, and ask for no index.
 const READ_NO_INDEX: [&str; 5] = ["which", "uninstall", "gc", "login", "logout"];
 
 /// Command names of other package managers, with the equivalent command, and the flag without which it would do more.

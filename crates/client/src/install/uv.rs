@@ -128,10 +128,12 @@ fn is_secure(installer: &Installer) -> bool {
 
 impl Installer {
     /// The command that `uvx` has to be told to start a package, which has none of its own name; `None` if it needs none. uv
-    /// fetches the package into a directory below `temporary`, without its dependencies.
+    /// fetches the package into a directory below `temporary`, and its dependencies if it has no command of its own: uvx also
+    /// starts the commands of these.
     ///
     /// # Errors
-    /// [`Error`]; it is [`Error::NoCommand`] if the package has several other commands.
+    /// [`Error`]; it is [`Error::NoCommand`] if the package has several other commands, or none and no dependency has one of
+    /// its name.
     pub async fn command_for_uvx(&self, package: &Package, temporary: &Path) -> Result<Option<String>, Error> {
         let (spec, name) = (exact(&package.package)?, parse(&package.package)?.name);
         let (program, cache) = (find(self)?, self.open_cache());
@@ -140,15 +142,19 @@ impl Installer {
         let (expected, directory) = (Expected::default(), directory.path());
         let work = InstallJob { installer: self, expected: &expected, directory, temporary, progress: &|_| () };
         let uv = Tool::new(&work, "uv", program, environment, self.registries.python());
-        let flags = ["pip", "install", "--no-progress", "--no-deps", "--target", "files"];
-        let ran = uv.run([&flags[..], build_flags(self), &["--", &spec]].concat()).await;
-        ran.map_err(|error| refused(error, &package.package))?;
+        let fetch = async |flags: &[&str]| {
+            let usual = ["pip", "install", "--no-progress", "--target", "files"];
+            let ran = uv.run([&usual[..], flags, build_flags(self), &["--", &spec]].concat()).await;
+            ran.map_err(|error| refused(error, &package.package))
+        };
+        fetch(&["--no-deps"]).await?;
         let place = directory.join("files/bin");
         let own = if place.is_dir() { list(&place)? } else { Vec::new() };
+        if own.is_empty() {
+            fetch(&[]).await?;
+        }
         match choose(&name, package.command.as_deref(), &own, &[place]) {
             Ok(_) => Ok(None),
-            // A dependency may have the command.
-            Err(_) if own.is_empty() => Ok(None),
             Err((_, Some(only))) if is_command(&only) => Ok(Some(only)),
             Err((problem, suggestion)) => {
                 Err(Error::NoCommand { package: package.package.clone(), problem, suggestion })

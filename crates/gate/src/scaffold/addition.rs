@@ -1,7 +1,8 @@
 //! Adds an agent: from its id to its folder and the remaining steps.
 
+use super::packages::OTHER_COMMAND;
 use super::todo::{put_right, similar, start_todos};
-use super::{Draft, Error, Proposal, Todo, check_id, place, propose};
+use super::{Draft, Error, Proposal, Todo, check_id, place, propose, settle_name};
 use crate::check::CheckOptions;
 use crate::verify::Attempts;
 use acp_registry_client::registry::Registry;
@@ -47,6 +48,14 @@ impl<'a> Addition<'a> {
         Ok(Self { id, registry, options })
     }
 
+    /// Gives the agent a name that the rules accept: that of the source, or else one of the words of its id.
+    ///
+    /// # Errors
+    /// Returns [`Error::Unfit`] if they accept neither.
+    pub fn settle_name(&mut self, draft: &mut Draft) -> Result<(), Error> {
+        settle_name(draft, &mut self.registry, &self.options)
+    }
+
     /// Creates the agent's files, and writes them into the registry if `is_written` is set. The agent gets the
     /// arguments in `named`, or else those of the best attempt.
     ///
@@ -62,7 +71,7 @@ impl<'a> Addition<'a> {
         if let Some((_, message)) = attempts.as_ref().and_then(Attempts::problem_of_package)
             && draft.agent.distribution.uvx.is_some()
         {
-            return Err(Error::unfit_with(message, "name a command with `--cmd`, or the package that has the agent's"));
+            return Err(Error::unfit_with(message, OTHER_COMMAND));
         }
         let is_withdrawn = self.options.config.withdrawn.contains_key(self.id);
         let mut left = similar(&self.registry, &draft.agent);

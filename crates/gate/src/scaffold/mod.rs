@@ -39,7 +39,7 @@ use acp_registry_plan::manifest::{Distribution, Platform};
 use acp_registry_sources::SourceError;
 
 use crate::verify::{Attempts, Trying, Verifier};
-use entry::check_id;
+use entry::{check_id, settle_name};
 use icon::starter_icon;
 
 pub use addition::{Added, Addition};

@@ -16,6 +16,9 @@ use acp_registry_sources::npm::Bin;
 /// Maximum number of names in a message.
 const SHOWN: usize = 5;
 
+/// The remedy if uvx finds nothing to start in a package.
+pub(super) const OTHER_COMMAND: &str = "name a command with `--cmd`, or the package that has it";
+
 impl Scaffolder<'_> {
     pub(super) async fn npm(&self, spec: &NpmSpec) -> Result<SourceFacts, Error> {
         let name = &spec.name;
@@ -148,7 +151,7 @@ impl Draft {
     /// commands: uv fetches the package below `temporary`.
     ///
     /// # Errors
-    /// Returns [`Error::Unfit`] if the package has several other commands.
+    /// Returns [`Error::Unfit`] if uvx has nothing to start, or the package has several other commands.
     pub async fn name_command(&mut self, installer: &Installer, temporary: &Path) -> Result<(), Error> {
         let uvx = self.agent.distribution.uvx.as_mut();
         let Some(uvx) = uvx.filter(|uvx| uvx.command.is_none()) else { return Ok(()) };
@@ -158,7 +161,7 @@ impl Draft {
                 uvx.command = command;
             }
             Err(error @ install::Error::NoCommand { .. }) => {
-                return Err(Error::unfit_with(error.to_string(), "name one with `--cmd`"));
+                return Err(Error::unfit_with(error.to_string(), OTHER_COMMAND));
             }
             Err(error) => self.notes.push(format!(
                 "see that {} has a command of exactly that name, for uvx starts no other without `command`: {error}",

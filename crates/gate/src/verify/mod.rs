@@ -209,8 +209,13 @@ pub enum TaskKind {
         /// The reason as a sentence.
         message: String,
     },
-    /// Fail without checking; holds the reason as a sentence.
-    Broken(String),
+    /// Fail without checking.
+    Broken {
+        /// The reason, as named in reports.
+        reason: &'static str,
+        /// The reason as a sentence.
+        message: String,
+    },
     /// Reuse this row of an earlier snapshot.
     Reuse(serde_json::Value),
 }

@@ -123,7 +123,8 @@ pub fn plan(
 fn entry_tasks(registry: &Registry, entry: &AgentFolder, selection: &Selection) -> Vec<Task> {
     let Loaded::Present(manifest) = &entry.manifest else {
         let problem = entry.manifest.problem().unwrap_or_default();
-        let work = TaskKind::Broken(format!("{}/agent.json{problem}", escape(&entry.id)));
+        let message = format!("{}/agent.json{problem}", escape(&entry.id));
+        let work = TaskKind::Broken { reason: "manifest", message };
         let (id, version) = (entry.id.clone(), String::new());
         return vec![Task { id, version, channel: Channel::Stable, kind: None, held: None, work, basis: None }];
     };
@@ -148,8 +149,8 @@ fn entry_tasks(registry: &Registry, entry: &AgentFolder, selection: &Selection) 
         }
         let declared = release_tasks(release, selection);
         if declared.is_empty() && selection.kinds.is_empty() {
-            let message = "the manifest declares no known distribution";
-            tasks.push(task(None, TaskKind::Broken(message.to_owned())));
+            let message = "the manifest declares no known distribution".to_owned();
+            tasks.push(task(None, TaskKind::Broken { reason: "install_failed", message }));
         }
         tasks.extend(declared.into_iter().map(|(kind, work)| task(Some(kind), work)));
     }
@@ -200,7 +201,7 @@ pub(super) fn divide(tasks: &[Task], count: usize, measured: Option<&Snapshot>) 
     let mut waiting: Vec<(Option<Date>, Reverse<Duration>, usize)> = Vec::new();
     for (at, (task, duration)) in tasks.iter().zip(durations).enumerate() {
         let (passed_on, duration) = match task.work {
-            TaskKind::Skip { .. } | TaskKind::Broken(_) => (None, Duration::ZERO),
+            TaskKind::Skip { .. } | TaskKind::Broken { .. } => (None, Duration::ZERO),
             TaskKind::Check(_) | TaskKind::Reuse(_) => {
                 (row(task).and_then(|row| passed_on(row, task)), duration.unwrap_or(median))
             }

@@ -14,6 +14,7 @@ pub(super) mod untidy;
 
 use crate::check::reporter::Reporter;
 use crate::check::rule::{Example, Rule, Subject};
+use crate::check::rules::manifest::syntax;
 use crate::survey::Survey;
 use crate::verify::{self, Row, State};
 use acp_registry_client::install::Kind;
@@ -35,10 +36,11 @@ pub fn rule_of_runner(kind: Kind) -> Option<&'static Rule> {
 
 /// The rule that reports a reason of `verify`; `None` if the reason is no problem of an agent.
 pub fn rule_of_reason(reason: &str) -> Option<&'static Rule> {
-    let rules: [(&[&str], &'static Rule); 7] = [
+    let rules: [(&[&str], &'static Rule); 8] = [
         (broken_requirement::REASONS, &broken_requirement::RULE),
         (install_failed::REASONS, &install_failed::RULE),
         (invalid_answer::REASONS, &invalid_answer::RULE),
+        (&["manifest"], &syntax::RULE),
         (missing_runtime::REASONS, &missing_runtime::RULE),
         (no_answer::REASONS, &no_answer::RULE),
         (no_supported_auth::REASONS, &no_supported_auth::RULE),
@@ -210,6 +212,7 @@ mod tests {
         ];
         assert_eq!(reasons, known);
         assert!(known.iter().all(|reason| rule_of_reason(reason).is_some()));
+        assert_eq!(rule_of_reason("manifest").map(|rule| rule.name), Some("manifest/syntax"));
         assert!(rule_of_reason("unsupported_platform").is_none());
     }
 }

@@ -93,21 +93,21 @@ fn similar(agents: &[NamedManifest<'_>], text: fn(&Manifest) -> &str) -> Vec<Vec
     for (number, agent) in agents.iter().enumerate() {
         let look = Look::new(text(agent.manifest));
         let looks = seen.entry(look.key()).or_default();
-        let mut is_new = true;
-        for (_, others) in looks.iter_mut().filter(|(other, _)| other.is_like(&look)) {
+        for (_, others) in looks.iter().filter(|(other, _)| other.is_like(&look)) {
             for &other in others.iter().filter(|&&other| are_confused(agent, &agents[other], text)) {
                 similar[number].push(other);
                 similar[other].push(number);
             }
-            // An agent that looks like two others, which do not look like each other, is listed with the first.
-            if is_new && others.len() < COMPARED {
-                others.push(number);
-            }
-            is_new = false;
         }
-        if is_new && looks.len() < COMPARED {
-            looks.push((look, vec![number]));
+        // Two looks that are like a third need not be like each other, so each different one has a list.
+        match looks.iter().position(|(other, _)| *other == look) {
+            Some(at) if looks[at].1.len() < COMPARED => looks[at].1.push(number),
+            None if looks.len() < COMPARED => looks.push((look, vec![number])),
+            _ => {}
         }
+    }
+    for others in &mut similar {
+        others.sort_unstable();
     }
     similar
 }
@@ -252,6 +252,22 @@ mod tests {
                 "`Same` looks like the name `Same` of `b`, `Same` of `c`",
                 "`Same` looks like the name `Same` of `a`, `Same` of `c`",
                 "`Same` looks like the name `Same` of `a`, `Same` of `b`",
+            ]
+        );
+    }
+    /// `C1ine` looks like `CLine` and like `CIine`, which do not look like each other.
+    #[test]
+    fn an_agent_that_looks_like_two_different_ones_is_named_by_both() {
+        let named = |id: &str, name: &str| agent(id, name, &npx(&format!("{id}@1.0.0")));
+        let agents = [("a", "CLine"), ("b", "CIine"), ("c", "C1ine"), ("d", "CIine")].map(|(id, name)| named(id, name));
+        let messages: Vec<String> = findings(&agents, "").into_iter().map(|finding| finding.message).collect();
+        assert_eq!(
+            messages,
+            [
+                "`CLine` looks like the name `C1ine` of `c`",
+                "`CIine` looks like the name `C1ine` of `c`, `CIine` of `d`",
+                "`C1ine` looks like the name `CLine` of `a`, `CIine` of `b`, `CIine` of `d`",
+                "`CIine` looks like the name `CIine` of `b`, `C1ine` of `c`",
             ]
         );
     }
