@@ -143,6 +143,24 @@ test('every mark has its state as text, and the matrix fits a desktop window', (
   assert.ok(await head.evaluate((part, top) => Math.abs(part.getBoundingClientRect().top - top) < 2, below), 'the head stays in sight');
 }, { viewport: { width: 1280, height: 600 } }));
 
+test('the last column of the matrix is whole at 1,200 px', () => open('matrix/', async (page) => {
+  const [whole, shown] = await page.locator('.wide').evaluate((part) => [part.scrollWidth, part.clientWidth]);
+  assert.ok(whole <= shown, `${whole} of ${shown} px`);
+}, { viewport: { width: 1200, height: 800 } }));
+
+// The shade is the background of the part that scrolls: cells without a colour of their own let it through.
+for (const [what, address, part] of [['matrix', 'matrix/', '.wide'], ['comparison', 'matrix/?ids=gemini,goose,claude-acp', '#chosen']]) {
+  test(`a shade says that a ${what} goes on beyond the edge of a phone`, () => open(address, async (page) => {
+    await page.locator(`${part} tbody td`).first().waitFor();
+    const looks = await page.locator(part).evaluate((element) => ({
+      scrolls: element.scrollWidth > element.clientWidth,
+      shade: getComputedStyle(element).backgroundImage.split('linear-gradient').length - 1,
+      cells: [...new Set([...element.querySelectorAll('tbody td')].map((cell) => getComputedStyle(cell).backgroundColor))],
+    }));
+    assert.deepEqual(looks, { scrolls: true, shade: 2, cells: ['rgba(0, 0, 0, 0)'] });
+  }, { viewport: { width: 390, height: 844 } }));
+}
+
 test('names stay in sight on a phone', () => open('matrix/', async (page) => {
   await page.locator('.wide').evaluate((part) => part.scrollTo(400, 0));
   const left = await page.locator('.matrix tbody th').first().evaluate((name) => name.getBoundingClientRect().left);

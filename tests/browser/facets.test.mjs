@@ -9,7 +9,7 @@ withSites('bundled', 'made-10000');
 
 const shownCounts = (page) => page.locator('#groups label').evaluateAll((labels) => labels.map((label) => {
   const input = label.querySelector('input');
-  return [input.name, input.value, Number(label.querySelector('small').textContent)];
+  return [input.name, input.value, Number(label.querySelector('small').textContent.replaceAll(',', ''))];
 }));
 
 const expectCounts = async (page, known, choice, where) => {

@@ -134,7 +134,7 @@ test('who types after "show more" is not called back', () => open('', async (pag
     await page.keyboard.press('Control+k');
     await page.waitForTimeout(wait);
     await page.keyboard.type('amber', { delay: 15 });
-    await page.waitForFunction(() => /^24 of (?!10000)/.test(document.getElementById('count').textContent));
+    await page.waitForFunction(() => /^24 of (?!10,000)/.test(document.getElementById('count').textContent));
     assert.equal(await page.locator('#q').inputValue(), 'amber', `after ${wait} ms`);
     assert.equal(await page.evaluate(() => document.activeElement.id), 'q');
   }
@@ -150,7 +150,7 @@ test('"show more" right after a filter adds to what the filter gives', () => ope
     document.getElementById('more').click();
     while (!document.getElementById('count').textContent.startsWith(start)) await new Promise((next) => { setTimeout(next, 20); });
     return [...seen];
-  }, `48 of ${length}`);
+  }, `48 of ${length.toLocaleString('en')}`);
   // The list had 48, then has the first 24 of the filter, and is added to.
   assert.ok(lengths.includes(24) && Math.max(...lengths) === 48, String(lengths));
   const names = await cards(page);

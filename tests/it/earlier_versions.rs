@@ -331,6 +331,7 @@ fn an_agents_page_tells_what_is_held_recalled_and_can_be_had_again() {
     let command = format!("acp-registry install --index {} a@1.1.0", people.server.url("/registry.json"));
     assert!(page.contains(&format!("installed: 2, such as by <code>{command}</code>")), "{page}");
     assert!(!page.contains("Held") && !page.contains("Recalled"), "{page}");
+    assert!(!people.env.read("dist/index.html").contains("Held at this version"));
     assert!(read("index.md").contains(&format!("\n{command}\n")));
 
     let item = |versions: &str, level: &str| json!({ "id": "a", "versions": versions, "level": level, "reason": "<script>\"&'", "since": "2026-01-31" });
@@ -351,6 +352,15 @@ fn an_agents_page_tells_what_is_held_recalled_and_can_be_had_again() {
     ] {
         assert!(page.contains(&words), "{words}: {page}");
     }
+    // A card says it as well, written by the program and, from the catalog, by the script.
+    let chip = "<li class=\"chip auth\">Held at this version</li>";
+    for name in ["index.html", "all/1/index.html"] {
+        let cards = people.env.read(&format!("dist/{name}"));
+        assert!(cards.contains(chip), "{name}: {cards}");
+    }
+    let files = tree(&people.env.path("dist"));
+    let catalog = files.iter().find(|(name, _)| name.starts_with("assets/catalog.")).unwrap();
+    assert!(String::from_utf8_lossy(&catalog.1).contains("[\"auth\",\"Held at this version\"]"));
     assert!(!page.contains("<script>\u{1b}") && !page.contains('\u{1b}') && !page.contains('\u{202e}'));
     let text = read("index.md");
     assert!(text.contains("held at 1.1.0 until 2999-12-31") && text.contains("1.0.0 (revoked)"), "{text}");
@@ -360,4 +370,41 @@ fn an_agents_page_tells_what_is_held_recalled_and_can_be_had_again() {
     std::fs::rename(people.env.path("dist"), people.env.path("before")).unwrap();
     build_as_configured(&people, &["--previous", "before"]);
     assert!(read("index.html").contains("<ul class=\"changes\"><li>"), "{}", read("index.html"));
+}
+
+/// A link needs an archive of a release: the page of a version without one has none.
+#[test]
+fn a_version_leads_to_the_release_of_its_archives_whatever_tells_of_it() {
+    let people = People::new();
+    people.env.git(&["init", "--quiet"]);
+    for version in ["1.0.0", "1.1.0", "2.0.0"] {
+        write(&people, version);
+        if version != "1.0.0" {
+            let mut agent: Value = serde_json::from_str(&people.env.read("r/a/agent.json")).unwrap();
+            let address = format!("https://github.com/o/r/releases/download/v{version}/a.tar.gz");
+            agent["distribution"]["binary"][host()]["archive"] = address.into();
+            people.env.write("r/a/agent.json", agent.to_string());
+        }
+        people.env.git(&["add", "."]);
+        people.env.git(&["commit", "--quiet", "--message", version]);
+    }
+    build(&people, &[]);
+    let event = |version: &str, day: &str| json!({ "time": format!("2026-01-{day}T00:00:00Z"), "event": "updated", "id": "a", "name": "A", "version": version, "from": "0.9.0" });
+    let all = json!([event("2.0.0", "03"), event("1.1.0", "02"), event("1.0.0", "01")]);
+    // By the list of versions, and by a history that names no releases.
+    for (events, linked) in [(json!([]), &["1.1.0"][..]), (all, &["1.1.0", "2.0.0"])] {
+        people.env.write("r/history.json", json!({ "schema": 1, "events": events }).to_string());
+        std::fs::rename(people.env.path("dist"), people.env.path("before")).unwrap();
+        build(&people, &["--previous", "before"]);
+        std::fs::remove_dir_all(people.env.path("before")).unwrap();
+        let page = people.env.read("dist/agents/a/index.html");
+        let (_, list) = page.split_once("<ul class=\"changes\">").unwrap();
+        let (list, _) = list.split_once("</ul>").unwrap();
+        for version in linked {
+            let link = format!("<a href=\"https://github.com/o/r/releases/tag/v{version}\"");
+            assert!(list.contains(&link), "{version}: {list}");
+        }
+        assert_eq!(list.matches("<a ").count(), linked.len(), "{list}");
+        assert!(list.contains("<bdi>1.0.0</bdi>"), "{list}");
+    }
 }

@@ -128,6 +128,25 @@ fn lines_of_results_fit_the_terminal() {
     assert!(piped.lines().count() == 3 && !piped.contains("\n    "), "{piped}");
 }
 
+/// Rows of a pipe have the same columns whatever is installed.
+#[test]
+fn a_list_has_no_column_in_which_nothing_is() {
+    let people = People::new();
+    people.publish(&[people.agent("first", "1.0.0"), people.agent("second", "1.0.0")]);
+    let head = |text: &str| text.lines().next().unwrap_or_default().split_whitespace().map(str::to_owned).collect();
+    let on_terminal = || -> Vec<String> {
+        let (code, text) = shown(people.command(&["list"]), 80);
+        assert_eq!(code, 0, "{text}");
+        head(&plain(&text))
+    };
+    let whole = ["id", "version", "installed", "by", "description"];
+    assert_eq!(on_terminal(), ["id", "version", "by", "description"]);
+    let in_pipe: Vec<String> = head(&people.run(&["list"]).stdout);
+    assert_eq!(in_pipe, whole);
+    assert_eq!(people.run(&["install", "first", "--no-check"]).code, 0);
+    assert_eq!(on_terminal(), whole);
+}
+
 #[test]
 fn a_terminal_has_colours_unless_they_are_unwanted() {
     let people = people();

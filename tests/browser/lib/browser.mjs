@@ -84,7 +84,7 @@ export const named = async (page, test) => {
 
 /// What the page says of its results: how many are shown, and of how many.
 export const count = async (page) => {
-  const [, shown, total] = (await page.locator('#count').textContent()).match(/^(?:(\d+) of )?(\d+) agent/);
+  const [, shown, total] = (await page.locator('#count').textContent()).replaceAll(',', '').match(/^(?:(\d+) of )?(\d+) agent/);
   return { shown: Number(shown ?? total), total: Number(total) };
 };
 
@@ -96,8 +96,8 @@ export const answered = (page) => page.waitForFunction(() => (
 /// Waits until a search has been answered with this many agents.
 export const settled = async (page, expected) => {
   await page.waitForFunction((total) => {
-    const numbers = document.getElementById('count').textContent.match(/^(?:\d+ of )?(\d+) agent/);
-    return numbers && +numbers[1] === total && !document.documentElement.classList.contains('pending');
+    const numbers = document.getElementById('count').textContent.match(/^(?:[\d,]+ of )?(\d{1,4}|\d{1,3}(?:,\d{3})+) agent/);
+    return numbers && +numbers[1].replaceAll(',', '') === total && !document.documentElement.classList.contains('pending');
   }, expected);
 };
 

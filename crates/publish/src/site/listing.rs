@@ -14,6 +14,7 @@ use acp_registry_examine::examination::Level;
 use acp_registry_gate::verify::{EarlierExamination, LastAnswer, Snapshot, Unanswered};
 use acp_registry_plan::manifest::{Agent, AgentId, Distribution, Platform};
 use acp_registry_plan::timestamp::Timestamp;
+use acp_registry_plan::versions::{HELD, HeldVersion};
 
 /// Limits of the shown length of members, in Unicode scalar values, and of the number of authors.
 const LICENSE: usize = 80;
@@ -59,6 +60,8 @@ pub(super) struct Listing<'a> {
     pub(super) events: Vec<&'a HistoryEvent>,
     /// The version as the entry has it.
     current: String,
+    /// Whether the index has an older version than the registry.
+    is_held: bool,
     /// The agent's entry in the index.
     entry: &'a RawValue,
 }
@@ -71,7 +74,8 @@ impl<'a> Listing<'a> {
         history: &BTreeMap<&str, Vec<&'a HistoryEvent>>,
         has_icon: &(impl Fn(&str) -> bool + ?Sized),
     ) -> Option<Self> {
-        let agent = Agent::from_json(&value(entry));
+        let members = value(entry);
+        let agent = Agent::from_json(&members);
         if !AgentId::is_valid(&agent.id) {
             return None;
         }
@@ -96,6 +100,7 @@ impl<'a> Listing<'a> {
             answer,
             unanswered,
             events: history.get(agent.id.as_str()).cloned().unwrap_or_default(),
+            is_held: members.get(HELD).is_some_and(|held| HeldVersion::parse(held, &agent.version).is_some()),
             current: agent.version,
             entry,
         })
@@ -123,6 +128,7 @@ impl<'a> Listing<'a> {
         let version = version.map(|version| format!("Version {}: ", shown(version, VERSION))).unwrap_or_default();
         let why = match reason.as_str() {
             "install_failed" => "the installation failed".to_owned(),
+            "manifest" => "its manifest could not be read".to_owned(),
             "missing_runtime" => "the machine lacked the runtime".to_owned(),
             "spawn_failed" => "the program could not be run".to_owned(),
             "runtime_too_old" => "it needs a newer runtime".to_owned(),
@@ -175,9 +181,10 @@ impl<'a> Listing<'a> {
         (self.name.to_lowercase(), self.id.clone())
     }
 
-    /// What a card says of the last start, the licence, what the agent needs and how people sign in: class, text.
+    /// What a card says of an older version, of the last start, the licence, what the agent needs and how people sign in: class, text.
     pub(super) fn chips(&self) -> Vec<(&'static str, String)> {
         let mut chips = Vec::new();
+        chips.extend(self.is_held.then(|| ("auth", "Held at this version".to_owned())));
         match (self.answer, self.unanswered) {
             (Some(_), _) => chips.push(match self.passed_level() {
                 Some(level) => ("tested", format!("Passes {}", level.as_str())),

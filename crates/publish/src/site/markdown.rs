@@ -119,9 +119,9 @@ fn versions(past: &Past) -> String {
         let version = text(&change.version);
         out.push_str(&format!("- {}: {} {version}{recall}\n", change.day, change.label.to_lowercase()));
     }
-    for (version, day) in &past.days {
-        let day = day.as_ref().map(|day| format!("{day}: ")).unwrap_or_default();
-        out.push_str(&format!("- {day}{}\n", text(version)));
+    for one in &past.earlier_days {
+        let day = one.day.as_ref().map(|day| format!("{day}: ")).unwrap_or_default();
+        out.push_str(&format!("- {day}{}\n", text(&one.version)));
     }
     for (versions, why) in &past.recalls {
         out.push_str(&format!("- {} {}\n", text(versions), text(why)));

@@ -9,6 +9,7 @@ use super::SiteOptions;
 use super::changes::{AgentChange, ENTRIES};
 use super::listing::Listing;
 use super::text::shown;
+use crate::release::release_page_of_entry;
 
 /// The most recalls that a page lists.
 const RECALLS: usize = 20;
@@ -26,15 +27,25 @@ pub(super) struct Past {
     levels: Vec<Revocation>,
     /// The number of earlier versions that can be installed, and the command for the newest one.
     pub(super) earlier: Option<(usize, String)>,
-    /// Earlier versions with their days, if nothing else tells when versions came.
-    pub(super) days: Vec<(String, Option<String>)>,
+    /// Earlier versions, if nothing else tells when versions came.
+    pub(super) earlier_days: Vec<EarlierDay>,
+}
+
+/// An earlier version that can be installed.
+pub(super) struct EarlierDay {
+    pub(super) version: String,
+    /// When it came into the registry, as `YYYY-MM-DD`.
+    pub(super) day: Option<String>,
+    /// The page of the release that its archives are of.
+    pub(super) release: Option<String>,
 }
 
 impl Past {
     pub(super) fn of(listing: &Listing<'_>, version: &str, options: &SiteOptions<'_>) -> Self {
         let id = &listing.id;
-        let changes = AgentChange::of(listing);
-        let held = listing.entry().get(HELD).and_then(|held| HeldVersion::parse(held, version));
+        let mut changes = AgentChange::of(listing);
+        let entry = listing.entry();
+        let held = entry.get(HELD).and_then(|held| HeldVersion::parse(held, version));
         let levels = options.revocations.get(id).to_vec();
         let list = (options.earlier)(id).and_then(|text| Versions::parse(text, id).ok());
         let versions = list.map(|list| list.versions).unwrap_or_default();
@@ -46,15 +57,26 @@ impl Past {
         };
         let day = |one: &EarlierVersion| {
             let day = one.since.as_deref().and_then(|since| since.get(..10)).filter(|day| date(day).is_some());
-            (shown(&one.version, 40), day.map(ToOwned::to_owned))
+            let release = release_page_of_entry(&one.entry);
+            EarlierDay { version: shown(&one.version, 40), day: day.map(ToOwned::to_owned), release }
         };
+        // A history that was made before it named releases lacks them.
+        for change in changes.iter_mut().filter(|change| change.release.is_none() && change.kind != "withdrawn") {
+            let earlier = versions.iter().find(|one| one.version == change.version).map(|one| &one.entry);
+            let entry = if change.version == version { Some(&entry) } else { earlier };
+            change.release = entry.and_then(release_page_of_entry);
+        }
         Self {
             held,
             recalls: levels.iter().take(RECALLS).map(|one| (one.written.clone(), one.to_string())).collect(),
             recalled: options.revocations.find(id, version).map(ToString::to_string),
             levels,
             earlier: versions.first().and_then(command),
-            days: if changes.is_empty() { versions.iter().take(ENTRIES).map(day).collect() } else { Vec::new() },
+            earlier_days: if changes.is_empty() {
+                versions.iter().take(ENTRIES).map(day).collect()
+            } else {
+                Vec::new()
+            },
             changes,
         }
     }

@@ -4,7 +4,17 @@ pub(super) use acp_registry_plan::text::shown;
 
 /// The number of agents, as the start of a sentence.
 pub(super) fn agents_that_speak(count: usize) -> String {
-    if count == 1 { "1 agent that speaks".to_owned() } else { format!("{count} agents that speak") }
+    if count == 1 { "1 agent that speaks".to_owned() } else { format!("{} agents that speak", grouped(count)) }
+}
+
+/// A number with commas between its thousands, if it has more than four digits. The script of the home page writes the same.
+pub(super) fn grouped(count: usize) -> String {
+    let digits = count.to_string();
+    if digits.len() < 5 {
+        return digits;
+    }
+    let separator = |at: usize| if at > 0 && (digits.len() - at).is_multiple_of(3) { "," } else { "" };
+    digits.char_indices().map(|(at, digit)| format!("{}{digit}", separator(at))).collect()
 }
 
 /// The address, if pages may link to it: https, with a host, without credentials, and at most 2000 bytes long.
@@ -99,5 +109,13 @@ mod tests {
     #[test]
     fn markdown_is_only_text() {
         assert_eq!(markdown("[a](b) <i> `c`"), "\\[a\\]\\(b\\) \\<i\\> \\`c\\`");
+    }
+
+    #[test]
+    fn long_numbers_are_grouped() {
+        assert_eq!(
+            [0, 9_999, 10_000, 123_456, 1_000_000].map(grouped),
+            ["0", "9999", "10,000", "123,456", "1,000,000"]
+        );
     }
 }

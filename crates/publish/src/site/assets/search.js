@@ -99,10 +99,12 @@
 
   // ---- page
 
-  const agents = (n) => `${n} ${n === 1 ? 'agent' : 'agents'}`;
+  // As the pages write numbers: with commas from five digits on.
+  const number = new Intl.NumberFormat('en', { useGrouping: 'min2' }).format;
+  const agents = (n) => `${number(n)} ${n === 1 ? 'agent' : 'agents'}`;
   const also = () => {
     const some = found.filter((i) => scores[i] < WHOLE).length;
-    return (some ? `, ${some} only in part` : '') + (similar ? ', with similar spellings' : '');
+    return (some ? `, ${number(some)} only in part` : '') + (similar ? ', with similar spellings' : '');
   };
 
   const add = (list, text, kind) => {
@@ -148,7 +150,7 @@
     if (mine !== asked) return;
     while (cards[shown]) cards[shown].remove();
     more.hidden = shown === found.length;
-    count.textContent = (shown < found.length ? `${shown} of ` : '') + agents(found.length) + also();
+    count.textContent = (shown < found.length ? `${number(shown)} of ` : '') + agents(found.length) + also();
     done.textContent = `Show ${agents(found.length)}`;
     nothing.hidden = found.length > 0;
   };
@@ -156,7 +158,7 @@
   const announce = () => {
     clearTimeout(speak);
     if (asked > quiet) speak = setTimeout(() => {
-      live.textContent = `${found.length} ${found.length === 1 ? 'agent matches' : 'agents match'}${also()}`;
+      live.textContent = `${number(found.length)} ${found.length === 1 ? 'agent matches' : 'agents match'}${also()}`;
     }, 300);
   };
 
@@ -181,7 +183,7 @@
     at('offers').replaceChildren(...choices.filter(({ n }) => n).sort((a, b) => b.n - a.n).map(({ n, text, undo }) => {
       const button = document.createElement('button');
       button.type = 'button';
-      button.textContent = `${n} without ${text}`;
+      button.textContent = `${number(n)} without ${text}`;
       button.addEventListener('click', () => {
         undo();
         save('pushState');
@@ -206,9 +208,9 @@
     await rest();
     if (mine !== asked) return;
     for (const value of values) {
-      value.out.textContent = value.n;
+      value.out.textContent = number(value.n);
       value.input.parentElement.classList.toggle('zero', !value.n);
-      if (value.ask) value.ask.lastElementChild.textContent = value.n;
+      if (value.ask) value.ask.lastElementChild.textContent = number(value.n);
     }
     await show(0);
     if (mine !== asked) return;
