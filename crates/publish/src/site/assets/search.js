@@ -100,8 +100,8 @@
   // ---- page
 
   // As the pages write numbers: with commas from five digits on.
-  const number = new Intl.NumberFormat('en', { useGrouping: 'min2' }).format;
-  const agents = (n) => `${number(n)} ${n === 1 ? 'agent' : 'agents'}`;
+  const number = (n) => (n > 9999 ? n.toLocaleString('en') : n);
+  const agents = (n) => `${number(n)} agent${n === 1 ? '' : 's'}`;
   const also = () => {
     const some = found.filter((i) => scores[i] < WHOLE).length;
     return (some ? `, ${number(some)} only in part` : '') + (similar ? ', with similar spellings' : '');
@@ -150,7 +150,7 @@
     if (mine !== asked) return;
     while (cards[shown]) cards[shown].remove();
     more.hidden = shown === found.length;
-    count.textContent = (shown < found.length ? `${number(shown)} of ` : '') + agents(found.length) + also();
+    count.textContent = (shown < found.length ? `${shown} of ` : '') + agents(found.length) + also();
     done.textContent = `Show ${agents(found.length)}`;
     nothing.hidden = found.length > 0;
   };
@@ -158,7 +158,7 @@
   const announce = () => {
     clearTimeout(speak);
     if (asked > quiet) speak = setTimeout(() => {
-      live.textContent = `${number(found.length)} ${found.length === 1 ? 'agent matches' : 'agents match'}${also()}`;
+      live.textContent = `${agents(found.length)} match${found.length === 1 ? 'es' : ''}${also()}`;
     }, 300);
   };
 
@@ -210,7 +210,7 @@
     for (const value of values) {
       value.out.textContent = number(value.n);
       value.input.parentElement.classList.toggle('zero', !value.n);
-      if (value.ask) value.ask.lastElementChild.textContent = number(value.n);
+      if (value.ask) value.ask.lastElementChild.textContent = value.out.textContent;
     }
     await show(0);
     if (mine !== asked) return;
