@@ -21,7 +21,7 @@
 //! | `crates/protocol` | speak the protocol with an agent | [`handshake`] |
 //! | `crates/examine` | check how well agents follow the protocol | [`examination`], [`mcp`], [`model`] |
 //! | `crates/client` | find, install and start agents | [`session`], [`index`] (copies, search), [`resolve`] (examines this machine), [`install`], [`store`], [`lockfile`], [`provenance`], [`doctor`], [`login`], [`ops`], [`settings`], [`registry`] |
-//! | `crates/gate` | maintain a registry | [`config`], [`select`], [`survey`], [`check`], [`finding`], [`edit`], [`closures`], [`verify`], [`bump`], [`scaffold`], [`propose`] |
+//! | `crates/gate` | maintain a registry | [`config`], [`advisories`], [`select`], [`survey`], [`check`], [`finding`], [`edit`], [`closures`], [`verify`], [`bump`], [`scaffold`], [`propose`] |
 //! | `crates/publish` | build and publish what readers see | [`build`], [`tree`], [`history`], [`diff`], [`site`], [`server`], [`upload`] |
 //!
 //! # Words
@@ -99,7 +99,9 @@ pub use acp_registry_client::{
     doctor, index, install, lockfile, login, ops, provenance, registry, resolve, session, settings, store,
 };
 pub use acp_registry_examine::{examination, mcp, model};
-pub use acp_registry_gate::{bump, check, closures, config, edit, finding, propose, scaffold, select, survey, verify};
+pub use acp_registry_gate::{
+    advisories, bump, check, closures, config, edit, finding, propose, scaffold, select, survey, verify,
+};
 pub use acp_registry_host::{self as host, cause};
 pub use acp_registry_http as http;
 pub use acp_registry_plan::{

@@ -109,7 +109,13 @@ fn update(
     let (config, allowed_hosts) = (global.config_in(directory)?, global.allowed_hosts()?);
     let levels = configured_levels(&config, &global.config_file(directory))?;
     let registry = Registry::load(directory)?;
-    let check = CheckOptions { levels: &levels, allowed_hosts: &allowed_hosts, config: &config, survey: None };
+    let check = CheckOptions {
+        levels: &levels,
+        allowed_hosts: &allowed_hosts,
+        config: &config,
+        survey: None,
+        advisories: None,
+    };
     let site = Site {
         directory,
         capabilities: args.capabilities.as_deref(),

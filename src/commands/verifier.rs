@@ -4,12 +4,14 @@ use std::env;
 use std::sync::Arc;
 use std::time::Duration;
 
+use acp_registry::advisories::{Advisories, SourceProblem};
 use acp_registry::config::Config;
 use acp_registry::duration;
 use acp_registry::examination::Demand;
 use acp_registry::host::fs::temporary;
 use acp_registry::host::process::{self, Environment, Orphans};
 use acp_registry::http::{AllowedHosts, Client};
+use acp_registry::registry::Registry;
 use acp_registry::verify::{Job, Machine, Row, StartOptions, Task, Verified, Verifier, usual_jobs};
 
 use crate::commands::leftovers;
@@ -86,6 +88,38 @@ pub(crate) struct Settings<'a> {
     pub(crate) use_cache: bool,
     /// The level of examination after the handshake.
     pub(crate) demand: &'a Demand,
+}
+
+/// Reads the advisories that the configuration names, and fetches those at addresses. `problems` of the result says which ones
+/// could not be read.
+pub(crate) fn advisories(
+    (config, allowed): (&Config, &AllowedHosts),
+    registry: &Registry,
+    use_cache: bool,
+    ui: &Ui,
+) -> Result<Advisories, Failure> {
+    let mut advisories = Advisories::read(config, &registry.root);
+    if !advisories.unasked.is_empty() {
+        let mut settings = network::settings(allowed)?;
+        settings.cache = if use_cache { network::cache(ui) } else { None };
+        let client = Client::new(settings)?;
+        signals::run_and_forget(advisories.ask(&client))?;
+    }
+    Ok(advisories)
+}
+
+/// Like [`advisories`], for a run that may not begin unless all of them could be read.
+pub(crate) fn all_advisories(
+    settings: (&Config, &AllowedHosts),
+    registry: &Registry,
+    use_cache: bool,
+    ui: &Ui,
+) -> Result<Advisories, Failure> {
+    let advisories = advisories(settings, registry, use_cache, ui)?;
+    match advisories.problems.first() {
+        Some(problem) => Err(Failure::unable(problem).help(SourceProblem::REMEDY)),
+        None => Ok(advisories),
+    }
 }
 
 /// The failure of a run whose agents all need package managers that this machine lacks.

@@ -89,6 +89,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
             "timestamp",
         ],
     ),
+    ("gate", "advisories", &["archive", "closure", "config", "host", "http", "manifest", "registry", "text"]),
     ("gate", "select", &["config", "manifest", "registry", "host", "text", "failure", "revocations"]),
     ("gate", "edit", &["registry", "source", "host"]),
     (
@@ -103,25 +104,25 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
         "gate",
         "check",
         &[
-            "archive", "config", "digest", "edit", "finding", "handshake", "install", "manifest", "http", "registry",
-            "failure", "select", "source", "survey", "host", "text", "timestamp", "sources", "verify", "revocations",
-            "closure", "provenance",
+            "advisories", "archive", "config", "digest", "edit", "finding", "handshake", "install", "manifest", "http",
+            "registry", "failure", "select", "source", "survey", "host", "text", "timestamp", "sources", "verify",
+            "revocations", "closure", "provenance",
         ],
     ),
     (
         "gate",
         "verify",
         &[
-            "archive", "digest", "examination", "handshake", "install", "json", "manifest", "http", "registry",
-            "failure", "select", "host", "text", "timestamp", "sources",
+            "advisories", "archive", "digest", "examination", "handshake", "install", "json", "manifest", "http",
+            "registry", "failure", "select", "host", "text", "timestamp", "sources",
         ],
     ),
     (
         "gate",
         "bump",
         &[
-            "check", "config", "digest", "edit", "examination", "finding", "install", "json", "manifest", "http",
-            "registry", "source", "survey", "host", "text", "sources", "verify", "failure",
+            "advisories", "check", "config", "digest", "edit", "examination", "finding", "install", "json", "manifest",
+            "http", "registry", "source", "survey", "host", "text", "sources", "verify", "failure",
         ],
     ),
     (
@@ -132,7 +133,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
             "manifest", "http", "registry", "failure", "host", "text", "sources", "verify",
         ],
     ),
-    ("gate", "closures", &["closure", "host", "install", "manifest", "registry", "text", "bump"]),
+    ("gate", "closures", &["advisories", "closure", "host", "install", "manifest", "registry", "text", "bump"]),
     (
         "gate",
         "propose",

@@ -5,6 +5,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
+use acp_registry::advisories::Advisories;
 use acp_registry::bump::{Bumper, ChannelOutcome, ErrorKind};
 use acp_registry::check::Levels;
 use acp_registry::config::Config;
@@ -279,7 +280,9 @@ fn a_source_that_hangs_delays_nobody_else() {
         pypi: None,
         github: Github::new(&server.url("/api")).unwrap(),
     };
+    let advisories = Advisories::default();
     let bumper = Bumper {
+        advisories: &advisories,
         client: &client,
         sources: &sources,
         config: &Config::default(),

@@ -39,7 +39,7 @@ fn archive() -> Vec<u8> {
 }
 
 /// A list with the agent's package in a version.
-fn list(version: &str, more: &Value) -> String {
+pub(crate) fn list(version: &str, more: &Value) -> String {
     let integrity = format!("sha512-{}", BASE64_STANDARD.encode(Sha512::digest(archive())));
     let mut packages = json!({ "": { "name": "agent", "dependencies": { "own": version } },
         "node_modules/own": { "version": version, "integrity": integrity, "bin": { "own": "cli.js" } } });
@@ -54,7 +54,7 @@ fn manifest(version: &str) -> String {
 }
 
 /// A registry with an agent of an npm package.
-fn registry(env: &Env, closure: Option<&str>) {
+pub(crate) fn registry(env: &Env, closure: Option<&str>) {
     env.write("r/own/agent.json", manifest("1.0.0"));
     env.write("r/own/icon.svg", ICON);
     if let Some(closure) = closure {
@@ -75,7 +75,7 @@ fn serve(people: &People, tree: &Path) {
 }
 
 /// A store, the stand-in for npm, and a registry of npm that has the package.
-fn people() -> People {
+pub(crate) fn people() -> People {
     let people = People::new();
     let agent = fake_agent();
     people.env.write_program("bin/npm", &NPM.replace("AGENT", agent.to_str().unwrap()));
@@ -84,13 +84,13 @@ fn people() -> People {
     people
 }
 
-fn with_npm(people: &People, command: &mut std::process::Command) -> Run {
+pub(crate) fn with_npm(people: &People, command: &mut std::process::Command) -> Run {
     let path = format!("{}:/usr/bin:/bin", people.env.path("bin").display());
     command.env("PATH", path).env("ACP_REGISTRY_NPM", people.server.url("/npm/"));
     Run::of(command)
 }
 
-fn called(people: &People) -> String {
+pub(crate) fn called(people: &People) -> String {
     fs::read_to_string(people.env.path("bin/called")).unwrap_or_default()
 }
 

@@ -133,7 +133,13 @@ fn published(env: &Env, is_whole: bool) -> Vec<u8> {
     let directory = env.path("r");
     let registry = Registry::load(&directory).unwrap();
     let (levels, allowed_hosts, config) = (Levels::default(), AllowedHosts::default(), Config::default());
-    let check = CheckOptions { levels: &levels, allowed_hosts: &allowed_hosts, config: &config, survey: None };
+    let check = CheckOptions {
+        levels: &levels,
+        allowed_hosts: &allowed_hosts,
+        config: &config,
+        survey: None,
+        advisories: None,
+    };
     let site = Site { directory: &directory, capabilities: None, history: None, published: None };
     let base_url = Some("https://example.com/r");
     let site = is_whole.then_some(site);

@@ -8,6 +8,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 #![cfg_attr(windows, allow(dead_code, unused_imports, reason = "some tests are for Unix only"))]
 
+mod advisories;
 mod agent;
 mod agents;
 mod agents_failures;

@@ -13,6 +13,7 @@
 //! `links` detects duplicate names, and finds where links lead: loops and escapes.
 
 mod cmd;
+mod collect;
 mod decompress;
 mod entry;
 mod error;
@@ -42,4 +43,4 @@ pub use listing::ArchiveListing;
 pub use meter::Limits;
 pub use name::{is_device, path_problem};
 pub use program::{Fit, Glibc, Machine, Mismatch, Program};
-pub use run::{list, list_stream, lookalike, unpack, unpack_package};
+pub use run::{list, list_stream, lookalike, read_zip, unpack, unpack_package};

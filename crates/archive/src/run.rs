@@ -5,6 +5,7 @@ use std::path::Path;
 use std::rc::Rc;
 
 use super::cmd::cmd_path;
+use super::collect::Collect;
 use super::format::fill;
 use super::meter::{Consumed, Meter};
 use super::unpack::Unpack;
@@ -69,6 +70,24 @@ pub fn unpack_package<R: Read + Seek>(mut file: R, limits: &Limits, into: &Path)
     let mut walk = Walk::package(&meter, Unpack::package_into(into)?);
     from_tar::walk(Consumed { inner: file, meter: Rc::clone(&meter) }, compression, &meter, &mut walk)?;
     walk.finish(format)
+}
+
+/// Reads the files of a `.zip` one by one, each of at most `file_limit` bytes, and gives their paths and contents to `take`.
+/// Writes nothing.
+///
+/// # Errors
+/// Returns [`Error`]. Some files may have been taken.
+pub fn read_zip<R: Read + Seek>(
+    file: R,
+    limits: &Limits,
+    file_limit: u64,
+    take: &mut dyn FnMut(&str, &[u8]),
+) -> Result<(), Error> {
+    let meter = Meter::new(limits);
+    let mut walk = Walk::new(&meter, None, Collect::new(file_limit, take));
+    from_zip::walk(file, &meter, &mut walk)?;
+    walk.finish(BinaryFormat::Zip)?;
+    Ok(())
 }
 
 /// What a file is if it is no archive and no program, as far as it can be read.

@@ -17,6 +17,7 @@ use acp_registry_plan::closure::{CLOSURE_LIMIT, NpmLock, PublishedClosure, Wrong
 use acp_registry_plan::manifest::{Channel, Manifest, PackageKind};
 use acp_registry_plan::text::{plural, printable};
 
+use crate::advisories::Advisories;
 use crate::bump::{Bumped, ChannelOutcome};
 
 /// How many packages a line names.
@@ -42,6 +43,9 @@ pub enum ClosureError {
         /// Its name.
         name: String,
     },
+    /// An advisory calls one of its packages malicious.
+    #[error("{0}")]
+    Malicious(String),
     /// uv names no Python, for which the list would be.
     #[error("uv finds no Python: install one with `uv python install`")]
     NoPython,
@@ -102,13 +106,14 @@ pub struct ClosureDiff {
 }
 
 /// Makes the closures of agents, of the packages in these manifests, that are missing in the registry or of another version.
-/// With `only_kept`, only those of which there is an earlier one. Temporary files are made below `temporary`. Nothing is
+/// One that an advisory calls malicious is not made. With `only_kept`, only those of which there is an earlier one. Temporary files are made below `temporary`. Nothing is
 /// written yet.
 pub async fn make_closures(
     registry: &Registry,
     agents: &[(&str, &Manifest)],
     only_kept: bool,
     installer: &Installer,
+    advisories: &Advisories,
     temporary: &Path,
 ) -> Vec<ClosureChange> {
     let mut changes = Vec::new();
@@ -127,7 +132,7 @@ pub async fn make_closures(
                 PackageKind::Npx => Source::Npx(package.clone()),
                 PackageKind::Uvx => Source::Uvx(package.clone()),
             };
-            let done = make(kind, &source, installer, temporary).await.map(|text| {
+            let done = make(kind, &source, installer, advisories, temporary).await.map(|text| {
                 let diff = ClosureDiff::new(kind, &String::from_utf8_lossy(&before), &text);
                 MadeClosure { text, diff }
             });
@@ -170,6 +175,7 @@ async fn make(
     kind: PackageKind,
     source: &Source,
     installer: &Installer,
+    advisories: &Advisories,
     temporary: &Path,
 ) -> Result<String, ClosureError> {
     let python = match kind {
@@ -184,7 +190,10 @@ async fn make(
         Some(python) => with_python(&closure.packages, &python),
         None => closure.packages,
     };
-    PublishedClosure::new(kind, source.name(), &text)?;
+    let published = PublishedClosure::new(kind, source.name(), &text)?;
+    if let Some(package) = advisories.listed(kind, &published).first() {
+        return Err(ClosureError::Malicious(package.message()));
+    }
     if let Some((package, name)) = serde_json::from_str::<NpmLock>(&text).ok().as_ref().and_then(NpmLock::lacking) {
         return Err(ClosureError::Lacks { package: package.to_owned(), name: name.to_owned() });
     }

@@ -5,6 +5,7 @@
 //! | [`config`] | LOAD: `registry.toml` |
 //! | [`select`] | SELECT: the registry to work on, and a subset of its agents |
 //! | [`finding`] | one problem in a registry: rules create findings, reports print them |
+//! | [`advisories`] | ADVISE: reads exports of advisories, and finds the agents whose packages they call malicious |
 //! | [`edit`] | EDIT: writes a file of a registry, unless another program has changed it |
 //! | [`survey`] | GATHER: asks package registries and hosts about what manifests name; holds results of [`verify`] |
 //! | [`check`] | CHECK: runs the rules over a loaded registry and, optionally, a survey; returns findings |
@@ -14,6 +15,7 @@
 //! | [`scaffold`] | SCAFFOLD: creates an agent's folder from npm, PyPI or GitHub; creates the files of a new registry |
 //! | [`propose`] | PROPOSE: opens pull requests on GitHub for updates |
 
+pub mod advisories;
 pub mod bump;
 pub mod check;
 pub mod closures;

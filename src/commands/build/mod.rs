@@ -6,6 +6,7 @@ use std::env;
 use std::path::PathBuf;
 use std::time::Instant;
 
+use acp_registry::advisories::Advisories;
 use acp_registry::build::{BuildRequest, EarlierTree, Error, Site, TreeLocation, build};
 use acp_registry::check::{CheckOptions, Checked};
 use acp_registry::config::{Config, check_base_url};
@@ -96,7 +97,14 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let earlier = previous.map(|tree| moment().map(|now| EarlierTree { tree, now })).transpose()?;
     let (capabilities, history) = (args.capabilities.as_deref(), args.history.as_deref());
     let site = (!args.no_site).then_some(Site { directory: &directory, capabilities, history, published: None });
-    let check = CheckOptions { levels: &levels, allowed_hosts: &allowed_hosts, config: &config, survey: None };
+    let advisories = Advisories::read(&config, &registry.root);
+    let check = CheckOptions {
+        levels: &levels,
+        allowed_hosts: &allowed_hosts,
+        config: &config,
+        survey: None,
+        advisories: Some(&advisories),
+    };
     let base_url = args.base_url.as_deref();
     let request = BuildRequest { registry: &registry, check: &check, base_url, earlier, site };
     let job = Job { args, ui, registry: &registry, place, started };

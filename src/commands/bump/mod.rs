@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use acp_registry::advisories::Advisories;
 use acp_registry::bump::{BumpRequest, BumpRun, Bumped, Bumper, ChannelOutcome, Compared, Passed, updated_manifests};
 use acp_registry::closures::{ClosureChange, make_closures};
 use acp_registry::config::Config;
@@ -153,12 +154,14 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let session = BumpRun::begin(&registry, &request)?;
     let now = OffsetDateTime::now_utc();
     let (client, sources, _) = network::connect(&allowed, session.needs(), !args.no_cache, ui)?;
+    let advisories = verifier::all_advisories((&config, &allowed), &registry, !args.no_cache, ui)?;
     let bumper = Bumper {
         client: &client,
         sources: &sources,
         config: &config,
         levels: &levels,
         allowed_hosts: &allowed,
+        advisories: &advisories,
         min_age: args.min_age,
         now,
     };
@@ -186,7 +189,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         }
     }
     let closures = if args.apply || args.propose.pull_requests {
-        new_closures(args, &registry, &mut results, (&config, &allowed), ui)?
+        new_closures(args, (&registry, &advisories), &mut results, (&config, &allowed), ui)?
     } else {
         Vec::new()
     };
@@ -236,7 +239,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
 /// are written.
 fn new_closures(
     args: &Args,
-    registry: &Registry,
+    (registry, advisories): (&Registry, &Advisories),
     results: &mut [Bumped],
     (config, allowed): (&Config, &AllowedHosts),
     ui: &Ui,
@@ -250,7 +253,7 @@ fn new_closures(
     let demand = Demand::default();
     let settings = Settings { allowed, config, probes: false, use_cache: !args.no_cache, demand: &demand };
     let installer = verifier::verifier(&args.live, settings, ui)?.installer;
-    let mut changes = signals::run(ui, make_closures(registry, &agents, true, &installer, &temporary()))?;
+    let mut changes = signals::run(ui, make_closures(registry, &agents, true, &installer, advisories, &temporary()))?;
     for change in &mut changes {
         if args.apply {
             change.write(registry);

@@ -93,7 +93,8 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         return Err(failure.help("leave out --no-check, or these flags"));
     }
     let registry = Registry::load(&global.registry_dir())?;
-    let options = CheckOptions { levels: &levels, allowed_hosts: &allowed, config: &config, survey: None };
+    let options =
+        CheckOptions { levels: &levels, allowed_hosts: &allowed, config: &config, survey: None, advisories: None };
     // Checks the id and the directory before any request is sent.
     let mut addition = Addition::begin(&args.id, registry, options)?;
     let mut draft = ask(args, &config, &allowed, ui)?;

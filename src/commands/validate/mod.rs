@@ -5,6 +5,7 @@ pub(crate) mod survey;
 use std::collections::BTreeSet;
 use std::time::Instant;
 
+use acp_registry::advisories::SourceProblem;
 use acp_registry::check::{CheckOptions, Checked, Levels, check, fix};
 use acp_registry::finding::Level;
 use acp_registry::host::fs::temporary;
@@ -85,9 +86,14 @@ pub(crate) fn run(args: &Args, matches: &ArgMatches, global: &Global, ui: &Ui) -
         ui.note("the registry has no agents yet; `acp-registry new` adds one");
     }
     ui.detail(&format!("checking {} in {}", registry.entries.len(), registry.root.display()));
-    let survey = survey::run(&args.survey, &registry, &selection, &config, &allowed_hosts, ui)?;
-    let options =
-        CheckOptions { levels: &levels, allowed_hosts: &allowed_hosts, config: &config, survey: survey.as_ref() };
+    let (survey, advisories) = survey::run(&args.survey, &registry, &selection, &config, &allowed_hosts, ui)?;
+    let options = CheckOptions {
+        levels: &levels,
+        allowed_hosts: &allowed_hosts,
+        config: &config,
+        survey: survey.as_ref(),
+        advisories: Some(&advisories),
+    };
     let mut unfixed = Vec::new();
     let mut checked = check(&registry, &options, &selection);
     if args.fix {
@@ -100,6 +106,11 @@ pub(crate) fn run(args: &Args, matches: &ArgMatches, global: &Global, ui: &Ui) -
             ui.note(&format!("{} fixed", plural(fixed.count, "finding")));
         }
         unfixed.extend(fixed.errors.iter().map(Failure::unable));
+    }
+    // For the whole registry, this is a finding.
+    if !matches!(selection, Selection::All) {
+        let problem = advisories.problems.first();
+        unfixed.extend(problem.map(|problem| Failure::unable(problem).help(SourceProblem::REMEDY)));
     }
 
     let prefix = prefix(&registry.root);

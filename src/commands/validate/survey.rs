@@ -3,6 +3,7 @@
 use std::env;
 use std::path::Path;
 
+use acp_registry::advisories::Advisories;
 use acp_registry::check::Selection;
 use acp_registry::config::Config;
 use acp_registry::examination::Demand;
@@ -11,6 +12,7 @@ use acp_registry::provenance::{self, TrustRoots};
 use acp_registry::registry::Registry;
 use acp_registry::select;
 use acp_registry::survey::{self, Scope, Survey, Surveyor};
+use acp_registry::verify::refuse_malicious;
 
 use crate::commands::verifier::{self, LiveArgs, Settings};
 use crate::commands::verify;
@@ -61,7 +63,8 @@ impl SurveyArgs {
     }
 }
 
-/// Gathers data about the selected agents from outside the registry, if a flag requests it.
+/// Gathers data about the selected agents from outside the registry, if a flag requests it, and reads the advisories that the
+/// configuration names; those at addresses only if addresses are checked or agents are started.
 pub(crate) fn run(
     args: &SurveyArgs,
     registry: &Registry,
@@ -69,7 +72,7 @@ pub(crate) fn run(
     config: &Config,
     allowed: &AllowedHosts,
     ui: &Ui,
-) -> Result<Option<Survey>, Failure> {
+) -> Result<(Option<Survey>, Advisories), Failure> {
     let wants_handshake = args.starts_agents();
     if args.live.is_set() && !wants_handshake {
         return Err(Failure::usage(
@@ -80,8 +83,13 @@ pub(crate) fn run(
     let archives = args.looks_into_archives().then_some(limits);
     let scope = Scope { urls: args.urls || args.all, archives };
     if scope.is_empty() && !wants_handshake {
-        return Ok(None);
+        return Ok((None, Advisories::read(config, &registry.root)));
     }
+    let advisories = if scope.urls || wants_handshake {
+        verifier::advisories((config, allowed), registry, !args.no_cache, ui)?
+    } else {
+        Advisories::read(config, &registry.root)
+    };
     let mut survey = Survey::default();
     if !scope.is_empty() {
         let needs = scope.needs(registry, selection);
@@ -98,13 +106,18 @@ pub(crate) fn run(
         survey.notes = notes;
     }
     if wants_handshake {
-        let Some(tasks) = survey::tasks(registry, selection, config) else {
+        let Some(mut tasks) = survey::tasks(registry, selection, config) else {
             let problem = select::quarantine_problem(registry).unwrap_or_default();
             let note = format!("no agent was started, for the quarantine list cannot be read: {problem}");
             survey.notes.push(note.clone());
             survey.lacks_quarantine = Some(note);
-            return Ok(Some(survey));
+            return Ok((Some(survey), advisories));
         };
+        if !advisories.problems.is_empty() {
+            survey.notes.push("no agent was started, for not all advisories can be read".to_owned());
+            return Ok((Some(survey), advisories));
+        }
+        refuse_malicious(&mut tasks, registry, &advisories);
         let examine = &config.examine;
         let demand =
             &Demand::new(None, examine.require).with_timeout(examine.timeout).with_recipes(examine.recipes.clone());
@@ -118,5 +131,5 @@ pub(crate) fn run(
             ui.note(&note);
         }
     }
-    Ok(Some(survey))
+    Ok((Some(survey), advisories))
 }

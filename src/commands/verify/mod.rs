@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
+use acp_registry::advisories::Advisories;
 use acp_registry::closures::make_closures;
 use acp_registry::duration;
 use acp_registry::examination::Demand;
@@ -119,10 +120,12 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     if let (false, Some(out)) = (args.merge.is_empty(), &args.out) {
         return merge(args, out, &registry, &request.selection(&registry, now)?, ui);
     }
-    let job = Job::prepare(&registry, &request, now)?;
+    let mut job = Job::prepare(&registry, &request, now)?;
     if let Some(error) = job.not_reused() {
         ui.note(&format!("nothing is reused: {error}"));
     }
+    let advisories = verifier::all_advisories((&config, &allowed), &registry, !args.no_cache, ui)?;
+    job.refuse_malicious(&registry, &advisories);
     let settings = Settings {
         allowed: &allowed,
         config: &config,
@@ -137,7 +140,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         other => other,
     });
 
-    let unlisted = if args.closures { write_lists(args, settings, &registry, &rows, ui)? } else { 0 };
+    let unlisted = if args.closures { write_lists(args, settings, (&registry, &advisories), &rows, ui)? } else { 0 };
     let duration = started.elapsed();
     let examinees = || {
         let prefix = prefix(&registry.root);
@@ -175,7 +178,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
 fn write_lists(
     args: &Args,
     settings: Settings<'_>,
-    registry: &Registry,
+    (registry, advisories): (&Registry, &Advisories),
     rows: &[Row],
     ui: &Ui,
 ) -> Result<usize, Failure> {
@@ -184,7 +187,7 @@ fn write_lists(
     let folders = registry.entries.iter().filter(|folder| ids.contains(folder.id.as_str()));
     let agents: Vec<_> = folders.filter_map(|one| Some((one.id.as_str(), one.manifest.present()?))).collect();
     let installer = verifier::verifier(&args.live, settings, ui)?.installer;
-    let mut changes = signals::run(ui, make_closures(registry, &agents, false, &installer, &temporary()))?;
+    let mut changes = signals::run(ui, make_closures(registry, &agents, false, &installer, advisories, &temporary()))?;
     for change in &mut changes {
         change.write(registry);
         match &change.done {

@@ -15,7 +15,7 @@ pub fn check(manifest: &str, icon: Option<&str>) {
     let entry = AgentFolder { id: "a".to_owned(), manifest, icon };
     let registry = Registry::with_one(Path::new("/"), entry);
     let (levels, allowed_hosts, config) = (Levels::default(), AllowedHosts::default(), Config::default());
-    let options = CheckOptions { levels: &levels, allowed_hosts: &allowed_hosts, config: &config, survey: None };
+    let options = CheckOptions { levels: &levels, allowed_hosts: &allowed_hosts, config: &config, survey: None, advisories: None };
     let checked = check::check(&registry, &options, &Selection::All);
     for finding in &checked.findings {
         let text = registry.text(&finding.file).unwrap_or_default();

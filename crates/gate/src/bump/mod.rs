@@ -38,6 +38,7 @@ use futures_util::stream::{self, StreamExt as _};
 use time::OffsetDateTime;
 
 use self::lists::Lists;
+use crate::advisories::Advisories;
 use crate::check::Levels;
 use crate::config::Config;
 
@@ -64,6 +65,8 @@ pub struct Bumper<'a> {
     pub levels: &'a Levels,
     /// Hosts that may be private and may be used without TLS.
     pub allowed_hosts: &'a AllowedHosts,
+    /// The advisories that the configuration names.
+    pub advisories: &'a Advisories,
     /// Minimum time since a version's release before an agent moves to it.
     pub min_age: Duration,
     /// The current time.

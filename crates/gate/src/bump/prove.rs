@@ -45,6 +45,7 @@ impl Bumper<'_> {
             allowed_hosts: self.allowed_hosts,
             config: self.config,
             survey: Some(&survey),
+            advisories: Some(self.advisories),
         };
         let findings = check(&alone, &options, &Selection::All).findings;
         // Its list of packages is made anew.
@@ -88,8 +89,13 @@ impl Bumper<'_> {
     ) -> BTreeSet<(&'static str, Option<String>)> {
         let Ok(manifest) = Manifest::parse(text.to_owned()) else { return BTreeSet::new() };
         let alone = alone(registry, entry, manifest);
-        let options =
-            CheckOptions { levels: self.levels, allowed_hosts: self.allowed_hosts, config: self.config, survey: None };
+        let options = CheckOptions {
+            levels: self.levels,
+            allowed_hosts: self.allowed_hosts,
+            config: self.config,
+            survey: None,
+            advisories: Some(self.advisories),
+        };
         let findings = check(&alone, &options, &Selection::All).findings.into_iter();
         let errors = findings.filter(|finding| finding.level == Level::Error);
         errors.map(|finding| (finding.rule, finding.pointer)).collect()

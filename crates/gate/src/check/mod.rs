@@ -27,6 +27,7 @@ pub use rule::{Example, Online, Rule};
 pub use rules::{RULES, find, rule_of_reason, rule_of_runner};
 pub use run::{AgentStatus, CheckOutcome, Checked, check};
 
+use crate::advisories::Advisories;
 use crate::config::Config;
 use crate::edit::{self, EditError};
 use crate::finding::Level;
@@ -92,4 +93,6 @@ pub struct CheckOptions<'a> {
     pub config: &'a Config,
     /// The survey; without it, rules that need one do not run.
     pub survey: Option<&'a Survey>,
+    /// The advisories that the configuration names; without them, rules that need them do not run.
+    pub advisories: Option<&'a Advisories>,
 }

@@ -8,6 +8,7 @@ use super::icon::{Icon, IconFile};
 use super::reporter::{FindingFile, Reporter};
 use super::rule::{CheckFn, Subject};
 use super::{CheckOptions, RULES, Rule};
+use crate::advisories::Advisories;
 use crate::finding::{Finding, Level};
 use crate::select::Selection;
 use crate::survey::note;
@@ -120,6 +121,7 @@ pub fn check(registry: &Registry, options: &CheckOptions<'_>, selection: &Select
     };
     let agents = registry.entries.iter().map(|entry| AgentStatus { id: entry.id.clone(), status: status(&entry.id) });
     let mut notes = options.survey.map_or_else(Vec::new, |survey| survey.notes.clone());
+    notes.extend(options.advisories.and_then(Advisories::note));
     let withdrawn =
         registry.entries.iter().map(|entry| &entry.id).filter(|id| selection.has_folder(id) && !is_checked(id));
     let withdrawn: Vec<String> = withdrawn.map(|id| quote(id)).collect();

@@ -48,6 +48,8 @@ pub struct Config {
     pub examine: ExamineConfig,
     /// Feeds that list newer versions, by agent id.
     pub bump: BTreeMap<String, BumpSource>,
+    /// Where advisories about packages are.
+    pub advisories: AdvisoriesConfig,
     /// How uv installs agents, by id.
     pub uv: BTreeMap<String, UvConfig>,
     /// Reasons for withdrawing agents, by id. Withdrawn agents are not published; their folders may be missing.
@@ -147,6 +149,39 @@ impl HoldConfig {
 fn day<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Date>, D::Error> {
     let text = String::deserialize(deserializer)?;
     date(&text).map(Some).ok_or_else(|| D::Error::custom(format!("{text:?} is not a day such as \"2026-12-31\"")))
+}
+
+/// Exports of advisories in the OSV format.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct AdvisoriesConfig {
+    /// Files and directories below the registry directory, and addresses.
+    pub sources: Vec<String>,
+}
+
+impl AdvisoriesConfig {
+    /// Whether a source is an address.
+    pub(crate) fn is_address(source: &str) -> bool {
+        source.contains("://")
+    }
+
+    fn check(&self) -> Result<(), String> {
+        for source in &self.sources {
+            if Self::is_address(source) {
+                http::address::parse(source).map_err(|error| format!("the source {source:?} of advisories {error}"))?;
+            } else if !is_below(source) {
+                return Err(format!(
+                    "the source {source:?} of advisories must be an address, or a path below the registry directory"
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a path leads to something below the registry directory.
+fn is_below(path: &str) -> bool {
+    !path.is_empty() && Path::new(path).components().all(|part| matches!(part, std::path::Component::Normal(_)))
 }
 
 /// How uv installs an agent.
@@ -258,9 +293,9 @@ impl Config {
             source.check(id)?;
         }
         self.site.check()?;
+        self.advisories.check()?;
         for path in self.schemas.agent.iter().chain(&self.schemas.registry) {
-            let is_inside = Path::new(path).components().all(|part| matches!(part, std::path::Component::Normal(_)));
-            if path.is_empty() || !is_inside {
+            if !is_below(path) {
                 return Err(format!("the schema {path:?} must be a path below the registry directory"));
             }
         }
@@ -470,6 +505,11 @@ mod tests {
             ("bump.x.preview = { url = \"https://h\", version = \"/v\", archive = \"/a\" }", "must name the platform"),
             ("bump.x.beta = {}", "unknown field"),
             ("archive-limits.size = 1", "unknown field"),
+            ("advisories.sources = [\"../x\"]", "must be an address, or a path below the registry directory"),
+            ("advisories.sources = [\"/x\"]", "must be an address, or a path below the registry directory"),
+            ("advisories.sources = [\"\"]", "must be an address, or a path below the registry directory"),
+            ("advisories.sources = [\"ftp://h/x\"]", "the source \"ftp://h/x\" of advisories"),
+            ("advisories.source = \"x\"", "unknown field"),
             ("uv.x.allow-build = [\"a\"]", "expected a boolean"),
             ("uv.x.build = true", "unknown field"),
             ("examine.require = \"model\"", "unknown variant"),
@@ -495,6 +535,7 @@ mod tests {
             ("[archive-limits]", "/properties/archive-limits"),
             ("[agents.x]", "/properties/agents/additionalProperties"),
             ("[examine.x]", "/definitions/recipe"),
+            ("[advisories]", "/properties/advisories"),
             ("[uv.x]", "/properties/uv/additionalProperties"),
             ("[bump.x]", "/properties/bump/additionalProperties"),
             ("[bump.x.stable]", "/definitions/feed"),

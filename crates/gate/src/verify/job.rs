@@ -9,8 +9,9 @@ use std::time::SystemTime;
 use super::out::Out;
 use super::{
     DistributionOrigin, Earlier, Error, Row, Selection, Shard, Snapshot, SnapshotError, Task, TaskVerdict, Verifier,
-    VerifyEvent, VerifyRequest, plan,
+    VerifyEvent, VerifyRequest, plan, refuse_malicious,
 };
+use crate::advisories::Advisories;
 use crate::select::AgentFilter;
 use acp_registry_client::registry::Registry;
 use acp_registry_host::fs::{PathError, ReadError};
@@ -96,6 +97,11 @@ impl Job {
         }
         job.out = request.out.as_deref().map(|path| Out::open(path, registry)).transpose()?;
         Ok(job)
+    }
+
+    /// Makes those tasks fail whose packages an advisory calls malicious.
+    pub fn refuse_malicious(&mut self, registry: &Registry, advisories: &Advisories) {
+        refuse_malicious(&mut self.tasks, registry, advisories);
     }
 
     /// The planned tasks.

@@ -53,7 +53,7 @@ pub use job::{Job, Nothing, Verified, lacks_package_managers, sources_down};
 pub use merge::{
     MergeError, Merged, ShardFile, ShardFileError, ShardFilesError, ShardSnapshot, Unknown, merge, merge_files,
 };
-pub use plan::{Earlier, Selection, Shard, ShardError, plan};
+pub use plan::{Earlier, MALICIOUS, Selection, Shard, ShardError, plan, refuse_malicious};
 pub use quarantine::{Advice, QuarantinedAgent, WhenHeld};
 pub use request::{REUSE_MAX_AGE, VerifyRequest};
 pub use row::{Row, RowCounts, State};
@@ -215,6 +215,8 @@ pub enum TaskKind {
         reason: &'static str,
         /// The reason as a sentence.
         message: String,
+        /// What to do about it.
+        remedy: Option<&'static str>,
     },
     /// Reuse this row of an earlier snapshot.
     Reuse(serde_json::Value),

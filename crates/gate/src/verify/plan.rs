@@ -10,13 +10,14 @@ use acp_registry_client::install::{InstallFailure, Kind, Source};
 use acp_registry_client::registry::{AgentFolder, Loaded, Registry};
 use acp_registry_examine::examination::Demand;
 use acp_registry_plan::digest::Sha256;
-use acp_registry_plan::manifest::{Channel, Platform, Release};
+use acp_registry_plan::manifest::{Channel, PackageKind, Platform, Release};
 use acp_registry_plan::text::{escape, quote};
 use acp_registry_plan::timestamp::{Timestamp, today};
 use serde_json::Value;
 use time::Date;
 
 use super::{QuarantinedAgent, Snapshot, Task, TaskKind, WhenHeld};
+use crate::advisories::Advisories;
 
 /// Selects tasks.
 #[derive(Debug, Clone, Default)]
@@ -120,11 +121,39 @@ pub fn plan(
         .collect()
 }
 
+/// The reason, as named in reports, why agents are not started that need a package that an advisory calls malicious.
+pub const MALICIOUS: &str = "malicious";
+
+/// Makes those tasks fail, without installing anything, whose packages an advisory calls malicious.
+pub fn refuse_malicious(tasks: &mut [Task], registry: &Registry, advisories: &Advisories) {
+    for entry in &registry.entries {
+        let Some(manifest) = entry.manifest.present() else { continue };
+        let found = advisories.malicious(registry, &entry.id, manifest);
+        if found.is_empty() {
+            continue;
+        }
+        for task in tasks.iter_mut().filter(|task| task.id == entry.id) {
+            if !matches!(task.work, TaskKind::Check(_) | TaskKind::Reuse(_)) {
+                continue;
+            }
+            let kind = |kind| match kind {
+                PackageKind::Npx => Kind::Npx,
+                PackageKind::Uvx => Kind::Uvx,
+            };
+            let about = found.iter().find(|one| one.channel == task.channel && Some(kind(one.kind)) == task.kind);
+            if let Some(package) = about {
+                let remedy = Some("bring the agent to a version without it, or withdraw it in `registry.toml`");
+                task.work = TaskKind::Broken { reason: MALICIOUS, message: package.message(), remedy };
+            }
+        }
+    }
+}
+
 fn entry_tasks(registry: &Registry, entry: &AgentFolder, selection: &Selection) -> Vec<Task> {
     let Loaded::Present(manifest) = &entry.manifest else {
         let problem = entry.manifest.problem().unwrap_or_default();
         let message = format!("{}/agent.json{problem}", escape(&entry.id));
-        let work = TaskKind::Broken { reason: "manifest", message };
+        let work = TaskKind::Broken { reason: "manifest", message, remedy: None };
         let (id, version) = (entry.id.clone(), String::new());
         return vec![Task { id, version, channel: Channel::Stable, kind: None, held: None, work, basis: None }];
     };
@@ -150,7 +179,7 @@ fn entry_tasks(registry: &Registry, entry: &AgentFolder, selection: &Selection) 
         let declared = release_tasks(release, selection);
         if declared.is_empty() && selection.kinds.is_empty() {
             let message = "the manifest declares no known distribution".to_owned();
-            tasks.push(task(None, TaskKind::Broken { reason: "install_failed", message }));
+            tasks.push(task(None, TaskKind::Broken { reason: "install_failed", message, remedy: None }));
         }
         tasks.extend(declared.into_iter().map(|(kind, work)| task(Some(kind), work)));
     }

@@ -146,9 +146,9 @@ impl Verifier {
         let state = match work {
             TaskKind::Skip { reason, message } => State::Skipped { reason, message },
             TaskKind::Reuse(row) => State::Reused(row),
-            TaskKind::Broken { reason, message } => {
-                let (verdict, stderr) = (TaskVerdict::Fail, String::new());
-                State::NotStarted { verdict, reason, message, remedy: None, stderr }
+            TaskKind::Broken { reason, message, remedy } => {
+                let (verdict, stderr, remedy) = (TaskVerdict::Fail, String::new(), remedy.map(ToOwned::to_owned));
+                State::NotStarted { verdict, reason, message, remedy, stderr }
             }
             TaskKind::Check(source) => match self.ask_source(number, id, &source, progress, &mut done).await {
                 Ok((outcome, examination)) => {

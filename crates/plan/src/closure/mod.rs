@@ -138,6 +138,16 @@ fn has_requirement(list: &str, package: &str) -> bool {
     })
 }
 
+/// The packages of a list for uv: names, without extras, and versions.
+pub fn listed(list: &str) -> impl Iterator<Item = (String, String)> {
+    let lines = list.lines().filter(|line| !line.starts_with([' ', '\t', '#']));
+    lines.filter_map(|line| {
+        let requirement = line.split([' ', ';']).next().unwrap_or_default();
+        let PypiSpec { name, pin: Pin::Exact(version), .. } = requirement.parse().ok()? else { return None };
+        Some((name, version))
+    })
+}
+
 /// Checks a list for uv: every line is a package in one version with SHA-256 digests, without options or addresses.
 ///
 /// # Errors

@@ -1,6 +1,6 @@
 //! A list of packages in npm's own form, `package-lock.json`, and which of them a machine needs.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -132,6 +132,25 @@ impl NpmLock {
             let name = names.find(|name| Dependencies::find(&places, path, name).is_none())?;
             Some((path.as_str(), name.as_str()))
         })
+    }
+
+    /// For each package that the one at `start` needs, directly or through others, the path of a package that depends on it: the
+    /// one by which it is reached in the fewest steps.
+    #[must_use]
+    pub fn ways(&self, start: &str) -> BTreeMap<&str, &str> {
+        let all: Vec<(&str, &NpmLockPackage)> = self.packages.iter().map(|(path, one)| (path.as_str(), one)).collect();
+        let Some(start) = all.iter().position(|(path, _)| *path == start) else { return BTreeMap::new() };
+        let dependencies = Dependencies::new(&all);
+        let (mut found, mut waiting) = (BTreeMap::new(), VecDeque::from([start]));
+        while let Some(from) = waiting.pop_front() {
+            for (to, _) in &dependencies.wanted[from] {
+                if *to != start && !found.contains_key(all[*to].0) {
+                    found.insert(all[*to].0, all[from].0);
+                    waiting.push_back(*to);
+                }
+            }
+        }
+        found
     }
 
     /// The packages, by path and without the project itself, that npm installs on a machine: without optional ones that are
@@ -295,6 +314,24 @@ mod tests {
         assert_eq!(lacking(whole), None);
         assert_eq!(lacking(&whole.replace("node_modules/b", "node_modules/x")).as_deref(), Some("node_modules/a b"));
         assert_eq!(lacking(&whole.replace("\"node_modules/a\"", "\"node_modules/x\"")).as_deref(), Some(" a"));
+    }
+
+    #[test]
+    fn a_way_to_a_package_is_the_shortest_one() {
+        let text = r#"{ "packages": { "": { "dependencies": { "x": "1" } },
+            "node_modules/a": { "dependencies": { "b": "1" }, "optionalDependencies": { "c": "1" } },
+            "node_modules/b": { "dependencies": { "c": "1", "a": "1" } },
+            "node_modules/c": { "peerDependencies": { "d": "1" } },
+            "node_modules/c/node_modules/d": {}, "node_modules/d": {}, "node_modules/x": {} } }"#;
+        let lock: NpmLock = serde_json::from_str(text).unwrap();
+        let ways = lock.ways("node_modules/a");
+        let expected = [
+            ("node_modules/b", "node_modules/a"),
+            ("node_modules/c", "node_modules/a"),
+            ("node_modules/c/node_modules/d", "node_modules/c"),
+        ];
+        assert_eq!(ways, expected.into());
+        assert_eq!(lock.ways("node_modules/none"), BTreeMap::new());
     }
 
     #[test]

@@ -314,8 +314,13 @@ mod tests {
         let directory = folder.join("r");
         let registry = Registry::load(&directory).unwrap();
         let (levels, allowed_hosts, config) = (Levels::default(), AllowedHosts::default(), Config::default());
-        let check =
-            check::CheckOptions { levels: &levels, allowed_hosts: &allowed_hosts, config: &config, survey: None };
+        let check = check::CheckOptions {
+            levels: &levels,
+            allowed_hosts: &allowed_hosts,
+            config: &config,
+            survey: None,
+            advisories: None,
+        };
         let earlier = earlier.map(|earlier| TreeDirectory(folder.join(earlier)));
         let now = Timestamp::from_unix(1_000_000_000).unwrap();
         let request = BuildRequest {

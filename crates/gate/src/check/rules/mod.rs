@@ -1,5 +1,6 @@
 //! The rules: one file per rule, one folder per group. A new rule is added to [`RULES`].
 
+mod advisory;
 mod archive;
 mod closure;
 mod distribution;
@@ -21,6 +22,8 @@ use super::Rule;
 
 /// All rules, sorted by name.
 pub static RULES: &[&Rule] = &[
+    &advisory::malicious::RULE,
+    &advisory::unreadable::RULE,
     &archive::cmd_not_found::RULE,
     &archive::digest_mismatch::RULE,
     &archive::misleading_suffix::RULE,
@@ -129,6 +132,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
+    use crate::advisories::Advisories;
     use crate::check::{CheckOptions, Example, Levels, Selection, check};
     use crate::config::Config;
     use crate::finding::{Finding, Level};
@@ -213,12 +217,18 @@ mod tests {
             levels.set(rule.name, Level::Error).unwrap();
         }
         let allowed_hosts = AllowedHosts::default();
+        let advisories = Advisories::read(&config, &registry.root);
         let mut survey = Survey::default();
         if let Example::Online(online) = example {
             (online.answers)(&mut survey);
         }
-        let options =
-            CheckOptions { levels: &levels, allowed_hosts: &allowed_hosts, config: &config, survey: Some(&survey) };
+        let options = CheckOptions {
+            levels: &levels,
+            allowed_hosts: &allowed_hosts,
+            config: &config,
+            survey: Some(&survey),
+            advisories: Some(&advisories),
+        };
         let underlined = |finding: &Finding| {
             finding.span.map_or(String::new(), |span| {
                 let text = registry.text(&finding.file).unwrap();

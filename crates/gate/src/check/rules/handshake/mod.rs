@@ -16,7 +16,7 @@ use crate::check::reporter::Reporter;
 use crate::check::rule::{Example, Rule, Subject};
 use crate::check::rules::manifest::syntax;
 use crate::survey::Survey;
-use crate::verify::{self, Row, State};
+use crate::verify::{self, MALICIOUS, Row, State};
 use acp_registry_client::install::Kind;
 use acp_registry_plan::manifest::{BinaryTarget, Channel, PackageKind, Platform, Release};
 use acp_registry_plan::text::{escape, quote};
@@ -36,7 +36,8 @@ pub fn rule_of_runner(kind: Kind) -> Option<&'static Rule> {
 
 /// The rule that reports a reason of `verify`; `None` if the reason is no problem of an agent.
 pub fn rule_of_reason(reason: &str) -> Option<&'static Rule> {
-    let rules: [(&[&str], &'static Rule); 8] = [
+    let rules: [(&[&str], &'static Rule); 9] = [
+        (&[MALICIOUS], &super::advisory::malicious::RULE),
         (broken_requirement::REASONS, &broken_requirement::RULE),
         (install_failed::REASONS, &install_failed::RULE),
         (invalid_answer::REASONS, &invalid_answer::RULE),

@@ -126,6 +126,7 @@ mod tests {
                 allowed_hosts: &AllowedHosts::default(),
                 config: &config,
                 survey: None,
+                advisories: None,
             };
             let findings = check(&registry, &options, &Selection::All).findings;
             let own: Vec<Level> = findings

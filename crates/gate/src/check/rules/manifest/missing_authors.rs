@@ -78,6 +78,7 @@ mod tests {
                 allowed_hosts: &AllowedHosts::default(),
                 config: &config,
                 survey: None,
+                advisories: None,
             };
             let findings = check(&registry, &options, &Selection::All).findings;
             let of_rule = findings.iter().filter(|finding| finding.rule == super::RULE.name);

@@ -144,7 +144,13 @@ mod tests {
         fs::write(folder.path().join("quarantine.json"), format!("{{ \"held\": {entry} }}")).unwrap();
         let registry = Registry::load(folder.path()).unwrap();
         let (levels, allowed_hosts, config) = (Levels::default(), AllowedHosts::default(), Config::default());
-        let options = CheckOptions { levels: &levels, allowed_hosts: &allowed_hosts, config: &config, survey: None };
+        let options = CheckOptions {
+            levels: &levels,
+            allowed_hosts: &allowed_hosts,
+            config: &config,
+            survey: None,
+            advisories: None,
+        };
         let found = check(&registry, &options, &Selection::All).findings;
         let own = found.into_iter().filter(|finding| finding.rule == super::RULE.name);
         own.map(|finding| {

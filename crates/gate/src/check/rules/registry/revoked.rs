@@ -152,7 +152,13 @@ mod tests {
         fs::write(folder.path().join(REVOKED), format!("{{ \"schema\": 1, \"revoked\": [{item}] }}")).unwrap();
         let registry = Registry::load(folder.path()).unwrap();
         let (levels, allowed_hosts, config) = (Levels::default(), AllowedHosts::default(), Config::default());
-        let options = CheckOptions { levels: &levels, allowed_hosts: &allowed_hosts, config: &config, survey: None };
+        let options = CheckOptions {
+            levels: &levels,
+            allowed_hosts: &allowed_hosts,
+            config: &config,
+            survey: None,
+            advisories: None,
+        };
         let found = check(&registry, &options, &Selection::All).findings;
         found.into_iter().filter(|finding| finding.rule == RULE.name).map(|finding| finding.message).collect()
     }

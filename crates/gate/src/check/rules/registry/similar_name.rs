@@ -174,7 +174,13 @@ mod tests {
         let registry = Registry::load(folder.path()).unwrap();
         let config = Config::parse("registry.toml".as_ref(), config).unwrap();
         let (levels, allowed_hosts) = (Levels::configured(&config).unwrap(), AllowedHosts::default());
-        let options = CheckOptions { levels: &levels, allowed_hosts: &allowed_hosts, config: &config, survey: None };
+        let options = CheckOptions {
+            levels: &levels,
+            allowed_hosts: &allowed_hosts,
+            config: &config,
+            survey: None,
+            advisories: None,
+        };
         let findings = crate::check::check(&registry, &options, &Selection::All).findings;
         findings.into_iter().filter(|finding| finding.rule == RULE.name).collect()
     }

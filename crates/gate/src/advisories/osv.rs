@@ -1,0 +1,313 @@
+//! Advisories in the OSV format, and the versions that they name.
+
+use std::str::FromStr;
+
+use acp_registry_plan::manifest::{PackageKind, normalized};
+use acp_registry_plan::text::quote;
+use pep440_rs::Version as PythonVersion;
+use semver::Version as NpmVersion;
+use serde::Deserialize;
+
+/// What the ids of advisories about malicious packages begin with.
+const MALICIOUS: &str = "MAL-";
+
+/// An advisory, as far as it is read.
+#[derive(Debug, Deserialize)]
+pub(super) struct Document {
+    pub(super) id: String,
+    aliases: Option<Vec<String>>,
+    withdrawn: Option<String>,
+    affected: Option<Vec<Affected>>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Affected {
+    package: Option<AffectedPackage>,
+    ranges: Option<Vec<Range>>,
+    versions: Option<Vec<String>>,
+}
+
+#[derive(Debug, Deserialize)]
+struct AffectedPackage {
+    ecosystem: String,
+    name: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct Range {
+    r#type: String,
+    events: Option<Vec<Event>>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+struct Event {
+    introduced: Option<String>,
+    fixed: Option<String>,
+    last_affected: Option<String>,
+}
+
+/// A package of an advisory, and its versions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Malice {
+    /// The id that begins with `MAL-`.
+    pub(super) advisory: String,
+    pub(super) kind: PackageKind,
+    /// The name as it is compared.
+    pub(super) name: String,
+    versions: Vec<String>,
+    spans: Vec<Span>,
+}
+
+/// From one version up to another. Without a bound, it has no end there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Span {
+    from: Option<Version>,
+    to: End,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum End {
+    Never,
+    Before(Version),
+    With(Version),
+}
+
+/// A version that can be compared with others of its kind of package.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Version {
+    Npm(NpmVersion),
+    Python(PythonVersion),
+}
+
+impl Version {
+    fn parse(kind: PackageKind, text: &str) -> Option<Self> {
+        match kind {
+            PackageKind::Npx => NpmVersion::parse(text).ok().map(Self::Npm),
+            PackageKind::Uvx => PythonVersion::from_str(text).ok().map(Self::Python),
+        }
+    }
+
+    fn is_before(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Npm(one), Self::Npm(other)) => one.cmp_precedence(other).is_lt(),
+            (Self::Python(one), Self::Python(other)) => one < other,
+            _ => false,
+        }
+    }
+}
+
+/// The name of a package as it is compared.
+pub(super) fn key(kind: PackageKind, name: &str) -> String {
+    match kind {
+        PackageKind::Npx => name.to_owned(),
+        PackageKind::Uvx => normalized(name),
+    }
+}
+
+impl Document {
+    /// The packages of npm and of the Python index that the advisory calls malicious; none if it is withdrawn.
+    ///
+    /// # Errors
+    /// What is wrong with a range, as a sentence.
+    pub(super) fn malice(self) -> Result<Vec<Malice>, String> {
+        let Self { id, aliases, withdrawn, affected } = self;
+        let ids = std::iter::once(id).chain(aliases.into_iter().flatten());
+        let Some(advisory) = ids.into_iter().find(|id| id.starts_with(MALICIOUS)) else { return Ok(Vec::new()) };
+        if withdrawn.is_some() {
+            return Ok(Vec::new());
+        }
+        let mut found = Vec::new();
+        for Affected { package, ranges, versions } in affected.into_iter().flatten() {
+            let Some(AffectedPackage { ecosystem, name }) = package else { continue };
+            let kind = match ecosystem.split(':').next() {
+                Some("npm") => PackageKind::Npx,
+                Some("PyPI") => PackageKind::Uvx,
+                _ => continue,
+            };
+            let versions = versions.unwrap_or_default();
+            let mut spans = Vec::new();
+            // Ranges of commits say nothing of versions.
+            let ranges = ranges.into_iter().flatten().filter(|range| range.r#type != "GIT");
+            for range in ranges {
+                spans.extend(range.spans(kind).map_err(|problem| format!("{} has {problem}", quote(&advisory)))?);
+            }
+            // An advisory that names no version is about all of them.
+            if versions.is_empty() && spans.is_empty() {
+                spans.push(Span { from: None, to: End::Never });
+            }
+            found.push(Malice { advisory: advisory.clone(), kind, name: key(kind, &name), versions, spans });
+        }
+        Ok(found)
+    }
+}
+
+impl Range {
+    fn spans(&self, kind: PackageKind) -> Result<Vec<Span>, String> {
+        let version =
+            |text: &str| Version::parse(kind, text).ok_or_else(|| format!("a range with the version {}", quote(text)));
+        let events = self.events.as_deref().unwrap_or_default();
+        let (mut starts, mut ends) = (Vec::new(), Vec::new());
+        for event in events {
+            match event.introduced.as_deref() {
+                None => {}
+                Some("0") => starts.push(None),
+                Some(text) => starts.push(Some(version(text)?)),
+            }
+            ends.extend(event.fixed.as_deref().map(version).transpose()?.map(End::Before));
+            ends.extend(event.last_affected.as_deref().map(version).transpose()?.map(End::With));
+        }
+        if starts.is_empty() {
+            return Err("a range without `introduced`".to_owned());
+        }
+        // Each begins at its `introduced`, and ends at the first end that is not before it.
+        let first_end = |from: &Option<Version>| {
+            let is_later = |end: &&End| match (from, end) {
+                (Some(from), End::Before(to)) => from.is_before(to),
+                (Some(from), End::With(to)) => !to.is_before(from),
+                _ => true,
+            };
+            let later = ends.iter().filter(is_later);
+            later.reduce(|least, end| if end.is_before(least) { end } else { least }).cloned().unwrap_or(End::Never)
+        };
+        let spans = starts.into_iter().map(|from| Span { to: first_end(&from), from });
+        Ok(spans.collect())
+    }
+}
+
+impl End {
+    fn is_before(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Before(one) | Self::With(one), Self::Before(other) | Self::With(other)) => one.is_before(other),
+            (Self::Never, _) => false,
+            (_, Self::Never) => true,
+        }
+    }
+}
+
+impl Malice {
+    /// Whether a version is one of them. One that cannot be compared is, if the advisory has ranges.
+    pub(super) fn has(&self, text: &str) -> bool {
+        if self.versions.iter().any(|one| one == text) {
+            return true;
+        }
+        let Some(version) = Version::parse(self.kind, text) else { return !self.spans.is_empty() };
+        let is_listed = || self.versions.iter().any(|one| Version::parse(self.kind, one).as_ref() == Some(&version));
+        self.spans.iter().any(|span| {
+            let is_after = span.from.as_ref().is_none_or(|from| !version.is_before(from));
+            is_after
+                && match &span.to {
+                    End::Never => true,
+                    End::Before(to) => version.is_before(to),
+                    End::With(to) => !to.is_before(&version),
+                }
+        }) || is_listed()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The malice of an advisory about one package, with these members.
+    fn malice(ecosystem: &str, members: &str) -> Result<Malice, String> {
+        let text = format!(
+            r#"{{ "id": "MAL-1", "affected": [{{ "package": {{ "ecosystem": "{ecosystem}", "name": "Some.Name" }}, {members} }}] }}"#
+        );
+        let found = serde_json::from_str::<Document>(&text).unwrap().malice()?;
+        Ok(found.into_iter().next().unwrap())
+    }
+
+    #[test]
+    fn versions_are_those_of_lists_and_ranges() {
+        let range = |events: &str| format!(r#""ranges": [{{ "type": "SEMVER", "events": [{events}] }}]"#);
+        for (ecosystem, members, inside, outside) in [
+            ("npm", r#""versions": ["1.0.0", "1.0.2"]"#.to_owned(), vec!["1.0.0", "1.0.2"], vec!["1.0.1", "0.9.0"]),
+            ("npm", range(r#"{ "introduced": "0" }"#), vec!["0.0.0-a", "99.0.0", "not a version"], vec![]),
+            (
+                "npm",
+                range(r#"{ "introduced": "1.0.0" }, { "fixed": "1.2.0" }"#),
+                vec!["1.0.0", "1.1.9", "1.2.0-rc.1"],
+                vec!["0.9.9", "1.0.0-rc.1", "1.2.0", "1.2.0+build"],
+            ),
+            (
+                "npm",
+                range(r#"{ "introduced": "1.0.0" }, { "last_affected": "1.2.0" }"#),
+                vec!["1.0.0", "1.2.0", "1.2.0+build"],
+                vec!["1.2.1", "0.1.0"],
+            ),
+            // Events may come in any order.
+            (
+                "npm",
+                range(
+                    r#"{ "fixed": "3.1.0" }, { "introduced": "3.0.0" }, { "fixed": "1.1.0" }, { "introduced": "1.0.0" }"#,
+                ),
+                vec!["1.0.5", "3.0.5"],
+                vec!["1.1.0", "2.0.0", "3.1.0"],
+            ),
+            ("npm", range(r#"{ "introduced": "2.0.0" }, { "fixed": "1.0.0" }"#), vec!["2.0.0", "3.0.0"], vec!["1.0.0"]),
+            ("npm", r#""versions": null, "ranges": null"#.to_owned(), vec!["1.0.0"], vec![]),
+            (
+                "npm",
+                r#""versions": ["1.0.0"], "ranges": [{ "type": "GIT", "events": [{ "introduced": "0" }] }]"#.to_owned(),
+                vec!["1.0.0"],
+                vec!["1.0.1"],
+            ),
+            ("PyPI", r#""versions": ["1.0"]"#.to_owned(), vec!["1.0", "1.0.0"], vec!["1.0.1", "1.0.post1"]),
+            (
+                "PyPI",
+                r#""ranges": [{ "type": "ECOSYSTEM", "events": [{ "introduced": "1.0rc1" }, { "fixed": "1.10" }] }]"#
+                    .to_owned(),
+                vec!["1.0rc1", "1.0", "1.9", "1.10.dev1"],
+                vec!["1.0b1", "1.10", "1.10.0", "2!1.0"],
+            ),
+        ] {
+            let malice = malice(ecosystem, &members).unwrap();
+            for version in inside {
+                assert!(malice.has(version), "{members} {version}");
+            }
+            for version in outside {
+                assert!(!malice.has(version), "{members} {version}");
+            }
+        }
+        assert_eq!(malice("PyPI", r#""versions": ["1"]"#).unwrap().name, "some-name");
+        assert_eq!(malice("npm", r#""versions": ["1"]"#).unwrap().name, "Some.Name");
+    }
+
+    #[test]
+    fn only_what_is_called_malicious_counts() {
+        let found = |members: &str| {
+            let affected = r#"[{ "package": { "ecosystem": "npm", "name": "a" }, "versions": ["1.0.0"] }]"#;
+            let text = format!(r#"{{ {members}, "affected": {affected} }}"#);
+            serde_json::from_str::<Document>(&text)
+                .unwrap()
+                .malice()
+                .unwrap()
+                .into_iter()
+                .next()
+                .map(|one| one.advisory)
+        };
+        assert_eq!(found(r#""id": "MAL-2025-1""#).as_deref(), Some("MAL-2025-1"));
+        assert_eq!(found(r#""id": "GHSA-1", "aliases": ["CVE-1", "MAL-2025-2"]"#).as_deref(), Some("MAL-2025-2"));
+        for harmless in [
+            r#""id": "GHSA-1""#,
+            r#""id": "CVE-2025-1", "aliases": null"#,
+            r#""id": "MAL-1", "withdrawn": "2025-01-01T00:00:00Z""#,
+        ] {
+            assert_eq!(found(harmless), None, "{harmless}");
+        }
+        let elsewhere = r#"{ "id": "MAL-1", "affected": [{ "package": { "ecosystem": "Maven", "name": "a" } }, {}] }"#;
+        assert_eq!(serde_json::from_str::<Document>(elsewhere).unwrap().malice(), Ok(vec![]));
+    }
+
+    #[test]
+    fn a_range_that_cannot_be_read_is_an_error() {
+        for (events, problem) in [
+            (r#"{ "introduced": "one" }"#, "`MAL-1` has a range with the version `one`"),
+            (r#"{ "introduced": "0" }, { "fixed": "x" }"#, "`MAL-1` has a range with the version `x`"),
+            (r#"{ "fixed": "1.0.0" }"#, "`MAL-1` has a range without `introduced`"),
+        ] {
+            let found = malice("npm", &format!(r#""ranges": [{{ "type": "SEMVER", "events": [{events}] }}]"#));
+            assert_eq!(found.unwrap_err(), problem);
+        }
+    }
+}

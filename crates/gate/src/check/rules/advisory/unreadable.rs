@@ -1,0 +1,34 @@
+use super::{AGENT, CONFIG, ICON};
+use crate::advisories::SourceProblem;
+use crate::check::CheckOptions;
+use crate::check::reporter::{FindingFile, Reporter};
+use crate::check::rule::{CheckFn, Example, Rule};
+use crate::finding::Level;
+use acp_registry_client::registry::Registry;
+
+pub(crate) static RULE: Rule = Rule {
+    name: "advisory/unreadable",
+    level: Level::Error,
+    summary: "advisories that registry.toml names cannot be read",
+    why: "Without them, it is not known whether an agent needs a malicious package, and the check would pass without \
+          having looked.",
+    fix: "Fetch the export again, or correct `sources` below `[advisories]` in `registry.toml`.",
+    fails: Example::Files(&[("registry.toml", CONFIG), ("advisories.json", "{ \"id\": 7 }\n")]),
+    marks: "",
+    passes: Example::Files(&[
+        ("example/icon.svg", ICON),
+        ("example/agent.json", AGENT),
+        ("registry.toml", CONFIG),
+        ("advisories.json", "[]\n"),
+    ]),
+    check: CheckFn::Registry(check),
+};
+
+fn check(_registry: &Registry, options: &CheckOptions<'_>, report: &mut Reporter<'_>) {
+    let Some(advisories) = options.advisories else { return };
+    report.about(FindingFile { file: "registry.toml", ..FindingFile::default() }, |report| {
+        for problem in &advisories.problems {
+            report.file(problem.to_string()).help(SourceProblem::REMEDY);
+        }
+    });
+}
