@@ -85,8 +85,8 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
         "gate",
         "config",
         &[
-            "archive", "duration", "examination", "finding", "manifest", "http", "registry", "host", "failure", "text",
-            "timestamp",
+            "archive", "closure", "duration", "examination", "finding", "manifest", "http", "registry", "host",
+            "failure", "text", "timestamp",
         ],
     ),
     ("gate", "advisories", &["archive", "closure", "config", "host", "http", "manifest", "registry", "text"]),

@@ -228,6 +228,55 @@ fn validate_names_lists_that_cannot_be_used_and_build_does_not_publish_them() {
 }
 
 #[test]
+fn install_scripts_of_dependencies_are_named_until_they_are_approved() {
+    let digest = |letter: &str| format!("sha512-{}==", letter.repeat(86));
+    let native = |integrity: &str| {
+        let packages =
+            json!({ "node_modules/native": { "version": "2.0.0", "integrity": integrity, "hasInstallScript": true } });
+        list("1.0.0", &packages)
+    };
+    let env = Env::empty();
+    for (scripts, approved, code, finding) in [
+        (digest("A"), None, 0, "warning[closure/scripts]: `native@2.0.0` has install scripts that are not approved"),
+        (digest("A"), Some(format!("native@2.0.0 {}", digest("A"))), 0, ""),
+        (digest("A"), Some(format!("native@2.0.1 {}", digest("A"))), 0, "warning[closure/scripts]"),
+        (
+            digest("Q"),
+            Some(format!("native@2.0.0 {}", digest("A"))),
+            1,
+            "error[closure/scripts]: `native@2.0.0` is approved with another",
+        ),
+    ] {
+        registry(&env, Some(&native(&scripts)));
+        let allowed = approved.map(|one| format!("[npm.own]\nallow-scripts = [\"{one}\"]\n")).unwrap_or_default();
+        env.write("r/registry.toml", allowed);
+        let run = env.run(&["--registry-dir", "r", "validate"]);
+        assert_eq!(run.code, code, "{}", run.stdout);
+        assert!(
+            run.stdout.contains(finding) && run.stdout.contains("closure/scripts") != finding.is_empty(),
+            "{}",
+            run.stdout
+        );
+        // The line to write is whole.
+        let line = format!("add `native@2.0.0 {scripts}` to `allow-scripts` below `[npm.own]`");
+        assert_eq!(
+            run.stdout.split_whitespace().collect::<Vec<_>>().join(" ").contains(&line),
+            !finding.is_empty(),
+            "{}",
+            run.stdout
+        );
+    }
+    // Those of the manifest's own package are approved by it.
+    let mut own: Value = serde_json::from_str(&list("1.0.0", &json!({}))).unwrap();
+    own["packages"]["node_modules/own"]["hasInstallScript"] = true.into();
+    let own = own.to_string();
+    registry(&env, Some(&own));
+    env.write("r/registry.toml", "");
+    let run = env.run(&["--registry-dir", "r", "validate"]);
+    assert!(run.code == 0 && !run.stdout.contains("closure/scripts"), "{}", run.stdout);
+}
+
+#[test]
 fn verify_has_npm_list_the_packages_of_agents_that_pass() {
     let people = people();
     registry(&people.env, None);

@@ -8,7 +8,7 @@ mod view;
 
 pub use read::{
     AdvisoriesConfig, AgentConfig, ArchiveLimits, BumpSource, Config, ConfigError, ExamineConfig, Feed, HoldConfig,
-    Schemas, check_base_url,
+    NpmConfig, Schemas, check_base_url,
 };
 pub use site::{AgentFile, PreviewSetting, Previews, SiteConfig};
 pub use view::{AgentChanges, DOCUMENTS, View};

@@ -17,7 +17,8 @@ use acp_registry_client::registry::MANIFEST_LIMIT;
 use acp_registry_examine::examination::{Level, Recipe};
 use acp_registry_host::fs::{ReadError, read_bounded};
 use acp_registry_http as http;
-use acp_registry_plan::manifest::Channel;
+use acp_registry_plan::closure::sha512;
+use acp_registry_plan::manifest::{Channel, NpmSpec, Pin};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
@@ -50,6 +51,8 @@ pub struct Config {
     pub bump: BTreeMap<String, BumpSource>,
     /// Where advisories about packages are.
     pub advisories: AdvisoriesConfig,
+    /// How npm installs agents, by id.
+    pub npm: BTreeMap<String, NpmConfig>,
     /// How uv installs agents, by id.
     pub uv: BTreeMap<String, UvConfig>,
     /// Reasons for withdrawing agents, by id. Withdrawn agents are not published; their folders may be missing.
@@ -184,6 +187,30 @@ fn is_below(path: &str) -> bool {
     !path.is_empty() && Path::new(path).components().all(|part| matches!(part, std::path::Component::Normal(_)))
 }
 
+/// How npm installs an agent.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct NpmConfig {
+    /// Dependencies whose install scripts the registry has approved, each as `NAME@VERSION sha512-…`.
+    pub allow_scripts: Vec<String>,
+}
+
+impl NpmConfig {
+    fn check(&self, id: &str) -> Result<(), String> {
+        for item in &self.allow_scripts {
+            let is_package =
+                |package: &str| package.parse::<NpmSpec>().is_ok_and(|spec| matches!(spec.pin, Pin::Exact(_)));
+            let parts = item.split_once(' ');
+            if !parts.is_some_and(|(package, digest)| is_package(package) && sha512(digest).is_some()) {
+                return Err(format!(
+                    "{item:?} in `allow-scripts` of the agent {id:?} must be a package with its version and digest, such as \"name@1.0.0 sha512-…\""
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
 /// How uv installs an agent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
@@ -294,6 +321,9 @@ impl Config {
         }
         self.site.check()?;
         self.advisories.check()?;
+        for (id, npm) in &self.npm {
+            npm.check(id)?;
+        }
         for path in self.schemas.agent.iter().chain(&self.schemas.registry) {
             if !is_below(path) {
                 return Err(format!("the schema {path:?} must be a path below the registry directory"));
@@ -510,6 +540,10 @@ mod tests {
             ("advisories.sources = [\"\"]", "must be an address, or a path below the registry directory"),
             ("advisories.sources = [\"ftp://h/x\"]", "the source \"ftp://h/x\" of advisories"),
             ("advisories.source = \"x\"", "unknown field"),
+            ("npm.x.allow-scripts = [\"a@1.0.0\"]", "must be a package with its version and digest"),
+            ("npm.x.allow-scripts = [\"a@1.0.0 sha512-AAAA\"]", "must be a package with its version and digest"),
+            ("npm.x.allow-scripts = [\"a@^1 sha512-AAAA\"]", "must be a package with its version and digest"),
+            ("npm.x.scripts = true", "unknown field"),
             ("uv.x.allow-build = [\"a\"]", "expected a boolean"),
             ("uv.x.build = true", "unknown field"),
             ("examine.require = \"model\"", "unknown variant"),
@@ -536,6 +570,7 @@ mod tests {
             ("[agents.x]", "/properties/agents/additionalProperties"),
             ("[examine.x]", "/definitions/recipe"),
             ("[advisories]", "/properties/advisories"),
+            ("[npm.x]", "/properties/npm/additionalProperties"),
             ("[uv.x]", "/properties/uv/additionalProperties"),
             ("[bump.x]", "/properties/bump/additionalProperties"),
             ("[bump.x.stable]", "/definitions/feed"),

@@ -33,6 +33,7 @@ pub static RULES: &[&Rule] = &[
     &archive::unreadable::RULE,
     &archive::unsafe_entry::RULE,
     &archive::wrong_platform::RULE,
+    &closure::scripts::RULE,
     &closure::unusable::RULE,
     &distribution::archive_format::RULE,
     &distribution::cmd_style::RULE,

@@ -1,3 +1,4 @@
 //! Rules for the closures of packages beside manifests.
 
+pub(super) mod scripts;
 pub(super) mod unusable;

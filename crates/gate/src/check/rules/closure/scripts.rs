@@ -1,0 +1,99 @@
+use std::collections::BTreeMap;
+
+use crate::check::CheckOptions;
+use crate::check::reporter::{FindingFile, Reporter};
+use crate::check::rule::{CheckFn, Example, Rule};
+use crate::finding::Level;
+use acp_registry_client::registry::Registry;
+use acp_registry_plan::closure::{NpmLock, PublishedClosure, file_name};
+use acp_registry_plan::manifest::{NpmSpec, PackageKind};
+use acp_registry_plan::text::quote;
+
+pub(crate) static RULE: Rule = Rule {
+    name: "closure/scripts",
+    level: Level::Warning,
+    summary: "a dependency of an agent has install scripts that the registry has not approved",
+    why: "npm runs the scripts with the rights of the person who installs the agent. The manifest approves those of its own \
+          package; a dependency can get some with any new version. If an approved version has other bytes, it is an error.",
+    fix: "Look at what the scripts do, and write name, version and digest of the package into `allow-scripts` below \
+          `[npm.ID]` in `registry.toml`.",
+    fails: Example::Files(&[
+        ("example/icon.svg", ICON),
+        ("example/agent.json", AGENT),
+        ("example/package-lock.json", LIST),
+    ]),
+    marks: "",
+    passes: Example::Files(&[
+        ("example/icon.svg", ICON),
+        ("example/agent.json", AGENT),
+        ("example/package-lock.json", LIST),
+        (
+            "registry.toml",
+            "[npm.example]\nallow-scripts = [\"native@2.0.0 sha512-AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA==\"]\n",
+        ),
+    ]),
+    check: CheckFn::Registry(check),
+};
+
+const ICON: &str = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"16\" height=\"16\" viewBox=\"0 0 16 16\"><path fill=\"currentColor\" d=\"M0 0h16v16z\"/></svg>\n";
+
+const AGENT: &str = "{\n  \"id\": \"example\",\n  \"name\": \"Example\",\n  \"version\": \"1.0.0\",\n  \"description\": \"An example\",\n  \"authors\": [\"A\"],\n  \"license\": \"MIT\",\n  \"distribution\": { \"npx\": { \"package\": \"example@1.0.0\" } }\n}\n";
+
+const LIST: &str = "{ \"lockfileVersion\": 3, \"packages\": { \"node_modules/example\": { \"version\": \"1.0.0\", \"integrity\": \"sha512-AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA==\", \"hasInstallScript\": true, \"dependencies\": { \"native\": \"2\" } }, \"node_modules/native\": { \"version\": \"2.0.0\", \"integrity\": \"sha512-AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA==\", \"hasInstallScript\": true } } }\n";
+
+fn check(registry: &Registry, options: &CheckOptions<'_>, report: &mut Reporter<'_>) {
+    for folder in &registry.entries {
+        let Some(manifest) = folder.manifest.present() else { continue };
+        let approved = options.config.npm.get(&folder.id).map_or(&[][..], |npm| npm.allow_scripts.as_slice());
+        for (kind, closure) in registry.closures(&folder.id, manifest) {
+            let (PackageKind::Npx, Ok(closure)) = (kind, closure) else { continue };
+            let about = FindingFile { agent: Some(&folder.id), file: file_name(kind), ..FindingFile::default() };
+            report.about(about, |report| {
+                for (package, digest) in dependencies_with_scripts(&closure) {
+                    let item = format!("{package} {digest}");
+                    if approved.contains(&item) {
+                        continue;
+                    }
+                    let help = format!(
+                        "look at them, and add {} to `allow-scripts` below `[npm.{}]`",
+                        quote(&item),
+                        folder.id
+                    );
+                    let is_other = approved.iter().any(|one| one.split(' ').next() == Some(package.as_str()));
+                    if is_other {
+                        let message = format!(
+                            "{} is approved with another digest: its scripts may do something else",
+                            quote(&package)
+                        );
+                        report.file(message).help(help).grave();
+                    } else {
+                        report
+                            .file(format!("{} has install scripts that are not approved", quote(&package)))
+                            .help(help);
+                    }
+                }
+            });
+        }
+    }
+}
+
+/// The dependencies with install scripts, with the digest of the archive that they are in.
+fn dependencies_with_scripts(closure: &PublishedClosure) -> BTreeMap<String, String> {
+    let Ok(lock) = serde_json::from_str::<NpmLock>(&closure.packages) else { return BTreeMap::new() };
+    let own = closure.package.parse::<NpmSpec>().map(|spec| format!("node_modules/{}", spec.name)).unwrap_or_default();
+    let mut found = BTreeMap::new();
+    for (path, package) in lock.packages.iter().filter(|(path, package)| **path != own && package.has_install_script) {
+        let name = format!("{}@{}", package.name(path), package.version.as_deref().unwrap_or_default());
+        // One in a bundle is in the archive of a package above it.
+        let mut at = path.as_str();
+        let digest = loop {
+            if let Some(integrity) = lock.packages.get(at).and_then(|package| package.integrity.as_ref()) {
+                break integrity.clone();
+            }
+            let Some(end) = at.rfind("/node_modules/") else { break String::new() };
+            at = &at[..end];
+        };
+        found.insert(name, digest);
+    }
+    found
+}
