@@ -1,7 +1,7 @@
 //! Reads exports of advisories: one JSON document, a list, a document on each line, or a zip of such files.
 
 use std::fs;
-use std::io::{Cursor, Read, Seek};
+use std::io::{self, Cursor, Read, Seek};
 use std::path::Path;
 
 use acp_registry_archive::{Limits, read_zip};
@@ -77,7 +77,7 @@ impl Export {
     }
 
     fn directory(&mut self, root: &Path, name: &str, depth: usize) {
-        let items = fs::read_dir(root.join(name)).and_then(|items| items.collect::<Result<Vec<_>, _>>());
+        let items = fs::read_dir(root.join(name)).and_then(Iterator::collect::<io::Result<Vec<_>>>);
         let mut items = match items {
             Ok(items) => items,
             Err(error) => return self.fail(name, ReadError::from(error).to_string()),
@@ -92,7 +92,7 @@ impl Export {
                 } else {
                     self.directory(root, &file, depth - 1);
                 }
-            } else if [".json", ".jsonl", ".ndjson", ".zip"].iter().any(|ending| file.ends_with(ending)) {
+            } else if has_ending(&file, &[".json", ".jsonl", ".ndjson", ".zip"]) {
                 self.file(root, &file);
             }
             if self.bytes > UNPACKED_LIMIT || self.files > FILES {
@@ -128,7 +128,7 @@ impl Export {
         let unpacked = UNPACKED_LIMIT.saturating_sub(self.bytes);
         let limits = Limits { compressed: SOURCE_LIMIT, unpacked, entries: FILES, ..Limits::default() };
         let read = read_zip(source, &limits, JSON_LIMIT, &mut |path, text| {
-            if path.ends_with(".json") {
+            if has_ending(path, &[".json"]) {
                 self.json(&format!("{name}/{path}"), text);
             }
         });
@@ -169,4 +169,8 @@ impl Export {
             Err(problem) => self.fail(name, problem),
         }
     }
+}
+
+fn has_ending(name: &str, endings: &[&str]) -> bool {
+    endings.iter().any(|ending| name.ends_with(ending))
 }
