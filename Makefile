@@ -24,7 +24,7 @@ help:
 setup: ## install what is missing: a C linker, git, Rust; says what, and asks on a terminal unless YES=1
 	@YES='$(YES)' .ci/setup
 
-tools: ## as setup, and what some tests use: Node.js with npm, Chromium, bubblewrap, jq, Neovim, Emacs, uv, Rust's target for WebAssembly; tests say what they skip without them
+tools: ## as setup, and what some tests use: Node.js with npm, Chromium, bubblewrap, jq, Neovim, Emacs, OpenSSH, uv, Rust's target for WebAssembly; tests say what they skip without them
 	@YES='$(YES)' .ci/setup tools
 
 install: setup ## build the program and install it into ~/.cargo/bin, or where CARGO_INSTALL_ROOT says

@@ -20,7 +20,7 @@
 //! | `crates/sources` | npm, the Python package index and GitHub | [`sources`] |
 //! | `crates/protocol` | speak the protocol with an agent | [`handshake`] |
 //! | `crates/examine` | check how well agents follow the protocol | [`examination`], [`mcp`], [`model`] |
-//! | `crates/client` | find, install and start agents | [`session`], [`index`] (copies, search), [`resolve`] (examines this machine), [`install`], [`store`], [`lockfile`], [`provenance`], [`doctor`], [`login`], [`ops`], [`settings`], [`registry`] |
+//! | `crates/client` | find, install and start agents | [`session`], [`index`] (copies, search), [`resolve`] (examines this machine), [`install`], [`store`], [`lockfile`], [`provenance`], [`doctor`], [`login`], [`elsewhere`], [`ops`], [`settings`], [`registry`] |
 //! | `crates/gate` | maintain a registry | [`config`], [`advisories`], [`select`], [`survey`], [`check`], [`finding`], [`edit`], [`closures`], [`verify`], [`bump`], [`scaffold`], [`propose`] |
 //! | `crates/publish` | build and publish what readers see | [`build`], [`tree`], [`history`], [`diff`], [`site`], [`server`], [`upload`] |
 //!
@@ -96,7 +96,7 @@
 
 pub use acp_registry_archive as archive;
 pub use acp_registry_client::{
-    doctor, index, install, lockfile, login, ops, provenance, registry, resolve, session, settings, store,
+    doctor, elsewhere, index, install, lockfile, login, ops, provenance, registry, resolve, session, settings, store,
 };
 pub use acp_registry_examine::{examination, mcp, model};
 pub use acp_registry_gate::{

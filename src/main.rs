@@ -35,5 +35,9 @@ fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|word| word == acp_registry::mcp::MCP) {
         return commands::mcp::serve_mcp();
     }
+    #[cfg(unix)]
+    if std::env::args_os().nth(1).is_some_and(|word| word == acp_registry::elsewhere::ELSEWHERE) {
+        return commands::elsewhere::serve();
+    }
     commands::main()
 }

@@ -14,6 +14,7 @@ use acp_registry::text::{printable, quote};
 use acp_registry::{install, ops, store};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
+use crate::commands::elsewhere::OnArgs;
 use crate::documents::{self, Document, IndexOrigin};
 use crate::flags::candidates;
 use crate::flags::global::{FormatArgs, Global};
@@ -40,7 +41,7 @@ pub(crate) struct Args {
     ///
     /// The settings then start it, or its package runner, instead of `acp-registry run ID`: no update changes what is
     /// started.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "on")]
     direct: bool,
 
     /// Start the agent in a sandbox, see `run --sandbox`
@@ -50,6 +51,9 @@ pub(crate) struct Args {
     /// Name `acp-registry run ID` [default]
     #[arg(long, hide = true, conflicts_with = "direct")]
     run: bool,
+
+    #[command(flatten)]
+    on: OnArgs,
 
     #[command(flatten)]
     edit: EditArgs,
@@ -225,7 +229,12 @@ fn answer(args: &Args, global: &Global, session: &Session, ui: &Ui) -> Result<Se
     };
     let by_run = || {
         let sandbox = args.sandbox.then(|| "--sandbox".to_owned());
-        let flags = [global.network_flags(), args.place.flags()?, Vec::from_iter(sandbox)].concat();
+        let place = if args.on.machine().is_some() {
+            [args.on.flags(), args.place.flags_elsewhere()?].concat()
+        } else {
+            args.place.flags()?
+        };
+        let flags = [global.network_flags(), place, Vec::from_iter(sandbox)].concat();
         let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
         let launch = AgentCommand::through_run(&named.to_string(), &name, &flags);
         let launch = AgentCommand { id: id.to_owned(), program: own_path()?, ..launch };

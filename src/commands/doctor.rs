@@ -5,17 +5,20 @@ use std::time::Duration;
 
 use acp_registry::doctor::{CheckStatus, DiagnosedAgent, Diagnosis};
 use acp_registry::duration;
+use acp_registry::elsewhere::Machine;
 use acp_registry::failure::{Exit, Failure};
 use acp_registry::host::process::Orphans;
 use acp_registry::ops::{Diagnose, DiagnoseReport, Event, JOBS, Report as _, diagnose};
 use acp_registry::session::AgentSpec;
-use acp_registry::text::plural;
+use acp_registry::text::{plural, printable};
+use serde_json::{Map, Value, json};
 
-use crate::commands::leftovers;
+use crate::commands::{elsewhere, leftovers};
 use crate::documents::Document;
 use crate::flags::candidates;
 use crate::flags::global::{FormatArgs, Global};
 use crate::flags::session::{PackageArgs, SessionArgs, open};
+use crate::flags::value;
 use crate::terminal::excerpt::{cut, stderr};
 use crate::terminal::layout::Look;
 use crate::terminal::progress::Progress;
@@ -41,6 +44,12 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DURATION", value_parser = duration::limit)]
     timeout: Option<Duration>,
 
+    /// Diagnose another machine: `ssh:HOST` or `wsl:DISTRIBUTION`
+    ///
+    /// Says whether this program is there, and what it finds there.
+    #[arg(long, value_name = "MACHINE", value_parser = value::machine)]
+    on: Option<Machine>,
+
     #[command(flatten)]
     place: SessionArgs,
 
@@ -49,6 +58,9 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
+    if let Some(machine) = &args.on {
+        return run_elsewhere(machine, args, global, ui);
+    }
     // A fresh copy of the index would hide that its host is out of reach.
     let session = open(&args.place.with_refresh(true), PackageArgs::default(), global)?;
     let request = Diagnose { agents: args.agents.clone(), fix: args.fix, timeout: args.timeout };
@@ -72,9 +84,45 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     Ok(report.exit())
 }
 
+/// Diagnoses another machine. What it reports is hostile.
+fn run_elsewhere(machine: &Machine, args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
+    let ids = args.agents.iter().map(ToString::to_string);
+    let timeout = args.timeout.iter().flat_map(|limit| ["--timeout".to_owned(), format!("{}ms", limit.as_millis())]);
+    let flags = [("--fix", args.fix), ("--json", args.format.is_json())];
+    let flags = flags.into_iter().filter_map(|(flag, is_given)| is_given.then(|| flag.to_owned()));
+    let words = flags.chain(timeout).chain(["--".to_owned()]).chain(ids).collect();
+    let (checks, found) = elsewhere::doctor(machine, words, &args.place, global)?;
+    let is_bad = checks.iter().any(|check| check.status == CheckStatus::Error);
+    let exit = found.as_ref().map_or(if is_bad { Exit::Findings } else { Exit::Success }, |(exit, _)| *exit);
+    let result = found.map(|(_, result)| result);
+    if args.format.is_json() {
+        let strange = |_| Failure::unable(format!("`doctor` on {machine} has not written a JSON document"));
+        let mut members: Map<String, Value> = match &result {
+            Some(result) => serde_json::from_slice(result).map_err(strange)?,
+            None => Map::from_iter(
+                [("agents", json!([])), ("errors", json!([]))].map(|(name, value)| (name.to_owned(), value)),
+            ),
+        };
+        let there = members.remove("checks").and_then(|there| there.as_array().cloned()).unwrap_or_default();
+        let all = checks.iter().map(|check| json!(check)).chain(there).collect::<Value>();
+        members.retain(|name, _| !["schema", "command"].contains(&name.as_str()));
+        members.insert("checks".to_owned(), all);
+        let failure = (is_bad && result.is_none()).then(|| problems(checks.iter()));
+        ui.document(&Document::new("doctor", members).failed(failure))?;
+    } else {
+        let result = String::from_utf8_lossy(result.as_deref().unwrap_or_default()).into_owned();
+        let there: String = result.lines().map(|line| format!("{}\n", printable(line))).collect();
+        ui.result(&format!("{}{there}", text(&checks, &[], ui.look())))?;
+    }
+    Ok(exit)
+}
+
 /// What was found, as the failure of the command.
 fn failure(report: &DiagnoseReport) -> Failure {
-    let checks = report.checks.iter().chain(report.agents.iter().flat_map(|agent| &agent.checks));
+    problems(report.checks.iter().chain(report.agents.iter().flat_map(|agent| &agent.checks)))
+}
+
+fn problems<'a>(checks: impl Iterator<Item = &'a Diagnosis>) -> Failure {
     let count = checks.filter(|check| check.status == CheckStatus::Error).count();
     Failure::findings(format!("{} found", plural(count, "problem"))).help("see `help` of each check that is not `ok`")
 }

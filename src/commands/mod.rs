@@ -9,6 +9,7 @@ pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod diff;
 pub(crate) mod doctor;
+pub(crate) mod elsewhere;
 pub(crate) mod explain;
 pub(crate) mod hint;
 pub(crate) mod info;

@@ -1,12 +1,12 @@
 //! `acp-registry run` and `acp-registry which`
 
 use std::env;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::IsTerminal as _;
 use std::path::PathBuf;
 
 use acp_registry::doctor;
-use acp_registry::failure::{Exit, Failure};
+use acp_registry::failure::{Code, Exit, Failure};
 use acp_registry::host::start::{Ended, Program, replace_with};
 use acp_registry::install::Kind;
 use acp_registry::manifest::Platform;
@@ -15,6 +15,7 @@ use acp_registry::session::{self, AgentSpec, Session};
 use acp_registry::store::Version;
 use acp_registry::text::{printable, quote};
 
+use crate::commands::elsewhere::{self, OnArgs, Wanted};
 use crate::flags::candidates;
 use crate::flags::global::{FormatArgs, Global};
 use crate::flags::session::{PackageArgs, SessionArgs, TermsArgs, kind, open};
@@ -31,9 +32,18 @@ pub(crate) struct Args {
     #[arg(value_name = "ID[@VERSION]", add = candidates::installed())]
     agent: AgentSpec,
 
+    #[command(flatten)]
+    on: OnArgs,
+
     /// The kind of distribution to install
     #[arg(long, value_name = "KIND", value_parser = kind())]
     dist: Option<Kind>,
+
+    /// Start it only if its archive or package has this digest
+    ///
+    /// The SHA-256 of an archive, or the integrity of a package of npm, as `sha512-BASE64`.
+    #[arg(long, value_name = "DIGEST")]
+    digest: Option<String>,
 
     /// Start the agent by this command
     ///
@@ -87,6 +97,10 @@ pub(crate) struct WhichArgs {
 }
 
 pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
+    if let Some(machine) = args.on.machine() {
+        let wanted = Wanted { agent: &args.agent, dist: args.dist, flags: flags(args), arguments: &args.arguments };
+        return elsewhere::run(machine, &args.on, &wanted, &args.place, global);
+    }
     let session = open(&args.place, PackageArgs::default(), global)?;
     if session.options().platform.is_some_and(|platform| Some(platform) != Platform::host()) {
         return Err(Failure::usage("an agent for another platform cannot be run here"));
@@ -118,10 +132,32 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         if version.is_whole() {
             check_revoked_installed(&session, &version, &events)?;
             session.store.vouch_for(&version)?;
+            if let Some(digest) = args.digest.as_deref().filter(|digest| !version.receipt.proof.has_digest(digest)) {
+                let message =
+                    format!("{} {} has another digest than {}", args.agent.id, version.receipt.version, quote(digest));
+                return Err(Failure::refused(message).code(Code::DigestMismatch));
+            }
             return start(args, &version, mark, &session, ui);
         }
     }
     Err(Failure::unable(format!("{} is being removed by another process", quote(&args.agent.id))))
+}
+
+/// The flags that are the same on another machine.
+fn flags(args: &Args) -> Vec<OsString> {
+    let mut flags = Vec::new();
+    let mut add = |flag: &str, value: &OsStr| flags.extend([flag.into(), value.to_owned()]);
+    let texts = [("--digest", &args.digest), ("--wrap", &args.wrap)];
+    texts
+        .iter()
+        .filter_map(|(flag, value)| Some((flag, (*value).as_ref()?)))
+        .for_each(|(flag, value)| add(flag, value.as_ref()));
+    args.writable.iter().for_each(|path| add("--writable", path.as_ref()));
+    args.readable.iter().for_each(|path| add("--readable", path.as_ref()));
+    add("--require", args.terms.require.as_str().as_ref());
+    flags.extend(args.sandbox.then(|| "--sandbox".into()));
+    flags.extend(args.terms.accept_publisher.then(|| "--accept-publisher".into()));
+    flags
 }
 
 fn start(

@@ -15,6 +15,7 @@ use acp_registry::manifest::{AgentId, Platform};
 use acp_registry::provenance::Require;
 use acp_registry::session::{self, AgentSpec, Session, Terms};
 use acp_registry::store::Store;
+use acp_registry::text::quote;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use etcetera::BaseStrategy as _;
 
@@ -103,25 +104,46 @@ impl SessionArgs {
             let text = path.to_str().map(ToOwned::to_owned);
             text.ok_or_else(|| Failure::unable(format!("{} is not Unicode, which settings must be", path.display())))
         };
-        let mut flags = Vec::new();
-        match self.named_index() {
-            Some(IndexLocation::Url(url)) if !url.username().is_empty() || url.password().is_some() => {
-                let message = "the address of the index has a name or a password, which settings would show";
-                return Err(Failure::usage(message).help("name an address without, or a copy of the index"));
-            }
-            Some(IndexLocation::Url(url)) => flags.extend(["--index".to_owned(), url.to_string()]),
-            Some(IndexLocation::Path(path)) => flags.extend(["--index".to_owned(), absolute(&path)?]),
-            Some(IndexLocation::Unusable(wrong)) => return Err(index::Error::from(wrong).into()),
-            None => {}
-        }
+        let mut flags = match self.named_index() {
+            Some(IndexLocation::Path(path)) => vec!["--index".to_owned(), absolute(&path)?],
+            named => address_flags(named)?,
+        };
         if let Some(root) = self.named_root() {
             flags.extend(["--root".to_owned(), absolute(&root)?]);
         }
         flags.extend(self.trust_root.then(|| "--trust-root".to_owned()));
-        flags.extend(self.offline.then(|| "--offline".to_owned()));
-        flags.extend(self.signer.iter().flat_map(|key| ["--signer".to_owned(), key.to_string()]));
-        flags.extend(self.allow_revoked.iter().flat_map(|named| ["--allow-revoked".to_owned(), named.to_string()]));
-        Ok(flags)
+        Ok([flags, self.trust_flags()].concat())
+    }
+
+    /// The flags that select the same index for a process on another machine. `--root` names a directory of this one.
+    pub(crate) fn flags_elsewhere(&self) -> Result<Vec<String>, Failure> {
+        let named = self.named_index();
+        if let Some(IndexLocation::Path(path)) = &named {
+            let message = format!("the index {} is on this machine only", quote(&path.display().to_string()));
+            return Err(Failure::usage(message).help("name the address of an index that the other machine can reach"));
+        }
+        let refresh = self.refresh.then(|| "--refresh".to_owned());
+        Ok([address_flags(named)?, self.trust_flags(), Vec::from_iter(refresh)].concat())
+    }
+
+    fn trust_flags(&self) -> Vec<String> {
+        let offline = self.offline.then(|| "--offline".to_owned());
+        let signer = self.signer.iter().flat_map(|key| ["--signer".to_owned(), key.to_string()]);
+        let allowed = self.allow_revoked.iter().flat_map(|named| ["--allow-revoked".to_owned(), named.to_string()]);
+        offline.into_iter().chain(signer).chain(allowed).collect()
+    }
+}
+
+/// The flags that select an index by its address.
+fn address_flags(index: Option<IndexLocation>) -> Result<Vec<String>, Failure> {
+    match index {
+        Some(IndexLocation::Url(url)) if !url.username().is_empty() || url.password().is_some() => {
+            let message = "the address of the index has a name or a password, which settings would show";
+            Err(Failure::usage(message).help("name an address without, or a copy of the index"))
+        }
+        Some(IndexLocation::Url(url)) => Ok(vec!["--index".to_owned(), url.to_string()]),
+        Some(IndexLocation::Unusable(wrong)) => Err(index::Error::from(wrong).into()),
+        Some(IndexLocation::Path(_)) | None => Ok(Vec::new()),
     }
 }
 

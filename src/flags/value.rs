@@ -2,6 +2,7 @@
 
 use std::ops::RangeInclusive;
 
+use acp_registry::elsewhere::Machine;
 use acp_registry::manifest::{NpmSpec, Platform, PypiSpec};
 use acp_registry::propose::Slug;
 use acp_registry::scaffold::GithubSpec;
@@ -50,6 +51,11 @@ pub(crate) fn slug(text: &str) -> Result<Slug, String> {
 /// Parses a part of a snapshot with its file.
 pub(crate) fn shard_file(text: &str) -> Result<ShardFile, String> {
     text.parse().map_err(|error| wrong(error, "write the part and its file, such as `1/4=one.json`"))
+}
+
+/// Parses another machine.
+pub(crate) fn machine(text: &str) -> Result<Machine, String> {
+    text.parse().map_err(|error| wrong(error, "write `ssh:HOST` or `wsl:DISTRIBUTION`"))
 }
 
 /// Parses an integer in a range.

@@ -7,6 +7,7 @@ use std::time::Duration;
 use std::{io, thread};
 
 use tokio::runtime::{Builder, Runtime};
+use tokio::sync::mpsc;
 
 use crate::terminal::streams::WRITES;
 use crate::terminal::ui::Ui;
@@ -86,6 +87,30 @@ pub(crate) fn run_beside_program<T>(work: impl Future<Output = T>) -> Result<T, 
             }
         }
     })
+}
+
+/// Like [`run_and_forget`], for work that handles signals itself, which it receives by their numbers.
+pub(crate) fn run_with_signals<T, W: Future<Output = T>>(
+    work: impl FnOnce(mpsc::Receiver<u8>) -> W,
+) -> Result<T, Failure> {
+    let runtime = Builder::new_multi_thread().enable_all().build().map_err(Failure::unable)?;
+    let done = runtime.block_on(async {
+        let (send, signals) = mpsc::channel(1);
+        let mut next = Box::pin(signalled().map_err(Failure::unable)?);
+        tokio::spawn(async move {
+            loop {
+                let number = next.as_mut().await;
+                let Ok(again) = signalled() else { return };
+                next = Box::pin(again);
+                if send.send(number).await.is_err() {
+                    return;
+                }
+            }
+        });
+        Ok(work(signals).await)
+    });
+    runtime.shutdown_background();
+    done
 }
 
 fn run_on<T>(

@@ -62,6 +62,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
     ),
     ("client", "doctor", &["failure", "handshake", "install", "manifest", "store", "host", "text", "revocations"]),
     ("client", "login", &["handshake", "install", "store", "text"]),
+    ("client", "elsewhere", &["digest", "failure", "host", "manifest", "text"]),
     ("client", "settings", &["failure", "host", "json", "manifest", "text"]),
     (
         "client",

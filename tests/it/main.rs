@@ -41,6 +41,8 @@ mod doctor;
 mod documents;
 mod dry_runs;
 mod earlier_versions;
+#[cfg(unix)]
+mod elsewhere;
 mod entries;
 mod examine;
 mod examine_commands;

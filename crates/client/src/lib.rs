@@ -11,6 +11,7 @@
 //! | [`provenance`] | PROVENANCE: checks attestations of who has built a package or an archive; turns bundles into a publisher |
 //! | [`doctor`] | DIAGNOSE: checks runtimes, the store and each installed agent; reports problems with remedies |
 //! | [`login`] | SIGN IN: carries out an authentication method, and checks that the agent then opens a session; signs out |
+//! | [`elsewhere`] | ELSEWHERE: runs this program on another machine, by `ssh` or in a distribution of WSL |
 //! | [`ops`] | DO: what people ask for: find, install, update, repair, uninstall, diagnose, sign in |
 //! | [`registry`] | LOAD: the folder of a registry: manifests, icons and the quarantine, as far as they can be read |
 //! | [`settings`] | SETTINGS: generates the settings with which a client of the protocol starts an agent |
@@ -18,6 +19,7 @@
 #![warn(missing_docs, clippy::must_use_candidate)]
 
 pub mod doctor;
+pub mod elsewhere;
 pub mod index;
 pub mod install;
 pub mod lockfile;

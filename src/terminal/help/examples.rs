@@ -157,6 +157,7 @@ const EXAMPLES: [(&str, &[(&str, &str)]); 32] = [
         &[
             ("acp-registry run gemini", "Start an agent, and install it first if needed"),
             ("acp-registry run gemini -- --debug", "Pass arguments to it"),
+            ("acp-registry run gemini --on ssh:build.example.com", "Start it on another machine"),
         ],
     ),
     (
@@ -216,6 +217,7 @@ const EXAMPLES: [(&str, &[(&str, &str)]); 32] = [
         &[
             ("acp-registry config zed gemini", "Print the settings for Zed"),
             ("acp-registry config codecompanion gemini", "Print the settings for Neovim with CodeCompanion"),
+            ("acp-registry config zed gemini --on ssh:build.example.com", "Start the agent on another machine"),
         ],
     ),
     (

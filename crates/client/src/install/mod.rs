@@ -395,6 +395,20 @@ pub struct Proof {
     pub integrity: Option<String>,
 }
 
+impl Proof {
+    /// The digest of the archive, or the integrity of the package.
+    #[must_use]
+    pub fn digest(&self) -> Option<String> {
+        self.sha256.map(|sha256| sha256.to_string()).or_else(|| self.integrity.clone())
+    }
+
+    /// Whether the archive or package has this digest.
+    #[must_use]
+    pub fn has_digest(&self, digest: &str) -> bool {
+        self.digest().is_some_and(|own| own == digest)
+    }
+}
+
 /// Why an agent was not installed, as reports name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InstallFailure {

@@ -1,4 +1,4 @@
-//! Runs trusted programs with the user's environment, stdin, stdout and stderr.
+//! Runs trusted programs with the user's environment.
 
 use std::convert::Infallible;
 use std::ffi::OsString;
@@ -79,6 +79,39 @@ pub fn spawn(program: Program) -> io::Result<Child> {
     }
     command.args(program.arguments).envs(program.variables).kill_on_drop(true);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()
+}
+
+/// Like [`spawn`], in a process group of its own: Ctrl-C in a terminal does not reach the program.
+///
+/// # Errors
+/// Returns the error of the operating system if it cannot be started.
+pub fn spawn_apart(program: Program, stderr: Stdio) -> io::Result<Child> {
+    #[expect(clippy::disallowed_methods, reason = "the person's own program, with the person's environment")]
+    let mut command = Command::new(&program.path);
+    for name in &program.hidden {
+        command.env_remove(name);
+    }
+    command.args(program.arguments).envs(program.variables).kill_on_drop(true);
+    #[cfg(unix)]
+    command.process_group(0);
+    #[cfg(windows)]
+    command.creation_flags(NEW_GROUP);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(stderr).spawn()
+}
+
+/// `CREATE_NEW_PROCESS_GROUP` of Windows.
+#[cfg(windows)]
+const NEW_GROUP: u32 = 0x200;
+
+/// Sends a signal to the processes of a group. Those that have ended and unknown signals are ignored.
+#[cfg(unix)]
+pub fn signal_group(leader: u32, number: u8) {
+    use rustix::process::{Pid, Signal, kill_process_group};
+
+    let group = i32::try_from(leader).ok().and_then(Pid::from_raw);
+    if let (Some(group), Some(signal)) = (group, Signal::from_named_raw(number.into())) {
+        let _ = kill_process_group(group, signal);
+    }
 }
 
 #[cfg(all(test, unix))]

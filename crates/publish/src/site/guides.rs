@@ -39,7 +39,7 @@ pub(super) const GUIDES: [Guide; 4] = [
 ];
 
 /// The reference, first for those who run a registry, then for those who use one.
-pub(super) const REFERENCE: [Guide; 12] = [
+pub(super) const REFERENCE: [Guide; 13] = [
     Guide {
         id: "registries",
         title: "Set up a registry",
@@ -87,6 +87,12 @@ pub(super) const REFERENCE: [Guide; 12] = [
         title: "Install agents",
         about: "Versions, digests, lock files, the index and its copies, the directory of agents.",
         text: include_str!("../../../../docs/installing.md"),
+    },
+    Guide {
+        id: "elsewhere",
+        title: "Agents on another machine",
+        about: "Start agents over ssh and in WSL: what is copied and sent, and how they end.",
+        text: include_str!("../../../../docs/elsewhere.md"),
     },
     Guide {
         id: "provenance",

@@ -1,0 +1,218 @@
+//! This side of a connection.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::process::Stdio;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use acp_registry_host::process::{Environment, Tail};
+use acp_registry_host::start::{Program, spawn_apart};
+use acp_registry_plan::digest::Sha256;
+use acp_registry_plan::manifest::Platform;
+use tokio::io::AsyncWriteExt as _;
+use tokio::process::{Child, ChildStdin};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, interval, sleep_until, timeout};
+
+use super::frame::{Frame, Frames, pieces};
+use super::script::{self, Report};
+use super::{BEAT, Error, Input, Machine, Order, Output, SILENCE};
+
+/// How many lines may come before a report.
+const LINES: usize = 10_000;
+
+/// How long to wait for a program to end that has no more to do, and for its last lines.
+const LAST: Duration = Duration::from_secs(5);
+
+/// A connection to another machine. Dropping it ends what was started there.
+#[derive(Debug)]
+pub struct Connection {
+    peer: Peer,
+    stdin: ChildStdin,
+    frames: Frames,
+    system: String,
+    program: Option<String>,
+}
+
+/// The running `ssh` or `wsl.exe`.
+#[derive(Debug)]
+struct Peer {
+    machine: Machine,
+    child: Child,
+    /// The end of what it and the other side have written to stderr.
+    tail: Arc<Mutex<Tail>>,
+    errors: JoinHandle<()>,
+}
+
+impl Connection {
+    /// Connects, and looks for this program there. What the other side writes to stderr goes to `errors`.
+    ///
+    /// # Errors
+    /// [`Error`] when the machine does not answer.
+    pub async fn open(machine: &Machine, environment: &Environment, errors: Output) -> Result<Self, Error> {
+        let (machine, program) = (machine.clone(), machine.program());
+        let Some(path) = environment.find(program) else { return Err(Error::NoProgram { machine, program }) };
+        let start = Program {
+            path,
+            arguments: machine.arguments(),
+            // Otherwise, `wsl.exe` writes its messages as UTF-16.
+            variables: vec![("WSL_UTF8".into(), "1".into())],
+            hidden: Vec::new(),
+            keep_open: None,
+        };
+        let failed = |error| Error::Start { machine: machine.clone(), program, error };
+        let mut child = spawn_apart(start, Stdio::piped()).map_err(failed)?;
+        let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
+            return Err(failed(io::ErrorKind::BrokenPipe.into()));
+        };
+        let (tail, mut lines) = (Arc::<Mutex<Tail>>::default(), pieces(stderr));
+        let kept = tail.clone();
+        let errors = tokio::spawn(async move {
+            while let Some(piece) = lines.recv().await {
+                kept.lock().unwrap_or_else(PoisonError::into_inner).push(&piece);
+                // Without stderr, the last line is still in the error.
+                let _ = errors(&piece);
+            }
+        });
+        let mut peer = Peer { machine, child, tail, errors };
+        let mut frames = Frames::new(pieces(stdout));
+        let (system, program) = match report(&mut frames).await {
+            Some(Report::Found { system, program }) => (system, Some(program)),
+            Some(Report::Absent { system }) => (system, None),
+            _ => return Err(Error::Unreachable { line: peer.last_line().await, machine: peer.machine }),
+        };
+        Ok(Self { peer, stdin, frames, system, program })
+    }
+
+    /// The system and processor there, as `Linux x86_64`. Hostile.
+    #[must_use]
+    pub fn system(&self) -> &str {
+        &self.system
+    }
+
+    /// The path of this program there, if it is there. Hostile.
+    #[must_use]
+    pub fn program(&self) -> Option<&str> {
+        self.program.as_deref()
+    }
+
+    /// Whether what runs here runs there.
+    #[must_use]
+    pub fn is_alike(&self) -> bool {
+        Platform::host().is_some_and(|here| script::platform(&self.system) == Some(here))
+    }
+
+    /// Copies this program there, unless it is there.
+    ///
+    /// # Errors
+    /// [`Error`] when the copy would not run there, or is not written.
+    pub async fn provide(&mut self, program: &Path) -> Result<(), Error> {
+        if self.program.is_some() {
+            return Ok(());
+        }
+        let machine = self.peer.machine.clone();
+        if !self.is_alike() {
+            return Err(Error::OtherSystem { machine, system: self.system.clone() });
+        }
+        let bytes = fs::read(program).map_err(|error| Error::Read { machine: machine.clone(), error })?;
+        // If the other side has ended, its report is missing.
+        let _ = self.stdin.write_all(format!("{}\n{}\n", bytes.len(), Sha256::of(&bytes)).as_bytes()).await;
+        let mut said = report(&mut self.frames).await;
+        if said == Some(Report::Ready) {
+            let _ = self.stdin.write_all(&bytes).await;
+            said = report(&mut self.frames).await;
+        }
+        match said {
+            Some(Report::Found { program, .. }) => self.program = Some(program),
+            Some(Report::Unfit) => return Err(Error::Unfit { machine, line: self.peer.last_line().await }),
+            _ => return Err(Error::Copy { machine, line: self.peer.last_line().await }),
+        }
+        Ok(())
+    }
+
+    /// Has the program there carry out an order, and returns its exit code. The first signal is passed on to it, the second
+    /// ends the connection.
+    ///
+    /// # Errors
+    /// [`Error`] when the connection is lost, or the output cannot be written.
+    pub async fn carry_out(
+        self,
+        order: &Order,
+        input: Input,
+        output: &Output,
+        signals: &mut mpsc::Receiver<u8>,
+    ) -> Result<u8, Error> {
+        let Self { mut peer, stdin, mut frames, .. } = self;
+        let (control, controls) = mpsc::channel(1);
+        let text = serde_json::to_vec(order).unwrap_or_default();
+        let sending = tokio::spawn(send(stdin, Frame::Order(text), input, controls));
+        let mut control = Some(control);
+        let mut until = Instant::now() + SILENCE;
+        let ended = loop {
+            tokio::select! {
+                frame = frames.next() => match frame {
+                    Some(Frame::Exit(code)) => break Some(code),
+                    Some(Frame::Data(piece)) => {
+                        output(&piece).map_err(|error| Error::Output { machine: peer.machine.clone(), error })?;
+                        until = Instant::now() + SILENCE;
+                    }
+                    Some(_) => until = Instant::now() + SILENCE,
+                    None => break None,
+                },
+                Some(signal) = signals.recv() => match control.take() {
+                    // The channel is empty before the first one.
+                    Some(control) => drop(control.try_send(signal)),
+                    None => return Err(Error::Interrupted(signal)),
+                },
+                () = sleep_until(until) => break None,
+            }
+        };
+        // Drops stdin, so that `ssh` has no more to do.
+        sending.abort();
+        let line = peer.last_line().await;
+        ended.ok_or(Error::Lost { machine: peer.machine, line })
+    }
+}
+
+impl Peer {
+    /// Waits for its end, and returns the last line of stderr.
+    async fn last_line(&mut self) -> String {
+        if timeout(LAST, self.child.wait()).await.is_err() {
+            // It may have ended now.
+            let _ = self.child.start_kill();
+        }
+        // A process in the background may keep stderr open.
+        let _ = timeout(LAST, &mut self.errors).await;
+        let text = self.tail.lock().unwrap_or_else(PoisonError::into_inner).text();
+        text.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default().to_owned()
+    }
+}
+
+/// The next report of the script; `None` if there is none.
+async fn report(frames: &mut Frames) -> Option<Report> {
+    for _ in 0..LINES {
+        if let Ok(report) = frames.line().await?.parse() {
+            return Some(report);
+        }
+    }
+    None
+}
+
+/// Sends a message, then what comes in, until the other side does not read any more.
+async fn send(mut stdin: ChildStdin, first: Frame, mut input: Input, mut controls: mpsc::Receiver<u8>) {
+    let (mut frame, mut is_open, mut beat) = (first, true, interval(BEAT));
+    while stdin.write_all(&frame.bytes()).await.is_ok() {
+        frame = tokio::select! {
+            piece = input.recv(), if is_open => {
+                is_open = piece.is_some();
+                piece.map_or(Frame::End, Frame::Data)
+            }
+            Some(signal) = controls.recv() => Frame::Signal(signal),
+            _ = beat.tick() => Frame::Beat,
+        };
+    }
+}

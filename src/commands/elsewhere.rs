@@ -1,0 +1,232 @@
+//! `--on`: starts agents and diagnoses on another machine, see [`acp_registry::elsewhere`].
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::io::{self, Read as _, Write as _};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+use acp_registry::doctor::{CheckStatus, Diagnosis};
+use acp_registry::elsewhere::{Connection, Input, Machine, Order, Output};
+use acp_registry::failure::{Exit, Failure};
+use acp_registry::install::Kind;
+use acp_registry::manifest::env_name;
+use acp_registry::session::{AgentSpec, Session};
+use acp_registry::text::{printable, quote};
+use tokio::sync::mpsc;
+
+use crate::flags::global::Global;
+use crate::flags::session::{PackageArgs, SessionArgs, open};
+use crate::flags::value;
+use crate::terminal::signals;
+use crate::terminal::streams::writing;
+
+/// The most that another machine may report, in bytes.
+const REPORT: usize = 16 << 20;
+
+/// Flags that start an agent on another machine.
+#[derive(Debug, clap::Args)]
+pub(crate) struct OnArgs {
+    /// Start the agent on another machine: `ssh:HOST` or `wsl:DISTRIBUTION`
+    ///
+    /// It is installed there if needed. Working directories are paths of that machine. An agent that is installed here is
+    /// started there in the same version.
+    #[arg(long, value_name = "MACHINE", value_parser = value::machine)]
+    on: Option<Machine>,
+
+    /// With --on, give the agent this variable, as it is set here (repeatable)
+    ///
+    /// No other variables are sent.
+    #[arg(long, value_name = "NAME", requires = "on")]
+    env: Vec<String>,
+}
+
+impl OnArgs {
+    /// The other machine, if one is named.
+    pub(crate) fn machine(&self) -> Option<&Machine> {
+        self.on.as_ref()
+    }
+
+    /// These flags, for settings.
+    pub(crate) fn flags(&self) -> Vec<String> {
+        let machine = self.on.iter().flat_map(|machine| ["--on".to_owned(), machine.to_string()]);
+        machine.chain(self.env.iter().flat_map(|name| ["--env".to_owned(), name.clone()])).collect()
+    }
+
+    fn variables(&self) -> Result<Vec<(String, String)>, Failure> {
+        let variable = |name: &String| {
+            let value = env::var(name).map_err(|error| Failure::usage(format!("--env {}: {error}", quote(name))))?;
+            if let Some(problem) = env_name::problem_for_person(name) {
+                return Err(Failure::usage(format!("--env {}: it {problem}", quote(name))));
+            }
+            Ok((name.clone(), value))
+        };
+        self.env.iter().map(variable).collect()
+    }
+}
+
+/// An agent to start, with flags of `run` and its own arguments.
+pub(crate) struct Wanted<'a> {
+    pub(crate) agent: &'a AgentSpec,
+    pub(crate) dist: Option<Kind>,
+    pub(crate) flags: Vec<OsString>,
+    pub(crate) arguments: &'a [OsString],
+}
+
+/// Starts an agent on another machine, between stdin and stdout.
+pub(crate) fn run(
+    machine: &Machine,
+    on: &OnArgs,
+    wanted: &Wanted<'_>,
+    place: &SessionArgs,
+    global: &Global,
+) -> Result<Exit, Failure> {
+    let flags = [global.network_flags(), place.flags_elsewhere()?, quiet(global)].concat();
+    let (session, variables) = (open(place, PackageArgs::default(), global)?, on.variables()?);
+    let installed = session.find_version(wanted.agent, wanted.dist)?.filter(acp_registry::store::Version::is_whole);
+    let agent = installed
+        .as_ref()
+        .map_or_else(|| wanted.agent.clone(), |version| AgentSpec::exact(&wanted.agent.id, &version.receipt.version));
+    let given =
+        wanted.flags.iter().chain(wanted.arguments).map(|word| word_there(word)).collect::<Result<Vec<_>, _>>()?;
+    let (given, arguments) = given.split_at(wanted.flags.len());
+    let code = signals::run_with_signals(|mut signals| async move {
+        let mut connection = connect(machine, &session, stderr()).await?;
+        provide(&mut connection).await?;
+        let (mut dist, mut digest) = (wanted.dist, None);
+        // On another platform, the same version has another archive.
+        if let Some(version) = installed.filter(|_| connection.is_alike()) {
+            dist = Some(version.receipt.source.kind());
+            digest = version.receipt.proof.digest().filter(|_| !given.iter().any(|flag| flag == "--digest"));
+        }
+        let mut words = vec!["run".to_owned()];
+        words.extend(flags);
+        words.extend(dist.iter().flat_map(|kind| ["--dist".to_owned(), kind.as_str().to_owned()]));
+        words.extend(digest.into_iter().flat_map(|digest| ["--digest".to_owned(), digest]));
+        words
+            .extend(given.iter().cloned().chain([agent.to_string(), "--".to_owned()]).chain(arguments.iter().cloned()));
+        let mut order = Order::new(words);
+        order.variables = variables;
+        Ok::<_, Failure>(connection.carry_out(&order, stdin(), &stdout(), &mut signals).await?)
+    });
+    Ok(Exit::Other(code??))
+}
+
+/// What was found on another machine: checks, and the exit code and result of `doctor` there, if it is there.
+pub(crate) type Found = (Vec<Diagnosis>, Option<(Exit, Vec<u8>)>);
+
+/// Runs `doctor` on another machine, if this program is there. Nothing is copied.
+pub(crate) fn doctor(
+    machine: &Machine,
+    words: Vec<String>,
+    place: &SessionArgs,
+    global: &Global,
+) -> Result<Found, Failure> {
+    let flags = [vec!["doctor".to_owned()], global.network_flags(), place.flags_elsewhere()?, quiet(global)];
+    let session = open(place, PackageArgs::default(), global)?;
+    let result = Arc::<Mutex<Vec<u8>>>::default();
+    let kept = result.clone();
+    let output: Output = Arc::new(move |piece| {
+        let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.extend_from_slice(piece);
+        if kept.len() > REPORT { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(()) }
+    });
+    let found = signals::run_with_signals(|mut signals| async move {
+        let connection = connect(machine, &session, stderr()).await?;
+        let checks = checks(machine, &connection);
+        if connection.program().is_none() {
+            return Ok((checks, None));
+        }
+        let order = Order::new([flags.concat(), words].concat());
+        let nothing = mpsc::channel(1).1;
+        let code = connection.carry_out(&order, nothing, &output, &mut signals).await?;
+        Ok::<_, Failure>((checks, Some(Exit::Other(code))))
+    });
+    let (checks, code) = found??;
+    let result = std::mem::take(&mut *result.lock().unwrap_or_else(PoisonError::into_inner));
+    Ok((checks, code.map(|code| (code, result))))
+}
+
+fn checks(machine: &Machine, connection: &Connection) -> Vec<Diagnosis> {
+    let version = env!("CARGO_PKG_VERSION");
+    let check = |name, status, message: String, help| Diagnosis {
+        name,
+        status,
+        message: printable(&message).into_owned(),
+        help,
+    };
+    let program = match connection.program() {
+        Some(path) => check("program", CheckStatus::Ok, format!("acp-registry {version} at {path}"), None),
+        None if connection.is_alike() => {
+            let message = format!("there is no acp-registry {version}, and `run --on {machine}` copies this one there");
+            check("program", CheckStatus::Warning, message, None)
+        }
+        None => {
+            let message = format!("there is no acp-registry {version}, and this one would not run there");
+            let help = format!("install acp-registry {version} on {machine}, in its PATH");
+            check("program", CheckStatus::Error, message, Some(help))
+        }
+    };
+    vec![check("machine", CheckStatus::Ok, format!("{machine} answers: {}", connection.system()), None), program]
+}
+
+async fn connect(machine: &Machine, session: &Session, errors: Output) -> Result<Connection, Failure> {
+    Ok(Connection::open(machine, &session.environment(), errors).await?)
+}
+
+async fn provide(connection: &mut Connection) -> Result<(), Failure> {
+    let own: PathBuf =
+        env::current_exe().map_err(|error| Failure::unable(format!("the path of acp-registry: {error}")))?;
+    Ok(connection.provide(&own).await?)
+}
+
+fn quiet(global: &Global) -> Vec<String> {
+    global.output.quiet.then(|| "--quiet".to_owned()).into_iter().collect()
+}
+
+fn word_there(word: &OsStr) -> Result<String, Failure> {
+    let text = word.to_str().map(ToOwned::to_owned);
+    text.ok_or_else(|| Failure::usage(format!("{} is not Unicode, which --on needs", quote(&word.to_string_lossy()))))
+}
+
+/// Serves another machine, as the order that it sends demands.
+#[cfg(unix)]
+pub(crate) fn serve() -> std::process::ExitCode {
+    let served = signals::run_with_signals(|mut signals| async move {
+        let own = env::current_exe()?;
+        acp_registry::elsewhere::serve(&own, stdin(), &stdout(), &mut signals).await
+    });
+    match served.map_err(|failure| failure.to_string()).and_then(|served| served.map_err(|error| error.to_string())) {
+        Ok(code) => code.into(),
+        Err(error) => {
+            crate::terminal::streams::write_stderr(&format!("acp-registry: {}\n", printable(&error)));
+            Exit::Unable.into()
+        }
+    }
+}
+
+/// What comes in on stdin. A blocking read cannot be cancelled: the thread ends with the process.
+fn stdin() -> Input {
+    let (send, input) = mpsc::channel(4);
+    thread::spawn(move || {
+        let (mut stdin, mut buffer) = (io::stdin().lock(), vec![0; 1 << 16]);
+        while let Ok(count @ 1..) = stdin.read(&mut buffer) {
+            if send.blocking_send(buffer[..count].to_vec()).is_err() {
+                return;
+            }
+        }
+    });
+    input
+}
+
+fn stdout() -> Output {
+    Arc::new(|piece| {
+        let mut stdout = io::stdout().lock();
+        writing(|| stdout.write_all(piece).and_then(|()| stdout.flush()))
+    })
+}
+
+fn stderr() -> Output {
+    Arc::new(|piece| writing(|| io::stderr().write_all(piece)))
+}

@@ -1,0 +1,387 @@
+//! `--on`: agents on another machine, which is a real OpenSSH server on loopback with another home, and in WSL, for which a
+//! script stands that is called like `wsl.exe`.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::TcpListener;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::agent::left_with;
+use crate::archives::sha256;
+use crate::people::{People, host, packed};
+use crate::support::{PROGRAM, Run, skipped, wait_until};
+
+const SSHD: &str = "/usr/sbin/sshd";
+
+/// Where a copy of this program is, below the home of the other side.
+fn copy() -> String {
+    format!("there/.local/share/acp-registry/bin/acp-registry-{}", env!("CARGO_PKG_VERSION"))
+}
+
+/// An OpenSSH server with keys and a configuration of its own, and people who reach it as `ssh:box`.
+struct Box {
+    people: People,
+    server: Child,
+}
+
+impl Drop for Box {
+    fn drop(&mut self) {
+        let _ = self.server.kill();
+        let _ = self.server.wait();
+    }
+}
+
+impl Box {
+    /// `None` without OpenSSH's server, which is said.
+    fn new(test: &str) -> Option<Self> {
+        // A server of root separates its privileges with this empty directory, which services create at each start.
+        let is_root = rustix::process::geteuid().is_root();
+        if !Path::new(SSHD).exists() || (is_root && fs::create_dir_all("/run/sshd").is_err()) {
+            skipped(test, "OpenSSH's server is not installed");
+            return None;
+        }
+        let people = People::new();
+        for name in ["there/stubs", "ssh"] {
+            fs::create_dir_all(people.env.path(name)).unwrap();
+        }
+        let path = |name: &str| people.env.path(name).display().to_string();
+        for key in ["ssh/host", "ssh/person"] {
+            let made = Command::new("ssh-keygen").args(["-q", "-t", "ed25519", "-N", "", "-f", &path(key)]).status();
+            assert!(made.unwrap().success());
+        }
+        fs::copy(path("ssh/person.pub"), path("ssh/authorized")).unwrap();
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        // `PATH` there has no program of this machine's people, but first what a test puts there.
+        let configuration = format!(
+            "ListenAddress 127.0.0.1\nPort {port}\nHostKey {}\nAuthorizedKeysFile {}\nPidFile none\nStrictModes no\n\
+             UsePAM no\nPasswordAuthentication no\nPermitRootLogin yes\nSetEnv HOME={} PATH={}:/usr/bin:/bin\n",
+            path("ssh/host"),
+            path("ssh/authorized"),
+            path("there"),
+            path("there/stubs"),
+        );
+        people.env.write("ssh/server", configuration);
+        let user = Command::new("id").arg("-un").output().unwrap().stdout;
+        let known = fs::read_to_string(path("ssh/host.pub")).unwrap();
+        people.env.write("ssh/known", format!("[127.0.0.1]:{port} {known}"));
+        let client = format!(
+            "Host box closed\n HostName 127.0.0.1\n Port {port}\n User {}\n IdentityFile {}\n IdentitiesOnly yes\n \
+             UserKnownHostsFile {}\nHost closed\n Port 1\n",
+            String::from_utf8(user).unwrap().trim(),
+            path("ssh/person"),
+            path("ssh/known"),
+        );
+        // The first value counts.
+        let client = format!("Host closed\n Port 1\n{client}");
+        people.env.write("ssh/client", client);
+        let script = format!("#!/bin/sh\nexec /usr/bin/ssh -F '{}' \"$@\"\n", path("ssh/client"));
+        people.env.write_program("bin/ssh", &script);
+        let mut server = Command::new(SSHD);
+        server.args(["-D", "-e", "-f", &path("ssh/server")]).stderr(fs::File::create(path("ssh/log")).unwrap());
+        let server = server.spawn().unwrap();
+        let one = Self { people, server };
+        wait_until("the server listens", || one.people.env.read("ssh/log").contains("listening"));
+        Some(one)
+    }
+
+    /// Like `new`, with this program in the `PATH` there.
+    fn with_program(test: &str) -> Option<Self> {
+        let one = Self::new(test)?;
+        symlink(PROGRAM, one.people.env.path("there/stubs/acp-registry")).unwrap();
+        Some(one)
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        with_path(self.people.command(arguments), &self.people.env.path("bin"))
+    }
+
+    fn run(&self, arguments: &[&str]) -> Run {
+        Run::of(&mut self.command(arguments))
+    }
+
+    fn stub(&self, name: &str, script: &str) {
+        self.people.env.write_program(&format!("there/stubs/{name}"), script);
+    }
+}
+
+fn with_path(mut command: Command, folder: &Path) -> Command {
+    command.env("PATH", format!("{}:{}", folder.display(), std::env::var("PATH").unwrap()));
+    command
+}
+
+#[test]
+fn an_agent_is_installed_and_started_there_by_a_copy_of_this_program() {
+    let Some(there) = Box::new("an_agent_is_installed_and_started_there") else { return };
+    there.people.publish(&[there.people.agent("a", "1.0.0")]);
+    let hostile =
+        ["--on", "ssh:box", "a", "--", "two words", "it's \"x\"", "$(id)`id`", "a\nb", "-x", "", "\\", "*", "!!"];
+    let run = there.run(&[&["run"], &hostile[..]].concat());
+    assert_eq!(
+        (run.code, &*run.stdout),
+        (0, "a-1.0.0 acp two words it's \"x\" $(id)`id` a\nb -x  \\ * !!\n"),
+        "{}",
+        run.stderr
+    );
+    assert!(run.stderr.contains("installing a 1.0.0"), "{}", run.stderr);
+    let copied = there.people.env.path(&copy());
+    assert_eq!(fs::metadata(&copied).unwrap().permissions().mode() & 0o7777, 0o755);
+    assert!(fs::read(&copied).unwrap() == fs::read(PROGRAM).unwrap());
+    assert_eq!(fs::read_dir(copied.parent().unwrap()).unwrap().count(), 1);
+    assert!(there.people.env.path("there/.local/share/acp-registry/agents/a").is_dir());
+    assert!(there.people.left().is_empty(), "nothing is installed here: {:?}", there.people.left());
+    let (asked, written) = (there.people.server.asked().len(), fs::metadata(&copied).unwrap().modified().unwrap());
+    assert_eq!(there.run(&["run", "a", "--on", "ssh:box"]).stdout, "a-1.0.0 acp\n");
+    assert_eq!(there.people.server.asked().len(), asked);
+    assert_eq!(fs::metadata(&copied).unwrap().modified().unwrap(), written);
+}
+
+#[test]
+fn stdin_variables_and_exit_codes_pass_and_secrets_do_not() {
+    let Some(there) = Box::with_program("stdin_variables_and_exit_codes_pass") else { return };
+    let script = "#!/bin/sh\npwd\nenv\necho to-stderr >&2\ngrep -l n0tsh0wn /proc/[0-9]*/cmdline\ncat\nexit 255\n";
+    there.people.publish(&[there.people.agent_of("a", "1.0.0", &packed(script), None)]);
+    let mut command = there.command(&["run", "a", "--on", "ssh:box", "--env", "MINE", "--env", "EXAMPLE"]);
+    command.env("MINE", "n0tsh0wn two\nlines").env("EXAMPLE", "mine").env("MY_TOKEN", "hidden");
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let sent = format!("{{\"id\":1}}\n{}\n", "x".repeat(300_000));
+    child.stdin.take().unwrap().write_all(sent.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let (said, errors) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+    assert_eq!(output.status.code(), Some(255), "{errors}");
+    let home = there.people.env.path("there").display().to_string();
+    assert!(said.starts_with(&format!("{home}\n")) && said.contains(&format!("\nHOME={home}\n")), "{said}");
+    assert!(said.contains("\nMINE=n0tsh0wn two\nlines\n") && said.contains("\nEXAMPLE=mine\n"), "{said}");
+    assert!(!said.contains("hidden") && !said.contains("/proc/"), "{said}");
+    assert!(said.ends_with(&sent), "stdin is passed on as a whole");
+    assert!(errors.contains("to-stderr\n") && !errors.contains("error:"), "{errors}");
+    for (name, why) in [("ABSENT", "environment variable not found"), ("LD_PRELOAD", "it belongs to")] {
+        let mut command = there.command(&["run", "a", "--on", "ssh:box", "--env", name]);
+        let run = Run::of(command.env("LD_PRELOAD", ""));
+        assert!(run.code == 2 && run.stderr.contains(why), "{}", run.stderr);
+    }
+}
+
+#[test]
+fn an_agent_that_is_installed_here_has_the_same_version_and_digest_there() {
+    let Some(there) = Box::with_program("an_agent_that_is_installed_here") else { return };
+    let people = &there.people;
+    people
+        .publish(&[people.agent("a", "1.0.0"), people.agent_of("b", "1.0.0", &packed("#!/bin/sh\necho one\n"), None)]);
+    assert_eq!(people.run(&["install", "a", "b", "--no-check"]).code, 0);
+    // The host of the archive sends something else from now on.
+    people
+        .publish(&[people.agent("a", "1.0.0"), people.agent_of("b", "1.0.0", &packed("#!/bin/sh\necho two\n"), None)]);
+    let run = there.run(&["run", "b", "--on", "ssh:box"]);
+    assert!(run.code == 4 && run.stdout.is_empty() && run.stderr.contains("has another digest than"), "{}", run.stderr);
+    let run = there.run(&["run", "a", "--on", "ssh:box"]);
+    assert_eq!((run.code, &*run.stdout), (0, "a-1.0.0 acp\n"), "{}", run.stderr);
+    // What is newer in the index is not started there before it is here.
+    people.publish(&[people.agent("a", "2.0.0")]);
+    let run = there.run(&["run", "a", "--on", "ssh:box", "--refresh"]);
+    assert_eq!((run.code, &*run.stdout), (0, "a-1.0.0 acp\n"), "{}", run.stderr);
+    assert_eq!(people.run(&["update", "a", "--refresh"]).code, 0);
+    let run = there.run(&["run", "a", "--on", "ssh:box", "--refresh"]);
+    assert_eq!((run.code, &*run.stdout), (0, "a-2.0.0 acp\n"), "{}", run.stderr);
+    let digest = "0".repeat(64);
+    let run = there.run(&["run", "a", "--digest", &digest]);
+    assert!(run.code == 4 && run.stderr.contains("has another digest than"), "{}", run.stderr);
+}
+
+/// An agent there that has started another process, in a session of its own; the first line of stdout was read.
+struct Running {
+    child: Child,
+    stdout: BufReader<ChildStdout>,
+    tag: String,
+}
+
+impl Running {
+    fn new(there: &Box) -> Self {
+        // The folder of the test is in no other test's environment.
+        let tag = there.people.env.path("tag").display().to_string();
+        let script = format!("#!/bin/sh\nexport TAG={tag}\nsetsid sleep 3600 &\necho ready\nsleep 3600\n");
+        there.people.publish(&[there.people.agent_of("a", "1.0.0", &packed(&script), None)]);
+        let mut command = there.command(&["run", "a", "--on", "ssh:box"]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut running = Self { stdout: BufReader::new(child.stdout.take().unwrap()), child, tag };
+        assert_eq!(running.line(), "ready\n");
+        wait_until("both processes run", || running.left() == 2);
+        running
+    }
+
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.stdout.read_line(&mut line).unwrap();
+        line
+    }
+
+    fn left(&self) -> usize {
+        left_with("environ", &format!("TAG={}", self.tag)).len()
+    }
+
+    fn signal(&self, process: u32, signal: nix::sys::signal::Signal) {
+        nix::sys::signal::kill(nix::unistd::Pid::from_raw(process.cast_signed()), signal).unwrap();
+    }
+
+    /// The exit code and stderr. All that was started there has ended then, or soon does.
+    fn end(self) -> (Option<i32>, String) {
+        let output = self.child.wait_with_output().unwrap();
+        let errors = String::from_utf8(output.stderr).unwrap();
+        wait_until("nothing is left there", || left_with("environ", &format!("TAG={}", self.tag)).is_empty());
+        (output.status.code(), errors)
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_signal_ends_the_agent_there() {
+    use nix::sys::signal::Signal::{SIGINT, SIGKILL, SIGTERM};
+
+    let Some(there) = Box::with_program("a_signal_ends_the_agent_there") else { return };
+    for (signal, code) in [(SIGINT, Some(130)), (SIGTERM, Some(143)), (SIGKILL, None)] {
+        let running = Running::new(&there);
+        running.signal(running.child.id(), signal);
+        let (ended, errors) = running.end();
+        assert_eq!(ended, code, "{errors}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_lost_connection_ends_the_agent_there_and_is_said_here() {
+    let Some(there) = Box::with_program("a_lost_connection_ends_the_agent_there") else { return };
+    let running = Running::new(&there);
+    // The process of the server that has the connection.
+    let sessions = left_with("cmdline", "sshd: ");
+    let parent = |process: u32| {
+        let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+        status.lines().find_map(|line| line.strip_prefix("PPid:")?.trim().parse::<u32>().ok())
+    };
+    let session = sessions.iter().find(|process| parent(**process) == Some(there.server.id())).unwrap();
+    running.signal(*session, nix::sys::signal::Signal::SIGKILL);
+    for child in sessions.iter().filter(|process| parent(**process) == Some(*session)) {
+        let _ =
+            nix::sys::signal::kill(nix::unistd::Pid::from_raw(child.cast_signed()), nix::sys::signal::Signal::SIGKILL);
+    }
+    let (code, errors) = running.end();
+    assert!(code == Some(3) && errors.contains("error: the connection to ssh:box was lost"), "{code:?} {errors}");
+}
+
+#[test]
+fn what_cannot_be_reached_copied_or_started_is_said_with_its_own_words() {
+    let Some(there) = Box::new("what_cannot_be_reached_copied_or_started") else { return };
+    there.people.publish(&[there.people.agent("a", "1.0.0")]);
+    let fails = |machine: &str, message: &str, help: &str| {
+        let run = there.run(&["run", "a", "--on", machine]);
+        assert!(run.code == 3 && run.stdout.is_empty(), "{} {}", run.code, run.stderr);
+        assert!(run.stderr.contains(&format!("error: {message}")), "{}", run.stderr);
+        assert!(help.is_empty() || run.stderr.ends_with(&format!("help: {help}\n")), "{}", run.stderr);
+    };
+    let refused = "ssh:closed cannot be reached: ssh: connect to host 127.0.0.1 port 1: Connection refused";
+    fails("ssh:closed", refused, "see that `ssh closed true` succeeds without a question");
+    fails("wsl:Debian", "wsl:Debian needs `wsl.exe`, which is not in PATH", "run it on Windows, with WSL installed");
+    let install = format!("install acp-registry {} on ssh:box, in its PATH", env!("CARGO_PKG_VERSION"));
+    // A program of another version is not taken.
+    there.stub("acp-registry", "#!/bin/sh\necho acp-registry 0.0.1\n");
+    there.stub("uname", "#!/bin/sh\necho Plan9 z80\n");
+    fails("ssh:box", "ssh:box has no acp-registry ", &install);
+    fs::remove_file(there.people.env.path("there/stubs/uname")).unwrap();
+    there.stub("head", "#!/bin/sh\ncat >/dev/null &\necho no space >&2\n");
+    fails("ssh:box", "acp-registry cannot be copied to ssh:box: no space", "");
+    assert_eq!(fs::read_dir(there.people.env.path(&copy()).parent().unwrap()).unwrap().count(), 0);
+    fs::remove_file(there.people.env.path("there/stubs/head")).unwrap();
+    there.stub("chmod", "#!/bin/sh\n");
+    fails("ssh:box", "ssh:box has no acp-registry ", &install);
+    for name in ["ssh:-oProxyCommand=id", "ssh:a b", "box", "wsl:-e", "ssh:"] {
+        let run = there.run(&["run", "a", "--on", name]);
+        assert!(run.code == 2 && run.stderr.contains("write `ssh:HOST` or `wsl:DISTRIBUTION`"), "{}", run.stderr);
+    }
+    let mut command = there.command(&["run", "a", "--on", "ssh:box", "--index", "r"]);
+    let run = Run::of(command.env_remove("ACP_REGISTRY_INDEX"));
+    assert!(run.code == 2 && run.stderr.contains("is on this machine only"), "{}", run.stderr);
+    // What the agent's installation fails with is said there.
+    fs::remove_file(there.people.env.path("there/stubs/chmod")).unwrap();
+    let run = there.run(&["run", "unknown", "--on", "ssh:box"]);
+    assert!(run.code == 2 && run.stderr.contains("there is no agent"), "{}", run.stderr);
+}
+
+#[test]
+fn doctor_says_what_is_there_and_copies_nothing() {
+    let Some(there) = Box::new("doctor_says_what_is_there") else { return };
+    there.people.publish(&[there.people.agent("a", "1.0.0")]);
+    let run = there.run(&["doctor", "--on", "ssh:box"]);
+    assert!(run.code == 0 && run.stdout.contains("ssh:box answers: "), "{}{}", run.stdout, run.stderr);
+    assert!(run.stdout.contains("`run --on ssh:box` copies this one there"), "{}", run.stdout);
+    let document = |arguments: &[&str]| {
+        let run = there.run(&[&["doctor", "--on", "ssh:box", "--json"], arguments].concat());
+        (run.code, serde_json::from_str::<Value>(&run.stdout).unwrap_or_else(|_| panic!("{}", run.stderr)))
+    };
+    let (code, absent) = document(&[]);
+    assert_eq!((code, &absent["checks"][1]["status"], &absent["agents"]), (0, &json!("warning"), &json!([])));
+    assert!(!there.people.env.path(&copy()).exists());
+    there.stub("uname", "#!/bin/sh\necho Plan9 \"$(printf 'z\\33')\"\n");
+    let (code, other) = document(&[]);
+    assert_eq!((code, &other["checks"][1]["status"]), (1, &json!("error")));
+    assert!(other["checks"][0]["message"].as_str().unwrap().ends_with("Plan9 z\\u{1b}"), "{other}");
+    fs::remove_file(there.people.env.path("there/stubs/uname")).unwrap();
+    symlink(PROGRAM, there.people.env.path("there/stubs/acp-registry")).unwrap();
+    assert_eq!(there.run(&["run", "a", "--on", "ssh:box"]).code, 0);
+    let (_, found) = document(&[]);
+    assert_eq!(found["checks"][1]["status"], "ok");
+    assert!(found["checks"].as_array().unwrap().iter().any(|check| check["name"] == "index"), "{found}");
+    assert_eq!((&found["agents"][0]["id"], &found["agents"][0]["version"]), (&json!("a"), &json!("1.0.0")));
+    let run = there.run(&["doctor", "--on", "ssh:box"]);
+    assert!(run.stdout.contains("\na 1.0.0\n"), "{}", run.stdout);
+    // What only pretends to be this program is not believed.
+    fs::remove_file(there.people.env.path("there/stubs/acp-registry")).unwrap();
+    let version = env!("CARGO_PKG_VERSION");
+    let script = format!(
+        "#!/bin/sh\n[ \"$1\" = --version ] && echo acp-registry {version} && exit\nprintf '\\1\\0\\0\\0\\1x\\4\\0\\0\\0\\1\\0'\n"
+    );
+    there.stub("acp-registry", &script);
+    let run = there.run(&["doctor", "--on", "ssh:box", "--json"]);
+    assert!(run.code == 3 && run.stderr.contains("has not written a JSON document"), "{}", run.stderr);
+}
+
+#[test]
+fn settings_start_the_agent_there() {
+    let Some(there) = Box::with_program("settings_start_the_agent_there") else { return };
+    there.people.publish(&[there.people.agent("a", "1.0.0")]);
+    let run = there.run(&["config", "zed", "a", "--on", "ssh:box", "--env", "MINE"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let settings: Value = serde_json::from_str(&run.stdout).unwrap();
+    let server = &settings["agent_servers"]["a"];
+    let words: Vec<String> = serde_json::from_value(server["args"].clone()).unwrap();
+    assert!(words.iter().any(|word| word == "ssh:box") && !words.iter().any(|word| word == "--root"), "{words:?}");
+    let mut command = Command::new(server["command"].as_str().unwrap());
+    command.args(words).stdin(Stdio::null()).env("MINE", "x");
+    let run = Run::of(&mut with_path(command, &there.people.env.path("bin")));
+    assert_eq!((run.code, &*run.stdout), (0, "a-1.0.0 acp\n"), "{}", run.stderr);
+    let run = there.run(&["config", "zed", "a", "--on", "ssh:box", "--direct"]);
+    assert!(run.code == 2 && run.stderr.contains("cannot be used with"), "{}", run.stderr);
+}
+
+#[test]
+fn an_agent_is_started_in_a_distribution_of_wsl() {
+    let people = People::new();
+    people.publish(&[people.agent("a", "1.0.0")]);
+    let home = people.env.path("there");
+    fs::create_dir_all(&home).unwrap();
+    let script = format!(
+        "#!/bin/sh\n[ \"$1 $2 $3\" = '--distribution Debian --exec' ] || {{ echo There is no distribution >&2; exit 1; }}\n\
+         shift 3\nexec env -i HOME='{}' PATH=/usr/bin:/bin \"$@\"\n",
+        home.display()
+    );
+    people.env.write_program("bin/wsl.exe", &script);
+    let run = |arguments: &[&str]| Run::of(&mut with_path(people.command(arguments), &people.env.path("bin")));
+    let started = run(&["run", "a", "--on", "wsl:Debian", "--", "two words"]);
+    assert_eq!((started.code, &*started.stdout), (0, "a-1.0.0 acp two words\n"), "{}", started.stderr);
+    let missing = run(&["run", "a", "--on", "wsl:Other"]);
+    let message = "error: wsl:Other cannot be reached: There is no distribution\n";
+    assert!(missing.code == 3 && missing.stderr.contains(message), "{}", missing.stderr);
+}
