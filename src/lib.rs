@@ -19,6 +19,7 @@
 //! | `crates/http` | the HTTP client: addresses, redirects, proxies, cache | [`http`] |
 //! | `crates/sources` | npm, the Python package index and GitHub | [`sources`] |
 //! | `crates/protocol` | speak the protocol with an agent | [`handshake`] |
+//! | `crates/remote` | the protocol over HTTP and WebSocket: a bridge to agents on a network, and a server for agents on stdin and stdout | [`remote`] |
 //! | `crates/examine` | check how well agents follow the protocol | [`examination`], [`mcp`], [`model`] |
 //! | `crates/client` | find, install and start agents | [`session`], [`index`] (copies, search), [`resolve`] (examines this machine), [`install`], [`store`], [`lockfile`], [`provenance`], [`doctor`], [`login`], [`elsewhere`], [`ops`], [`settings`], [`registry`] |
 //! | `crates/gate` | maintain a registry | [`config`], [`advisories`], [`select`], [`survey`], [`check`], [`finding`], [`edit`], [`closures`], [`verify`], [`bump`], [`scaffold`], [`propose`] |
@@ -110,6 +111,7 @@ pub use acp_registry_plan::{
 };
 pub use acp_registry_protocol::handshake;
 pub use acp_registry_publish::{build, diff, history, server, site, tree, upload};
+pub use acp_registry_remote as remote;
 pub use acp_registry_sources as sources;
 
 /// Compiles and runs the examples of the library's documentation.

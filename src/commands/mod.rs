@@ -29,6 +29,7 @@ pub(crate) mod rpc;
 pub(crate) mod rules;
 pub(crate) mod run;
 pub(crate) mod serve;
+pub(crate) mod serve_agent;
 pub(crate) mod uninstall;
 pub(crate) mod update;
 pub(crate) mod validate;
@@ -120,8 +121,13 @@ enum Command {
     Install(install::Args),
     /// Start an agent, and install it first if needed
     ///
-    /// This is what an editor starts: the agent takes the place of this program.
+    /// This is what an editor starts: the agent takes the place of this program. With --url, this program passes messages to
+    /// an agent on a network instead.
     Run(run::Args),
+    /// Serve an agent over HTTP and WebSocket
+    ///
+    /// Each connection starts the agent, and ends it. Clients connect to the address that is shown.
+    ServeAgent(serve_agent::Args),
     /// Show the command line of an installed agent
     Which(run::WhichArgs),
     /// Install newer versions of installed agents
@@ -198,6 +204,7 @@ fn run(cli: &Cli, matches: &ArgMatches) -> ExitCode {
         Command::Report(args) => (report::run(args, &cli.global, &ui), false),
         Command::Bump(args) => (bump::run(args, &cli.global, &ui), args.is_json()),
         Command::Serve(args) => (serve::run(args, &cli.global, &ui), false),
+        Command::ServeAgent(args) => (serve_agent::run(args, &ui), false),
         Command::Probe(args) => (probe::run(args, &cli.global, &ui), args.report.is_json()),
         Command::List(args) => (list::run(args, &cli.global, &ui), args.format.is_json()),
         Command::Search(args) => (list::search(args, &cli.global, &ui), args.format.is_json()),

@@ -18,6 +18,7 @@ use crate::documents::{Document, ProbeDocument};
 use crate::flags::global::Global;
 use crate::flags::isolation::{self, NetworkKind, SandboxKind};
 use crate::flags::level::LevelArgs;
+use crate::flags::remote::RemoteArgs;
 use crate::flags::report::ReportArgs;
 use crate::flags::value;
 use crate::formats::examination::{Examinee, file_of_command, github, sarif};
@@ -37,7 +38,7 @@ pub(crate) struct Args {
     /// Set a variable for the agent (repeatable)
     ///
     /// Of your environment, it sees PATH and the like only.
-    #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
+    #[arg(long, value_name = "NAME=VALUE", value_parser = variable, conflicts_with = "url")]
     env: Vec<(String, String)>,
 
     /// The version of the protocol to ask for
@@ -49,18 +50,21 @@ pub(crate) struct Args {
     no_probe: bool,
 
     /// Hide the host's files from the agent
-    #[arg(long, value_name = "PROGRAM")]
+    #[arg(long, value_name = "PROGRAM", conflicts_with = "url")]
     sandbox: Option<SandboxKind>,
 
     /// The network that the agent reaches [default: shared]
     ///
     /// Beyond the level `handshake`, the default is `none`. At that level, `none` needs --sandbox.
-    #[arg(long, value_name = "NETWORK")]
+    #[arg(long, value_name = "NETWORK", conflicts_with = "url")]
     network: Option<NetworkKind>,
 
     /// With --sandbox, let the agent read this (repeatable)
     #[arg(long, value_name = "PATH", requires = "sandbox")]
     readable: Vec<PathBuf>,
+
+    #[command(flatten)]
+    remote: RemoteArgs,
 
     #[command(flatten)]
     level: LevelArgs,
@@ -87,7 +91,7 @@ pub(crate) struct Args {
     pub(crate) report: ReportArgs,
 
     /// The agent: a program with its arguments
-    #[arg(last = true, required = true, value_name = "COMMAND")]
+    #[arg(last = true, required_unless_present = "url", conflicts_with = "url", value_name = "COMMAND")]
     command: Vec<OsString>,
 }
 
@@ -106,12 +110,14 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         demand = demand.with_recipes(recipes);
     }
     if let Some(exchange) = exchange {
-        return replay(args, &exchange, &demand.recipe(args.recipe.as_deref()), ui);
+        return replay(args, &exchange, &demand.recipe(args.recipe.as_deref()), global, ui);
     }
     let files = args.report.files()?;
-    let networks = isolation::networks(args.sandbox, args.network, &demand)?;
-    let launch = launch(args)?;
-    let name = args.command.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
+    let launch = launch(args, global)?;
+    // The bridge to an agent on a network is this program itself.
+    let network = args.network.or(args.remote.url.as_ref().map(|_| NetworkKind::Shared));
+    let networks = isolation::networks(args.sandbox, network, &demand)?;
+    let name = args.name();
     let mut options = HandshakeOptions::new(temporary());
     options.protocol_version = args.protocol_version;
     options.timeout = args.timeout.unwrap_or(options.timeout);
@@ -218,7 +224,8 @@ fn write_failures(
         let Some(exchange) = &examined.exchange else { continue };
         let path = directory.join(format!("{}.exchange", examined.check.id.replace('/', "-")));
         let recipe = args.recipe.as_ref().map(|id| format!("--recipe {id} ")).unwrap_or_default();
-        let command = format!("acp-registry probe {recipe}--replay {} -- {name}", path.display());
+        let agent = if args.remote.url.is_some() { "--url" } else { "--" };
+        let command = format!("acp-registry probe {recipe}--replay {} {agent} {name}", path.display());
         let message = examined.message.as_deref().unwrap_or_default();
         let text = format!("# {}: {}\n# {}\n{exchange}", examined.check.id, printable(message), printable(&command));
         write_atomic(&path, text.as_bytes()).map_err(|error| error.unwritable("--failures"))?;
@@ -247,8 +254,8 @@ fn read(path: &Path) -> Result<Exchange, Failure> {
 }
 
 /// Sends an exchange again. The lines are shown when they are written.
-fn replay(args: &Args, exchange: &Exchange, recipe: &Recipe, ui: &Ui) -> Result<Exit, Failure> {
-    let launch = launch(args)?;
+fn replay(args: &Args, exchange: &Exchange, recipe: &Recipe, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
+    let launch = launch(args, global)?;
     let mut options = HandshakeOptions::new(temporary());
     options.timeout = args.timeout.unwrap_or(options.timeout);
     let orphans = process::adopt_orphans();
@@ -276,7 +283,31 @@ fn replay(args: &Args, exchange: &Exchange, recipe: &Recipe, ui: &Ui) -> Result<
     Ok(Exit::Success)
 }
 
-fn launch(args: &Args) -> Result<LaunchSpec, Failure> {
+impl Args {
+    /// The command, or the address, of which a query may hold a secret.
+    fn name(&self) -> String {
+        match &self.remote.url {
+            Some(url) => url.split('?').next().unwrap_or_default().to_owned(),
+            None => self.command.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" "),
+        }
+    }
+}
+
+fn launch(args: &Args, global: &Global) -> Result<LaunchSpec, Failure> {
+    if let Some(url) = &args.remote.url {
+        // A wrong address or header is reported once, before anything is started.
+        args.remote.endpoint(url, global)?;
+        return Ok(LaunchSpec {
+            program: env::current_exe().map_err(Failure::unable)?.into(),
+            arguments: args.remote.bridge(url, global).into_iter().map(OsString::from).collect(),
+            directory: None,
+            environment: Environment::for_person(env::vars_os()),
+            isolation: Isolation::Environment,
+            readable: Vec::new(),
+            launcher: isolation::launcher(),
+            namespace: None,
+        });
+    }
     let mut environment = Environment::from_host(env::vars_os());
     // Users may set variables that manifests must not.
     for (name, value) in &args.env {

@@ -2,7 +2,7 @@
 
 use std::env;
 use std::ffi::{OsStr, OsString};
-use std::io::IsTerminal as _;
+use std::io::{BufReader, IsTerminal as _};
 use std::path::PathBuf;
 
 use acp_registry::doctor;
@@ -11,6 +11,7 @@ use acp_registry::host::start::{Ended, Program, replace_with};
 use acp_registry::install::Kind;
 use acp_registry::manifest::Platform;
 use acp_registry::ops::{self, Locate, check_revoked_installed, install_to_run, locate, settle};
+use acp_registry::remote::bridge;
 use acp_registry::session::{self, AgentSpec, Session};
 use acp_registry::store::Version;
 use acp_registry::text::{printable, quote};
@@ -18,6 +19,7 @@ use acp_registry::text::{printable, quote};
 use crate::commands::elsewhere::{self, OnArgs, Wanted};
 use crate::flags::candidates;
 use crate::flags::global::{FormatArgs, Global};
+use crate::flags::remote::RemoteArgs;
 use crate::flags::session::{PackageArgs, SessionArgs, TermsArgs, kind, open};
 use crate::terminal::command_line::command_line;
 use crate::terminal::progress::Progress;
@@ -29,14 +31,17 @@ pub(crate) struct Args {
     /// The agent
     ///
     /// One with a version is started in that version; what `run ID` starts stays as it is.
-    #[arg(value_name = "ID[@VERSION]", add = candidates::installed())]
-    agent: AgentSpec,
+    #[arg(value_name = "ID[@VERSION]", add = candidates::installed(), required_unless_present = "url")]
+    agent: Option<AgentSpec>,
+
+    #[command(flatten)]
+    remote: RemoteArgs,
 
     #[command(flatten)]
     on: OnArgs,
 
     /// The kind of distribution to install
-    #[arg(long, value_name = "KIND", value_parser = kind())]
+    #[arg(long, value_name = "KIND", value_parser = kind(), conflicts_with = "url")]
     dist: Option<Kind>,
 
     /// Start it only if its archive or package has this digest
@@ -49,7 +54,7 @@ pub(crate) struct Args {
     ///
     /// For a sandbox of your own, such as `--wrap 'firejail --quiet'`. The command is run without a shell; the agent's program
     /// and its arguments are its last arguments.
-    #[arg(long, value_name = "COMMAND", conflicts_with = "sandbox")]
+    #[arg(long, value_name = "COMMAND", conflicts_with_all = ["sandbox", "url"])]
     wrap: Option<String>,
 
     /// Let the agent change only the working directory and a home of its own (Linux)
@@ -57,7 +62,7 @@ pub(crate) struct Args {
     /// It cannot read the rest of your home: files with keys and tokens, shell profiles, settings of other agents. Its own home is
     /// `homes/ID` in the directory of agents; sign in there by its own command, as in `run --sandbox ID -- login`. Not
     /// covered are the network, variables of the environment, and sockets of other programs.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "url")]
     sandbox: bool,
 
     /// With --sandbox, let the agent change this directory, too (repeatable)
@@ -79,7 +84,7 @@ pub(crate) struct Args {
     place: SessionArgs,
 
     /// More arguments for the agent
-    #[arg(last = true, value_name = "ARG")]
+    #[arg(last = true, value_name = "ARG", conflicts_with = "url")]
     arguments: Vec<OsString>,
 }
 
@@ -97,8 +102,14 @@ pub(crate) struct WhichArgs {
 }
 
 pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
+    let agent = match (&args.remote.url, &args.agent) {
+        (Some(url), None) => return reach(url, args, global, ui),
+        (None, Some(agent)) => agent,
+        (Some(_), Some(_)) => return Err(Failure::usage("--url names an agent, as does the argument")),
+        (None, None) => return Err(Failure::usage("an agent is missing")),
+    };
     if let Some(machine) = args.on.machine() {
-        let wanted = Wanted { agent: &args.agent, dist: args.dist, flags: flags(args), arguments: &args.arguments };
+        let wanted = Wanted { agent, dist: args.dist, flags: flags(args), arguments: &args.arguments };
         return elsewhere::run(machine, &args.on, &wanted, &args.place, global);
     }
     let session = open(&args.place, PackageArgs::default(), global)?;
@@ -109,20 +120,20 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let progress = Progress::new(ui);
     let events = |event: ops::Event<'_>| progress.show(event);
     let install = |damaged: Option<&Version>| {
-        signals::run_with_threads(ui, 1, install_to_run(&session, &args.agent, args.dist, terms, damaged, &events))?
+        signals::run_with_threads(ui, 1, install_to_run(&session, agent, args.dist, terms, damaged, &events))?
     };
     // Tried twice: another process may remove the version after it was found and before it is marked as running.
     for _ in 0..2 {
-        let mut found = session.find_version(&args.agent, args.dist)?;
-        if found.is_none() && !args.agent.is_latest && signals::run(ui, settle(&session, &args.agent.id, &events))?? {
-            found = session.find_version(&args.agent, args.dist)?;
+        let mut found = session.find_version(agent, args.dist)?;
+        if found.is_none() && !agent.is_latest && signals::run(ui, settle(&session, &agent.id, &events))?? {
+            found = session.find_version(agent, args.dist)?;
         }
         let version = match found {
             Some(version) if version.is_whole() && terms.are_met(&version) => version,
             Some(version) if version.is_whole() => install(None)?,
             Some(version) => {
                 if !session.options().is_offline {
-                    ui.warning(&format!("{} is damaged, and will be installed again", args.agent));
+                    ui.warning(&format!("{} is damaged, and will be installed again", agent));
                 }
                 install(Some(&version))?
             }
@@ -134,13 +145,23 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
             session.store.vouch_for(&version)?;
             if let Some(digest) = args.digest.as_deref().filter(|digest| !version.receipt.proof.has_digest(digest)) {
                 let message =
-                    format!("{} {} has another digest than {}", args.agent.id, version.receipt.version, quote(digest));
+                    format!("{} {} has another digest than {}", agent.id, version.receipt.version, quote(digest));
                 return Err(Failure::refused(message).code(Code::DigestMismatch));
             }
-            return start(args, &version, mark, &session, ui);
+            return start(args, &agent.id, &version, mark, &session, ui);
         }
     }
-    Err(Failure::unable(format!("{} is being removed by another process", quote(&args.agent.id))))
+    Err(Failure::unable(format!("{} is being removed by another process", quote(&agent.id))))
+}
+
+/// Passes messages between stdin, stdout and an agent on a network.
+fn reach(url: &str, args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
+    let endpoint = args.remote.endpoint(url, global)?;
+    let (input, output) = (BufReader::with_capacity(64 << 10, std::io::stdin()), std::io::stdout());
+    let note = |text: &str| ui.warning(text);
+    // A thread may still wait for stdin.
+    let done = signals::run_and_forget(bridge(&endpoint, input, output, args.remote.silence(), &note))?;
+    done.map(|()| Exit::Success).map_err(Failure::from)
 }
 
 /// The flags that are the same on another machine.
@@ -162,12 +183,12 @@ fn flags(args: &Args) -> Vec<OsString> {
 
 fn start(
     args: &Args,
+    id: &str,
     version: &Version,
     mark: Option<std::fs::File>,
     session: &Session,
     ui: &Ui,
 ) -> Result<Exit, Failure> {
-    let id = &args.agent.id;
     // With arguments from the user, the agent may do something else than speak the protocol.
     if args.arguments.is_empty() && std::io::stdin().is_terminal() {
         ui.note(&format!(
@@ -195,7 +216,7 @@ fn start(
     if args.sandbox {
         let here = env::current_dir().map_err(|error| Failure::unable(format!("the working directory: {error}")))?;
         let mut confined = session.confine(version, &start, &here)?;
-        let refused = |error| session::Error::Sandbox { id: id.clone(), error };
+        let refused = |error| session::Error::Sandbox { id: id.to_owned(), error };
         for path in &args.writable {
             confined.sandbox.write(path).map_err(refused)?;
         }

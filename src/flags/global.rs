@@ -107,6 +107,11 @@ impl Global {
         self.allow_host.iter().flat_map(|host| ["--allow-host".to_owned(), host.clone()]).collect()
     }
 
+    /// The hosts as they were named.
+    pub(crate) fn allow_host(&self) -> &[String] {
+        &self.allow_host
+    }
+
     pub(crate) fn allowed_hosts(&self) -> Result<AllowedHosts, Failure> {
         AllowedHosts::parse(&self.allow_host).map_err(|error| Failure::usage(format!("--allow-host: {error}")))
     }

@@ -289,28 +289,36 @@ impl Client {
     fn client_for(&self, url: &Url, is_raw: bool, is_to_source: bool) -> Result<&reqwest::Client, Problem> {
         let pair = if is_raw { &self.raw } else { &self.decoding };
         let is_allowed = self.settings.allowed.allows(url) || (is_to_source && self.settings.sources.allows(url));
-        if is_allowed && ["https", "http"].contains(&url.scheme()) {
-            return Ok(&pair.open);
-        }
-        if url.scheme() != "https" {
-            return Err(Problem::Refused("it does not begin with https://"));
-        }
-        // An IP address is not resolved, so that it is checked here.
-        let literal = match url.host() {
-            Some(UrlHost::Ipv4(address)) => Some(IpAddr::V4(address)),
-            Some(UrlHost::Ipv6(address)) => Some(IpAddr::V6(address)),
-            // Behind a proxy, names are not resolved either.
-            Some(UrlHost::Domain(name)) if address::is_private(name) => {
-                return Err(Problem::Refused("it is a host of a private network"));
-            }
-            Some(UrlHost::Domain(_)) => None,
-            None => return Err(Problem::Refused(NO_HOST)),
-        };
-        if literal.is_some_and(|address| !address::is_public(address)) {
-            return Err(Problem::Refused("it is an address of a private network"));
-        }
-        Ok(&pair.guarded)
+        Ok(if is_open(url, is_allowed)? { &pair.open } else { &pair.guarded })
     }
+}
+
+/// Whether an address is on a host that may be private, because a person has allowed it.
+///
+/// # Errors
+/// [`Problem::Refused`] for an address that is not allowed: not https, or of a private network.
+fn is_open(url: &Url, is_allowed: bool) -> Result<bool, Problem> {
+    if is_allowed && ["https", "http"].contains(&url.scheme()) {
+        return Ok(true);
+    }
+    if url.scheme() != "https" {
+        return Err(Problem::Refused("it does not begin with https://"));
+    }
+    // An IP address is not resolved, so that it is checked here.
+    let literal = match url.host() {
+        Some(UrlHost::Ipv4(address)) => Some(IpAddr::V4(address)),
+        Some(UrlHost::Ipv6(address)) => Some(IpAddr::V6(address)),
+        // Behind a proxy, names are not resolved either.
+        Some(UrlHost::Domain(name)) if address::is_private(name) => {
+            return Err(Problem::Refused("it is a host of a private network"));
+        }
+        Some(UrlHost::Domain(_)) => None,
+        None => return Err(Problem::Refused(NO_HOST)),
+    };
+    if literal.is_some_and(|address| !address::is_public(address)) {
+        return Err(Problem::Refused("it is an address of a private network"));
+    }
+    Ok(false)
 }
 
 /// Whether an answer has the whole document: also one that a proxy has changed (203), as those of companies do.
@@ -329,6 +337,46 @@ pub fn plain_client(settings: &Settings, host: &Url) -> Result<reqwest::Client, 
     let builder = builder(settings, true, &tls(settings)?).dns_resolver(open);
     builder.build().map_err(|error| Problem::Setup(error.to_string()))
 }
+
+/// A client for long conversations with one server, which a person has named: under the same rules for addresses, and
+/// this machine by http besides. Answers have no time limit and are not decoded, redirects are not followed, and no
+/// request is sent twice. `is_http1` leaves out HTTP/2, by which no WebSocket is opened here.
+///
+/// # Errors
+/// [`Problem::Refused`] for an address that is not allowed, else like [`plain_client`].
+pub fn conversation_client(settings: &Settings, url: &Url, is_http1: bool) -> Result<reqwest::Client, Problem> {
+    let is_loopback = match url.host() {
+        Some(UrlHost::Ipv4(address)) => address.is_loopback(),
+        Some(UrlHost::Ipv6(address)) => address.is_loopback(),
+        Some(UrlHost::Domain(name)) => name == "localhost",
+        None => false,
+    };
+    let is_open = is_open(url, is_loopback || settings.allowed.allows(url))?;
+    settings.proxies.choose(url)?;
+    let mut tls = tls(settings)?;
+    if is_http1 {
+        tls.alpn_protocols = vec![b"http/1.1".to_vec()];
+    }
+    let resolver = Arc::new(Resolver::new(&settings.proxies));
+    let unlimited = Settings { idle_timeout: Duration::from_hours(24 * 365), ..settings.clone() };
+    let base = builder(&unlimited, true, &tls)
+        .retry(reqwest::retry::never())
+        .tcp_nodelay(true)
+        .http2_keep_alive_interval(ALIVE)
+        .http2_keep_alive_timeout(ALIVE)
+        .http2_keep_alive_while_idle(true);
+    let base = if is_http1 { base.http1_only() } else { base };
+    let base = if is_open {
+        base.dns_resolver(Arc::new(Open { resolver }))
+    } else {
+        let exempt = settings.proxies.urls().filter_map(|url| Some(url.host_str()?.to_owned())).collect();
+        base.dns_resolver(Arc::new(Guard { resolver, exempt }))
+    };
+    base.build().map_err(|error| Problem::Setup(error.to_string()))
+}
+
+/// How often a server of a conversation is asked whether it is there, by HTTP/2, and how long it may take to answer.
+const ALIVE: Duration = Duration::from_secs(20);
 
 fn builder(settings: &Settings, is_raw: bool, tls: &rustls::ClientConfig) -> reqwest::ClientBuilder {
     reqwest::Client::builder()
@@ -629,6 +677,22 @@ mod tests {
         {
             assert!(matches!(problem(url), Problem::Refused(_)), "{url}");
         }
+    }
+
+    #[test]
+    fn conversations_leave_this_machine_by_https_only() {
+        let refused = |url: &str, allowed: &[&str]| {
+            let allowed = AllowedHosts::parse(allowed).unwrap();
+            let settings = Settings { allowed, ..Settings::default() };
+            conversation_client(&settings, &Url::parse(url).unwrap(), false).is_err()
+        };
+        for url in ["http://127.0.0.1:1/", "http://localhost/", "http://[::1]/", "https://agents.example.com/acp"] {
+            assert!(!refused(url, &[]), "{url}");
+        }
+        for url in ["http://agents.example.com/", "http://10.0.0.1/", "https://10.0.0.1/", "https://agent.local/"] {
+            assert!(refused(url, &[]), "{url}");
+        }
+        assert!(!refused("http://10.0.0.1/", &["10.0.0.1"]));
     }
 
     #[test]

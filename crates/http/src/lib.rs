@@ -25,7 +25,7 @@ mod proxy;
 pub use address::{AllowedHosts, HostError};
 pub use authorities::Authorities;
 pub use cache::{Cache, Validators};
-pub use client::{Answer, ChangeKind, Client, Settings, plain_client};
+pub use client::{Answer, ChangeKind, Client, Settings, conversation_client, plain_client};
 pub use credentials::{Credentials, Secret};
 pub use document::{Fetched, FetchedDocument, Revalidated};
 pub use download::{Downloaded, Hashing, Sink};

@@ -1,0 +1,619 @@
+//! The client: passes lines between two pipes and an agent that is served over a network.
+//!
+//! ```text
+//! stdin ─→ thread ─→ one POST at a time ─→ agent
+//! stdout ←─ thread ←─ outbox ←─ streams of events, or a WebSocket ←─ agent
+//! ```
+//!
+//! No message is sent twice. A request whose answer cannot arrive any more is answered here, with an error that says why.
+
+mod stream;
+mod web_socket;
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::error::Error;
+use std::io::{BufRead, Write};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use acp_registry_plan::failure::Failure;
+use acp_registry_plan::text::printable;
+use futures_util::future::{BoxFuture, FutureExt as _, OptionFuture};
+use reqwest::header::{CONTENT_TYPE, COOKIE, HeaderMap, HeaderValue};
+use reqwest::{Method, Response};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep_until, timeout};
+
+use crate::endpoint::{Cookies, Endpoint};
+use crate::message::{Envelope, LineError, failure, into_line, next_line_blocking};
+use crate::{CONNECTION, MESSAGE, SESSION};
+
+/// How many messages wait for the reader of the output before no more are read from the agent.
+const OUTBOX: usize = 64;
+
+/// How long a message waits for the stream that would bring its answer. Some servers send the headers of a stream with its
+/// first event.
+const OPENING: Duration = Duration::from_millis(300);
+
+/// How long the stream of a session must be silent before the answer to `session/load` is passed on, which arrives by
+/// another stream and could overtake the history.
+const SETTLED: Duration = Duration::from_millis(30);
+
+/// How long unanswered requests are waited for after the end of the input, and how long a server may take to close.
+const END: Duration = Duration::from_secs(1);
+
+/// How many requests of an agent are remembered until they are answered.
+const ASKED: usize = 4096;
+
+/// The largest part of an error's text that is repeated.
+const EXCERPT: usize = 300;
+
+/// Why a bridge has ended before its input.
+#[derive(Debug, thiserror::Error)]
+pub enum BridgeError {
+    /// There is no connection, or it has ended; the address and the reason.
+    #[error("the connection to {0} is lost: {1}")]
+    Lost(String, String),
+    /// The input has a message that cannot be passed on.
+    #[error("the input cannot be read: {0}")]
+    Input(String),
+    /// The output cannot be written; the reason.
+    #[error("the output cannot be written: {0}")]
+    Output(String),
+}
+
+impl From<BridgeError> for Failure {
+    fn from(error: BridgeError) -> Self {
+        let failure = Self::unable(printable(&error.to_string()));
+        match error {
+            BridgeError::Lost(..) => failure.help("start it again, and open the session with `session/load`"),
+            _ => failure,
+        }
+    }
+}
+
+/// What the tasks that listen report.
+enum Event {
+    /// A stream is open: that of a session, or of the connection. It does not use HTTP/2.
+    Open { session: Option<String>, is_old: bool },
+    /// The server has answered another status than 200, with this text.
+    Refused { session: Option<String>, status: u16, text: String },
+    Message { session: Option<String>, data: Vec<u8> },
+    End { session: Option<String>, reason: String },
+}
+
+/// A request that the agent has not answered.
+struct Pending {
+    session: Option<String>,
+    opens_session: bool,
+}
+
+/// The stream of a session, or of the connection.
+enum Stream {
+    Opening(Instant),
+    /// With the time of its last message.
+    Open(Instant),
+    Refused,
+}
+
+/// An answer to a POST.
+struct Posted {
+    status: u16,
+    connection: Option<HeaderValue>,
+    is_stream: bool,
+    body: Vec<u8>,
+}
+
+/// What several tasks need.
+#[derive(Clone)]
+struct Shared {
+    endpoint: Endpoint,
+    cookies: Arc<Mutex<Cookies>>,
+    /// When the server sent the last byte.
+    heard: Arc<Mutex<Instant>>,
+    events: mpsc::Sender<Event>,
+}
+
+impl Shared {
+    fn request(&self, method: Method, connection: Option<&HeaderValue>, session: Option<&str>) -> reqwest::RequestBuilder {
+        let mut headers = self.endpoint.headers.clone();
+        if let Some(connection) = connection {
+            headers.insert(CONNECTION, connection.clone());
+        }
+        if let Some(session) = session.and_then(|session| HeaderValue::try_from(session).ok()) {
+            headers.insert(SESSION, session);
+        }
+        if let Some(cookies) = self.cookies.lock().unwrap_or_else(PoisonError::into_inner).header() {
+            headers.append(COOKIE, cookies);
+        }
+        self.endpoint.client.request(method, self.endpoint.url.clone()).headers(headers)
+    }
+
+    fn hear(&self, headers: &HeaderMap) {
+        self.cookies.lock().unwrap_or_else(PoisonError::into_inner).store(headers);
+        self.hear_bytes();
+    }
+
+    fn hear_bytes(&self) {
+        *self.heard.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+    }
+
+    fn lost(&self, reason: impl Into<String>) -> BridgeError {
+        let mut url = self.endpoint.url.clone();
+        url.set_query(None);
+        BridgeError::Lost(url.to_string(), reason.into())
+    }
+}
+
+/// Passes lines between the pipes and the agent until the input ends; then closes the connection. `silence` is how long
+/// the server may send nothing while a request is unanswered. `note` shows what no message can say.
+///
+/// # Errors
+/// Returns [`BridgeError`] if the connection ends first. All requests are answered then, with errors.
+pub async fn bridge(
+    endpoint: &Endpoint,
+    input: impl BufRead + Send + 'static,
+    output: impl Write + Send + 'static,
+    silence: Duration,
+    note: &(dyn Fn(&str) + Sync),
+) -> Result<(), BridgeError> {
+    let (sender, events) = mpsc::channel(OUTBOX);
+    let (endpoint, heard) = (endpoint.clone(), Arc::new(Mutex::new(Instant::now())));
+    let shared = Shared { endpoint, cookies: Arc::default(), heard, events: sender };
+    let (output, written) = write_on_thread(output);
+    let mut bridge = Bridge {
+        shared,
+        events,
+        output,
+        outbox: VecDeque::new(),
+        held: Vec::new(),
+        head: None,
+        socket: None,
+        connection: None,
+        pending: HashMap::new(),
+        answered: HashSet::new(),
+        asked: HashMap::new(),
+        streams: HashMap::new(),
+        known: HashSet::new(),
+        is_one_stream: false,
+        ends_at: None,
+        silence,
+        note,
+        tasks: JoinSet::new(),
+    };
+    let mut input = read_on_thread(input);
+    let result = bridge.run(&mut input).await;
+    match &result {
+        Ok(()) => bridge.close().await,
+        Err(error) => bridge.answer_all(&mut input, &error.to_string()),
+    }
+    for line in bridge.held.drain(..).map(|(line, ..)| line).chain(bridge.outbox.drain(..)).collect::<Vec<_>>() {
+        let _ = bridge.output.send(line).await;
+    }
+    drop(bridge);
+    match written.await {
+        Ok(Err(error)) if result.is_ok() => Err(BridgeError::Output(error.to_string())),
+        _ => result,
+    }
+}
+
+/// Reading blocks, which must not keep the agent's messages from being passed on.
+fn read_on_thread(mut input: impl BufRead + Send + 'static) -> mpsc::Receiver<Result<Vec<u8>, LineError>> {
+    let (sender, lines) = mpsc::channel(1);
+    thread::spawn(move || {
+        while let Some(line) = next_line_blocking(&mut input).transpose() {
+            let is_last = line.is_err();
+            if sender.blocking_send(line).is_err() || is_last {
+                break;
+            }
+        }
+    });
+    lines
+}
+
+fn write_on_thread(
+    mut output: impl Write + Send + 'static,
+) -> (mpsc::Sender<Vec<u8>>, oneshot::Receiver<std::io::Result<()>>) {
+    let (sender, mut lines) = mpsc::channel::<Vec<u8>>(1);
+    let (end, ended) = oneshot::channel();
+    thread::spawn(move || {
+        let mut result = Ok(());
+        while result.is_ok()
+            && let Some(line) = lines.blocking_recv()
+        {
+            result = output.write_all(&line).and_then(|()| output.flush());
+        }
+        let _ = end.send(result);
+    });
+    (sender, ended)
+}
+
+struct Bridge<'a> {
+    shared: Shared,
+    events: mpsc::Receiver<Event>,
+    output: mpsc::Sender<Vec<u8>>,
+    /// Messages for the output.
+    outbox: VecDeque<Vec<u8>>,
+    /// Answers that must not overtake the stream of their session, and when they were read.
+    held: Vec<(Vec<u8>, String, Instant)>,
+    /// The next message to send.
+    head: Option<(Vec<u8>, Envelope)>,
+    /// Takes messages for the WebSocket, if there is one.
+    socket: Option<mpsc::Sender<Vec<u8>>>,
+    connection: Option<HeaderValue>,
+    /// Unanswered requests by their ids, as written.
+    pending: HashMap<String, Pending>,
+    /// Requests that were answered here.
+    answered: HashSet<String>,
+    /// The sessions of the agent's requests, by their ids.
+    asked: HashMap<String, String>,
+    streams: HashMap<Option<String>, Stream>,
+    /// Sessions that the agent has answered with.
+    known: HashSet<String>,
+    /// Whether the server has one stream for a whole connection.
+    is_one_stream: bool,
+    /// When to end, set at the end of the input.
+    ends_at: Option<Instant>,
+    silence: Duration,
+    note: &'a (dyn Fn(&str) + Sync),
+    tasks: JoinSet<()>,
+}
+
+impl Bridge<'_> {
+    async fn run(&mut self, input: &mut mpsc::Receiver<Result<Vec<u8>, LineError>>) -> Result<(), BridgeError> {
+        if self.shared.endpoint.is_socket {
+            let socket = web_socket::open(&self.shared, &mut self.tasks).await;
+            self.socket = Some(socket.map_err(|reason| self.shared.lost(reason))?);
+        }
+        let output = self.output.clone();
+        let mut posting: Option<(Envelope, BoxFuture<'static, Result<Posted, String>>)> = None;
+        loop {
+            if posting.is_none()
+                && let Some((line, envelope)) = self.head.take()
+            {
+                if self.may_send(&envelope) {
+                    self.expect_answer(&envelope);
+                    let post = self.send(line, &envelope);
+                    posting = Some((envelope, post));
+                } else {
+                    self.head = Some((line, envelope));
+                }
+            }
+            let is_idle = self.head.is_none() && posting.is_none();
+            if let Some(end) = self.ends_at
+                && is_idle
+                && (self.pending.is_empty() || Instant::now() >= end)
+            {
+                return Ok(());
+            }
+            let wake = self.next_time();
+            tokio::select! {
+                permit = output.reserve(), if !self.outbox.is_empty() => match (permit, self.outbox.pop_front()) {
+                    (Ok(permit), Some(line)) => permit.send(line),
+                    // The reader has gone, and wants no more.
+                    _ => return Ok(()),
+                },
+                line = input.recv(), if self.head.is_none() && self.ends_at.is_none() => match line {
+                    Some(Ok(line)) if line.trim_ascii().is_empty() => {}
+                    Some(Ok(line)) => {
+                        let envelope = Envelope::read(&line);
+                        self.head = Some((line, envelope));
+                    }
+                    Some(Err(error)) => return Err(BridgeError::Input(error.to_string())),
+                    None => self.ends_at = Some(Instant::now() + END),
+                },
+                Some(posted) = OptionFuture::from(posting.as_mut().map(|(_, post)| post)) => {
+                    if let Some((envelope, _)) = posting.take() {
+                        self.take_posted(&envelope, posted)?;
+                    }
+                }
+                Some(event) = self.events.recv(), if self.outbox.len() < OUTBOX => self.take(event)?,
+                () = sleep_until(wake) => {
+                    self.release();
+                    let heard = *self.shared.heard.lock().unwrap_or_else(PoisonError::into_inner);
+                    if !self.pending.is_empty() && Instant::now() >= heard + self.silence {
+                        let seconds = self.silence.as_secs_f64();
+                        return Err(self.shared.lost(format!("the server has sent nothing for {seconds} s")));
+                    }
+                }
+            }
+        }
+    }
+
+    /// When to look again, if nothing happens.
+    fn next_time(&self) -> Instant {
+        let heard = *self.shared.heard.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut wake = if self.pending.is_empty() { Instant::now() + Duration::from_hours(1) } else { heard + self.silence };
+        wake = self.ends_at.map_or(wake, |end| wake.min(end));
+        if !self.held.is_empty() {
+            wake = wake.min(Instant::now() + SETTLED);
+        }
+        if self.head.is_some() {
+            let opening = self.streams.values().filter_map(|stream| match stream {
+                Stream::Opening(since) => Some(*since + OPENING),
+                _ => None,
+            });
+            wake = opening.fold(wake, Instant::min);
+        }
+        wake
+    }
+
+    /// The session that a message is sent in.
+    fn session(&self, envelope: &Envelope) -> Option<String> {
+        let asked = || envelope.id.as_ref().filter(|_| envelope.is_response()).and_then(|id| self.asked.get(id));
+        envelope.session.clone().or_else(|| asked().cloned())
+    }
+
+    /// Whether the streams are open by which the answer would arrive. Opens them.
+    fn may_send(&mut self, envelope: &Envelope) -> bool {
+        if self.connection.is_none() || self.socket.is_some() {
+            return true;
+        }
+        let session = self.session(envelope).filter(|_| !self.is_one_stream);
+        if session.is_some() && !self.streams.contains_key(&session) {
+            self.listen(session.clone());
+        }
+        [None, session].iter().all(|stream| match self.streams.get(stream) {
+            Some(Stream::Opening(since)) => since.elapsed() >= OPENING,
+            _ => true,
+        })
+    }
+
+    fn listen(&mut self, session: Option<String>) {
+        let Some(connection) = self.connection.clone() else { return };
+        self.streams.insert(session.clone(), Stream::Opening(Instant::now()));
+        self.tasks.spawn(stream::listen(self.shared.clone(), connection, session));
+    }
+
+    fn expect_answer(&mut self, envelope: &Envelope) {
+        if let Some(id) = envelope.id.clone().filter(|_| envelope.is_request()) {
+            if self.pending.is_empty() {
+                self.shared.hear_bytes();
+            }
+            self.answered.remove(&id);
+            let pending = Pending { session: envelope.session.clone(), opens_session: envelope.opens_session() };
+            self.pending.insert(id, pending);
+        }
+    }
+
+    fn send(&mut self, line: Vec<u8>, envelope: &Envelope) -> BoxFuture<'static, Result<Posted, String>> {
+        if let Some(socket) = self.socket.clone() {
+            let sent = Posted { status: 202, connection: None, is_stream: false, body: Vec::new() };
+            let closed = "the WebSocket is closed".to_owned();
+            return async move { socket.send(line).await.map(|()| sent).map_err(|_| closed) }.boxed();
+        }
+        let session = self.session(envelope);
+        if envelope.is_response()
+            && let Some(id) = &envelope.id
+        {
+            self.asked.remove(id);
+        }
+        let request = self.shared.request(Method::POST, self.connection.as_ref(), session.as_deref());
+        let request = request.header(CONTENT_TYPE, "application/json").header("accept", "application/json").body(line);
+        let shared = self.shared.clone();
+        async move {
+            let mut response = request.send().await.map_err(|error| cause(&error))?;
+            shared.hear(response.headers());
+            let headers = response.headers();
+            let is_stream = is_stream(headers);
+            let connection = headers.get(CONNECTION).cloned();
+            let status = response.status().as_u16();
+            let body = if is_stream { Vec::new() } else { body(&mut response, MESSAGE).await? };
+            Ok(Posted { status, connection, is_stream, body })
+        }
+        .boxed()
+    }
+
+    /// Reads the answer to a POST.
+    fn take_posted(&mut self, sent: &Envelope, posted: Result<Posted, String>) -> Result<(), BridgeError> {
+        let Posted { status, connection, is_stream, body } = posted.map_err(|reason| self.shared.lost(reason))?;
+        let is_success = matches!(status, 200 | 202 | 204);
+        if let Some(connection) = connection.filter(|_| is_success && self.connection.is_none()) {
+            self.connection = Some(connection);
+            self.listen(None);
+        }
+        let reply = Envelope::read(&body);
+        let is_answer = reply.is_response() && (reply.id == sent.id || (sent.id.is_none() && !sent.is_object));
+        if is_answer && !is_stream {
+            self.take_message(None, body);
+            return Ok(());
+        }
+        let text = match status {
+            200 if is_stream => "answers with a stream of events, as an agent of this protocol does not".to_owned(),
+            200 if sent.is_initialize() => "answers `initialize` with nothing that is an answer".to_owned(),
+            200 | 202 | 204 => return Ok(()),
+            _ => refusal(status, &body),
+        };
+        let text = format!("the server {text}");
+        (self.note)(&text);
+        if sent.is_request() || !sent.is_object {
+            let code = if sent.is_object { -32603 } else { -32700 };
+            self.answer(sent.id.as_deref(), code, &text);
+        }
+        Ok(())
+    }
+
+    /// Answers a request in place of the agent.
+    fn answer(&mut self, id: Option<&str>, code: i32, text: &str) {
+        if let Some(id) = id {
+            self.pending.remove(id);
+            self.answered.insert(id.to_owned());
+        }
+        self.outbox.push_back(into_line(failure(id, code, text)));
+    }
+
+    fn take(&mut self, event: Event) -> Result<(), BridgeError> {
+        match event {
+            Event::Open { session, is_old } => {
+                if is_old && session.is_none() && self.shared.endpoint.url.scheme() == "https" {
+                    (self.note)("the server speaks HTTP/1.1; the transport requires HTTP/2");
+                }
+                self.streams.insert(session, Stream::Open(Instant::now()));
+            }
+            Event::Refused { session: Some(session), status, .. } if matches!(status, 400 | 404 | 405 | 409 | 501) => {
+                let is_first = !self.streams.iter().any(|(key, stream)| key.is_some() && matches!(stream, Stream::Open(_)));
+                let is_unknown = status == 404 && !self.known.contains(&session);
+                self.is_one_stream |= is_first && !is_unknown;
+                self.streams.insert(Some(session), Stream::Refused);
+            }
+            Event::Refused { status, text, .. } => {
+                return Err(self.shared.lost(format!("the server {}", refusal(status, text.as_bytes()))));
+            }
+            Event::Message { session, data } => self.take_message(session, data),
+            Event::End { session, reason } => {
+                let is_awaited = |pending: &Pending| session.is_some() && pending.session == session;
+                if session.is_none() || self.pending.values().any(is_awaited) {
+                    return if self.ends_at.is_some() && self.pending.is_empty() {
+                        Ok(())
+                    } else {
+                        Err(self.shared.lost(reason))
+                    };
+                }
+                (self.note)(&format!("the stream of a session has ended: {reason}"));
+                self.streams.remove(&session);
+            }
+        }
+        Ok(())
+    }
+
+    fn take_message(&mut self, stream: Option<String>, data: Vec<u8>) {
+        let envelope = Envelope::read(&data);
+        if let Some(session) = &stream {
+            self.streams.insert(Some(session.clone()), Stream::Open(Instant::now()));
+        }
+        let line = into_line(data);
+        let Some(id) = &envelope.id else { return self.outbox.push_back(line) };
+        if envelope.is_request() {
+            if let Some(session) = envelope.session.or(stream)
+                && self.asked.len() < ASKED
+            {
+                self.asked.insert(id.clone(), session);
+            }
+            return self.outbox.push_back(line);
+        }
+        if self.answered.remove(id) {
+            return (self.note)("the agent has answered a request late, which was answered with an error before");
+        }
+        let pending = self.pending.remove(id);
+        let opens_session = pending.as_ref().is_some_and(|pending| pending.opens_session);
+        let opened = pending.and_then(|pending| pending.session.filter(|_| opens_session && !envelope.is_error));
+        for session in opened.clone().into_iter().chain(envelope.result_session) {
+            self.known.insert(session.clone());
+            let key = Some(session);
+            if self.socket.is_none()
+                && !self.is_one_stream
+                && !matches!(self.streams.get(&key), Some(Stream::Open(_) | Stream::Opening(_)))
+            {
+                self.listen(key);
+            }
+        }
+        match opened.filter(|_| stream.is_none() && self.socket.is_none() && !self.is_one_stream) {
+            Some(session) => self.held.push((line, session, Instant::now())),
+            None => self.outbox.push_back(line),
+        }
+    }
+
+    /// Passes on the answers whose sessions have been silent for long enough.
+    fn release(&mut self) {
+        let held = std::mem::take(&mut self.held);
+        for (line, session, since) in held {
+            let last = match self.streams.get(&Some(session.clone())) {
+                Some(Stream::Open(last)) => since.max(*last),
+                Some(Stream::Opening(last)) => since.max(*last) + OPENING,
+                _ => since,
+            };
+            if last.elapsed() >= SETTLED {
+                self.outbox.push_back(line);
+            } else {
+                self.held.push((line, session, since));
+            }
+        }
+    }
+
+    /// Closes the connection after the end of the input.
+    async fn close(&mut self) {
+        if let Some(socket) = self.socket.take() {
+            drop(socket);
+            let ended = async { while self.tasks.join_next().await.is_some() {} };
+            // The messages that are still on their way are the agent's last.
+            let mut events = std::mem::replace(&mut self.events, mpsc::channel(1).1);
+            let outbox = &mut self.outbox;
+            let rest = async {
+                while let Some(event) = events.recv().await {
+                    if let Event::Message { data, .. } = event {
+                        outbox.push_back(into_line(data));
+                    }
+                }
+            };
+            let _ = timeout(END, async { tokio::select! { () = ended => {} () = rest => {} } }).await;
+            return;
+        }
+        if self.connection.is_some() {
+            let request = self.shared.request(Method::DELETE, self.connection.as_ref(), None);
+            match timeout(END, request.send()).await {
+                Ok(Ok(response)) if response.status().is_success() || response.status() == 404 => {}
+                Ok(Ok(response)) => {
+                    (self.note)(&format!("the server {} when the connection is closed", refusal(response.status().as_u16(), b"")));
+                }
+                Ok(Err(error)) => (self.note)(&format!("the connection was not closed: {}", cause(&error))),
+                Err(_) => (self.note)("the connection was not closed in time"),
+            }
+        }
+    }
+
+    /// Answers all requests that the agent cannot answer any more, even those that were not sent.
+    fn answer_all(&mut self, input: &mut mpsc::Receiver<Result<Vec<u8>, LineError>>, reason: &str) {
+        let mut ids: Vec<String> = self.pending.keys().cloned().collect();
+        ids.sort();
+        // What is read, but not sent.
+        let head = self.head.take().map(|(_, envelope)| envelope);
+        ids.extend(head.filter(Envelope::is_request).and_then(|envelope| envelope.id));
+        while let Ok(Ok(line)) = input.try_recv() {
+            let envelope = Envelope::read(&line);
+            ids.extend(envelope.id.clone().filter(|_| envelope.is_request()));
+        }
+        ids.iter().for_each(|id| self.answer(Some(id), -32603, reason));
+    }
+}
+
+/// What a server does that answers with this status.
+fn refusal(status: u16, body: &[u8]) -> String {
+    let name = reqwest::StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason());
+    let name = name.map(|name| format!(" {name}")).unwrap_or_default();
+    let text: String = String::from_utf8_lossy(body).trim().chars().take(EXCERPT).collect();
+    let text = printable(&text);
+    let hint = match status {
+        300..=399 => "; redirects are not followed",
+        401 | 403 => "; --header adds credentials",
+        _ => "",
+    };
+    if text.is_empty() { format!("answers {status}{name}{hint}") } else { format!("answers {status}{name}: {text}{hint}") }
+}
+
+/// The innermost reason of an error, without the address, which may have secrets.
+fn cause(error: &reqwest::Error) -> String {
+    let mut cause: &dyn Error = error;
+    while let Some(inner) = cause.source() {
+        cause = inner;
+    }
+    if error.source().is_none() { "the request failed".to_owned() } else { cause.to_string() }
+}
+
+fn is_stream(headers: &HeaderMap) -> bool {
+    let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    kind.to_ascii_lowercase().starts_with("text/event-stream")
+}
+
+/// The body of an answer, up to a limit.
+async fn body(response: &mut Response, limit: usize) -> Result<Vec<u8>, String> {
+    let mut body = Vec::new();
+    while let Some(piece) = response.chunk().await.map_err(|error| cause(&error))? {
+        if body.len() + piece.len() > limit {
+            return Err(format!("an answer is larger than {limit} bytes"));
+        }
+        body.extend_from_slice(&piece);
+    }
+    Ok(body)
+}

@@ -1,0 +1,239 @@
+//! The address of an agent, and the headers of each request to it.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use acp_registry_http::{Problem, Settings, address, conversation_client};
+use acp_registry_plan::failure::Failure;
+use acp_registry_plan::text::quote;
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use url::Url;
+
+/// The most cookies that are kept, and the longest one in bytes.
+const COOKIES: (usize, usize) = (64, 4096);
+
+/// An agent that is served over a network.
+#[derive(Debug, Clone)]
+pub struct Endpoint {
+    /// With `http` or `https`.
+    pub(crate) url: Url,
+    pub(crate) is_socket: bool,
+    pub(crate) client: reqwest::Client,
+    pub(crate) headers: HeaderMap,
+}
+
+/// Why an address cannot be spoken to.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum EndpointError {
+    /// It is not the address of an agent; the reason.
+    #[error("{} {}", quote(.0), .1)]
+    Address(String, String),
+    /// The program does not connect to it.
+    #[error("{} {}", quote(.0), .1)]
+    Problem(String, Problem),
+}
+
+impl From<EndpointError> for Failure {
+    fn from(error: EndpointError) -> Self {
+        let failure = Self::usage(&error);
+        match &error {
+            EndpointError::Problem(_, Problem::Refused(_)) => {
+                failure.help("use https, an address of this machine, or name the host with --allow-host")
+            }
+            EndpointError::Problem(_, problem) => failure.help_if(problem.remedy()),
+            EndpointError::Address(..) => {
+                failure.help("name an address that begins with https:// or wss://, such as `wss://agents.example.com/acp`")
+            }
+        }
+    }
+}
+
+impl Endpoint {
+    /// An agent at an address, which is `https` or `wss`, or on this machine `http` or `ws`.
+    ///
+    /// # Errors
+    /// Returns [`EndpointError`] for an address that the program does not connect to.
+    pub fn new(text: &str, headers: &Headers, settings: &Settings) -> Result<Self, EndpointError> {
+        let (scheme, rest) = text.split_once("://").unwrap_or(("", text));
+        let is_socket = ["ws", "wss"].iter().any(|known| scheme.eq_ignore_ascii_case(known));
+        let scheme = match scheme.to_ascii_lowercase().as_str() {
+            "ws" => "http".to_owned(),
+            "wss" => "https".to_owned(),
+            other => other.to_owned(),
+        };
+        let wrong = |error: &dyn fmt::Display| EndpointError::Address(text.to_owned(), error.to_string());
+        let mut url = address::parse(&format!("{scheme}://{rest}")).map_err(|error| wrong(&error))?;
+        url.set_fragment(None);
+        let client = conversation_client(settings, &url, is_socket);
+        let client = client.map_err(|problem| EndpointError::Problem(text.to_owned(), problem))?;
+        Ok(Self { url, is_socket, client, headers: headers.0.clone() })
+    }
+}
+
+/// The headers of each request. Their values are not shown.
+#[derive(Clone, Default)]
+pub struct Headers(HeaderMap);
+
+/// Why a header cannot be sent.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "each message says what the case means")]
+pub enum TemplateError {
+    #[error("the header {} is not of the form `NAME: VALUE`", quote(.0))]
+    Form(String),
+    #[error("the header {} is set by the program", quote(.0))]
+    Reserved(String),
+    #[error("the header {} names the variable {}, which is not set", quote(.0), quote(.1))]
+    Unset(String, String),
+    #[error("the header {} has a `${{` without an end", quote(.0))]
+    Open(String),
+    #[error("the value of the header {} has characters that no header can have", quote(.0))]
+    Value(String),
+}
+
+impl From<TemplateError> for Failure {
+    fn from(error: TemplateError) -> Self {
+        let help = match &error {
+            TemplateError::Unset(_, name) => format!("set the variable {name}, and start the program again"),
+            _ => "write it as --header 'Authorization: Bearer ${TOKEN}', and set the variable TOKEN".to_owned(),
+        };
+        Self::usage(&error).help(help)
+    }
+}
+
+impl fmt::Debug for Headers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.0.keys()).finish()
+    }
+}
+
+impl Headers {
+    /// Reads templates such as `Authorization: Bearer ${TOKEN}`. No message has a value.
+    ///
+    /// # Errors
+    /// Returns [`TemplateError`] for the first that cannot be sent.
+    pub fn read<'a>(
+        templates: impl IntoIterator<Item = &'a str>,
+        variable: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Self, TemplateError> {
+        let mut headers = HeaderMap::new();
+        for template in templates {
+            let (name, value) = template.split_once(':').unwrap_or((template, ""));
+            let shown = name.trim().to_owned();
+            let parsed = HeaderName::try_from(name.trim()).ok().filter(|_| template.contains(':'));
+            let Some(name) = parsed else { return Err(TemplateError::Form(shown)) };
+            let text = name.as_str();
+            let is_own = ["accept", "connection", "content-length", "content-type", "host", "transfer-encoding", "upgrade"];
+            if is_own.contains(&text) || text.starts_with("acp-") || text.starts_with("sec-websocket-") {
+                return Err(TemplateError::Reserved(shown));
+            }
+            let mut filled = String::new();
+            let mut rest = value.trim();
+            while let Some((before, after)) = rest.split_once("${") {
+                let Some((variable_name, end)) = after.split_once('}') else { return Err(TemplateError::Open(shown)) };
+                let value = variable(variable_name).filter(|value| !value.is_empty());
+                let value = value.ok_or_else(|| TemplateError::Unset(shown.clone(), variable_name.to_owned()))?;
+                filled.push_str(before);
+                filled.push_str(value.trim());
+                rest = end;
+            }
+            filled.push_str(rest);
+            let mut value = HeaderValue::try_from(filled).map_err(|_| TemplateError::Value(shown))?;
+            value.set_sensitive(true);
+            headers.append(name, value);
+        }
+        Ok(Self(headers))
+    }
+
+    /// The variables that a template names.
+    pub fn variables(template: &str) -> impl Iterator<Item = &str> {
+        template.split("${").skip(1).filter_map(|rest| Some(rest.split_once('}')?.0))
+    }
+}
+
+/// The cookies of one connection. All requests of a connection have one address, so that each cookie is for all of them.
+#[derive(Debug, Default)]
+pub(crate) struct Cookies(BTreeMap<String, String>);
+
+impl Cookies {
+    /// Keeps what an answer sets.
+    pub(crate) fn store(&mut self, headers: &HeaderMap) {
+        for cookie in headers.get_all("set-cookie").iter().filter_map(|value| value.to_str().ok()) {
+            let mut parts = cookie.split(';').map(str::trim);
+            let Some((name, value)) = parts.next().and_then(|pair| pair.split_once('=')) else { continue };
+            let is_over = parts.any(|part| {
+                let (name, value) = part.split_once('=').unwrap_or((part, ""));
+                name.eq_ignore_ascii_case("max-age") && value.parse::<i64>().is_ok_and(|seconds| seconds <= 0)
+            });
+            if is_over {
+                self.0.remove(name);
+            } else if cookie.len() <= COOKIES.1 && (self.0.len() < COOKIES.0 || self.0.contains_key(name)) {
+                self.0.insert(name.to_owned(), value.to_owned());
+            }
+        }
+    }
+
+    /// The header of a request.
+    pub(crate) fn header(&self) -> Option<HeaderValue> {
+        let text = self.0.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join("; ");
+        let mut value = HeaderValue::try_from(text).ok().filter(|value| !value.is_empty())?;
+        value.set_sensitive(true);
+        Some(value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_come_from_variables_and_are_not_shown() {
+        let variable = |name: &str| (name == "TOKEN").then(|| "hidden\n".to_owned());
+        let headers = Headers::read(["Authorization: Bearer ${TOKEN}", "X-A: b${TOKEN}c"], &variable).unwrap();
+        assert_eq!(headers.0["authorization"], "Bearer hidden");
+        assert_eq!(headers.0["x-a"], "bhiddenc");
+        assert!(!format!("{headers:?} {:?}", headers.0).contains("hidden"));
+        for (template, error) in [
+            ("Authorization", "the header `Authorization` is not of the form `NAME: VALUE`"),
+            ("a b: c", "the header `a b` is not of the form `NAME: VALUE`"),
+            ("Acp-Session-Id: x", "the header `Acp-Session-Id` is set by the program"),
+            ("Host: x", "the header `Host` is set by the program"),
+            ("A: ${B}", "the header `A` names the variable `B`, which is not set"),
+            ("A: ${TOKEN", "the header `A` has a `${` without an end"),
+            ("A: b\nc", "the value of the header `A` has characters that no header can have"),
+        ] {
+            assert_eq!(Headers::read([template], &variable).unwrap_err().to_string(), error);
+        }
+        assert_eq!(Headers::variables("a ${B} ${C} ${").collect::<Vec<_>>(), ["B", "C"]);
+    }
+
+    #[test]
+    fn cookies_are_kept_until_they_are_removed() {
+        let mut cookies = Cookies::default();
+        let mut set = |text: &str| {
+            let headers = HeaderMap::from_iter([(reqwest::header::SET_COOKIE, text.parse().unwrap())]);
+            cookies.store(&headers);
+            cookies.header().map(|value| value.to_str().unwrap().to_owned())
+        };
+        assert_eq!(set("a=1; Path=/; HttpOnly").as_deref(), Some("a=1"));
+        assert_eq!(set("b=x=y").as_deref(), Some("a=1; b=x=y"));
+        assert_eq!(set("a=2; Max-Age=60").as_deref(), Some("a=2; b=x=y"));
+        assert_eq!(set("b=; Max-Age=0").as_deref(), Some("a=2"));
+        assert_eq!(set("nothing").as_deref(), Some("a=2"));
+        assert_eq!(set(&format!("c={}", "x".repeat(5000))).as_deref(), Some("a=2"));
+        (0..100).for_each(|number| drop(set(&format!("n{number}=1"))));
+        assert_eq!(cookies.0.len(), COOKIES.0);
+    }
+
+    #[test]
+    fn an_address_is_of_this_machine_or_safe() {
+        let new = |text: &str| Endpoint::new(text, &Headers::default(), &Settings::default());
+        assert!(new("ws://127.0.0.1:1/acp").unwrap().is_socket);
+        assert_eq!(new("WSS://agents.example.com/acp#a").unwrap().url.as_str(), "https://agents.example.com/acp");
+        for wrong in ["", "agents.example.com", "ftp://a.example", "https://u:p@a.example"] {
+            assert!(matches!(new(wrong), Err(EndpointError::Address(..))), "{wrong}");
+        }
+        for refused in ["ws://agents.example.com/", "http://10.0.0.1/", "wss://10.0.0.1/"] {
+            assert!(matches!(new(refused), Err(EndpointError::Problem(..))), "{refused}");
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! Speaks the Agent Client Protocol with agents over a network, and serves agents that speak it on stdin and stdout.
+//!
+//! | module | what it does |
+//! |---|---|
+//! | `endpoint` | the address of an agent, and the headers of each request |
+//! | `bridge` | the client: passes lines between two pipes and an agent, by streams of events or by WebSocket |
+//! | `serve` | the server: one process of an agent for each connection |
+//! | `message` | what both read of a message: its id, its method and its session |
+//! | `events` | the format of event streams |
+//!
+//! Messages are passed on byte by byte, except for line breaks, which end messages on stdin and stdout.
+
+#![warn(missing_docs, clippy::must_use_candidate)]
+
+mod bridge;
+mod endpoint;
+mod events;
+mod message;
+mod serve;
+
+pub use bridge::{BridgeError, bridge};
+pub use endpoint::{Endpoint, EndpointError, Headers, TemplateError};
+pub use serve::{Secret, ServeOptions, router};
+
+/// The header that names a connection.
+const CONNECTION: &str = "acp-connection-id";
+
+/// The header that names a session of a connection.
+const SESSION: &str = "acp-session-id";
+
+/// The largest message, in bytes.
+const MESSAGE: usize = 32 << 20;

@@ -1,0 +1,353 @@
+//! The server: one process of an agent for each connection, whose lines become events or frames.
+
+mod agent;
+mod link;
+
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::fmt;
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use acp_registry_host::process::LaunchSpec;
+use acp_registry_plan::digest::Sha256;
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::ws::rejection::WebSocketUpgradeRejection;
+use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade};
+use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST, ORIGIN, UPGRADE, WWW_AUTHENTICATE};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::get;
+use futures_util::{SinkExt as _, StreamExt as _, stream};
+use tokio::time::timeout;
+use tokio_tungstenite::tungstenite::handshake::client::generate_key;
+
+use crate::message::{Envelope, into_line};
+use crate::{CONNECTION, MESSAGE, SESSION};
+use link::Link;
+
+/// How long an agent may take to answer `initialize`. A package may be installed before.
+const INITIALIZE: Duration = Duration::from_mins(5);
+
+/// What clients must send, as `Authorization: Bearer …`.
+#[derive(Clone)]
+pub struct Secret(Sha256);
+
+impl Secret {
+    /// A token.
+    #[must_use]
+    pub fn new(token: &str) -> Self {
+        Self(Sha256::of(token))
+    }
+
+    /// Compares digests, whose time says nothing about the token.
+    fn is_in(&self, headers: &HeaderMap) -> bool {
+        let value = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        value.split_once(' ').is_some_and(|(scheme, token)| {
+            scheme.eq_ignore_ascii_case("bearer") && Sha256::of(token.trim()) == self.0
+        })
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(…)")
+    }
+}
+
+/// Shows what the operator should know.
+type Note = Box<dyn Fn(&str) + Send + Sync>;
+
+/// How an agent is served.
+pub struct ServeOptions {
+    /// How the process of a connection is started.
+    pub launch: LaunchSpec,
+    /// Where temporary directories are created.
+    pub temporary: PathBuf,
+    /// What clients must send; `None` lets every program of this machine in.
+    pub secret: Option<Secret>,
+    /// Whether the server listens on a loopback address only.
+    pub is_loopback: bool,
+    /// How many connections there may be at a time.
+    pub connections: usize,
+    /// Whether a connection has one stream, as before the revision of May 2026, instead of one more for each session.
+    pub is_one_stream: bool,
+    /// Shows what the operator should know.
+    pub note: Note,
+}
+
+impl fmt::Debug for ServeOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ServeOptions").field("launch", &self.launch.program).finish_non_exhaustive()
+    }
+}
+
+struct Server {
+    options: ServeOptions,
+    links: Mutex<HashMap<String, Arc<Link>>>,
+}
+
+/// Answers with a status and a sentence.
+fn refuse(status: StatusCode, text: impl Into<String>) -> Response {
+    (status, format!("{}\n", text.into())).into_response()
+}
+
+/// The service at `/acp`.
+pub fn router(options: ServeOptions) -> Router {
+    let server = Arc::new(Server { options, links: Mutex::default() });
+    Router::new()
+        .route("/acp", get(open_stream).post(take_message).delete(close))
+        .layer(DefaultBodyLimit::max(MESSAGE))
+        .layer(from_fn_with_state(server.clone(), admit))
+        .with_state(server)
+}
+
+/// Lets only clients in that have the token, and no pages of browsers.
+async fn admit(State(server): State<Arc<Server>>, request: Request, next: Next) -> Response {
+    let headers = request.headers();
+    if headers.contains_key(ORIGIN) {
+        return refuse(StatusCode::FORBIDDEN, "pages of browsers are not served");
+    }
+    let host = headers.get(HOST).and_then(|host| host.to_str().ok()).or(request.uri().authority().map(|host| host.as_str()));
+    if server.options.is_loopback && !host.is_some_and(is_loopback) {
+        return refuse(StatusCode::FORBIDDEN, "the host is not this machine");
+    }
+    if server.options.secret.as_ref().is_some_and(|secret| !secret.is_in(headers)) {
+        let mut response = refuse(StatusCode::UNAUTHORIZED, "the token is missing or wrong");
+        response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        return response;
+    }
+    next.run(request).await
+}
+
+/// Whether an authority names this machine. A name of another host may lead here, too.
+fn is_loopback(authority: &str) -> bool {
+    let port = authority.rsplit_once(':').filter(|(_, port)| port.bytes().all(|byte| byte.is_ascii_digit()));
+    let host = port.map_or(authority, |(host, _)| host).trim_matches(['[', ']']);
+    host.eq_ignore_ascii_case("localhost") || host.parse().is_ok_and(|address: IpAddr| address.is_loopback())
+}
+
+fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    headers.get(name).and_then(|value| value.to_str().ok())
+}
+
+impl Server {
+    fn links(&self) -> std::sync::MutexGuard<'_, HashMap<String, Arc<Link>>> {
+        self.links.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The connection that a request names.
+    fn link(&self, headers: &HeaderMap) -> Result<Arc<Link>, Response> {
+        let id = text(headers, CONNECTION);
+        let id = id.ok_or_else(|| refuse(StatusCode::BAD_REQUEST, "the header Acp-Connection-Id is missing"))?;
+        let link = self.links().get(id).cloned();
+        link.ok_or_else(|| refuse(StatusCode::NOT_FOUND, "there is no such connection"))
+    }
+
+    /// Starts an agent for a new connection. Returns its id.
+    async fn connect(self: &Arc<Self>, is_one_stream: bool) -> Result<(String, Arc<Link>), Response> {
+        let id: String = generate_key().chars().filter(char::is_ascii_alphanumeric).collect();
+        let (link, messages) = Link::new(is_one_stream);
+        {
+            let mut links = self.links();
+            if links.len() >= self.options.connections {
+                let text = format!("there are {} connections, and no more are served", links.len());
+                return Err(refuse(StatusCode::SERVICE_UNAVAILABLE, text));
+            }
+            links.insert(id.clone(), link.clone());
+        }
+        let started = agent::start(&self.options.launch, &self.options.temporary).await;
+        let running = match started {
+            Ok(running) => running,
+            Err(error) => {
+                self.links().remove(&id);
+                (self.options.note)(&error);
+                return Err(refuse(StatusCode::BAD_GATEWAY, "the agent cannot be started"));
+            }
+        };
+        let (server, own_id, own_link) = (self.clone(), id.clone(), link.clone());
+        tokio::spawn(async move {
+            let ended = running.run(&own_link, messages).await;
+            server.links().remove(&own_id);
+            own_link.end();
+            if let Some(text) = ended.end().await {
+                (server.options.note)(&text);
+            }
+        });
+        Ok((id, link))
+    }
+}
+
+/// Ends a connection whose client has gone before it was told the id.
+struct Guard(Option<Arc<Link>>);
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        if let Some(link) = self.0.take() {
+            link.stop();
+        }
+    }
+}
+
+async fn take_message(State(server): State<Arc<Server>>, headers: HeaderMap, body: Bytes) -> Response {
+    if !text(&headers, CONTENT_TYPE.as_str()).is_some_and(|kind| kind.to_ascii_lowercase().starts_with("application/json")) {
+        return refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, "messages are of the type application/json");
+    }
+    let envelope = Envelope::read(&body);
+    if body.trim_ascii().first() == Some(&b'[') {
+        return refuse(StatusCode::NOT_IMPLEMENTED, "there are no batches of messages");
+    }
+    let line = into_line(body.to_vec());
+    if envelope.is_initialize() && !headers.contains_key(CONNECTION) {
+        return initialize(&server, line, &envelope).await;
+    }
+    let link = match server.link(&headers) {
+        Ok(link) => link,
+        Err(response) => return response,
+    };
+    match link.accept(&envelope, text(&headers, SESSION)) {
+        Err(reason) => refuse(StatusCode::BAD_REQUEST, reason),
+        Ok(()) if link.send(line).await => StatusCode::ACCEPTED.into_response(),
+        Ok(()) => refuse(StatusCode::NOT_FOUND, "the agent of the connection has ended"),
+    }
+}
+
+async fn initialize(server: &Arc<Server>, line: Vec<u8>, envelope: &Envelope) -> Response {
+    let (id, link) = match server.connect(server.options.is_one_stream).await {
+        Ok(connected) => connected,
+        Err(response) => return response,
+    };
+    let mut guard = Guard(Some(link.clone()));
+    let answer = link.expect_initialize(envelope);
+    let _ = link.send(line).await;
+    let answer = match timeout(INITIALIZE, answer).await {
+        Ok(Ok(answer)) => answer,
+        Ok(Err(_)) => return refuse(StatusCode::BAD_GATEWAY, "the agent has ended without an answer"),
+        Err(_) => return refuse(StatusCode::GATEWAY_TIMEOUT, "the agent does not answer"),
+    };
+    guard.0 = None;
+    let headers = [(CONTENT_TYPE, "application/json"), (HeaderName::from_static(CONNECTION), id.as_str())];
+    (headers, answer).into_response()
+}
+
+async fn open_stream(
+    State(server): State<Arc<Server>>,
+    headers: HeaderMap,
+    upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
+) -> Response {
+    if headers.contains_key(UPGRADE) {
+        let upgrade = match upgrade {
+            Ok(upgrade) => upgrade.max_message_size(MESSAGE).max_frame_size(MESSAGE),
+            Err(rejection) => return rejection.into_response(),
+        };
+        return match server.connect(true).await {
+            Ok((id, link)) => {
+                let guard = Guard(Some(link.clone()));
+                let mut response = upgrade.on_upgrade(|socket| async move {
+                    let _guard = guard;
+                    speak(socket, link).await;
+                });
+                if let Ok(id) = HeaderValue::try_from(id) {
+                    response.headers_mut().insert(CONNECTION, id);
+                }
+                response
+            }
+            Err(response) => response,
+        };
+    }
+    if !text(&headers, ACCEPT.as_str()).is_some_and(|kinds| kinds.contains("text/event-stream") || kinds.contains("*/*")) {
+        return refuse(StatusCode::NOT_ACCEPTABLE, "streams are of the type text/event-stream");
+    }
+    let link = match server.link(&headers) {
+        Ok(link) => link,
+        Err(response) => return response,
+    };
+    let listener = match link.listen(text(&headers, SESSION)) {
+        Ok(listener) => listener,
+        Err(reason) => return refuse(StatusCode::CONFLICT, reason),
+    };
+    let events = stream::unfold(listener, |mut listener| async move {
+        let line = listener.next().await?;
+        Some((Ok::<_, Infallible>(Event::default().data(String::from_utf8_lossy(line.trim_ascii_end()))), listener))
+    });
+    Sse::new(events).keep_alive(KeepAlive::default()).into_response()
+}
+
+async fn close(State(server): State<Arc<Server>>, headers: HeaderMap) -> Response {
+    match server.link(&headers) {
+        Ok(link) => {
+            if let Some(id) = text(&headers, CONNECTION) {
+                server.links().remove(id);
+            }
+            link.stop();
+            StatusCode::ACCEPTED.into_response()
+        }
+        Err(response) => response,
+    }
+}
+
+/// Passes frames and lines until one side ends.
+async fn speak(socket: WebSocket, link: Arc<Link>) {
+    let Ok(mut listener) = link.listen(None) else { return };
+    let (mut sink, mut source) = socket.split();
+    let reader = async {
+        while let Some(Ok(message)) = source.next().await {
+            let line = match message {
+                Message::Text(text) => into_line(text.as_bytes().to_vec()),
+                Message::Close(_) => break,
+                _ => continue,
+            };
+            // What is no message is passed on, too: the agent answers it.
+            let _ = link.accept(&Envelope::read(&line), None);
+            if !link.send(line).await {
+                break;
+            }
+        }
+    };
+    let writer = async {
+        while let Some(line) = listener.next().await {
+            let text = String::from_utf8_lossy(line.trim_ascii_end()).into_owned();
+            if sink.send(Message::Text(text.into())).await.is_err() {
+                return;
+            }
+        }
+        let frame = CloseFrame { code: 1011, reason: "the agent has ended".into() };
+        let _ = sink.send(Message::Close(Some(frame))).await;
+    };
+    tokio::select! {
+        () = reader => {}
+        () = writer => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_lead_to_this_machine_are_not_its_own() {
+        for own in ["localhost", "LOCALHOST:80", "127.0.0.1:1", "[::1]:8", "::1", "127.9.9.9"] {
+            assert!(is_loopback(own), "{own}");
+        }
+        for other in ["evil.example", "localhost.evil.example:80", "10.0.0.1", "", "[::2]:1"] {
+            assert!(!is_loopback(other), "{other}");
+        }
+    }
+
+    #[test]
+    fn a_token_is_compared_whole() {
+        let secret = Secret::new("abc");
+        let is_in = |value: &str| secret.is_in(&HeaderMap::from_iter([(AUTHORIZATION, value.parse().unwrap())]));
+        assert!(is_in("Bearer abc") && is_in("bearer abc"));
+        for wrong in ["abc", "Bearer ab", "Bearer abcd", "Basic abc", "Bearer"] {
+            assert!(!is_in(wrong), "{wrong}");
+        }
+        assert!(!secret.is_in(&HeaderMap::new()) && !format!("{secret:?}").contains("abc"));
+    }
+}

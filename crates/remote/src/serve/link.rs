@@ -1,0 +1,200 @@
+//! One connection: where each message of its agent goes.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::time::timeout;
+
+use crate::message::{Envelope, into_line};
+
+/// How many messages wait for the reader of a stream.
+const WAITING: usize = 256;
+
+/// How many streams a connection has at most.
+const STREAMS: usize = 256;
+
+/// How many unanswered requests are remembered.
+const REQUESTS: usize = 4096;
+
+/// How long a full stream may take to be read further.
+const STALLED: Duration = Duration::from_mins(1);
+
+pub(super) struct Link {
+    to_agent: mpsc::Sender<Vec<u8>>,
+    state: Mutex<State>,
+    stop: Notify,
+    is_one_stream: bool,
+}
+
+#[derive(Default)]
+struct State {
+    /// By session; the one of the connection has none.
+    streams: HashMap<Option<String>, Outlet>,
+    /// Where the answers to the client's requests go, by their ids as written.
+    answers: HashMap<String, Option<String>>,
+    /// The sessions of the agent's requests.
+    asked: HashMap<String, String>,
+    /// The id of `initialize`, and what waits for its answer.
+    initialize: Option<(String, oneshot::Sender<Vec<u8>>)>,
+    has_ended: bool,
+}
+
+struct Outlet {
+    sender: mpsc::Sender<Vec<u8>>,
+    /// `None` while a client reads.
+    receiver: Option<mpsc::Receiver<Vec<u8>>>,
+}
+
+impl Default for Outlet {
+    fn default() -> Self {
+        let (sender, receiver) = mpsc::channel(WAITING);
+        Self { sender, receiver: Some(receiver) }
+    }
+}
+
+/// A client that reads a stream. When it goes, another one may read the rest.
+pub(super) struct Listener {
+    link: Arc<Link>,
+    key: Option<String>,
+    receiver: Option<mpsc::Receiver<Vec<u8>>>,
+}
+
+impl Listener {
+    pub(super) async fn next(&mut self) -> Option<Vec<u8>> {
+        self.receiver.as_mut()?.recv().await
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        if let Some(outlet) = self.link.state().streams.get_mut(&self.key) {
+            outlet.receiver = self.receiver.take();
+        }
+    }
+}
+
+impl Link {
+    pub(super) fn new(is_one_stream: bool) -> (Arc<Self>, mpsc::Receiver<Vec<u8>>) {
+        let (to_agent, messages) = mpsc::channel(1);
+        (Arc::new(Self { to_agent, state: Mutex::default(), stop: Notify::new(), is_one_stream }), messages)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Asks the agent to end.
+    pub(super) fn stop(&self) {
+        self.stop.notify_one();
+    }
+
+    pub(super) async fn stopped(&self) {
+        self.stop.notified().await;
+    }
+
+    /// Ends all streams.
+    pub(super) fn end(&self) {
+        let mut state = self.state();
+        state.has_ended = true;
+        state.initialize = None;
+        state.streams.clear();
+    }
+
+    /// Whether a client reads any stream, or waits for `initialize`.
+    pub(super) fn is_read(&self) -> bool {
+        let state = self.state();
+        state.initialize.is_some() || state.streams.values().any(|outlet| outlet.receiver.is_none())
+    }
+
+    /// Passes a line to the agent, once it has read those before. Returns whether it still runs.
+    pub(super) async fn send(&self, line: Vec<u8>) -> bool {
+        self.to_agent.send(line).await.is_ok()
+    }
+
+    pub(super) fn expect_initialize(&self, envelope: &Envelope) -> oneshot::Receiver<Vec<u8>> {
+        let (sender, answer) = oneshot::channel();
+        let mut state = self.state();
+        if !state.has_ended {
+            state.initialize = envelope.id.clone().map(|id| (id, sender));
+        }
+        answer
+    }
+
+    /// Notes where the answer to a message goes, which was sent for a session.
+    pub(super) fn accept(&self, envelope: &Envelope, session: Option<&str>) -> Result<(), &'static str> {
+        let mut state = self.state();
+        let Some(id) = envelope.id.clone() else { return self.check(envelope.session.as_deref(), session, envelope) };
+        if envelope.is_response() {
+            let asked = state.asked.get(&id).cloned();
+            self.check(asked.as_deref(), session, envelope)?;
+            state.asked.remove(&id);
+            return Ok(());
+        }
+        self.check(envelope.session.as_deref(), session, envelope)?;
+        if state.answers.len() >= REQUESTS {
+            return Err("there are too many unanswered requests");
+        }
+        let way = session.filter(|_| !self.is_one_stream && !envelope.opens_session());
+        state.answers.insert(id, way.map(str::to_owned));
+        Ok(())
+    }
+
+    fn check(&self, named: Option<&str>, header: Option<&str>, envelope: &Envelope) -> Result<(), &'static str> {
+        match (named, header) {
+            _ if self.is_one_stream => Ok(()),
+            (Some(named), Some(header)) if named != header => Err("the header Acp-Session-Id names another session"),
+            (Some(_), None) if !envelope.opens_session() => Err("the header Acp-Session-Id is missing"),
+            _ => Ok(()),
+        }
+    }
+
+    /// Opens the stream of a session, or of the connection.
+    pub(super) fn listen(self: &Arc<Self>, session: Option<&str>) -> Result<Listener, &'static str> {
+        if self.is_one_stream && session.is_some() {
+            return Err("a connection has one stream here");
+        }
+        let key = session.map(str::to_owned);
+        let mut state = self.state();
+        if state.has_ended || (state.streams.len() >= STREAMS && !state.streams.contains_key(&key)) {
+            return Err("no more streams are opened");
+        }
+        let receiver = state.streams.entry(key.clone()).or_default().receiver.take();
+        let receiver = receiver.ok_or("the stream is open already")?;
+        Ok(Listener { link: self.clone(), key, receiver: Some(receiver) })
+    }
+
+    /// Passes a line of the agent on. The error says why that is not possible.
+    pub(super) async fn route(&self, line: Vec<u8>) -> Result<(), &'static str> {
+        let line = into_line(line);
+        let envelope = Envelope::read(&line);
+        let sender = {
+            let mut state = self.state();
+            let mut key = envelope.session.clone();
+            if let Some(id) = &envelope.id {
+                if envelope.is_response() {
+                    if let Some((_, waiting)) = state.initialize.take_if(|(initialize, _)| initialize == id) {
+                        let _ = waiting.send(line);
+                        return Ok(());
+                    }
+                    key = state.answers.remove(id).flatten();
+                } else if let Some(session) = &envelope.session
+                    && state.asked.len() < REQUESTS
+                {
+                    state.asked.insert(id.clone(), session.clone());
+                }
+            }
+            let key = key.filter(|_| !self.is_one_stream);
+            if state.streams.len() >= STREAMS && !state.streams.contains_key(&key) {
+                return Err("the agent has too many sessions");
+            }
+            state.streams.entry(key).or_default().sender.clone()
+        };
+        match timeout(STALLED, sender.send(line)).await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(_)) => Err("a stream has ended"),
+            Err(_) => Err("the client does not read a stream"),
+        }
+    }
+}
