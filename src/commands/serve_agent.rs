@@ -113,7 +113,8 @@ fn launch(args: &Args) -> Result<LaunchSpec, Failure> {
     let mut words: Vec<OsString> = args.command.clone();
     if let Some(agent) = &args.agent {
         words = vec![env::current_exe().map_err(Failure::unable)?.into(), "run".into(), agent.to_string().into()];
-        let flags = [("--index", args.index.as_ref().map(OsString::from)), ("--root", args.root.clone().map(Into::into))];
+        let flags =
+            [("--index", args.index.as_ref().map(OsString::from)), ("--root", args.root.clone().map(Into::into))];
         words.extend(flags.into_iter().filter_map(|(flag, value)| Some([flag.into(), value?])).flatten());
     }
     let is_token = |name: &OsString| args.token.as_ref().is_some_and(|token| name == token.as_str());

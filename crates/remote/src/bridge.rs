@@ -44,6 +44,12 @@ const SETTLED: Duration = Duration::from_millis(30);
 /// How long unanswered requests are waited for after the end of the input, and how long a server may take to close.
 const END: Duration = Duration::from_secs(1);
 
+/// How long messages are waited for that cannot be sent any more.
+const LEFT: Duration = Duration::from_millis(50);
+
+/// How many unanswered requests are answered here at most when a connection is lost.
+const REQUESTS: usize = 1000;
+
 /// How many requests of an agent are remembered until they are answered.
 const ASKED: usize = 4096;
 
@@ -77,11 +83,24 @@ impl From<BridgeError> for Failure {
 /// What the tasks that listen report.
 enum Event {
     /// A stream is open: that of a session, or of the connection. It does not use HTTP/2.
-    Open { session: Option<String>, is_old: bool },
+    Open {
+        session: Option<String>,
+        is_old: bool,
+    },
     /// The server has answered another status than 200, with this text.
-    Refused { session: Option<String>, status: u16, text: String },
-    Message { session: Option<String>, data: Vec<u8> },
-    End { session: Option<String>, reason: String },
+    Refused {
+        session: Option<String>,
+        status: u16,
+        text: String,
+    },
+    Message {
+        session: Option<String>,
+        data: Vec<u8>,
+    },
+    End {
+        session: Option<String>,
+        reason: String,
+    },
 }
 
 /// A request that the agent has not answered.
@@ -117,7 +136,12 @@ struct Shared {
 }
 
 impl Shared {
-    fn request(&self, method: Method, connection: Option<&HeaderValue>, session: Option<&str>) -> reqwest::RequestBuilder {
+    fn request(
+        &self,
+        method: Method,
+        connection: Option<&HeaderValue>,
+        session: Option<&str>,
+    ) -> reqwest::RequestBuilder {
         let mut headers = self.endpoint.headers.clone();
         if let Some(connection) = connection {
             headers.insert(CONNECTION, connection.clone());
@@ -187,7 +211,7 @@ pub async fn bridge(
     let result = bridge.run(&mut input).await;
     match &result {
         Ok(()) => bridge.close().await,
-        Err(error) => bridge.answer_all(&mut input, &error.to_string()),
+        Err(error) => bridge.answer_all(&mut input, &error.to_string()).await,
     }
     for line in bridge.held.drain(..).map(|(line, ..)| line).chain(bridge.outbox.drain(..)).collect::<Vec<_>>() {
         let _ = bridge.output.send(line).await;
@@ -325,7 +349,8 @@ impl Bridge<'_> {
     /// When to look again, if nothing happens.
     fn next_time(&self) -> Instant {
         let heard = *self.shared.heard.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut wake = if self.pending.is_empty() { Instant::now() + Duration::from_hours(1) } else { heard + self.silence };
+        let mut wake =
+            if self.pending.is_empty() { Instant::now() + Duration::from_hours(1) } else { heard + self.silence };
         wake = self.ends_at.map_or(wake, |end| wake.min(end));
         if !self.held.is_empty() {
             wake = wake.min(Instant::now() + SETTLED);
@@ -415,7 +440,8 @@ impl Bridge<'_> {
             self.listen(None);
         }
         let reply = Envelope::read(&body);
-        let is_answer = reply.is_response() && (reply.id == sent.id || (sent.id.is_none() && !sent.is_object));
+        let is_for_sent = if sent.is_object { sent.is_request() && reply.id == sent.id } else { true };
+        let is_answer = reply.is_rpc && reply.is_response() && is_for_sent;
         if is_answer && !is_stream {
             self.take_message(None, body);
             return Ok(());
@@ -428,7 +454,9 @@ impl Bridge<'_> {
         };
         let text = format!("the server {text}");
         (self.note)(&text);
-        if sent.is_request() || !sent.is_object {
+        // The answer may have arrived by a stream, in spite of the refusal.
+        let is_open = sent.id.as_ref().is_some_and(|id| self.pending.contains_key(id));
+        if is_open || !sent.is_object {
             let code = if sent.is_object { -32603 } else { -32700 };
             self.answer(sent.id.as_deref(), code, &text);
         }
@@ -453,7 +481,8 @@ impl Bridge<'_> {
                 self.streams.insert(session, Stream::Open(Instant::now()));
             }
             Event::Refused { session: Some(session), status, .. } if matches!(status, 400 | 404 | 405 | 409 | 501) => {
-                let is_first = !self.streams.iter().any(|(key, stream)| key.is_some() && matches!(stream, Stream::Open(_)));
+                let is_first =
+                    !self.streams.iter().any(|(key, stream)| key.is_some() && matches!(stream, Stream::Open(_)));
                 let is_unknown = status == 404 && !self.known.contains(&session);
                 self.is_one_stream |= is_first && !is_unknown;
                 self.streams.insert(Some(session), Stream::Refused);
@@ -479,11 +508,11 @@ impl Bridge<'_> {
     }
 
     fn take_message(&mut self, stream: Option<String>, data: Vec<u8>) {
-        let envelope = Envelope::read(&data);
+        let line = into_line(data);
+        let envelope = Envelope::read(&line);
         if let Some(session) = &stream {
             self.streams.insert(Some(session.clone()), Stream::Open(Instant::now()));
         }
-        let line = into_line(data);
         let Some(id) = &envelope.id else { return self.outbox.push_back(line) };
         if envelope.is_request() {
             if let Some(session) = envelope.session.or(stream)
@@ -547,7 +576,10 @@ impl Bridge<'_> {
                     }
                 }
             };
-            let _ = timeout(END, async { tokio::select! { () = ended => {} () = rest => {} } }).await;
+            let _ = timeout(END, async {
+                tokio::select! { () = ended => {} () = rest => {} }
+            })
+            .await;
             return;
         }
         if self.connection.is_some() {
@@ -555,7 +587,10 @@ impl Bridge<'_> {
             match timeout(END, request.send()).await {
                 Ok(Ok(response)) if response.status().is_success() || response.status() == 404 => {}
                 Ok(Ok(response)) => {
-                    (self.note)(&format!("the server {} when the connection is closed", refusal(response.status().as_u16(), b"")));
+                    (self.note)(&format!(
+                        "the server {} when the connection is closed",
+                        refusal(response.status().as_u16(), b"")
+                    ));
                 }
                 Ok(Err(error)) => (self.note)(&format!("the connection was not closed: {}", cause(&error))),
                 Err(_) => (self.note)("the connection was not closed in time"),
@@ -564,13 +599,15 @@ impl Bridge<'_> {
     }
 
     /// Answers all requests that the agent cannot answer any more, even those that were not sent.
-    fn answer_all(&mut self, input: &mut mpsc::Receiver<Result<Vec<u8>, LineError>>, reason: &str) {
+    async fn answer_all(&mut self, input: &mut mpsc::Receiver<Result<Vec<u8>, LineError>>, reason: &str) {
         let mut ids: Vec<String> = self.pending.keys().cloned().collect();
         ids.sort();
         // What is read, but not sent.
         let head = self.head.take().map(|(_, envelope)| envelope);
         ids.extend(head.filter(Envelope::is_request).and_then(|envelope| envelope.id));
-        while let Ok(Ok(line)) = input.try_recv() {
+        while let Ok(Some(Ok(line))) = timeout(LEFT, input.recv()).await
+            && ids.len() < REQUESTS
+        {
             let envelope = Envelope::read(&line);
             ids.extend(envelope.id.clone().filter(|_| envelope.is_request()));
         }
@@ -589,7 +626,11 @@ fn refusal(status: u16, body: &[u8]) -> String {
         401 | 403 => "; --header adds credentials",
         _ => "",
     };
-    if text.is_empty() { format!("answers {status}{name}{hint}") } else { format!("answers {status}{name}: {text}{hint}") }
+    if text.is_empty() {
+        format!("answers {status}{name}{hint}")
+    } else {
+        format!("answers {status}{name}: {text}{hint}")
+    }
 }
 
 /// The innermost reason of an error, without the address, which may have secrets.

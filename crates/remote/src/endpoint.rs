@@ -41,9 +41,8 @@ impl From<EndpointError> for Failure {
                 failure.help("use https, an address of this machine, or name the host with --allow-host")
             }
             EndpointError::Problem(_, problem) => failure.help_if(problem.remedy()),
-            EndpointError::Address(..) => {
-                failure.help("name an address that begins with https:// or wss://, such as `wss://agents.example.com/acp`")
-            }
+            EndpointError::Address(..) => failure
+                .help("name an address that begins with https:// or wss://, such as `wss://agents.example.com/acp`"),
         }
     }
 }
@@ -122,7 +121,8 @@ impl Headers {
             let parsed = HeaderName::try_from(name.trim()).ok().filter(|_| template.contains(':'));
             let Some(name) = parsed else { return Err(TemplateError::Form(shown)) };
             let text = name.as_str();
-            let is_own = ["accept", "connection", "content-length", "content-type", "host", "transfer-encoding", "upgrade"];
+            let is_own =
+                ["accept", "connection", "content-length", "content-type", "host", "transfer-encoding", "upgrade"];
             if is_own.contains(&text) || text.starts_with("acp-") || text.starts_with("sec-websocket-") {
                 return Err(TemplateError::Reserved(shown));
             }

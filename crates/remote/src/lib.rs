@@ -17,6 +17,8 @@ mod endpoint;
 mod events;
 mod message;
 mod serve;
+#[cfg(test)]
+mod tests;
 
 pub use bridge::{BridgeError, bridge};
 pub use endpoint::{Endpoint, EndpointError, Headers, TemplateError};

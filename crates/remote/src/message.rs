@@ -21,6 +21,8 @@ pub(crate) struct Envelope {
     pub(crate) result_session: Option<String>,
     /// Whether it is an answer with an error.
     pub(crate) is_error: bool,
+    /// Whether it says that it is a message: an object with the member `jsonrpc`.
+    pub(crate) is_rpc: bool,
     /// Whether it is a JSON object.
     pub(crate) is_object: bool,
 }
@@ -37,6 +39,8 @@ struct Parts<'a> {
     result: Option<&'a RawValue>,
     #[serde(borrow)]
     error: Option<&'a RawValue>,
+    #[serde(borrow)]
+    jsonrpc: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -62,6 +66,7 @@ impl Envelope {
             session: session(parts.params),
             result_session: session(parts.result),
             is_error: parts.error.is_some(),
+            is_rpc: parts.jsonrpc.is_some(),
             is_object: true,
         }
     }

@@ -49,9 +49,9 @@ impl Secret {
     /// Compares digests, whose time says nothing about the token.
     fn is_in(&self, headers: &HeaderMap) -> bool {
         let value = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok()).unwrap_or_default();
-        value.split_once(' ').is_some_and(|(scheme, token)| {
-            scheme.eq_ignore_ascii_case("bearer") && Sha256::of(token.trim()) == self.0
-        })
+        value
+            .split_once(' ')
+            .is_some_and(|(scheme, token)| scheme.eq_ignore_ascii_case("bearer") && Sha256::of(token.trim()) == self.0)
     }
 }
 
@@ -114,7 +114,8 @@ async fn admit(State(server): State<Arc<Server>>, request: Request, next: Next) 
     if headers.contains_key(ORIGIN) {
         return refuse(StatusCode::FORBIDDEN, "pages of browsers are not served");
     }
-    let host = headers.get(HOST).and_then(|host| host.to_str().ok()).or(request.uri().authority().map(|host| host.as_str()));
+    let host =
+        headers.get(HOST).and_then(|host| host.to_str().ok()).or(request.uri().authority().map(|host| host.as_str()));
     if server.options.is_loopback && !host.is_some_and(is_loopback) {
         return refuse(StatusCode::FORBIDDEN, "the host is not this machine");
     }
@@ -196,7 +197,9 @@ impl Drop for Guard {
 }
 
 async fn take_message(State(server): State<Arc<Server>>, headers: HeaderMap, body: Bytes) -> Response {
-    if !text(&headers, CONTENT_TYPE.as_str()).is_some_and(|kind| kind.to_ascii_lowercase().starts_with("application/json")) {
+    if !text(&headers, CONTENT_TYPE.as_str())
+        .is_some_and(|kind| kind.to_ascii_lowercase().starts_with("application/json"))
+    {
         return refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, "messages are of the type application/json");
     }
     let envelope = Envelope::read(&body);
@@ -261,7 +264,9 @@ async fn open_stream(
             Err(response) => response,
         };
     }
-    if !text(&headers, ACCEPT.as_str()).is_some_and(|kinds| kinds.contains("text/event-stream") || kinds.contains("*/*")) {
+    if !text(&headers, ACCEPT.as_str())
+        .is_some_and(|kinds| kinds.contains("text/event-stream") || kinds.contains("*/*"))
+    {
         return refuse(StatusCode::NOT_ACCEPTABLE, "streams are of the type text/event-stream");
     }
     let link = match server.link(&headers) {
@@ -332,7 +337,7 @@ mod tests {
 
     #[test]
     fn names_that_lead_to_this_machine_are_not_its_own() {
-        for own in ["localhost", "LOCALHOST:80", "127.0.0.1:1", "[::1]:8", "::1", "127.9.9.9"] {
+        for own in ["localhost", "LOCALHOST:80", "127.0.0.1:1", "[::1]:8", "[::1]", "127.9.9.9"] {
             assert!(is_loopback(own), "{own}");
         }
         for other in ["evil.example", "localhost.evil.example:80", "10.0.0.1", "", "[::2]:1"] {

@@ -14,10 +14,10 @@ use super::link::Link;
 use crate::message::next_line;
 
 /// How often it is looked whether any client reads.
-const LOOK: Duration = Duration::from_secs(10);
+const LOOK: Duration = Duration::from_secs(5);
 
 /// After how many looks without a client the agent is ended.
-const LOOKS: u32 = 6;
+const LOOKS: u32 = 3;
 
 /// A running agent, which works on the person's behalf, in the person's home.
 pub(super) struct Running {
