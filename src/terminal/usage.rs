@@ -69,7 +69,7 @@ fn lacks_json(error: &clap::Error) -> bool {
 fn misleads(error: &clap::Error, command: Option<&str>) -> bool {
     let tip = split_message(&error.to_string()).tip;
     tip.is_some_and(|tip| tip.starts_with("to pass "))
-        && !command.is_some_and(|command| ["run", "probe"].contains(&command))
+        && !command.is_some_and(|command| ["run", "probe", "serve-agent"].contains(&command))
 }
 
 /// The command that was probably meant where the agent and the client of `config` are in the wrong order.

@@ -15,8 +15,9 @@ use crate::support::{Env, Run, skipped, tree};
 /// Every command, in the order of the help.
 pub(crate) const COMMANDS: &[&str] = &[
     "init", "new", "validate", "build", "publish", "publish prune", "publish list", "publish rollback", "diff",
-    "verify", "report", "serve", "probe", "bump", "list", "search", "info", "resolve", "install", "run", "which",
-    "update", "uninstall", "gc", "doctor", "login", "logout", "config", "rpc", "completions", "rules", "explain",
+    "verify", "report", "serve", "serve-agent", "probe", "bump", "list", "search", "info", "resolve", "install", "run",
+    "which", "update", "uninstall", "gc", "doctor", "login", "logout", "config", "rpc", "completions", "rules",
+    "explain",
 ];
 
 fn text(path: &str) -> String {

@@ -143,6 +143,8 @@ mod real_provenance;
 #[cfg(feature = "world")]
 mod real_runners;
 mod remedies;
+#[cfg(unix)]
+mod remote;
 mod report;
 mod reports;
 mod revoked;

@@ -143,11 +143,6 @@ impl Headers {
         }
         Ok(Self(headers))
     }
-
-    /// The variables that a template names.
-    pub fn variables(template: &str) -> impl Iterator<Item = &str> {
-        template.split("${").skip(1).filter_map(|rest| Some(rest.split_once('}')?.0))
-    }
 }
 
 /// The cookies of one connection. All requests of a connection have one address, so that each cookie is for all of them.
@@ -203,7 +198,6 @@ mod tests {
         ] {
             assert_eq!(Headers::read([template], &variable).unwrap_err().to_string(), error);
         }
-        assert_eq!(Headers::variables("a ${B} ${C} ${").collect::<Vec<_>>(), ["B", "C"]);
     }
 
     #[test]

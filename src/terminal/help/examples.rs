@@ -110,6 +110,7 @@ const EXAMPLES: [(&str, &[(&str, &str)]); 32] = [
                 "acp-registry probe --level protocol --format junit -- gemini --acp",
                 "Examine it, and write a test report",
             ),
+            ("acp-registry probe --level sessions --url wss://agents.example.com/acp", "Examine an agent on a network"),
             ("acp-registry probe --timeout 2m -- node dist/index.js --acp", "Allow two minutes for the answer"),
         ],
     ),
@@ -155,9 +156,16 @@ const EXAMPLES: [(&str, &[(&str, &str)]); 32] = [
     (
         "run",
         &[
-            ("acp-registry run gemini", "Start an agent, and install it first if needed"),
-            ("acp-registry run gemini -- --debug", "Pass arguments to it"),
+            ("acp-registry run gemini -- --debug", "Start an agent with an argument, and install it first if needed"),
             ("acp-registry run gemini --on ssh:build.example.com", "Start it on another machine"),
+            ("acp-registry run --url wss://agents.example.com/acp", "Pass messages to an agent on a network"),
+        ],
+    ),
+    (
+        "serve-agent",
+        &[
+            ("acp-registry serve-agent gemini --listen 127.0.0.1:8018", "Serve an agent to programs of this machine"),
+            ("acp-registry serve-agent -- node dist/index.js --acp", "Serve a command on any free port"),
         ],
     ),
     (

@@ -16,8 +16,8 @@ const ROLES: [(&str, &[&str]); 4] = [
     (
         "Use agents",
         &[
-            "search", "list", "info", "resolve", "install", "run", "which", "update", "uninstall", "gc", "doctor",
-            "login", "logout", "config", "rpc",
+            "search", "list", "info", "resolve", "install", "run", "serve-agent", "which", "update", "uninstall", "gc",
+            "doctor", "login", "logout", "config", "rpc",
         ],
     ),
     ("Contribute an agent", &["new", "probe", "validate", "rules", "explain"]),

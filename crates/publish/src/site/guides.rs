@@ -65,6 +65,12 @@ pub(super) const REFERENCE: [Guide; 13] = [
         text: include_str!("../../../../docs/examining.md"),
     },
     Guide {
+        id: "remote",
+        title: "Agents on a network",
+        about: "Serve an agent over HTTP and WebSocket, use and check one.",
+        text: include_str!("../../../../docs/remote.md"),
+    },
+    Guide {
         id: "publishing",
         title: "Publish a registry",
         about: "Indexes, the catalog site, snapshots, directories and buckets.",
@@ -128,10 +134,11 @@ macro_rules! commands {
 }
 
 /// The page of every command, written by `acp-registry man --markdown`.
-pub(super) const COMMANDS: [(&str, &str); 32] = commands![
-    "search", "list", "info", "resolve", "install", "run", "which", "update", "uninstall", "gc", "doctor", "login",
-    "logout", "config", "rpc", "new", "probe", "validate", "rules", "explain", "init", "build", "serve", "publish",
-    "publish-list", "publish-rollback", "publish-prune", "diff", "verify", "bump", "report", "completions",
+pub(super) const COMMANDS: [(&str, &str); 33] = commands![
+    "search", "list", "info", "resolve", "install", "run", "serve-agent", "which", "update", "uninstall", "gc",
+    "doctor", "login", "logout", "config", "rpc", "new", "probe", "validate", "rules", "explain", "init", "build",
+    "serve", "publish", "publish-list", "publish-rollback", "publish-prune", "diff", "verify", "bump", "report",
+    "completions",
 ];
 
 #[cfg(test)]

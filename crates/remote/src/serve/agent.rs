@@ -44,7 +44,7 @@ pub(super) async fn start(launch: &LaunchSpec, temporary: &Path) -> Result<Runni
 
 impl Running {
     /// Passes lines until the agent or the connection ends.
-    pub(super) async fn run(self, link: &Link, mut messages: mpsc::Receiver<Vec<u8>>) -> Ended {
+    pub(super) async fn run(self, peer: &Link, mut messages: mpsc::Receiver<Vec<u8>>) -> Ended {
         let Self { tree, pipes: Pipes { mut stdin, stdout, mut stderr }, sandbox } = self;
         let mut stdin_task = JoinSet::new();
         stdin_task.spawn(async move {
@@ -72,7 +72,7 @@ impl Running {
                 match next_line(&mut lines).await {
                     Ok(Some(line)) if line.trim_ascii().is_empty() => {}
                     Ok(Some(line)) => {
-                        if let Err(reason) = link.route(line).await {
+                        if let Err(reason) = peer.route(line).await {
                             return Some(reason.to_owned());
                         }
                     }
@@ -84,9 +84,9 @@ impl Running {
         let mut reason = loop {
             tokio::select! {
                 ended = &mut reading => break ended.map_or_else(|| Some(String::new()), Some),
-                () = link.stopped() => break None,
+                () = peer.stopped() => break None,
                 _ = looks.tick() => {
-                    idle = if link.is_read() { 0 } else { idle + 1 };
+                    idle = if peer.is_read() { 0 } else { idle + 1 };
                     if idle > LOOKS {
                         break Some("no client reads its messages".to_owned());
                     }

@@ -56,7 +56,7 @@ impl Default for Outlet {
 
 /// A client that reads a stream. When it goes, another one may read the rest.
 pub(super) struct Listener {
-    link: Arc<Link>,
+    peer: Arc<Link>,
     key: Option<String>,
     receiver: Option<mpsc::Receiver<Vec<u8>>>,
 }
@@ -69,7 +69,7 @@ impl Listener {
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        if let Some(outlet) = self.link.state().streams.get_mut(&self.key) {
+        if let Some(outlet) = self.peer.state().streams.get_mut(&self.key) {
             outlet.receiver = self.receiver.take();
         }
     }
@@ -162,7 +162,7 @@ impl Link {
         }
         let receiver = state.streams.entry(key.clone()).or_default().receiver.take();
         let receiver = receiver.ok_or("the stream is open already")?;
-        Ok(Listener { link: self.clone(), key, receiver: Some(receiver) })
+        Ok(Listener { peer: self.clone(), key, receiver: Some(receiver) })
     }
 
     /// Passes a line of the agent on. The error says why that is not possible.

@@ -144,24 +144,24 @@ impl Server {
     }
 
     /// The connection that a request names.
-    fn link(&self, headers: &HeaderMap) -> Result<Arc<Link>, Response> {
+    fn peer(&self, headers: &HeaderMap) -> Result<Arc<Link>, Response> {
         let id = text(headers, CONNECTION);
         let id = id.ok_or_else(|| refuse(StatusCode::BAD_REQUEST, "the header Acp-Connection-Id is missing"))?;
-        let link = self.links().get(id).cloned();
-        link.ok_or_else(|| refuse(StatusCode::NOT_FOUND, "there is no such connection"))
+        let peer = self.links().get(id).cloned();
+        peer.ok_or_else(|| refuse(StatusCode::NOT_FOUND, "there is no such connection"))
     }
 
     /// Starts an agent for a new connection. Returns its id.
     async fn connect(self: &Arc<Self>, is_one_stream: bool) -> Result<(String, Arc<Link>), Response> {
         let id: String = generate_key().chars().filter(char::is_ascii_alphanumeric).collect();
-        let (link, messages) = Link::new(is_one_stream);
+        let (peer, messages) = Link::new(is_one_stream);
         {
             let mut links = self.links();
             if links.len() >= self.options.connections {
                 let text = format!("there are {} connections, and no more are served", links.len());
                 return Err(refuse(StatusCode::SERVICE_UNAVAILABLE, text));
             }
-            links.insert(id.clone(), link.clone());
+            links.insert(id.clone(), peer.clone());
         }
         let started = agent::start(&self.options.launch, &self.options.temporary).await;
         let running = match started {
@@ -172,7 +172,7 @@ impl Server {
                 return Err(refuse(StatusCode::BAD_GATEWAY, "the agent cannot be started"));
             }
         };
-        let (server, own_id, own_link) = (self.clone(), id.clone(), link.clone());
+        let (server, own_id, own_link) = (self.clone(), id.clone(), peer.clone());
         tokio::spawn(async move {
             let ended = running.run(&own_link, messages).await;
             server.links().remove(&own_id);
@@ -181,7 +181,7 @@ impl Server {
                 (server.options.note)(&text);
             }
         });
-        Ok((id, link))
+        Ok((id, peer))
     }
 }
 
@@ -190,8 +190,8 @@ struct Guard(Option<Arc<Link>>);
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        if let Some(link) = self.0.take() {
-            link.stop();
+        if let Some(peer) = self.0.take() {
+            peer.stop();
         }
     }
 }
@@ -210,25 +210,25 @@ async fn take_message(State(server): State<Arc<Server>>, headers: HeaderMap, bod
     if envelope.is_initialize() && !headers.contains_key(CONNECTION) {
         return initialize(&server, line, &envelope).await;
     }
-    let link = match server.link(&headers) {
-        Ok(link) => link,
+    let peer = match server.peer(&headers) {
+        Ok(peer) => peer,
         Err(response) => return response,
     };
-    match link.accept(&envelope, text(&headers, SESSION)) {
+    match peer.accept(&envelope, text(&headers, SESSION)) {
         Err(reason) => refuse(StatusCode::BAD_REQUEST, reason),
-        Ok(()) if link.send(line).await => StatusCode::ACCEPTED.into_response(),
+        Ok(()) if peer.send(line).await => StatusCode::ACCEPTED.into_response(),
         Ok(()) => refuse(StatusCode::NOT_FOUND, "the agent of the connection has ended"),
     }
 }
 
 async fn initialize(server: &Arc<Server>, line: Vec<u8>, envelope: &Envelope) -> Response {
-    let (id, link) = match server.connect(server.options.is_one_stream).await {
+    let (id, peer) = match server.connect(server.options.is_one_stream).await {
         Ok(connected) => connected,
         Err(response) => return response,
     };
-    let mut guard = Guard(Some(link.clone()));
-    let answer = link.expect_initialize(envelope);
-    let _ = link.send(line).await;
+    let mut guard = Guard(Some(peer.clone()));
+    let answer = peer.expect_initialize(envelope);
+    let _ = peer.send(line).await;
     let answer = match timeout(INITIALIZE, answer).await {
         Ok(Ok(answer)) => answer,
         Ok(Err(_)) => return refuse(StatusCode::BAD_GATEWAY, "the agent has ended without an answer"),
@@ -250,11 +250,11 @@ async fn open_stream(
             Err(rejection) => return rejection.into_response(),
         };
         return match server.connect(true).await {
-            Ok((id, link)) => {
-                let guard = Guard(Some(link.clone()));
+            Ok((id, peer)) => {
+                let guard = Guard(Some(peer.clone()));
                 let mut response = upgrade.on_upgrade(|socket| async move {
                     let _guard = guard;
-                    speak(socket, link).await;
+                    speak(socket, peer).await;
                 });
                 if let Ok(id) = HeaderValue::try_from(id) {
                     response.headers_mut().insert(CONNECTION, id);
@@ -269,11 +269,11 @@ async fn open_stream(
     {
         return refuse(StatusCode::NOT_ACCEPTABLE, "streams are of the type text/event-stream");
     }
-    let link = match server.link(&headers) {
-        Ok(link) => link,
+    let peer = match server.peer(&headers) {
+        Ok(peer) => peer,
         Err(response) => return response,
     };
-    let listener = match link.listen(text(&headers, SESSION)) {
+    let listener = match peer.listen(text(&headers, SESSION)) {
         Ok(listener) => listener,
         Err(reason) => return refuse(StatusCode::CONFLICT, reason),
     };
@@ -285,12 +285,12 @@ async fn open_stream(
 }
 
 async fn close(State(server): State<Arc<Server>>, headers: HeaderMap) -> Response {
-    match server.link(&headers) {
-        Ok(link) => {
+    match server.peer(&headers) {
+        Ok(peer) => {
             if let Some(id) = text(&headers, CONNECTION) {
                 server.links().remove(id);
             }
-            link.stop();
+            peer.stop();
             StatusCode::ACCEPTED.into_response()
         }
         Err(response) => response,
@@ -298,8 +298,8 @@ async fn close(State(server): State<Arc<Server>>, headers: HeaderMap) -> Respons
 }
 
 /// Passes frames and lines until one side ends.
-async fn speak(socket: WebSocket, link: Arc<Link>) {
-    let Ok(mut listener) = link.listen(None) else { return };
+async fn speak(socket: WebSocket, peer: Arc<Link>) {
+    let Ok(mut listener) = peer.listen(None) else { return };
     let (mut sink, mut source) = socket.split();
     let reader = async {
         while let Some(Ok(message)) = source.next().await {
@@ -309,8 +309,8 @@ async fn speak(socket: WebSocket, link: Arc<Link>) {
                 _ => continue,
             };
             // What is no message is passed on, too: the agent answers it.
-            let _ = link.accept(&Envelope::read(&line), None);
-            if !link.send(line).await {
+            let _ = peer.accept(&Envelope::read(&line), None);
+            if !peer.send(line).await {
                 break;
             }
         }

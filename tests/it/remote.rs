@@ -1,0 +1,169 @@
+//! Agents on a network: every pairing has the results of the agent itself, and the server refuses what it must.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::process::{Child, Stdio};
+
+use serde_json::Value;
+
+use crate::agent::fake_agent;
+use crate::support::Env;
+
+/// A served agent, ended with the test.
+struct Served {
+    child: Child,
+    address: String,
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Served {
+    fn start(env: &Env, flags: &[&str]) -> Self {
+        let agent = agent();
+        let words = [&["serve-agent"], flags, &["--", &agent, "turns", ""]].concat();
+        let mut command = env.command(&words);
+        let mut child = command.env("TOKEN", "secret").stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let address = line.strip_prefix("http://").and_then(|rest| rest.split('/').next()).unwrap().to_owned();
+        Self { child, address }
+    }
+
+    /// Sends a request, and returns the answer up to the end of its headers, with the body if it has a length.
+    fn ask(&self, method: &str, headers: &str, body: &str) -> String {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        let host = if headers.contains("host:") { String::new() } else { format!("host: {}\r\n", self.address) };
+        let length = body.len();
+        write!(stream, "{method} /acp HTTP/1.1\r\n{host}{headers}content-length: {length}\r\n\r\n{body}").unwrap();
+        let mut input = BufReader::new(stream);
+        let mut head = String::new();
+        while !head.ends_with("\r\n\r\n") {
+            assert_ne!(input.read_line(&mut head).unwrap(), 0, "{head}");
+        }
+        let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")?.parse().ok()).unwrap_or(0);
+        let mut body = vec![0; length];
+        input.read_exact(&mut body).unwrap();
+        head + &String::from_utf8(body).unwrap()
+    }
+
+    fn initialize(&self, headers: &str) -> String {
+        let body = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}"#;
+        let answer = self.ask("POST", &format!("content-type: application/json\r\n{headers}"), body);
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+        answer.lines().find_map(|line| line.strip_prefix("acp-connection-id: ")).unwrap().to_owned()
+    }
+}
+
+fn agent() -> String {
+    fake_agent().to_str().unwrap().to_owned()
+}
+
+/// The result of each check.
+fn results(env: &Env, arguments: &[&str]) -> BTreeMap<String, String> {
+    let (_, document) = env.json(&[&["probe", "--level", "sessions"], arguments].concat());
+    let checks = document["examination"]["checks"].as_array().unwrap_or_else(|| panic!("{document}"));
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    checks.iter().map(|check| (text(&check["id"]), text(&check["result"]))).collect()
+}
+
+#[test]
+fn every_pairing_has_the_results_of_the_agent_itself() {
+    let env = Env::empty();
+    let direct = results(&env, &["--network", "shared", "--", &agent(), "turns", ""]);
+    assert!(direct.values().filter(|result| *result == "pass").count() > 20, "{direct:?}");
+    for (scheme, flags) in [("http", &[][..]), ("ws", &[]), ("http", &["--one-stream"]), ("ws", &["--one-stream"])] {
+        let served = Served::start(&env, &[&["--connections", "50"], flags].concat());
+        let remote = results(&env, &["--url", &format!("{scheme}://{}/acp", served.address)]);
+        assert_eq!(remote, direct, "{scheme} {flags:?}");
+    }
+}
+
+#[test]
+fn the_server_refuses_what_it_must() {
+    let env = Env::empty();
+    let served = Served::start(&env, &["--connections", "2"]);
+    let json = "content-type: application/json\r\n";
+    let events = "accept: text/event-stream\r\n";
+    let message = r#"{"jsonrpc":"2.0","id":1,"method":"session/new","params":{}}"#;
+    let prompt = r#"{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"sessionId":"s"}}"#;
+    let connection = format!("acp-connection-id: {}\r\n", served.initialize(""));
+    let own = |headers: &str| format!("{connection}{headers}");
+    for (method, headers, body, status) in [
+        ("POST", "content-type: text/plain\r\n".to_owned(), message, 415),
+        ("POST", json.to_owned(), message, 400),
+        ("POST", format!("{json}acp-connection-id: x\r\n"), message, 404),
+        ("POST", own(json), "[]", 501),
+        ("POST", own(json), prompt, 400),
+        ("POST", own(&format!("{json}acp-session-id: other\r\n")), prompt, 400),
+        ("GET", own("accept: text/html\r\n"), "", 406),
+        ("GET", events.to_owned(), "", 400),
+        ("GET", format!("{events}acp-connection-id: x\r\n"), "", 404),
+        ("DELETE", String::new(), "", 400),
+        ("DELETE", "acp-connection-id: x\r\n".to_owned(), "", 404),
+        ("PUT", String::new(), "", 405),
+        ("POST", own("origin: https://evil.example\r\n"), message, 403),
+        ("POST", own("host: evil.example\r\n"), message, 403),
+    ] {
+        let answer = served.ask(method, &headers, body);
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{method} {headers} {body}: {answer}");
+    }
+    // A second stream is refused while the first one is read.
+    let mut first = TcpStream::connect(&served.address).unwrap();
+    write!(first, "GET /acp HTTP/1.1\r\nhost: localhost\r\n{events}{connection}\r\n").unwrap();
+    let mut line = String::new();
+    BufReader::new(first.try_clone().unwrap()).read_line(&mut line).unwrap();
+    assert!(line.starts_with("HTTP/1.1 200"), "{line}");
+    assert!(served.ask("GET", &own(events), "").starts_with("HTTP/1.1 409 "));
+    // There are no more connections than allowed, until one is closed.
+    let second = served.initialize("");
+    assert!(served.ask("POST", json, &message.replace("session/new", "initialize")).starts_with("HTTP/1.1 503 "));
+    assert!(served.ask("DELETE", &format!("acp-connection-id: {second}\r\n"), "").starts_with("HTTP/1.1 202 "));
+    served.initialize("");
+}
+
+#[test]
+fn a_token_is_asked_for_and_is_not_shown() {
+    let env = Env::empty();
+    let served = Served::start(&env, &["--token", "TOKEN"]);
+    let url = format!("http://{}/acp", served.address);
+    let bridge = |header: &str| {
+        let mut command = env.command(&["run", "--url", &url, "--header", header]);
+        let mut child = command
+            .env("KEY", "secret")
+            .env("WRONG", "guess")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let request = r#"{"jsonrpc":"2.0","id":"a\u0062","method":"initialize","params":{"protocolVersion":1}}"#;
+        // A bridge that refuses its arguments reads nothing.
+        let _ = writeln!(child.stdin.take().unwrap(), "{request}");
+        let output = child.wait_with_output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+        assert!(!text.contains("secret") && !text.contains("guess"), "{text}");
+        (output.status.code(), text)
+    };
+    let (code, text) = bridge("Authorization: Bearer ${KEY}");
+    assert!(code == Some(0) && text.contains("protocolVersion"), "{text}");
+    let (code, text) = bridge("Authorization: Bearer ${WRONG}");
+    assert!(code == Some(0) && text.contains("answers 401 Unauthorized"), "{text}");
+    let (code, text) = bridge("Authorization: Bearer ${UNSET}");
+    assert!(code == Some(2) && text.contains("`UNSET`"), "{text}");
+    for (arguments, part) in [
+        (&["serve-agent", "--listen", "0.0.0.0:0", "--", "x"][..], "other machines could start the agent"),
+        (&["serve-agent", "--token", "NONE", "--", "x"], "NONE is not set"),
+        (&["run", "--url", "http://agents.example.com/"], "is refused"),
+        (&["run", "a", "--url", "http://127.0.0.1:1/"], "--url names an agent"),
+        (&["probe", "--url", "ws://10.0.0.1/"], "is refused"),
+    ] {
+        let run = env.run(arguments);
+        assert!(run.code == 2 && run.stderr.contains(part), "{arguments:?}: {}", run.stderr);
+    }
+}
