@@ -1,7 +1,7 @@
 //! Examples of each command, for the help and the manual pages.
 
 /// For each command: the command lines, and what they do.
-const EXAMPLES: [(&str, &[(&str, &str)]); 32] = [
+const EXAMPLES: [(&str, &[(&str, &str)]); 33] = [
     (
         "init",
         &[
