@@ -30,6 +30,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
     ("remote", "endpoint", &["http", "failure", "text"]),
     ("remote", "bridge", &["endpoint", "events", "message", "failure", "text"]),
     ("remote", "serve", &["message", "host", "digest", "text"]),
+    ("remote", "tests", &["bridge", "http"]),
     ("examine", "mcp", &["json", "host"]),
     ("examine", "model", &["json", "text"]),
     ("examine", "examination", &["handshake", "json", "mcp", "model", "host", "text"]),

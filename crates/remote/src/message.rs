@@ -12,7 +12,7 @@ use crate::MESSAGE;
 /// The parts of a message that decide its way. All are `None` for a text that is not a message.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(crate) struct Envelope {
-    /// The id, as written; `None` if it is missing or `null`.
+    /// The id as JSON, in one form for equal ids; `None` if it is missing or `null`.
     pub(crate) id: Option<String>,
     pub(crate) method: Option<String>,
     /// `sessionId` of the parameters.
@@ -61,7 +61,7 @@ impl Envelope {
             serde_json::from_str::<Scope>(scope.get()).ok()?.session
         };
         Self {
-            id: parts.id.map(|id| id.get().to_owned()),
+            id: parts.id.map(|id| normal(id.get())),
             method: parts.method.and_then(|method| serde_json::from_str(method.get()).ok()),
             session: session(parts.params),
             result_session: session(parts.result),
@@ -88,6 +88,15 @@ impl Envelope {
     pub(crate) fn opens_session(&self) -> bool {
         matches!(self.method.as_deref(), Some("session/load" | "session/resume" | "session/fork"))
     }
+}
+
+/// One form for equal ids: programs that read an id may write it in another way.
+fn normal(id: &str) -> String {
+    let Ok(value) = serde_json::from_str::<serde_json::Value>(id) else { return id.to_owned() };
+    value
+        .as_f64()
+        .filter(|number| number.fract() == 0.0)
+        .map_or_else(|| value.to_string(), |number| format!("{number:.0}"))
 }
 
 /// An answer of the transport itself. The id is JSON.
@@ -168,10 +177,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_stay_as_they_are_written() {
+    fn equal_ids_have_one_form() {
         let id = |text: &str| Envelope::read(text.as_bytes()).id;
-        assert_eq!(id(r#"{"id": 1.0, "method": "a"}"#).as_deref(), Some("1.0"));
-        assert_eq!(id(r#"{"id":"\u0031"}"#).as_deref(), Some(r#""\u0031""#));
+        assert_eq!(id(r#"{"id": 1.0, "method": "a"}"#).as_deref(), Some("1"));
+        assert_eq!(id(r#"{"id":"\u0031"}"#).as_deref(), Some(r#""1""#));
         assert_eq!((id(r#"{"id":null}"#), id("{}"), id("[1]"), id("x")), (None, None, None, None));
         let text = String::from_utf8(failure(Some("1.0"), -32603, "a \"b\"")).unwrap();
         assert_eq!(text, r#"{"jsonrpc":"2.0","id":1.0,"error":{"code":-32603,"message":"a \"b\""}}"#);
