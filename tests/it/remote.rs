@@ -66,7 +66,8 @@ fn agent() -> String {
 
 /// The result of each check.
 fn results(env: &Env, arguments: &[&str]) -> BTreeMap<String, String> {
-    let (_, document) = env.json(&[&["probe", "--level", "sessions"], arguments].concat());
+    let run = env.run(&[&["probe", "--level", "sessions", "--json"], arguments].concat());
+    let document: Value = serde_json::from_str(&run.stdout).unwrap_or_else(|_| panic!("{}", run.stderr));
     let checks = document["examination"]["checks"].as_array().unwrap_or_else(|| panic!("{document}"));
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     checks.iter().map(|check| (text(&check["id"]), text(&check["result"]))).collect()
