@@ -248,7 +248,9 @@ fn no_fault_hangs_a_bridge_loses_a_message_or_repeats_a_prompt() {
             _ => {
                 let Err(error) = result else { panic!("{fault:?}: {lines:?}") };
                 assert!(matches!(error, BridgeError::Lost(..)), "{fault:?}: {error}");
-                assert!(lines.last().unwrap().contains("is lost"), "{fault:?}: {lines:?}");
+                // If the bridge ends before the next request is written, none is open.
+                let is_told = lines.last().is_some_and(|line| line.contains("is lost"));
+                assert!(is_told || lines == [ANSWER], "{fault:?}: {lines:?}");
             }
         }
     }

@@ -611,7 +611,9 @@ impl Bridge<'_> {
             let envelope = Envelope::read(&line);
             ids.extend(envelope.id.clone().filter(|_| envelope.is_request()));
         }
-        ids.iter().for_each(|id| self.answer(Some(id), -32603, reason));
+        for id in &ids {
+            self.answer(Some(id), -32603, reason);
+        }
     }
 }
 

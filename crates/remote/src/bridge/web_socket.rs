@@ -72,13 +72,13 @@ pub(super) async fn open(shared: &Shared, tasks: &mut JoinSet<()>) -> Result<mps
         let mut asked = Instant::now();
         loop {
             let sent = tokio::select! {
-                message = messages.recv() => match message {
-                    Some(line) => sink.send(Message::text(String::from_utf8_lossy(&line).into_owned())).await,
-                    None => {
+                message = messages.recv() => {
+                    let Some(line) = message else {
                         let _ = sink.close().await;
                         return;
-                    }
-                },
+                    };
+                    sink.send(Message::text(String::from_utf8_lossy(&line).into_owned())).await
+                }
                 _ = pings.tick() => {
                     let heard = *writer.heard.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
                     if heard + 3 * PING < asked {

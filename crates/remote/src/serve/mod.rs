@@ -114,8 +114,10 @@ async fn admit(State(server): State<Arc<Server>>, request: Request, next: Next) 
     if headers.contains_key(ORIGIN) {
         return refuse(StatusCode::FORBIDDEN, "pages of browsers are not served");
     }
-    let host =
-        headers.get(HOST).and_then(|host| host.to_str().ok()).or(request.uri().authority().map(|host| host.as_str()));
+    let host = headers
+        .get(HOST)
+        .and_then(|host| host.to_str().ok())
+        .or(request.uri().authority().map(axum::http::uri::Authority::as_str));
     if server.options.is_loopback && !host.is_some_and(is_loopback) {
         return refuse(StatusCode::FORBIDDEN, "the host is not this machine");
     }
@@ -144,6 +146,7 @@ impl Server {
     }
 
     /// The connection that a request names.
+    #[expect(clippy::result_large_err, reason = "the error is the answer")]
     fn peer(&self, headers: &HeaderMap) -> Result<Arc<Link>, Response> {
         let id = text(headers, CONNECTION);
         let id = id.ok_or_else(|| refuse(StatusCode::BAD_REQUEST, "the header Acp-Connection-Id is missing"))?;
