@@ -89,7 +89,7 @@ fn run_elsewhere(machine: &Machine, args: &Args, global: &Global, ui: &Ui) -> Re
     let ids = args.agents.iter().map(ToString::to_string);
     let timeout = args.timeout.iter().flat_map(|limit| ["--timeout".to_owned(), format!("{}ms", limit.as_millis())]);
     let flags = [("--fix", args.fix), ("--json", args.format.is_json())];
-    let flags = flags.into_iter().filter_map(|(flag, is_given)| is_given.then(|| flag.to_owned()));
+    let flags = flags.into_iter().filter(|(_, is_given)| *is_given).map(|(flag, _)| flag.to_owned());
     let words = flags.chain(timeout).chain(["--".to_owned()]).chain(ids).collect();
     let (checks, found) = elsewhere::doctor(machine, words, &args.place, global)?;
     let is_bad = checks.iter().any(|check| check.status == CheckStatus::Error);

@@ -103,6 +103,9 @@ pub(crate) struct WhichArgs {
 
 pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     let agent = match (&args.remote.url, &args.agent) {
+        (Some(_), None) if args.on.machine().is_some() => {
+            return Err(Failure::usage("--on starts an agent on another machine, and --url reaches one that runs"));
+        }
         (Some(url), None) => return reach(url, args, global, ui),
         (None, Some(agent)) => agent,
         (Some(_), Some(_)) => return Err(Failure::usage("--url names an agent, as does the argument")),
@@ -133,7 +136,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
             Some(version) if version.is_whole() => install(None)?,
             Some(version) => {
                 if !session.options().is_offline {
-                    ui.warning(&format!("{} is damaged, and will be installed again", agent));
+                    ui.warning(&format!("{agent} is damaged, and will be installed again"));
                 }
                 install(Some(&version))?
             }

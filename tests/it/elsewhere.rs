@@ -5,14 +5,13 @@ use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpListener;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 
 use serde_json::{Value, json};
 
 use crate::agent::left_with;
-use crate::archives::sha256;
-use crate::people::{People, host, packed};
+use crate::people::{People, packed};
 use crate::support::{PROGRAM, Run, skipped, wait_until};
 
 const SSHD: &str = "/usr/sbin/sshd";
@@ -224,7 +223,7 @@ impl Running {
         left_with("environ", &format!("TAG={}", self.tag)).len()
     }
 
-    fn signal(&self, process: u32, signal: nix::sys::signal::Signal) {
+    fn signal(process: u32, signal: nix::sys::signal::Signal) {
         nix::sys::signal::kill(nix::unistd::Pid::from_raw(process.cast_signed()), signal).unwrap();
     }
 
@@ -245,7 +244,7 @@ fn a_signal_ends_the_agent_there() {
     let Some(there) = Box::with_program("a_signal_ends_the_agent_there") else { return };
     for (signal, code) in [(SIGINT, Some(130)), (SIGTERM, Some(143)), (SIGKILL, None)] {
         let running = Running::new(&there);
-        running.signal(running.child.id(), signal);
+        Running::signal(running.child.id(), signal);
         let (ended, errors) = running.end();
         assert_eq!(ended, code, "{errors}");
     }
@@ -263,10 +262,10 @@ fn a_lost_connection_ends_the_agent_there_and_is_said_here() {
         status.lines().find_map(|line| line.strip_prefix("PPid:")?.trim().parse::<u32>().ok())
     };
     let session = sessions.iter().find(|process| parent(**process) == Some(there.server.id())).unwrap();
-    running.signal(*session, nix::sys::signal::Signal::SIGKILL);
+    Running::signal(*session, nix::sys::signal::Signal::SIGKILL);
     for child in sessions.iter().filter(|process| parent(**process) == Some(*session)) {
-        let _ =
-            nix::sys::signal::kill(nix::unistd::Pid::from_raw(child.cast_signed()), nix::sys::signal::Signal::SIGKILL);
+        let pid = nix::unistd::Pid::from_raw(child.cast_signed());
+        let _ = nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGKILL);
     }
     let (code, errors) = running.end();
     assert!(code == Some(3) && errors.contains("error: the connection to ssh:box was lost"), "{code:?} {errors}");

@@ -39,7 +39,7 @@ pub(super) const GUIDES: [Guide; 4] = [
 ];
 
 /// The reference, first for those who run a registry, then for those who use one.
-pub(super) const REFERENCE: [Guide; 13] = [
+pub(super) const REFERENCE: [Guide; 14] = [
     Guide {
         id: "registries",
         title: "Set up a registry",
