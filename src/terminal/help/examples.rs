@@ -111,7 +111,6 @@ const EXAMPLES: [(&str, &[(&str, &str)]); 33] = [
                 "Examine it, and write a test report",
             ),
             ("acp-registry probe --level sessions --url wss://agents.example.com/acp", "Examine an agent on a network"),
-            ("acp-registry probe --timeout 2m -- node dist/index.js --acp", "Allow two minutes for the answer"),
         ],
     ),
     (
