@@ -153,6 +153,13 @@ pub(crate) fn run(
     for error in result.rows.iter().filter_map(|row| row.left.as_ref()) {
         ui.warning(&format!("a temporary directory could not be removed; remove it by hand: {error}"));
     }
+    let unwatched: Vec<&String> = result.rows.iter().filter_map(|row| row.unwatched.as_ref()).collect();
+    if let Some(cause) = unwatched.first() {
+        ui.warning(&format!(
+            "agents of which it is not known whether they look for secrets: {} ({cause})",
+            unwatched.len()
+        ));
+    }
     if hidden > 0 {
         ui.warning(&format!("agents had hidden processes, which were ended as well: {hidden}"));
     }

@@ -13,6 +13,8 @@ use serde_json::{Value, json};
 // The path is the same where the benchmark includes this module.
 #[path = "account.rs"]
 mod account;
+#[path = "looking.rs"]
+mod looking;
 
 /// A valid result of `initialize`.
 pub(crate) fn good() -> Value {
@@ -122,6 +124,7 @@ pub(crate) fn run(arguments: &[String]) {
             fs::set_permissions(home.join("a/b"), std::os::unix::fs::PermissionsExt::from_mode(0o000)).unwrap();
             serve(&good());
         }
+        "look" => looking::look(argument(1)),
         #[cfg(unix)]
         other => family::run(other, arguments),
         #[cfg(not(unix))]

@@ -26,6 +26,8 @@ mod bump;
 mod bump_examined;
 mod bump_lists;
 mod bump_scenarios;
+#[cfg(target_os = "linux")]
+mod canaries;
 mod circles;
 mod closures;
 mod completions;

@@ -175,6 +175,9 @@ fn words(reason: FailReason) -> (&'static str, &'static str) {
         ),
         FailReason::ProtocolVersion => ("it speaks a version of the protocol that editors do not", "update it"),
         FailReason::Examination => ("it starts and answers, but does not keep to the protocol", "update it"),
+        FailReason::ReadsSecrets => {
+            ("it opens files with credentials that it has no use for", "uninstall it, and tell its makers")
+        }
         FailReason::RuntimeTooOld => (
             "it did not answer, and asks for another version of what starts it",
             "put a newer Node.js first in PATH: the next start uses it",

@@ -33,6 +33,8 @@ pub struct Row {
     pub is_not_startable: bool,
     /// Why temporary files could not be removed.
     pub left: Option<PathError>,
+    /// Why it is not known whether the agent has looked for secrets, if so.
+    pub unwatched: Option<String>,
     /// The result of the task.
     pub state: State,
     /// What the verdict is based on, see [`Task::basis`](super::Task::basis).

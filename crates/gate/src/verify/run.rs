@@ -14,8 +14,8 @@ use acp_registry_examine::examination::{Demand, Examination};
 use acp_registry_host::fs::PathError;
 use acp_registry_host::lock::mark_used;
 use acp_registry_host::process::{
-    Environment, INSTALLED, Isolation, LaunchSpec, Namespace, NamespaceError, Network, Scratch, hide_from_agents,
-    make_readable,
+    Canaries, Environment, INSTALLED, Isolation, LaunchSpec, Namespace, NamespaceError, Network, Scratch,
+    hide_from_agents, make_readable,
 };
 use acp_registry_plan::text::quote;
 use acp_registry_protocol::handshake::{HandshakeOptions, Outcome, check, set_variables};
@@ -76,6 +76,7 @@ struct TaskFacts {
     is_not_startable: bool,
     left: Option<PathError>,
     source_down: Option<DistributionOrigin>,
+    canaries: Arc<Canaries>,
 }
 
 /// The results of starting an agent.
@@ -126,6 +127,7 @@ impl Verifier {
                         row.scripts_not_run = done.scripts_not_run;
                         row.is_not_startable = done.is_not_startable;
                         row.source_down = done.source_down;
+                        row.unwatched = done.canaries.problem();
                         finished(row);
                     }
                 }
@@ -207,7 +209,12 @@ impl Verifier {
         // While the mark exists, other runs do not remove the directory as abandoned.
         let _mark = mark_used(place.path());
         progress(VerifyEvent::Installing(number));
-        let result = self.in_place(number, id, source, &place, progress, done).await;
+        let mut result = self.in_place(number, id, source, &place, progress, done).await;
+        if let Ok((outcome, _)) = &mut result
+            && outcome.blame_secrets(&done.canaries.opened())
+        {
+            done.is_not_startable = false;
+        }
         if self.keep.is_some() {
             place.keep();
             return result;
@@ -239,6 +246,7 @@ impl Verifier {
         done.scripts_not_run.clone_from(&ready.placed.remarks.scripts_not_run);
         progress(VerifyEvent::Checking(number));
         let mut launch = self.launch(&ready, &[], place);
+        let handshake = HandshakeOptions { canaries: Some(done.canaries.clone()), ..self.handshake.clone() };
         // Each agent has a namespace of its own, so that agents that run at once do not reach each other.
         let namespace = self.namespace().await.map_err(|error| Stop::error("spawn_failed", &error))?;
         launch.namespace = namespace.clone().filter(|_| self.networks.handshake == Network::None);
@@ -249,16 +257,16 @@ impl Verifier {
         };
         let mut outcome = {
             let _turn = if is_apart { self.turns.beside_others().await } else { self.turns.alone().await };
-            self.start(id, &launch, place, &self.handshake).await?
+            self.start(id, &launch, place, &handshake).await?
         };
         if outcome.may_be_chance() {
             let _turn = self.turns.alone().await;
-            outcome = self.start(id, &launch, place, &self.handshake).await?.after_failure();
+            outcome = self.start(id, &launch, place, &handshake).await?.after_failure();
         }
         // Results of requests are published, so an agent that was slow once must not be listed as lacking a feature.
         if outcome.has_silence() {
             let _turn = self.turns.alone().await;
-            let again = self.start(id, &launch, place, &self.handshake.patient()).await?;
+            let again = self.start(id, &launch, place, &handshake.patient()).await?;
             outcome = outcome.prefer_fewer_timeouts(again);
         }
         if let Some(shortfall) = ready.placed.interpreter.as_ref().and_then(Interpreter::shortfall) {
@@ -271,7 +279,7 @@ impl Verifier {
             return Ok((outcome, None));
         }
         let _turn = if is_apart { self.turns.beside_others().await } else { self.turns.alone().await };
-        let options = self.options_in(place, &self.handshake);
+        let options = self.options_in(place, &handshake);
         launch.namespace = namespace;
         let examining = |done, all| progress(VerifyEvent::Examining(number, done, all));
         let (id, place) = (Some(id), Some(place.path()));
@@ -400,6 +408,7 @@ fn unfinished(task: &Task) -> Row {
         scripts_not_run: ScriptsNotRun::default(),
         is_not_startable: false,
         left: None,
+        unwatched: None,
         state: State::NotStarted {
             verdict: TaskVerdict::Error,
             reason: "spawn_failed",

@@ -5,10 +5,13 @@ use std::fs;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use super::Scratch;
+#[cfg(target_os = "linux")]
+use super::canaries::{Watch, files};
 #[cfg(target_os = "linux")]
 use super::place::let_in;
+use super::{Canaries, Scratch};
 use crate::fs::make_private;
 use crate::fs::{PathError, write_new};
 use crate::lock::mark_used;
@@ -27,6 +30,9 @@ pub(super) const PARTS: [&str; 5] = ["work", "home", "tmp", "run", REPORT];
 /// Dropping it removes them too, as far as possible.
 #[derive(Debug)]
 pub struct Sandbox {
+    // Declared before the directory, so that it is dropped while the files are there.
+    #[cfg(target_os = "linux")]
+    watch: Option<Watch>,
     directory: Scratch,
     home: Home,
     /// Marks the sandbox as in use while it is open.
@@ -51,7 +57,13 @@ impl Sandbox {
     pub fn below(parent: &Path, home: Home) -> Result<Self, PathError> {
         let directory = Scratch::below(parent)?;
         let mark = mark_used(directory.path());
-        let sandbox = Self { directory, home, _mark: mark };
+        let sandbox = Self {
+            #[cfg(target_os = "linux")]
+            watch: None,
+            directory,
+            home,
+            _mark: mark,
+        };
         if home == Home::Persons {
             make_private(&sandbox.work()).map_err(PathError::at(sandbox.path()))?;
             return Ok(sandbox);
@@ -138,6 +150,47 @@ impl Sandbox {
         write_new(&file, text.as_bytes())
     }
 
+    /// Creates canary files in an empty home, before the program starts, and watches them until the sandbox is removed or kept.
+    /// Where files of these names exist, they stay as they are. A system that cannot watch is a problem of `canaries`.
+    ///
+    /// # Errors
+    /// Returns [`PathError`] if a file cannot be created.
+    #[cfg(target_os = "linux")]
+    pub fn plant(&mut self, canaries: &Arc<Canaries>) -> Result<(), PathError> {
+        if self.home == Home::Persons {
+            return Ok(());
+        }
+        let mut watch = match Watch::new(canaries) {
+            Ok(watch) => watch,
+            Err(error) => {
+                canaries.fail(error.to_string());
+                return Ok(());
+            }
+        };
+        for (file, text) in files() {
+            let path = self.path().join("home").join(file);
+            if path.symlink_metadata().is_ok() {
+                continue;
+            }
+            self.add_to_home(file, &text)?;
+            if let Err(error) = watch.add(file, &path) {
+                canaries.fail(error.to_string());
+            }
+        }
+        self.watch = Some(watch);
+        Ok(())
+    }
+
+    /// Creates nothing, since only Linux tells who opens a file.
+    ///
+    /// # Errors
+    /// Never.
+    #[cfg(not(target_os = "linux"))]
+    #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "the same call as on Linux")]
+    pub fn plant(&mut self, _canaries: &Arc<Canaries>) -> Result<(), PathError> {
+        Ok(())
+    }
+
     /// Makes a user the owner of all directories and files. No other user can enter them, and this one cannot create files next
     /// to them.
     #[cfg(target_os = "linux")]
@@ -161,6 +214,8 @@ impl Sandbox {
     /// # Errors
     /// Returns [`PathError`] if something could not be removed.
     pub fn remove(self) -> Result<(), PathError> {
+        #[cfg(target_os = "linux")]
+        drop(self.watch);
         self.directory.remove()
     }
 

@@ -2,6 +2,7 @@
 //!
 //! * [`Environment`]: the environment variables of a program
 //! * [`Sandbox`]: the home and temporary directories of a program, which are removed afterwards
+//! * [`Canaries`]: files with invented secrets in that home, and who has opened them
 //! * [`remove_abandoned`]: removes the sandboxes of processes that were killed
 //! * [`Scratch`]: a directory that is removed whatever a program did to it
 //! * [`Namespace`]: a network without the host's, for programs that need none but a server of the caller
@@ -25,6 +26,7 @@
 
 mod abandoned;
 mod begin;
+mod canaries;
 mod directories;
 mod environment;
 mod isolation;
@@ -45,6 +47,7 @@ mod tree;
 mod platform;
 
 pub use abandoned::{INSTALLED, remove_abandoned};
+pub use canaries::Canaries;
 pub use directories::{Home, Sandbox};
 pub use environment::{Environment, is_executable};
 pub use isolation::{Isolation, IsolationError, Network};

@@ -52,6 +52,8 @@ pub enum FailReason {
     RuntimeTooOld,
     /// It answered, but failed a check of the examination that was required.
     Examination,
+    /// It opened a file with credentials that it has no use for.
+    ReadsSecrets,
 }
 
 impl FailReason {
@@ -70,6 +72,7 @@ impl FailReason {
             Self::SpawnFailed => "spawn_failed",
             Self::RuntimeTooOld => "runtime_too_old",
             Self::Examination => "examination",
+            Self::ReadsSecrets => "reads_secrets",
         }
     }
 

@@ -3,10 +3,11 @@
 use acp_registry_plan::failure::Failure;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use acp_registry_host::fs::PathError;
-use acp_registry_host::process::{Home, Sandbox};
+use acp_registry_host::process::{Canaries, Home, Sandbox};
 
 /// Options of a check.
 #[derive(Debug, Clone)]
@@ -27,6 +28,8 @@ pub struct HandshakeOptions {
     pub home: Home,
     /// Files to create in an empty home before the start, by their path relative to it.
     pub files: BTreeMap<String, String>,
+    /// Records which files with invented secrets the agent opens in an empty home. Without it, there are none.
+    pub canaries: Option<Arc<Canaries>>,
     /// Whether to keep the sandbox, for inspection.
     pub keep: bool,
 }
@@ -37,9 +40,12 @@ const PATIENCE: u32 = 3;
 impl HandshakeOptions {
     /// The sandbox of a start, with its files.
     pub(super) fn sandbox(&self) -> Result<Sandbox, SetupError> {
-        let sandbox = Sandbox::below(&self.temporary, self.home).map_err(SetupError::Sandbox)?;
+        let mut sandbox = Sandbox::below(&self.temporary, self.home).map_err(SetupError::Sandbox)?;
         for (path, text) in &self.files {
             sandbox.add_to_home(path, text).map_err(SetupError::Sandbox)?;
+        }
+        if let Some(canaries) = &self.canaries {
+            sandbox.plant(canaries).map_err(SetupError::Sandbox)?;
         }
         Ok(sandbox)
     }
@@ -57,7 +63,7 @@ impl HandshakeOptions {
     pub fn new(temporary: PathBuf) -> Self {
         let probe = Some(Duration::from_secs(5));
         let (timeout, files) = (Duration::from_mins(1), BTreeMap::new());
-        Self { protocol_version: 1, timeout, probe, temporary, home: Home::Empty, files, keep: false }
+        Self { protocol_version: 1, timeout, probe, temporary, home: Home::Empty, files, canaries: None, keep: false }
     }
 }
 

@@ -11,6 +11,7 @@ use super::answer::Handshake;
 use super::failure::{FailReason, HandshakeFailure, Verdict};
 use super::probe::Probe;
 use acp_registry_host::process::{Exit, How};
+use acp_registry_plan::text::quote;
 
 /// Durations of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -133,6 +134,23 @@ impl Outcome {
         let said = self.message.take().map_or_else(String::new, |message| format!("; {message}"));
         self.handshake.warnings.push(why.to_owned());
         self.message = Some(format!("{why}{said}"));
+        true
+    }
+
+    /// Turns any outcome into a failure if the agent has opened canary files, whose paths are relative to its home. Returns
+    /// whether it has.
+    pub fn blame_secrets(&mut self, opened: &[&str]) -> bool {
+        if opened.is_empty() {
+            return false;
+        }
+        let said = self.message.take().map_or_else(String::new, |message| format!("; besides, {message}"));
+        let files: Vec<String> = opened.iter().map(|file| quote(&format!("~/{file}"))).collect();
+        let message = format!(
+            "the agent opened {}, where a person's credentials would be, although nothing asked it to{said}",
+            files.join(", ")
+        );
+        self.judge(Err(HandshakeFailure::new(FailReason::ReadsSecrets, message)));
+        self.is_flaky = false;
         true
     }
 

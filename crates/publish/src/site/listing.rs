@@ -140,6 +140,7 @@ impl<'a> Listing<'a> {
             "timeout" => "the time limit passed".to_owned(),
             "invalid_response" => "the response was not valid".to_owned(),
             "agent_error" => "it answered with an error".to_owned(),
+            "reads_secrets" => "it opened files with credentials".to_owned(),
             "protocol_version" => "it offered an unknown protocol version".to_owned(),
             other => shown(&other.replace('_', " "), REASON),
         };

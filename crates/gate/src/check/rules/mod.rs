@@ -2,6 +2,7 @@
 
 mod advisory;
 mod archive;
+mod behaviour;
 mod closure;
 mod distribution;
 mod github;
@@ -33,6 +34,7 @@ pub static RULES: &[&Rule] = &[
     &archive::unreadable::RULE,
     &archive::unsafe_entry::RULE,
     &archive::wrong_platform::RULE,
+    &behaviour::reads_secrets::RULE,
     &closure::scripts::RULE,
     &closure::unusable::RULE,
     &distribution::archive_format::RULE,

@@ -36,8 +36,9 @@ pub fn rule_of_runner(kind: Kind) -> Option<&'static Rule> {
 
 /// The rule that reports a reason of `verify`; `None` if the reason is no problem of an agent.
 pub fn rule_of_reason(reason: &str) -> Option<&'static Rule> {
-    let rules: [(&[&str], &'static Rule); 9] = [
+    let rules: [(&[&str], &'static Rule); 10] = [
         (&[MALICIOUS], &super::advisory::malicious::RULE),
+        (super::behaviour::reads_secrets::REASONS, &super::behaviour::reads_secrets::RULE),
         (broken_requirement::REASONS, &broken_requirement::RULE),
         (install_failed::REASONS, &install_failed::RULE),
         (invalid_answer::REASONS, &invalid_answer::RULE),
@@ -81,7 +82,7 @@ fn place(subject: &Subject<'_>, row: &Row) -> String {
 }
 
 /// Reports the results that failed for one of `reasons`. `remedy` makes the help for an agent's id.
-fn report(
+pub(super) fn report(
     subject: &Subject<'_>,
     survey: &Survey,
     reasons: &[&str],
@@ -125,13 +126,14 @@ fn report_row(subject: &Subject<'_>, row: &Row, remedy: String, report: &mut Rep
 }
 
 /// For examples: an agent distributed with npx.
-const AGENT: Example = Example::Manifest("\"distribution\": { \"npx\": { \"package\": \"example@1.0.0\" } }");
+pub(super) const AGENT: Example =
+    Example::Manifest("\"distribution\": { \"npx\": { \"package\": \"example@1.0.0\" } }");
 
 /// For examples: the part of [`AGENT`] that findings underline.
-const MARKS: &str = "\"example@1.0.0\"";
+pub(super) const MARKS: &str = "\"example@1.0.0\"";
 
 /// For examples: adds the result of a started agent.
-fn started(survey: &mut Survey, failure: Option<(FailReason, &str)>, handshake: Handshake) {
+pub(super) fn started(survey: &mut Survey, failure: Option<(FailReason, &str)>, handshake: Handshake) {
     let outcome = Outcome {
         verdict: if failure.is_some() { Verdict::Fail } else { Verdict::Pass },
         reason: failure.map(|(reason, _)| reason),
@@ -151,7 +153,7 @@ fn started(survey: &mut Survey, failure: Option<(FailReason, &str)>, handshake: 
 }
 
 /// For examples: adds the result of an agent that passed.
-fn passed(survey: &mut Survey) {
+pub(super) fn passed(survey: &mut Survey) {
     started(survey, None, Handshake::default());
 }
 
@@ -180,6 +182,7 @@ fn put(survey: &mut Survey, state: State) {
         scripts_not_run: acp_registry_client::install::ScriptsNotRun::default(),
         is_not_startable: false,
         left: None,
+        unwatched: None,
         state,
         basis: None,
         source_down: None,
@@ -202,14 +205,15 @@ mod tests {
             no_answer::REASONS,
             no_supported_auth::REASONS,
             protocol_version::REASONS,
+            super::super::behaviour::reads_secrets::REASONS,
         ];
         let mut reasons: Vec<&str> = all.concat();
         reasons.sort_unstable();
         let known = [
             "agent_error", "cmd_not_found", "digest_mismatch", "examination", "exited", "held_by_cooldown",
             "install_failed", "invalid_response", "machine_busy", "missing_runtime", "no_auth_methods",
-            "no_supported_auth_type", "package_not_found", "protocol_version", "runtime_too_old", "spawn_failed",
-            "timeout", "unsafe_archive",
+            "no_supported_auth_type", "package_not_found", "protocol_version", "reads_secrets", "runtime_too_old",
+            "spawn_failed", "timeout", "unsafe_archive",
         ];
         assert_eq!(reasons, known);
         assert!(known.iter().all(|reason| rule_of_reason(reason).is_some()));
