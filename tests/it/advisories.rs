@@ -129,6 +129,15 @@ fn every_form_of_an_export_is_read_and_a_broken_one_is_an_error() {
         ("all.zip", "all.zip", whole, None),
         (".advisories", ".advisories/npm/evil/MAL-2026-1.json", text(evil.clone()), None),
         (".advisories", ".advisories/all.zip", zip(&pair), None),
+        (".advisories", ".advisories/MAL.JSON", text(evil.clone()), None),
+        // A download that has failed, perhaps.
+        (
+            ".advisories",
+            ".advisories/README",
+            text("x".to_owned()),
+            Some("`.advisories` cannot be used: has no advisories"),
+        ),
+        ("all.zip", "all.zip", zip(&[("a.txt", b"x" as &[u8])]), Some("`all.zip` cannot be used: has no advisories")),
         ("osv.json", "other.json", text(evil.clone()), Some("`osv.json` cannot be used: there is no such file")),
         ("osv.json", "osv.json", text(String::new()), Some("`osv.json` cannot be used: is empty")),
         ("osv.json", "osv.json", text(format!("[{evil}")), Some("is not a list of OSV advisories: EOF")),

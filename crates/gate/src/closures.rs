@@ -13,7 +13,9 @@ use acp_registry_client::install::{Error as InstallError, Installer, Source};
 use acp_registry_client::registry::Registry;
 use acp_registry_host::command;
 use acp_registry_host::fs::{PathError, read_bounded, write_atomic};
-use acp_registry_plan::closure::{CLOSURE_LIMIT, NpmLock, PublishedClosure, WrongClosure, file_name, with_python};
+use acp_registry_plan::closure::{
+    CLOSURE_LIMIT, NpmLock, PublishedClosure, WrongClosure, file_name, listed, with_python,
+};
 use acp_registry_plan::manifest::{Channel, Manifest, PackageKind};
 use acp_registry_plan::text::{plural, printable};
 
@@ -232,9 +234,7 @@ impl ClosureDiff {
 /// The packages of a list, each with its version, and whether it has install scripts.
 fn packages(kind: PackageKind, list: &str) -> BTreeMap<String, bool> {
     if kind == PackageKind::Uvx {
-        let lines = list.lines().filter(|line| !line.starts_with([' ', '#']));
-        let names = lines.filter_map(|line| line.split([' ', ';']).next()).filter(|name| !name.is_empty());
-        return names.map(|name| (name.to_owned(), false)).collect();
+        return listed(list).map(|(name, version)| (format!("{name}=={version}"), false)).collect();
     }
     let Ok(lock) = serde_json::from_str::<NpmLock>(list) else { return BTreeMap::new() };
     let mut found = BTreeMap::new();

@@ -1,12 +1,19 @@
 //! Advisories in the OSV format, and the versions that they name.
 
+use std::fmt;
+use std::marker::PhantomData;
 use std::str::FromStr;
 
 use acp_registry_plan::manifest::{PackageKind, normalized};
 use acp_registry_plan::text::quote;
 use pep440_rs::Version as PythonVersion;
 use semver::Version as NpmVersion;
-use serde::Deserialize;
+use serde::de::{Error as _, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+
+/// Maximum number of packages in an advisory, and of events in a range.
+const AFFECTED: usize = 10_000;
+const EVENTS: usize = 1_000;
 
 /// What the ids of advisories about malicious packages begin with.
 const MALICIOUS: &str = "MAL-";
@@ -17,7 +24,8 @@ pub(super) struct Document {
     pub(super) id: String,
     aliases: Option<Vec<String>>,
     withdrawn: Option<String>,
-    affected: Option<Vec<Affected>>,
+    #[serde(default, deserialize_with = "read_at_most::<_, _, AFFECTED>")]
+    affected: Vec<Affected>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -36,7 +44,8 @@ struct AffectedPackage {
 #[derive(Debug, Deserialize)]
 struct Range {
     r#type: String,
-    events: Option<Vec<Event>>,
+    #[serde(default, deserialize_with = "read_at_most::<_, _, EVENTS>")]
+    events: Vec<Event>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -94,6 +103,11 @@ impl Version {
             _ => false,
         }
     }
+
+    /// Whether both are the same package: npm knows no versions that differ in what follows `+` only.
+    fn is_equal(&self, other: &Self) -> bool {
+        !self.is_before(other) && !other.is_before(self)
+    }
 }
 
 /// The name of a package as it is compared.
@@ -117,7 +131,7 @@ impl Document {
             return Ok(Vec::new());
         }
         let mut found = Vec::new();
-        for Affected { package, ranges, versions } in affected.into_iter().flatten() {
+        for Affected { package, ranges, versions } in affected {
             let Some(AffectedPackage { ecosystem, name }) = package else { continue };
             let kind = match ecosystem.split(':').next() {
                 Some("npm") => PackageKind::Npx,
@@ -145,9 +159,8 @@ impl Range {
     fn spans(&self, kind: PackageKind) -> Result<Vec<Span>, String> {
         let version =
             |text: &str| Version::parse(kind, text).ok_or_else(|| format!("a range with the version {}", quote(text)));
-        let events = self.events.as_deref().unwrap_or_default();
         let (mut starts, mut ends) = (Vec::new(), Vec::new());
-        for event in events {
+        for event in &self.events {
             match event.introduced.as_deref() {
                 None => {}
                 Some("0") => starts.push(None),
@@ -191,7 +204,8 @@ impl Malice {
             return true;
         }
         let Some(version) = Version::parse(self.kind, text) else { return !self.spans.is_empty() };
-        let is_listed = || self.versions.iter().any(|one| Version::parse(self.kind, one).as_ref() == Some(&version));
+        let is_equal = |one: &String| Version::parse(self.kind, one).is_some_and(|one| one.is_equal(&version));
+        let is_listed = || self.versions.iter().any(is_equal);
         self.spans.iter().any(|span| {
             let is_after = span.from.as_ref().is_none_or(|from| !version.is_before(from));
             is_after
@@ -204,9 +218,57 @@ impl Malice {
     }
 }
 
+/// Reads a list, or null; an error if it has more than `N` elements, because a few bytes become many.
+fn read_at_most<'de, D, T, const N: usize>(deserializer: D) -> Result<Vec<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    struct List<T, const N: usize>(PhantomData<T>);
+
+    impl<'de, T: Deserialize<'de>, const N: usize> Visitor<'de> for List<T, N> {
+        type Value = Vec<T>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            write!(f, "a list of at most {N} elements")
+        }
+
+        fn visit_unit<E>(self) -> Result<Vec<T>, E> {
+            Ok(Vec::new())
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Vec<T>, A::Error> {
+            let mut all = Vec::new();
+            while let Some(one) = list.next_element()? {
+                if all.len() == N {
+                    return Err(A::Error::invalid_length(N + 1, &self));
+                }
+                all.push(one);
+            }
+            Ok(all)
+        }
+    }
+
+    deserializer.deserialize_any(List::<T, N>(PhantomData))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lists_that_become_large_are_refused() {
+        let read = |count: usize, one: &str| {
+            let affected = vec![one; count].join(",");
+            serde_json::from_str::<Document>(&format!(r#"{{ "id": "MAL-1", "affected": [{affected}] }}"#))
+        };
+        assert!(read(AFFECTED, "{}").is_ok());
+        let error = read(AFFECTED + 1, "{}").unwrap_err().to_string();
+        assert!(error.contains("a list of at most 10000 elements"), "{error}");
+        let events = |count| vec![r#"{ "introduced": "0" }"#; count].join(",");
+        let range = |count| format!(r#"{{ "ranges": [{{ "type": "SEMVER", "events": [{}] }}] }}"#, events(count));
+        assert!(read(1, &range(EVENTS)).is_ok() && read(1, &range(EVENTS + 1)).is_err());
+    }
 
     /// The malice of an advisory about one package, with these members.
     fn malice(ecosystem: &str, members: &str) -> Result<Malice, String> {
@@ -221,7 +283,12 @@ mod tests {
     fn versions_are_those_of_lists_and_ranges() {
         let range = |events: &str| format!(r#""ranges": [{{ "type": "SEMVER", "events": [{events}] }}]"#);
         for (ecosystem, members, inside, outside) in [
-            ("npm", r#""versions": ["1.0.0", "1.0.2"]"#.to_owned(), vec!["1.0.0", "1.0.2"], vec!["1.0.1", "0.9.0"]),
+            (
+                "npm",
+                r#""versions": ["1.0.0", "1.0.2+b"]"#.to_owned(),
+                vec!["1.0.0", "1.0.0+x", "1.0.2"],
+                vec!["1.0.1", "0.9.0"],
+            ),
             ("npm", range(r#"{ "introduced": "0" }"#), vec!["0.0.0-a", "99.0.0", "not a version"], vec![]),
             (
                 "npm",

@@ -47,14 +47,22 @@ impl Export {
         } else {
             export.file(root, name);
         }
-        export
+        export.finish(name)
     }
 
     /// Reads what a host has sent.
     pub(super) fn answer(name: &str, bytes: &[u8]) -> Self {
         let mut export = Self::default();
         export.take(name, Cursor::new(bytes));
-        export
+        export.finish(name)
+    }
+
+    /// A source without a file says nothing of any package, as after a download that has failed.
+    fn finish(mut self, name: &str) -> Self {
+        if self.files == 0 && self.problems.is_empty() {
+            self.fail(name, "has no advisories");
+        }
+        self
     }
 
     fn fail(&mut self, file: &str, problem: impl Into<String>) {
@@ -85,8 +93,9 @@ impl Export {
         items.sort_by_key(fs::DirEntry::file_name);
         for item in items {
             let file = format!("{name}/{}", item.file_name().to_string_lossy());
-            // Links are not followed to directories.
-            if item.file_type().is_ok_and(|kind| kind.is_dir()) {
+            if item.file_type().is_ok_and(|kind| kind.is_symlink()) && root.join(&file).is_dir() {
+                self.fail(&file, "is a link to a folder, which is not followed");
+            } else if item.file_type().is_ok_and(|kind| kind.is_dir()) {
                 if depth == 0 {
                     self.fail(&file, format!("folders are nested more than {DEPTH} levels deep"));
                 } else {
@@ -172,5 +181,6 @@ impl Export {
 }
 
 fn has_ending(name: &str, endings: &[&str]) -> bool {
+    let name = name.to_ascii_lowercase();
     endings.iter().any(|ending| name.ends_with(ending))
 }

@@ -130,22 +130,24 @@ pub fn check_version(list: &str, spec: &NpmSpec) -> Result<(), String> {
 
 /// Whether a list for uv has a package in its version, as a manifest names it.
 fn has_requirement(list: &str, package: &str) -> bool {
-    let Ok(wanted) = package.parse::<PypiSpec>() else { return false };
-    list.replace("\\\n", " ").lines().any(|line| {
-        let requirement = line.split([' ', ';']).next().unwrap_or_default();
-        let found = requirement.parse::<PypiSpec>();
-        found.is_ok_and(|found| normalized(&found.name) == normalized(&wanted.name) && found.pin == wanted.pin)
-    })
+    let Ok(PypiSpec { name: wanted, pin: Pin::Exact(pin), .. }) = package.parse::<PypiSpec>() else { return false };
+    listed(list).any(|(name, version)| normalized(&name) == normalized(&wanted) && version == pin)
 }
 
-/// The packages of a list for uv: names, without extras, and versions.
+/// The packages of a list for uv: names, without extras, and versions. [`check_uv`] accepts only lists of which this reads
+/// every line.
 pub fn listed(list: &str) -> impl Iterator<Item = (String, String)> {
-    let lines = list.lines().filter(|line| !line.starts_with([' ', '\t', '#']));
-    lines.filter_map(|line| {
-        let requirement = line.split([' ', ';']).next().unwrap_or_default();
-        let PypiSpec { name, pin: Pin::Exact(version), .. } = requirement.parse().ok()? else { return None };
-        Some((name, version))
-    })
+    uv_lines(list).into_iter().filter_map(|line| read_requirement(line.split(HASH).next()?))
+}
+
+/// What stands before each digest in a list for uv.
+const HASH: &str = " --hash=";
+
+/// The lines of a list for uv, without comments. A backslash continues a line.
+fn uv_lines(list: &str) -> Vec<String> {
+    let list = list.replace("\r\n", "\n").replace("\\\n", " ");
+    let lines = list.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+    lines.map(ToOwned::to_owned).collect()
 }
 
 /// Checks a list for uv: every line is a package in one version with SHA-256 digests, without options or addresses.
@@ -153,18 +155,14 @@ pub fn listed(list: &str) -> impl Iterator<Item = (String, String)> {
 /// # Errors
 /// What is wrong, as a sentence.
 pub fn check_uv(list: &str) -> Result<(), String> {
-    let list = list.replace("\r\n", "\n");
     // uv ends lines, and so comments, at a lone carriage return as well.
-    if let Some(control) = list.chars().find(|c| c.is_control() && !['\n', '\t'].contains(c)) {
+    let text = list.replace("\r\n", "\n");
+    if let Some(control) = text.chars().find(|c| c.is_control() && !['\n', '\t'].contains(c)) {
         return Err(format!("it has the control character {}", quote(&control.to_string())));
     }
-    for line in list.replace("\\\n", " ").lines() {
-        let line = line.trim();
-        if line.is_empty() || line.starts_with('#') {
-            continue;
-        }
-        let mut parts = line.split(" --hash=").map(str::trim);
-        let is_package = parts.next().is_some_and(is_requirement);
+    for line in uv_lines(list) {
+        let mut parts = line.split(HASH).map(str::trim);
+        let is_package = parts.next().is_some_and(|text| read_requirement(text).is_some());
         let digests: Vec<&str> = parts.collect();
         let is_digest =
             |text: &&str| text.strip_prefix("sha256:").is_some_and(|digest| digest.parse::<Sha256>().is_ok());
@@ -193,15 +191,20 @@ pub fn check_python(version: &str) -> Result<(), String> {
     if is_version { Ok(()) } else { Err(format!("{} is not a version of Python", quote(version))) }
 }
 
-/// Whether a text is `NAME[EXTRAS]==VERSION`, perhaps with a marker. uv would replace `${…}` by variables.
-fn is_requirement(text: &str) -> bool {
+/// Reads `NAME[EXTRAS]==VERSION`, perhaps with a marker. uv would replace `${…}` by variables.
+fn read_requirement(text: &str) -> Option<(String, String)> {
     let (package, marker) = text.split_once(';').unwrap_or((text, ""));
-    let Some((name, version)) = package.trim().split_once("==") else { return false };
+    let package = package.trim();
+    let (name, version) = package.split_once("==")?;
     let is_word = |text: &str, more: &str| {
         text.starts_with(|c: char| c.is_ascii_alphanumeric())
             && text.chars().all(|c| c.is_ascii_alphanumeric() || more.contains(c))
     };
-    is_word(name, "._-[,]") && is_word(version, "._-+!") && !marker.contains(['$', '`', '\\'])
+    let is_plain = is_word(name, "._-[,]") && is_word(version, "._-+!") && !marker.contains(['$', '`', '\\']);
+    match package.parse().ok()? {
+        PypiSpec { name, pin: Pin::Exact(version), .. } if is_plain => Some((name, version)),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -354,6 +357,28 @@ mod tests {
             format!("a==1.0.0 {digest}\u{b}--index-url https://h.example"),
         ] {
             assert!(check_uv(&bad).is_err(), "{bad}");
+        }
+    }
+
+    /// What uv would install is also what advisories are compared with.
+    #[test]
+    fn each_line_that_is_accepted_is_read() {
+        let digest = format!("--hash=sha256:{}", "a0".repeat(32));
+        for line in [
+            format!("  evil==1.0.0 {digest}"),
+            format!("\tevil==1.0.0 {digest}"),
+            format!("evil==1.0.0\t {digest}"),
+            format!("evil==1.0.0\t;python_version>\"2\" {digest}"),
+            format!("evil==1.0.0\\\n {digest}"),
+            format!("evil[x]==1.0.0 \\\r\n    {digest}"),
+        ] {
+            let list = format!("own==1.0.0 {digest}\n{line}\n");
+            assert_eq!(check_uv(&list), Ok(()), "{list}");
+            let found: Vec<_> = listed(&list).collect();
+            assert_eq!(found[1..], [("evil".to_owned(), "1.0.0".to_owned())], "{list}");
+        }
+        for line in ["evil[]==1.0.0", "evil[a==1.0.0", "evil==1.0.0-", "evil== 1.0.0", "evil ==1.0.0"] {
+            assert!(check_uv(&format!("{line} {digest}")).is_err(), "{line}");
         }
     }
 
