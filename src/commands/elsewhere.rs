@@ -11,7 +11,6 @@ use acp_registry::doctor::{CheckStatus, Diagnosis};
 use acp_registry::elsewhere::{Connection, Input, Machine, Order, Output};
 use acp_registry::failure::{Exit, Failure};
 use acp_registry::install::Kind;
-use acp_registry::manifest::env_name;
 use acp_registry::session::{AgentSpec, Session};
 use acp_registry::text::{printable, quote};
 use tokio::sync::mpsc;
@@ -38,7 +37,7 @@ pub(crate) struct OnArgs {
     /// With --on, give the agent this variable, as it is set here (repeatable)
     ///
     /// No other variables are sent.
-    #[arg(long, value_name = "NAME", requires = "on")]
+    #[arg(long, value_name = "NAME", value_parser = value::variable, requires = "on")]
     env: Vec<String>,
 }
 
@@ -57,9 +56,6 @@ impl OnArgs {
     fn variables(&self) -> Result<Vec<(String, String)>, Failure> {
         let variable = |name: &String| {
             let value = env::var(name).map_err(|error| Failure::usage(format!("--env {}: {error}", quote(name))))?;
-            if let Some(problem) = env_name::problem_for_person(name) {
-                return Err(Failure::usage(format!("--env {}: it {problem}", quote(name))));
-            }
             Ok((name.clone(), value))
         };
         self.env.iter().map(variable).collect()
@@ -133,7 +129,7 @@ pub(crate) fn doctor(
         if kept.len() > REPORT { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(()) }
     });
     let found = signals::run_with_signals(|mut signals| async move {
-        let connection = connect(machine, &session, stderr()).await?;
+        let connection = connect(machine, &session, printable_stderr()).await?;
         let checks = checks(machine, &connection);
         if connection.program().is_none() {
             return Ok((checks, None));
@@ -224,6 +220,15 @@ fn stdout() -> Output {
     Arc::new(|piece| {
         let mut stdout = io::stdout().lock();
         writing(|| stdout.write_all(piece).and_then(|()| stdout.flush()))
+    })
+}
+
+/// For what no agent has written, so that no escape sequence is meant.
+fn printable_stderr() -> Output {
+    Arc::new(|piece| {
+        let text = String::from_utf8_lossy(piece);
+        let lines = text.split('\n').map(|line| printable(line.trim_end_matches('\r'))).collect::<Vec<_>>();
+        writing(|| io::stderr().write_all(lines.join("\n").as_bytes()))
     })
 }
 

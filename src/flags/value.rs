@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use acp_registry::elsewhere::Machine;
-use acp_registry::manifest::{NpmSpec, Platform, PypiSpec};
+use acp_registry::manifest::{NpmSpec, Platform, PypiSpec, env_name};
 use acp_registry::propose::Slug;
 use acp_registry::scaffold::GithubSpec;
 use acp_registry::verify::ShardFile;
@@ -51,6 +51,11 @@ pub(crate) fn slug(text: &str) -> Result<Slug, String> {
 /// Parses a part of a snapshot with its file.
 pub(crate) fn shard_file(text: &str) -> Result<ShardFile, String> {
     text.parse().map_err(|error| wrong(error, "write the part and its file, such as `1/4=one.json`"))
+}
+
+/// Parses the name of a variable that an agent may be given.
+pub(crate) fn variable(name: &str) -> Result<String, String> {
+    env_name::problem_for_person(name).map_or_else(|| Ok(name.to_owned()), |problem| Err(format!("it {problem}")))
 }
 
 /// Parses another machine.
