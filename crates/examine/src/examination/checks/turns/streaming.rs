@@ -29,7 +29,7 @@ agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}"#,
 };
 
 /// The pause of the model after a piece of text.
-const PAUSE: Duration = Duration::from_millis(100);
+const PAUSE: Duration = Duration::from_millis(200);
 
 /// Number of pieces.
 const PIECES: u32 = 6;
