@@ -255,3 +255,60 @@ fn no_fault_hangs_a_bridge_loses_a_message_or_repeats_a_prompt() {
         }
     }
 }
+
+/// The result of a bridge whose server answers `initialize` with its first argument, and nothing after that.
+fn speak_to_mute(
+    scheme: &str,
+    answer: Option<&'static str>,
+    input: &str,
+    ends: bool,
+    silence: Duration,
+) -> BridgeError {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("{scheme}://{}/acp", listener.local_addr().unwrap());
+    thread::spawn(move || {
+        for socket in listener.incoming() {
+            thread::spawn(move || {
+                let mut socket = socket.unwrap();
+                let mut input = BufReader::new(socket.try_clone().unwrap());
+                while let Some(text) = request(&mut input) {
+                    if let Some(answer) = answer.filter(|_| text.contains("\"initialize\"")) {
+                        let length = answer.len();
+                        let head =
+                            format!("HTTP/1.1 200 OK\r\nacp-connection-id: c\r\ncontent-length: {length}\r\n\r\n");
+                        socket.write_all((head + answer).as_bytes()).unwrap();
+                    }
+                }
+            });
+        }
+    });
+    let (reader, mut client) = pipe().unwrap();
+    client.write_all(input.as_bytes()).unwrap();
+    let client = Some(client).filter(|_| !ends);
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    let endpoint = Endpoint::new(&url, &Headers::default(), &Settings::default()).unwrap();
+    let done = runtime.block_on(bridge(&endpoint, BufReader::new(reader), std::io::sink(), silence, &|_| {}));
+    runtime.shutdown_background();
+    drop(client);
+    done.unwrap_err()
+}
+
+#[test]
+fn a_server_that_does_not_answer_hangs_no_bridge() {
+    let initialize = "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{}}\n";
+    let cancel = "{\"jsonrpc\":\"2.0\",\"method\":\"session/cancel\",\"params\":{\"sessionId\":\"s\"}}\n";
+    let both = format!("{initialize}{cancel}");
+    let (short, long) = (Duration::from_millis(200), Duration::from_hours(1));
+    for (scheme, answer, input, ends, silence, part) in [
+        ("http", Some(ANSWER), both.as_str(), false, short, "does not answer a message"),
+        ("http", Some(ANSWER), &both, true, long, "does not answer a message"),
+        ("http", None, cancel, false, short, "does not answer a message"),
+        ("http", None, cancel, true, long, "does not answer a message"),
+        ("http", None, initialize, true, short, "the server"),
+        ("ws", None, initialize, false, short, "does not answer the handshake"),
+        ("ws", None, "", true, short, "does not answer the handshake"),
+    ] {
+        let error = speak_to_mute(scheme, answer, input, ends, silence).to_string();
+        assert!(error.contains(part), "{scheme} {input} {ends}: {error}");
+    }
+}

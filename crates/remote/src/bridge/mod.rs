@@ -44,6 +44,12 @@ const SETTLED: Duration = Duration::from_millis(30);
 /// How long unanswered requests are waited for after the end of the input, and how long a server may take to close.
 const END: Duration = Duration::from_secs(1);
 
+/// How long an unanswered `initialize` is waited for after the end of the input: the agent may have to start first.
+const START: Duration = Duration::from_secs(10);
+
+/// How long a server may take to open a WebSocket.
+const HANDSHAKE: Duration = Duration::from_secs(30);
+
 /// How long messages are waited for that cannot be sent any more.
 const LEFT: Duration = Duration::from_millis(50);
 
@@ -288,11 +294,14 @@ struct Bridge<'a> {
 impl Bridge<'_> {
     async fn run(&mut self, input: &mut mpsc::Receiver<Result<Vec<u8>, LineError>>) -> Result<(), BridgeError> {
         if self.shared.endpoint.is_socket {
-            let socket = web_socket::open(&self.shared, &mut self.tasks).await;
+            let limit = HANDSHAKE.min(self.silence);
+            let socket = timeout(limit, web_socket::open(&self.shared, &mut self.tasks)).await;
+            let socket = socket.unwrap_or_else(|_| Err("the server does not answer the handshake".to_owned()));
             self.socket = Some(socket.map_err(|reason| self.shared.lost(reason))?);
         }
         let output = self.output.clone();
         let mut posting: Option<(Envelope, BoxFuture<'static, Result<Posted, String>>)> = None;
+        let mut posted_at = Instant::now();
         loop {
             if posting.is_none()
                 && let Some((line, envelope)) = self.head.take()
@@ -301,6 +310,7 @@ impl Bridge<'_> {
                     self.expect_answer(&envelope);
                     let post = self.send(line, &envelope);
                     posting = Some((envelope, post));
+                    posted_at = Instant::now();
                 } else {
                     self.head = Some((line, envelope));
                 }
@@ -312,7 +322,12 @@ impl Bridge<'_> {
             {
                 return Ok(());
             }
+            let post_ends = posting.as_ref().map(|(envelope, _)| self.post_end(envelope, posted_at));
+            if post_ends.is_some_and(|end| Instant::now() >= end) {
+                return Err(self.shared.lost("the server does not answer a message that was sent"));
+            }
             let wake = self.next_time();
+            let wake = post_ends.map_or(wake, |end| wake.min(end));
             tokio::select! {
                 permit = output.reserve(), if !self.outbox.is_empty() => match (permit, self.outbox.pop_front()) {
                     (Ok(permit), Some(line)) => permit.send(line),
@@ -346,12 +361,19 @@ impl Bridge<'_> {
         }
     }
 
-    /// When to look again, if nothing happens.
+    /// How long the answer to a POST is waited for, whatever else the server sends.
+    fn post_end(&self, sent: &Envelope, since: Instant) -> Instant {
+        let end = self.ends_at.map(|end| if sent.is_initialize() { end + START } else { end });
+        end.map_or(since + self.silence, |end| end.min(since + self.silence))
+    }
+
+    /// When to look again, if nothing happens. It is no time in the past for which nothing is done then.
     fn next_time(&self) -> Instant {
         let heard = *self.shared.heard.lock().unwrap_or_else(PoisonError::into_inner);
         let mut wake =
             if self.pending.is_empty() { Instant::now() + Duration::from_hours(1) } else { heard + self.silence };
-        wake = self.ends_at.map_or(wake, |end| wake.min(end));
+        let now = Instant::now();
+        wake = self.ends_at.filter(|end| *end > now).map_or(wake, |end| wake.min(end));
         if !self.held.is_empty() {
             wake = wake.min(Instant::now() + SETTLED);
         }
@@ -360,7 +382,7 @@ impl Bridge<'_> {
                 Stream::Opening(since) => Some(*since + OPENING),
                 _ => None,
             });
-            wake = opening.fold(wake, Instant::min);
+            wake = opening.filter(|opened| *opened > now).fold(wake, Instant::min);
         }
         wake
     }
