@@ -18,7 +18,7 @@ const STREAMS: usize = 256;
 /// How many unanswered requests are remembered.
 const REQUESTS: usize = 4096;
 
-/// How long a full stream may take to be read further.
+/// How long a full stream, or an agent, may take to read further.
 const STALLED: Duration = Duration::from_mins(1);
 
 pub(super) struct Link {
@@ -108,9 +108,13 @@ impl Link {
         state.initialize.is_some() || state.streams.values().any(|outlet| outlet.receiver.is_none())
     }
 
-    /// Passes a line to the agent, once it has read those before. Returns whether it still runs.
-    pub(super) async fn send(&self, line: Vec<u8>) -> bool {
-        self.to_agent.send(line).await.is_ok()
+    /// Passes a line to the agent, once it has read those before. The error says why that is not possible.
+    pub(super) async fn send(&self, line: Vec<u8>) -> Result<(), &'static str> {
+        match timeout(STALLED, self.to_agent.send(line)).await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(_)) => Err("the agent of the connection has ended"),
+            Err(_) => Err("the agent of the connection does not read"),
+        }
     }
 
     pub(super) fn expect_initialize(&self, envelope: &Envelope) -> oneshot::Receiver<Vec<u8>> {
@@ -196,5 +200,19 @@ impl Link {
             Ok(Err(_)) => Err("a stream has ended"),
             Err(_) => Err("the client does not read a stream"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn an_agent_that_does_not_read_keeps_no_client_waiting() {
+        let (link, messages) = Link::new(false);
+        assert_eq!(link.send(b"1\n".to_vec()).await, Ok(()));
+        assert_eq!(link.send(b"2\n".to_vec()).await, Err("the agent of the connection does not read"));
+        drop(messages);
+        assert_eq!(link.send(b"3\n".to_vec()).await, Err("the agent of the connection has ended"));
     }
 }

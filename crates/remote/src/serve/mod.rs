@@ -25,6 +25,7 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 use futures_util::{SinkExt as _, StreamExt as _, stream};
+use tokio::sync::Semaphore;
 use tokio::time::timeout;
 use tokio_tungstenite::tungstenite::handshake::client::generate_key;
 
@@ -91,6 +92,8 @@ impl fmt::Debug for ServeOptions {
 struct Server {
     options: ServeOptions,
     links: Mutex<HashMap<String, Arc<Link>>>,
+    /// A place for each process of an agent, free again when all processes of the connection have ended.
+    places: Arc<Semaphore>,
 }
 
 /// Answers with a status and a sentence.
@@ -100,7 +103,7 @@ fn refuse(status: StatusCode, text: impl Into<String>) -> Response {
 
 /// The service at `/acp`.
 pub fn router(options: ServeOptions) -> Router {
-    let server = Arc::new(Server { options, links: Mutex::default() });
+    let server = Arc::new(Server::new(options));
     Router::new()
         .route("/acp", get(open_stream).post(take_message).delete(close))
         .layer(DefaultBodyLimit::max(MESSAGE))
@@ -141,6 +144,11 @@ fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
 }
 
 impl Server {
+    fn new(options: ServeOptions) -> Self {
+        let places = Arc::new(Semaphore::new(options.connections));
+        Self { options, links: Mutex::default(), places }
+    }
+
     fn links(&self) -> std::sync::MutexGuard<'_, HashMap<String, Arc<Link>>> {
         self.links.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -158,23 +166,19 @@ impl Server {
     async fn connect(self: &Arc<Self>, is_one_stream: bool) -> Result<(String, Arc<Link>), Response> {
         let id: String = generate_key().chars().filter(char::is_ascii_alphanumeric).collect();
         let (peer, messages) = Link::new(is_one_stream);
-        {
-            let mut links = self.links();
-            if links.len() >= self.options.connections {
-                let text = format!("there are {} connections, and no more are served", links.len());
-                return Err(refuse(StatusCode::SERVICE_UNAVAILABLE, text));
-            }
-            links.insert(id.clone(), peer.clone());
-        }
+        let Ok(place) = self.places.clone().try_acquire_owned() else {
+            let text = format!("there are {} connections, and no more are served", self.options.connections);
+            return Err(refuse(StatusCode::SERVICE_UNAVAILABLE, text));
+        };
         let started = agent::start(&self.options.launch, &self.options.temporary).await;
         let running = match started {
             Ok(running) => running,
             Err(error) => {
-                self.links().remove(&id);
                 (self.options.note)(&error);
                 return Err(refuse(StatusCode::BAD_GATEWAY, "the agent cannot be started"));
             }
         };
+        self.links().insert(id.clone(), peer.clone());
         let (server, own_id, own_link) = (self.clone(), id.clone(), peer.clone());
         tokio::spawn(async move {
             let ended = running.run(&own_link, messages).await;
@@ -183,6 +187,7 @@ impl Server {
             if let Some(text) = ended.end().await {
                 (server.options.note)(&text);
             }
+            drop(place);
         });
         Ok((id, peer))
     }
@@ -219,8 +224,14 @@ async fn take_message(State(server): State<Arc<Server>>, headers: HeaderMap, bod
     };
     match peer.accept(&envelope, text(&headers, SESSION)) {
         Err(reason) => refuse(StatusCode::BAD_REQUEST, reason),
-        Ok(()) if peer.send(line).await => StatusCode::ACCEPTED.into_response(),
-        Ok(()) => refuse(StatusCode::NOT_FOUND, "the agent of the connection has ended"),
+        Ok(()) => match peer.send(line).await {
+            Ok(()) => StatusCode::ACCEPTED.into_response(),
+            Err(reason) => {
+                // An agent that does not read is of no more use.
+                peer.stop();
+                refuse(StatusCode::NOT_FOUND, reason)
+            }
+        },
     }
 }
 
@@ -313,7 +324,7 @@ async fn speak(socket: WebSocket, peer: Arc<Link>) {
             };
             // What is no message is passed on, too: the agent answers it.
             let _ = peer.accept(&Envelope::read(&line), None);
-            if !peer.send(line).await {
+            if peer.send(line).await.is_err() {
                 break;
             }
         }
@@ -357,5 +368,53 @@ mod tests {
             assert!(!is_in(wrong), "{wrong}");
         }
         assert!(!secret.is_in(&HeaderMap::new()) && !format!("{secret:?}").contains("abc"));
+    }
+
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn a_place_is_free_after_the_process_has_ended() {
+        use acp_registry_host::process::{Environment, Isolation};
+
+        let directory = tempfile::tempdir().unwrap();
+        let script = "trap '' TERM; echo $$ > \"$1\"; while :; do sleep 0.01; done";
+        let file = directory.path().join("id");
+        let launch = LaunchSpec {
+            program: "sh".into(),
+            arguments: vec!["-c".into(), script.into(), "sh".into(), file.clone().into()],
+            directory: Some(directory.path().to_owned()),
+            environment: Environment::for_person(std::env::vars_os()),
+            isolation: Isolation::Environment,
+            readable: Vec::new(),
+            launcher: None,
+            namespace: None,
+        };
+        let server = Arc::new(Server::new(ServeOptions {
+            launch,
+            temporary: directory.path().to_owned(),
+            secret: None,
+            is_loopback: true,
+            connections: 1,
+            is_one_stream: false,
+            note: Box::new(|_| {}),
+        }));
+        let (_, first) = server.connect(false).await.unwrap();
+        let id = loop {
+            match std::fs::read_to_string(&file) {
+                Ok(text) if text.ends_with('\n') => break text.trim().to_owned(),
+                _ => tokio::task::yield_now().await,
+            }
+        };
+        let refused = server.connect(false).await.err().map(|response| response.status());
+        assert_eq!(refused, Some(StatusCode::SERVICE_UNAVAILABLE));
+        first.stop();
+        let second = loop {
+            match server.connect(false).await {
+                Ok((_, second)) => break second,
+                Err(_) => tokio::task::yield_now().await,
+            }
+        };
+        let asks = std::process::Command::new("sh").args(["-c", "kill -0 \"$1\" 2>/dev/null", "sh", &id]).status();
+        assert!(!asks.unwrap().success(), "{id} runs");
+        second.stop();
     }
 }
