@@ -167,6 +167,10 @@ impl Cookies {
         }
     }
 
+    pub(crate) fn values(&self) -> impl Iterator<Item = &str> {
+        self.0.values().map(String::as_str)
+    }
+
     /// The header of a request.
     pub(crate) fn header(&self) -> Option<HeaderValue> {
         let text = self.0.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join("; ");

@@ -312,3 +312,69 @@ fn a_server_that_does_not_answer_hangs_no_bridge() {
         assert!(error.contains(part), "{scheme} {input} {ends}: {error}");
     }
 }
+
+/// The lines of a bridge and its notes, whose server answers `initialize` with these headers and this body, opens streams with
+/// these events, and then ends the stream of the connection. Also how many streams were asked for.
+fn speak_to_liar(status: &str, headers: &str, answer: &str, events: &str) -> (String, usize) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/acp", listener.local_addr().unwrap());
+    let reply = format!("HTTP/1.1 {status}\r\n{headers}content-length: {}\r\n\r\n{answer}", answer.len());
+    let stream = format!("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n{events}");
+    let opened = Arc::new(Mutex::new(0));
+    let count = opened.clone();
+    thread::spawn(move || {
+        for socket in listener.incoming() {
+            let mut socket = socket.unwrap();
+            let (reply, stream, count) = (reply.clone(), stream.clone(), count.clone());
+            thread::spawn(move || {
+                let mut input = BufReader::new(socket.try_clone().unwrap());
+                while let Some(text) = request(&mut input) {
+                    if text.starts_with("get") {
+                        *count.lock().unwrap() += 1;
+                        let _ = socket.write_all(stream.as_bytes());
+                        return;
+                    }
+                    let _ = socket.write_all(reply.as_bytes());
+                }
+            });
+        }
+    });
+    let (reader, mut client) = pipe().unwrap();
+    client.write_all(INPUT.lines().next().unwrap().as_bytes()).unwrap();
+    client.write_all(b"\n").unwrap();
+    let (mut lines, output) = pipe().unwrap();
+    let notes = Mutex::new(String::new());
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    let headers = Headers::read(["Authorization: Bearer hidden-token", "X-Key: abc"], &|_| None).unwrap();
+    let endpoint = Endpoint::new(&url, &headers, &Settings::default()).unwrap();
+    let note = |text: &str| notes.lock().unwrap().push_str(&format!("{text}\n"));
+    // The end of the stream ends a conversation that has begun.
+    let client = Some(client).filter(|_| status.starts_with("200"));
+    let read = thread::spawn(move || {
+        let mut text = String::new();
+        lines.read_to_string(&mut text).map(|_| text).unwrap()
+    });
+    let done = runtime.block_on(bridge(&endpoint, BufReader::new(reader), output, Duration::from_secs(60), &note));
+    runtime.shutdown_background();
+    drop(client);
+    let error = done.err().map(|error| error.to_string()).unwrap_or_default();
+    let opened = *opened.lock().unwrap();
+    (format!("{}\n{error}\n{}", notes.into_inner().unwrap(), read.join().unwrap()), opened)
+}
+
+#[test]
+fn no_message_has_a_secret_that_a_server_repeats() {
+    let body = "key abc: Bearer hidden-token, or hidden-token, or cookie-value";
+    let (text, _) = speak_to_liar("401 Unauthorized", "set-cookie: a=cookie-value\r\n", body, "");
+    assert!(text.contains("answers 401 Unauthorized: key abc: …, or …, or …;"), "{text}");
+    assert!(!text.contains("hidden-token") && !text.contains("cookie-value"), "{text}");
+}
+
+#[test]
+fn a_server_that_invents_answers_opens_no_streams() {
+    let invented =
+        |id: usize| format!("data: {{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{\"sessionId\":\"i{id}\"}}}}\n\n");
+    let events: String = (100..400).map(invented).collect();
+    let (text, opened) = speak_to_liar("200 OK", "acp-connection-id: c\r\n", ANSWER, &events);
+    assert!(opened <= 1 && text.contains(ANSWER), "{opened} {text}");
+}

@@ -59,6 +59,12 @@ const REQUESTS: usize = 1000;
 /// How many requests of an agent are remembered until they are answered.
 const ASKED: usize = 4096;
 
+/// How many sessions have a stream at a time. A server decides how many there are.
+const STREAMS: usize = 256;
+
+/// How many different notes are said.
+const NOTES: usize = 256;
+
 /// The largest part of an error's text that is repeated.
 const EXCERPT: usize = 300;
 
@@ -170,6 +176,37 @@ impl Shared {
         *self.heard.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
 
+    /// What a server does that answers with this status.
+    fn refusal(&self, status: u16, body: &[u8]) -> String {
+        let name = reqwest::StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason());
+        let name = name.map(|name| format!(" {name}")).unwrap_or_default();
+        let text: String = self.hide(&String::from_utf8_lossy(body)).trim().chars().take(EXCERPT).collect();
+        let text = printable(&text);
+        let hint = match status {
+            300..=399 => "; redirects are not followed",
+            401 | 403 => "; --header adds credentials",
+            _ => "",
+        };
+        if text.is_empty() {
+            format!("answers {status}{name}{hint}")
+        } else {
+            format!("answers {status}{name}: {text}{hint}")
+        }
+    }
+
+    /// Replaces what the server repeats of secret headers and cookies.
+    fn hide(&self, text: &str) -> String {
+        let cookies = self.cookies.lock().unwrap_or_else(PoisonError::into_inner);
+        let headers = self.endpoint.headers.values().filter(|value| value.is_sensitive());
+        let headers: Vec<_> = headers.map(|value| String::from_utf8_lossy(value.as_bytes())).collect();
+        // A server may repeat the token without the word before it.
+        let words = headers.iter().flat_map(|value| std::iter::once(&**value).chain(value.split_whitespace().skip(1)));
+        let mut secrets: Vec<&str> =
+            words.chain(cookies.values()).filter(|secret| secret.chars().count() > 3).collect();
+        secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        secrets.into_iter().fold(text.to_owned(), |text, secret| text.replace(secret, "…"))
+    }
+
     fn lost(&self, reason: impl Into<String>) -> BridgeError {
         let mut url = self.endpoint.url.clone();
         url.set_query(None);
@@ -211,6 +248,7 @@ pub async fn bridge(
         ends_at: None,
         silence,
         note,
+        said: HashSet::new(),
         tasks: JoinSet::new(),
     };
     let mut input = read_on_thread(input);
@@ -288,6 +326,8 @@ struct Bridge<'a> {
     ends_at: Option<Instant>,
     silence: Duration,
     note: &'a (dyn Fn(&str) + Sync),
+    /// What was said. A server could make the bridge repeat it without end.
+    said: HashSet<String>,
     tasks: JoinSet<()>,
 }
 
@@ -387,6 +427,13 @@ impl Bridge<'_> {
         wake
     }
 
+    /// Shows a note once.
+    fn say(&mut self, text: &str) {
+        if self.said.len() < NOTES && self.said.insert(text.to_owned()) {
+            (self.note)(text);
+        }
+    }
+
     /// The session that a message is sent in.
     fn session(&self, envelope: &Envelope) -> Option<String> {
         let asked = || envelope.id.as_ref().filter(|_| envelope.is_response()).and_then(|id| self.asked.get(id));
@@ -410,6 +457,9 @@ impl Bridge<'_> {
 
     fn listen(&mut self, session: Option<String>) {
         let Some(connection) = self.connection.clone() else { return };
+        if session.is_some() && self.streams.len() > STREAMS {
+            return self.say(&format!("there are {STREAMS} sessions, and no more streams are opened"));
+        }
         self.streams.insert(session.clone(), Stream::Opening(Instant::now()));
         self.tasks.spawn(stream::listen(self.shared.clone(), connection, session));
     }
@@ -472,10 +522,10 @@ impl Bridge<'_> {
             200 if is_stream => "answers with a stream of events, as an agent of this protocol does not".to_owned(),
             200 if sent.is_initialize() => "answers `initialize` with nothing that is an answer".to_owned(),
             200 | 202 | 204 => return Ok(()),
-            _ => refusal(status, &body),
+            _ => self.shared.refusal(status, &body),
         };
         let text = format!("the server {text}");
-        (self.note)(&text);
+        self.say(&text);
         // The answer may have arrived by a stream, in spite of the refusal.
         let is_open = sent.id.as_ref().is_some_and(|id| self.pending.contains_key(id));
         if is_open || !sent.is_object {
@@ -498,7 +548,7 @@ impl Bridge<'_> {
         match event {
             Event::Open { session, is_old } => {
                 if is_old && session.is_none() && self.shared.endpoint.url.scheme() == "https" {
-                    (self.note)("the server speaks HTTP/1.1; the transport requires HTTP/2");
+                    self.say("the server speaks HTTP/1.1; the transport requires HTTP/2");
                 }
                 self.streams.insert(session, Stream::Open(Instant::now()));
             }
@@ -510,7 +560,7 @@ impl Bridge<'_> {
                 self.streams.insert(Some(session), Stream::Refused);
             }
             Event::Refused { status, text, .. } => {
-                return Err(self.shared.lost(format!("the server {}", refusal(status, text.as_bytes()))));
+                return Err(self.shared.lost(format!("the server {}", self.shared.refusal(status, text.as_bytes()))));
             }
             Event::Message { session, data } => self.take_message(session, data),
             Event::End { session, reason } => {
@@ -522,7 +572,7 @@ impl Bridge<'_> {
                         Err(self.shared.lost(reason))
                     };
                 }
-                (self.note)(&format!("the stream of a session has ended: {reason}"));
+                self.say(&format!("the stream of a session has ended: {reason}"));
                 self.streams.remove(&session);
             }
         }
@@ -545,12 +595,14 @@ impl Bridge<'_> {
             return self.outbox.push_back(line);
         }
         if self.answered.remove(id) {
-            return (self.note)("the agent has answered a request late, which was answered with an error before");
+            return self.say("the agent has answered a request late, which was answered with an error before");
         }
         let pending = self.pending.remove(id);
+        // A server that invents answers opens no sessions.
+        let named = envelope.result_session.filter(|_| pending.is_some());
         let opens_session = pending.as_ref().is_some_and(|pending| pending.opens_session);
         let opened = pending.and_then(|pending| pending.session.filter(|_| opens_session && !envelope.is_error));
-        for session in opened.clone().into_iter().chain(envelope.result_session) {
+        for session in opened.clone().into_iter().chain(named) {
             self.known.insert(session.clone());
             let key = Some(session);
             if self.socket.is_none()
@@ -609,13 +661,13 @@ impl Bridge<'_> {
             match timeout(END, request.send()).await {
                 Ok(Ok(response)) if response.status().is_success() || response.status() == 404 => {}
                 Ok(Ok(response)) => {
-                    (self.note)(&format!(
+                    self.say(&format!(
                         "the server {} when the connection is closed",
-                        refusal(response.status().as_u16(), b"")
+                        self.shared.refusal(response.status().as_u16(), b"")
                     ));
                 }
-                Ok(Err(error)) => (self.note)(&format!("the connection was not closed: {}", cause(&error))),
-                Err(_) => (self.note)("the connection was not closed in time"),
+                Ok(Err(error)) => self.say(&format!("the connection was not closed: {}", cause(&error))),
+                Err(_) => self.say("the connection was not closed in time"),
             }
         }
     }
@@ -636,24 +688,6 @@ impl Bridge<'_> {
         for id in &ids {
             self.answer(Some(id), -32603, reason);
         }
-    }
-}
-
-/// What a server does that answers with this status.
-fn refusal(status: u16, body: &[u8]) -> String {
-    let name = reqwest::StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason());
-    let name = name.map(|name| format!(" {name}")).unwrap_or_default();
-    let text: String = String::from_utf8_lossy(body).trim().chars().take(EXCERPT).collect();
-    let text = printable(&text);
-    let hint = match status {
-        300..=399 => "; redirects are not followed",
-        401 | 403 => "; --header adds credentials",
-        _ => "",
-    };
-    if text.is_empty() {
-        format!("answers {status}{name}{hint}")
-    } else {
-        format!("answers {status}{name}: {text}{hint}")
     }
 }
 

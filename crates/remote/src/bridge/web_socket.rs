@@ -15,7 +15,7 @@ use tokio_tungstenite::tungstenite::handshake::client::generate_key;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_tungstenite::tungstenite::protocol::{Message, Role, WebSocketConfig};
 
-use super::{EXCERPT, Event, Shared, body, cause, refusal};
+use super::{EXCERPT, Event, Shared, body, cause};
 use crate::MESSAGE;
 
 /// How often the server is asked whether it is there. After three intervals without an answer, the connection is lost.
@@ -32,7 +32,7 @@ pub(super) async fn open(shared: &Shared, tasks: &mut JoinSet<()>) -> Result<mps
     let status = response.status().as_u16();
     if status != 101 {
         let text = body(&mut response, 4 * EXCERPT).await.unwrap_or_default();
-        return Err(format!("the server {} instead of opening a WebSocket", refusal(status, &text)));
+        return Err(format!("the server {} instead of opening a WebSocket", shared.refusal(status, &text)));
     }
     let accepted = response.headers().get(SEC_WEBSOCKET_ACCEPT);
     if accepted.is_none_or(|accepted| accepted != derive_accept_key(key.as_bytes()).as_str()) {
@@ -55,7 +55,8 @@ pub(super) async fn open(shared: &Shared, tasks: &mut JoinSet<()>) -> Result<mps
                     }
                 }
                 Some(Ok(Message::Close(frame))) => {
-                    let text = frame.map(|frame| format!(" ({} {})", frame.code, frame.reason)).unwrap_or_default();
+                    let text = frame.map(|frame| format!(" ({} {})", frame.code, reader.hide(&frame.reason)));
+                    let text = text.unwrap_or_default();
                     break format!("the server has closed the WebSocket{text}");
                 }
                 // Binary frames are ignored, as the specification of the transport says.
