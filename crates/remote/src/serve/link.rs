@@ -4,13 +4,17 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use tokio::time::timeout;
 
+use crate::MESSAGE;
 use crate::message::{Envelope, into_line};
 
 /// How many messages wait for the reader of a stream.
 const WAITING: usize = 256;
+
+/// How many bytes wait for the readers of all streams of a connection.
+const BYTES: usize = 2 * MESSAGE;
 
 /// How many streams a connection has at most.
 const STREAMS: usize = 256;
@@ -25,6 +29,8 @@ pub(super) struct Link {
     to_agent: mpsc::Sender<Vec<u8>>,
     state: Mutex<State>,
     stop: Notify,
+    /// The bytes that may still wait.
+    bytes: Arc<Semaphore>,
     is_one_stream: bool,
 }
 
@@ -41,10 +47,13 @@ struct State {
     has_ended: bool,
 }
 
+/// A message that waits, and its share of the bytes that may wait.
+type Waiting = (Vec<u8>, OwnedSemaphorePermit);
+
 struct Outlet {
-    sender: mpsc::Sender<Vec<u8>>,
+    sender: mpsc::Sender<Waiting>,
     /// `None` while a client reads.
-    receiver: Option<mpsc::Receiver<Vec<u8>>>,
+    receiver: Option<mpsc::Receiver<Waiting>>,
 }
 
 impl Default for Outlet {
@@ -58,12 +67,12 @@ impl Default for Outlet {
 pub(super) struct Listener {
     peer: Arc<Link>,
     key: Option<String>,
-    receiver: Option<mpsc::Receiver<Vec<u8>>>,
+    receiver: Option<mpsc::Receiver<Waiting>>,
 }
 
 impl Listener {
     pub(super) async fn next(&mut self) -> Option<Vec<u8>> {
-        self.receiver.as_mut()?.recv().await
+        self.receiver.as_mut()?.recv().await.map(|(line, _)| line)
     }
 }
 
@@ -78,7 +87,8 @@ impl Drop for Listener {
 impl Link {
     pub(super) fn new(is_one_stream: bool) -> (Arc<Self>, mpsc::Receiver<Vec<u8>>) {
         let (to_agent, messages) = mpsc::channel(1);
-        (Arc::new(Self { to_agent, state: Mutex::default(), stop: Notify::new(), is_one_stream }), messages)
+        let (stop, bytes) = (Notify::new(), Arc::new(Semaphore::new(BYTES)));
+        (Arc::new(Self { to_agent, state: Mutex::default(), stop, bytes, is_one_stream }), messages)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -195,9 +205,14 @@ impl Link {
             }
             state.streams.entry(key).or_default().sender.clone()
         };
-        match timeout(STALLED, sender.send(line)).await {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(_)) => Err("a stream has ended"),
+        let size = u32::try_from(line.len().min(BYTES)).unwrap_or(u32::MAX);
+        let sent = async {
+            let share = self.bytes.clone().acquire_many_owned(size).await.ok()?;
+            sender.send((line, share)).await.ok()
+        };
+        match timeout(STALLED, sent).await {
+            Ok(Some(())) => Ok(()),
+            Ok(None) => Err("a stream has ended"),
             Err(_) => Err("the client does not read a stream"),
         }
     }
@@ -214,5 +229,20 @@ mod tests {
         assert_eq!(link.send(b"2\n".to_vec()).await, Err("the agent of the connection does not read"));
         drop(messages);
         assert_eq!(link.send(b"3\n".to_vec()).await, Err("the agent of the connection has ended"));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn messages_that_wait_have_a_limit_in_bytes_for_all_streams() {
+        let (link, _messages) = Link::new(false);
+        let line = |session: &str| {
+            let text = "x".repeat(MESSAGE - 1000);
+            format!("{{\"method\":\"a\",\"params\":{{\"sessionId\":\"{session}\",\"text\":\"{text}\"}}}}\n")
+                .into_bytes()
+        };
+        assert_eq!(link.route(line("a")).await, Ok(()));
+        assert_eq!(link.route(line("b")).await, Ok(()));
+        assert_eq!(link.route(line("c")).await, Err("the client does not read a stream"));
+        link.listen(Some("a")).unwrap().next().await.unwrap();
+        assert_eq!(link.route(line("c")).await, Ok(()));
     }
 }
