@@ -8,6 +8,7 @@ use std::convert::Infallible;
 use std::fmt;
 use std::net::IpAddr;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -26,7 +27,7 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 use futures_util::{SinkExt as _, StreamExt as _, stream};
 use tokio::sync::Semaphore;
-use tokio::time::timeout;
+use tokio::time::{Instant, interval_at, timeout};
 use tokio_tungstenite::tungstenite::handshake::client::generate_key;
 
 use crate::message::{Envelope, into_line};
@@ -35,6 +36,12 @@ use link::Link;
 
 /// How long an agent may take to answer `initialize`. A package may be installed before.
 const INITIALIZE: Duration = Duration::from_mins(5);
+
+/// How often the client of a WebSocket is asked whether it is there.
+const PING: Duration = Duration::from_secs(20);
+
+/// After how many intervals without an answer it is not.
+const UNANSWERED: u32 = 3;
 
 /// What clients must send, as `Authorization: Bearer …`.
 #[derive(Clone)]
@@ -94,6 +101,8 @@ struct Server {
     links: Mutex<HashMap<String, Arc<Link>>>,
     /// A place for each process of an agent, free again when all processes of the connection have ended.
     places: Arc<Semaphore>,
+    /// How often the clients of WebSockets are asked whether they are there.
+    ping: Duration,
 }
 
 /// Answers with a status and a sentence.
@@ -103,7 +112,10 @@ fn refuse(status: StatusCode, text: impl Into<String>) -> Response {
 
 /// The service at `/acp`.
 pub fn router(options: ServeOptions) -> Router {
-    let server = Arc::new(Server::new(options));
+    routes(Arc::new(Server::new(options)))
+}
+
+fn routes(server: Arc<Server>) -> Router {
     Router::new()
         .route("/acp", get(open_stream).post(take_message).delete(close))
         .layer(DefaultBodyLimit::max(MESSAGE))
@@ -146,7 +158,7 @@ fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
 impl Server {
     fn new(options: ServeOptions) -> Self {
         let places = Arc::new(Semaphore::new(options.connections));
-        Self { options, links: Mutex::default(), places }
+        Self { options, links: Mutex::default(), places, ping: PING }
     }
 
     fn links(&self) -> std::sync::MutexGuard<'_, HashMap<String, Arc<Link>>> {
@@ -266,9 +278,10 @@ async fn open_stream(
         return match server.connect(true).await {
             Ok((id, peer)) => {
                 let guard = Guard(Some(peer.clone()));
-                let mut response = upgrade.on_upgrade(|socket| async move {
+                let ping = server.ping;
+                let mut response = upgrade.on_upgrade(move |socket| async move {
                     let _guard = guard;
-                    speak(socket, peer).await;
+                    speak(socket, peer, ping).await;
                 });
                 if let Ok(id) = HeaderValue::try_from(id) {
                     response.headers_mut().insert(CONNECTION, id);
@@ -312,11 +325,13 @@ async fn close(State(server): State<Arc<Server>>, headers: HeaderMap) -> Respons
 }
 
 /// Passes frames and lines until one side ends.
-async fn speak(socket: WebSocket, peer: Arc<Link>) {
+async fn speak(socket: WebSocket, peer: Arc<Link>, ping: Duration) {
     let Ok(mut listener) = peer.listen(None) else { return };
     let (mut sink, mut source) = socket.split();
+    let unanswered = AtomicU32::new(0);
     let reader = async {
         while let Some(Ok(message)) = source.next().await {
+            unanswered.store(0, Ordering::Relaxed);
             let line = match message {
                 Message::Text(text) => into_line(text.as_bytes().to_vec()),
                 Message::Close(_) => break,
@@ -330,9 +345,22 @@ async fn speak(socket: WebSocket, peer: Arc<Link>) {
         }
     };
     let writer = async {
-        while let Some(line) = listener.next().await {
-            let text = String::from_utf8_lossy(line.trim_ascii_end()).into_owned();
-            if sink.send(Message::Text(text.into())).await.is_err() {
+        let mut pings = interval_at(Instant::now() + ping, ping);
+        loop {
+            let message = tokio::select! {
+                line = listener.next() => match line {
+                    Some(line) => Message::Text(String::from_utf8_lossy(line.trim_ascii_end()).into_owned().into()),
+                    None => break,
+                },
+                _ = pings.tick() => {
+                    if unanswered.fetch_add(1, Ordering::Relaxed) >= UNANSWERED {
+                        return;
+                    }
+                    Message::Ping(Bytes::new())
+                }
+            };
+            // A client that does not read gets no pings, either.
+            if !matches!(timeout(UNANSWERED * ping, sink.send(message)).await, Ok(Ok(()))) {
                 return;
             }
         }
@@ -370,33 +398,65 @@ mod tests {
         assert!(!secret.is_in(&HeaderMap::new()) && !format!("{secret:?}").contains("abc"));
     }
 
+    /// A server of a program, for one connection.
     #[cfg(unix)]
-    #[tokio::test]
-    async fn a_place_is_free_after_the_process_has_ended() {
+    fn server(program: &str, arguments: Vec<std::ffi::OsString>, directory: &std::path::Path) -> Server {
         use acp_registry_host::process::{Environment, Isolation};
 
-        let directory = tempfile::tempdir().unwrap();
-        let script = "trap '' TERM; echo $$ > \"$1\"; while :; do sleep 0.01; done";
-        let file = directory.path().join("id");
         let launch = LaunchSpec {
-            program: "sh".into(),
-            arguments: vec!["-c".into(), script.into(), "sh".into(), file.clone().into()],
-            directory: Some(directory.path().to_owned()),
+            program: program.into(),
+            arguments,
+            directory: Some(directory.to_owned()),
             environment: Environment::for_person(std::env::vars_os()),
             isolation: Isolation::Environment,
             readable: Vec::new(),
             launcher: None,
             namespace: None,
         };
-        let server = Arc::new(Server::new(ServeOptions {
+        Server::new(ServeOptions {
             launch,
-            temporary: directory.path().to_owned(),
+            temporary: directory.to_owned(),
             secret: None,
             is_loopback: true,
             connections: 1,
             is_one_stream: false,
             note: Box::new(|_| {}),
-        }));
+        })
+    }
+
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn a_client_that_answers_no_ping_is_left() {
+        use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+        let directory = tempfile::tempdir().unwrap();
+        let mut server = server("cat", Vec::new(), directory.path());
+        server.ping = Duration::from_millis(20);
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        tokio::spawn(async move { axum::serve(listener, routes(Arc::new(server))).await });
+        let mut client = tokio::net::TcpStream::connect(address).await.unwrap();
+        let head = format!(
+            "GET /acp HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade\r\nupgrade: websocket\r\n\
+             sec-websocket-version: 13\r\nsec-websocket-key: {}\r\n\r\n",
+            generate_key()
+        );
+        client.write_all(head.as_bytes()).await.unwrap();
+        let mut answer = Vec::new();
+        // The end of the connection, which would not come without the pings.
+        client.read_to_end(&mut answer).await.unwrap();
+        assert!(answer.starts_with(b"HTTP/1.1 101 "));
+        assert!(answer.ends_with(&[0x89, 0, 0x89, 0, 0x89, 0]), "{answer:?}");
+    }
+
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn a_place_is_free_after_the_process_has_ended() {
+        let directory = tempfile::tempdir().unwrap();
+        let script = "trap '' TERM; echo $$ > \"$1\"; while :; do sleep 0.01; done";
+        let file = directory.path().join("id");
+        let arguments = vec!["-c".into(), script.into(), "sh".into(), file.clone().into()];
+        let server = Arc::new(server("sh", arguments, directory.path()));
         let (_, first) = server.connect(false).await.unwrap();
         let id = loop {
             match std::fs::read_to_string(&file) {
