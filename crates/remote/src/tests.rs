@@ -354,7 +354,7 @@ fn speak_to_liar(status: &str, headers: &str, answer: &str, events: &str) -> (St
         let mut text = String::new();
         lines.read_to_string(&mut text).map(|_| text).unwrap()
     });
-    let done = runtime.block_on(bridge(&endpoint, BufReader::new(reader), output, Duration::from_secs(60), &note));
+    let done = runtime.block_on(bridge(&endpoint, BufReader::new(reader), output, Duration::from_mins(1), &note));
     runtime.shutdown_background();
     drop(client);
     let error = done.err().map(|error| error.to_string()).unwrap_or_default();

@@ -234,15 +234,15 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn messages_that_wait_have_a_limit_in_bytes_for_all_streams() {
         let (link, _messages) = Link::new(false);
-        let line = |session: &str| {
+        let update = |session: &str| {
             let text = "x".repeat(MESSAGE - 1000);
             format!("{{\"method\":\"a\",\"params\":{{\"sessionId\":\"{session}\",\"text\":\"{text}\"}}}}\n")
                 .into_bytes()
         };
-        assert_eq!(link.route(line("a")).await, Ok(()));
-        assert_eq!(link.route(line("b")).await, Ok(()));
-        assert_eq!(link.route(line("c")).await, Err("the client does not read a stream"));
+        assert_eq!(link.route(update("a")).await, Ok(()));
+        assert_eq!(link.route(update("b")).await, Ok(()));
+        assert_eq!(link.route(update("c")).await, Err("the client does not read a stream"));
         link.listen(Some("a")).unwrap().next().await.unwrap();
-        assert_eq!(link.route(line("c")).await, Ok(()));
+        assert_eq!(link.route(update("c")).await, Ok(()));
     }
 }

@@ -101,7 +101,7 @@ struct Server {
     links: Mutex<HashMap<String, Arc<Link>>>,
     /// A place for each process of an agent, free again when all processes of the connection have ended.
     places: Arc<Semaphore>,
-    /// How often the clients of WebSockets are asked whether they are there.
+    /// How often the client of a WebSocket is asked whether it is there.
     ping: Duration,
 }
 
@@ -451,6 +451,7 @@ mod tests {
 
     #[cfg(unix)]
     #[tokio::test]
+    #[expect(clippy::disallowed_methods, reason = "asks the system whether a process runs")]
     async fn a_place_is_free_after_the_process_has_ended() {
         let directory = tempfile::tempdir().unwrap();
         let script = "trap '' TERM; echo $$ > \"$1\"; while :; do sleep 0.01; done";
