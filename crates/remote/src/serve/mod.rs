@@ -407,7 +407,7 @@ mod tests {
             program: program.into(),
             arguments,
             directory: Some(directory.to_owned()),
-            environment: Environment::for_person(std::env::vars_os()),
+            environment: Environment::for_person([("PATH".into(), "/usr/bin:/bin".into())]),
             isolation: Isolation::Environment,
             readable: Vec::new(),
             launcher: None,

@@ -17,9 +17,10 @@ mod pypi;
 mod registry;
 mod url;
 
-pub use self::handshake::{rule_of_reason, rule_of_runner};
+pub use self::handshake::rule_of_runner;
 
 use super::Rule;
+use crate::verify::MALICIOUS;
 
 /// All rules, sorted by name.
 pub static RULES: &[&Rule] = &[
@@ -122,6 +123,16 @@ pub static RULES: &[&Rule] = &[
     &url::slow::RULE,
     &url::unreachable::RULE,
 ];
+
+/// The rule that reports a reason of `verify`; `None` if the reason is no problem of an agent.
+pub fn rule_of_reason(reason: &str) -> Option<&'static Rule> {
+    match reason {
+        MALICIOUS => Some(&advisory::malicious::RULE),
+        "manifest" => Some(&manifest::syntax::RULE),
+        _ if behaviour::reads_secrets::REASONS.contains(&reason) => Some(&behaviour::reads_secrets::RULE),
+        _ => handshake::rule_of_reason(reason),
+    }
+}
 
 /// Finds a rule by name.
 pub fn find(name: &str) -> Option<&'static Rule> {
@@ -247,6 +258,19 @@ mod tests {
                 (finding, text)
             })
             .collect()
+    }
+
+    #[test]
+    fn reasons_of_verify_have_rules() {
+        for (reason, rule) in [
+            ("malicious", Some("advisory/malicious")),
+            ("reads_secrets", Some("behaviour/reads-secrets")),
+            ("manifest", Some("manifest/syntax")),
+            ("timeout", Some("handshake/no-answer")),
+            ("unsupported_platform", None),
+        ] {
+            assert_eq!(rule_of_reason(reason).map(|rule| rule.name), rule, "{reason}");
+        }
     }
 
     #[test]

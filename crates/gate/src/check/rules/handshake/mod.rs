@@ -14,9 +14,8 @@ pub(super) mod untidy;
 
 use crate::check::reporter::Reporter;
 use crate::check::rule::{Example, Rule, Subject};
-use crate::check::rules::manifest::syntax;
 use crate::survey::Survey;
-use crate::verify::{self, MALICIOUS, Row, State};
+use crate::verify::{self, Row, State};
 use acp_registry_client::install::Kind;
 use acp_registry_plan::manifest::{BinaryTarget, Channel, PackageKind, Platform, Release};
 use acp_registry_plan::text::{escape, quote};
@@ -34,15 +33,12 @@ pub fn rule_of_runner(kind: Kind) -> Option<&'static Rule> {
     }
 }
 
-/// The rule that reports a reason of `verify`; `None` if the reason is no problem of an agent.
-pub fn rule_of_reason(reason: &str) -> Option<&'static Rule> {
-    let rules: [(&[&str], &'static Rule); 10] = [
-        (&[MALICIOUS], &super::advisory::malicious::RULE),
-        (super::behaviour::reads_secrets::REASONS, &super::behaviour::reads_secrets::RULE),
+/// The rule of this group that reports a reason of `verify`.
+pub(super) fn rule_of_reason(reason: &str) -> Option<&'static Rule> {
+    let rules: [(&[&str], &'static Rule); 7] = [
         (broken_requirement::REASONS, &broken_requirement::RULE),
         (install_failed::REASONS, &install_failed::RULE),
         (invalid_answer::REASONS, &invalid_answer::RULE),
-        (&["manifest"], &syntax::RULE),
         (missing_runtime::REASONS, &missing_runtime::RULE),
         (no_answer::REASONS, &no_answer::RULE),
         (no_supported_auth::REASONS, &no_supported_auth::RULE),
@@ -194,7 +190,7 @@ fn put(survey: &mut Survey, state: State) {
 mod tests {
     use super::*;
 
-    /// Each failure reason of the command line's contract belongs to exactly one rule.
+    /// Each reason why a start fails belongs to exactly one rule.
     #[test]
     fn every_reason_has_one_rule() {
         let all = [
@@ -205,19 +201,17 @@ mod tests {
             no_answer::REASONS,
             no_supported_auth::REASONS,
             protocol_version::REASONS,
-            super::super::behaviour::reads_secrets::REASONS,
         ];
         let mut reasons: Vec<&str> = all.concat();
         reasons.sort_unstable();
         let known = [
             "agent_error", "cmd_not_found", "digest_mismatch", "examination", "exited", "held_by_cooldown",
             "install_failed", "invalid_response", "machine_busy", "missing_runtime", "no_auth_methods",
-            "no_supported_auth_type", "package_not_found", "protocol_version", "reads_secrets", "runtime_too_old",
-            "spawn_failed", "timeout", "unsafe_archive",
+            "no_supported_auth_type", "package_not_found", "protocol_version", "runtime_too_old", "spawn_failed",
+            "timeout", "unsafe_archive",
         ];
         assert_eq!(reasons, known);
         assert!(known.iter().all(|reason| rule_of_reason(reason).is_some()));
-        assert_eq!(rule_of_reason("manifest").map(|rule| rule.name), Some("manifest/syntax"));
         assert!(rule_of_reason("unsupported_platform").is_none());
     }
 }
