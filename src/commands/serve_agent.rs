@@ -120,7 +120,8 @@ fn launch(args: &Args) -> Result<LaunchSpec, Failure> {
             [("--index", args.index.as_ref().map(OsString::from)), ("--root", args.root.clone().map(Into::into))];
         words.extend(flags.into_iter().filter_map(|(flag, value)| Some([flag.into(), value?])).flatten());
     }
-    let is_token = |name: &OsString| args.token.as_ref().is_some_and(|token| name == token.as_str());
+    // Windows takes names that differ in case for one.
+    let is_token = |name: &OsString| args.token.as_ref().is_some_and(|token| name.eq_ignore_ascii_case(token));
     let variables = env::vars_os().filter(|(name, _)| !is_token(name));
     let mut words = words.into_iter();
     Ok(LaunchSpec {

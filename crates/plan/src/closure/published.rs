@@ -58,7 +58,7 @@ pub struct EarlierClosures {
     schema: u32,
     /// The agent.
     pub id: String,
-    /// They, the newest first.
+    /// One for each earlier version that had some, the newest first.
     pub closures: Vec<Closures>,
 }
 

@@ -65,8 +65,7 @@ impl<'a> Earlier<'a> {
     fn versions(&self, id: &str, view: &View) -> Result<Vec<EarlierVersion>, PublishedError> {
         let known = self.manifests.get(id).into_iter().flatten();
         let mut all: Vec<EarlierVersion> = known.filter_map(|one| read(one, view)).collect();
-        if let Some(tree) = self.previous {
-            let lists = self.lists.get_or_init(|| EarlierLists::load(tree)).as_ref().map_err(Clone::clone)?;
+        if let Some(lists) = self.published()? {
             for older in lists.read(id)? {
                 if all.iter().all(|known| known.version != older.version) {
                     all.push(older);
@@ -81,14 +80,19 @@ impl<'a> Earlier<'a> {
         Ok(all)
     }
 
+    /// What the earlier tree has, if there is one.
+    fn published(&self) -> Result<Option<&EarlierLists<'a>>, PublishedError> {
+        let Some(tree) = self.previous else { return Ok(None) };
+        self.lists.get_or_init(|| EarlierLists::load(tree)).as_ref().map(Some).map_err(Clone::clone)
+    }
+
     /// The closures of earlier versions of agents, by id, without those that agents have `now`.
     pub(super) fn closures(
         &self,
         sources: &[AgentSource<'_>],
         now: &BTreeMap<&str, Closures>,
     ) -> Result<BTreeMap<String, Vec<u8>>, PublishedError> {
-        let Some(tree) = self.previous else { return Ok(BTreeMap::new()) };
-        let lists = self.lists.get_or_init(|| EarlierLists::load(tree)).as_ref().map_err(Clone::clone)?;
+        let Some(lists) = self.published()? else { return Ok(BTreeMap::new()) };
         let one = |source: &AgentSource<'_>| {
             let id = source.id();
             let earlier = EarlierClosures::new(id, now.get(id), lists.closures(id)?);
