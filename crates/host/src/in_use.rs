@@ -51,7 +51,13 @@ mod tests {
         std::fs::copy("/bin/sleep", &program).unwrap();
         assert_eq!(processes_in(folder.path()), [] as [u32; 0]);
         #[expect(clippy::disallowed_methods, reason = "a test")]
-        let mut child = std::process::Command::new(&program).arg("60").spawn().unwrap();
+        let mut child = loop {
+            // A child of another thread may have the copy open for writing until it executes its own program.
+            match std::process::Command::new(&program).arg("60").spawn() {
+                Err(error) if error.kind() == std::io::ErrorKind::ExecutableFileBusy => std::thread::yield_now(),
+                child => break child.unwrap(),
+            }
+        };
         // The child is a copy of this process until it has executed the program.
         while processes_in(folder.path()).is_empty() {
             std::thread::yield_now();

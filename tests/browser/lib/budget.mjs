@@ -2,7 +2,7 @@
 // with `BUDGETS=strict`.
 import assert from 'node:assert/strict';
 
-const isStrict = process.env.BUDGETS === 'strict';
+export const isStrict = process.env.BUDGETS === 'strict';
 
 /// A figure that the machine's speed moves.
 export const timed = (context, what, value, limit, isKept = value <= limit) => {

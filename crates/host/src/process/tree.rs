@@ -109,7 +109,7 @@ impl ProcessTree {
             let (SpawnFailure::Spawn(error) | SpawnFailure::Launcher(error)) = &trouble;
             // If the program was just written, a process that another thread starts at that moment may still have its
             // file open.
-            if error.kind() != ErrorKind::ExecutableFileBusy || attempts == 20 {
+            if error.kind() != ErrorKind::ExecutableFileBusy || attempts == 500 {
                 let hint = hint(&trouble, launch, sandbox);
                 let (SpawnFailure::Spawn(error) | SpawnFailure::Launcher(error)) = trouble;
                 return Err(SpawnError { program: launch.program.to_string_lossy().into_owned(), hint, error });
