@@ -56,14 +56,30 @@ pub(super) fn environment(pid: u32) -> Vec<u8> {
     read(&path(pid, "environ"))
 }
 
-/// How long each thread of a process has waited for a processor since it began; nothing if the kernel does not record it.
-pub(super) fn run_delays(pid: u32) -> impl Iterator<Item = (u32, Duration)> {
+/// A thread of a process.
+#[derive(Debug)]
+pub(super) struct Thread {
+    pub(super) id: u32,
+    /// How long it has waited for a processor since it began.
+    pub(super) run_delay: Duration,
+    /// The processes that it has started, and that have not ended.
+    pub(super) children: Vec<u32>,
+}
+
+/// The threads of a process; none if the kernel does not record how long they wait.
+pub(super) fn threads(pid: u32) -> impl Iterator<Item = Thread> {
     let threads = fs::read_dir(path(pid, "task")).into_iter().flatten().flatten();
     threads.filter_map(|thread| {
-        let schedstat = fs::read_to_string(thread.path().join("schedstat")).ok()?;
+        let read = |name: &str| fs::read_to_string(thread.path().join(name));
+        let schedstat = read("schedstat").ok()?;
         // The time on a processor and the time in the run queue, in nanoseconds, and a number of time slices.
         let delay = schedstat.split_ascii_whitespace().nth(1)?.parse().ok()?;
-        Some((thread.file_name().to_str()?.parse().ok()?, Duration::from_nanos(delay)))
+        let children = read("children").unwrap_or_default();
+        Some(Thread {
+            id: thread.file_name().to_str()?.parse().ok()?,
+            run_delay: Duration::from_nanos(delay),
+            children: children.split_ascii_whitespace().filter_map(|pid| pid.parse().ok()).collect(),
+        })
     })
 }
 
@@ -136,7 +152,7 @@ mod tests {
         assert!(pids().any(|pid| pid == me) && process(me).is_some_and(|process| !process.dead));
         assert_eq!(user_ids(me), [rustix::process::getuid().as_raw(); 4]);
         assert_eq!((program(me), directory(me)), (std::env::current_exe().ok(), std::env::current_dir().ok()));
-        assert!(run_delays(me).any(|(thread, delay)| thread == me && delay > Duration::ZERO));
+        assert!(threads(me).any(|thread| thread.id == me && thread.run_delay > Duration::ZERO));
         assert!(arguments(me).ends_with(b"\0"));
         assert_eq!(users_in(b"Name:\tx\nUid:\t1\t2\t3\t4\nGid:\t5\t5\t5\t5\n"), [1, 2, 3, 4]);
     }

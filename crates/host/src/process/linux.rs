@@ -1,6 +1,6 @@
 //! Process trees, read from `/proc`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -49,10 +49,26 @@ impl Identity {
         self.each(|_| ()).len()
     }
 
-    /// How long each thread of the tree has waited for a processor.
+    /// How long each thread of the root and its descendants has waited for a processor. Asked for often, so the table of all
+    /// processes is not read: those whose parent has ended are left out.
     pub(super) fn run_delays(&self) -> RunDelays {
-        let threads = self.each(|_| ()).into_iter().flat_map(|process| proc::run_delays(process.pid));
-        RunDelays(threads.collect())
+        let mut delays = BTreeMap::new();
+        let mut processes = if self.is_reused() { Vec::new() } else { vec![self.root] };
+        while let Some(process) = processes.pop() {
+            if delays.contains_key(&process) {
+                continue;
+            }
+            for thread in proc::threads(process) {
+                delays.insert(thread.id, thread.run_delay);
+                processes.extend(thread.children);
+            }
+        }
+        RunDelays(delays)
+    }
+
+    /// Whether the id of the root is that of a later process.
+    fn is_reused(&self) -> bool {
+        proc::process(self.root).is_some_and(|process| process.started != self.started)
     }
 
     /// Asks all processes of the tree to end.
@@ -81,7 +97,7 @@ impl Identity {
     /// processes with its environment entry or its own user, and all their descendants.
     fn each(&self, mut call: impl FnMut(&Process)) -> Vec<Process> {
         // After the tree has ended, the system may reuse the root's process id.
-        let is_reused = proc::process(self.root).is_some_and(|process| process.started != self.started);
+        let is_reused = self.is_reused();
         let is_own = |process: &Process| {
             (!is_reused && [process.pid, process.group, process.session].contains(&self.root)) || self.marks(process)
         };
@@ -93,6 +109,9 @@ impl Identity {
                 known.insert(process.pid);
                 if !process.dead {
                     call(&process);
+                } else if process.parent == me && process.pid != self.root {
+                    // Adopted from its parent: see `adopt_orphans`. A run of many agents would fill the process table.
+                    reap(process.pid);
                 }
             }
             candidates.push(process);

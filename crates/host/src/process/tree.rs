@@ -149,8 +149,7 @@ impl ProcessTree {
         self.isolation
     }
 
-    /// How long its threads have waited for a processor, where the system knows that. Takes as long as listing all
-    /// processes.
+    /// How long the threads of the program and its descendants have waited for a processor, where the system knows that.
     pub fn run_delays(&self) -> RunDelays {
         self.identity.run_delays()
     }

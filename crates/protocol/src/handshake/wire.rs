@@ -55,7 +55,7 @@ impl Silence {
     }
 }
 
-/// How long to wait before the run queue is looked at, which costs as much as a list of all processes.
+/// How long to wait before the run queue is looked at, which costs more than most answers take.
 const EARLY: Duration = Duration::from_millis(250);
 
 /// The shortest time by which a deadline is moved.
