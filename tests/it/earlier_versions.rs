@@ -263,7 +263,7 @@ fn a_held_version_stays_in_one_index_while_the_others_go_on() {
     assert_eq!(config("version = \"1.0.0\"\nreason = \"r\"\nuntil = \"2020-01-01\"").code, 0);
     assert_eq!(version("registry.json").0, json!("2.0.0"));
     for (hold, message) in [
-        ("version = \"3.0.0\"\nreason = \"r\"", "a is held at 3.0.0, which neither git nor"),
+        ("version = \"3.0.0\"\nreason = \"r\"", "a is held at 3.0.0, which is known neither to git nor"),
         ("version = \"1.0.0\"\nreason = \"r\"\nviews = [\"other.json\"]", "there is no view of this name"),
         ("version = \"1.0.0\"", "missing field `reason`"),
         ("version = \"1.0.0\"\nreason = \"r\"\nuntil = \"soon\"", "is not a day"),

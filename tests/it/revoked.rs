@@ -274,6 +274,19 @@ fn a_registry_publishes_its_recalls_and_refuses_to_publish_what_it_recalls() {
     assert_eq!(env.run(&["build", "--out", "again"]).code, 1);
     env.write("r/a/agent.json", manifest("a").replace("1.0.0", "1.1.0"));
     assert_eq!(env.run(&["build", "--out", "again"]).code, 0);
+    // One that is held at another version for good is not published in the recalled one, and cannot be held at that.
+    env.write("r/a/agent.json", manifest("a"));
+    for (version, end, code) in [("0.9.9", "", 0), ("0.9.9", "until = \"2999-01-01\"\n", 1)] {
+        env.write("r/registry.toml", format!("[hold.a]\nversion = \"{version}\"\nreason = \"r\"\n{end}"));
+        let run = env.run(&["validate", "a"]);
+        assert_eq!(run.code, code, "{}", run.stdout);
+    }
+    env.write("r/a/agent.json", manifest("a").replace("1.0.0", "1.1.0"));
+    env.write("r/registry.toml", "[hold.a]\nversion = \"1.0.0\"\nreason = \"r\"\n");
+    let run = env.run(&["build", "--out", "again", "--previous", "out"]);
+    assert!(run.code == 2 && run.stderr.contains("a is held at 1.0.0, which is revoked"), "{}", run.stderr);
+    assert!(run.stderr.contains("correct `[hold.a]`"), "{}", run.stderr);
+    fs::remove_file(env.path("r/registry.toml")).unwrap();
     // An agent with errors keeps no form that was recalled.
     env.write("r/a/agent.json", manifest("a"));
     let run = env.run(&["build", "--out", "kept", "--previous", "out"]);

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use acp_registry_plan::failure::{Code, Failure};
-use acp_registry_plan::text::{brief_list, quote};
+use acp_registry_plan::text::{brief_list, printable, quote};
 
 use super::part::RenderError;
 use super::previous::PublishedError;
@@ -88,6 +88,16 @@ pub enum BuildError {
         /// What is wrong with it.
         message: String,
     },
+    /// An agent is held at a version that cannot be published.
+    #[error("{id} is held at {}, which {message}", printable(version))]
+    Hold {
+        /// The agent.
+        id: String,
+        /// The version.
+        version: String,
+        /// Why not, as the rest of a sentence.
+        message: String,
+    },
     /// A schema named in the configuration cannot be read or is invalid.
     #[error("the schema {} {message}", quote(path))]
     Schema {
@@ -125,6 +135,7 @@ impl BuildError {
                 "add an agent with `acp-registry new`, or remove an entry below `[withdrawn]` in registry.toml"
             }
             Self::View { .. } => "correct the `[[view]]` in registry.toml",
+            Self::Hold { id, .. } => return format!("correct `[hold.{id}]` in registry.toml"),
             Self::Schema { .. } => "correct `[schemas]` in registry.toml",
             Self::Revocations(_) => "correct revoked.json: without it, revoked versions would be installed again",
             Self::Previous(error) => return error.remedy(),
@@ -151,7 +162,9 @@ impl From<BuildError> for Failure {
             BuildError::Findings { .. } | BuildError::NoPrevious { .. } | BuildError::Revocations(_) => {
                 Self::findings(error)
             }
-            BuildError::Empty(_) | BuildError::Withdrawn(_) | BuildError::View { .. } => Self::usage(error),
+            BuildError::Empty(_) | BuildError::Withdrawn(_) | BuildError::View { .. } | BuildError::Hold { .. } => {
+                Self::usage(error)
+            }
             BuildError::Schema { .. } => Self::usage(error).code(Code::InvalidConfiguration),
             BuildError::Previous(_) | BuildError::Render(_) => Self::unable(error),
         };

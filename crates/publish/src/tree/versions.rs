@@ -128,9 +128,13 @@ impl<'a> Earlier<'a> {
                     versions.find(|one| one.version == hold.version).map(|one| one.entry)
                 }
             };
-            let mut entry = found.ok_or_else(|| BuildError::View {
-                file: view.file.clone(),
-                message: format!("{id} is held at {}, which neither git nor the tree of --previous has", hold.version),
+            let mut entry = found.ok_or_else(|| BuildError::Hold {
+                id: id.clone(),
+                version: hold.version.clone(),
+                message: match self.revocations.find(&id, &hold.version) {
+                    Some(recall) if recall.level == RevocationLevel::Revoked => recall.to_string(),
+                    _ => "is known neither to git nor to the tree of --previous, or breaks a rule".to_owned(),
+                },
             })?;
             if let Value::Object(entry) = &mut entry {
                 let HoldConfig { version, reason, until, .. } = hold;
