@@ -7,9 +7,8 @@ use askama::Template;
 
 use super::listing::Listing;
 use super::pages::{Frame, Site};
-use super::text::shown;
-use super::xml::{Xml, empty_line, end_line, text_line};
-use super::{SiteError, SiteFile, page, xml};
+use super::text::{Xml, empty_line, end_line, shown, text_line};
+use super::{SiteError, SiteFile, page, text};
 use crate::history::{EventKind, Extent, History, HistoryEvent};
 
 /// The number of events on a page.
@@ -150,14 +149,14 @@ pub(super) struct Feed<'a> {
 impl Feed<'_> {
     /// Renders the feed.
     pub(super) fn file(&self) -> Result<SiteFile, SiteError> {
-        let bytes = xml::document("feed", "http://www.w3.org/2005/Atom", |xml| {
+        let bytes = text::document("feed", "http://www.w3.org/2005/Atom", |xml| {
             let address = format!("{}/{}", self.base_url, self.path);
             text_line(xml, "title", self.title)?;
             text_line(xml, "id", &address)?;
             empty_line(xml, "link", &[("rel", "self"), ("type", "application/atom+xml"), ("href", &address)])?;
             page_link(xml, &format!("{}/{}", self.base_url, self.page))?;
             text_line(xml, "updated", self.updated)?;
-            xml.create_element("author").write_inner_content(|xml| xml::text(xml, "name", &[], "ACP agents"))?;
+            xml.create_element("author").write_inner_content(|xml| text::text(xml, "name", &[], "ACP agents"))?;
             end_line(xml)?;
             self.changes.iter().try_for_each(|change| self.entry(xml, change))
         })?;

@@ -1,24 +1,27 @@
-//! The page of an agent, and the files beside it.
+//! The page of an agent, and the files beside it: the page as Markdown, badges, and a card to embed in pages elsewhere.
 
 use std::io;
 
 use acp_registry_examine::examination::Level;
 use acp_registry_gate::config::AgentFile;
+use acp_registry_plan::digest::Sha256;
 use acp_registry_plan::manifest::{Distribution, PackageKind};
 use acp_registry_plan::timestamp::Timestamp;
 use askama::Template;
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use serde_json::{Map, Value, json};
 
 use super::capabilities::{GROUPS, Group, Opening, Support};
 use super::changes::agent_feed;
-use super::facts::{Facts, PlatformArchive, target};
+use super::examinations::{self, Test, Tests};
+use super::facts::{Facts, Past, PlatformArchive, target};
 use super::install::{Needs, Setup, setups};
 use super::listing::Listing;
 use super::pages::{Frame, Site};
-use super::past::Past;
-use super::text::{json_in_html, short, shown};
-use super::xml::{self, Xml};
-use super::{SiteError, SiteFile, SiteOptions, examinations, markdown, page, verdicts};
+use super::text::{self, Xml, json_in_html, markdown as text, short, shown};
+use super::{SiteError, SiteFile, SiteOptions, page};
+use crate::tree::HERE;
 
 #[derive(Template)]
 #[template(path = "agent.html")]
@@ -91,7 +94,7 @@ pub(super) fn files(site: &Site, options: &SiteOptions<'_>, listing: &Listing<'_
         files.push((format!("{path}agent.json"), acp_registry_plan::json::to_string(&listing.entry()).into_bytes()));
     }
     if wanted.contains(&AgentFile::Markdown) {
-        let text = markdown::page(&site.base_url, listing, distribution, &setups, &facts, &detail.past);
+        let text = markdown_page(&site.base_url, listing, distribution, &setups, &facts, &detail.past);
         files.push((format!("{path}index.md"), text.into_bytes()));
     }
     if wanted.contains(&AgentFile::Feed) {
@@ -158,7 +161,7 @@ fn draw(listing: &Listing<'_>, words: &str) -> io::Result<Vec<u8>> {
     let mut svg = Xml::new(Vec::new());
     let attributes = [("xmlns", "http://www.w3.org/2000/svg"), ("width", &whole), ("height", "20"), ("role", "img")];
     svg.create_element("svg").with_attributes(attributes).write_inner_content(|svg| {
-        xml::text(svg, "title", &[], &format!("{}: ACP agent, {words}", listing.name))?;
+        text::text(svg, "title", &[], &format!("{}: ACP agent, {words}", listing.name))?;
         let rect = [("width", whole.as_str()), ("height", "20"), ("rx", "4"), ("fill", "#23594b")];
         svg.create_element("rect").with_attributes(rect).write_empty()?;
         let path = [("d", right_part.as_str()), ("fill", "#1f2423")];
@@ -170,8 +173,8 @@ fn draw(listing: &Listing<'_>, words: &str) -> io::Result<Vec<u8>> {
             ("text-anchor", "middle"),
         ];
         svg.create_element("g").with_attributes(font).write_inner_content(|svg| {
-            xml::text(svg, "text", &[("x", "19"), ("y", "14"), ("textLength", "24")], "ACP")?;
-            xml::text(svg, "text", &[("x", &middle), ("y", "14"), ("textLength", &text.to_string())], words)
+            text::text(svg, "text", &[("x", "19"), ("y", "14"), ("textLength", "24")], "ACP")?;
+            text::text(svg, "text", &[("x", &middle), ("y", "14"), ("textLength", &text.to_string())], words)
         })?;
         Ok(())
     })?;
@@ -190,16 +193,16 @@ fn width(c: char) -> usize {
 }
 
 /// What was proven of an agent: a cell of the panel below its name.
-pub(super) struct Proof {
-    pub(super) title: &'static str,
+struct Proof {
+    title: &'static str,
     /// The class of the mark.
-    pub(super) class: &'static str,
+    class: &'static str,
     /// What was found, as a sentence without a full stop.
-    pub(super) words: String,
+    words: String,
     /// The version, the system and the day as `YYYY-MM-DD`, as far as they are known.
-    pub(super) version: Option<String>,
-    pub(super) system: Option<String>,
-    pub(super) day: Option<String>,
+    version: Option<String>,
+    system: Option<String>,
+    day: Option<String>,
 }
 
 impl Proof {
@@ -216,7 +219,7 @@ impl Proof {
             class,
             words,
             version: answer.and_then(|answer| answer.version.as_deref()).map(|text| shown(text, 40)),
-            system: listing.examined().and_then(verdicts::system),
+            system: listing.examined().and_then(examinations::system),
             day: answer.and_then(|answer| answer.day.clone()),
         };
         let (class, words) = bytes(distribution);
@@ -245,7 +248,7 @@ impl Proof {
         if examined.record.level < level {
             return none("Not examined");
         }
-        let (class, words) = verdicts::judgement(&examined.record, level);
+        let (class, words) = examinations::judgement(&examined.record, level);
         let past = listing.answer.map(|answer| answer.past.as_slice()).unwrap_or_default();
         let since = examinations::passed_since(past, level).filter(|since| since.version != examined.version);
         let words = since.map_or(words, |since| format!("passed, since version {}", shown(&since.version, 40)));
@@ -256,7 +259,7 @@ impl Proof {
             class,
             words: shown(&first.into_iter().chain(chars).collect::<String>(), 160),
             version: Some(shown(&examined.version, 40)),
-            system: verdicts::system(examined),
+            system: examinations::system(examined),
             day: examined.at.map(Timestamp::day),
         }
     }
@@ -288,6 +291,199 @@ fn digests(stated: usize, total: usize) -> Option<String> {
     }
 }
 
+const STYLE: &str = include_str!("assets/style/embed.css");
+
+/// Where the style belongs in the template. No text of an agent can be this, for it is escaped.
+const PLACE: &str = "<!-- style -->";
+
+#[derive(Template)]
+#[template(path = "embed.html")]
+struct Card<'a> {
+    a: &'a Listing<'a>,
+    /// The address of the agent's page.
+    page: String,
+    /// The icon as an address of its own content.
+    icon: Option<String>,
+    /// The digest of the style, which is all that the card's policy allows besides the icon.
+    style_digest: String,
+}
+
+/// Renders the card of an agent.
+pub(super) fn card(site: &Site, listing: &Listing<'_>, icon: Option<&[u8]>) -> Result<Vec<u8>, SiteError> {
+    let card = Card {
+        a: listing,
+        page: if site.has_address() { format!("{}/agents/{}/", site.base_url, listing.id) } else { "./".to_owned() },
+        icon: icon.map(|icon| format!("data:image/svg+xml;base64,{}", BASE64_STANDARD.encode(icon))),
+        style_digest: BASE64_STANDARD.encode(Sha256::of(STYLE).bytes()),
+    };
+    Ok(card.render()?.replacen(PLACE, &format!("<style>{STYLE}</style>"), 1).into_bytes())
+}
+
+/// Renders the page. Markup in manifests is escaped.
+fn markdown_page(
+    base_url: &str,
+    listing: &Listing<'_>,
+    distribution: &Distribution,
+    setups: &[Setup],
+    facts: &Facts,
+    past: &Past,
+) -> String {
+    let mut out = format!("# {}\n\n", text(&listing.name));
+    if !facts.description.is_empty() {
+        out.push_str(&format!("{}\n\n", text(&facts.description)));
+    }
+    let mut fact = |key: &str, value: &str| out.push_str(&format!("- {key}: {}\n", text(value)));
+    fact("Id", &listing.id);
+    fact("Version", &listing.version);
+    if let Some(held) = &past.held {
+        fact("In this index", &held.to_string());
+    }
+    if let Some(recalled) = &past.recalled {
+        fact("This version", recalled);
+    }
+    for (key, value) in
+        [("First release", &facts.appeared), ("In this registry since", &facts.added), ("New version", &facts.updated)]
+    {
+        if let Some(day) = value {
+            fact(key, day);
+        }
+    }
+    fact("Licence", listing.license());
+    fact("Runs as", &listing.labels("dist"));
+    fact("Sign-in", &facts.sign_in);
+    if let Some(session) = facts.session {
+        fact("New session", session);
+    }
+    if let Some(times) = &facts.times {
+        fact("Answers in", times);
+    }
+    if let Some(words) = &facts.setup {
+        fact("Setup required", words);
+    }
+    if !facts.authors.is_empty() {
+        fact("By", &facts.authors.join(", "));
+    }
+    for (key, value) in [("Website", &facts.website), ("Source", &facts.repository)] {
+        if let Some(address) = value {
+            // The URL parser percent-encodes characters that would end an autolink.
+            out.push_str(&format!("- {key}: <{address}>\n"));
+        }
+    }
+    let runtimes = facts.needs;
+    out.push_str(&format!(
+        "\n## Set up\n\n{runtimes} The agent runs as a program on your computer, with your permissions.\n"
+    ));
+    for setup in setups {
+        out.push_str(&format!("\n### {}\n", setup.client.title));
+        for way in &setup.ways {
+            out.push_str(&format!("\n{}{}: {}\n", way.title, needs(way.needs), text(&way.text)));
+            for snippet in &way.snippets {
+                let fence = fence(&snippet.text);
+                out.push_str(&format!("\n{fence}\n{}\n{fence}\n", snippet.text));
+            }
+        }
+    }
+    if let Some(words) = &facts.next {
+        out.push_str(&format!("\n{}\n", text(words)));
+    }
+    out.push_str("\n## Platforms\n\n");
+    for (kind, package) in &facts.packages {
+        out.push_str(&format!("- {} by {kind}, which does not state its systems\n", text(package)));
+    }
+    for one in distribution.binary.iter().take(20).map(target) {
+        let digest =
+            one.digest.map_or_else(|| "no digest stated".to_owned(), |digest| format!("SHA-256 {}", text(&digest)));
+        let address = one.url.map_or_else(|| "no download".to_owned(), |url| format!("<{url}>"));
+        out.push_str(&format!("- {} {}: {address}, {digest}\n", text(&one.os), text(&one.arch)));
+    }
+    if let Some(tests) = &facts.tests {
+        out.push_str(&tests_text(tests));
+    }
+    out.push_str("\n## Capabilities\n\n");
+    match listing.answer {
+        None => {
+            let why = facts.unanswered.as_deref().unwrap_or("Not tested");
+            out.push_str(&format!("{}.\n", text(why)));
+        }
+        Some(answer) => {
+            let day = answer.day.as_deref().map_or_else(String::new, |day| format!(" on {day}"));
+            out.push_str(&format!("As reported by version {}{day}:\n\n", text(&facts.row_version)));
+            for (label, state) in &facts.capabilities {
+                out.push_str(&format!("- {label}: {}\n", state.label()));
+            }
+        }
+    }
+    if past.is_known() {
+        out.push_str(&versions(past));
+    }
+    if base_url != HERE {
+        out.push_str(&format!("\nMore: <{base_url}/agents/{}/>\n", listing.id));
+    }
+    out
+}
+
+fn versions(past: &Past) -> String {
+    let mut out = "\n## Versions\n\n".to_owned();
+    for change in &past.changes {
+        let recall = past.recall(&change.version).map(|level| format!(" ({level})")).unwrap_or_default();
+        let version = text(&change.version);
+        out.push_str(&format!("- {}: {} {version}{recall}\n", change.day, change.label.to_lowercase()));
+    }
+    for one in &past.earlier_days {
+        let day = one.day.as_ref().map(|day| format!("{day}: ")).unwrap_or_default();
+        out.push_str(&format!("- {day}{}\n", text(&one.version)));
+    }
+    for (versions, why) in &past.recalls {
+        out.push_str(&format!("- {} {}\n", text(versions), text(why)));
+    }
+    if let Some((count, command)) = &past.earlier {
+        let fence = fence(command);
+        out.push_str(&format!(
+            "\nEarlier versions that can be installed: {count}, such as\n\n{fence}\n{command}\n{fence}\n"
+        ));
+    }
+    out
+}
+
+fn tests_text(tests: &Tests) -> String {
+    let place = [Some(&tests.version), tests.system.as_ref(), tests.day.as_ref()];
+    let place = place.into_iter().flatten().map(|part| text(part)).collect::<Vec<_>>().join(", ");
+    let head = format!("Up to the level `{}`: {}", tests.level, text(&tests.judgement));
+    let mut out = format!("\n## Examination\n\n{head} ({place}{}).\n", tests.network);
+    let mut list = |title: &str, tests: &[Test], with_evidence: bool| {
+        if tests.is_empty() {
+            return;
+        }
+        out.push_str(&format!("\n### {title}: {}\n\n", tests.len()));
+        for test in tests {
+            let evidence = if with_evidence { format!(": {}", text(&test.evidence)) } else { String::new() };
+            out.push_str(&format!("- {} ({}){evidence}\n", text(&test.sentence), text(&test.id)));
+        }
+    };
+    list("Failed", &tests.failed, true);
+    list("Warnings", &tests.warnings, true);
+    for (reason, unrun) in &tests.unrun {
+        list(&format!("Could not run, {}", text(reason)), unrun, false);
+    }
+    list("Passed", &tests.passed, false);
+    out
+}
+
+/// What must be installed first, in brackets.
+fn needs(needs: Needs) -> String {
+    match needs {
+        Needs::Nothing => String::new(),
+        Needs::Program => " (needs acp-registry)".to_owned(),
+        Needs::Runtime(runtime) => format!(" (needs {runtime})"),
+    }
+}
+
+/// A fence that is longer than any run of backticks in the text.
+fn fence(text: &str) -> String {
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
+    "`".repeat((longest + 1).max(3))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -298,5 +494,10 @@ mod tests {
         assert_eq!(digests(0, 2).unwrap(), "No SHA-256 for its downloads");
         assert_eq!(digests(1, 2).unwrap(), "A SHA-256 for 1 of 2 downloads");
         assert_eq!(digests(2, 2).unwrap(), "A SHA-256 for every download");
+    }
+
+    #[test]
+    fn a_fence_is_longer_than_what_it_holds() {
+        assert_eq!((fence("a").as_str(), fence("a ```` b").as_str()), ("```", "`````"));
     }
 }

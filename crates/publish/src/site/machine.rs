@@ -7,11 +7,11 @@ use acp_registry_gate::config::AgentFile;
 use acp_registry_plan::timestamp::Timestamp;
 
 use super::assets::{ENTRY, FIXED};
-use super::guides::GUIDES;
+use super::docs::GUIDES;
 use super::listing::Listing;
 use super::pages::Site;
-use super::xml::{Xml, empty_line, end_line, text_line};
-use super::{CSP, ICON_CSP, SiteError, SiteFile, text, xml};
+use super::text::{Xml, empty_line, end_line, text_line};
+use super::{CSP, ICON_CSP, SiteError, SiteFile, text};
 
 /// The number of agents that `llms.txt` lists: more than these do not fit what language models read at once.
 const LISTED: usize = 500;
@@ -47,7 +47,7 @@ pub(super) fn files<'a>(
 
 /// Renders `opensearch.xml`, which lets browsers search the catalog from the address bar.
 fn open_search(base_url: &str) -> io::Result<Vec<u8>> {
-    xml::document("OpenSearchDescription", "http://a9.com/-/spec/opensearch/1.1/", |xml| {
+    text::document("OpenSearchDescription", "http://a9.com/-/spec/opensearch/1.1/", |xml| {
         text_line(xml, "ShortName", "ACP agents")?;
         text_line(xml, "Description", "Agents that speak the Agent Client Protocol")?;
         text_line(xml, "InputEncoding", "UTF-8")?;
@@ -138,11 +138,11 @@ fn list<'a>(
     item: &str,
     addresses: impl Iterator<Item = (String, Option<&'a String>)>,
 ) -> io::Result<Vec<u8>> {
-    xml::document(root, NAMESPACE, |xml: &mut Xml| {
+    text::document(root, NAMESPACE, |xml: &mut Xml| {
         for (address, day) in addresses {
             xml.create_element(item).write_inner_content(|xml| {
-                xml::text(xml, "loc", &[], &address)?;
-                day.map_or(Ok(()), |day| xml::text(xml, "lastmod", &[], day))
+                text::text(xml, "loc", &[], &address)?;
+                day.map_or(Ok(()), |day| text::text(xml, "lastmod", &[], day))
             })?;
             end_line(xml)?;
         }

@@ -10,7 +10,7 @@ use super::capabilities::{GROUPS, Member, Support};
 use super::listing::Listing;
 use super::pages::{Frame, Site};
 use super::text::shown;
-use super::{SiteError, SiteFile, page, verdicts};
+use super::{SiteError, SiteFile, examinations, page};
 use acp_registry_gate::verify::LastAnswer;
 
 /// The number of agents on a page.
@@ -133,7 +133,7 @@ fn row<'a>(listing: &'a Listing<'_>, heads: &[ColumnGroup]) -> MatrixRow<'a> {
         id: &listing.id,
         name: &listing.name,
         states: members.map(|member| member.of(listing.answer)).collect(),
-        examined: verdicts::cell(listing.examined()),
+        examined: examinations::cell(listing.examined()),
         version: version.map_or_else(String::new, |text| shown(text, 40)),
         day: listing.answer.and_then(|answer| answer.day.as_deref()).unwrap_or("–"),
     }

@@ -11,28 +11,19 @@ pub(crate) mod assets;
 mod capabilities;
 mod catalog;
 mod changes;
-mod commonmark;
 mod contents;
 mod detail;
 mod docs;
-mod editors;
-mod embed;
 mod examinations;
 mod facets;
 mod facts;
-mod guides;
 mod install;
 mod listing;
-mod lists;
 mod machine;
-mod markdown;
 mod matrix;
 mod pages;
-mod past;
 mod picture;
 mod text;
-mod verdicts;
-mod xml;
 
 use acp_registry_plan::failure::Failure;
 use std::collections::BTreeMap;
@@ -180,7 +171,7 @@ impl<'a> Catalog<'a> {
             previews: options.config.previews.of(listings.len()),
             rank,
             groups: shown_groups(&listings),
-            letters: lists::letters(&listings),
+            letters: pages::letters(&listings),
             has_feeds: listings.iter().any(|listing| !listing.events.is_empty()),
         };
         Ok(Self { site, listings, options, assets: files })
@@ -198,11 +189,11 @@ impl<'a> Catalog<'a> {
         if site.previews == Previews::OfAgents {
             parts.extend(listings.iter().map(|listing| part(|| Ok(vec![self.picture(listing)?]))));
         }
-        parts.extend(site.values().map(|(group, value)| part(move || lists::value_list(site, listings, group, value))));
+        parts.extend(site.values().map(|(group, value)| part(move || pages::value_list(site, listings, group, value))));
         parts.extend([
-            part(|| lists::all(site, listings)),
+            part(|| pages::all(site, listings)),
             part(|| matrix::pages(site, listings)),
-            part(|| editors::pages(site, listings)),
+            part(|| install::pages(site, listings)),
             part(|| examinations::files(site, listings)),
             part(|| Ok(vec![(FACETS.to_owned(), catalog::facets(listings).into_bytes())])),
             part(|| self.changes()),
@@ -216,7 +207,7 @@ impl<'a> Catalog<'a> {
 
     /// The card of an agent, to embed elsewhere.
     fn card(&self, listing: &Listing<'_>) -> Result<SiteFile, SiteError> {
-        let card = embed::card(&self.site, listing, (self.options.icon)(&listing.id))?;
+        let card = detail::card(&self.site, listing, (self.options.icon)(&listing.id))?;
         Ok((format!("agents/{}/card.html", listing.id), card))
     }
 

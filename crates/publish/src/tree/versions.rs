@@ -15,16 +15,15 @@ use rayon::prelude::*;
 use serde_json::{Value, json};
 use time::Date;
 
+use super::BuildError;
 use super::files::INDEX;
 use super::index::{Icon, entry};
-use super::outcome::BuildError;
-use super::previous::{KeptAgent, PublishedError, PublishedTree, is_safe};
-use super::sources::AgentSource;
+use super::sources::{AgentSource, KeptAgent, PublishedError, PublishedTree, is_safe};
 use crate::history::{EarlierManifest, EarlierManifests};
 
 /// The path of the list of an agent.
 pub(crate) fn list_path(id: &str) -> String {
-    super::entries::name(VERSIONS, id)
+    super::index::name(VERSIONS, id)
 }
 
 /// The versions that agents have had: those that git knows, and those of an earlier tree.
@@ -174,7 +173,7 @@ struct EarlierLists<'a> {
 
 impl<'a> EarlierLists<'a> {
     fn load(tree: &'a dyn PublishedTree) -> Result<Self, PublishedError> {
-        let index = super::previous::entries(tree, INDEX)?.unwrap_or_default();
+        let index = super::sources::entries(tree, INDEX)?.unwrap_or_default();
         let index =
             index.into_iter().filter_map(|entry| Some((entry.get("id")?.as_str()?.to_owned(), entry))).collect();
         let document = tree.read(DISCOVERY)?.unwrap_or_default();

@@ -1,16 +1,20 @@
 //! What a target holds after publishers were stopped at any change.
+//!
+//! A target in memory, which fails from a chosen change on. A run that is stopped while it reads leaves what one leaves
+//! that is stopped at its next change.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use super::memory::Memory;
-use super::*;
 use acp_registry_client::index::minisign::{SecretKey, Signatures};
 use acp_registry_plan::digest::Sha256;
 use acp_registry_plan::statement::{STATEMENT, STATEMENT_SIGNATURE, Statement};
 use acp_registry_plan::sums::{self, SIGNATURE, SUMS};
+
+use super::{Error, *};
 
 const TURNS: LeaseTimes = LeaseTimes { wait: Duration::ZERO, lease: Duration::from_mins(1) };
 
@@ -125,8 +129,8 @@ impl Place {
     fn read_back(files: &BTreeMap<String, Vec<u8>>, folder: &str) -> Result<BTreeMap<String, Vec<u8>>, String> {
         let list = files.get(&format!("{folder}/{SUMS}")).ok_or("no list")?;
         let read = |(name, digest): (String, String)| {
-            let own = content::is_kept_by_name(&name).then(|| format!("{folder}/{name}"));
-            let bytes = files.get(&own.unwrap_or_else(|| content::path(&digest)));
+            let own = snapshot::is_kept_by_name(&name).then(|| format!("{folder}/{name}"));
+            let bytes = files.get(&own.unwrap_or_else(|| snapshot::content_path(&digest)));
             let bytes = bytes.ok_or(format!("{folder} misses {name}"))?;
             assert_eq!(Sha256::of(bytes).to_string(), digest, "{folder}/{name}");
             Ok((name, bytes.clone()))
@@ -169,8 +173,8 @@ impl Place {
         let lists = files.iter().filter(|(name, _)| name.starts_with('v') && name.ends_with(&format!("/{SUMS}")));
         let named: BTreeSet<String> = lists
             .flat_map(|(_, list)| sums::parse(list).unwrap())
-            .filter(|(name, _)| !content::is_kept_by_name(name))
-            .map(|(_, digest)| content::path(&digest))
+            .filter(|(name, _)| !snapshot::is_kept_by_name(name))
+            .map(|(_, digest)| snapshot::content_path(&digest))
             .collect();
         let stored: BTreeSet<String> = files.into_keys().filter(|name| name.starts_with("content/")).collect();
         assert_eq!(stored, named, "{at}");
@@ -247,12 +251,12 @@ fn a_snapshot_that_cannot_be_read_back_changes_nothing() {
         .iter()
         .find(|(name, digest)| {
             let latest = whole.get(&format!("latest/{name}"));
-            !content::is_kept_by_name(name) && latest.is_none_or(|bytes| Sha256::of(bytes).to_string() != **digest)
+            !snapshot::is_kept_by_name(name) && latest.is_none_or(|bytes| Sha256::of(bytes).to_string() != **digest)
         })
         .unwrap();
     let damages: [(&str, &str, Option<&str>); 4] = [
-        ("missing", &content::path(digest), None),
-        ("does not match its digest", &content::path(digest), Some("x")),
+        ("missing", &snapshot::content_path(digest), None),
+        ("does not match its digest", &snapshot::content_path(digest), Some("x")),
         ("does not match its digest", &first, Some("x")),
         ("is not a snapshot", &first, None),
     ];
@@ -277,9 +281,70 @@ fn a_snapshot_that_cannot_be_read_back_changes_nothing() {
             place.run(&Step::Prune).unwrap_or_default();
             let left = place.memory().files();
             assert!(contents.values().all(|digest| {
-                let path = content::path(digest);
+                let path = snapshot::content_path(digest);
                 left.contains_key(&path) == whole.contains_key(&path)
             }));
         }
+    }
+}
+
+/// A target in memory: its files, and how many more changes succeed.
+#[derive(Debug)]
+#[allow(unreachable_pub, reason = "a variant of a public type has it")]
+pub struct Memory(Mutex<(BTreeMap<String, Vec<u8>>, usize)>);
+
+impl Memory {
+    pub fn new() -> Self {
+        Self(Mutex::new((BTreeMap::new(), usize::MAX)))
+    }
+
+    fn change(&self, work: impl FnOnce(&mut BTreeMap<String, Vec<u8>>)) -> Result<(), Error> {
+        let mut inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (files, left) = &mut *inner;
+        if *left == 0 {
+            return Err(Error::Store { place: String::new(), message: "stopped".to_owned(), remedy: None });
+        }
+        *left -= 1;
+        work(files);
+        Ok(())
+    }
+
+    fn look<T>(&self, work: impl FnOnce(&BTreeMap<String, Vec<u8>>) -> T) -> T {
+        work(&self.0.lock().unwrap_or_else(PoisonError::into_inner).0)
+    }
+
+    /// Lets this many changes succeed.
+    pub fn allow(&self, changes: usize) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).1 = changes;
+    }
+
+    pub fn files(&self) -> BTreeMap<String, Vec<u8>> {
+        self.look(Clone::clone)
+    }
+
+    pub fn set(&self, files: BTreeMap<String, Vec<u8>>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).0 = files;
+    }
+
+    pub(super) fn put(&self, name: &str, bytes: Vec<u8>) -> Result<(), Error> {
+        self.change(|files| drop(files.insert(name.to_owned(), bytes)))
+    }
+
+    pub(super) fn get(&self, name: &str) -> Option<Vec<u8>> {
+        self.look(|files| files.get(name).cloned())
+    }
+
+    pub(super) fn remove(&self, name: &str) -> Result<(), Error> {
+        self.change(|files| drop(files.remove(name)))
+    }
+
+    pub(super) fn list(&self, folder: &str) -> Vec<String> {
+        let below = format!("{folder}/");
+        self.look(|files| files.keys().filter_map(|name| Some(name.strip_prefix(&below)?.to_owned())).collect())
+    }
+
+    pub(super) fn folders(&self) -> Vec<String> {
+        let first = |name: &String| Some(name.split_once('/')?.0.to_owned());
+        self.look(|files| files.keys().filter_map(first).collect::<BTreeSet<_>>()).into_iter().collect()
     }
 }

@@ -15,8 +15,7 @@ use acp_registry_plan::text::{brief_list, printable};
 use acp_registry_plan::{json, sums};
 
 use super::headers::Headers;
-use super::order::{INDEXES, wave};
-use super::send::{Planned, Sender, TreeSource};
+use super::send::{INDEXES, Planned, Sender, TreeSource, wave};
 use super::state::{LatestFile, TargetState};
 use super::statement::SignedStatement;
 use super::tree::is_index;

@@ -22,16 +22,12 @@
 //! grace period. The state is written before files are changed, so that an interrupted run is verified again.
 
 mod bucket;
-mod content;
 #[cfg(test)]
 mod crashes;
 mod error;
 mod headers;
 mod latest;
 mod lease;
-#[cfg(test)]
-mod memory;
-mod order;
 mod prune;
 mod run;
 mod send;

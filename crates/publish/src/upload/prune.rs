@@ -9,12 +9,10 @@ use acp_registry_plan::sums::{SIGNATURE, SUMS, is_name};
 use acp_registry_plan::text::printable;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 
-use super::order::{LAST, WAVES, wave};
+use super::send::{LAST, WAVES, wave};
 use super::snapshot::DAY;
 use super::state::{STATE, Snapshot, TargetState};
-use super::{
-    Error, LATEST, LeaseTimes, Notice, UploadEvent, UploadTarget, content, now, seconds, snapshot, statement, tree,
-};
+use super::{Error, LATEST, LeaseTimes, Notice, UploadEvent, UploadTarget, now, seconds, snapshot, statement, tree};
 
 /// The result of [`prune()`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -105,7 +103,7 @@ async fn run(
         let limit = now().saturating_sub(seconds(keep).min(DAY));
         let stored = snapshot::stored(target, jobs).await?;
         let over = stored.into_iter().filter(|(digest, written)| *written <= limit && !named.has(digest));
-        let over: Vec<String> = over.map(|(digest, _)| content::path(&digest)).collect();
+        let over: Vec<String> = over.map(|(digest, _)| snapshot::content_path(&digest)).collect();
         pruned.contents = over.len();
         if !is_dry_run {
             notice(UploadEvent::Planned(over.len()));
@@ -246,7 +244,7 @@ impl StoredSnapshot {
             None => is_name(name),
         };
         let (own, foreign) = target.list(&self.name).await?.into_iter().partition(is_own);
-        let digests = listed.iter().flat_map(content::named).map(ToOwned::to_owned).collect();
+        let digests = listed.iter().flat_map(snapshot::named).map(ToOwned::to_owned).collect();
         Ok(Some(Files { own, foreign, digests }))
     }
 }
@@ -264,7 +262,7 @@ pub(super) async fn find(
         let mut digests = Vec::new();
         let owned = match list.as_deref().map(sums::parse) {
             Some(Ok(files)) => {
-                digests.extend(content::named(&files).filter_map(|digest| digest.parse::<Sha256>().ok()));
+                digests.extend(snapshot::named(&files).filter_map(|digest| digest.parse::<Sha256>().ok()));
                 Owned::Listed
             }
             Some(Err(why)) => {

@@ -7,13 +7,12 @@ use acp_registry_plan::statement::Signed;
 use acp_registry_plan::sums::{SIGNATURE, SIGNATURE_LIMIT, SUMS};
 
 use super::headers::Headers;
-use super::order::{LAST, wave};
 use super::prune::refuse_unpublished;
-use super::send::{KeptSnapshot, Large, Planned, Sender, TreeSource};
+use super::send::{KeptSnapshot, LAST, Large, Planned, Sender, TreeSource, wave};
 use super::state::{Snapshot, TargetState};
 use super::{
     Action, BuiltTree, Error, Gzip, LeaseTimes, Notice, PublishOptions, Revision, Signing, UploadEvent, UploadResult,
-    UploadTarget, content, latest, now, snapshot, statement, tree,
+    UploadTarget, latest, now, snapshot, statement, tree,
 };
 
 /// Publishes a tree: its snapshot first, then `latest/`. Then removes files of `latest/` that have been stale for
@@ -195,7 +194,7 @@ impl Upload<'_> {
         let known = state.contents().filter(|_| !recheck).unwrap_or_default();
         let mut wanted: BTreeMap<&str, &str> = BTreeMap::new();
         for (name, digest) in self.tree.files() {
-            if !content::is_kept_by_name(name) && !known.contains(digest) {
+            if !snapshot::is_kept_by_name(name) && !known.contains(digest) {
                 wanted.entry(digest).or_insert(name);
             }
         }
@@ -207,7 +206,7 @@ impl Upload<'_> {
             let headers = Headers::for_content(name, gzip);
             Planned {
                 name: name.to_owned(),
-                place: content::path(digest),
+                place: snapshot::content_path(digest),
                 headers,
                 form: headers.fingerprint(digest),
                 digest: digest.to_owned(),
@@ -225,7 +224,7 @@ impl Upload<'_> {
             // A complete snapshot does not change, but a signature may be added to it.
             let is_trusted = place.is_complete && !self.options.recheck;
             let is_known = is_trusted && (name != SIGNATURE || there.contains(&name));
-            if is_known || !content::is_kept_by_name(&name) {
+            if is_known || !snapshot::is_kept_by_name(&name) {
                 continue;
             }
             let headers = Headers::for_snapshot(&name, gzip);

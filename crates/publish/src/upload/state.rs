@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashSet};
 use serde::{Deserialize, Serialize};
 
 use super::headers::{self, Headers};
-use super::{Error, Gzip, LATEST, UploadTarget, content, snapshot, tree};
+use super::{Error, Gzip, LATEST, UploadTarget, snapshot, tree};
 use acp_registry_plan::json;
 use acp_registry_plan::sums::{self, SUMS, is_name};
 use acp_registry_plan::text::{printable, quote};
@@ -214,7 +214,7 @@ impl TargetState {
     pub(super) fn contents(&self) -> Option<HashSet<&str>> {
         let newest = self.snapshots.get(self.latest.as_ref()?)?;
         let is_known = newest.is_complete && !self.tree.is_empty();
-        is_known.then(|| content::named(&self.tree).collect())
+        is_known.then(|| snapshot::named(&self.tree).collect())
     }
 }
 

@@ -26,7 +26,7 @@ pub enum UploadTarget {
     Store(Box<Store>),
     /// Files in memory, for tests.
     #[cfg(test)]
-    Memory(super::memory::Memory),
+    Memory(super::crashes::Memory),
 }
 
 /// The exclusive right to write to a target. Other publishers wait until it is given back.

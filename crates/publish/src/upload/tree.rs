@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use rayon::prelude::*;
 use serde::Deserialize;
 
-use super::{Error, content};
+use super::{Error, snapshot};
 use acp_registry_host::fs::{ReadError, linked_folder, read_bounded};
 use acp_registry_plan::digest::Sha256;
 use acp_registry_plan::entries::DISCOVERY;
@@ -153,7 +153,7 @@ impl BuiltTree {
 
 /// Whether a statement names a file: an index, `entries.json` or `revoked.json`.
 pub(super) fn is_signed_by_name(name: &str) -> bool {
-    (content::is_kept_by_name(name) && ![SUMS, SIGNATURE].contains(&name)) || name == DISCOVERY
+    (snapshot::is_kept_by_name(name) && ![SUMS, SIGNATURE].contains(&name)) || name == DISCOVERY
 }
 
 fn read_error(path: &Path, error: ReadError) -> Error {
