@@ -13,8 +13,6 @@
 //! `links` detects duplicate names, and finds where links lead: loops and escapes.
 
 mod cmd;
-mod collect;
-mod decompress;
 mod entry;
 mod error;
 mod format;
@@ -26,7 +24,6 @@ mod meter;
 mod name;
 mod program;
 mod run;
-mod unpack;
 mod walk;
 
 #[cfg(test)]

@@ -1,17 +1,21 @@
-//! Answers that are kept for later runs, and how a host names their versions.
+//! Answers that are kept for later runs, how a host names their versions, and results that one run keeps.
 
-use std::fs::File;
-use std::io::{Read, Seek as _, SeekFrom};
+use std::any::{Any, TypeId};
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::io::{self, Read, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
-use std::{fs, io};
 
 use acp_registry_host::fs::{PathError, make_private, open_file, write_atomic_from};
 use acp_registry_plan::digest::Sha256;
-use reqwest::header;
-use reqwest::header::{HeaderMap, HeaderName};
+use reqwest::header::{self, HeaderMap, HeaderName};
 use serde::{Deserialize, Serialize};
+use tokio::sync::OnceCell;
 use url::Url;
+
+use super::error::FetchError;
 
 /// The largest document that is kept, in bytes.
 const DOCUMENT_LIMIT: u64 = 64 << 20;
@@ -171,6 +175,15 @@ impl Validators {
         pairs.into_iter().filter(|(_, value)| !value.is_empty())
     }
 }
+
+/// What was read in a document, or what is wrong with it; `None` when there is no such document.
+pub type Understood<T> = Result<Option<Result<Arc<T>, String>>, FetchError>;
+
+/// What was read in the documents of this run, by address, accepted media types and what was read.
+#[derive(Debug, Default)]
+pub(super) struct Memo(pub(super) Mutex<HashMap<(String, String, TypeId), Cell>>);
+
+pub(super) type Cell = Arc<OnceCell<Understood<dyn Any + Send + Sync>>>;
 
 #[cfg(test)]
 mod tests {

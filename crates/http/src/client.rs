@@ -18,9 +18,9 @@ use serde_json::Value;
 use tokio::sync::{OnceCell, OwnedSemaphorePermit};
 use url::{Host as UrlHost, Url};
 
+use super::cache::Memo;
 use super::error::{FetchError, NO_HOST, Problem, ResolveError, shown};
 use super::host::{HostLimits, Hosts};
-use super::memo::Memo;
 use super::{AllowedHosts, Authorities, Cache, Credentials, Proxies, address, host};
 
 /// How many redirects are followed.

@@ -9,10 +9,9 @@ use reqwest::header::HeaderMap;
 use reqwest::{StatusCode, header};
 use url::Url;
 
-use super::cache::Validators;
+use super::cache::{Understood, Validators};
 use super::client::{Client, Reply, Request, headers, is_whole};
 use super::error::{FetchError, Problem};
-use super::memo::Understood;
 
 /// An answer as a whole.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -19,17 +19,15 @@ mod document;
 mod download;
 mod error;
 mod host;
-mod memo;
 mod proxy;
 
 pub use address::{AllowedHosts, HostError};
 pub use authorities::Authorities;
-pub use cache::{Cache, Validators};
+pub use cache::{Cache, Understood, Validators};
 pub use client::{Answer, ChangeKind, Client, Settings, conversation_client, plain_client};
 pub use credentials::{Credentials, Secret};
 pub use document::{Fetched, FetchedDocument, Revalidated};
 pub use download::{Downloaded, Hashing, Sink};
 pub use error::{FetchError, Problem, remedy, shown};
 pub use host::HostLimits;
-pub use memo::Understood;
 pub use proxy::{Proxies, Proxy};

@@ -12,8 +12,6 @@
 
 mod about;
 mod attestations;
-mod config_file;
-mod configured;
 mod for_install;
 pub mod github;
 pub mod npm;
@@ -35,12 +33,11 @@ use url::Url;
 
 pub use about::PublisherFacts;
 pub use attestations::Attestations;
-pub use configured::{NamedRegistry, Registries};
 pub use for_install::{npm_variables, uv_variables};
 pub use github::{REPOSITORIES, RepositoryName};
 pub use npm_config::{left_to_npm, npm_registry};
 pub use python_config::python_index;
-pub use sources::{ConnectError, Connection, Needs, Sources};
+pub use sources::{ConnectError, Connection, NamedRegistry, Needs, Registries, Sources};
 pub use surroundings::{Surroundings, UnknownBase, ask_package_manager};
 
 /// Maximum length of a name, URL or range, in bytes; longer ones count as missing. Longer reasons are cut.

@@ -7,9 +7,8 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use url::Url;
 
-use super::config_file::{Setting, expanded, settings};
 use super::npm::Registry;
-use super::surroundings::{Surroundings, UnknownBase, base, read};
+use super::surroundings::{Setting, Surroundings, UnknownBase, base, expanded, read, settings};
 use acp_registry_http::{Credentials, Secret};
 
 /// The variable that overrides npm's configuration.

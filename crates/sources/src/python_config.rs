@@ -4,9 +4,8 @@ use std::path::{Path, PathBuf};
 
 use url::Url;
 
-use super::config_file::settings;
 use super::pypi::PackageIndex;
-use super::surroundings::{Surroundings, UnknownBase, base, read};
+use super::surroundings::{Surroundings, UnknownBase, base, read, settings};
 use acp_registry_http::{Credentials, Secret};
 
 /// The variable that overrides the configuration of uv and pip.

@@ -5,8 +5,7 @@ use std::io::{Read, Seek};
 use object::read::elf::{FileHeader, ProgramHeader};
 use object::{Endianness, elf};
 
-use super::source::FileHandle;
-use super::{Glibc, Machine, Program};
+use super::{FileHandle, Glibc, Machine, Program};
 
 /// Maximum number of version requirements to examine. Programs have a few dozen.
 const VERSIONS: usize = 2048;

@@ -5,8 +5,7 @@ use std::io::{Read, Seek, SeekFrom};
 use object::read::macho::{FatArch, MachHeader, MachOFatFile, MachOFatFile32, MachOFatFile64};
 use object::{Endianness, LittleEndian as LE, ReadRef as _, elf as elf_types, macho, pe};
 
-use super::source::{BoundedFile, FileHandle};
-use super::{Machine, Program, elf};
+use super::{BoundedFile, FileHandle, Machine, Program, elf};
 use crate::format::{HEAD_LENGTH, fill};
 use crate::{BinaryFormat, Lookalike};
 

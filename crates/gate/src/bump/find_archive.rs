@@ -1,17 +1,18 @@
 //! Finds the archives of a new version for each platform of the manifest.
 
+use std::io;
 use std::sync::Arc;
 
+use acp_registry_http::{Hashing, address, shown};
+use acp_registry_plan::digest::Sha256;
+use acp_registry_plan::manifest::archive::format;
+use acp_registry_plan::manifest::{BinaryTarget, Platform, Version, guess_platform};
+use acp_registry_sources::github::{self, Asset, Release};
 use url::Url;
 
-use super::address::candidates;
-use super::asset::{Successor, successor};
+use super::address::{candidates, names};
 use super::gather::ArchiveSource;
 use super::{Bumper, Error, ErrorKind};
-use acp_registry_http::shown;
-use acp_registry_plan::digest::Sha256;
-use acp_registry_plan::manifest::{BinaryTarget, Version};
-use acp_registry_sources::github;
 
 /// Maximum number of URLs to try for an archive that is not listed in a release or feed.
 const GUESSES: usize = 8;
@@ -35,7 +36,7 @@ impl Bumper<'_> {
         match source {
             ArchiveSource::Feed(archives) => {
                 let entry = archives.entry(version, &target.platform).ok_or_else(|| missing(target, version))?;
-                acp_registry_http::address::parse(&entry.archive).map_err(|error| {
+                address::parse(&entry.archive).map_err(|error| {
                     let shown = Url::parse(&entry.archive).map_or_else(|_| "of the feed".to_owned(), |url| shown(&url));
                     ErrorKind::AssetMissing.because(format!("the address {shown} {error}"))
                 })?;
@@ -52,7 +53,7 @@ impl Bumper<'_> {
             ArchiveSource::Github { repository, releases }
                 if self.repository_of_archive(&target.archive).as_ref() == Some(repository) =>
             {
-                let is_of_version = |found: &&Arc<github::Release>| {
+                let is_of_version = |found: &&Arc<Release>| {
                     !found.is_draft && super::version_of_tag(&found.tag).is_some_and(|(_, found)| found == *version)
                 };
                 let found = releases.iter().find(is_of_version).ok_or_else(|| missing(target, version))?;
@@ -67,7 +68,7 @@ impl Bumper<'_> {
         target: &BinaryTarget,
         current: &Version,
         version: &Version,
-        found: &github::Release,
+        found: &Release,
     ) -> Result<NewArchive, Error> {
         let (_, name) = self.find_asset(&target.archive).ok_or_else(|| missing(target, version))?;
         let mut reasons = Vec::new();
@@ -99,7 +100,7 @@ impl Bumper<'_> {
         guesses.truncate(GUESSES);
         let mut unanswered = None;
         for guess in guesses {
-            let Ok(url) = acp_registry_http::address::parse(&guess) else { continue };
+            let Ok(url) = address::parse(&guess) else { continue };
             match self.client.probe(&url).await {
                 Ok(_) => return self.with_digest(target, guess, None, reasons).await,
                 Err(error) if error.problem.may_pass() || !error.problem.is_answer() => unanswered = Some(error),
@@ -134,4 +135,92 @@ impl Bumper<'_> {
 fn missing(target: &BinaryTarget, version: &Version) -> Error {
     ErrorKind::AssetMissing
         .because(format!("{version} has no archive for {} that replaces {}", target.platform, target.archive))
+}
+
+/// The file of a new release that corresponds to one of an old release.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Successor<'a> {
+    /// A file with the same name, apart from the version.
+    Same(&'a Asset),
+    /// A file with another name: the only one with the same format for the platform.
+    Renamed(&'a Asset),
+    /// No file matches, or several do.
+    Missing,
+}
+
+/// Finds the file of `release` (version `new`) that corresponds to `name`, the file for `platform` in version `old`.
+pub(super) fn successor<'a>(release: &'a Release, name: &str, platform: &str, old: &str, new: &str) -> Successor<'a> {
+    if let Some(asset) = names(name, old, new).iter().find_map(|name| release.asset(name)) {
+        return Successor::Same(asset);
+    }
+    let Ok(platform) = platform.parse::<Platform>() else { return Successor::Missing };
+    let kind = |name: &str| format(&format!("/{name}")).ok();
+    let is_of_kind = |asset: &&Asset| {
+        let of_asset = kind(&asset.name);
+        asset.is_complete
+            && guess_platform(&asset.name) == Some(platform)
+            && of_asset.is_some()
+            && of_asset == kind(name)
+    };
+    let mut alike = release.assets.iter().filter(is_of_kind);
+    match (alike.next(), alike.next()) {
+        (Some(asset), None) => Successor::Renamed(asset),
+        _ => Successor::Missing,
+    }
+}
+
+/// Maximum size of an archive, in bytes.
+const ARCHIVE_LIMIT: u64 = 2 << 30;
+
+impl Bumper<'_> {
+    /// Downloads an archive and computes its SHA-256.
+    pub(super) async fn digest(&self, url: &str) -> Result<Sha256, Error> {
+        let url = address::parse(url).map_err(|error| ErrorKind::AssetMissing.because(format!("{url:?} {error}")))?;
+        let mut hashing = Hashing::to(io::sink());
+        self.client.download(&url, ARCHIVE_LIMIT, &mut hashing).await?;
+        Ok(hashing.digest())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn release(names: &[&str]) -> Release {
+        let asset = |name: &&str| Asset { name: (*name).to_owned(), sha256: None, is_complete: *name != "partial.zip" };
+        Release { assets: names.iter().map(asset).collect(), ..Release::default() }
+    }
+
+    fn found(names: &[&str], name: &str) -> Option<(String, bool)> {
+        match successor(&release(names), name, "linux-x86_64", "1.0.0", "1.1.0") {
+            Successor::Same(asset) => Some((asset.name.clone(), false)),
+            Successor::Renamed(asset) => Some((asset.name.clone(), true)),
+            Successor::Missing => None,
+        }
+    }
+
+    #[test]
+    fn a_file_is_known_by_its_name_but_for_the_version() {
+        let same = |name: &str| Some((name.to_owned(), false));
+        assert_eq!(found(&["agent-1.1.0.zip", "agent-1.0.0.zip"], "agent-1.0.0.zip"), same("agent-1.1.0.zip"));
+        assert_eq!(found(&["agent.zip"], "agent.zip"), same("agent.zip"));
+        assert_eq!(
+            found(&["agent-1.1.0-lib-1.0.0.zip"], "agent-1.0.0-lib-1.0.0.zip"),
+            same("agent-1.1.0-lib-1.0.0.zip")
+        );
+    }
+
+    #[test]
+    fn a_renamed_file_is_known_by_its_platform() {
+        let renamed = |name: &str| Some((name.to_owned(), true));
+        let others = ["tool-darwin-arm64.zip", "tool-windows-x64.zip", "tool-linux-arm64.zip", "tool-linux-x64.tar.gz"];
+        assert_eq!(
+            found(&[&others[..], &["tool_Linux_x86_64.zip"]].concat(), "agent-linux.zip"),
+            renamed("tool_Linux_x86_64.zip")
+        );
+        assert_eq!(found(&others, "agent-linux.zip"), None, "another format");
+        assert_eq!(found(&["a-linux-x64.zip", "b-linux-amd64.zip"], "agent-linux.zip"), None, "two of them");
+        assert_eq!(found(&["a-linux-x64-arm64.zip", "partial.zip", "linux.zip"], "agent-linux.zip"), None);
+        assert_eq!(found(&["agent-linux-x64.zip.sha256"], "agent-linux.zip"), None);
+    }
 }

@@ -1,16 +1,19 @@
 //! Asks the sources of a channel for their versions.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use acp_registry_client::registry::AgentFolder;
+use acp_registry_plan::manifest::{BinaryTarget, Channel, Manifest, NpmSpec, PypiSpec, Release, Version};
+use acp_registry_sources::{REPOSITORIES, RepositoryName, SourceError, github};
+use futures_util::stream::{self, StreamExt as _};
+use tokio::sync::OnceCell;
 use url::Url;
 
-use super::asset::{Successor, successor};
 use super::feed::Archives;
-use super::lists::Lists;
+use super::find_archive::{Successor, successor};
 use super::offer::{Flaw, Offers, SourceKind, SourceVersion, version_of_tag};
 use super::{Bumper, Error, ErrorKind};
-use acp_registry_plan::manifest::{BinaryTarget, Channel, Manifest, NpmSpec, PypiSpec, Release, Version};
-use acp_registry_sources::{SourceError, github};
 
 /// Maximum size of a feed, in bytes.
 const FEED_LIMIT: u64 = 32 << 20;
@@ -279,4 +282,60 @@ fn unknown_base(what: &str) -> Error {
 
 fn not_found(message: &str) -> Error {
     ErrorKind::NotFound.because(message)
+}
+
+/// Number of concurrent requests. GitHub limits the time that it spends on one user.
+const AT_ONCE: usize = 4;
+
+/// Number of failed requests after which no more are sent: all further agents are looked up one by one.
+const FAILURES: usize = 3;
+
+/// The lists of a run, requested when the first one is needed.
+#[derive(Debug, Default)]
+pub(super) struct Lists {
+    wanted: Vec<RepositoryName>,
+    found: OnceCell<BTreeMap<RepositoryName, Vec<Arc<github::Release>>>>,
+}
+
+impl Bumper<'_> {
+    /// The lists for these agents. There are none without a token, or for a single repository.
+    pub(super) fn lists(&self, entries: &[&AgentFolder], channels: &[Channel]) -> Lists {
+        if !self.sources.github.has_lists(self.client) {
+            return Lists::default();
+        }
+        let manifests = entries.iter().filter_map(|entry| entry.manifest.present());
+        let repositories = manifests.flat_map(|manifest| {
+            let releases = manifest.agent().releases().filter(|release| channels.contains(&release.channel));
+            releases.filter_map(move |release| self.repository(manifest, release))
+        });
+        let wanted: BTreeSet<RepositoryName> = repositories.map(|one| (one.owner, one.name)).collect();
+        let wanted = if wanted.len() > 1 { wanted.into_iter().collect() } else { Vec::new() };
+        Lists { wanted, found: OnceCell::new() }
+    }
+
+    /// The list of a repository, if there is one.
+    pub(super) async fn list<'a>(
+        &self,
+        lists: &'a Lists,
+        repository: RepositoryName,
+    ) -> Option<&'a [Arc<github::Release>]> {
+        let found = lists.found.get_or_init(|| self.request_lists(&lists.wanted)).await;
+        found.get(&repository).map(Vec::as_slice)
+    }
+
+    async fn request_lists(&self, wanted: &[RepositoryName]) -> BTreeMap<RepositoryName, Vec<Arc<github::Release>>> {
+        let requests = wanted.chunks(REPOSITORIES).map(|some| self.sources.github.lists(self.client, some));
+        let mut answers = stream::iter(requests).buffer_unordered(AT_ONCE);
+        let (mut found, mut failures) = (BTreeMap::new(), 0);
+        while let Some(answer) = answers.next().await {
+            match answer {
+                Ok(lists) => found.extend(lists),
+                Err(_) => failures += 1,
+            }
+            if failures == FAILURES {
+                break;
+            }
+        }
+        found
+    }
 }

@@ -11,19 +11,14 @@
 //! * [`Compared`]: how the examinations of two versions differ
 
 mod address;
-mod asset;
-mod compare;
-mod digest;
 mod error;
 mod feed;
 mod find_archive;
 mod gather;
-mod lists;
 mod newest;
 mod offer;
 mod plan;
 mod prove;
-mod published;
 mod session;
 mod start;
 mod troubles;
@@ -37,17 +32,16 @@ use acp_registry_sources::Sources;
 use futures_util::stream::{self, StreamExt as _};
 use time::OffsetDateTime;
 
-use self::lists::Lists;
 use crate::advisories::Advisories;
 use crate::check::Levels;
 use crate::config::Config;
+use gather::Lists;
 
-pub use compare::{CheckChange, Compared};
 pub use error::{Error, ErrorKind};
 pub use newest::{Choice, HeldReason, Policy, choose};
 pub(crate) use offer::version_of_tag;
 pub use offer::{Flaw, Offers, SourceKind, SourceVersion};
-pub use plan::{ChannelOutcome, ValueChange, VersionUpdate};
+pub use plan::{ChannelOutcome, CheckChange, Compared, ValueChange, VersionUpdate};
 pub use session::{BumpRequest, BumpRun, Finished, SessionError, updated_manifests};
 pub use start::{Passed, Starts};
 pub use troubles::{Trouble, Troubles, TroublesError};

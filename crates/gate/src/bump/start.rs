@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::compare::Compared;
+use super::plan::Compared;
 use super::prove::alone;
 use super::{BumpRun, Bumped, ChannelOutcome, ErrorKind, VersionUpdate};
 use crate::verify::{Row, Selection, Snapshot, Task, TaskVerdict, plan};

@@ -12,27 +12,31 @@ mod levels;
 mod reporter;
 mod rule;
 mod rules;
-mod run;
 pub mod schema;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use acp_registry_client::registry::Registry;
+use acp_registry_client::registry::{AgentFolder, Loaded, Registry};
 use acp_registry_http::AllowedHosts;
+use acp_registry_plan::manifest::{Manifest, SyntaxError};
 use acp_registry_plan::source::Edit;
-pub use icon::draw_icon;
-pub use levels::{Levels, UnknownRule};
-pub use rule::{Example, Online, Rule};
-pub use rules::{RULES, find, rule_of_reason, rule_of_runner};
-pub use run::{AgentStatus, CheckOutcome, Checked, check};
+use acp_registry_plan::text::quote;
+use rayon::prelude::*;
 
 use crate::advisories::Advisories;
 use crate::config::Config;
 use crate::edit::{self, EditError};
-use crate::finding::Level;
+use crate::finding::{Finding, Level};
 pub use crate::select::Selection;
-use crate::survey::Survey;
+use crate::survey::{Survey, note};
+pub use icon::draw_icon;
+use icon::{Icon, IconFile};
+pub use levels::{Levels, UnknownRule};
+use reporter::{FindingFile, Reporter};
+use rule::{CheckFn, Subject};
+pub use rule::{Example, Online, Rule};
+pub use rules::{RULES, find, rule_of_reason, rule_of_runner};
 
 /// The result of [`fix`].
 #[derive(Debug, Default)]
@@ -95,4 +99,159 @@ pub struct CheckOptions<'a> {
     pub survey: Option<&'a Survey>,
     /// The advisories that the configuration names; without them, rules that need them do not run.
     pub advisories: Option<&'a Advisories>,
+}
+
+/// Whether an agent is checked. Withdrawn agents are not published, so they are checked only if selected explicitly.
+fn is_checked(id: &str, selection: &Selection, options: &CheckOptions<'_>) -> bool {
+    let is_passed_over = matches!(selection, Selection::All) && options.config.withdrawn.contains_key(id);
+    selection.has_folder(id) && !is_passed_over
+}
+
+/// Whether a finding is about the selection.
+fn has(selection: &Selection, finding: &Finding) -> bool {
+    match (selection, &finding.agent) {
+        (Selection::All, _) => true,
+        (_, Some(agent)) => selection.has_folder(agent),
+        (Selection::Agents(_), None) => false,
+        (Selection::Paths(_), None) => selection.has_folder(&finding.file),
+    }
+}
+
+/// The result for one agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CheckOutcome {
+    /// No finding is an error.
+    Ok,
+    /// At least one finding is an error.
+    Failed,
+    /// The agent is not selected, or is withdrawn.
+    Skipped,
+}
+
+impl CheckOutcome {
+    /// The word used in every output format: `ok`, `failed` or `skipped`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Failed => "failed",
+            Self::Skipped => "skipped",
+        }
+    }
+}
+
+/// The result for one agent, with its id.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentStatus {
+    /// Name of the agent's folder.
+    pub id: String,
+    /// The result.
+    pub status: CheckOutcome,
+}
+
+/// The result of a check.
+#[derive(Debug, Clone, Default)]
+pub struct Checked {
+    /// All findings, sorted by file, place, rule and message.
+    pub findings: Vec<Finding>,
+    /// All agents of the registry, sorted by folder name.
+    pub agents: Vec<AgentStatus>,
+    /// What was requested but not checked, and why.
+    pub notes: Vec<String>,
+}
+
+impl Checked {
+    /// Number of findings with this level.
+    pub fn count(&self, level: Level) -> usize {
+        self.findings.iter().filter(|finding| finding.level == level).count()
+    }
+
+    /// Number of agents with this status.
+    pub fn count_agents(&self, status: CheckOutcome) -> usize {
+        self.agents.iter().filter(|agent| agent.status == status).count()
+    }
+}
+
+/// Runs all rules that are not off over the selected agents, in parallel on all CPU cores.
+pub fn check(registry: &Registry, options: &CheckOptions<'_>, selection: &Selection) -> Checked {
+    let active: Vec<&'static Rule> = RULES.iter().copied().filter(|rule| options.levels.is_active(rule)).collect();
+    let selected: Vec<&AgentFolder> =
+        registry.entries.iter().filter(|entry| is_checked(&entry.id, selection, options)).collect();
+    let per_entry = selected.par_iter().map(|entry| check_entry(entry, &active, options));
+    let mut findings: Vec<Finding> = per_entry.flatten_iter().collect();
+    let mut around = Vec::new();
+    for rule in active {
+        if let CheckFn::Registry(look) = rule.check {
+            let level = |agent: Option<&str>| options.levels.both(rule, agent);
+            look(registry, options, &mut Reporter::new(rule.name, &level, FindingFile::default(), &mut around));
+        }
+    }
+    let is_checked = |id: &str| is_checked(id, selection, options);
+    let is_wanted = |finding: &Finding| has(selection, finding) && finding.agent.as_deref().is_none_or(is_checked);
+    findings.extend(around.into_iter().filter(is_wanted));
+    findings.sort_by(|a, b| a.sort_key().cmp(&b.sort_key()));
+
+    let failed: BTreeSet<&str> = findings
+        .iter()
+        .filter(|finding| finding.level == Level::Error)
+        .filter_map(|finding| finding.agent.as_deref())
+        .collect();
+    let status = |id: &str| {
+        if !is_checked(id) {
+            CheckOutcome::Skipped
+        } else if failed.contains(id) {
+            CheckOutcome::Failed
+        } else {
+            CheckOutcome::Ok
+        }
+    };
+    let agents = registry.entries.iter().map(|entry| AgentStatus { id: entry.id.clone(), status: status(&entry.id) });
+    let mut notes = options.survey.map_or_else(Vec::new, |survey| survey.notes.clone());
+    notes.extend(options.advisories.and_then(Advisories::note));
+    let withdrawn =
+        registry.entries.iter().map(|entry| &entry.id).filter(|id| selection.has_folder(id) && !is_checked(id));
+    let withdrawn: Vec<String> = withdrawn.map(|id| quote(id)).collect();
+    notes.extend(note("checked", &withdrawn, "withdrawn"));
+    Checked { agents: agents.collect(), findings, notes }
+}
+
+fn check_entry(entry: &AgentFolder, rules: &[&'static Rule], options: &CheckOptions<'_>) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let manifest = entry.manifest.present();
+    let icon_text = loaded_text(&entry.icon, String::as_str);
+    let parsed = entry.icon.present().map(|text| Icon::parse(text));
+    let icon_file = IconFile { loaded: &entry.icon, parsed: parsed.as_ref() };
+    let about = |file, text| FindingFile { agent: Some(&entry.id), file, text, manifest: None };
+    let subject = manifest.map(|manifest| Subject::new(&entry.id, manifest, options));
+    let about_manifest = FindingFile { manifest, ..about("agent.json", loaded_text(&entry.manifest, Manifest::text)) };
+    let about_icon = about("icon.svg", icon_text);
+    for rule in rules {
+        let about =
+            if matches!(rule.check, CheckFn::IconFile(_) | CheckFn::Icon(_)) { about_icon } else { about_manifest };
+        let level = |agent: Option<&str>| options.levels.both(rule, agent);
+        let mut reporter = Reporter::new(rule.name, &level, about, &mut findings);
+        match (&rule.check, &subject, &parsed) {
+            (CheckFn::ManifestFile(look), ..) => look(&entry.manifest, &mut reporter),
+            (CheckFn::Manifest(look), Some(subject), _) => look(subject, &mut reporter),
+            (CheckFn::Online(look), Some(subject), _) => {
+                if let Some(survey) = options.survey {
+                    look(subject, survey, &mut reporter);
+                }
+            }
+            (CheckFn::IconFile(look), ..) => look(&icon_file, &mut reporter),
+            (CheckFn::Icon(look), _, Some(Ok(icon))) => look(icon, &mut reporter),
+            (CheckFn::Manifest(_) | CheckFn::Online(_) | CheckFn::Icon(_) | CheckFn::Registry(_), ..) => {}
+        }
+    }
+    if let Some(manifest) = manifest {
+        manifest.forget_places();
+    }
+    findings
+}
+
+fn loaded_text<'a, T>(loaded: &'a Loaded<T>, text: impl FnOnce(&'a T) -> &'a str) -> &'a str {
+    match loaded {
+        Loaded::Present(value) => text(value),
+        Loaded::Broken(SyntaxError { text, .. }) | Loaded::NotUtf8 { text, .. } => text,
+        Loaded::Missing | Loaded::Unreadable(_) => "",
+    }
 }

@@ -5,25 +5,21 @@
 //! * [`log()`], [`blobs`]: the history of files, and their contents
 //! * [`Remote`]: branches of a remote; creates commits from objects, without a work tree
 
-mod changes;
 mod log;
 mod remote;
-mod repository;
-mod runner;
+
+use std::io::{self, Read, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::{fs, thread};
 
 use acp_registry_plan::failure::{Code, Failure};
-use std::io;
-use std::path::PathBuf;
-
 use acp_registry_plan::text::printable;
 
-use crate::fs::PathError;
-use log::read_blobs;
+use crate::fs::{PathError, read_bounded};
 
-pub use changes::changed_paths;
-pub use log::{COMMIT_LIMIT, Commit, Cut, FileChange, Log, blobs, log};
+pub use log::{COMMIT_LIMIT, Commit, Cut, FileChange, Log, blobs, changed_paths, log};
 pub use remote::{Branch, Identity, Remote};
-pub use repository::Repository;
 
 /// Why a git command failed.
 #[derive(Debug, thiserror::Error)]
@@ -106,5 +102,272 @@ impl From<Error> for Failure {
             Error::Failed { .. } | Error::Revision { .. } | Error::NoRepository => Self::usage(error),
         };
         failure.help_if(help)
+    }
+}
+
+/// Maximum size of git's output, in bytes.
+const OUTPUT_LIMIT: u64 = 256 << 20;
+
+/// Maximum size of a `.git` file, in bytes.
+const LINK_LIMIT: u64 = 1 << 16;
+
+/// A directory in a git work tree, and the top of that work tree.
+#[derive(Debug, Clone)]
+pub struct Repository {
+    directory: PathBuf,
+    top: PathBuf,
+    /// Arguments with the locations of the repository, so that git does not search for them.
+    place: Vec<String>,
+}
+
+impl Repository {
+    /// Finds the repository that contains a directory: the nearest parent with a `.git`.
+    ///
+    /// # Errors
+    /// Returns [`Error`] if there is none, or if git does not trust it because another user owns it.
+    pub fn around(directory: &Path) -> Result<Self, Error> {
+        let directory = directory
+            .canonicalize()
+            .map_err(|error| Error::Directory(PathError { path: directory.to_owned(), error }))?;
+        let (depth, top) = directory
+            .ancestors()
+            .enumerate()
+            .find(|(_, folder)| has_repository(folder))
+            .map(|(depth, folder)| (depth, folder.to_owned()))
+            .ok_or(Error::NoRepository)?;
+        refuse_inside(&directory, &top)?;
+        // A relative path, since git does not understand all forms of absolute paths on all systems.
+        let up = if depth == 0 { ".".to_owned() } else { vec![".."; depth].join("/") };
+        let place = vec![format!("--git-dir={up}/.git"), format!("--work-tree={up}")];
+        let repository = Self { directory, top, place };
+        repository.confirm()?;
+        Ok(repository)
+    }
+
+    /// Runs git at the top directory, where it looks for `.git` first. This checks the repository's owner, which git
+    /// does not do if `--git-dir` is given.
+    fn confirm(&self) -> Result<(), Error> {
+        let (command, arguments) = ("rev-parse", ["--is-inside-work-tree", "--show-cdup"]);
+        let call = GitCommand {
+            directory: &self.top,
+            place: &[],
+            command,
+            arguments: &arguments,
+            variables: &[],
+            reach: Reach::Nothing,
+        };
+        match call.output(io::empty(), 1 << 16)?.trim_ascii() {
+            b"true" => Ok(()),
+            b"false" => Err(Error::NoRepository),
+            _ => {
+                let message = "core.worktree names another directory".to_owned();
+                Err(Error::Answer { command, message })
+            }
+        }
+    }
+
+    /// The top of the work tree, a canonical path.
+    fn top(&self) -> &Path {
+        &self.top
+    }
+
+    /// The directory, a canonical path.
+    fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Prepares a git command in the directory.
+    fn call<'a>(&'a self, command: &'static str, arguments: &'a [&'a str]) -> GitCommand<'a> {
+        let (directory, place) = (&self.directory, &self.place);
+        GitCommand { directory, place, command, arguments, variables: &[], reach: Reach::Nothing }
+    }
+
+    /// The output of a git command without input.
+    fn output(&self, command: &'static str, arguments: &[&str]) -> Result<Vec<u8>, Error> {
+        self.call(command, arguments).output(io::empty(), OUTPUT_LIMIT)
+    }
+
+    /// Runs a git command with this input, and passes its output to `read`.
+    fn talk(
+        &self,
+        command: &'static str,
+        arguments: &[&str],
+        input: impl Read + Send,
+        read: impl FnOnce(&mut dyn Read) -> io::Result<()>,
+    ) -> Result<(), Error> {
+        self.call(command, arguments).talk(input, read)
+    }
+
+    /// The commit that is checked out.
+    ///
+    /// # Errors
+    /// Returns [`Error`] if there are no commits.
+    pub fn head(&self) -> Result<String, Error> {
+        let output = self.output("rev-parse", &["--verify", "HEAD^{commit}"])?;
+        Ok(String::from_utf8_lossy(&output).trim().to_owned())
+    }
+}
+
+/// Whether git would accept the directory's `.git` as a repository, or as a file that names one.
+fn has_repository(folder: &Path) -> bool {
+    let git = folder.join(".git");
+    let has = |name: &str| git.join(name).symlink_metadata().is_ok();
+    git.is_file() || (has("HEAD") && (has("commondir") || (has("objects") && has("refs"))))
+}
+
+/// Returns an error if `.git` names a directory among the files of a checkout. A `.git` file is legitimate in linked
+/// work trees and submodules, but the directory that it names is then not a tracked file.
+fn refuse_inside(directory: &Path, top: &Path) -> Result<(), Error> {
+    let link = top.join(".git");
+    let is_plain = link.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
+    if is_plain {
+        return Ok(());
+    }
+    let target = if link.is_file() { named_by(&link) } else { Some(link.clone()) };
+    let Some(target) = target.and_then(|target| target.canonicalize().ok()) else { return Ok(()) };
+    let is_inside = |folder: &Path| {
+        let own = folder.join(".git");
+        let is_checkout = folder == top || own.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
+        is_checkout && target.starts_with(folder) && !target.starts_with(own)
+    };
+    if directory.ancestors().any(is_inside) { Err(Error::Inside(link)) } else { Ok(()) }
+}
+
+/// The directory that a `.git` file names.
+fn named_by(link: &Path) -> Option<PathBuf> {
+    let real = fs::canonicalize(link).ok()?;
+    let bytes = read_bounded(&real, &real, LINK_LIMIT).ok()?;
+    let text = String::from_utf8_lossy(&bytes);
+    let named = text.strip_prefix("gitdir:")?.trim();
+    Some(link.parent()?.join(named))
+}
+
+/// Settings of all commands. They override all configuration files.
+const SETTINGS: &[&str] = &[
+    // Ignores directories that look like bare repositories.
+    "safe.bareRepository=explicit", "core.fsmonitor=false", "core.hooksPath=/dev/null", "core.attributesFile=/dev/null",
+    "protocol.ext.allow=never", "commit.gpgSign=false", "push.gpgSign=false", "log.showSignature=false",
+    "submodule.recurse=false", // Prevents background maintenance after a fetch.
+    "gc.auto=0", "maintenance.auto=false",
+];
+
+/// Environment variables that select a repository, configuration or program: those listed by `git rev-parse
+/// --local-env-vars`, and others that affect the output. Some of them are set if a git hook runs this program.
+const REMOVED: &[&str] = &[
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_ATTR_SOURCE", "GIT_CEILING_DIRECTORIES", "GIT_COMMON_DIR", "GIT_CONFIG",
+    "GIT_CONFIG_COUNT", "GIT_CONFIG_PARAMETERS", "GIT_DEFAULT_HASH", "GIT_DIFF_OPTS", "GIT_DIR",
+    "GIT_DISCOVERY_ACROSS_FILESYSTEM", "GIT_EXTERNAL_DIFF", "GIT_GLOB_PATHSPECS", "GIT_GRAFT_FILE",
+    "GIT_ICASE_PATHSPECS", "GIT_IMPLICIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_INTERNAL_SUPER_PREFIX",
+    "GIT_LITERAL_PATHSPECS", "GIT_NAMESPACE", "GIT_NOGLOB_PATHSPECS", "GIT_NO_REPLACE_OBJECTS", "GIT_OBJECT_DIRECTORY",
+    "GIT_PREFIX", "GIT_QUARANTINE_PATH", "GIT_REPLACE_REF_BASE", "GIT_SHALLOW_FILE", "GIT_WORK_TREE",
+];
+
+/// The repositories that git may contact.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    /// None, not even to fetch missing objects of a partial clone.
+    Nothing,
+    /// Those on other machines.
+    Network,
+    /// Those on other machines and on this one.
+    NetworkAndFiles,
+}
+
+impl Reach {
+    /// The value of `GIT_ALLOW_PROTOCOL`, which overrides all configuration. It never contains `ext`, which runs any
+    /// command.
+    fn protocols(self) -> &'static str {
+        match self {
+            Self::Nothing => "",
+            Self::Network => "git:http:https:ssh",
+            Self::NetworkAndFiles => "file:git:http:https:ssh",
+        }
+    }
+}
+
+/// One git command.
+#[derive(Debug, Clone, Copy)]
+struct GitCommand<'a> {
+    /// The working directory.
+    directory: &'a Path,
+    /// Arguments before the subcommand.
+    place: &'a [String],
+    /// The subcommand.
+    command: &'static str,
+    /// Arguments of the subcommand.
+    arguments: &'a [&'a str],
+    /// Additional environment variables.
+    variables: &'a [(&'a str, &'a str)],
+    /// The repositories that it may contact.
+    reach: Reach,
+}
+
+impl GitCommand<'_> {
+    #[expect(clippy::disallowed_methods, reason = "this is where git is started")]
+    fn command(&self) -> Command {
+        let mut command = Command::new("git");
+        for name in REMOVED {
+            command.env_remove(name);
+        }
+        for setting in SETTINGS {
+            command.args(["-c", setting]);
+        }
+        command.arg("--no-pager").args(self.place).arg(self.command).args(self.arguments).current_dir(self.directory);
+        command.env("GIT_ALLOW_PROTOCOL", self.reach.protocols());
+        if self.reach == Reach::Nothing {
+            command.env("GIT_NO_LAZY_FETCH", "1");
+        }
+        // Git must not wait for locks of other programs, or ask for a password.
+        command.env("GIT_OPTIONAL_LOCKS", "0").env("GIT_TERMINAL_PROMPT", "0").env("LC_ALL", "C");
+        command.envs(self.variables.iter().copied());
+        command
+    }
+
+    /// Runs git with this input, and passes its output to `read`. If `read` fails, git is killed, and the error is
+    /// returned.
+    fn talk(&self, input: impl Read + Send, read: impl FnOnce(&mut dyn Read) -> io::Result<()>) -> Result<(), Error> {
+        let answer = |error: io::Error| Error::Answer { command: self.command, message: error.to_string() };
+        let mut command = self.command();
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+        let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let (was_read, text) = thread::scope(|scope| {
+            let mut input = input;
+            // Git may exit before it has read all input; its exit status tells whether that is an error.
+            scope.spawn(move || {
+                stdin.map(|mut stdin| io::copy(&mut input, &mut stdin).and_then(|_| stdin.flush()));
+            });
+            let errors = scope.spawn(move || {
+                let mut text = Vec::new();
+                if let Some(mut stderr) = stderr {
+                    // Read errors, and output beyond 64 KiB, are ignored.
+                    let _ = stderr.by_ref().take(1 << 16).read_to_end(&mut text);
+                    let _ = io::copy(&mut stderr, &mut io::sink());
+                }
+                text
+            });
+            let was_read = stdout.map_or(Ok(()), |mut stdout| read(&mut stdout));
+            if was_read.is_err() {
+                // Git may have exited already.
+                let _ = child.kill();
+            }
+            (was_read, errors.join().unwrap_or_default())
+        });
+        let status = child.wait().map_err(answer)?;
+        was_read.map_err(answer)?;
+        if status.success() { Ok(()) } else { Err(Error::of(self.command, &text)) }
+    }
+
+    /// Returns git's stdout; more than `limit` bytes are an error.
+    fn output(&self, input: impl Read + Send, limit: u64) -> Result<Vec<u8>, Error> {
+        let mut bytes = Vec::new();
+        self.talk(input, |answer| {
+            answer.take(limit + 1).read_to_end(&mut bytes)?;
+            if bytes.len() as u64 > limit {
+                Err(io::Error::other(format!("longer than {limit} bytes")))
+            } else {
+                Ok(())
+            }
+        })?;
+        Ok(bytes)
     }
 }

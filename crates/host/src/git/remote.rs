@@ -4,8 +4,7 @@ use std::path::Path;
 
 use tempfile::NamedTempFile;
 
-use super::runner::{GitCommand, Reach};
-use super::{Error, Repository};
+use super::{Error, GitCommand, Reach, Repository};
 
 /// Maximum size of git's output, in bytes.
 const OUTPUT_LIMIT: u64 = 64 << 20;

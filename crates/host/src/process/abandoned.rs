@@ -4,8 +4,7 @@ use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::directories::PARTS;
-use super::scratch::PREFIX;
+use super::directories::{PARTS, PREFIX};
 use super::{Scratch, platform};
 use crate::fs::{PathError, open_no_follow};
 

@@ -39,7 +39,6 @@ mod own_user;
 mod place;
 #[cfg(target_os = "linux")]
 mod reach;
-mod scratch;
 mod tree;
 
 #[cfg_attr(target_os = "linux", path = "linux.rs")]
@@ -48,7 +47,7 @@ mod platform;
 
 pub use abandoned::{INSTALLED, remove_abandoned};
 pub use canaries::Canaries;
-pub use directories::{Home, Sandbox};
+pub use directories::{Home, Sandbox, Scratch};
 pub use environment::{Environment, is_executable};
 pub use isolation::{Isolation, IsolationError, Network};
 pub use launch::{LaunchSpec, Obstacle};
@@ -59,5 +58,4 @@ pub use namespace::{JOIN, KEEP, join, keep};
 pub use namespace::{Namespace, NamespaceError};
 pub use place::UserDirectory;
 pub use platform::{Orphans, adopt_orphans, end_launches_below, hide_from_agents, make_readable};
-pub use scratch::Scratch;
 pub use tree::{Ending, Exit, How, Pipes, ProcessTree, RunDelays, SpawnError, Tail};

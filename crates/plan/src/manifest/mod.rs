@@ -21,7 +21,6 @@
 mod agent;
 pub mod archive;
 mod document;
-mod edit;
 pub mod env_name;
 pub mod extension;
 mod id;

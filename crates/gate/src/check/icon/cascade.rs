@@ -5,8 +5,7 @@ use std::collections::HashMap;
 use roxmltree::{Node, NodeId};
 
 use super::Icon;
-use super::css::{Declaration, SelectorKind};
-use super::value::Piece;
+use super::css::{Declaration, Piece, SelectorKind};
 
 /// The properties that affect whether and how a shape is visible, and which colour filters make.
 pub(super) const PROPERTIES: [&str; 18] = [

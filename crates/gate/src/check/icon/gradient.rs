@@ -5,8 +5,8 @@ use std::collections::{HashMap, HashSet};
 use roxmltree::Node;
 
 use super::cascade::Cascade;
+use super::css::{Piece, value};
 use super::elements::Elements;
-use super::value::{Piece, value};
 use super::{Icon, SVG, XLINK};
 
 /// Maximum number of `href` links to follow from one gradient to another.

@@ -8,8 +8,6 @@ mod elements;
 mod gradient;
 mod own;
 mod paint;
-mod token;
-mod value;
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -27,7 +25,7 @@ pub(super) use self::color::Color;
 pub use self::draw::draw_icon;
 pub(super) use self::draw::is_painted;
 pub(super) use self::paint::Shape;
-pub(super) use self::value::{Piece, urls, value};
+pub(super) use css::{Piece, urls, value};
 
 /// The SVG namespace.
 pub(super) const SVG: &str = "http://www.w3.org/2000/svg";

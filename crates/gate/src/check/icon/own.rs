@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use roxmltree::{Node, NodeId};
 
 use super::cascade::Winners;
+use super::css::{Piece, value};
 use super::gradient::Gradients;
-use super::value::{Piece, value};
 
 /// The paint of a fill or stroke.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

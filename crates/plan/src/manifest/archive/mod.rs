@@ -1,17 +1,12 @@
 //! The version and the format in an archive's URL.
 
-mod versions;
-
 #[cfg(test)]
 mod tests;
-
-pub use versions::starts_prerelease;
-pub use versions::{UrlVersion, compare_version};
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
 
-use versions::versions;
+use crate::manifest::Version;
 
 /// Words that name a channel, whose content changes from version to version. `latest` is handled separately.
 const CHANNELS: &[&str] = &["nightly", "stable", "current", "head", "tip", "canary", "edge"];
@@ -119,4 +114,190 @@ fn decode(text: &str) -> Cow<'_, str> {
         }
     }
     Cow::Owned(String::from_utf8_lossy(&out).into_owned())
+}
+
+/// Words before the version of something else: the number after them is not the agent's version.
+const FOREIGN: &[&str] = &[
+    "android", "api", "centos", "cp", "cuda", "darwin", "debian", "electron", "fedora", "freebsd", "glibc", "gnu",
+    "ios", "java", "jdk", "jre", "libc", "linux", "mac", "macos", "macosx", "manylinux", "musl", "musllinux", "net",
+    "node", "nodejs", "openssl", "osx", "py", "python", "rhel", "ubuntu", "win", "windows",
+];
+
+/// Words that make a version a prerelease.
+const PRERELEASE: &[&str] = &[
+    "prerelease", "preview", "snapshot", "nightly", "canary", "insiders", "insider", "alpha", "beta", "next", "dev",
+    "eap", "pre", "rc", "a", "b", "c",
+];
+
+/// The result of comparing an archive's URL with a version.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum UrlVersion {
+    /// The URL contains the version.
+    Same,
+    /// It contains another version, as written there.
+    Other(String),
+    /// It contains no version.
+    Absent,
+}
+
+/// A version found in a URL.
+#[derive(Debug, PartialEq, Eq)]
+struct FoundVersion {
+    text: String,
+    version: Version,
+    marked: bool,
+}
+
+/// Compares the version in a URL with the version in a manifest.
+///
+/// Versions are found as a path segment, in a file name or in the query, with or without a prefix (`v1.2.0`,
+/// `cli-v1.2.0`, `agent@1.2.0`), percent-encoded or not, with at least two parts, and with a prerelease. Numbers of
+/// something else (`macos-11.0`, `glibc2.17`, `x86_64`, a build number or a year alone) are ignored. If a URL contains
+/// several versions, one must be the stated one, and no unambiguous version may differ: a release's tag, a version with
+/// a `v`, or a whole path segment.
+#[must_use]
+pub fn compare_version(url: &str, stated: &Version) -> UrlVersion {
+    let found = versions(url, Some(stated));
+    let same = |found: &FoundVersion| found.version == *stated;
+    let contradicting = if found.iter().any(same) {
+        found.into_iter().find(|found| found.marked && !same(found))
+    } else {
+        match found.into_iter().max_by_key(|found| (found.marked, found.version.parts().len())) {
+            None => return UrlVersion::Absent,
+            other => other,
+        }
+    };
+    contradicting.map_or(UrlVersion::Same, |found| UrlVersion::Other(found.text))
+}
+
+/// All versions in a URL. `stated` is recognized as written, however unusual its prerelease is.
+fn versions(url: &str, stated: Option<&Version>) -> Vec<FoundVersion> {
+    let (path, query) = path_and_query(url);
+    let segments: Vec<&str> = path.split('/').collect();
+    let is_tag = |at: usize| at >= 2 && segments[at - 1] == "download" && segments[at - 2] == "releases";
+    let in_path = segments.iter().enumerate().flat_map(|(at, segment)| {
+        let mut found = versions_in(segment, stated);
+        for found in &mut found {
+            found.marked |= is_tag(at);
+        }
+        found
+    });
+    let in_query = query.split(['&', ';', '=']).flat_map(|part| versions_in(part, stated));
+    in_path.chain(in_query).collect()
+}
+
+fn versions_in(segment: &str, stated: Option<&Version>) -> Vec<FoundVersion> {
+    let bytes = segment.as_bytes();
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at < bytes.len() {
+        if !bytes[at].is_ascii_digit() {
+            at += 1;
+            continue;
+        }
+        let end = run_of_numbers(segment, at);
+        found.extend(version_at(segment, at, end, stated));
+        at = end;
+    }
+    found
+}
+
+/// The end of the digits and single dots at `start`, without a dot or part that belongs to the text after them.
+fn run_of_numbers(segment: &str, start: usize) -> usize {
+    let bytes = segment.as_bytes();
+    let mut end = start;
+    while end < bytes.len()
+        && (bytes[end].is_ascii_digit() || (bytes[end] == b'.' && bytes.get(end + 1).is_some_and(u8::is_ascii_digit)))
+    {
+        end += 1;
+    }
+    // In `1.0.0.7z`, the last part begins the suffix.
+    let glued = bytes.get(end).is_some_and(u8::is_ascii_alphabetic) && prerelease_at(segment, end).is_none();
+    match segment[start..end].rfind('.') {
+        Some(dot) if glued => start + dot,
+        _ => end,
+    }
+}
+
+fn version_at(segment: &str, start: usize, end: usize, stated: Option<&Version>) -> Option<FoundVersion> {
+    let release = &segment[start..end];
+    if !release.contains('.') {
+        return None;
+    }
+    let before = &segment[..start];
+    let unmarked =
+        before.strip_suffix(['v', 'V']).filter(|before| !before.ends_with(|c: char| c.is_ascii_alphanumeric()));
+    let word_end = unmarked.unwrap_or(before).trim_end_matches(['-', '_', '.', '@', '+', ' ']);
+    let word = word_end.rsplit(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
+    let is_foreign = FOREIGN.iter().any(|foreign| word.eq_ignore_ascii_case(foreign));
+    let is_glued_to_a_word = before.ends_with(|c: char| c.is_ascii_alphanumeric()) && unmarked.is_none();
+    if is_foreign || is_glued_to_a_word {
+        return None;
+    }
+    let literal = stated.filter(|stated| stated.is_prerelease() && stands_at(segment, start, stated.as_str()));
+    let (text, version) = match (literal, prerelease_at(segment, end)) {
+        (Some(stated), _) => (stated.as_str().to_owned(), stated.clone()),
+        (None, Some(prerelease)) => {
+            let text = format!("{release}-{prerelease}");
+            let version = Version::parse_loose(&text)?;
+            (text, version)
+        }
+        (None, None) => (release.to_owned(), Version::parse_loose(release)?),
+    };
+    // Two numbers may be the version of an interface, and a year may begin a date.
+    let is_full = version.parts().len() >= 3;
+    let is_whole_segment = unmarked.unwrap_or(before).is_empty() && end == segment.len();
+    let is_date = version.parts().first().is_some_and(|year| (1990..2100).contains(year));
+    let marked = is_full && (unmarked.is_some() || (is_whole_segment && !is_date));
+    Some(FoundVersion { text, version, marked })
+}
+
+/// Whether a text is at an offset, and is not followed by a character that would extend it.
+fn stands_at(segment: &str, start: usize, text: &str) -> bool {
+    let Some(head) = segment.get(start..start + text.len()) else { return false };
+    let mut behind = segment[start + text.len()..].chars();
+    let goes_on = match behind.next() {
+        Some('.') => behind.next().is_some_and(|c| c.is_ascii_digit()),
+        Some(c) => c.is_ascii_alphanumeric(),
+        None => false,
+    };
+    head.eq_ignore_ascii_case(text) && !goes_on
+}
+
+/// Whether the text after a version makes it a prerelease: `-rc.1`, `_beta`.
+#[must_use]
+pub fn starts_prerelease(behind: &str) -> bool {
+    prerelease_at(behind, 0).is_some()
+}
+
+/// Minimum length of an abbreviated commit hash in practice.
+const HASH_LENGTH: usize = 7;
+
+/// The prerelease directly at `at` (`-rc.1`, `rc1`, `_beta`), with its parts joined by dots.
+///
+/// After the number, the text must end or continue with a separator: in `-a3815c0` and `-beta2x`, the letter and digits
+/// begin something else. A single letter with as many digits as an abbreviated commit hash has is such a hash
+/// (`-b123456`).
+fn prerelease_at(segment: &str, at: usize) -> Option<String> {
+    let rest = &segment[at..];
+    let tail = rest.strip_prefix(['-', '_', '.', '~']).unwrap_or(rest);
+    let word_length = tail.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(tail.len());
+    let word = tail[..word_length].to_ascii_lowercase();
+    if word.is_empty() || !PRERELEASE.contains(&word.as_str()) {
+        return None;
+    }
+    let behind = &tail[word_length..];
+    let number = behind.strip_prefix(['.', '-', '_']).unwrap_or(behind);
+    let digits = number.find(|c: char| !c.is_ascii_digit()).unwrap_or(number.len());
+    let goes_on = number[digits..].starts_with(|c: char| c.is_alphanumeric());
+    let is_separate = number.len() < behind.len();
+    match (digits, word_length) {
+        // A single letter is a prerelease only with a number: `-a` may mean anything.
+        (0, 1) => None,
+        (0, _) => Some(word),
+        (_, 1) if goes_on || digits + word_length >= HASH_LENGTH => None,
+        // The word was complete; the rest is a hash or a name.
+        (_, _) if goes_on => is_separate.then_some(word),
+        _ => Some(format!("{word}.{}", &number[..digits])),
+    }
 }

@@ -1,7 +1,6 @@
 use proptest::prelude::*;
 
-use super::versions::FOREIGN;
-use super::*;
+use super::{FOREIGN, *};
 use crate::manifest::Version;
 
 fn compare(url: &str, version: &str) -> UrlVersion {

@@ -1,13 +1,7 @@
 //! Untrusted text: escapes what must not be printed on a terminal or a page.
 
-mod markdown;
-mod secrets;
-
 use std::borrow::Cow;
 use std::fmt::{Display, Write as _};
-
-pub use self::markdown::{cell, code_span, prose};
-pub use self::secrets::without_secrets;
 
 /// Maximum length of an untrusted text that a message quotes or that is compared, in Unicode scalar values.
 const QUOTE_LIMIT: usize = 120;
@@ -181,9 +175,151 @@ pub fn is_mistyped(word: &str, candidate: &str) -> bool {
         && strsim::osa_distance(word, candidate) == 1
 }
 
+/// An identifier, a path or a value as a code span; nothing for an empty text. Hidden characters are escaped as by
+/// [`printable`].
+#[must_use]
+pub fn code_span(text: &str) -> String {
+    let text = printable(text);
+    if text.is_empty() {
+        return String::new();
+    }
+    // The fence is longer than any run of backticks in the text.
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
+    let fence = "`".repeat(longest + 1);
+    // Markdown removes one space at each end. Without it, backticks and spaces of the text would be lost.
+    let edges = ['`', ' '];
+    let pad = if text.starts_with(edges) || text.ends_with(edges) { " " } else { "" };
+    format!("{fence}{pad}{text}{pad}{fence}")
+}
+
+/// A message: quoted parts stay code spans, and so does every word that Markdown or GitHub might interpret.
+#[must_use]
+pub fn prose(text: &str) -> String {
+    let text = printable(text);
+    let parts: Vec<&str> = text.split('`').collect();
+    if parts.len().is_multiple_of(2) {
+        return code_span(&text);
+    }
+    let part = |(at, part): (usize, &&str)| if at % 2 == 1 { code_span(part) } else { words(part) };
+    parts.iter().enumerate().map(part).collect()
+}
+
+/// Markdown from [`code_span`] and [`prose`] as a table cell.
+#[must_use]
+pub fn cell(markdown: &str) -> String {
+    let mut out = String::with_capacity(markdown.len());
+    let mut before = ' ';
+    for c in markdown.chars() {
+        match c {
+            // After a backslash, another backslash would not escape the character.
+            '|' if before == '\\' => out.push_str("\\u{7c}"),
+            '|' => out.push_str("\\|"),
+            c => out.push(c),
+        }
+        before = c;
+    }
+    out
+}
+
+/// Formats words: those that are not plain become code spans, and adjacent ones share a span.
+fn words(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 16);
+    let mut odd: Vec<&str> = Vec::new();
+    let flush = |odd: &mut Vec<&str>, out: &mut String| {
+        if odd.is_empty() {
+            return;
+        }
+        let joined = odd.join(" ");
+        let word = joined.trim_end_matches(['.', ',', ';', ':']);
+        out.push_str(&code_span(word));
+        out.push_str(&joined[word.len()..]);
+        odd.clear();
+    };
+    for (at, word) in text.split(' ').enumerate() {
+        let is_odd = !is_plain(word);
+        if !is_odd {
+            flush(&mut odd, &mut out);
+        }
+        if at > 0 && odd.is_empty() {
+            out.push(' ');
+        }
+        if is_odd { odd.push(word) } else { out.push_str(word) }
+    }
+    flush(&mut odd, &mut out);
+    out
+}
+
+/// Whether a word has no meaning in Markdown and GitHub does not link it.
+fn is_plain(word: &str) -> bool {
+    let is_plain = |c: char| c.is_alphanumeric() || ".,;:'\"()?!-+/%=→…–’“”".contains(c);
+    let inner = word.trim_end_matches(':');
+    // Emoji and URLs contain a colon; commits are hexadecimal.
+    let has_colon = inner.contains(':');
+    let is_commit = inner.len() >= 7 && inner.bytes().all(|b| b.is_ascii_hexdigit());
+    let lower = inner.to_ascii_lowercase();
+    word.chars().all(is_plain) && !has_colon && !is_commit && !lower.contains("www.") && !lower.starts_with("gh-")
+}
+
+/// The text without possible secrets in URLs: names and passwords before a host are removed, and queries are replaced
+/// by `…`, as messages show URLs.
+#[must_use]
+pub fn without_secrets(text: &str) -> Cow<'_, str> {
+    if !text.contains("://") {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find("://") {
+        let (before, behind) = rest.split_at(at + 3);
+        out.push_str(before);
+        let word = &behind[..behind.find(ends_word).unwrap_or(behind.len())];
+        // The same word may contain another URL, such as that of a mirror.
+        let word = word.find("://").map_or(word, |inner| &word[..start_of_scheme(&word[..inner])]);
+        let plain = &word[end_of_user_info(word)..];
+        let query = plain.find('?').map(|at| (at, plain[at..].find(ends_query).map_or(plain.len(), |end| at + end)));
+        match query.filter(|(from, to)| to - from > 1) {
+            Some((from, to)) => out.extend([&plain[..from], "?…", &plain[to..]]),
+            None => out.push_str(plain),
+        }
+        rest = &behind[word.len()..];
+    }
+    out.push_str(rest);
+    if out == text { Cow::Borrowed(text) } else { Cow::Owned(out) }
+}
+
+/// Whether a character ends a word: no URL in a text contains it, not even in an unencoded password.
+fn ends_word(c: char) -> bool {
+    c.is_whitespace() || c.is_control() || "\"'`<>".contains(c)
+}
+
+fn ends_query(c: char) -> bool {
+    "()[]{}|\\,;".contains(c)
+}
+
+/// The beginning of the scheme at the end of a text.
+fn start_of_scheme(text: &str) -> usize {
+    text.trim_end_matches(|c: char| c.is_ascii_alphanumeric() || "+-.".contains(c)).len()
+}
+
+/// The length of a URL's user info, including the `@`.
+fn end_of_user_info(address: &str) -> usize {
+    let authority = &address[..address.find(['/', '?', '#']).unwrap_or(address.len())];
+    if let Some(at) = authority.rfind('@') {
+        return at + 1;
+    }
+    // An unencoded password may contain characters that end a host.
+    let host = authority.rfind(']').map_or(0, |at| at + 1);
+    let is_port = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    match authority[host..].split_once(':') {
+        Some((_, port)) if !is_port(port) => address.rfind('@').map_or(0, |at| at + 1),
+        _ => 0,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn a_long_list_names_the_first_and_counts_the_rest() {
@@ -249,5 +385,102 @@ mod tests {
         assert_eq!(suggestions("PI-ACP", ["pi-acp", "other"]), ["pi-acp"]);
         assert!(suggestions("License", ["Unlicense"]).is_empty());
         assert!(suggestions(&"a".repeat(QUOTE_LIMIT + 1), ["a"]).is_empty());
+    }
+
+    #[test]
+    fn a_fence_is_longer_than_what_it_holds() {
+        for (text, expected) in [
+            ("a", "`a`"),
+            ("a`b", "``a`b``"),
+            ("``x", "``` ``x ```"),
+            (" x ", "`  x  `"),
+            ("", ""),
+            ("a\n# b\u{202e}", "`a\\u{a}# b\\u{202e}`"),
+        ] {
+            assert_eq!(code_span(text), expected);
+        }
+    }
+
+    #[test]
+    fn prose_stays_readable() {
+        for (text, expected) in [
+            ("fill is `red`, not currentColor", "fill is `red`, not currentColor"),
+            ("see https://h.example/a_b: it (really) fails", "see `https://h.example/a_b`: it (really) fails"),
+            ("1.0 → 1.1 (npm)", "1.0 → 1.1 (npm)"),
+            ("`a|b` and `c", "`` `a|b` and `c ``"),
+            ("by @someone #1 <img src=x> www.x.example", "by `@someone #1 <img src=x> www.x.example`"),
+            ("an * and a _", "an `*` and a `_`"),
+            ("at 0123abc :x: GH-1", "at `0123abc :x: GH-1`"),
+        ] {
+            assert_eq!(prose(text), expected);
+        }
+    }
+
+    #[test]
+    fn a_pipe_never_ends_a_cell() {
+        assert_eq!(cell(&code_span("a|b")), "`a\\|b`");
+        assert_eq!(cell(&code_span("a\\|b")), "`a\\\\u{7c}b`");
+    }
+
+    /// The text outside code spans, as GitHub parses it: a span ends at the next run of backticks of the same length.
+    fn outside(markdown: &str) -> String {
+        let mut out = String::new();
+        let mut rest = markdown;
+        while let Some(at) = rest.find('`') {
+            out.push_str(&rest[..at]);
+            let run = rest[at..].len() - rest[at..].trim_start_matches('`').len();
+            let behind = &rest[at + run..];
+            let mut from = 0;
+            let end = loop {
+                let Some(start) = behind[from..].find('`').map(|start| start + from) else { break None };
+                let length = behind[start..].len() - behind[start..].trim_start_matches('`').len();
+                if length == run {
+                    break Some(start + length);
+                }
+                from = start + length;
+            };
+            if end.is_none() {
+                out.push('`');
+            }
+            rest = &behind[end.unwrap_or_default()..];
+        }
+        out + rest
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_gets_out_of_its_spans(text in "[a`|\\\\<@#\\[\\]()*_ :!\n]{0,24}") {
+            for markdown in [code_span(&text), prose(&text)] {
+                prop_assert!(!outside(&markdown).contains(['<', '@', '#', '[', '*', '_', '\\', '`', '|', '\n']), "{}", markdown);
+                let cell = cell(&markdown);
+                let pipes = cell.match_indices('|').all(|(at, _)| {
+                    let slashes = cell[..at].len() - cell[..at].trim_end_matches('\\').len();
+                    slashes == 1
+                });
+                prop_assert!(pipes, "{}", cell);
+            }
+        }
+    }
+
+    #[test]
+    fn addresses_lose_their_secrets_and_nothing_else() {
+        for (text, expected) in [
+            ("GET https://u:secret@h.example/a failed", "GET https://h.example/a failed"),
+            ("`https://secret@h.example:8080`, x", "`https://h.example:8080`, x"),
+            ("git+ssh://git@h.example/a.git#v1", "git+ssh://h.example/a.git#v1"),
+            ("(http://u:sec/ret,@h.example/a)", "(http://h.example/a)"),
+            ("https://u:s@cret@h.example/", "https://h.example/"),
+            ("(https://h.example/a?sig=secret&x=1): 403", "(https://h.example/a?…): 403"),
+            ("https://m.example/https://u:secret@h.example/", "https://m.example/https://h.example/"),
+            ("two https://a:secret@h.example https://b:secret@h.example", "two https://h.example https://h.example"),
+        ] {
+            assert_eq!(without_secrets(text), expected, "{text}");
+        }
+        for plain in [
+            "no address, u:p@h", "https://h.example:8080/@scope/pkg", "http://[::1]:80/@scope/a",
+            "https://h.example/a@1.0.0?", "https://例え.example/ä#b", "://", "a://",
+        ] {
+            assert!(matches!(without_secrets(plain), Cow::Borrowed(text) if text == plain), "{plain}");
+        }
     }
 }

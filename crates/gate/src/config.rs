@@ -1,12 +1,7 @@
-//! `registry.toml`: rule levels, feeds and all other settings of a registry.
+//! Reads `registry.toml`.
 //!
-//! `schemas/registry.toml.schema.json` describes the format for editors; tests compare its keys with those of
-//! [`Config`], and validate the documentation's examples against it.
+//! * [`Config`]: rule levels, views, version feeds, the site
 
-use acp_registry_plan::duration;
-use acp_registry_plan::failure::{Code, Failure};
-use acp_registry_plan::text::{nearest, quote};
-use acp_registry_plan::timestamp::date;
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -18,14 +13,16 @@ use acp_registry_examine::examination::{Level, Recipe};
 use acp_registry_host::fs::{ReadError, read_bounded};
 use acp_registry_http as http;
 use acp_registry_plan::closure::sha512;
+use acp_registry_plan::duration;
+use acp_registry_plan::failure::{Code, Failure};
 use acp_registry_plan::manifest::{Channel, NpmSpec, Pin};
+use acp_registry_plan::text::{nearest, quote};
+use acp_registry_plan::timestamp::date;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use time::Date;
 
-use super::site::SiteConfig;
-use super::view::View;
 use crate::finding;
 
 /// Maximum size of a configuration file, in bytes.
@@ -395,7 +392,7 @@ impl BumpSource {
     ///
     /// # Errors
     /// Returns the problem, and what to write instead, as a message.
-    pub(super) fn check(&self, id: &str) -> Result<(), String> {
+    fn check(&self, id: &str) -> Result<(), String> {
         for feed in self.stable.iter().chain(&self.preview) {
             acp_registry_http::address::parse(&feed.url)
                 .map_err(|error| format!("the feed {:?} of the agent {id:?} {error}", feed.url))?;
@@ -489,6 +486,282 @@ fn toml_remedy(message: &str) -> Option<String> {
     let mut keys = line.filter_map(|line| Some(line.split_once('=')?.0.trim()));
     let unquoted = keys.find(|key| key.contains('/') && !key.contains(['"', '\'']))?;
     Some(format!("quote the key: \"{unquoted}\""))
+}
+
+/// Settings of the catalog site.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct SiteConfig {
+    /// URL of the registry's repository.
+    pub repository: Option<String>,
+    /// URL for editing an entry; `{id}` is replaced by the agent's id.
+    pub edit: Option<String>,
+    /// The files to publish for each agent, next to its page.
+    pub agent_files: BTreeSet<AgentFile>,
+    /// Pictures for link previews.
+    pub previews: PreviewSetting,
+    /// Agents that are adapters of a program with a licence of its own, by id, with the name of the program.
+    pub adapters: BTreeMap<String, String>,
+    /// The day of an agent's first release by its publisher, by id, as `YYYY-MM-DD`.
+    pub appeared: BTreeMap<String, String>,
+}
+
+/// A file published for each agent, next to its page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AgentFile {
+    /// `agent.json`: the entry.
+    Json,
+    /// `index.md`: the page as Markdown.
+    Markdown,
+    /// `feed.atom`: the agent's versions.
+    Feed,
+    /// `badge.svg`: a badge to embed elsewhere.
+    Badge,
+    /// `card.html`: the agent as a card to embed elsewhere. Not there unless it is asked for.
+    Card,
+}
+
+impl Default for SiteConfig {
+    fn default() -> Self {
+        let agent_files = [AgentFile::Json, AgentFile::Markdown, AgentFile::Feed, AgentFile::Badge].into();
+        Self {
+            repository: None,
+            edit: None,
+            agent_files,
+            previews: PreviewSetting::default(),
+            adapters: BTreeMap::new(),
+            appeared: BTreeMap::new(),
+        }
+    }
+}
+
+impl SiteConfig {
+    fn check(&self) -> Result<(), String> {
+        for (key, address) in [("repository", &self.repository), ("edit", &self.edit)] {
+            let Some(address) = address else { continue };
+            let example = address.replace("{id}", "id");
+            let url = url::Url::parse(&example).ok().filter(|url| url.scheme() == "https" && url.has_host());
+            if url.is_none_or(|url| !url.username().is_empty() || url.password().is_some()) {
+                return Err(format!("`{key}` of `[site]` is {address:?}, which is not an https address"));
+            }
+        }
+        // An agent's id must not be able to change the host that the link leads to.
+        let in_path = |edit: &String| edit.splitn(4, '/').nth(3).is_some_and(|path| path.contains("{id}"));
+        let in_host = |edit: &String| edit.split('/').nth(2).is_some_and(|host| host.contains("{id}"));
+        if self.edit.as_ref().is_some_and(|edit| !in_path(edit) || in_host(edit)) {
+            return Err("`edit` of `[site]` must contain `{id}`, which is replaced by the agent's id, after the host"
+                .to_owned());
+        }
+        if let Some((id, day)) = self.appeared.iter().find(|(_, day)| date(day).is_none()) {
+            return Err(format!("`{id}` of `[site.appeared]` is {day:?}, which is not a day as 2026-12-31"));
+        }
+        Ok(())
+    }
+
+    /// The URL for editing an agent's entry, and whether it leads to that entry. Without `edit`, it is the entry's file
+    /// on GitHub, or the repository (`false`) if that is hosted elsewhere.
+    pub fn edit_url(&self, id: &str) -> Option<(String, bool)> {
+        if let Some(edit) = &self.edit {
+            return Some((edit.replace("{id}", id), true));
+        }
+        let repository = self.repository.as_deref()?.trim_end_matches('/');
+        // GitHub resolves `HEAD` to the repository's default branch.
+        let is_github = repository.strip_prefix("https://github.com/").is_some_and(|path| path.split('/').count() == 2);
+        let entry = || (format!("{}/blob/HEAD/{id}/agent.json", repository.trim_end_matches(".git")), true);
+        Some(if is_github { entry() } else { (repository.to_owned(), false) })
+    }
+}
+
+/// The number of agents up to which each has a picture of its own by default.
+const LIMIT: usize = 500;
+
+/// The setting `previews`: `true`, `false`, or the greatest number of agents that have pictures of their own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(untagged, expecting = "`previews` is `true`, `false` or a number of agents")]
+pub enum PreviewSetting {
+    /// Whether there are pictures, however many agents there are.
+    Switch(bool),
+    /// Above this number of agents, all pages share the picture of the site.
+    Limit(usize),
+}
+
+impl Default for PreviewSetting {
+    fn default() -> Self {
+        Self::Limit(LIMIT)
+    }
+}
+
+/// The pictures that a site has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Previews {
+    /// No pictures.
+    None,
+    /// One for all pages.
+    OfSite,
+    /// One for each agent, and one for the other pages.
+    OfAgents,
+}
+
+impl PreviewSetting {
+    /// The pictures of a site with this many agents.
+    pub fn of(self, agents: usize) -> Previews {
+        match self {
+            Self::Switch(false) => Previews::None,
+            Self::Limit(limit) if agents > limit => Previews::OfSite,
+            Self::Switch(true) | Self::Limit(_) => Previews::OfAgents,
+        }
+    }
+}
+
+/// Documents of the published tree about the registry as a whole, beside its indexes.
+pub const DOCUMENTS: [&str; 3] = ["history.json", "examinations.json", "facets.json"];
+
+/// Other file names of the published tree that are not available to views.
+const TAKEN: [&str; 4] = ["agent.schema.json", "registry.schema.json", "entries.json", "statement.json"];
+
+/// One published index.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct View {
+    /// File name in the published tree.
+    pub file: String,
+    /// `version` of the index.
+    #[serde(default = "default_format_version")]
+    pub format_version: String,
+    /// Base URL of this view's icons; defaults to [`base_url`](Config::base_url).
+    #[serde(default)]
+    pub base_url: Option<String>,
+    /// The channel to publish.
+    #[serde(default = "default_channel", deserialize_with = "channel")]
+    pub channel: Channel,
+    /// Whether packages keep members that the public format does not have, see
+    /// [`extension`](acp_registry_plan::manifest::extension).
+    #[serde(default)]
+    pub package_extensions: bool,
+    /// Ids of agents to leave out.
+    #[serde(default)]
+    pub exclude: BTreeSet<String>,
+    /// Changes to single entries, by agent id.
+    #[serde(default)]
+    pub agents: BTreeMap<String, AgentChanges>,
+    /// Additional members of the index, written after `agents` in the order of the file.
+    #[serde(default, deserialize_with = "plain")]
+    pub extra: Map<String, Value>,
+}
+
+/// Changes that a view makes to one entry.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct AgentChanges {
+    /// Members to append to the entry, in the order of the file.
+    #[serde(deserialize_with = "plain")]
+    pub set: Map<String, Value>,
+    /// Arguments to append to a distribution's, keyed by `binary`, `npx` or `uvx`.
+    pub append_args: BTreeMap<String, Vec<String>>,
+}
+
+fn default_format_version() -> String {
+    "1.0.0".to_owned()
+}
+
+fn default_channel() -> Channel {
+    Channel::Stable
+}
+
+fn channel<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Channel, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    enum Name {
+        Stable,
+        Preview,
+    }
+    Ok(match Name::deserialize(deserializer)? {
+        Name::Stable => Channel::Stable,
+        Name::Preview => Channel::Preview,
+    })
+}
+
+/// Rejects TOML values without an exact equivalent in JSON (dates, NaN and infinity), since they would be published as
+/// something else.
+fn plain<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Map<String, Value>, D::Error> {
+    fn convert(value: toml::Value) -> Result<Value, String> {
+        Ok(match value {
+            toml::Value::String(text) => Value::String(text),
+            toml::Value::Integer(number) => Value::from(number),
+            toml::Value::Boolean(flag) => Value::Bool(flag),
+            toml::Value::Float(number) => match serde_json::Number::from_f64(number) {
+                Some(number) => Value::Number(number),
+                None => return Err(format!("{number} cannot be written in JSON")),
+            },
+            toml::Value::Datetime(date) => return Err(format!("JSON has no dates; write \"{date}\"")),
+            toml::Value::Array(items) => Value::Array(items.into_iter().map(convert).collect::<Result<_, _>>()?),
+            toml::Value::Table(table) => Value::Object(to_json(table)?),
+        })
+    }
+    fn to_json(table: toml::Table) -> Result<Map<String, Value>, String> {
+        table.into_iter().map(|(key, value)| Ok((key, convert(value)?))).collect()
+    }
+    to_json(toml::Table::deserialize(deserializer)?).map_err(serde::de::Error::custom)
+}
+
+impl View {
+    /// A view of the stable channel with unchanged entries of all agents.
+    pub fn named(file: &str) -> Self {
+        Self {
+            file: file.to_owned(),
+            format_version: default_format_version(),
+            base_url: None,
+            channel: Channel::Stable,
+            package_extensions: false,
+            exclude: BTreeSet::new(),
+            agents: BTreeMap::new(),
+            extra: Map::new(),
+        }
+    }
+
+    /// Checks that the view can be published.
+    ///
+    /// # Errors
+    /// Returns what is wrong, as a message.
+    fn check(&self) -> Result<(), String> {
+        let file = self.file.as_str();
+        let is_plain = file.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b)) && !file.starts_with('.');
+        if !is_plain
+            || Path::new(file).extension().is_none_or(|ending| ending != "json")
+            || TAKEN.iter().chain(&DOCUMENTS).any(|taken| file.eq_ignore_ascii_case(taken))
+        {
+            return Err(format!(
+                "the view file {file:?} must be a plain file name that ends in `.json`, other than {}",
+                [&TAKEN[..], &DOCUMENTS].concat().join(", ")
+            ));
+        }
+        let parts: Vec<&str> = self.format_version.split('.').collect();
+        if parts.len() < 3 || !parts.iter().all(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit())) {
+            return Err(format!(
+                "the format version {:?} of {file:?} must be three numbers, such as 1.0.0",
+                self.format_version
+            ));
+        }
+        for reserved in ["version", "agents"] {
+            if self.extra.contains_key(reserved) {
+                return Err(format!("`extra` of the view {file:?} cannot set `{reserved}`, which the build writes"));
+            }
+        }
+        for changes in self.agents.values() {
+            if let Some(kind) =
+                changes.append_args.keys().find(|kind| !["binary", "npx", "uvx"].contains(&kind.as_str()))
+            {
+                return Err(format!("`append-args` takes `binary`, `npx` or `uvx`, not {kind:?}"));
+            }
+            for reserved in ["id", "version", "distribution", "icon", "preview"] {
+                if changes.set.contains_key(reserved) {
+                    return Err(format!("`set` cannot change `{reserved}`, which comes from the manifest"));
+                }
+            }
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -592,5 +865,48 @@ mod tests {
         let config = parse("base-url = \"https://host.example/r/\"").unwrap();
         assert_eq!(config.base_url.as_deref(), Some("https://host.example/r"));
         assert_eq!(config.views(), [View::named("registry.json")]);
+    }
+
+    fn site(repository: Option<&str>, edit: Option<&str>) -> SiteConfig {
+        let [repository, edit] = [repository, edit].map(|text| text.map(ToOwned::to_owned));
+        SiteConfig { repository, edit, ..SiteConfig::default() }
+    }
+
+    #[test]
+    fn entries_are_edited_where_the_configuration_says() {
+        let of = |repository, edit| site(repository, edit).edit_url("a");
+        assert_eq!(of(None, None), None);
+        let entry = |text: &str| Some((text.to_owned(), true));
+        assert_eq!(
+            of(Some("https://github.com/o/r.git"), None),
+            entry("https://github.com/o/r/blob/HEAD/a/agent.json")
+        );
+        assert_eq!(of(Some("https://example.com/r/"), None), Some(("https://example.com/r".to_owned(), false)));
+        assert_eq!(of(None, Some("https://example.com/{id}?x")), entry("https://example.com/a?x"));
+    }
+
+    #[test]
+    fn only_https_is_linked() {
+        for address in ["http://example.com", "javascript:alert(1)", "https://u@example.com", "x"] {
+            assert!(site(Some(address), None).check().unwrap_err().contains("not an https address"), "{address}");
+        }
+        for edit in
+            ["https://example.com/", "https://{id}.example.com/", "https://{id}.example.com/{id}", "https://e.com?{id}"]
+        {
+            assert!(site(None, Some(edit)).check().unwrap_err().contains("{id}"), "{edit}");
+        }
+        assert!(site(Some("https://example.com"), Some("https://example.com/{id}")).check().is_ok());
+    }
+
+    #[test]
+    fn above_the_limit_the_site_has_one_picture() {
+        let default = PreviewSetting::default();
+        assert_eq!(
+            [0, 500, 501].map(|count| default.of(count)),
+            [Previews::OfAgents, Previews::OfAgents, Previews::OfSite]
+        );
+        assert_eq!(PreviewSetting::Limit(0).of(1), Previews::OfSite);
+        assert_eq!(PreviewSetting::Switch(true).of(100_000), Previews::OfAgents);
+        assert_eq!(PreviewSetting::Switch(false).of(1), Previews::None);
     }
 }

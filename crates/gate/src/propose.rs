@@ -1,0 +1,735 @@
+//! Proposes updates as pull requests on GitHub, one branch and one pull request per agent and channel.
+//!
+//! Compares the existing branches and pull requests with the wanted ones and applies only the difference, so that an
+//! interrupted run is completed by the next one. A branch is not changed if its newest commit was made by a person.
+//!
+//! * [`Target`]: the repository and branch for pull requests
+//! * [`Proposer`]: opens, updates and closes pull requests
+//! * [`Proposal`]: the result for one branch
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::Path;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use acp_registry_client::registry::Registry;
+use acp_registry_host::git::{self, Branch, Identity, Remote};
+use acp_registry_http::{ChangeKind, Client, FetchError};
+use acp_registry_plan::failure::Failure;
+use acp_registry_plan::json::List;
+use acp_registry_plan::manifest::Channel;
+use acp_registry_plan::source::apply;
+use acp_registry_plan::text::{brief_list, cell, code_span, printable, prose, quote};
+use acp_registry_sources::SourceError;
+use acp_registry_sources::github::Github;
+use serde_json::{Value, json};
+use url::Url;
+
+use crate::bump::{Bumped, ChannelOutcome, VersionUpdate};
+use crate::closures::ClosureChange;
+
+/// Prefix of all branches that this program creates.
+const PREFIX: &str = "bump/";
+
+/// Opens, updates and closes pull requests.
+pub struct Proposer<'a> {
+    /// The HTTP client, with a GitHub token.
+    pub client: &'a Client,
+    /// The GitHub API.
+    pub github: &'a Github,
+    /// The repository of the pull requests.
+    pub slug: Slug,
+    /// The git remote of that repository, in the clone that contains the registry directory.
+    pub remote: Remote,
+    /// The branch to merge into; it is checked out.
+    pub base: String,
+    /// The author of commits.
+    pub identity: Identity,
+    /// The label of straightforward updates, for automatic merging.
+    pub label: Option<String>,
+}
+
+/// An update to propose.
+#[derive(Debug)]
+pub struct ProposedUpdate<'a> {
+    /// Name of the agent's folder.
+    pub id: &'a str,
+    /// The update.
+    pub update: &'a VersionUpdate,
+    /// The current text of the manifest.
+    pub original: &'a str,
+    /// The updated text of the manifest.
+    pub manifest: String,
+    /// The closures of the new version, if the registry keeps them.
+    pub closures: Vec<&'a ClosureChange>,
+    /// Further information for the reviewer, as Markdown without untrusted text: the result of a handshake.
+    pub notes: String,
+}
+
+/// The result for one branch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Proposal {
+    /// Name of the agent's folder.
+    pub id: String,
+    /// The channel.
+    pub channel: Channel,
+    /// What was done, or why it failed.
+    pub result: Result<BranchChange, String>,
+    /// URL of the pull request, if there is one.
+    pub address: Option<String>,
+}
+
+/// What was done for one branch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BranchChange {
+    /// A pull request was opened.
+    Opened,
+    /// The pull request, or its branch, was updated.
+    Updated,
+    /// No change was needed.
+    Unchanged,
+    /// A person has committed to the branch, so it was not changed.
+    LeftAlone,
+    /// A person has closed the pull request for this version, so it is not opened again.
+    Declined,
+    /// There is no update any more: the pull request was closed and its branch deleted.
+    Closed,
+}
+
+impl BranchChange {
+    /// The name used in reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Opened => "opened",
+            Self::Updated => "updated",
+            Self::Unchanged => "unchanged",
+            Self::LeftAlone => "left_alone",
+            Self::Declined => "declined",
+            Self::Closed => "closed",
+        }
+    }
+}
+
+/// Why nothing could be proposed.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A git command failed.
+    #[error(transparent)]
+    Git(#[from] git::Error),
+    /// A GitHub request failed.
+    #[error(transparent)]
+    Github(#[from] SourceError),
+    /// The repository does not exist, or the token has no access to it.
+    #[error("GitHub has no repository {0}, or does not show it to this token")]
+    NoRepository(Slug),
+}
+
+impl Error {
+    /// How to fix it, if known and independent of the caller's command line.
+    pub fn remedy(&self, github: &Github) -> Option<String> {
+        match self {
+            Self::Git(error) => error.remedy(),
+            Self::Github(error) => error.remedy(github),
+            Self::NoRepository(_) => None,
+        }
+    }
+}
+
+impl Proposer<'_> {
+    /// Opens or updates a pull request for each update in `wanted`, and closes those of `settled` agents, which have no
+    /// update. An agent whose sources failed belongs in neither list, and keeps its pull request.
+    ///
+    /// # Errors
+    /// Returns [`Error`] if branches or pull requests cannot be listed. Errors of single agents are in their
+    /// [`Proposal`].
+    pub async fn propose(
+        &self,
+        wanted: &[ProposedUpdate<'_>],
+        settled: &[(String, Channel)],
+    ) -> Result<Vec<Proposal>, Error> {
+        let pulls = Pulls { client: self.client, github: self.github, slug: &self.slug };
+        let head = self.remote.head()?;
+        let branches = self.remote.branches(PREFIX)?;
+        let open = pulls.open(PREFIX).await?.ok_or_else(|| Error::NoRepository(self.slug.clone()))?;
+        let there = |name: &str| {
+            let branch = branches.iter().find(|branch| branch.name == name);
+            (branch, open.iter().find(|pull| pull.branch == name))
+        };
+        let mut proposals = Vec::new();
+        for wanted in wanted {
+            let (branch, pull) = there(&branch_name(wanted.id, wanted.update.channel));
+            let proposal = self.one(&pulls, &head, wanted, branch, pull).await;
+            proposals.push(proposal);
+        }
+        for (id, channel) in settled {
+            let (branch, pull) = there(&branch_name(id, *channel));
+            if branch.is_some() || pull.is_some() {
+                let result = self.close(&pulls, branch, pull).await;
+                let address = pull.map(|pull| pull.address.clone());
+                proposals.push(Proposal { id: id.clone(), channel: *channel, result, address });
+            }
+        }
+        Ok(proposals)
+    }
+
+    async fn one(
+        &self,
+        pulls: &Pulls<'_>,
+        head: &str,
+        wanted: &ProposedUpdate<'_>,
+        branch: Option<&Branch>,
+        pull: Option<&Pull>,
+    ) -> Proposal {
+        let mut address = pull.map(|pull| pull.address.clone());
+        let result = self.one_or_why(pulls, head, wanted, branch, pull, &mut address).await;
+        Proposal { id: wanted.id.to_owned(), channel: wanted.update.channel, result, address }
+    }
+
+    async fn one_or_why(
+        &self,
+        pulls: &Pulls<'_>,
+        head: &str,
+        wanted: &ProposedUpdate<'_>,
+        branch: Option<&Branch>,
+        pull: Option<&Pull>,
+        address: &mut Option<String>,
+    ) -> Result<BranchChange, String> {
+        let why = |error: git::Error| error.to_string();
+        if let Some(branch) = branch
+            && !self.remote.is_own(branch, &self.identity).map_err(why)?
+        {
+            return Ok(BranchChange::LeftAlone);
+        }
+        let name = branch_name(wanted.id, wanted.update.channel);
+        let path = format!("{}/agent.json", wanted.id);
+        let title = title(wanted);
+        if self.remote.file_at(head, &path).as_deref() != Some(wanted.original.as_bytes()) {
+            // Uncommitted changes must not be published.
+            return Err(format!("{path} differs from the checked-out commit; commit or restore it first"));
+        }
+        if pull.is_none() && pulls.is_declined(&name, &title).await.map_err(|error| error.to_string())? {
+            return Ok(BranchChange::Declined);
+        }
+        // Compares the contents of the branch rather than its base, since the main branch may change often.
+        let mut files = vec![(path.as_str(), wanted.manifest.as_bytes())];
+        let closures = wanted.closures.iter().filter_map(|one| Some((one.file.as_str(), one.done.as_ref().ok()?)));
+        files.extend(closures.map(|(file, made)| (file, made.text.as_bytes())));
+        let holds = branch.is_some_and(|branch| {
+            files.iter().all(|(path, text)| self.remote.file_at(&branch.tip, path).as_deref() == Some(*text))
+        });
+        if !holds {
+            let message = commit(wanted);
+            let commit = self.remote.commit(head, &files, &message, &self.identity);
+            let commit = commit.map_err(why)?;
+            self.remote.push(&name, &commit, branch.map(|branch| branch.tip.as_str())).map_err(why)?;
+        }
+        let body = body(wanted);
+        let (number, done) = match pull {
+            None => {
+                let opened = pulls.create(&name, &self.base, &title, &body).await?;
+                *address = Some(opened.address);
+                (opened.number, BranchChange::Opened)
+            }
+            Some(pull) if holds && pull.title == title && pull.body == body => (pull.number, BranchChange::Unchanged),
+            Some(pull) => {
+                pulls.update(pull.number, &title, &body).await.map_err(|error| error.to_string())?;
+                (pull.number, BranchChange::Updated)
+            }
+        };
+        if let Some(label) = &self.label {
+            let has = pull.is_some_and(|pull| pull.labels.contains(label));
+            // A label set for an earlier version must not stay on a change that needs a review.
+            if wanted.update.is_straightforward() != has {
+                let mut labels: Vec<String> = pull.map(|pull| pull.labels.clone()).unwrap_or_default();
+                labels.retain(|one| one != label);
+                labels.extend(wanted.update.is_straightforward().then(|| label.clone()));
+                pulls.set_labels(number, &labels).await.map_err(|error| error.to_string())?;
+            }
+        }
+        Ok(done)
+    }
+
+    async fn close(
+        &self,
+        pulls: &Pulls<'_>,
+        branch: Option<&Branch>,
+        pull: Option<&Pull>,
+    ) -> Result<BranchChange, String> {
+        if let Some(branch) = branch {
+            if !self.remote.is_own(branch, &self.identity).map_err(|error| error.to_string())? {
+                return Ok(BranchChange::LeftAlone);
+            }
+            if let Some(pull) = pull {
+                pulls.close(pull).await.map_err(|error| error.to_string())?;
+            }
+            self.remote.delete(branch).map_err(|error| error.to_string())?;
+        } else if let Some(pull) = pull {
+            pulls.close(pull).await.map_err(|error| error.to_string())?;
+        }
+        Ok(BranchChange::Closed)
+    }
+}
+
+/// The name of the branch for an agent and channel.
+fn branch_name(id: &str, channel: Channel) -> String {
+    match channel {
+        Channel::Stable => format!("{PREFIX}{id}"),
+        // Ids contain no dots, so this cannot be another agent's branch.
+        Channel::Preview => format!("{PREFIX}{id}.preview"),
+    }
+}
+
+/// Maximum length of a value, in bytes, since GitHub rejects texts longer than 65,536 characters.
+const VALUE: usize = 500;
+
+fn title(wanted: &ProposedUpdate<'_>) -> String {
+    let channel = if wanted.update.channel == Channel::Preview { " (preview)" } else { "" };
+    format!("Update {}{channel} to {}", printable(wanted.id), printable(&wanted.update.to))
+}
+
+fn commit(wanted: &ProposedUpdate<'_>) -> String {
+    format!("{}\n\nFrom {}.\n", title(wanted), printable(&wanted.update.from))
+}
+
+/// The description of a pull request. It depends only on the update, so that it can be compared with the existing one.
+fn body(wanted: &ProposedUpdate<'_>) -> String {
+    let update = wanted.update;
+    let sources: Vec<&str> = update.sources.iter().map(|source| source.as_str()).collect();
+    let mut out = format!(
+        "**{}** from {} to **{}**, offered by {}.\n\n",
+        shown(wanted.id),
+        shown(&update.from),
+        shown(&update.to),
+        sources.join(", ")
+    );
+    out.push_str("| in `agent.json` | old | new |\n|---|---|---|\n");
+    for change in &update.changes {
+        let value =
+            |value: &Option<String>| value.as_deref().map_or_else(|| "–".to_owned(), |value| cell(&shown(value)));
+        out.push_str(&format!(
+            "| {} | {} | {} |\n",
+            cell(&shown(&change.pointer)),
+            value(&change.from),
+            value(&change.to)
+        ));
+    }
+    if update.is_straightforward() {
+        out.push_str(
+            "\nThe change is straightforward: only version, package, addresses in the same place and digests differ.\n",
+        );
+    } else {
+        out.push_str("\nNeeds a review:\n\n");
+        for reason in &update.reasons {
+            out.push_str(&format!("- {}\n", prose(cut(&printable(reason)))));
+        }
+    }
+    for change in &wanted.closures {
+        let (file, text) = match &change.done {
+            Ok(made) => (shown(&change.file), made.diff.to_string()),
+            Err(error) => (shown(&change.file), format!("it is of the version before, for it was not made: {error}")),
+        };
+        out.push_str(&format!("\n{file}: {}\n", prose(cut(&printable(&text)))));
+    }
+    let words = ["Release notes", "All changes"];
+    for (word, link) in words.iter().zip(&update.links) {
+        // This program builds the URL from encoded parts.
+        out.push_str(&format!("\n[{word}](<{}>)\n", link.replace(['<', '>', '\\'], "")));
+    }
+    if !wanted.notes.is_empty() {
+        out.push_str(&format!("\n{}\n", wanted.notes.trim_end()));
+    }
+    out
+}
+
+fn shown(text: &str) -> String {
+    let text = printable(text);
+    let end = cut(&text);
+    let more = if end.len() < text.len() { "…" } else { "" };
+    code_span(&format!("{end}{more}"))
+}
+
+/// The first [`VALUE`] bytes of a text.
+fn cut(text: &str) -> &str {
+    &text[..text.floor_char_boundary(VALUE)]
+}
+
+/// Number of pull requests per page, and maximum number of pages.
+const PER_PAGE: usize = 100;
+const PAGES: usize = 50;
+
+/// Maximum size of a response, in bytes.
+const ANSWER_LIMIT: u64 = 32 << 20;
+
+/// Maximum size of a pull request, in bytes. Its text may have 256 KiB, and JSON escapes can make that six times
+/// longer.
+const LARGEST: usize = 2 << 20;
+
+/// A GitHub repository: `owner/name`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Slug {
+    /// The owner.
+    pub owner: String,
+    /// The name.
+    pub name: String,
+}
+
+/// A text that is not of the form `owner/name`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("it is not the name of a repository")]
+pub struct NoSlug;
+
+impl fmt::Display for Slug {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.owner, self.name)
+    }
+}
+
+impl FromStr for Slug {
+    type Err = NoSlug;
+
+    fn from_str(text: &str) -> Result<Self, NoSlug> {
+        let is_plain = |part: &str| {
+            !part.is_empty()
+                && !part.starts_with('.')
+                && part.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b))
+        };
+        let (owner, name) = text.split_once('/').filter(|(a, b)| is_plain(a) && is_plain(b)).ok_or(NoSlug)?;
+        Ok(Self { owner: owner.to_owned(), name: name.to_owned() })
+    }
+}
+
+impl Slug {
+    /// The repository of a git remote: `https://host/owner/name.git` or `git@host:owner/name.git`.
+    fn from_remote(address: &str) -> Option<Self> {
+        let path = match Url::parse(address) {
+            Ok(url) if url.host_str().is_some() => url.path().trim_start_matches('/').to_owned(),
+            _ => address.split_once(':')?.1.to_owned(),
+        };
+        let path = path.trim_end_matches('/');
+        path.strip_suffix(".git").unwrap_or(path).parse().ok()
+    }
+}
+
+/// An open pull request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Pull {
+    number: u64,
+    address: String,
+    branch: String,
+    title: String,
+    body: String,
+    labels: Vec<String>,
+}
+
+/// The pull requests of a repository.
+struct Pulls<'a> {
+    client: &'a Client,
+    github: &'a Github,
+    slug: &'a Slug,
+}
+
+/// One page of pull requests.
+#[derive(Debug)]
+struct PullsPage {
+    /// Number of pull requests on the page.
+    length: usize,
+    /// Pull requests from the repository itself, each with whether it was merged.
+    own: Vec<(Pull, bool)>,
+}
+
+impl Pulls<'_> {
+    /// Open pull requests from branches of the repository itself with this prefix; `None` if the repository does not
+    /// exist.
+    async fn open(&self, prefix: &str) -> Result<Option<Vec<Pull>>, SourceError> {
+        let mut all = Vec::new();
+        for page in 1..=PAGES {
+            let url = self.url(&format!("pulls?state=open&per_page={PER_PAGE}&page={page}"));
+            let Some(list) = self.list(&url).await? else { return Ok(None) };
+            all.extend(list.own.iter().map(|(pull, _)| pull).filter(|pull| pull.branch.starts_with(prefix)).cloned());
+            if list.length < PER_PAGE {
+                break;
+            }
+        }
+        Ok(Some(all))
+    }
+
+    async fn create(&self, branch: &str, base: &str, title: &str, body: &str) -> Result<Pull, String> {
+        let request =
+            json!({ "head": branch, "base": base, "title": title, "body": body, "maintainer_can_modify": true });
+        let value = self.client.change(ChangeKind::Post, &self.url("pulls"), &request).await;
+        let value = value.map_err(|error| error.to_string())?;
+        pull(&value).ok_or_else(|| {
+            "GitHub's response to the new pull request has no number; the next run will find it".to_owned()
+        })
+    }
+
+    /// Whether a person closed a pull request with this title without merging it. Those closed by this program have
+    /// another title.
+    async fn is_declined(&self, branch: &str, title: &str) -> Result<bool, SourceError> {
+        let head = format!("{}:{branch}", self.slug.owner);
+        let mut url = self.url("pulls");
+        url.query_pairs_mut().extend_pairs([("state", "closed"), ("head", &head), ("per_page", "100")]);
+        let Some(list) = self.list(&url).await? else { return Ok(false) };
+        let is_it = |(pull, is_merged): &(Pull, bool)| pull.branch == branch && pull.title == title && !is_merged;
+        Ok(list.own.iter().any(is_it))
+    }
+
+    async fn list(&self, url: &Url) -> Result<Option<Arc<PullsPage>>, SourceError> {
+        let slug = self.slug.to_string();
+        let answer = self.client.understand(url, "application/vnd.github+json", ANSWER_LIMIT, |document| {
+            let list: List<'_, PER_PAGE> = serde_json::from_slice(&document.body).map_err(|error| error.to_string())?;
+            // The number of pull requests per page and their size are bounded, so each can be parsed as a whole.
+            let small = list.items.iter().filter(|item| item.get().len() <= LARGEST);
+            let own = small.filter_map(|item| own(&serde_json::from_str(item.get()).ok()?, &slug)).collect();
+            Ok(PullsPage { length: list.items.len(), own })
+        });
+        let malformed = |message| SourceError::Malformed {
+            url: acp_registry_http::shown(url),
+            expected: "a list of pull requests",
+            message,
+        };
+        answer.await?.transpose().map_err(malformed)
+    }
+
+    async fn update(&self, number: u64, title: &str, body: &str) -> Result<(), FetchError> {
+        let url = self.url(&format!("pulls/{number}"));
+        self.client.change(ChangeKind::Patch, &url, &json!({ "title": title, "body": body })).await.map(drop)
+    }
+
+    /// Closes a pull request and marks its title as obsolete, to tell it from one that a person declined.
+    async fn close(&self, pull: &Pull) -> Result<(), FetchError> {
+        let url = self.url(&format!("pulls/{}", pull.number));
+        let change = json!({ "state": "closed", "title": format!("{} (obsolete)", pull.title) });
+        self.client.change(ChangeKind::Patch, &url, &change).await.map(drop)
+    }
+
+    async fn set_labels(&self, number: u64, labels: &[String]) -> Result<(), FetchError> {
+        let url = self.url(&format!("issues/{number}"));
+        self.client.change(ChangeKind::Patch, &url, &json!({ "labels": labels })).await.map(drop)
+    }
+
+    fn url(&self, path: &str) -> Url {
+        let mut url = self.github.api.clone();
+        let (path, query) = path.split_once('?').map_or((path, None), |(path, query)| (path, Some(query)));
+        // The base URL ends with a slash; owner and name need no escaping.
+        url.set_path(&format!("{}repos/{}/{path}", url.path(), self.slug));
+        url.set_query(query);
+        url
+    }
+}
+
+/// The pull request and whether it was merged; `None` if its branch is in a fork, where branches may have any name.
+fn own(value: &Value, slug: &str) -> Option<(Pull, bool)> {
+    let repository = value.pointer("/head/repo/full_name").and_then(Value::as_str)?;
+    let is_merged = value.get("merged_at").is_some_and(|time| !time.is_null());
+    repository.eq_ignore_ascii_case(slug).then(|| pull(value)).flatten().map(|pull| (pull, is_merged))
+}
+
+fn pull(value: &Value) -> Option<Pull> {
+    let text = |pointer: &str| value.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let labels = value.get("labels").and_then(Value::as_array).into_iter().flatten();
+    Some(Pull {
+        number: value.get("number").and_then(Value::as_u64)?,
+        address: text("/html_url"),
+        branch: text("/head/ref"),
+        title: text("/title"),
+        body: text("/body"),
+        labels: labels.filter_map(|label| Some(label.get("name")?.as_str()?.to_owned())).collect(),
+    })
+}
+
+/// Further information for reviewers, by agent and channel: Markdown without untrusted text.
+pub type Notes = BTreeMap<(String, Channel), String>;
+
+/// Where pull requests are opened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Target {
+    /// Name of the git remote.
+    pub remote: String,
+    /// The GitHub repository; `None` for that of the remote.
+    pub repository: Option<Slug>,
+    /// The branch to merge into; `None` for the current one.
+    pub base: Option<String>,
+    /// The label of straightforward updates.
+    pub label: Option<String>,
+}
+
+/// Why pull requests cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum TargetError {
+    /// The remote cannot be used.
+    #[error(transparent)]
+    Git(#[from] git::Error),
+    /// The repository has no remote of this name.
+    #[error("the repository has no git remote {}", quote(.remote))]
+    NoRemote {
+        /// The name that was given, or the default.
+        remote: String,
+        /// The remotes of the repository.
+        known: Vec<String>,
+    },
+    /// The remote is not on GitHub.
+    #[error("the git remote {} does not lead to a repository on GitHub", quote(.remote))]
+    NotGithub {
+        /// The remote.
+        remote: String,
+        /// The other remotes.
+        others: Vec<String>,
+    },
+    /// No branch is checked out.
+    #[error("no branch is checked out")]
+    NoBranch,
+    /// Git has no `user.name` and `user.email` for commits.
+    #[error("git has no name and e-mail address for commits")]
+    NoIdentity,
+}
+
+/// Whether the address of a remote is on the GitHub that is asked. A name without a dot may be one for a host that only the
+/// settings of ssh know.
+fn is_on_github(address: &str, github: &Github) -> bool {
+    let own = github.api.host_str().unwrap_or_default();
+    let own = own.strip_prefix("api.").unwrap_or(own);
+    host(address).is_some_and(|host| host == own || host.ends_with(&format!(".{own}")) || !host.contains('.'))
+}
+
+/// The host in the address of a remote: `https://host/owner/name` or `git@host:owner/name`.
+fn host(address: &str) -> Option<String> {
+    if let Ok(url) = Url::parse(address)
+        && let Some(host) = url.host_str()
+    {
+        return Some(host.to_ascii_lowercase());
+    }
+    let (place, _) = address.split_once(':')?;
+    Some(place.rsplit('@').next().unwrap_or(place).to_ascii_lowercase())
+}
+
+impl<'a> Proposer<'a> {
+    /// Fills in what the target leaves open from the git repository that contains the registry directory.
+    ///
+    /// # Errors
+    /// Returns [`TargetError`].
+    pub fn new(client: &'a Client, github: &'a Github, root: &Path, target: Target) -> Result<Self, TargetError> {
+        let remote = Remote::new(root, &target.remote)?;
+        let mut known = remote.all()?;
+        // Anything else than a name is an address itself, as git takes it.
+        let is_name = !target.remote.contains(['/', ':', '\\']);
+        if is_name && !known.contains(&target.remote) {
+            return Err(TargetError::NoRemote { remote: target.remote, known });
+        }
+        let slug = if let Some(slug) = target.repository {
+            slug
+        } else {
+            let address = if is_name { remote.address()? } else { target.remote.clone() };
+            let slug = Slug::from_remote(&address).filter(|_| is_on_github(&address, github));
+            slug.ok_or_else(|| {
+                known.retain(|name| *name != target.remote);
+                TargetError::NotGithub { remote: target.remote, others: known }
+            })?
+        };
+        let base = target.base.or_else(|| remote.current_branch()).ok_or(TargetError::NoBranch)?;
+        let identity = remote.configured_identity().ok_or(TargetError::NoIdentity)?;
+        Ok(Self { client, github, slug, remote, base, identity, label: target.label })
+    }
+
+    /// Proposes the updates among these results, and closes pull requests of agents that are up to date, see
+    /// [`Proposer::propose`].
+    ///
+    /// # Errors
+    /// Returns [`Error`] if branches or pull requests cannot be listed.
+    pub async fn propose_updates(
+        &self,
+        registry: &Registry,
+        bumped: &[Bumped],
+        notes: &Notes,
+        closures: &[ClosureChange],
+    ) -> Result<Vec<Proposal>, Error> {
+        let text = |id: &str| registry.text(&format!("{id}/agent.json")).unwrap_or_default();
+        let wanted = bumped.iter().filter_map(|one| match &one.result {
+            Ok(ChannelOutcome::Update(update)) => {
+                let manifest = apply(text(&one.id), &update.edits);
+                let notes = notes.get(&(one.id.clone(), one.channel)).cloned().unwrap_or_default();
+                let is_own = |change: &&ClosureChange| change.id == one.id && one.channel == Channel::Stable;
+                let closures = closures.iter().filter(is_own).collect();
+                Some(ProposedUpdate { id: &one.id, update, original: text(&one.id), manifest, closures, notes })
+            }
+            _ => None,
+        });
+        let wanted: Vec<ProposedUpdate<'_>> = wanted.collect();
+        let settled = bumped.iter().filter(|one| matches!(one.result, Ok(ChannelOutcome::UpToDate)));
+        let settled: Vec<(String, Channel)> = settled.map(|one| (one.id.clone(), one.channel)).collect();
+        self.propose(&wanted, &settled).await
+    }
+}
+
+impl From<TargetError> for Failure {
+    fn from(error: TargetError) -> Self {
+        let help = match error {
+            TargetError::Git(git::Error::NoRepository) => {
+                return Self::from(git::Error::NoRepository).help("run it in a clone of the registry's repository");
+            }
+            TargetError::Git(error) => return error.into(),
+            TargetError::NoRemote { ref remote, ref known } if known.is_empty() => {
+                format!("add it with `git remote add {remote} https://github.com/OWNER/NAME`")
+            }
+            TargetError::NoRemote { ref known, .. } => another_remote(known),
+            TargetError::NotGithub { ref remote, ref others } if others.is_empty() => {
+                format!("set its address with `git remote set-url {remote} https://github.com/OWNER/NAME`")
+            }
+            TargetError::NotGithub { ref others, .. } => another_remote(others),
+            TargetError::NoBranch => "name the one to merge into with --base".to_owned(),
+            TargetError::NoIdentity => "set user.name and user.email with `git config`".to_owned(),
+        };
+        Self::usage(error).help(help)
+    }
+}
+
+/// The help that asks to name one of these remotes.
+fn another_remote(names: &[String]) -> String {
+    let known = brief_list(names.iter().map(|name| quote(name)), NAMED);
+    format!("name the remote on GitHub with --remote; there is {known}")
+}
+
+/// The most remotes that a remedy lists.
+const NAMED: usize = 10;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn repositories_are_known_by_their_remotes() {
+        for (address, slug) in [
+            ("https://github.com/o/r.git", Some("o/r")),
+            ("https://x-access-token:secret@github.com/o/r", Some("o/r")),
+            ("git@github.com:o/r.git", Some("o/r")),
+            ("ssh://git@git.example/o/r/", Some("o/r")),
+            ("../remote", None),
+            ("https://github.com/o", None),
+            ("https://github.com/o/r/x", None),
+            ("https://github.com/o/%2e%2e", None),
+        ] {
+            assert_eq!(Slug::from_remote(address).map(|slug| slug.to_string()).as_deref(), slug, "{address}");
+        }
+    }
+
+    #[test]
+    fn a_remote_elsewhere_is_not_taken_for_github() {
+        let public = Github::new("https://api.github.com").unwrap();
+        let own = Github::new("https://git.example/api/v3").unwrap();
+        for (address, is_public, is_own) in [
+            ("https://github.com/o/r.git", true, false),
+            ("https://x-access-token:secret@GitHub.com/o/r", true, false),
+            ("git@github.com:o/r.git", true, false),
+            ("ssh://git@ssh.github.com:443/o/r", true, false),
+            ("git@github-of-work:o/r.git", true, true),
+            ("https://gitlab.example/o/r", false, false),
+            ("git@git.example:o/r", false, true),
+            ("https://notgithub.com/o/r", false, false),
+            ("../remote", false, false),
+            ("/srv/git/o/r", false, false),
+        ] {
+            assert_eq!((is_on_github(address, &public), is_on_github(address, &own)), (is_public, is_own), "{address}");
+        }
+    }
+}
