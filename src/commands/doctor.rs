@@ -15,12 +15,10 @@ use serde_json::{Map, Value, json};
 
 use crate::commands::{elsewhere, leftovers};
 use crate::documents::Document;
-use crate::flags::candidates;
 use crate::flags::global::{FormatArgs, Global};
 use crate::flags::session::{PackageArgs, SessionArgs, open};
-use crate::flags::value;
-use crate::terminal::excerpt::{cut, stderr};
-use crate::terminal::layout::Look;
+use crate::flags::{candidates, value};
+use crate::terminal::layout::{Look, cut, stderr};
 use crate::terminal::progress::Progress;
 use crate::terminal::signals;
 use crate::terminal::ui::Ui;

@@ -1,11 +1,10 @@
 //! `--on`: starts agents and diagnoses on another machine, see [`acp_registry::elsewhere`].
 
-use std::env;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read as _, Write as _};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
+use std::{env, thread};
 
 use acp_registry::doctor::{CheckStatus, Diagnosis};
 use acp_registry::elsewhere::{Connection, Input, Machine, Order, Output};
@@ -18,8 +17,8 @@ use tokio::sync::mpsc;
 use crate::flags::global::Global;
 use crate::flags::session::{PackageArgs, SessionArgs, open};
 use crate::flags::value;
+use crate::terminal::call::writing;
 use crate::terminal::signals;
-use crate::terminal::streams::writing;
 
 /// The most that another machine may report, in bytes.
 const REPORT: usize = 16 << 20;
@@ -196,7 +195,7 @@ pub(crate) fn serve() -> std::process::ExitCode {
     match served.map_err(|failure| failure.to_string()).and_then(|served| served.map_err(|error| error.to_string())) {
         Ok(code) => code.into(),
         Err(error) => {
-            crate::terminal::streams::write_stderr(&format!("acp-registry: {}\n", printable(&error)));
+            crate::terminal::call::write_stderr(&format!("acp-registry: {}\n", printable(&error)));
             Exit::Unable.into()
         }
     }

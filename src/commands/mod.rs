@@ -43,7 +43,7 @@ use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 use crate::flags::global::Global;
 use crate::flags::report::ReportArgs;
 use crate::terminal::ui::Ui;
-use crate::terminal::{arguments as command_line, help, log, usage};
+use crate::terminal::{arguments as command_line, help, ui, usage};
 
 /// Validate, publish and use registries of Agent Client Protocol agents.
 #[derive(Debug, Parser)]
@@ -190,7 +190,7 @@ pub(crate) fn command() -> clap::Command {
 
 fn run(cli: &Cli, matches: &ArgMatches) -> ExitCode {
     let ui = Ui::new(&cli.global.output);
-    log::start(&ui);
+    ui::start(&ui);
     let name = matches.subcommand_name().unwrap_or_default();
     let matches = matches.subcommand().map_or(matches, |(_, matches)| matches);
     let (result, is_json) = match &cli.command {

@@ -1,13 +1,9 @@
 //! `acp-registry probe`
 
-use std::env;
 use std::ffi::OsString;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use acp_registry::duration;
-use acp_registry::examination::{self, Examination, Exchange, Level, Recipe, Replayed};
 use acp_registry::handshake::{FailReason, HandshakeOptions, Outcome, Verdict, check};
 use acp_registry::host::fs::{read_bounded, temporary, write_atomic};
 use acp_registry::host::process::{self, Environment, Isolation, LaunchSpec, Namespace, Network, Orphans};
@@ -26,8 +22,11 @@ use crate::formats::{Format, junit, outcome};
 use crate::terminal::layout::Look;
 use crate::terminal::progress::AgentsProgress;
 use crate::terminal::ui::Ui;
-use crate::terminal::{excerpt, signals};
+use crate::terminal::{layout, signals};
+use acp_registry::duration;
+use acp_registry::examination::{self, Examination, Exchange, Level, Recipe, Replayed};
 use acp_registry::failure::{Exit, Failure};
+use std::{env, fs};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -279,7 +278,7 @@ fn replay(args: &Args, exchange: &Exchange, recipe: &Recipe, global: &Global, ui
         return Err(failure);
     }
     let ended = exit.map(|exit| format!("agent ended with {}\n", exit.describe())).unwrap_or_default();
-    ui.result(&format!("{ended}{}", excerpt::stderr(&stderr)))?;
+    ui.result(&format!("{ended}{}", layout::stderr(&stderr)))?;
     Ok(Exit::Success)
 }
 

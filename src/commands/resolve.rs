@@ -11,7 +11,7 @@ use acp_registry::text::printable;
 use crate::flags::candidates;
 use crate::flags::global::{FormatArgs, Global};
 use crate::flags::session::{PackageArgs, SessionArgs, kind, open};
-use crate::terminal::command_line::words;
+use crate::terminal::arguments::words;
 use crate::terminal::progress::Progress;
 use crate::terminal::signals;
 use crate::terminal::ui::Ui;

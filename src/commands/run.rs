@@ -21,7 +21,7 @@ use crate::flags::candidates;
 use crate::flags::global::{FormatArgs, Global};
 use crate::flags::remote::RemoteArgs;
 use crate::flags::session::{PackageArgs, SessionArgs, TermsArgs, kind, open};
-use crate::terminal::command_line::command_line;
+use crate::terminal::arguments::command_line;
 use crate::terminal::progress::Progress;
 use crate::terminal::signals;
 use crate::terminal::ui::Ui;

@@ -14,7 +14,7 @@ use acp_registry::server::{Preview, fingerprint, router};
 use acp_registry::tree::{self, BuildError};
 use tokio::net::TcpListener;
 
-use crate::commands::build::text::build_errors;
+use crate::commands::build::build_errors;
 use crate::flags::global::{Global, configured_levels};
 use crate::flags::value;
 use crate::terminal::signals;

@@ -7,8 +7,7 @@ use acp_registry::text::{begins_command, is_hidden, plural, printable};
 use annotate_snippets::{AnnotationKind, Level as Title, Origin, Renderer, Snippet};
 use unicode_width::UnicodeWidthChar as _;
 
-use crate::formats::Report;
-use crate::formats::equal_findings::{equal, key};
+use crate::formats::{Report, equal, key};
 use crate::terminal::layout::Look;
 
 /// The longest part of a source line that is shown, in columns.

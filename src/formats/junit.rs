@@ -24,7 +24,7 @@ use quick_xml::events::{BytesDecl, BytesText, Event};
 
 use crate::formats::Report;
 use crate::formats::examination::Examinee;
-use crate::terminal::excerpt::stderr;
+use crate::terminal::layout::stderr;
 
 type Xml = Writer<Vec<u8>>;
 

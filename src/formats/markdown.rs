@@ -6,8 +6,7 @@ use acp_registry::check::CheckOutcome;
 use acp_registry::finding::{Finding, Level};
 use acp_registry::text::{cell, code_span, plural, prose};
 
-use crate::formats::Report;
-use crate::formats::equal_findings::{equal, key};
+use crate::formats::{Report, equal, key};
 
 /// The longest comment, in bytes. GitHub's limit is 65,536 characters.
 const COMMENT_LIMIT: usize = 60_000;

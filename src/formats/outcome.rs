@@ -8,8 +8,7 @@ use acp_registry::handshake::{AuthMethod, Outcome, TypeSource, Verdict};
 use acp_registry::text::{printable, prose, quote};
 
 use crate::formats::examination::{examination, shortcoming};
-use crate::terminal::excerpt::{INDENT, cut, stderr};
-use crate::terminal::layout::Look;
+use crate::terminal::layout::{INDENT, Look, cut, stderr};
 
 /// The verdict of an agent that passes.
 const PASS: &str = "pass";

@@ -4,6 +4,7 @@
 use std::env;
 use std::ffi::OsString;
 
+use acp_registry::install::Start;
 use clap::{ColorChoice, Command};
 
 /// Flags that may precede the command, and whether they take a value.
@@ -72,6 +73,27 @@ pub(crate) fn color(arguments: &[OsString]) -> ColorChoice {
 fn takes_value(program: &Command, word: &str) -> bool {
     let flag = |long: &str| program.get_arguments().find(|argument| argument.get_long() == Some(long));
     word.strip_prefix("--").and_then(flag).is_some_and(|argument| argument.get_action().takes_values())
+}
+
+/// A command line that can be read, and pasted into a shell.
+pub(crate) fn command_line(start: &Start) -> String {
+    let variables = start.env.iter().map(|(name, value)| format!("{name}={}", quoted(value)));
+    let program = quoted(&start.program.to_string_lossy());
+    variables.chain([program, words(&start.args)]).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+/// Arguments as they are written in a shell.
+pub(crate) fn words(arguments: &[String]) -> String {
+    arguments.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+}
+
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,\\".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! A call of a client of `acp-registry rpc`, for which a command runs.
 
 use std::future::pending;
+use std::io::{self, Write};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use acp_registry::failure::Failure;
@@ -10,7 +12,6 @@ use serde::Serialize;
 use tokio::sync::watch;
 
 use crate::documents::{Document, Event};
-use crate::terminal::streams::write_stderr;
 
 /// Receives the result and the events of the command in place of stdout and stderr, and can cancel it.
 pub(crate) struct RpcCall {
@@ -66,4 +67,25 @@ impl EventSink {
             Self::Call(call) => (call.notify)(event),
         }
     }
+}
+
+/// The numbers of writes to stdout and stderr that have begun, and that are done.
+pub(crate) static WRITES: [AtomicU64; 2] = [AtomicU64::new(0), AtomicU64::new(0)];
+
+/// Writes to stdout or stderr. If that blocks, a signal ends the program nevertheless.
+pub(crate) fn writing<T>(write: impl FnOnce() -> T) -> T {
+    WRITES[0].fetch_add(1, Ordering::SeqCst);
+    let done = write();
+    WRITES[1].fetch_add(1, Ordering::SeqCst);
+    done
+}
+
+pub(crate) fn write_stderr(text: &str) {
+    // An error of stderr cannot be reported.
+    let _ = writing(|| io::stderr().write_all(text.as_bytes()));
+}
+
+/// Writes to stdout before [`Ui`](super::ui::Ui) exists.
+pub(crate) fn write_stdout(text: &str) {
+    let _ = io::stdout().write_all(text.as_bytes());
 }

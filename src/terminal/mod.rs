@@ -2,17 +2,13 @@
 
 pub(crate) mod arguments;
 pub(crate) mod call;
-pub(crate) mod command_line;
-pub(crate) mod excerpt;
 pub(crate) mod help;
 pub(crate) mod layout;
-pub(crate) mod log;
 pub(crate) mod markdown;
 pub(crate) mod progress;
 pub(crate) mod prompt;
 pub(crate) mod signals;
 pub(crate) mod similar_messages;
-pub(crate) mod streams;
 pub(crate) mod table;
 pub(crate) mod ui;
 pub(crate) mod usage;

@@ -9,7 +9,7 @@ use std::{io, thread};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc;
 
-use crate::terminal::streams::WRITES;
+use crate::terminal::call::WRITES;
 use crate::terminal::ui::Ui;
 use acp_registry::failure::Failure;
 

@@ -6,19 +6,22 @@ use std::future::pending;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::sync::Arc;
 
+use acp_registry::failure::{AgentFailure, Failure};
 use acp_registry::ops::Report;
 use acp_registry::text::{json_for_log, printable};
 use clap::{Args, ValueEnum};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget};
 use serde::Serialize;
 use terminal_size::{Width, terminal_size_of};
+use tracing_subscriber::Layer as _;
+use tracing_subscriber::filter::{Targets, filter_fn};
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
 
 use crate::documents::{Document, Event};
-use crate::terminal::call::{EventSink, RpcCall};
+use crate::terminal::call::{EventSink, RpcCall, write_stderr, writing};
 use crate::terminal::layout::Look;
 use crate::terminal::similar_messages::alike;
-use crate::terminal::streams::{write_stderr, writing};
-use acp_registry::failure::{AgentFailure, Failure};
 
 /// The heading of the global flags in the help.
 pub(crate) const HEADING: &str = "Global options";
@@ -358,4 +361,18 @@ impl Ui {
 /// Escapes control characters, and keeps line breaks. For paths and for messages of the system.
 fn clean(text: &str) -> String {
     text.lines().map(printable).collect::<Vec<_>>().join("\n")
+}
+
+/// Logs to stderr if `ACP_REGISTRY_LOG` holds a filter such as `debug`. Dependencies are not logged, since some would log
+/// secrets.
+pub(crate) fn start(ui: &Ui) {
+    let Ok(filter) = env::var("ACP_REGISTRY_LOG") else { return };
+    let filter = match filter.parse::<Targets>() {
+        Ok(filter) => filter,
+        Err(error) => return ui.warning(&format!("ACP_REGISTRY_LOG is not a log filter, such as `debug`: {error}")),
+    };
+    let own = filter_fn(|metadata| metadata.target().starts_with("acp_registry"));
+    let layer = tracing_subscriber::fmt::layer().with_writer(io::stderr).with_ansi(false);
+    // Fails only if a log is already installed.
+    let _ = tracing_subscriber::registry().with(layer.with_filter(filter).with_filter(own)).try_init();
 }

@@ -10,7 +10,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::documents::{Document, Event};
 use crate::terminal::call::EventSink;
-use crate::terminal::{help, streams};
+use crate::terminal::{call, help};
 use acp_registry::failure::{Exit, Failure};
 
 /// Handles the error that clap returns for invalid arguments, `--help` and `--version`.
@@ -30,16 +30,16 @@ pub(crate) fn answer(error: &clap::Error, arguments: &[OsString], program: &Comm
         None => failure(error, command),
     };
     if words.contains(&"--json") || has_value(&words, "--format", "json") {
-        streams::write_stdout(&Document::failed_command(command, failure.clone()).to_text());
+        call::write_stdout(&Document::failed_command(command, failure.clone()).to_text());
     }
     if has_value(&words, "--progress", "json") {
         EventSink::Stderr.send(&Event::Failed(failure.clone()));
     } else if swapped.is_some() || lacks_json(error) || misleads(error, command) {
         let help = failure.advice().unwrap_or_default();
-        streams::write_stderr(&format!("error: {failure}\nhelp: {help}\n"));
+        call::write_stderr(&format!("error: {failure}\nhelp: {help}\n"));
     } else if let Some(command) = equivalent_command(error) {
         // clap's suggestions for the command names of other package managers would mislead.
-        streams::write_stderr(&format!("error: {failure}\nhelp: the command is `acp-registry {command}`\n"));
+        call::write_stderr(&format!("error: {failure}\nhelp: the command is `acp-registry {command}`\n"));
     } else {
         let _ = error.print();
     }

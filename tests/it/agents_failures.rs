@@ -7,7 +7,7 @@ use std::process::Command;
 use std::thread::sleep;
 use std::time::Duration;
 
-use acp_registry::install::remedy;
+use acp_registry::resolve::{NODE, UV};
 use serde_json::json;
 
 use crate::agents::{people, text};
@@ -168,7 +168,7 @@ fn missing_runtimes_are_named_with_the_way_to_get_them() {
     for command in ["install", "resolve", "run"] {
         let run = Run::of(people.command(&[command, "a"]).env("PATH", people.env.path("empty")));
         assert_eq!(run.code, 3, "{}", run.stderr);
-        let (node, uv) = (remedy::NODE, remedy::UV);
+        let (node, uv) = (NODE, UV);
         let lacking = format!("`a` needs npm or uv, which are not in PATH\nhelp: {node}; or {uv}\n");
         assert!(run.stderr.ends_with(&lacking), "{}", run.stderr);
     }

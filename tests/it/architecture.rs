@@ -66,7 +66,11 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
         "lockfile",
         &["digest", "install", "manifest", "http", "failure", "resolve", "store", "host", "text", "closure"],
     ),
-    ("client", "doctor", &["failure", "handshake", "install", "manifest", "store", "host", "text", "revocations"]),
+    (
+        "client",
+        "doctor",
+        &["failure", "handshake", "install", "manifest", "store", "host", "text", "revocations", "resolve"],
+    ),
     ("client", "login", &["handshake", "install", "store", "text"]),
     ("client", "elsewhere", &["digest", "failure", "host", "manifest", "text"]),
     ("client", "settings", &["failure", "host", "json", "manifest", "text"]),

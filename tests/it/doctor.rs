@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
-use acp_registry::install::remedy;
+use acp_registry::resolve::{NODE, UV};
 use serde_json::{Value, json};
 
 use crate::agent::left_with;
@@ -152,7 +152,7 @@ fn a_missing_runtime_is_named_with_the_way_to_get_it() {
     fs::remove_file(doctor.path().join("uv")).unwrap();
     let (code, document) = doctor.json(&[]);
     assert_eq!((code, &document["checks"][2]["status"]), (0, &json!("warning")));
-    assert_eq!(document["checks"][2]["help"], remedy::UV);
+    assert_eq!(document["checks"][2]["help"], UV);
     doctor.runtime("node", "echo no >&2; exit 1");
     let (code, document) = doctor.json(&[]);
     assert_eq!((code, &document["checks"][0]["status"]), (1, &json!("error")));
@@ -171,7 +171,7 @@ fn a_missing_runtime_is_named_with_the_way_to_get_it() {
     assert_eq!((code, names(checks)), (1, vec![("runtime", "error"), ("handshake", "error")]));
     let expected = format!("`1.0.0`: it needs `node`, which is not in PATH any more: it was {}", node.display());
     assert_eq!(checks[0]["message"], expected);
-    assert_eq!(checks[0]["help"], remedy::NODE);
+    assert_eq!(checks[0]["help"], NODE);
     assert_eq!(document["agents"][0]["handshake"], Value::Null);
 }
 

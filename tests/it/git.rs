@@ -112,7 +112,7 @@ fn a_checkout_that_looks_like_a_repository_runs_nothing() {
         assert!(paths.contains(&path.to_owned()), "{path} {paths:?}");
     }
     assert!(!paths.contains(&"a/icon.svg".to_owned()), "{paths:?}");
-    assert_eq!(*History::read(&hostile.registry()).extent(), Extent::Whole);
+    assert_eq!(*History::read(&hostile.registry()).0.extent(), Extent::Whole);
     hostile.assert_unharmed("the history");
 }
 
@@ -172,7 +172,7 @@ fn filters_and_hooks_of_the_repository_do_not_answer() {
     assert_eq!(changed(&env.path("r"), "HEAD"), [] as [&str; 0]);
     env.write("r/b/agent.json", manifest("b").replace("Made for", "Written for"));
     assert_eq!(changed(&env.path("r"), "HEAD"), ["b/agent.json"]);
-    let _ = History::read(&env.path("r"));
+    let _ = History::read(&env.path("r")).0;
     assert!(!marker.exists());
 }
 
@@ -290,7 +290,7 @@ fn linked_work_trees_and_submodules_are_repositories() {
         assert_eq!(changed(&env.path(folder), "HEAD"), [] as [&str; 0], "{folder}");
         env.write(&format!("{folder}/b/agent.json"), manifest("b"));
         assert_eq!(changed(&env.path(folder), "HEAD"), ["b/agent.json"], "{folder}");
-        assert_eq!(History::read(&env.path(folder)).events().len(), 1, "{folder}");
+        assert_eq!(History::read(&env.path(folder)).0.events().len(), 1, "{folder}");
         let remote = Remote::new(&env.path(folder), "origin").unwrap();
         assert_eq!(remote.head().unwrap().len(), 40, "{folder}");
     }

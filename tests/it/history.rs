@@ -30,7 +30,7 @@ fn commit(env: &Env, time: &str) {
 }
 
 fn events(path: &Path) -> (Vec<String>, Extent) {
-    let history = History::read(path);
+    let history = History::read(path).0;
     let shown = history.events().iter();
     let shown =
         shown.map(|event| format!("{} {} {} {}", event.time.day(), event.kind.as_str(), event.id, event.version));
@@ -97,7 +97,7 @@ fn commits_tell_what_came_changed_and_went() {
     assert!(changes.contains("Withdrawn</span> <span><bdi>An agent") && changes.contains("datetime=\"2026-01-04\""));
     // The published history is equal.
     let again = History::parse(env.read("out/history.json").as_bytes()).unwrap();
-    assert_eq!(again, History::read(&env.path("r")));
+    assert_eq!(again, History::read(&env.path("r")).0);
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn a_shallow_clone_invents_no_dates() {
 fn without_git_a_file_may_tell() {
     let env = Env::with(&["a"]);
     assert!(
-        matches!(History::read(&env.path("r")).extent(), Extent::Nothing(why) if why.contains("not in a git repository"))
+        matches!(History::read(&env.path("r")).0.extent(), Extent::Nothing(why) if why.contains("not in a git repository"))
     );
     assert_eq!(env.run(&["build", "--out", "out"]).code, 0);
     assert!(

@@ -35,7 +35,7 @@ fn store_failures() -> Vec<Failure> {
     let install = |error| Error::Install { id: text(), error };
     let (id, version, message) = (text(), text(), text());
     let errors = vec![
-        install(install::Error::MissingRuntime { program: "npm", remedy: install::remedy::NODE }),
+        install(install::Error::MissingRuntime { program: "npm", remedy: resolve::NODE }),
         install(install::Error::NeedsBuild { package: text(), built: None }),
         install(install::Error::NoLoader { cmd: text(), loader: text() }),
         install(install::Error::Cutoff { day: text() }),
@@ -84,7 +84,7 @@ fn place_failures() -> Vec<Failure> {
 fn plan_failures() -> Vec<Failure> {
     use resolve::Error;
     let (id, version) = (text(), text());
-    let lacking = vec![(Kind::Npx, "npm", install::remedy::NODE), (Kind::Uvx, "uv", install::remedy::UV)];
+    let lacking = vec![(Kind::Npx, "npm", resolve::NODE), (Kind::Uvx, "uv", resolve::UV)];
     let (offered, packages) = (vec![text()], vec![Kind::Npx]);
     vec![
         Error::MissingRuntime { id: text(), lacking }.into(),

@@ -169,7 +169,7 @@ impl Documents {
         let is_from_git = written.is_none();
         let (history, manifests) = match written {
             Some(path) => (document(path, SiteDocument::History, History::parse)?, EarlierManifests::new()),
-            None => History::read_with_manifests(site.directory),
+            None => History::read(site.directory),
         };
         Ok(Self { capabilities, history, is_from_git, manifests })
     }

@@ -329,20 +329,6 @@ impl ManifestHead {
     }
 }
 
-impl History {
-    /// Reads the history of the registry in `directory` from the first parents of `HEAD`: a merged change counts at
-    /// the time of the merge. Uncommitted changes are ignored.
-    ///
-    /// Without git or a repository, the history is empty and its extent says why. In a shallow clone, agents that
-    /// were added before its first commit have no date.
-    pub fn read(directory: &Path) -> Self {
-        match read(directory) {
-            Ok((log, heads)) => follow(&log, &heads),
-            Err(error) => Self::new(Vec::new(), Extent::Nothing(reason(&error))),
-        }
-    }
-}
-
 /// A manifest of a version that a registry has had.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EarlierManifest {
@@ -358,8 +344,12 @@ pub struct EarlierManifest {
 pub type EarlierManifests = BTreeMap<String, Vec<EarlierManifest>>;
 
 impl History {
-    /// Reads the history like [`History::read`], and the manifests of earlier versions.
-    pub fn read_with_manifests(directory: &Path) -> (Self, EarlierManifests) {
+    /// Reads the history of the registry in `directory` from the first parents of `HEAD`, and the manifests of earlier versions.
+    /// A merged change counts at the time of the merge. Uncommitted changes are ignored.
+    ///
+    /// Without git or a repository, the history is empty and its extent says why. In a shallow clone, agents that
+    /// were added before its first commit have no date.
+    pub fn read(directory: &Path) -> (Self, EarlierManifests) {
         match read(directory) {
             // What git does not give now is only missing.
             Ok((log, heads)) => (follow(&log, &heads), manifests(directory, &log, &heads).unwrap_or_default()),

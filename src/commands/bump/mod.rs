@@ -1,6 +1,5 @@
 //! `acp-registry bump`
 
-pub(crate) mod document;
 pub(crate) mod propose;
 pub(crate) mod text;
 

@@ -15,7 +15,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::formats::examination::comment;
-use crate::terminal::excerpt::{cut, stderr};
+use crate::terminal::layout::{cut, stderr};
 
 /// The largest document that is accepted, in bytes.
 pub(crate) const INPUT_LIMIT: u64 = 64 << 20;

@@ -10,11 +10,9 @@
 //! | `output.rs` | writes messages |
 
 mod calls;
-mod lines;
 mod message;
 mod methods;
 mod output;
-mod params;
 
 use std::future::pending;
 use std::io::{self, BufReader};
@@ -27,7 +25,6 @@ use serde_json::{Map, Value};
 use tokio::sync::{oneshot, watch};
 
 use self::calls::Calls;
-use self::lines::Line;
 use self::message::{ClientMessage, INTERNAL, METHOD_NOT_FOUND, Refusal};
 use self::methods::{Base, Call, METHODS, Method};
 use self::output::MessageQueue;
@@ -38,6 +35,7 @@ use crate::terminal::call::RpcCall;
 use crate::terminal::signals;
 use crate::terminal::ui::Ui;
 use acp_registry::failure::{Exit, Failure};
+use message::Line;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -58,14 +56,14 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let (reader, (ended, input_ended)) = (server.clone(), oneshot::channel::<()>());
     thread::spawn(move || {
         let mut input = BufReader::new(io::stdin());
-        while let Some(line) = lines::next(&mut input) {
+        while let Some(line) = message::next(&mut input) {
             reader.receive(line);
         }
         drop(ended);
     });
     let done = signals::run(ui, async {
         let hangs_up = async {
-            lines::hung_up().await;
+            message::hung_up().await;
             server.output.end();
             pending::<()>().await;
         };

@@ -5,8 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::copies::{Copy, describe_copy};
-use super::options::LoadOptions;
-use super::place::IndexLocation;
+use super::place::{IndexLocation, LoadOptions};
 use acp_registry_host::fs::read_bounded;
 use acp_registry_http::{Client, Problem, Validators, shown};
 use acp_registry_plan::digest::Sha256;

@@ -11,8 +11,7 @@ use url::Url;
 
 use super::copies::{Copies, Copy, UnreadCopy};
 use super::load::{Error, Loaded, load, staleness};
-use super::options::LoadOptions;
-use super::place::IndexLocation;
+use super::place::{IndexLocation, LoadOptions};
 use super::proof::{Need, learn_proof};
 use super::trust::{Proof, TrustError};
 use acp_registry_host::fs::read_bounded;

@@ -10,8 +10,7 @@ use std::time::{Duration, SystemTime};
 use url::Url;
 
 use super::copies::{Copies, Copy, describe_copy};
-use super::options::LoadOptions;
-use super::place::{IndexLocation, WrongPlace};
+use super::place::{IndexLocation, LoadOptions, WrongPlace};
 use super::proof::{Need, learn_proof};
 use super::trust::{Proof, TrustError};
 use crate::registry::{LoadError, Registry};

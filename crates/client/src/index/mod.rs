@@ -30,10 +30,8 @@
 mod beside;
 mod by_entry;
 mod copies;
-mod facts;
 mod load;
 pub mod minisign;
-mod options;
 mod phrases;
 mod place;
 mod proof;
@@ -47,11 +45,11 @@ pub use acp_registry_plan::index::{
 
 pub use by_entry::{load_closures, load_earlier_closures, load_some, load_versions};
 pub use copies::Copies;
-pub use facts::{FACETS, Facts};
 pub use load::{Error, Loaded, load};
-pub use options::LoadOptions;
 pub use phrases::{Class, Meaning, PHRASES, is_open_source};
-pub use place::{IndexLocation, WrongPlace};
+pub use place::{IndexLocation, LoadOptions, WrongPlace};
 pub use revocations::{KnownRevocations, RevocationMemory, RevocationPlace, learn_revocations};
-pub use search::{BY, Found, Hit, MARKS, Match, Query, Reading, SPELLINGS, SUMMARY, programs, without_addresses};
+pub use search::{
+    BY, FACETS, Facts, Found, Hit, MARKS, Match, Query, Reading, SPELLINGS, SUMMARY, programs, without_addresses,
+};
 pub use trust::{Proof, Trust, TrustError};

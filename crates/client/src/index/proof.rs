@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use super::beside::{Beside, load_beside};
-use super::options::LoadOptions;
-use super::place::IndexLocation;
+use super::place::{IndexLocation, LoadOptions};
 use super::trust::{Proof, TrustError, judge};
 use acp_registry_http::{Client, Problem};
 use acp_registry_plan::statement::{

@@ -6,8 +6,7 @@ use std::sync::Arc;
 
 use super::beside::{Beside, load_beside};
 use super::load::Error;
-use super::options::LoadOptions;
-use super::place::IndexLocation;
+use super::place::{IndexLocation, LoadOptions};
 use super::proof::{Need, learn_proof};
 use super::trust::Proof;
 use acp_registry_host::fs::{PathError, make_private, read_bounded, write_durable};

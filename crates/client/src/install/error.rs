@@ -3,17 +3,18 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::failure::{ToolFailure, longer, slow};
-use crate::provenance;
-
-use super::{DigestSource, HeldBack, InstallFailure, NotForPlatform, Shortfall, remedy};
-use acp_registry_archive::{self as archive, CmdNotFound, Lookalike, Mismatch, Misnamed};
+use acp_registry_archive as archive;
+use acp_registry_archive::{CmdNotFound, Lookalike, Mismatch, Misnamed};
 use acp_registry_host::fs::{ANOTHER_TEMPORARY, PathError};
 use acp_registry_host::process::SpawnError;
 use acp_registry_http::{FetchError, Problem};
 use acp_registry_plan::digest::Sha256;
 use acp_registry_plan::manifest::SpecError;
-use acp_registry_plan::text::quote;
+use acp_registry_plan::text::{escape, quote};
+
+use super::failure::{ToolFailure, longer, slow};
+use super::{DigestSource, HeldBack, InstallFailure, NotForPlatform, Shortfall};
+use crate::provenance;
 
 /// The variable with the Python that uv uses.
 pub(super) const UV_PYTHON: &str = "UV_PYTHON";
@@ -281,8 +282,8 @@ impl Error {
             Self::Provenance(error) => error.remedy(),
             Self::Fetch(error) => error.remedy(),
             Self::Proxy(problem) => problem.remedy(),
-            Self::RuntimeTooOld(too_old) if too_old.is_downloadable => Some(remedy::newer(&too_old.shortfall)),
-            Self::RuntimeTooOld(too_old) => Some(remedy::from_elsewhere(&too_old.shortfall)),
+            Self::RuntimeTooOld(too_old) if too_old.is_downloadable => Some(newer(&too_old.shortfall)),
+            Self::RuntimeTooOld(too_old) => Some(from_elsewhere(&too_old.shortfall)),
             Self::MissingRuntime { remedy, .. } => Some((*remedy).into()),
             Self::NoPython { chosen: Some(_), .. } => {
                 Some("set UV_PYTHON to a Python that is there, or unset it: uv then chooses one".into())
@@ -364,4 +365,53 @@ fn no_python(chosen: Option<&str>, found: &[String]) -> String {
     let of = chosen.map(|chosen| format!(" for {UV_PYTHON}={chosen}")).unwrap_or_default();
     let there = if found.is_empty() { "there is none".to_owned() } else { format!("there is {}", found.join(", ")) };
     format!("uv finds no Python{of}; {there}")
+}
+
+/// A runtime of the versions that are wanted.
+#[must_use]
+pub(crate) fn newer(shortfall: &Shortfall) -> String {
+    if shortfall.runtime == "Python" {
+        format!("run `uv python install {}`", python(&shortfall.wanted))
+    } else {
+        "put a newer Node.js first in PATH, from https://nodejs.org/en/download or with your version manager".to_owned()
+    }
+}
+
+/// A Python of the versions that are wanted, where uv cannot download one.
+#[must_use]
+fn from_elsewhere(shortfall: &Shortfall) -> String {
+    let wanted = quote(&shortfall.wanted);
+    format!(
+        "install Python {wanted} with the packages of this system, or set UV_PYTHON_INSTALL_MIRROR to an address that uv can reach"
+    )
+}
+
+/// The lower bound of a range, which is a version that is in it, or else the range as uv and a shell read it.
+fn python(range: &str) -> String {
+    let lowest = range.split(',').find_map(|part| {
+        let version = [">=", "~=", "=="].iter().find_map(|operator| part.trim().strip_prefix(operator))?.trim();
+        let version = version.strip_suffix(".*").unwrap_or(version);
+        let is_plain = version.split('.').all(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit()));
+        is_plain.then(|| version.to_owned())
+    });
+    lowest.unwrap_or_else(|| format!("'{}'", escape(range).replace('\'', "")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_python_of_the_range_is_installed() {
+        for (range, version) in [
+            (">=3.12", "3.12"),
+            ("<3.14,>=3.12", "3.12"),
+            ("~=3.11.2", "3.11.2"),
+            ("==3.12.*", "3.12"),
+            ("<3.13", "'<3.13'"),
+            (">3.11", "'>3.11'"),
+        ] {
+            assert_eq!(python(range), version, "{range}");
+        }
+    }
 }

@@ -8,7 +8,6 @@ mod agents;
 mod diagnose;
 mod find;
 mod install;
-mod lock;
 mod repair;
 mod run;
 mod sign_in;

@@ -3,17 +3,23 @@
 //! Loading never fails because of one entry: unreadable entries are kept with the reason, which the checks report.
 
 mod closure;
-mod load;
 
 use std::collections::BTreeMap;
+use std::fs;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
 
-use acp_registry_plan::manifest::Manifest;
+use acp_registry_host::fs::{PathError, ReadError, read_bounded, resolve_below};
+use acp_registry_plan::failure::{Code, Failure};
+use acp_registry_plan::manifest::{Channel, Manifest, SyntaxError};
+use acp_registry_plan::revocations::{REVOKED, REVOKED_LIMIT, Revocation, RevocationLevel, Revocations};
+use acp_registry_plan::source::Span;
 use acp_registry_plan::timestamp::date;
+use rayon::prelude::*;
 use serde_json::Value;
 use time::Date;
 
 pub use closure::ClosureProblem;
-pub use load::{AgentFolder, DEFAULT_BASE_URL, ICON_LIMIT, LoadError, Loaded, MANIFEST_LIMIT, Registry, Stray};
 
 /// The quarantine list.
 #[derive(Debug)]
@@ -56,6 +62,361 @@ impl Hold {
     #[must_use]
     pub fn is_over(&self, today: Date) -> bool {
         self.until.is_some_and(|until| until < today)
+    }
+}
+
+/// URL of the public registry, which is the default base URL.
+pub const DEFAULT_BASE_URL: &str = "https://cdn.agentclientprotocol.com/registry/v1/latest";
+
+/// Maximum size of a manifest, in bytes.
+pub const MANIFEST_LIMIT: u64 = 1 << 20;
+
+/// Maximum size of an icon, in bytes.
+pub const ICON_LIMIT: u64 = 1 << 20;
+
+/// Folders of a registry checkout that contain no agent, besides those whose names begin with a dot.
+const SKIPPED: &[&str] = &["__pycache__", "dist"];
+
+/// A registry directory, read into memory.
+#[derive(Debug)]
+pub struct Registry {
+    /// The directory.
+    pub root: PathBuf,
+    /// The agents, sorted by folder name in byte order.
+    pub entries: Vec<AgentFolder>,
+    /// Folders that contain no agent.
+    pub strays: Vec<Stray>,
+    /// The quarantine list.
+    pub quarantine: Loaded<Quarantine>,
+    /// The recalled versions.
+    pub revoked: Loaded<Manifest>,
+    /// Entries, relative to the directory, that make git treat a folder as a repository.
+    pub git_files: Vec<String>,
+}
+
+/// One agent's folder.
+#[derive(Debug)]
+pub struct AgentFolder {
+    /// Name of the folder, which is the agent's id.
+    pub id: String,
+    /// `agent.json`; never [`Loaded::Missing`].
+    pub manifest: Loaded<Manifest>,
+    /// `icon.svg`.
+    pub icon: Loaded<String>,
+}
+
+/// A file of a registry, or the reason why it was not loaded.
+#[derive(Debug)]
+pub enum Loaded<T> {
+    /// The file does not exist.
+    Missing,
+    /// The file could not be read.
+    Unreadable(ReadError),
+    /// The file is not UTF-8.
+    NotUtf8 {
+        /// The text, with U+FFFD in place of invalid bytes.
+        text: String,
+        /// Offset in `text` of the first replacement.
+        offset: usize,
+    },
+    /// The file could not be parsed.
+    Broken(SyntaxError),
+    /// The file.
+    Present(T),
+}
+
+impl<T> Loaded<T> {
+    /// The file, if it could be read and parsed.
+    pub fn present(&self) -> Option<&T> {
+        match self {
+            Self::Present(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// Why the file is not there, after its name in a sentence, with the place of a mistake; `None` if it is there.
+    pub fn problem(&self) -> Option<String> {
+        let at = |text: &str, range: Range<usize>, problem: &str| {
+            let span = Span::of(text, range);
+            format!(":{}:{}: {problem}", span.line, span.column)
+        };
+        match self {
+            Self::Present(_) => None,
+            Self::Missing => Some(": there is no such file".to_owned()),
+            Self::Unreadable(error) => Some(format!(": {error}")),
+            Self::NotUtf8 { text, offset } => Some(at(text, *offset..*offset, "not UTF-8")),
+            Self::Broken(SyntaxError { text, message, range, .. }) => {
+                Some(at(text, range.clone(), &format!("not valid JSON: {message}")))
+            }
+        }
+    }
+
+    fn and_then<U>(self, parse: impl FnOnce(T) -> Loaded<U>) -> Loaded<U> {
+        match self {
+            Self::Present(value) => parse(value),
+            Self::Missing => Loaded::Missing,
+            Self::Unreadable(error) => Loaded::Unreadable(error),
+            Self::NotUtf8 { text, offset } => Loaded::NotUtf8 { text, offset },
+            Self::Broken(error) => Loaded::Broken(error),
+        }
+    }
+}
+
+/// A folder that looks like an agent's but is not loaded as one.
+#[derive(Debug)]
+pub struct Stray {
+    /// Name of the folder.
+    pub name: String,
+    /// A file in it whose name resembles `agent.json`.
+    pub misnamed: Option<String>,
+}
+
+/// Why a directory is not a registry.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// The directory cannot be listed.
+    #[error("cannot read the registry directory {0}")]
+    Directory(#[source] PathError),
+}
+
+enum FolderEntry {
+    Entry(AgentFolder),
+    Stray(Stray),
+}
+
+impl Registry {
+    /// Reads a registry directory: every `<id>/agent.json` with its icon, `quarantine.json` and `revoked.json`.
+    ///
+    /// # Errors
+    /// Returns an error only if the directory itself cannot be listed. Errors of single entries are kept with the
+    /// entry.
+    pub fn load(directory: &Path) -> Result<Self, LoadError> {
+        let failed = |error| LoadError::Directory(PathError { path: directory.to_owned(), error });
+        let root = directory.canonicalize().map_err(failed)?;
+        let (mut names, mut git_files) = (Vec::new(), Vec::new());
+        for item in fs::read_dir(&root).map_err(failed)? {
+            let item = item.map_err(failed)?;
+            let kind = item.file_type().map_err(failed)?;
+            let name = item.file_name();
+            let is_skipped = name.to_str().is_some_and(Self::passes_over);
+            if !is_skipped && (kind.is_dir() || (kind.is_symlink() && root.join(&name).is_dir())) {
+                names.push((name, kind.is_symlink()));
+            } else if let Some(name) = name.to_str().filter(|name| is_name(name)) {
+                git_files.push(name.to_owned());
+            }
+        }
+        names.sort_unstable();
+        let found: Vec<(FolderEntry, Vec<&str>)> = names
+            .into_par_iter()
+            .map(|(name, is_link)| {
+                let folder = root.join(&name);
+                let found = load_folder(&root, &folder, name.to_string_lossy().into_owned(), is_link);
+                (found, in_folder(&folder))
+            })
+            .collect();
+        let mut registry = Self {
+            root,
+            entries: Vec::with_capacity(found.len()),
+            strays: Vec::new(),
+            quarantine: Loaded::Missing,
+            revoked: Loaded::Missing,
+            git_files,
+        };
+        for (item, inside) in found {
+            let folder = match &item {
+                FolderEntry::Entry(entry) => &entry.id,
+                FolderEntry::Stray(stray) => &stray.name,
+            };
+            registry.git_files.extend(inside.into_iter().map(|name| format!("{folder}/{name}")));
+            match item {
+                FolderEntry::Entry(entry) => registry.entries.push(entry),
+                // An agent may have this name.
+                FolderEntry::Stray(stray) if is_name(&stray.name) => registry.git_files.push(stray.name),
+                FolderEntry::Stray(stray) => registry.strays.push(stray),
+            }
+        }
+        registry.git_files.sort_unstable();
+        registry.quarantine = load_quarantine(&registry.root);
+        registry.revoked = load_text(&registry.root.join(REVOKED), &registry.root, REVOKED_LIMIT).and_then(parse);
+        Ok(registry)
+    }
+
+    /// A registry with one agent, which need not exist on disk, to check a single entry.
+    #[must_use]
+    pub fn with_one(root: &Path, entry: AgentFolder) -> Self {
+        Self {
+            root: root.to_owned(),
+            entries: vec![entry],
+            strays: Vec::new(),
+            quarantine: Loaded::Missing,
+            revoked: Loaded::Missing,
+            git_files: Vec::new(),
+        }
+    }
+
+    /// Adds an agent, which need not exist on disk, in place of one with the same id.
+    pub fn put(&mut self, entry: AgentFolder) {
+        match self.entries.binary_search_by(|known| known.id.cmp(&entry.id)) {
+            Ok(at) => self.entries[at] = entry,
+            Err(at) => self.entries.insert(at, entry),
+        }
+    }
+
+    /// Removes an agent, but nothing on disk.
+    pub fn remove(&mut self, id: &str) {
+        self.entries.retain(|entry| entry.id != id);
+    }
+
+    /// Whether a folder with this name is skipped when a registry is loaded.
+    #[must_use]
+    pub fn passes_over(name: &str) -> bool {
+        name.starts_with('.') || SKIPPED.contains(&name)
+    }
+
+    /// The entry of an agent.
+    #[must_use]
+    pub fn entry(&self, id: &str) -> Option<&AgentFolder> {
+        self.entries.iter().find(|entry| entry.id == id)
+    }
+
+    /// The recalled versions. None where the list cannot be read.
+    #[must_use]
+    pub fn revocations(&self) -> Revocations {
+        let list = self.revoked.present().map(|document| Revocations::parse(document.text().as_bytes()));
+        list.and_then(Result::ok).unwrap_or_default()
+    }
+
+    /// The releases of agents that the registry has revoked itself. None where its list cannot be read.
+    #[must_use]
+    pub fn revoked_releases(&self) -> Vec<(&AgentFolder, Channel, Revocation)> {
+        let revocations = self.revocations();
+        let mut revoked = Vec::new();
+        for entry in &self.entries {
+            let Some(manifest) = entry.manifest.present() else { continue };
+            for release in manifest.agent().releases() {
+                let found = revocations.find(&entry.id, release.version);
+                let found = found.filter(|found| found.level == RevocationLevel::Revoked);
+                revoked.extend(found.map(|revocation| (entry, release.channel, revocation.clone())));
+            }
+        }
+        revoked
+    }
+
+    /// The text of a file of the registry, by its path relative to the directory, if it was read.
+    #[must_use]
+    pub fn text(&self, file: &str) -> Option<&str> {
+        fn text<'a, T>(loaded: &'a Loaded<T>, of: impl FnOnce(&'a T) -> &'a str) -> Option<&'a str> {
+            match loaded {
+                Loaded::Present(value) => Some(of(value)),
+                Loaded::Broken(SyntaxError { text, .. }) | Loaded::NotUtf8 { text, .. } => Some(text),
+                Loaded::Missing | Loaded::Unreadable(_) => None,
+            }
+        }
+        if file == "quarantine.json" {
+            return text(&self.quarantine, |quarantine| quarantine.document.text());
+        }
+        if file == REVOKED {
+            return text(&self.revoked, Manifest::text);
+        }
+        let (id, name) = file.split_once('/')?;
+        let at = self.entries.binary_search_by(|entry| entry.id.as_str().cmp(id)).ok()?;
+        match name {
+            "agent.json" => text(&self.entries[at].manifest, Manifest::text),
+            "icon.svg" => text(&self.entries[at].icon, String::as_str),
+            _ => None,
+        }
+    }
+}
+
+fn load_folder(root: &Path, folder: &Path, id: String, is_link: bool) -> FolderEntry {
+    if is_link && resolve_below(folder, root).is_err() {
+        let [manifest, icon] = [ReadError::Outside, ReadError::Outside];
+        return FolderEntry::Entry(AgentFolder {
+            id,
+            manifest: Loaded::Unreadable(manifest),
+            icon: Loaded::Unreadable(icon),
+        });
+    }
+    let manifest = load_text(&folder.join("agent.json"), root, MANIFEST_LIMIT).and_then(parse);
+    if matches!(manifest, Loaded::Missing) {
+        return FolderEntry::Stray(Stray { name: id, misnamed: misnamed_manifest(folder) });
+    }
+    FolderEntry::Entry(AgentFolder { id, manifest, icon: load_text(&folder.join("icon.svg"), root, ICON_LIMIT) })
+}
+
+fn load_text(path: &Path, root: &Path, limit: u64) -> Loaded<String> {
+    match read_bounded(path, root, limit) {
+        Err(ReadError::NotFound) => Loaded::Missing,
+        Err(error) => Loaded::Unreadable(error),
+        Ok(bytes) => match String::from_utf8(bytes) {
+            Ok(mut text) => {
+                // A registry has many files, and a read leaves room for more.
+                text.shrink_to_fit();
+                Loaded::Present(text)
+            }
+            Err(error) => {
+                let offset = error.utf8_error().valid_up_to();
+                Loaded::NotUtf8 { text: String::from_utf8_lossy(error.as_bytes()).into_owned(), offset }
+            }
+        },
+    }
+}
+
+fn parse(text: String) -> Loaded<Manifest> {
+    Manifest::parse(text).map_or_else(Loaded::Broken, Loaded::Present)
+}
+
+fn misnamed_manifest(folder: &Path) -> Option<String> {
+    let mut names: Vec<String> = fs::read_dir(folder)
+        .ok()?
+        .flatten()
+        .take(1000)
+        .filter_map(|item| item.file_name().into_string().ok())
+        .collect();
+    names.sort_unstable();
+    names.into_iter().find(|name| strsim::levenshtein(&name.to_lowercase(), "agent.json") <= 2)
+}
+
+fn load_quarantine(root: &Path) -> Loaded<Quarantine> {
+    let text = load_text(&root.join("quarantine.json"), root, MANIFEST_LIMIT);
+    text.and_then(parse).and_then(|document| Loaded::Present(Quarantine::of(document)))
+}
+
+/// Entries by which git recognizes or configures a repository.
+const NAMES: [&str; 6] = ["HEAD", "commondir", "config", "objects", "packed-refs", "refs"];
+
+/// Whether an entry with this name may belong to a repository. Ignores case, as some file systems do.
+fn is_name(name: &str) -> bool {
+    NAMES.iter().any(|known| known.eq_ignore_ascii_case(name))
+}
+
+/// The entries that make git treat a registry's folder as a repository. Empty if there is no `HEAD`.
+fn in_folder(folder: &Path) -> Vec<&'static str> {
+    let is_there = |name: &str| folder.join(name).symlink_metadata().is_ok();
+    if !is_there("HEAD") {
+        return Vec::new();
+    }
+    NAMES.into_iter().filter(|name| is_there(name)).collect()
+}
+
+impl From<LoadError> for Failure {
+    fn from(error: LoadError) -> Self {
+        let help = registry_remedy(&error);
+        Self::unable(error).code(Code::InvalidRegistry).help(help)
+    }
+}
+
+/// The help if the registry directory cannot be read.
+fn registry_remedy(error: &LoadError) -> String {
+    use std::io::ErrorKind;
+
+    let LoadError::Directory(PathError { path, error }) = error;
+    match error.kind() {
+        ErrorKind::NotFound => {
+            format!("correct the path, or create a registry with `acp-registry init {}`", path.display())
+        }
+        ErrorKind::NotADirectory => "name the directory of a registry, which holds its `registry.toml`".to_owned(),
+        _ => "make the directory readable, or name another with --registry-dir".to_owned(),
     }
 }
 

@@ -8,7 +8,6 @@
 //! directory that other people cannot change, and a manifest sets no variable that decides what runs.
 
 mod install;
-mod plan;
 mod revocation;
 mod sandbox;
 

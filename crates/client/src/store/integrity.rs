@@ -15,7 +15,7 @@ use acp_registry_plan::json;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::places::{DIGESTS, FILES};
+use super::current::{DIGESTS, FILES};
 use super::{Error, Version};
 use crate::install::Kind;
 

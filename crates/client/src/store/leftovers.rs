@@ -7,9 +7,8 @@ use acp_registry_host::fs::PathError;
 use acp_registry_host::process::{Scratch, end_launches_below};
 use acp_registry_plan::manifest::AgentId;
 
-use super::current::Current;
+use super::current::{ASIDE, CURRENT, Current, DIGESTS, FILES, IN_USE, NEW, RECEIPT};
 use super::integrity::size;
-use super::places::{ASIDE, CURRENT, DIGESTS, FILES, IN_USE, NEW, RECEIPT};
 use super::{Error, Store, Version};
 
 /// What was done about the leftovers of an agent.

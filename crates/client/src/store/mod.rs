@@ -47,10 +47,8 @@ mod find;
 mod installing;
 mod integrity;
 mod leftovers;
-mod places;
 mod receipt;
 mod removal;
-mod trust;
 mod version;
 
 use std::fs::Metadata;
@@ -66,13 +64,12 @@ use self::current::Current;
 use self::find::names;
 use self::leftovers::{foreign, is_version};
 
-pub use current::Pin;
+pub use current::{Pin, Store};
 pub use error::{Error, VersionChange};
 pub(crate) use error::{remove_by_hand, repair_command};
 pub use find::StoredAgent;
 pub use installing::{InstallOrder, InstallOutcome, MakeCurrent};
 pub use integrity::Damage;
-pub use places::Store;
 pub use receipt::Receipt;
 pub use removal::{Freed, Removed};
 pub use version::Version;

@@ -6,8 +6,8 @@ use std::path::{Component, Path};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::current::RECEIPT;
 use super::error::repair_command;
-use super::places::RECEIPT;
 use super::{Error, Stamp};
 use crate::install::{DigestSource, Interpreter, Kind, Placed, Proof, Remarks, Source};
 use crate::provenance::Provenance;

@@ -6,11 +6,10 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use super::current::Current;
+use super::current::{CURRENT, Current, IN_USE, RECEIPT};
 use super::find::names;
 use super::integrity::size;
 use super::leftovers::{self, Cleared, foreign, is_version};
-use super::places::{CURRENT, IN_USE, RECEIPT};
 use super::{Error, Store, Version};
 use acp_registry_host::fs::PathError;
 use acp_registry_host::process::Scratch;

@@ -10,8 +10,8 @@ use futures_util::stream::{self, StreamExt as _};
 use tokio::sync::OnceCell;
 use url::Url;
 
+use super::address::{Successor, successor};
 use super::feed::Archives;
-use super::find_archive::{Successor, successor};
 use super::offer::{Flaw, Offers, SourceKind, SourceVersion, version_of_tag};
 use super::{Bumper, Error, ErrorKind};
 

@@ -18,7 +18,6 @@ mod gather;
 mod newest;
 mod offer;
 mod plan;
-mod prove;
 mod session;
 mod start;
 mod troubles;

@@ -10,6 +10,7 @@ use acp_registry_plan::manifest::{
 use acp_registry_plan::source::Edit;
 use acp_registry_plan::text::printable;
 use acp_registry_sources::{Sources, github};
+use serde::Serialize;
 
 use super::gather::{ArchiveSource, Gathered, Lists, Repository};
 use super::newest::{Choice, HeldReason, Policy, choose};
@@ -67,7 +68,7 @@ impl VersionUpdate {
 }
 
 /// A value of a manifest that changes.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ValueChange {
     /// JSON pointer of the value.
     pub pointer: String,
@@ -279,7 +280,7 @@ pub struct Compared {
 }
 
 /// A check whose result has changed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CheckChange {
     /// Id of the check.
     pub check: String,

@@ -142,121 +142,38 @@ pub(super) struct Guide {
     pub(super) text: &'static str,
 }
 
+/// Documents of a folder, each with its id, its title and what it is about.
+macro_rules! guides {
+    ($folder:literal: $($id:literal is $title:literal: $about:literal,)*) => {
+        [$(Guide { id: $id, title: $title, about: $about, text: include_str!(concat!($folder, $id, ".md")) }),*]
+    };
+}
+
 /// The guides, ordered by how many readers need them.
-pub(super) const GUIDES: [Guide; 4] = [
-    Guide {
-        id: "user",
-        title: "Use agents",
-        about: "Find agents, install them, start them from an editor, and keep them up to date.",
-        text: include_str!("../../../../docs/guides/user.md"),
-    },
-    Guide {
-        id: "contributor",
-        title: "Add an agent, or change one",
-        about: "From a package or a release to a pull request that passes its checks: manifest, icon, sign-in.",
-        text: include_str!("../../../../docs/guides/contributor.md"),
-    },
-    Guide {
-        id: "maintainer",
-        title: "Run a registry",
-        about: "Create, check and publish a registry, keep it up to date, and handle agents that fail.",
-        text: include_str!("../../../../docs/guides/maintainer.md"),
-    },
-    Guide {
-        id: "client-author",
-        title: "Use agents from a program",
-        about: "For editors and other clients: the JSON interface, exit codes, lock files, the library, and the index.",
-        text: include_str!("../../../../docs/guides/client-author.md"),
-    },
-];
+pub(super) const GUIDES: [Guide; 4] = guides! { "../../../../docs/guides/":
+    "user" is "Use agents": "Find agents, install them, start them from an editor, and keep them up to date.",
+    "contributor" is "Add an agent, or change one": "From a package or a release to a pull request that passes its checks: manifest, icon, sign-in.",
+    "maintainer" is "Run a registry": "Create, check and publish a registry, keep it up to date, and handle agents that fail.",
+    "client-author" is "Use agents from a program": "For editors and other clients: the JSON interface, exit codes, lock files, the library, and the index.",
+};
 
 /// The reference, first for those who run a registry, then for those who use one.
-const REFERENCE: [Guide; 14] = [
-    Guide {
-        id: "registries",
-        title: "Set up a registry",
-        about: "Create a registry, move an existing one, add agents, and look up what each file is for.",
-        text: include_str!("../../../../docs/registries.md"),
-    },
-    Guide {
-        id: "checking",
-        title: "Check a registry",
-        about: "Rules and their levels, reports, network checks, archives.",
-        text: include_str!("../../../../docs/checking.md"),
-    },
-    Guide {
-        id: "verifying",
-        title: "Verify agents",
-        about: "Handshakes with real agents, isolation, verdicts, quarantine, snapshots.",
-        text: include_str!("../../../../docs/verifying.md"),
-    },
-    Guide {
-        id: "examining",
-        title: "Examine agents",
-        about: "Checks of the protocol, levels, the scripted model, time and network, reports for CI.",
-        text: include_str!("../../../../docs/examining.md"),
-    },
-    Guide {
-        id: "remote",
-        title: "Agents on a network",
-        about: "Serve an agent over HTTP and WebSocket, use and check one.",
-        text: include_str!("../../../../docs/remote.md"),
-    },
-    Guide {
-        id: "publishing",
-        title: "Publish a registry",
-        about: "Indexes, the catalog site, snapshots, directories and buckets.",
-        text: include_str!("../../../../docs/publishing.md"),
-    },
-    Guide {
-        id: "bumping",
-        title: "Update a registry",
-        about: "Find newer versions, write them, and propose them as pull requests.",
-        text: include_str!("../../../../docs/bumping.md"),
-    },
-    Guide {
-        id: "configuration",
-        title: "Configuration",
-        about: "Every setting of registry.toml.",
-        text: include_str!("../../../../docs/configuration.md"),
-    },
-    Guide {
-        id: "installing",
-        title: "Install agents",
-        about: "Versions, digests, lock files, the index and its copies, the directory of agents.",
-        text: include_str!("../../../../docs/installing.md"),
-    },
-    Guide {
-        id: "elsewhere",
-        title: "Agents on another machine",
-        about: "Start agents over ssh and in WSL: what is copied and sent, and how they end.",
-        text: include_str!("../../../../docs/elsewhere.md"),
-    },
-    Guide {
-        id: "provenance",
-        title: "Who has built it",
-        about: "Attestations of npm packages and archives: what they prove, and what is refused.",
-        text: include_str!("../../../../docs/provenance.md"),
-    },
-    Guide {
-        id: "scripts",
-        title: "For scripts",
-        about: "Exit codes, JSON documents, error codes and progress events.",
-        text: include_str!("../../../../docs/scripts.md"),
-    },
-    Guide {
-        id: "rpc",
-        title: "JSON-RPC",
-        about: "Methods, progress, cancellation and errors of acp-registry rpc.",
-        text: include_str!("../../../../docs/rpc.md"),
-    },
-    Guide {
-        id: "library",
-        title: "The library",
-        about: "Use the registry from Rust.",
-        text: include_str!("../../../../docs/library.md"),
-    },
-];
+const REFERENCE: [Guide; 14] = guides! { "../../../../docs/":
+    "registries" is "Set up a registry": "Create a registry, move an existing one, add agents, and look up what each file is for.",
+    "checking" is "Check a registry": "Rules and their levels, reports, network checks, archives.",
+    "verifying" is "Verify agents": "Handshakes with real agents, isolation, verdicts, quarantine, snapshots.",
+    "examining" is "Examine agents": "Checks of the protocol, levels, the scripted model, time and network, reports for CI.",
+    "remote" is "Agents on a network": "Serve an agent over HTTP and WebSocket, use and check one.",
+    "publishing" is "Publish a registry": "Indexes, the catalog site, snapshots, directories and buckets.",
+    "bumping" is "Update a registry": "Find newer versions, write them, and propose them as pull requests.",
+    "configuration" is "Configuration": "Every setting of registry.toml.",
+    "installing" is "Install agents": "Versions, digests, lock files, the index and its copies, the directory of agents.",
+    "elsewhere" is "Agents on another machine": "Start agents over ssh and in WSL: what is copied and sent, and how they end.",
+    "provenance" is "Who has built it": "Attestations of npm packages and archives: what they prove, and what is refused.",
+    "scripts" is "For scripts": "Exit codes, JSON documents, error codes and progress events.",
+    "rpc" is "JSON-RPC": "Methods, progress, cancellation and errors of acp-registry rpc.",
+    "library" is "The library": "Use the registry from Rust.",
+};
 
 /// Name and Markdown of each command's page.
 macro_rules! commands {

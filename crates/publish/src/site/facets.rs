@@ -71,80 +71,78 @@ const fn value(slug: &'static str, label: &'static str, bits: u32) -> Value {
     Value { slug, label, bits }
 }
 
+const fn group(key: &'static str, title: &'static str, column: usize, values: &'static [Value]) -> FacetGroup {
+    FacetGroup { key, title, hint: "", column, is_all: false, values }
+}
+
 /// All groups, those that people use most first. Systems and processors share the platform column, with the bits of [`Platform::ALL`], so that a system
 /// and a processor chosen together match a single platform.
 pub(super) const GROUPS: &[FacetGroup] = &[
     FacetGroup {
-        key: "os",
-        title: "System",
         hint: "Agents by npx or uvx run on any.",
-        column: PLATFORM,
-        is_all: false,
-        values: &[
-            value("windows", "Windows", 0b11_0000 | NO_PLATFORM),
-            value("macos", "macOS", 0b11 | NO_PLATFORM),
-            value("linux", "Linux", 0b1100 | NO_PLATFORM),
-            value("unstated", "Any, by npx or uvx", NO_PLATFORM),
-        ],
+        ..group(
+            "os",
+            "System",
+            PLATFORM,
+            &[
+                value("windows", "Windows", 0b11_0000 | NO_PLATFORM),
+                value("macos", "macOS", 0b11 | NO_PLATFORM),
+                value("linux", "Linux", 0b1100 | NO_PLATFORM),
+                value("unstated", "Any, by npx or uvx", NO_PLATFORM),
+            ],
+        )
     },
     FacetGroup {
-        key: "license",
-        title: "Licence",
         hint: "As stated by the publisher.",
-        column: LICENSE,
-        is_all: false,
-        values: &[
-            value("open", "Open source", OPEN),
-            value("proprietary", "Proprietary", PROPRIETARY),
-            value("none", "Not stated", UNLICENSED),
-        ],
+        ..group(
+            "license",
+            "Licence",
+            LICENSE,
+            &[
+                value("open", "Open source", OPEN),
+                value("proprietary", "Proprietary", PROPRIETARY),
+                value("none", "Not stated", UNLICENSED),
+            ],
+        )
     },
-    FacetGroup {
-        key: "auth",
-        title: "Sign-in",
-        hint: "",
-        column: AUTH,
-        is_all: false,
-        values: &[
+    group(
+        "auth",
+        "Sign-in",
+        AUTH,
+        &[
             value("no-key", "Without an API key", NO_KEY),
             value("api-key", "With an API key", API_KEY),
             value("not-needed", "Opens a session unsigned", OPENS),
             value("none", "None offered", 1 << 3),
             value("untested", "Not known", 1 << 4),
         ],
-    },
-    FacetGroup {
-        key: "dist",
-        title: "Runs as",
-        hint: "",
-        column: DIST,
-        is_all: false,
-        values: &[
+    ),
+    group(
+        "dist",
+        "Runs as",
+        DIST,
+        &[
             value("binary", "Local binary", BINARY),
             value("npx", "npx (needs Node.js)", NPX),
             value("uvx", "uvx (needs uv)", UVX),
         ],
-    },
-    FacetGroup {
-        key: "started",
-        title: "Last start",
-        hint: "",
-        column: STARTED,
-        is_all: false,
-        values: &[
+    ),
+    group(
+        "started",
+        "Last start",
+        STARTED,
+        &[
             value("answered", "Answered", 1),
             value("silent", "Did not answer", 1 << 1),
             value("failed", "Could not be started", 1 << 2),
             value("untested", "Not tried yet", 1 << 3),
         ],
-    },
-    FacetGroup {
-        key: "tested",
-        title: "Examined",
-        hint: "",
-        column: EXAMINED,
-        is_all: false,
-        values: &[
+    ),
+    group(
+        "tested",
+        "Examined",
+        EXAMINED,
+        &[
             value("protocol", "Keeps the protocol", 1),
             value("sessions", "And in sessions", 1 << 1),
             value("turns", "And in turns", 1 << 2),
@@ -153,53 +151,50 @@ pub(super) const GROUPS: &[FacetGroup] = &[
             value("incomplete", "Incomplete", 1 << 6),
             value("untested", "Not examined", UNEXAMINED),
         ],
-    },
+    ),
     FacetGroup {
-        key: "cap",
-        title: "Capabilities",
-        hint: "",
-        column: CAPABILITY,
         is_all: true,
-        values: &[
-            value("session-load", "Load sessions", 1),
-            value("session-list", "List sessions", 1 << 1),
-            value("session-resume", "Resume sessions", 1 << 2),
-            value("session-close", "Close sessions", 1 << 3),
-            value("session-delete", "Delete sessions", 1 << 4),
-            value("session-fork", "Fork sessions", 1 << 5),
-            value("session-inject", "Session inject", 1 << 6),
-            value("prompt-image", "Images in prompts", 1 << 7),
-            value("prompt-audio", "Audio in prompts", 1 << 8),
-            value("prompt-embedded-context", "Embedded context", 1 << 9),
-            value("mcp-http", "MCP over HTTP", 1 << 10),
-            value("mcp-sse", "MCP over SSE", 1 << 11),
-            value("mcp-acp", "MCP over ACP", 1 << 12),
-            value("auth-logout", "Sign out", 1 << 13),
-            value("providers", "Choice of provider", 1 << 14),
-            value("elicitation", "Elicitation", 1 << 15),
-            value("fs-hitl-editing", "HITL editing", 1 << 16),
-            value("nes", "Next edit suggestions (NES)", 1 << 17),
-        ],
+        ..group(
+            "cap",
+            "Capabilities",
+            CAPABILITY,
+            &[
+                value("session-load", "Load sessions", 1),
+                value("session-list", "List sessions", 1 << 1),
+                value("session-resume", "Resume sessions", 1 << 2),
+                value("session-close", "Close sessions", 1 << 3),
+                value("session-delete", "Delete sessions", 1 << 4),
+                value("session-fork", "Fork sessions", 1 << 5),
+                value("session-inject", "Session inject", 1 << 6),
+                value("prompt-image", "Images in prompts", 1 << 7),
+                value("prompt-audio", "Audio in prompts", 1 << 8),
+                value("prompt-embedded-context", "Embedded context", 1 << 9),
+                value("mcp-http", "MCP over HTTP", 1 << 10),
+                value("mcp-sse", "MCP over SSE", 1 << 11),
+                value("mcp-acp", "MCP over ACP", 1 << 12),
+                value("auth-logout", "Sign out", 1 << 13),
+                value("providers", "Choice of provider", 1 << 14),
+                value("elicitation", "Elicitation", 1 << 15),
+                value("fs-hitl-editing", "HITL editing", 1 << 16),
+                value("nes", "Next edit suggestions (NES)", 1 << 17),
+            ],
+        )
     },
-    FacetGroup {
-        key: "arch",
-        title: "Processor",
-        hint: "",
-        column: PLATFORM,
-        is_all: false,
-        values: &[
+    group(
+        "arch",
+        "Processor",
+        PLATFORM,
+        &[
             value("aarch64", "Arm (aarch64)", 0b01_0101 | NO_PLATFORM),
             value("x86-64", "Intel, AMD (x86_64)", 0b10_1010 | NO_PLATFORM),
         ],
-    },
-    FacetGroup {
-        key: "protocol",
-        title: "Protocol",
-        hint: "",
-        column: PROTOCOL,
-        is_all: false,
-        values: &[value("v1", "Version 1", 1), value("v2", "Version 2", 2), value("untested", "Not known", 4)],
-    },
+    ),
+    group(
+        "protocol",
+        "Protocol",
+        PROTOCOL,
+        &[value("v1", "Version 1", 1), value("v2", "Version 2", 2), value("untested", "Not known", 4)],
+    ),
 ];
 
 /// The feature name and the filter value of each capability that pages show.

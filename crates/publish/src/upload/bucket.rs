@@ -60,8 +60,8 @@ pub struct Bucket {
 /// A bucket as a target.
 #[derive(Debug)]
 pub struct Store {
-    client: Arc<AmazonS3>,
-    bucket: String,
+    pub(super) client: Arc<AmazonS3>,
+    pub(super) bucket: String,
     prefix: String,
     /// Sends the requests that `object_store` does not have.
     pub(super) connection: Bounded,
@@ -100,14 +100,6 @@ impl Store {
         let client = Arc::new(builder.build().map_err(|error| refused(&error))?);
         let (region, can_copy) = (bucket.region, OnceCell::new());
         Ok(Self { client, bucket: name, prefix, connection, endpoint, region, can_copy })
-    }
-
-    pub(super) fn bucket(&self) -> &str {
-        &self.bucket
-    }
-
-    pub(super) fn client(&self) -> &AmazonS3 {
-        &self.client
     }
 
     pub(super) fn shown(&self, name: &str) -> String {
@@ -450,8 +442,7 @@ impl Store {
                 ..PaginatedListOptions::default()
             };
             let prefix = Some(below.as_str()).filter(|below| !below.is_empty());
-            let page =
-                self.client().list_paginated(prefix, options).await.map_err(|error| self.fail(folder, &error))?;
+            let page = self.client.list_paginated(prefix, options).await.map_err(|error| self.fail(folder, &error))?;
             let files = page.result.objects.iter().filter_map(|meta| {
                 let name = meta.location.as_ref().strip_prefix(&below)?;
                 length += name.len();
@@ -533,7 +524,7 @@ impl Store {
     /// Asks for an object, or only for its headers; `None` if it does not exist.
     pub(super) async fn find(&self, name: &str, head: bool) -> Result<Option<GetResult>, Error> {
         let options = GetOptions { head, ..GetOptions::default() };
-        match self.client().get_opts(&self.path(name), options).await {
+        match self.client.get_opts(&self.path(name), options).await {
             Ok(found) => Ok(Some(found)),
             Err(error @ object_store::Error::NotFound { .. }) if code(&error).as_deref() != Some("NoSuchBucket") => {
                 Ok(None)

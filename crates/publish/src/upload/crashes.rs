@@ -129,8 +129,8 @@ impl Place {
     fn read_back(files: &BTreeMap<String, Vec<u8>>, folder: &str) -> Result<BTreeMap<String, Vec<u8>>, String> {
         let list = files.get(&format!("{folder}/{SUMS}")).ok_or("no list")?;
         let read = |(name, digest): (String, String)| {
-            let own = snapshot::is_kept_by_name(&name).then(|| format!("{folder}/{name}"));
-            let bytes = files.get(&own.unwrap_or_else(|| snapshot::content_path(&digest)));
+            let own = tree::is_kept_by_name(&name).then(|| format!("{folder}/{name}"));
+            let bytes = files.get(&own.unwrap_or_else(|| tree::content_path(&digest)));
             let bytes = bytes.ok_or(format!("{folder} misses {name}"))?;
             assert_eq!(Sha256::of(bytes).to_string(), digest, "{folder}/{name}");
             Ok((name, bytes.clone()))
@@ -173,8 +173,8 @@ impl Place {
         let lists = files.iter().filter(|(name, _)| name.starts_with('v') && name.ends_with(&format!("/{SUMS}")));
         let named: BTreeSet<String> = lists
             .flat_map(|(_, list)| sums::parse(list).unwrap())
-            .filter(|(name, _)| !snapshot::is_kept_by_name(name))
-            .map(|(_, digest)| snapshot::content_path(&digest))
+            .filter(|(name, _)| !tree::is_kept_by_name(name))
+            .map(|(_, digest)| tree::content_path(&digest))
             .collect();
         let stored: BTreeSet<String> = files.into_keys().filter(|name| name.starts_with("content/")).collect();
         assert_eq!(stored, named, "{at}");
@@ -251,12 +251,12 @@ fn a_snapshot_that_cannot_be_read_back_changes_nothing() {
         .iter()
         .find(|(name, digest)| {
             let latest = whole.get(&format!("latest/{name}"));
-            !snapshot::is_kept_by_name(name) && latest.is_none_or(|bytes| Sha256::of(bytes).to_string() != **digest)
+            !tree::is_kept_by_name(name) && latest.is_none_or(|bytes| Sha256::of(bytes).to_string() != **digest)
         })
         .unwrap();
     let damages: [(&str, &str, Option<&str>); 4] = [
-        ("missing", &snapshot::content_path(digest), None),
-        ("does not match its digest", &snapshot::content_path(digest), Some("x")),
+        ("missing", &tree::content_path(digest), None),
+        ("does not match its digest", &tree::content_path(digest), Some("x")),
         ("does not match its digest", &first, Some("x")),
         ("is not a snapshot", &first, None),
     ];
@@ -281,7 +281,7 @@ fn a_snapshot_that_cannot_be_read_back_changes_nothing() {
             place.run(&Step::Prune).unwrap_or_default();
             let left = place.memory().files();
             assert!(contents.values().all(|digest| {
-                let path = snapshot::content_path(digest);
+                let path = tree::content_path(digest);
                 left.contains_key(&path) == whole.contains_key(&path)
             }));
         }

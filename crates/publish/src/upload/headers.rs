@@ -1,7 +1,7 @@
 //! The form in which a file is stored: headers and content encoding.
 
-use super::tree::hex_digest;
-use super::{Gzip, snapshot};
+use super::Gzip;
+use super::tree::{self, hex_digest};
 use crate::site::assets::{FIXED, caching};
 use crate::site::{CONTENTS, media_type};
 use acp_registry_plan::sums::SIGNATURE;
@@ -20,7 +20,7 @@ pub(super) fn rules() -> String {
 /// Whether a file is an index, the list of digests, the history or a sitemap: documents of the whole registry.
 fn is_document(name: &str) -> bool {
     let is_sitemap = name == "sitemap.xml" || (name.starts_with("sitemap-") && !name.contains('/'));
-    is_sitemap || name == "history.json" || (snapshot::is_kept_by_name(name) && name != SIGNATURE)
+    is_sitemap || name == "history.json" || (tree::is_kept_by_name(name) && name != SIGNATURE)
 }
 
 /// Response headers that a store is told to send with a file.

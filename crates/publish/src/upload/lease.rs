@@ -139,7 +139,7 @@ impl<'a> Lease<'a> {
     }
 
     fn fail(&self, error: &StoreError) -> Error {
-        store_error(self.store.shown(LEASE), error, self.store.bucket())
+        store_error(self.store.shown(LEASE), error, &self.store.bucket)
     }
 
     /// Runs `work` while renewing the lease, then releases it. If the lease is lost, `work` is dropped.

@@ -103,7 +103,7 @@ async fn run(
         let limit = now().saturating_sub(seconds(keep).min(DAY));
         let stored = snapshot::stored(target, jobs).await?;
         let over = stored.into_iter().filter(|(digest, written)| *written <= limit && !named.has(digest));
-        let over: Vec<String> = over.map(|(digest, _)| snapshot::content_path(&digest)).collect();
+        let over: Vec<String> = over.map(|(digest, _)| tree::content_path(&digest)).collect();
         pruned.contents = over.len();
         if !is_dry_run {
             notice(UploadEvent::Planned(over.len()));
@@ -244,7 +244,7 @@ impl StoredSnapshot {
             None => is_name(name),
         };
         let (own, foreign) = target.list(&self.name).await?.into_iter().partition(is_own);
-        let digests = listed.iter().flat_map(snapshot::named).map(ToOwned::to_owned).collect();
+        let digests = listed.iter().flat_map(tree::named).map(ToOwned::to_owned).collect();
         Ok(Some(Files { own, foreign, digests }))
     }
 }
@@ -262,7 +262,7 @@ pub(super) async fn find(
         let mut digests = Vec::new();
         let owned = match list.as_deref().map(sums::parse) {
             Some(Ok(files)) => {
-                digests.extend(snapshot::named(&files).filter_map(|digest| digest.parse::<Sha256>().ok()));
+                digests.extend(tree::named(&files).filter_map(|digest| digest.parse::<Sha256>().ok()));
                 Owned::Listed
             }
             Some(Err(why)) => {

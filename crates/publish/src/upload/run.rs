@@ -194,7 +194,7 @@ impl Upload<'_> {
         let known = state.contents().filter(|_| !recheck).unwrap_or_default();
         let mut wanted: BTreeMap<&str, &str> = BTreeMap::new();
         for (name, digest) in self.tree.files() {
-            if !snapshot::is_kept_by_name(name) && !known.contains(digest) {
+            if !tree::is_kept_by_name(name) && !known.contains(digest) {
                 wanted.entry(digest).or_insert(name);
             }
         }
@@ -206,7 +206,7 @@ impl Upload<'_> {
             let headers = Headers::for_content(name, gzip);
             Planned {
                 name: name.to_owned(),
-                place: snapshot::content_path(digest),
+                place: tree::content_path(digest),
                 headers,
                 form: headers.fingerprint(digest),
                 digest: digest.to_owned(),
@@ -224,7 +224,7 @@ impl Upload<'_> {
             // A complete snapshot does not change, but a signature may be added to it.
             let is_trusted = place.is_complete && !self.options.recheck;
             let is_known = is_trusted && (name != SIGNATURE || there.contains(&name));
-            if is_known || !snapshot::is_kept_by_name(&name) {
+            if is_known || !tree::is_kept_by_name(&name) {
                 continue;
             }
             let headers = Headers::for_snapshot(&name, gzip);

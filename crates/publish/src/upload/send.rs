@@ -17,8 +17,8 @@ use reqwest::header::{HeaderName, HeaderValue};
 use super::bucket::{Store, element_text};
 use super::headers::Headers;
 use super::state::STATE;
-use super::tree::{FILE_LIMIT, INDEX, hex_digest, is_index};
-use super::{Action, BuiltTree, Error, LATEST, Notice, UploadEvent, UploadTarget, What, snapshot};
+use super::tree::{self, FILE_LIMIT, INDEX, hex_digest, is_index};
+use super::{Action, BuiltTree, Error, LATEST, Notice, UploadEvent, UploadTarget, What};
 
 /// A file to be sent, unless the target already has it.
 pub(super) struct Planned {
@@ -145,7 +145,7 @@ impl Store {
 
     /// `object_store` copies objects with their headers only, so this request is written here.
     async fn try_copy(&self, from: &str, to: &str, headers: &Headers, form: &str) -> Option<()> {
-        let place = |name: &str| format!("/{}/{}", self.bucket(), self.key(name));
+        let place = |name: &str| format!("/{}/{}", self.bucket, self.key(name));
         let mut request = HttpRequest::new(HttpRequestBody::empty());
         *request.method_mut() = Method::PUT;
         *request.uri_mut() = format!("{}{}", self.endpoint, place(to)).parse().ok()?;
@@ -162,7 +162,7 @@ impl Store {
         for (name, value) in named.into_iter().filter(|(_, value)| !value.is_empty()) {
             request.headers_mut().insert(HeaderName::from_static(name), HeaderValue::from_str(value).ok()?);
         }
-        let credential = self.client().credentials().get_credential().await.ok()?;
+        let credential = self.client.credentials().get_credential().await.ok()?;
         AwsAuthorizer::new(&credential, "s3", &self.region).try_authorize(&mut request, None).ok()?;
         let response = self.connection.call(request).await.ok()?;
         let is_done = response.status().is_success();
@@ -244,8 +244,8 @@ impl<'a> KeptSnapshot<'a> {
     /// Reads a file from the snapshot's folder or from the contents that it shares with others.
     async fn content(&self, name: &str) -> Result<Vec<u8>, Error> {
         let digest = self.files.get(name).map_or("", String::as_str);
-        let is_own = snapshot::is_kept_by_name(name);
-        let place = if is_own { format!("{}/{name}", self.name) } else { snapshot::content_path(digest) };
+        let is_own = tree::is_kept_by_name(name);
+        let place = if is_own { format!("{}/{name}", self.name) } else { tree::content_path(digest) };
         match self.target.get(&place, FILE_LIMIT).await? {
             Some(bytes) if hex_digest(&bytes) == digest => Ok(bytes),
             Some(_) => Err(Error::Altered(self.target.shown(&place))),

@@ -1,12 +1,9 @@
-//! Names of snapshots, and the contents that a target has for them: each once, by its digest. A snapshot has only its indexes
-//! in its own folder.
+//! Names of snapshots, and the contents that a target has for them.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-use acp_registry_gate::config::DOCUMENTS;
-use acp_registry_plan::entries::DISCOVERY;
-use acp_registry_plan::sums::{SIGNATURE, SUMS, is_digest};
+use acp_registry_plan::sums::{SUMS, is_digest};
 use acp_registry_plan::timestamp::{Timestamp, date};
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 
@@ -102,28 +99,6 @@ pub(super) async fn stored(target: &UploadTarget, jobs: usize) -> Result<BTreeMa
     stream::iter((0..=u8::MAX).map(one)).buffered(jobs.max(1)).try_flatten().try_collect().await
 }
 
-/// Where the content with a digest is stored.
-pub(super) fn content_path(digest: &str) -> String {
-    format!("{CONTENT}/{}/{digest}", digest.get(..2).unwrap_or_default())
-}
-
-/// Whether a file of a tree is stored in the folder of a snapshot, not by its digest.
-///
-/// These are the indexes: files that views can have, which are read at a versioned address.
-pub(super) fn is_kept_by_name(name: &str) -> bool {
-    let is_index = !name.contains('/')
-        && name.rsplit_once('.').is_some_and(|(_, ending)| ending == "json")
-        && !name.ends_with(".schema.json")
-        && !DOCUMENTS.contains(&name)
-        && name != DISCOVERY;
-    is_index || [SUMS, SIGNATURE].contains(&name)
-}
-
-/// The digests of the contents that a list of digests names.
-pub(super) fn named(list: &BTreeMap<String, String>) -> impl Iterator<Item = &str> {
-    list.iter().filter(|(name, _)| !is_kept_by_name(name)).map(|(_, digest)| digest.as_str())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -146,18 +121,5 @@ mod tests {
         for wrong in ["", "-x", "a/b", "..", "a b", "é", &"x".repeat(65)] {
             assert_eq!(wrong.parse::<Revision>(), Err(WrongRevision), "{wrong}");
         }
-    }
-
-    #[test]
-    fn indexes_are_kept_by_name() {
-        for name in ["registry.json", "registry-for-editors.json", "agents.json", SUMS, SIGNATURE] {
-            assert!(is_kept_by_name(name), "{name}");
-        }
-        for name in
-            ["entries.json", "history.json", "facets.json", "agent.schema.json", "a/registry.json", "a.svg", "json"]
-        {
-            assert!(!is_kept_by_name(name), "{name}");
-        }
-        assert_eq!(content_path(&"ab".repeat(32)), format!("content/ab/{}", "ab".repeat(32)));
     }
 }

@@ -24,7 +24,7 @@ const STATE_LIMIT: u64 = 128 << 20;
 const SCHEMA: u32 = 1;
 
 /// The files and snapshots at a target.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(clippy::struct_excessive_bools, reason = "facts of the target, each by its name in the stored form")]
 pub(super) struct TargetState {
@@ -44,7 +44,7 @@ pub(super) struct TargetState {
     #[serde(default)]
     gzip_documents: bool,
     /// Whether `latest/` has a signed statement.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) signed: bool,
     /// The files of `latest/`, by their names there. Stored without those that are as `tree` says.
     pub(super) files: BTreeMap<String, LatestFile>,
@@ -53,20 +53,6 @@ pub(super) struct TargetState {
     /// The names and digests of the files of the snapshot `latest`; empty until [`TargetState::load`] has read it.
     #[serde(skip)]
     pub(super) tree: BTreeMap<String, String>,
-}
-
-/// The stored form of a [`TargetState`].
-#[derive(Serialize)]
-struct Stored<'a> {
-    schema: u32,
-    latest: &'a Option<String>,
-    headers: &'a str,
-    gzip_assets: bool,
-    gzip_documents: bool,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    signed: bool,
-    files: BTreeMap<&'a str, LatestFile>,
-    snapshots: &'a BTreeMap<String, Snapshot>,
 }
 
 /// A file of `latest/`.
@@ -173,16 +159,25 @@ impl TargetState {
             let digest = self.tree.get(name).filter(|_| file.stale_since.is_none());
             digest.is_some_and(|digest| file.form.as_ref() == Some(&form(name, digest, self.gzip())))
         };
-        let known = self.files.iter().map(|(name, file)| (name.as_str(), file));
-        let mut files: BTreeMap<&str, LatestFile> =
-            known.filter(|(name, file)| !is_usual(name, file)).map(|(name, file)| (name, file.clone())).collect();
+        let unusual = self.files.iter().filter(|(name, file)| !is_usual(name, file));
+        let mut files: BTreeMap<String, LatestFile> =
+            unusual.map(|(name, file)| (name.clone(), file.clone())).collect();
         // These may have been removed.
         let missing = self.tree.keys().filter(|name| !self.files.contains_key(*name));
-        files.extend(missing.map(|name| (name.as_str(), LatestFile::default())));
-        let Self { latest, headers, snapshots, signed, .. } = self;
-        let Gzip { assets: gzip_assets, documents: gzip_documents } = self.gzip();
-        let stored =
-            Stored { schema: SCHEMA, latest, headers, gzip_assets, gzip_documents, signed: *signed, files, snapshots };
+        files.extend(missing.map(|name| (name.clone(), LatestFile::default())));
+        let (latest, headers, snapshots) = (self.latest.clone(), self.headers.clone(), self.snapshots.clone());
+        let (gzip_assets, gzip_documents, signed) = (self.gzip_assets, self.gzip_documents, self.signed);
+        let stored = Self {
+            schema: SCHEMA,
+            latest,
+            headers,
+            gzip_assets,
+            gzip_documents,
+            signed,
+            files,
+            snapshots,
+            ..Self::default()
+        };
         let bytes = serde_json::to_vec(&stored).unwrap_or_default();
         target.put(STATE, bytes, &Headers::OWN, "").await
     }
@@ -214,7 +209,7 @@ impl TargetState {
     pub(super) fn contents(&self) -> Option<HashSet<&str>> {
         let newest = self.snapshots.get(self.latest.as_ref()?)?;
         let is_known = newest.is_complete && !self.tree.is_empty();
-        is_known.then(|| snapshot::named(&self.tree).collect())
+        is_known.then(|| tree::named(&self.tree).collect())
     }
 }
 

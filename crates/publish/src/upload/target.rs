@@ -41,7 +41,7 @@ pub(super) enum Turn<'a> {
 impl UploadTarget {
     /// A directory, which is created by the first [`publish()`](super::publish()).
     pub fn directory(path: &Path) -> Self {
-        Self::Directory(Directory::new(path))
+        Self::Directory(Directory { root: path.to_owned() })
     }
 
     /// A bucket. Sends no request yet.
@@ -56,13 +56,13 @@ impl UploadTarget {
     pub(super) fn refuse(&self, tree: &BuiltTree) -> Result<(), Error> {
         let Self::Directory(directory) = self else { return Ok(()) };
         // A path that does not exist yet is resolved through its nearest existing parent.
-        let real = directory.root().ancestors().find_map(|path| {
+        let real = directory.root.ancestors().find_map(|path| {
             let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
             path.canonicalize().ok()
         });
         let root = real.unwrap_or_default();
         if root.starts_with(tree.root()) || tree.root().starts_with(root.join(LATEST)) {
-            let message = format!("{} is the tree itself, or a part of it", directory.root().display());
+            let message = format!("{} is the tree itself, or a part of it", directory.root.display());
             let remedy = "name another directory with --to".to_owned();
             return Err(Error::Target { message, remedy });
         }
@@ -71,12 +71,7 @@ impl UploadTarget {
 
     /// Refuses symbolic links in place of the folders of `latest/`.
     pub(super) fn refuse_links<'a>(&self, files: impl Iterator<Item = &'a str>) -> Result<(), Error> {
-        match self {
-            Self::Directory(directory) => directory.refuse_links(files),
-            Self::Store(_) => Ok(()),
-            #[cfg(test)]
-            Self::Memory(_) => Ok(()),
-        }
+        if let Self::Directory(directory) = self { directory.refuse_links(files) } else { Ok(()) }
     }
 
     /// The path or address of a name in this target, for messages.
@@ -91,22 +86,12 @@ impl UploadTarget {
 
     /// Whether the target stores response headers with files.
     pub(super) fn has_headers(&self) -> bool {
-        match self {
-            Self::Directory(_) => false,
-            Self::Store(_) => true,
-            #[cfg(test)]
-            Self::Memory(_) => false,
-        }
+        matches!(self, Self::Store(_))
     }
 
     /// Whether the target returns `Content-Encoding` with what is stored compressed. Tries it with a small file.
     pub(super) async fn keeps_encodings(&self) -> Result<bool, Error> {
-        match self {
-            Self::Store(store) => store.keeps_encodings().await,
-            Self::Directory(_) => Ok(false),
-            #[cfg(test)]
-            Self::Memory(_) => Ok(false),
-        }
+        if let Self::Store(store) = self { store.keeps_encodings().await } else { Ok(false) }
     }
 
     /// Writes a file atomically. `form` is the fingerprint that is stored with it, if the target stores headers.
@@ -121,12 +106,7 @@ impl UploadTarget {
 
     /// Copies a large file that this run has sent, if the target can do so by itself. If not, it must be sent again.
     pub(super) async fn copy(&self, from: &str, to: &str, headers: &Headers, form: &str) -> bool {
-        match self {
-            Self::Store(store) => store.copy(from, to, headers, form).await,
-            Self::Directory(_) => false,
-            #[cfg(test)]
-            Self::Memory(_) => false,
-        }
+        if let Self::Store(store) = self { store.copy(from, to, headers, form).await } else { false }
     }
 
     /// Reads the content of a file, of at most `limit` bytes; `None` if it does not exist.
@@ -156,12 +136,7 @@ impl UploadTarget {
 
     /// Makes what was put durable, before files are put that name it. A store confirms only what is durable.
     pub(super) fn sync(&self) -> Result<(), Error> {
-        match self {
-            Self::Directory(directory) => directory.sync(),
-            Self::Store(_) => Ok(()),
-            #[cfg(test)]
-            Self::Memory(_) => Ok(()),
-        }
+        if let Self::Directory(directory) = self { directory.sync() } else { Ok(()) }
     }
 
     /// When a file was last modified, in seconds since 1970; `None` if it does not exist.
@@ -258,14 +233,6 @@ pub struct Directory {
 }
 
 impl Directory {
-    pub(super) fn new(path: &Path) -> Self {
-        Self { root: path.to_owned() }
-    }
-
-    pub(super) fn root(&self) -> &Path {
-        &self.root
-    }
-
     pub(super) fn shown(&self, name: &str) -> String {
         self.root.join(name).display().to_string()
     }

@@ -1,4 +1,5 @@
-//! A built tree whose files are verified against `SHA256SUMS`.
+//! A built tree whose files are verified against `SHA256SUMS`, and where they are stored: a snapshot has only its indexes in its
+//! own folder, and everything else is stored once, by its digest.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -6,7 +7,8 @@ use std::path::{Path, PathBuf};
 use rayon::prelude::*;
 use serde::Deserialize;
 
-use super::{Error, snapshot};
+use super::{CONTENT, Error};
+use acp_registry_gate::config::DOCUMENTS;
 use acp_registry_host::fs::{ReadError, linked_folder, read_bounded};
 use acp_registry_plan::digest::Sha256;
 use acp_registry_plan::entries::DISCOVERY;
@@ -151,9 +153,31 @@ impl BuiltTree {
     }
 }
 
+/// Where the content with a digest is stored.
+pub(super) fn content_path(digest: &str) -> String {
+    format!("{CONTENT}/{}/{digest}", digest.get(..2).unwrap_or_default())
+}
+
+/// Whether a file of a tree is stored in the folder of a snapshot, not by its digest.
+///
+/// These are the indexes: files that views can have, which are read at a versioned address.
+pub(super) fn is_kept_by_name(name: &str) -> bool {
+    let is_index = !name.contains('/')
+        && name.rsplit_once('.').is_some_and(|(_, ending)| ending == "json")
+        && !name.ends_with(".schema.json")
+        && !DOCUMENTS.contains(&name)
+        && name != DISCOVERY;
+    is_index || [SUMS, SIGNATURE].contains(&name)
+}
+
+/// The digests of the contents that a list of digests names.
+pub(super) fn named(list: &BTreeMap<String, String>) -> impl Iterator<Item = &str> {
+    list.iter().filter(|(name, _)| !is_kept_by_name(name)).map(|(_, digest)| digest.as_str())
+}
+
 /// Whether a statement names a file: an index, `entries.json` or `revoked.json`.
 pub(super) fn is_signed_by_name(name: &str) -> bool {
-    (snapshot::is_kept_by_name(name) && ![SUMS, SIGNATURE].contains(&name)) || name == DISCOVERY
+    (is_kept_by_name(name) && ![SUMS, SIGNATURE].contains(&name)) || name == DISCOVERY
 }
 
 fn read_error(path: &Path, error: ReadError) -> Error {
@@ -183,5 +207,18 @@ mod tests {
         for other in ["", "{}", "[]", "[[]]", r#"{"agents":{}}"#, r#"{"agents":["#, r#"{"agents":[]} x"#, "\u{ff}"] {
             assert!(!is_index(other.as_bytes()), "{other}");
         }
+    }
+
+    #[test]
+    fn indexes_are_kept_by_name() {
+        for name in ["registry.json", "registry-for-editors.json", "agents.json", SUMS, SIGNATURE] {
+            assert!(is_kept_by_name(name), "{name}");
+        }
+        for name in
+            ["entries.json", "history.json", "facets.json", "agent.schema.json", "a/registry.json", "a.svg", "json"]
+        {
+            assert!(!is_kept_by_name(name), "{name}");
+        }
+        assert_eq!(content_path(&"ab".repeat(32)), format!("content/ab/{}", "ab".repeat(32)));
     }
 }
