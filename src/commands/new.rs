@@ -106,7 +106,8 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let mut addition = Addition::begin(&args.id, registry, options)?;
     let mut draft = ask(args, &config, &allowed, ui)?;
     addition.settle_name(&mut draft)?;
-    let demand = Demand::new(args.level.map(Level::from), None).with_recipes(config.examine.recipes.clone());
+    let level = args.level.map(|name| name.level(false)).transpose()?;
+    let demand = Demand::new(level, None).with_recipes(config.examine.recipes.clone());
     let settings =
         Settings { allowed: &allowed, config: &config, probes: false, use_cache: !args.no_cache, demand: &demand };
     let verifier = verifier::verifier(&args.live, settings, ui)?;

@@ -99,7 +99,10 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     if let Some(directory) = &args.failures {
         fs::create_dir_all(directory).map_err(|error| unwritten(directory, &error))?;
     }
-    let mut demand = args.level.demand((None, None), args.no_probe)?;
+    // A wrong address or header is reported once, before anything is started.
+    let url = args.remote.url.as_deref();
+    let endpoint = url.map(|url| args.remote.endpoint(url, global)).transpose()?;
+    let mut demand = args.level.demand((None, None), args.no_probe, url.is_some())?.with_endpoint(endpoint);
     if let Some(id) = &args.recipe {
         let recipes = global.config()?.examine.recipes;
         if !recipes.contains_key(id) {
@@ -294,8 +297,6 @@ impl Args {
 
 fn launch(args: &Args, global: &Global) -> Result<LaunchSpec, Failure> {
     if let Some(url) = &args.remote.url {
-        // A wrong address or header is reported once, before anything is started.
-        args.remote.endpoint(url, global)?;
         return Ok(LaunchSpec {
             program: env::current_exe().map_err(Failure::unable)?.into(),
             arguments: args.remote.bridge(url, global).into_iter().map(OsString::from).collect(),

@@ -118,8 +118,10 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let config = global.config()?;
     let allowed = global.allowed_hosts()?;
     let examine = &config.examine;
-    let demand =
-        args.level.demand((examine.require, examine.timeout), args.no_probe)?.with_recipes(examine.recipes.clone());
+    let demand = args
+        .level
+        .demand((examine.require, examine.timeout), args.no_probe, false)?
+        .with_recipes(examine.recipes.clone());
     let registry = load_active(&global.registry_dir(), &config, &args.ids)?;
     let (request, now) = (request(args, &demand), SystemTime::now());
     if let (false, Some(out)) = (args.merge.is_empty(), &args.out) {

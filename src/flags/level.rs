@@ -34,6 +34,8 @@ pub(crate) struct LevelArgs {
 pub(crate) enum LevelName {
     /// The answer to `initialize`
     Handshake,
+    /// What shows of the transport, of an agent at an address (`probe --url`)
+    Transport,
     /// What shows of the protocol without a session
     Protocol,
     /// Sessions, without a prompt
@@ -44,33 +46,45 @@ pub(crate) enum LevelName {
     Drafts,
 }
 
-impl From<LevelName> for Level {
-    fn from(name: LevelName) -> Self {
-        match name {
-            LevelName::Handshake => Self::Handshake,
-            LevelName::Protocol => Self::Protocol,
-            LevelName::Sessions => Self::Sessions,
-            LevelName::Turns => Self::Turns,
-            LevelName::Drafts => Self::Drafts,
-        }
+impl LevelName {
+    /// The level, of an agent at an address or of one that a command starts.
+    ///
+    /// # Errors
+    /// Returns [`Failure`] for a level that only agents at an address have.
+    pub(crate) fn level(self, is_remote: bool) -> Result<Level, Failure> {
+        Ok(match self {
+            Self::Handshake => Level::Handshake,
+            Self::Transport if !is_remote => {
+                let failure = Failure::usage("only an agent at an address has the level `transport`");
+                return Err(failure.help("name the address with `acp-registry probe --url`, or another level"));
+            }
+            Self::Transport => Level::Transport,
+            Self::Protocol => Level::Protocol,
+            Self::Sessions => Level::Sessions,
+            Self::Turns => Level::Turns,
+            Self::Drafts => Level::Drafts,
+        })
     }
 }
 
 impl LevelArgs {
     /// Returns the requested examination. `configured` is the level that the registry requires and its time limit, unless
-    /// flags set others.
+    /// flags set others. `is_remote` is whether the agent is at an address.
     ///
     /// # Errors
-    /// Returns [`Failure`] if an examination is requested and `is_quiet` forbids messages after `initialize`.
+    /// Returns [`Failure`] if an examination is requested and `is_quiet` forbids messages after `initialize`, and for a
+    /// level that the agent does not have.
     pub(crate) fn demand(
         &self,
         configured: (Option<Level>, Option<Duration>),
         is_quiet: bool,
+        is_remote: bool,
     ) -> Result<Demand, Failure> {
         let (level, timeout) = configured;
-        let require = self.require.map(Level::from).or(level);
+        let named = |name: Option<LevelName>| name.map(|name| name.level(is_remote)).transpose();
+        let require = named(self.require)?.or(level);
         let timeout = self.examination_timeout.or(timeout);
-        let demand = Demand::new(self.level.map(Level::from), require).with_timeout(timeout);
+        let demand = Demand::new(named(self.level)?, require).with_timeout(timeout);
         if demand.is_any() && is_quiet {
             return Err(Failure::usage("with --no-probe, nothing is examined beyond the level `handshake`"));
         }
@@ -89,6 +103,6 @@ mod tests {
             .filter_map(|name| Some(name.to_possible_value()?.get_name().into()))
             .collect();
         assert_eq!(names, Level::ALL.map(Level::as_str));
-        assert!(LevelName::value_variants().iter().map(|name| Level::from(*name)).eq(Level::ALL));
+        assert!(LevelName::value_variants().iter().map(|name| name.level(true).unwrap()).eq(Level::ALL));
     }
 }

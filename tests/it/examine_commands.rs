@@ -106,7 +106,7 @@ fn wrong_levels_are_told() {
     let env = Env::empty();
     let run = env.run(&["probe", "--level", "models", "--", "true"]);
     assert_eq!(run.code, 2);
-    assert!(run.stderr.contains("handshake, protocol, sessions, turns, drafts"), "{}", run.stderr);
+    assert!(run.stderr.contains("handshake, transport, protocol, sessions, turns, drafts"), "{}", run.stderr);
     let run = env.run(&["probe", "--level", "protocol", "--no-probe", "--", "true"]);
     assert!(run.code == 2 && run.stderr.contains("--no-probe"), "{}", run.stderr);
 }

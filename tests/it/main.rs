@@ -52,6 +52,7 @@ mod examine_drafts;
 mod examine_formats;
 mod examine_sessions;
 mod examine_snapshot;
+mod examine_transport;
 mod examine_turns;
 mod examined;
 mod extensions;

@@ -472,7 +472,7 @@ fn starting_any_agent() {
 
     $ acp-registry probe --level models -- true
     error: invalid value 'models' for '--level <LEVEL>'
-      [possible values: handshake, protocol, sessions, turns, drafts]
+      [possible values: handshake, transport, protocol, sessions, turns, drafts]
 
     For more information, try '--help'.
     [2]

@@ -80,8 +80,48 @@ fn every_pairing_has_the_results_of_the_agent_itself() {
     assert!(direct.values().filter(|result| *result == "pass").count() > 20, "{direct:?}");
     for (scheme, flags) in [("http", &[][..]), ("ws", &[]), ("http", &["--one-stream"]), ("ws", &["--one-stream"])] {
         let served = Served::start(&env, &[&["--connections", "50"], flags].concat());
-        let remote = results(&env, &["--url", &format!("{scheme}://{}/acp", served.address)]);
+        let mut remote = results(&env, &["--url", &format!("{scheme}://{}/acp", served.address)]);
+        let of_server = remote.split_off("transport/");
         assert_eq!(remote, direct, "{scheme} {flags:?}");
+        // The earlier revision has no streams of sessions.
+        let not_passed: Vec<_> =
+            of_server.iter().filter(|(_, result)| *result == "fail" || *result == "warning").collect();
+        let earlier = "transport/session-streams";
+        let fails = if scheme == "http" && !flags.is_empty() { vec![earlier] } else { Vec::new() };
+        assert_eq!(not_passed.iter().map(|(id, _)| id.as_str()).collect::<Vec<_>>(), fails, "{scheme} {flags:?}");
+    }
+}
+
+#[test]
+fn a_server_is_examined_only_at_an_address() {
+    let env = Env::empty();
+    let served = Served::start(&env, &["--token", "TOKEN"]);
+    let url = format!("http://{}/acp", served.address);
+    let probe = |header: &str| {
+        let flags = ["probe", "--url", &url, "--require", "transport", "--json", "--header", header];
+        let mut command = env.command(&flags);
+        let output = command.env("KEY", "secret").env("WRONG", "secret-guess").output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(!text.contains("secret"), "{text}");
+        (output.status.code(), serde_json::from_str::<Value>(&text).unwrap())
+    };
+    let (code, document) = probe("Authorization: Bearer ${KEY}");
+    let examination = &document["examination"];
+    // The server passes, and the agent does not for another reason.
+    assert_eq!((code, document["reason"].as_str()), (Some(1), Some("no_auth_methods")));
+    assert_eq!([&examination["level"], &examination["reached"]], ["transport"; 2]);
+    assert_eq!(examination["summary"]["passed"], examination["checks"].as_array().unwrap().len());
+    let (code, document) = probe("Authorization: Bearer ${WRONG}");
+    let text = document["examination"].to_string();
+    assert!(code == Some(1) && text.contains("answers `initialize` with 401 instead of 200"), "{text}");
+    for arguments in [
+        &["probe", "--level", "transport", "--", "x"][..],
+        &["verify", "--require", "transport"],
+        &["new", "npm:x", "--level", "transport"],
+        &["bump", "--verify", "--level", "transport"],
+    ] {
+        let run = env.run(arguments);
+        assert!(run.code == 2 && run.stderr.contains("only an agent at an address"), "{arguments:?}: {}", run.stderr);
     }
 }
 

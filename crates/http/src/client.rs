@@ -340,11 +340,15 @@ pub fn plain_client(settings: &Settings, host: &Url) -> Result<reqwest::Client, 
 
 /// A client for long conversations with one server, which a person has named: under the same rules for addresses, and
 /// this machine by http besides. Answers have no time limit and are not decoded, redirects are not followed, and no
-/// request is sent twice. `is_http1` leaves out HTTP/2, by which no WebSocket is opened here.
+/// request is sent twice. `version` is the only version of HTTP that it speaks: HTTP/1.1 for a WebSocket, or HTTP/2.
 ///
 /// # Errors
 /// [`Problem::Refused`] for an address that is not allowed, else like [`plain_client`].
-pub fn conversation_client(settings: &Settings, url: &Url, is_http1: bool) -> Result<reqwest::Client, Problem> {
+pub fn conversation_client(
+    settings: &Settings,
+    url: &Url,
+    version: Option<reqwest::Version>,
+) -> Result<reqwest::Client, Problem> {
     let is_loopback = match url.host() {
         Some(UrlHost::Ipv4(address)) => address.is_loopback(),
         Some(UrlHost::Ipv6(address)) => address.is_loopback(),
@@ -354,7 +358,7 @@ pub fn conversation_client(settings: &Settings, url: &Url, is_http1: bool) -> Re
     let is_open = is_open(url, is_loopback || settings.allowed.allows(url))?;
     settings.proxies.choose(url)?;
     let mut tls = tls(settings)?;
-    if is_http1 {
+    if version == Some(reqwest::Version::HTTP_11) {
         tls.alpn_protocols = vec![b"http/1.1".to_vec()];
     }
     let resolver = Arc::new(Resolver::new(&settings.proxies));
@@ -365,7 +369,11 @@ pub fn conversation_client(settings: &Settings, url: &Url, is_http1: bool) -> Re
         .http2_keep_alive_interval(ALIVE)
         .http2_keep_alive_timeout(ALIVE)
         .http2_keep_alive_while_idle(true);
-    let base = if is_http1 { base.http1_only() } else { base };
+    let base = match version {
+        Some(reqwest::Version::HTTP_11) => base.http1_only(),
+        Some(reqwest::Version::HTTP_2) => base.http2_prior_knowledge(),
+        _ => base,
+    };
     let base = if is_open {
         base.dns_resolver(Arc::new(Open { resolver }))
     } else {
@@ -684,7 +692,7 @@ mod tests {
         let refused = |url: &str, allowed: &[&str]| {
             let allowed = AllowedHosts::parse(allowed).unwrap();
             let settings = Settings { allowed, ..Settings::default() };
-            conversation_client(&settings, &Url::parse(url).unwrap(), false).is_err()
+            conversation_client(&settings, &Url::parse(url).unwrap(), None).is_err()
         };
         for url in ["http://127.0.0.1:1/", "http://localhost/", "http://[::1]/", "https://agents.example.com/acp"] {
             assert!(!refused(url, &[]), "{url}");

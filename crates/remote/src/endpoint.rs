@@ -6,6 +6,7 @@ use std::fmt;
 use acp_registry_http::{Problem, Settings, address, conversation_client};
 use acp_registry_plan::failure::Failure;
 use acp_registry_plan::text::quote;
+use reqwest::Version;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use url::Url;
 
@@ -20,6 +21,7 @@ pub struct Endpoint {
     pub(crate) is_socket: bool,
     pub(crate) client: reqwest::Client,
     pub(crate) headers: HeaderMap,
+    settings: Settings,
 }
 
 /// Why an address cannot be spoken to.
@@ -63,9 +65,14 @@ impl Endpoint {
         let wrong = |error: &dyn fmt::Display| EndpointError::Address(text.to_owned(), error.to_string());
         let mut url = address::parse(&format!("{scheme}://{rest}")).map_err(|error| wrong(&error))?;
         url.set_fragment(None);
-        let client = conversation_client(settings, &url, is_socket);
+        let client = conversation_client(settings, &url, is_socket.then_some(Version::HTTP_11));
         let client = client.map_err(|problem| EndpointError::Problem(text.to_owned(), problem))?;
-        Ok(Self { url, is_socket, client, headers: headers.0.clone() })
+        Ok(Self { url, is_socket, client, headers: headers.0.clone(), settings: settings.clone() })
+    }
+
+    /// The same agent, spoken to by this version of HTTP only.
+    pub(crate) fn by(&self, version: Version) -> Result<Self, Problem> {
+        Ok(Self { client: conversation_client(&self.settings, &self.url, Some(version))?, ..self.clone() })
     }
 }
 

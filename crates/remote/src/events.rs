@@ -1,6 +1,11 @@
 //! The format of event streams (`text/event-stream`), read in any pieces.
 
+use std::collections::VecDeque;
+
+use reqwest::Response;
+
 use crate::MESSAGE;
+use crate::client::{Client, cause};
 
 /// An event is larger than a message may be.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -59,6 +64,42 @@ impl Events {
             self.data.extend_from_slice(value.strip_prefix(b" ").unwrap_or(value));
         }
         None
+    }
+}
+
+/// The body of an answer, as events.
+#[derive(Debug)]
+pub struct EventStream {
+    client: Client,
+    response: Response,
+    events: Events,
+    read: VecDeque<Vec<u8>>,
+}
+
+impl EventStream {
+    pub(crate) fn new(client: &Client, response: Response) -> Self {
+        Self { client: client.clone(), response, events: Events::default(), read: VecDeque::new() }
+    }
+
+    /// The data of the next event; `None` at the end of the stream. No event is lost if the future is dropped.
+    ///
+    /// # Errors
+    /// Returns the reason if the stream breaks off, or an event is too large.
+    pub async fn next(&mut self) -> Result<Option<Vec<u8>>, String> {
+        loop {
+            if let Some(data) = self.read.pop_front() {
+                return Ok(Some(data));
+            }
+            match self.response.chunk().await {
+                Ok(Some(piece)) => {
+                    self.client.hear_bytes();
+                    self.read.extend(self.events.push(&piece).map_err(|error| error.to_string())?);
+                }
+                Ok(None) if self.events.is_within() => return Err("the stream ends within an event".to_owned()),
+                Ok(None) => return Ok(None),
+                Err(error) => return Err(cause(&error)),
+            }
+        }
     }
 }
 

@@ -7,28 +7,34 @@
 //! | `serve` | the server: one process of an agent for each connection |
 //! | `message` | what both read of a message: its id, its method and its session |
 //! | `events` | the format of event streams |
+//! | `client` | the requests of one conversation, with its headers and cookies |
+//! | `wire` | single requests and their answers, for an examination of a server |
 //!
 //! Messages are passed on byte by byte, except for line breaks, which end messages on stdin and stdout.
 
 #![warn(missing_docs, clippy::must_use_candidate)]
 
 mod bridge;
+mod client;
 mod endpoint;
 mod events;
 mod message;
 mod serve;
 #[cfg(test)]
 mod tests;
+mod wire;
 
 pub use bridge::{BridgeError, bridge};
 pub use endpoint::{Endpoint, EndpointError, Headers, TemplateError};
+pub use events::EventStream;
 pub use serve::{Secret, ServeOptions, router};
+pub use wire::{Answer, Socket, Wire};
 
 /// The header that names a connection.
-const CONNECTION: &str = "acp-connection-id";
+pub const CONNECTION: &str = "acp-connection-id";
 
 /// The header that names a session of a connection.
-const SESSION: &str = "acp-session-id";
+pub const SESSION: &str = "acp-session-id";
 
 /// The largest message, in bytes.
 const MESSAGE: usize = 32 << 20;

@@ -12,7 +12,7 @@ use acp_registry::bump::{BumpRequest, BumpRun, Bumped, Bumper, ChannelOutcome, C
 use acp_registry::closures::{ClosureChange, make_closures};
 use acp_registry::config::Config;
 use acp_registry::duration;
-use acp_registry::examination::{Demand, Level, VerdictCounts};
+use acp_registry::examination::{Demand, VerdictCounts};
 use acp_registry::failure::{Exit, Failure};
 use acp_registry::host::fs::temporary;
 use acp_registry::http::AllowedHosts;
@@ -175,7 +175,8 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let mut results = looked?;
     let mut notes = Notes::new();
     if args.verify {
-        let demand = Demand::new(args.level.map(Level::from), None).with_recipes(config.examine.recipes.clone());
+        let level = args.level.map(|name| name.level(false)).transpose()?;
+        let demand = Demand::new(level, None).with_recipes(config.examine.recipes.clone());
         let use_cache = !args.no_cache;
         let settings = Settings { allowed: &allowed, config: &config, probes: true, use_cache, demand: &demand };
         let mut starts = session.starts(&results, &demand);

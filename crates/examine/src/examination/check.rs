@@ -8,6 +8,7 @@ use super::agent::StartedAgent;
 use super::client::ClientOffer;
 use super::failure::CheckFailure;
 use super::messages::OutputViolations;
+use super::remote::Visit;
 
 /// A check: its id, the page of the protocol that it is based on, its documentation, two exchanges, and its function.
 #[derive(Debug)]
@@ -75,6 +76,8 @@ pub(super) enum Run {
     Talk(Setup, Talk),
     /// Judges the output that all instances wrote during the other checks.
     Heard(fn(&OutputViolations) -> Result<(), CheckFailure>),
+    /// Speaks with the server of an agent on a network.
+    Visit(Visit),
 }
 
 /// State of an agent when a check begins. Checks of one instance run in the order of the variants.
@@ -152,6 +155,9 @@ pub enum Level {
     /// The agent answers `initialize`.
     #[default]
     Handshake,
+    /// Its server follows the transport for networks. Only agents at an address have this level.
+    #[serde(skip_deserializing)]
+    Transport,
     /// It follows the protocol, as far as this can be checked without opening a session.
     Protocol,
     /// It opens, lists, loads and configures sessions as it advertises.
@@ -164,12 +170,17 @@ pub enum Level {
 
 impl Level {
     /// All levels, in ascending order.
-    pub const ALL: [Self; 5] = [Self::Handshake, Self::Protocol, Self::Sessions, Self::Turns, Self::Drafts];
+    pub const ALL: [Self; 6] =
+        [Self::Handshake, Self::Transport, Self::Protocol, Self::Sessions, Self::Turns, Self::Drafts];
+
+    /// The levels of an agent that is started by a command, as the agents of registries are.
+    pub const OF_COMMANDS: [Self; 5] = [Self::Handshake, Self::Protocol, Self::Sessions, Self::Turns, Self::Drafts];
 
     /// The name used in flags and reports.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Handshake => "handshake",
+            Self::Transport => "transport",
             Self::Protocol => "protocol",
             Self::Sessions => "sessions",
             Self::Turns => "turns",

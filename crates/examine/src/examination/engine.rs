@@ -8,10 +8,11 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use acp_registry_host::process::{Isolation, LaunchSpec, Network};
+use acp_registry_host::process::{Home, Isolation, LaunchSpec, Network, Sandbox};
 use acp_registry_protocol::handshake::{HandshakeOptions, Outcome, Probe};
+use acp_registry_remote::{Endpoint, Wire};
 use tokio::join;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 
 use super::access::Access;
 use super::check::{Check, Force, Level, Run, Setup};
@@ -20,6 +21,7 @@ use super::failure::CheckFailure;
 use super::lane::{Common, GroupResult, Item, Lane, Progress, Ran};
 use super::messages::OutputViolations;
 use super::recipe::Recipe;
+use super::remote::Remote;
 use super::result::{CheckVerdict, Examination, Examined};
 use crate::model::Model;
 
@@ -55,7 +57,11 @@ pub async fn examine(
         launch.namespace.is_some() || matches!(launch.isolation, Isolation::Bwrap { network: Network::None });
     let access = access(plan, launch).await;
     let with_model = led(launch, options, &plan.recipe, access.model.as_deref());
-    let checks = || CHECKS.iter().copied().filter(|check| check.level <= plan.level && (plan.only)(check));
+    let is_planned = |check: &&Check| {
+        let is_remote = plan.endpoint.is_some() || !matches!(check.run, Run::Visit(_));
+        check.level <= plan.level && is_remote && (plan.only)(check)
+    };
+    let checks = || CHECKS.iter().copied().filter(is_planned);
     let common = Common {
         alone: if plan.recipe.handshake { with_model.clone() } else { (launch.clone(), options.clone()) },
         with_model,
@@ -73,10 +79,16 @@ pub async fn examine(
         all: checks().count(),
         progress,
     };
-    let (mut results, mut left) = (Vec::new(), Vec::new());
+    let mut results = match &plan.endpoint {
+        // Whatever became of the handshake: what is wrong with the server may explain it.
+        Some(endpoint) => visit(&common, options, endpoint, checks()).await,
+        None => Vec::new(),
+    };
+    let mut left = Vec::new();
     if let Some(reason) = obstacle(outcome) {
         let result = || Err(CheckFailure::NotExercised(reason.clone()));
-        results.extend(checks().map(|check| judge(check, result(), Duration::ZERO, None)));
+        let others = checks().filter(|check| !matches!(check.run, Run::Visit(_)));
+        results.extend(others.map(|check| judge(check, result(), Duration::ZERO, None)));
     } else {
         let queue = Mutex::new(groups(checks()));
         let (mut done, other) = join!(work(&common, &queue), work(&common, &queue));
@@ -119,6 +131,29 @@ pub async fn examine(
         duration: started.elapsed(),
         left,
     }
+}
+
+/// Runs the checks of a server, one after the other.
+async fn visit(
+    common: &Common<'_>,
+    options: &HandshakeOptions,
+    endpoint: &Endpoint,
+    checks: impl Iterator<Item = &'static Check>,
+) -> Vec<Examined> {
+    let sandbox = Sandbox::below(&options.temporary, Home::Persons).ok();
+    let work = sandbox.as_ref().map_or_else(|| options.temporary.clone(), Sandbox::work);
+    let mut remote = Remote::new(Wire::new(endpoint), common.again, work);
+    let mut results = Vec::new();
+    for check in checks {
+        let Run::Visit(run) = check.run else { continue };
+        let started = Instant::now();
+        let result = timeout_at(common.until(), run(&mut remote)).await.unwrap_or_else(|_| Err(common.out_of_time()));
+        results.push(judge(check, result, started.elapsed(), None));
+        remote.close(false).await;
+        (common.progress)(common.done.fetch_add(1, Ordering::Relaxed) + 1, common.all);
+    }
+    remote.close(true).await;
+    results
 }
 
 /// Why nothing above the handshake can be examined.
@@ -241,6 +276,8 @@ pub struct ExaminationPlan {
     pub limit: Option<Duration>,
     /// How this agent reaches the scripted model.
     pub recipe: Recipe,
+    /// Where the agent is, if it is not started by a command: its server is examined, too.
+    pub endpoint: Option<Endpoint>,
     /// Further restricts the checks: those that it returns `false` for do not run, and have no result.
     pub only: fn(&Check) -> bool,
 }
@@ -248,6 +285,6 @@ pub struct ExaminationPlan {
 impl ExaminationPlan {
     /// All checks up to a level, for an agent that needs no recipe.
     pub fn up_to(level: Level) -> Self {
-        Self { level, limit: None, recipe: Recipe::default(), only: |_| true }
+        Self { level, limit: None, recipe: Recipe::default(), endpoint: None, only: |_| true }
     }
 }

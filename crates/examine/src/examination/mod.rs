@@ -32,6 +32,7 @@ mod messages;
 mod nes;
 mod recipe;
 mod record;
+mod remote;
 mod replay;
 mod result;
 mod schema;
@@ -49,6 +50,7 @@ use std::time::Duration;
 use crate::model::Model;
 use acp_registry_host::process::LaunchSpec;
 use acp_registry_protocol::handshake::{HandshakeOptions, Outcome};
+use acp_registry_remote::Endpoint;
 pub use check::{Check, Force, Level};
 pub use checks::{CHECKS, find};
 pub use engine::{ExaminationPlan, LIMIT, examine};
@@ -60,12 +62,13 @@ pub use replay::{ReplayError, Replayed, replay};
 pub use result::{CheckVerdict, Examination, Examined, Shortfall, VerdictCounts};
 
 /// The level up to which agents are examined, and the level that they must meet to pass.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 pub struct Demand {
     level: Level,
     require: Level,
     timeout: Option<Duration>,
     recipes: BTreeMap<String, Recipe>,
+    endpoint: Option<Endpoint>,
 }
 
 impl Demand {
@@ -73,7 +76,7 @@ impl Demand {
     pub fn new(level: Option<Level>, require: Option<Level>) -> Self {
         let require = require.unwrap_or_default();
         let level = level.unwrap_or_default().max(require);
-        Self { level, require, timeout: None, recipes: BTreeMap::new() }
+        Self { level, require, ..Self::default() }
     }
 
     /// Sets how long an examination may take, instead of a limit that grows with the agent's handshake.
@@ -86,6 +89,12 @@ impl Demand {
     #[must_use]
     pub fn with_recipes(self, recipes: BTreeMap<String, Recipe>) -> Self {
         Self { recipes, ..self }
+    }
+
+    /// Sets where the agent is, whose server is examined, too.
+    #[must_use]
+    pub fn with_endpoint(self, endpoint: Option<Endpoint>) -> Self {
+        Self { endpoint, ..self }
     }
 
     /// The level up to which agents are examined.
@@ -144,8 +153,8 @@ impl Demand {
         if !self.is_any() {
             return None;
         }
-        let plan =
-            ExaminationPlan { recipe: self.recipe(id), limit: self.timeout, ..ExaminationPlan::up_to(self.level) };
+        let (recipe, endpoint) = (self.recipe(id), self.endpoint.clone());
+        let plan = ExaminationPlan { recipe, endpoint, limit: self.timeout, ..ExaminationPlan::up_to(self.level) };
         // A large future, which callers would otherwise hold for each agent.
         let mut examination = Box::pin(examine(launch, options, outcome, &plan, progress)).await;
         if let Some(place) = place {

@@ -76,7 +76,7 @@ pub struct PastExamination {
 impl From<&EarlierExamination> for PastExamination {
     fn from(examined: &EarlierExamination) -> Self {
         let record = &examined.record;
-        let levels = Level::ALL.into_iter().filter(|level| *level > Level::Handshake && *level <= record.level);
+        let levels = Level::OF_COMMANDS.into_iter().filter(|level| *level > Level::Handshake && *level <= record.level);
         let is_failed = |check: &&CheckRecord| check.verdict == CheckVerdict::Fail && check.force == Force::Must;
         Self {
             version: examined.version.clone(),

@@ -81,7 +81,7 @@ impl Line<'_> {
     /// What differs from the version before, as a sentence; `None` if nothing does.
     fn change(&self) -> Option<String> {
         let before = self.before?;
-        let levels = Level::ALL.iter().map(|level| level.as_str());
+        let levels = Level::OF_COMMANDS.iter().map(|level| level.as_str());
         let changed = levels.filter(|level| before.judgements.get(*level) != self.past.judgements.get(*level));
         let changed: Vec<String> = changed
             .map(|level| {
@@ -143,7 +143,11 @@ pub(super) fn files(site: &Site, listings: &[Listing<'_>]) -> Result<Vec<SiteFil
     let description = "When which version of each agent was examined, up to which level, and what failed.";
     let examined = Examined {
         f: Frame::new(site, path, "Examined – ACP agents", description),
-        levels: Level::ALL.iter().filter(|level| **level > Level::Handshake).map(|level| level.as_str()).collect(),
+        levels: Level::OF_COMMANDS
+            .iter()
+            .filter(|level| **level > Level::Handshake)
+            .map(|level| level.as_str())
+            .collect(),
         lines: all.into_iter().take(LINES).collect(),
         total,
     };

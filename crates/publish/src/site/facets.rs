@@ -251,7 +251,7 @@ pub(super) fn bits(agent: &Agent, answer: Option<&LastAnswer>, unanswered: Optio
 /// The levels whose requirements an agent keeps, and why it does not keep those of the level that was asked for.
 fn examined(examined: &EarlierExamination) -> u32 {
     let record = &examined.record;
-    let above = Level::ALL.into_iter().filter(|level| *level > Level::Handshake);
+    let above = Level::OF_COMMANDS.into_iter().filter(|level| *level > Level::Handshake);
     let levels = above.enumerate().filter(|(_, level)| record.meets(*level)).map(|(at, _)| 1 << at);
     let unmet = match record.judgement(record.level) {
         Judgement::Passed => 0,

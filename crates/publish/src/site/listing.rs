@@ -153,7 +153,7 @@ impl<'a> Listing<'a> {
     /// The highest level whose requirements the agent keeps, if it was examined and keeps those of one.
     pub(super) fn passed_level(&self) -> Option<Level> {
         let record = &self.examined()?.record;
-        Level::ALL.into_iter().rev().find(|level| *level > Level::Handshake && record.meets(*level))
+        Level::OF_COMMANDS.into_iter().rev().find(|level| *level > Level::Handshake && record.meets(*level))
     }
 
     /// When the agent was added; the last time, if it was added more than once.

@@ -11,24 +11,23 @@ mod stream;
 mod web_socket;
 
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::error::Error;
 use std::io::{BufRead, Write};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use acp_registry_plan::failure::Failure;
 use acp_registry_plan::text::printable;
 use futures_util::future::{BoxFuture, FutureExt as _, OptionFuture};
-use reqwest::header::{CONTENT_TYPE, COOKIE, HeaderMap, HeaderValue};
-use reqwest::{Method, Response};
+use reqwest::Method;
+use reqwest::header::{CONTENT_TYPE, HeaderValue};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until, timeout};
 
-use crate::endpoint::{Cookies, Endpoint};
+use crate::client::{Client, EXCERPT, body, cause, is_stream};
+use crate::endpoint::Endpoint;
 use crate::message::{Envelope, LineError, failure, into_line, next_line_blocking};
-use crate::{CONNECTION, MESSAGE, SESSION};
+use crate::{CONNECTION, MESSAGE};
 
 /// How many messages wait for the reader of the output before no more are read from the agent.
 const OUTBOX: usize = 64;
@@ -64,9 +63,6 @@ const STREAMS: usize = 256;
 
 /// How many different notes are said.
 const NOTES: usize = 256;
-
-/// The largest part of an error's text that is repeated.
-const EXCERPT: usize = 300;
 
 /// Why a bridge has ended before its input.
 #[derive(Debug, thiserror::Error)]
@@ -137,83 +133,6 @@ struct Posted {
     body: Vec<u8>,
 }
 
-/// What several tasks need.
-#[derive(Clone)]
-struct Shared {
-    endpoint: Endpoint,
-    cookies: Arc<Mutex<Cookies>>,
-    /// When the server sent the last byte.
-    heard: Arc<Mutex<Instant>>,
-    events: mpsc::Sender<Event>,
-}
-
-impl Shared {
-    fn request(
-        &self,
-        method: Method,
-        connection: Option<&HeaderValue>,
-        session: Option<&str>,
-    ) -> reqwest::RequestBuilder {
-        let mut headers = self.endpoint.headers.clone();
-        if let Some(connection) = connection {
-            headers.insert(CONNECTION, connection.clone());
-        }
-        if let Some(session) = session.and_then(|session| HeaderValue::try_from(session).ok()) {
-            headers.insert(SESSION, session);
-        }
-        if let Some(cookies) = self.cookies.lock().unwrap_or_else(PoisonError::into_inner).header() {
-            headers.append(COOKIE, cookies);
-        }
-        self.endpoint.client.request(method, self.endpoint.url.clone()).headers(headers)
-    }
-
-    fn hear(&self, headers: &HeaderMap) {
-        self.cookies.lock().unwrap_or_else(PoisonError::into_inner).store(headers);
-        self.hear_bytes();
-    }
-
-    fn hear_bytes(&self) {
-        *self.heard.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
-    }
-
-    /// What a server does that answers with this status.
-    fn refusal(&self, status: u16, body: &[u8]) -> String {
-        let name = reqwest::StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason());
-        let name = name.map(|name| format!(" {name}")).unwrap_or_default();
-        let text: String = self.hide(&String::from_utf8_lossy(body)).trim().chars().take(EXCERPT).collect();
-        let text = printable(&text);
-        let hint = match status {
-            300..=399 => "; redirects are not followed",
-            401 | 403 => "; --header adds credentials",
-            _ => "",
-        };
-        if text.is_empty() {
-            format!("answers {status}{name}{hint}")
-        } else {
-            format!("answers {status}{name}: {text}{hint}")
-        }
-    }
-
-    /// Replaces what the server repeats of secret headers and cookies.
-    fn hide(&self, text: &str) -> String {
-        let cookies = self.cookies.lock().unwrap_or_else(PoisonError::into_inner);
-        let headers = self.endpoint.headers.values().filter(|value| value.is_sensitive());
-        let headers: Vec<_> = headers.map(|value| String::from_utf8_lossy(value.as_bytes())).collect();
-        // A server may repeat the token without the word before it.
-        let words = headers.iter().flat_map(|value| std::iter::once(&**value).chain(value.split_whitespace().skip(1)));
-        let mut secrets: Vec<&str> =
-            words.chain(cookies.values()).filter(|secret| secret.chars().count() > 3).collect();
-        secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
-        secrets.into_iter().fold(text.to_owned(), |text, secret| text.replace(secret, "…"))
-    }
-
-    fn lost(&self, reason: impl Into<String>) -> BridgeError {
-        let mut url = self.endpoint.url.clone();
-        url.set_query(None);
-        BridgeError::Lost(url.to_string(), reason.into())
-    }
-}
-
 /// Passes lines between the pipes and the agent until the input ends; then closes the connection. `silence` is how long
 /// the server may send nothing while a request is unanswered. `note` shows what no message can say.
 ///
@@ -227,11 +146,10 @@ pub async fn bridge(
     note: &(dyn Fn(&str) + Sync),
 ) -> Result<(), BridgeError> {
     let (sender, events) = mpsc::channel(OUTBOX);
-    let (endpoint, heard) = (endpoint.clone(), Arc::new(Mutex::new(Instant::now())));
-    let shared = Shared { endpoint, cookies: Arc::default(), heard, events: sender };
     let (output, written) = write_on_thread(output);
     let mut bridge = Bridge {
-        shared,
+        client: Client::new(endpoint),
+        sender,
         events,
         output,
         outbox: VecDeque::new(),
@@ -299,7 +217,9 @@ fn write_on_thread(
 }
 
 struct Bridge<'a> {
-    shared: Shared,
+    client: Client,
+    /// For the tasks that listen.
+    sender: mpsc::Sender<Event>,
     events: mpsc::Receiver<Event>,
     output: mpsc::Sender<Vec<u8>>,
     /// Messages for the output.
@@ -333,11 +253,11 @@ struct Bridge<'a> {
 
 impl Bridge<'_> {
     async fn run(&mut self, input: &mut mpsc::Receiver<Result<Vec<u8>, LineError>>) -> Result<(), BridgeError> {
-        if self.shared.endpoint.is_socket {
+        if self.client.endpoint.is_socket {
             let limit = HANDSHAKE.min(self.silence);
-            let socket = timeout(limit, web_socket::open(&self.shared, &mut self.tasks)).await;
+            let socket = timeout(limit, web_socket::open(&self.client, &self.sender, &mut self.tasks)).await;
             let socket = socket.unwrap_or_else(|_| Err("the server does not answer the handshake".to_owned()));
-            self.socket = Some(socket.map_err(|reason| self.shared.lost(reason))?);
+            self.socket = Some(socket.map_err(|reason| self.lost(reason))?);
         }
         let output = self.output.clone();
         let mut posting: Option<(Envelope, BoxFuture<'static, Result<Posted, String>>)> = None;
@@ -364,7 +284,7 @@ impl Bridge<'_> {
             }
             let post_ends = posting.as_ref().map(|(envelope, _)| self.post_end(envelope, posted_at));
             if post_ends.is_some_and(|end| Instant::now() >= end) {
-                return Err(self.shared.lost("the server does not answer a message that was sent"));
+                return Err(self.lost("the server does not answer a message that was sent"));
             }
             let wake = self.next_time();
             let wake = post_ends.map_or(wake, |end| wake.min(end));
@@ -391,10 +311,10 @@ impl Bridge<'_> {
                 Some(event) = self.events.recv(), if self.outbox.len() < OUTBOX => self.take(event)?,
                 () = sleep_until(wake) => {
                     self.release();
-                    let heard = *self.shared.heard.lock().unwrap_or_else(PoisonError::into_inner);
+                    let heard = self.client.heard();
                     if !self.pending.is_empty() && Instant::now() >= heard + self.silence {
                         let seconds = self.silence.as_secs_f64();
-                        return Err(self.shared.lost(format!("the server has sent nothing for {seconds} s")));
+                        return Err(self.lost(format!("the server has sent nothing for {seconds} s")));
                     }
                 }
             }
@@ -407,9 +327,15 @@ impl Bridge<'_> {
         end.map_or(since + self.silence, |end| end.min(since + self.silence))
     }
 
+    fn lost(&self, reason: impl Into<String>) -> BridgeError {
+        let mut url = self.client.endpoint.url.clone();
+        url.set_query(None);
+        BridgeError::Lost(url.to_string(), reason.into())
+    }
+
     /// When to look again, if nothing happens. It is no time in the past for which nothing is done then.
     fn next_time(&self) -> Instant {
-        let heard = *self.shared.heard.lock().unwrap_or_else(PoisonError::into_inner);
+        let heard = self.client.heard();
         let mut wake =
             if self.pending.is_empty() { Instant::now() + Duration::from_hours(1) } else { heard + self.silence };
         let now = Instant::now();
@@ -461,13 +387,13 @@ impl Bridge<'_> {
             return self.say(&format!("there are {STREAMS} sessions, and no more streams are opened"));
         }
         self.streams.insert(session.clone(), Stream::Opening(Instant::now()));
-        self.tasks.spawn(stream::listen(self.shared.clone(), connection, session));
+        self.tasks.spawn(stream::listen(self.client.clone(), self.sender.clone(), connection, session));
     }
 
     fn expect_answer(&mut self, envelope: &Envelope) {
         if let Some(id) = envelope.id.clone().filter(|_| envelope.is_request()) {
             if self.pending.is_empty() {
-                self.shared.hear_bytes();
+                self.client.hear_bytes();
             }
             self.answered.remove(&id);
             let pending = Pending { session: envelope.session.clone(), opens_session: envelope.opens_session() };
@@ -487,12 +413,12 @@ impl Bridge<'_> {
         {
             self.asked.remove(id);
         }
-        let request = self.shared.request(Method::POST, self.connection.as_ref(), session.as_deref());
+        let request = self.client.request(Method::POST, self.connection.as_ref(), session.as_deref());
         let request = request.header(CONTENT_TYPE, "application/json").header("accept", "application/json").body(line);
-        let shared = self.shared.clone();
+        let client = self.client.clone();
         async move {
             let mut response = request.send().await.map_err(|error| cause(&error))?;
-            shared.hear(response.headers());
+            client.hear(response.headers());
             let headers = response.headers();
             let is_stream = is_stream(headers);
             let connection = headers.get(CONNECTION).cloned();
@@ -505,7 +431,7 @@ impl Bridge<'_> {
 
     /// Reads the answer to a POST.
     fn take_posted(&mut self, sent: &Envelope, posted: Result<Posted, String>) -> Result<(), BridgeError> {
-        let Posted { status, connection, is_stream, body } = posted.map_err(|reason| self.shared.lost(reason))?;
+        let Posted { status, connection, is_stream, body } = posted.map_err(|reason| self.lost(reason))?;
         let is_success = matches!(status, 200 | 202 | 204);
         if let Some(connection) = connection.filter(|_| is_success && self.connection.is_none()) {
             self.connection = Some(connection);
@@ -522,7 +448,7 @@ impl Bridge<'_> {
             200 if is_stream => "answers with a stream of events, as an agent of this protocol does not".to_owned(),
             200 if sent.is_initialize() => "answers `initialize` with nothing that is an answer".to_owned(),
             200 | 202 | 204 => return Ok(()),
-            _ => self.shared.refusal(status, &body),
+            _ => self.client.refusal(status, &body),
         };
         let text = format!("the server {text}");
         self.say(&text);
@@ -547,7 +473,7 @@ impl Bridge<'_> {
     fn take(&mut self, event: Event) -> Result<(), BridgeError> {
         match event {
             Event::Open { session, is_old } => {
-                if is_old && session.is_none() && self.shared.endpoint.url.scheme() == "https" {
+                if is_old && session.is_none() && self.client.endpoint.url.scheme() == "https" {
                     self.say("the server speaks HTTP/1.1; the transport requires HTTP/2");
                 }
                 self.streams.insert(session, Stream::Open(Instant::now()));
@@ -560,16 +486,18 @@ impl Bridge<'_> {
                 self.streams.insert(Some(session), Stream::Refused);
             }
             Event::Refused { status, text, .. } => {
-                return Err(self.shared.lost(format!("the server {}", self.shared.refusal(status, text.as_bytes()))));
+                return Err(self.lost(format!("the server {}", self.client.refusal(status, text.as_bytes()))));
             }
             Event::Message { session, data } => self.take_message(session, data),
             Event::End { session, reason } => {
                 let is_awaited = |pending: &Pending| session.is_some() && pending.session == session;
-                if session.is_none() || self.pending.values().any(is_awaited) {
+                // A stream that ends before it is open would be asked for without end.
+                let is_open = matches!(self.streams.get(&session), Some(Stream::Open(_)));
+                if session.is_none() || !is_open || self.pending.values().any(is_awaited) {
                     return if self.ends_at.is_some() && self.pending.is_empty() {
                         Ok(())
                     } else {
-                        Err(self.shared.lost(reason))
+                        Err(self.lost(reason))
                     };
                 }
                 self.say(&format!("the stream of a session has ended: {reason}"));
@@ -657,13 +585,13 @@ impl Bridge<'_> {
             return;
         }
         if self.connection.is_some() {
-            let request = self.shared.request(Method::DELETE, self.connection.as_ref(), None);
+            let request = self.client.request(Method::DELETE, self.connection.as_ref(), None);
             match timeout(END, request.send()).await {
                 Ok(Ok(response)) if response.status().is_success() || response.status() == 404 => {}
                 Ok(Ok(response)) => {
                     self.say(&format!(
                         "the server {} when the connection is closed",
-                        self.shared.refusal(response.status().as_u16(), b"")
+                        self.client.refusal(response.status().as_u16(), b"")
                     ));
                 }
                 Ok(Err(error)) => self.say(&format!("the connection was not closed: {}", cause(&error))),
@@ -689,30 +617,4 @@ impl Bridge<'_> {
             self.answer(Some(id), -32603, reason);
         }
     }
-}
-
-/// The innermost reason of an error, without the address, which may have secrets.
-fn cause(error: &reqwest::Error) -> String {
-    let mut cause: &dyn Error = error;
-    while let Some(inner) = cause.source() {
-        cause = inner;
-    }
-    if error.source().is_none() { "the request failed".to_owned() } else { cause.to_string() }
-}
-
-fn is_stream(headers: &HeaderMap) -> bool {
-    let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-    kind.to_ascii_lowercase().starts_with("text/event-stream")
-}
-
-/// The body of an answer, up to a limit.
-async fn body(response: &mut Response, limit: usize) -> Result<Vec<u8>, String> {
-    let mut body = Vec::new();
-    while let Some(piece) = response.chunk().await.map_err(|error| cause(&error))? {
-        if body.len() + piece.len() > limit {
-            return Err(format!("an answer is larger than {limit} bytes"));
-        }
-        body.extend_from_slice(&piece);
-    }
-    Ok(body)
 }

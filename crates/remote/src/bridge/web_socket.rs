@@ -1,56 +1,41 @@
-//! A WebSocket: opened by the HTTP client of the program, with its rules for addresses and its TLS.
+//! Passes messages by a WebSocket.
 
 use std::time::Duration;
 
 use futures_util::{SinkExt as _, StreamExt as _};
-use reqwest::Method;
-use reqwest::header::{
-    CONNECTION as CONNECTION_HEADER, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_VERSION, UPGRADE,
-};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, interval};
-use tokio_tungstenite::WebSocketStream;
-use tokio_tungstenite::tungstenite::handshake::client::generate_key;
-use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
-use tokio_tungstenite::tungstenite::protocol::{Message, Role, WebSocketConfig};
+use tokio_tungstenite::tungstenite::protocol::Message;
 
-use super::{EXCERPT, Event, Shared, body, cause};
-use crate::MESSAGE;
+use super::Event;
+use crate::client::{Client, Refused};
 
 /// How often the server is asked whether it is there. After three intervals without an answer, the connection is lost.
 const PING: Duration = Duration::from_secs(20);
 
 /// Opens the connection, and returns what takes its messages. Dropping that closes it.
-pub(super) async fn open(shared: &Shared, tasks: &mut JoinSet<()>) -> Result<mpsc::Sender<Vec<u8>>, String> {
-    let key = generate_key();
-    let request = shared.request(Method::GET, None, None);
-    let request = request.header(CONNECTION_HEADER, "Upgrade").header(UPGRADE, "websocket");
-    let request = request.header(SEC_WEBSOCKET_VERSION, "13").header(SEC_WEBSOCKET_KEY, &key);
-    let mut response = request.send().await.map_err(|error| cause(&error))?;
-    shared.hear(response.headers());
-    let status = response.status().as_u16();
-    if status != 101 {
-        let text = body(&mut response, 4 * EXCERPT).await.unwrap_or_default();
-        return Err(format!("the server {} instead of opening a WebSocket", shared.refusal(status, &text)));
-    }
-    let accepted = response.headers().get(SEC_WEBSOCKET_ACCEPT);
-    if accepted.is_none_or(|accepted| accepted != derive_accept_key(key.as_bytes()).as_str()) {
-        return Err("the server opens a WebSocket with a wrong key".to_owned());
-    }
-    let upgraded = response.upgrade().await.map_err(|error| cause(&error))?;
-    let limits = WebSocketConfig::default().max_message_size(Some(MESSAGE)).max_frame_size(Some(MESSAGE));
-    let socket = WebSocketStream::from_raw_socket(upgraded, Role::Client, Some(limits)).await;
+pub(super) async fn open(
+    client: &Client,
+    events: &mpsc::Sender<Event>,
+    tasks: &mut JoinSet<()>,
+) -> Result<mpsc::Sender<Vec<u8>>, String> {
+    let (socket, _) = client.upgrade().await.map_err(|refusal| match refusal {
+        Refused::Status(status, text) => {
+            format!("the server {} instead of opening a WebSocket", client.refusal(status, &text))
+        }
+        Refused::Failure(reason) => reason,
+    })?;
     let (mut sink, mut source) = socket.split();
     let (sender, mut messages) = mpsc::channel::<Vec<u8>>(1);
-    let reader = shared.clone();
+    let (reader, reports) = (client.clone(), events.clone());
     tasks.spawn(async move {
         let reason = loop {
             match source.next().await {
                 Some(Ok(Message::Text(text))) => {
                     reader.hear_bytes();
                     let message = Event::Message { session: None, data: text.as_bytes().to_vec() };
-                    if reader.events.send(message).await.is_err() {
+                    if reports.send(message).await.is_err() {
                         return;
                     }
                 }
@@ -65,9 +50,9 @@ pub(super) async fn open(shared: &Shared, tasks: &mut JoinSet<()>) -> Result<mps
                 None => break "the server has ended the connection".to_owned(),
             }
         };
-        let _ = reader.events.send(Event::End { session: None, reason }).await;
+        let _ = reports.send(Event::End { session: None, reason }).await;
     });
-    let writer = shared.clone();
+    let (writer, reports) = (client.clone(), events.clone());
     tasks.spawn(async move {
         let mut pings = interval(PING);
         let mut asked = Instant::now();
@@ -81,10 +66,9 @@ pub(super) async fn open(shared: &Shared, tasks: &mut JoinSet<()>) -> Result<mps
                     sink.send(Message::text(String::from_utf8_lossy(&line).into_owned())).await
                 }
                 _ = pings.tick() => {
-                    let heard = *writer.heard.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-                    if heard + 3 * PING < asked {
+                    if writer.heard() + 3 * PING < asked {
                         let reason = "the server does not answer pings".to_owned();
-                        let _ = writer.events.send(Event::End { session: None, reason }).await;
+                        let _ = reports.send(Event::End { session: None, reason }).await;
                         return;
                     }
                     asked = Instant::now();
@@ -92,7 +76,7 @@ pub(super) async fn open(shared: &Shared, tasks: &mut JoinSet<()>) -> Result<mps
                 }
             };
             if let Err(error) = sent {
-                let _ = writer.events.send(Event::End { session: None, reason: error.to_string() }).await;
+                let _ = reports.send(Event::End { session: None, reason: error.to_string() }).await;
                 return;
             }
         }

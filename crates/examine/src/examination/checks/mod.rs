@@ -3,6 +3,7 @@
 mod drafts;
 mod protocol;
 mod sessions;
+mod transport;
 mod turns;
 
 use std::sync::LazyLock;
@@ -11,7 +12,7 @@ use super::check::Check;
 
 /// Every check, ordered by level and then by id.
 pub static CHECKS: LazyLock<Vec<&Check>> =
-    LazyLock::new(|| [protocol::CHECKS, sessions::CHECKS, turns::CHECKS, drafts::CHECKS].concat());
+    LazyLock::new(|| [transport::CHECKS, protocol::CHECKS, sessions::CHECKS, turns::CHECKS, drafts::CHECKS].concat());
 
 /// Finds a check by its id.
 pub fn find(id: &str) -> Option<&'static Check> {
@@ -57,7 +58,8 @@ mod tests {
             }
             // Forks of sessions are announced by agents, but only proposed for the protocol; the page of questions still
             // is that of the proposal.
-            let is_draft = check.level == Level::Drafts || ["sessions/fork", "turns/elicitation"].contains(&check.id);
+            let is_draft = [Level::Transport, Level::Drafts].contains(&check.level)
+                || ["sessions/fork", "turns/elicitation"].contains(&check.id);
             let pages = if is_draft { "rfds/" } else { "protocol/v1/" };
             assert!(check.spec.starts_with(pages), "{}", check.id);
             for exchange in [check.fails, check.passes] {

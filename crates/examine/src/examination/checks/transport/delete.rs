@@ -1,0 +1,28 @@
+use acp_registry_remote::CONNECTION;
+
+use crate::examination::check::{Check, Run};
+use crate::examination::checks::transport::BASE;
+use crate::examination::failure::CheckFailure;
+use crate::examination::remote::{JSON, Line, Remote, ping};
+
+pub(super) static CHECK: Check = Check {
+    id: "transport/delete",
+    summary: "ends a connection, and its streams, at DELETE",
+    why: "DELETE terminates the connection and is answered with 202; its streams close, and its id is unknown from \
+          then on. Otherwise, each closed editor leaves an agent and an open connection behind.",
+    fix: "Forget the id, answer DELETE with 202, end the agent of the connection, and end its streams.",
+    fails: "client DELETE /acp\nagent 202\nclient POST /acp\nagent 202",
+    passes: "client DELETE /acp\nagent 202, and ends the stream\nclient POST /acp\nagent 404",
+    run: Run::Visit(|remote| Box::pin(run(remote))),
+    ..BASE
+};
+
+async fn run(remote: &mut Remote) -> Result<(), CheckFailure> {
+    let Line { id, stream } = remote.connect().await?;
+    remote.demand(202, "DELETE", ("DELETE", &[(CONNECTION, &id)], "")).await?;
+    if !remote.ends(stream).await {
+        return Err(CheckFailure::Fail("does not end the stream of a connection after DELETE".to_owned()));
+    }
+    let (message, headers) = (ping("deleted").to_string(), [JSON, (CONNECTION, &*id)]);
+    remote.demand(404, "a message of a connection after DELETE", ("POST", &headers, &message)).await.map(drop)
+}

@@ -1,0 +1,41 @@
+use acp_registry_remote::CONNECTION;
+
+use crate::examination::check::{Check, Run};
+use crate::examination::checks::transport::BASE;
+use crate::examination::failure::CheckFailure;
+use crate::examination::remote::{Remote, Stream, ping};
+
+pub(super) static CHECK: Check = Check {
+    id: "transport/events",
+    summary: "sends messages as events of a stream of the type `text/event-stream`",
+    why: "Each event has one message as its data. A client cannot do anything with other data, and does not know \
+          what it has missed.",
+    fix: "Answer a GET with 200 and `text/event-stream`, and write one JSON-RPC message as the data of each event; a \
+          comment keeps the connection alive.",
+    fails: "client GET /acp\nagent data: ready",
+    passes: r#"client GET /acp
+agent data: {"jsonrpc":"2.0","id":1,"result":{}}"#,
+    run: Run::Visit(|remote| Box::pin(run(remote))),
+    ..BASE
+};
+
+async fn run(remote: &mut Remote) -> Result<(), CheckFailure> {
+    let answer = remote.initialize().await.map_err(CheckFailure::into_obstacle)?;
+    let Some(id) = answer.header(CONNECTION) else {
+        return Err(CheckFailure::NotExercised("the agent opens no connection".to_owned()));
+    };
+    let id = id.to_owned();
+    let answer = remote.stream(&id, None).await?;
+    let status = answer.status;
+    let opened = Stream::try_from(answer);
+    let Ok(mut stream) = opened else {
+        let text = format!("answers {status} to a stream, or another type than `text/event-stream`");
+        return Err(CheckFailure::Fail(text));
+    };
+    remote.post(&id, None, &ping("event")).await?;
+    let answer = remote.answer(&mut stream, "event").await;
+    if let Some(data) = stream.odd {
+        return Err(CheckFailure::Fail(format!("sends an event whose data is no message: {}", remote.quote(&data))));
+    }
+    answer.map(drop).map_err(CheckFailure::into_obstacle)
+}

@@ -1,0 +1,24 @@
+use crate::examination::check::{Check, Force, Run};
+use crate::examination::checks::transport::BASE;
+use crate::examination::failure::CheckFailure;
+use crate::examination::remote::Remote;
+
+pub(super) static CHECK: Check = Check {
+    id: "transport/http2",
+    force: Force::Should,
+    summary: "speaks HTTP/2",
+    why: "Streams of events require HTTP/2, by which one connection has any number of streams. By HTTP/1.1, each \
+          needs a connection of its own; browsers open six. A proxy in front of the server may speak it instead.",
+    fix: "Serve HTTP/2, with TLS by ALPN, or put a proxy that does in front of the server.",
+    fails: "client speaks HTTP/2\nagent speaks HTTP/1.1 only",
+    passes: "client speaks HTTP/2\nagent speaks HTTP/2",
+    run: Run::Visit(|remote| Box::pin(run(remote))),
+    ..BASE
+};
+
+async fn run(remote: &mut Remote) -> Result<(), CheckFailure> {
+    if remote.has_http2().await? {
+        return Ok(());
+    }
+    Err(CheckFailure::Fail("speaks HTTP/1.1 only".to_owned()))
+}

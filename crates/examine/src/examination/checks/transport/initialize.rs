@@ -1,0 +1,36 @@
+use acp_registry_remote::CONNECTION;
+use serde_json::Value;
+
+use crate::examination::check::{Check, Run};
+use crate::examination::checks::transport::BASE;
+use crate::examination::failure::CheckFailure;
+use crate::examination::remote::Remote;
+
+pub(super) static CHECK: Check = Check {
+    id: "transport/initialize",
+    summary: "answers `initialize` with 200, its result and the id of a connection",
+    why: "The answer to `initialize` is the body of the answer to the POST, as `application/json`, and its header \
+          `Acp-Connection-Id` names the new connection.",
+    fix: "Start a connection at `initialize` without the header `Acp-Connection-Id`, and answer with its id when the \
+          agent has answered.",
+    fails: r#"client POST /acp, {"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}
+agent 202"#,
+    passes: r#"client POST /acp, {"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}
+agent 200, Acp-Connection-Id: c, {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1}}"#,
+    run: Run::Visit(|remote| Box::pin(run(remote))),
+    ..BASE
+};
+
+async fn run(remote: &mut Remote) -> Result<(), CheckFailure> {
+    let answer = remote.initialize().await?;
+    let body = serde_json::from_slice::<Value>(&answer.body).unwrap_or_default();
+    let kind = answer.header("content-type").unwrap_or_default();
+    let text = match answer.status {
+        200 if !answer.header(CONNECTION).is_some_and(|id| !id.is_empty()) => "without a header `Acp-Connection-Id`",
+        200 if !kind.starts_with("application/json") => "with another type than `application/json`",
+        200 if body["id"] != "initialize" || body.get("result").is_none() => "without the result as the body",
+        200 => return Ok(()),
+        status => return Err(CheckFailure::Fail(format!("answers `initialize` with {status} instead of 200"))),
+    };
+    Err(CheckFailure::Fail(format!("answers `initialize` {text}")))
+}

@@ -1,0 +1,24 @@
+use crate::examination::check::{Check, Run};
+use crate::examination::checks::transport::BASE;
+use crate::examination::failure::CheckFailure;
+use crate::examination::remote::{EVENTS, JSON, Remote, ping};
+
+pub(super) static CHECK: Check = Check {
+    id: "transport/missing-connection",
+    summary: "refuses what names no connection with 400",
+    why: "Every request but `initialize` and the handshake of a WebSocket names its connection.",
+    fix: "Answer a POST, GET or DELETE without `Acp-Connection-Id` with 400.",
+    fails: "client GET /acp\nagent 404",
+    passes: "client GET /acp\nagent 400",
+    run: Run::Visit(|remote| Box::pin(run(remote))),
+    ..BASE
+};
+
+async fn run(remote: &mut Remote) -> Result<(), CheckFailure> {
+    let message = ping("missing").to_string();
+    for (method, headers, body) in [("POST", &[JSON][..], &*message), ("GET", &[EVENTS], ""), ("DELETE", &[], "")] {
+        let what = format!("a {method} without `Acp-Connection-Id`");
+        remote.demand(400, &what, (method, headers, body)).await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,31 @@
+use acp_registry_remote::CONNECTION;
+
+use crate::examination::check::{Check, Run};
+use crate::examination::checks::transport::BASE;
+use crate::examination::failure::CheckFailure;
+use crate::examination::remote::{JSON, Remote, set_unknown_mode};
+
+pub(super) static CHECK: Check = Check {
+    id: "transport/missing-session",
+    summary: "refuses messages of a session that do not name it in a header with 400",
+    why: "The header `Acp-Session-Id` is required for all that is sent in a session, so that a proxy can send it to \
+          the right place without reading it.",
+    fix: "Answer a POST whose parameters have a `sessionId` with 400 if it has no header `Acp-Session-Id`.",
+    fails: r#"client POST /acp, {"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"sessionId":"s"}}
+agent 202"#,
+    passes: r#"client POST /acp, {"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"sessionId":"s"}}
+agent 400"#,
+    run: Run::Visit(|remote| Box::pin(run(remote))),
+    ..BASE
+};
+
+async fn run(remote: &mut Remote) -> Result<(), CheckFailure> {
+    let (id, session) = remote.session().await?;
+    if remote.stream(&id, Some(&session)).await?.events.is_none() {
+        let text = "the agent opens no streams of sessions, as before the revision of May 2026";
+        return Err(CheckFailure::NotExercised(text.to_owned()));
+    }
+    let message = set_unknown_mode("missing", &session).to_string();
+    let request = ("POST", &[JSON, (CONNECTION, &*id)][..], &*message);
+    remote.demand(400, "a message of a session without `Acp-Session-Id`", request).await.map(drop)
+}

@@ -1,0 +1,26 @@
+use acp_registry_remote::CONNECTION;
+
+use crate::examination::check::{Check, Run};
+use crate::examination::checks::transport::BASE;
+use crate::examination::failure::CheckFailure;
+use crate::examination::remote::{EVENTS, JSON, Remote, ping};
+
+pub(super) static CHECK: Check = Check {
+    id: "transport/unknown-connection",
+    summary: "refuses what names an unknown connection with 404",
+    why: "A client learns by the status 404 that the connection is over, and begins anew; other statuses say that \
+          the request itself is wrong.",
+    fix: "Answer a POST or GET whose `Acp-Connection-Id` is unknown with 404.",
+    fails: "client POST /acp, Acp-Connection-Id: other\nagent 400",
+    passes: "client POST /acp, Acp-Connection-Id: other\nagent 404",
+    run: Run::Visit(|remote| Box::pin(run(remote))),
+    ..BASE
+};
+
+async fn run(remote: &mut Remote) -> Result<(), CheckFailure> {
+    let (message, unknown) = (ping("unknown").to_string(), (CONNECTION, "acp-registry-unknown"));
+    for (method, headers, body) in [("POST", [JSON, unknown], &*message), ("GET", [EVENTS, unknown], "")] {
+        remote.demand(404, &format!("a {method} of an unknown connection"), (method, &headers, body)).await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,28 @@
+use acp_registry_remote::CONNECTION;
+use serde_json::json;
+
+use crate::examination::check::{Check, Run};
+use crate::examination::checks::transport::BASE;
+use crate::examination::failure::CheckFailure;
+use crate::examination::remote::{Remote, initialize};
+
+pub(super) static CHECK: Check = Check {
+    id: "transport/web-socket",
+    summary: "names the connection at the handshake of a WebSocket, and answers by frames of text",
+    why: "The answer to the handshake has the header `Acp-Connection-Id`. All messages, beginning with `initialize`, \
+          are frames of text.",
+    fix: "Set the header in the answer with the status 101, and write each message as one frame of text.",
+    fails: "client GET /acp, Upgrade: websocket\nagent 101",
+    passes: "client GET /acp, Upgrade: websocket\nagent 101, Acp-Connection-Id: c",
+    run: Run::Visit(|remote| Box::pin(run(remote))),
+    ..BASE
+};
+
+async fn run(remote: &mut Remote) -> Result<(), CheckFailure> {
+    let (mut socket, answer) = remote.upgrade().await?;
+    if answer.header(CONNECTION).is_none() {
+        return Err(CheckFailure::Fail("opens a WebSocket without a header `Acp-Connection-Id`".to_owned()));
+    }
+    remote.wait("a WebSocket", socket.send(&initialize().to_string(), true)).await?;
+    remote.frame(&mut socket, &[json!("initialize")]).await.map(drop)
+}

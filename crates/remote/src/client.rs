@@ -1,0 +1,169 @@
+//! A client of one server: the headers and cookies of its requests, and when it heard of the server.
+
+use std::error::Error;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use acp_registry_plan::text::printable;
+use reqwest::header::{
+    CONNECTION as CONNECTION_HEADER, CONTENT_TYPE, COOKIE, HeaderMap, HeaderValue, SEC_WEBSOCKET_ACCEPT,
+    SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_VERSION, UPGRADE,
+};
+use reqwest::{Method, Response, Upgraded};
+use tokio::time::Instant;
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::handshake::client::generate_key;
+use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
+use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
+
+use crate::endpoint::{Cookies, Endpoint};
+use crate::{CONNECTION, MESSAGE, SESSION};
+
+/// The largest part of an error's text that is repeated.
+pub(crate) const EXCERPT: usize = 300;
+
+/// A client of one server. Its clones share the cookies.
+#[derive(Debug, Clone)]
+pub(crate) struct Client {
+    pub(crate) endpoint: Endpoint,
+    cookies: Arc<Mutex<Cookies>>,
+    /// When the server sent the last byte.
+    heard: Arc<Mutex<Instant>>,
+}
+
+/// Why there is no WebSocket.
+#[derive(Debug)]
+pub(crate) enum Refused {
+    /// The server has answered this status, with this text.
+    Status(u16, Vec<u8>),
+    /// The connection has failed, or the answer is none to the request.
+    Failure(String),
+}
+
+impl From<String> for Refused {
+    fn from(reason: String) -> Self {
+        Self::Failure(reason)
+    }
+}
+
+impl Client {
+    pub(crate) fn new(endpoint: &Endpoint) -> Self {
+        Self { endpoint: endpoint.clone(), cookies: Arc::default(), heard: Arc::new(Mutex::new(Instant::now())) }
+    }
+
+    /// Another client of the same conversation.
+    pub(crate) fn with(&self, endpoint: Endpoint) -> Self {
+        Self { endpoint, ..self.clone() }
+    }
+
+    pub(crate) fn request(
+        &self,
+        method: Method,
+        connection: Option<&HeaderValue>,
+        session: Option<&str>,
+    ) -> reqwest::RequestBuilder {
+        let mut headers = self.endpoint.headers.clone();
+        if let Some(connection) = connection {
+            headers.insert(CONNECTION, connection.clone());
+        }
+        if let Some(session) = session.and_then(|session| HeaderValue::try_from(session).ok()) {
+            headers.insert(SESSION, session);
+        }
+        if let Some(cookies) = self.cookies.lock().unwrap_or_else(PoisonError::into_inner).header() {
+            headers.append(COOKIE, cookies);
+        }
+        self.endpoint.client.request(method, self.endpoint.url.clone()).headers(headers)
+    }
+
+    /// Opens a WebSocket. Also returns the headers of the answer.
+    pub(crate) async fn upgrade(&self) -> Result<(WebSocketStream<Upgraded>, HeaderMap), Refused> {
+        let key = generate_key();
+        let request = self.request(Method::GET, None, None);
+        let request = request.header(CONNECTION_HEADER, "Upgrade").header(UPGRADE, "websocket");
+        let request = request.header(SEC_WEBSOCKET_VERSION, "13").header(SEC_WEBSOCKET_KEY, &key);
+        let mut response = request.send().await.map_err(|error| cause(&error))?;
+        let headers = response.headers().clone();
+        self.hear(&headers);
+        let status = response.status().as_u16();
+        if status != 101 {
+            return Err(Refused::Status(status, body(&mut response, 4 * EXCERPT).await.unwrap_or_default()));
+        }
+        let accepted = headers.get(SEC_WEBSOCKET_ACCEPT);
+        if accepted.is_none_or(|accepted| accepted != derive_accept_key(key.as_bytes()).as_str()) {
+            return Err("the server opens a WebSocket with a wrong key".to_owned().into());
+        }
+        let upgraded = response.upgrade().await.map_err(|error| cause(&error))?;
+        let limits = WebSocketConfig::default().max_message_size(Some(MESSAGE)).max_frame_size(Some(MESSAGE));
+        Ok((WebSocketStream::from_raw_socket(upgraded, Role::Client, Some(limits)).await, headers))
+    }
+
+    /// Keeps the cookies of an answer.
+    pub(crate) fn hear(&self, headers: &HeaderMap) {
+        self.cookies.lock().unwrap_or_else(PoisonError::into_inner).store(headers);
+        self.hear_bytes();
+    }
+
+    pub(crate) fn hear_bytes(&self) {
+        *self.heard.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+    }
+
+    pub(crate) fn heard(&self) -> Instant {
+        *self.heard.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What a server does that answers with this status.
+    pub(crate) fn refusal(&self, status: u16, body: &[u8]) -> String {
+        let name = reqwest::StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason());
+        let name = name.map(|name| format!(" {name}")).unwrap_or_default();
+        let text: String = self.hide(&String::from_utf8_lossy(body)).trim().chars().take(EXCERPT).collect();
+        let text = printable(&text);
+        let hint = match status {
+            300..=399 => "; redirects are not followed",
+            401 | 403 => "; --header adds credentials",
+            _ => "",
+        };
+        if text.is_empty() {
+            format!("answers {status}{name}{hint}")
+        } else {
+            format!("answers {status}{name}: {text}{hint}")
+        }
+    }
+
+    /// Replaces what the server repeats of secret headers and cookies.
+    pub(crate) fn hide(&self, text: &str) -> String {
+        let cookies = self.cookies.lock().unwrap_or_else(PoisonError::into_inner);
+        let headers = self.endpoint.headers.values().filter(|value| value.is_sensitive());
+        let headers: Vec<_> = headers.map(|value| String::from_utf8_lossy(value.as_bytes())).collect();
+        // A server may repeat the token without the word before it.
+        let words = headers.iter().flat_map(|value| std::iter::once(&**value).chain(value.split_whitespace().skip(1)));
+        let mut secrets: Vec<&str> =
+            words.chain(cookies.values()).filter(|secret| secret.chars().count() > 3).collect();
+        secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        secrets.into_iter().fold(text.to_owned(), |text, secret| text.replace(secret, "…"))
+    }
+}
+
+/// The innermost reason of an error, without the address, which may have secrets.
+pub(crate) fn cause(error: &reqwest::Error) -> String {
+    let mut cause: &dyn Error = error;
+    while let Some(inner) = cause.source() {
+        cause = inner;
+    }
+    if error.source().is_none() { "the request failed".to_owned() } else { cause.to_string() }
+}
+
+pub(crate) fn is_stream(headers: &HeaderMap) -> bool {
+    let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    kind.to_ascii_lowercase().starts_with("text/event-stream")
+}
+
+/// The body of an answer, up to a limit.
+pub(crate) async fn body(response: &mut Response, limit: usize) -> Result<Vec<u8>, String> {
+    let mut body = Vec::new();
+    while let Some(piece) = response.chunk().await.map_err(|error| cause(&error))? {
+        if body.len() + piece.len() > limit {
+            return Err(format!("an answer is larger than {limit} bytes"));
+        }
+        body.extend_from_slice(&piece);
+    }
+    Ok(body)
+}
