@@ -8,10 +8,9 @@ use std::path::PathBuf;
 use acp_registry::failure::{Exit, Failure};
 use acp_registry::host::fs::temporary;
 use acp_registry::host::process::{Environment, Isolation, LaunchSpec};
-use acp_registry::remote::{Secret, ServeOptions, router};
+use acp_registry::remote::{Secret, ServeOptions, serve};
 use acp_registry::session::AgentSpec;
 use acp_registry::text::printable;
-use axum::serve::ListenerExt as _;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc::unbounded_channel;
 
@@ -80,8 +79,6 @@ pub(crate) fn run(args: &Args, ui: &Ui) -> Result<Exit, Failure> {
             failure.help("name another address with --listen, or port 0 for any that is free")
         })?;
         let address = listener.local_addr().map_err(Failure::unable)?;
-        // Messages are short, and each is waited for.
-        let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
         let (sender, mut notes) = unbounded_channel::<String>();
         let options = ServeOptions {
             launch,
@@ -99,7 +96,7 @@ pub(crate) fn run(args: &Args, ui: &Ui) -> Result<Exit, Failure> {
             }
         };
         tokio::select! {
-            served = async { axum::serve(listener, router(options)).await } => served.map_err(Failure::unable),
+            () = serve(listener, options) => Ok(()),
             () = warn => Ok(()),
         }
     };

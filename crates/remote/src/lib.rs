@@ -27,7 +27,7 @@ mod wire;
 pub use bridge::{BridgeError, bridge};
 pub use endpoint::{Endpoint, EndpointError, Headers, TemplateError};
 pub use events::EventStream;
-pub use serve::{Secret, ServeOptions, router};
+pub use serve::{Secret, ServeOptions, router, serve};
 pub use wire::{Answer, Socket, Wire};
 
 /// The header that names a connection.

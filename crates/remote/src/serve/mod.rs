@@ -6,6 +6,7 @@ mod link;
 use std::collections::HashMap;
 use std::convert::Infallible;
 use std::fmt;
+use std::future::pending;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -14,20 +15,24 @@ use std::time::Duration;
 
 use acp_registry_host::process::LaunchSpec;
 use acp_registry_plan::digest::Sha256;
-use axum::Router;
-use axum::body::Bytes;
+use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade};
-use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::extract::{Request, State};
 use axum::http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST, ORIGIN, UPGRADE, WWW_AUTHENTICATE};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
+use axum::{Extension, Router};
 use futures_util::{SinkExt as _, StreamExt as _, stream};
-use tokio::sync::Semaphore;
-use tokio::time::{Instant, interval_at, timeout};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::server::conn::auto::Builder;
+use hyper_util::service::TowerToHyperService;
+use tokio::net::TcpListener;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, interval_at, sleep, timeout};
 use tokio_tungstenite::tungstenite::handshake::client::generate_key;
 
 use crate::message::{Envelope, into_line};
@@ -37,10 +42,7 @@ use link::Link;
 /// How long an agent may take to answer `initialize`. A package may be installed before.
 const INITIALIZE: Duration = Duration::from_mins(5);
 
-/// How often the client of a WebSocket is asked whether it is there.
-const PING: Duration = Duration::from_secs(20);
-
-/// After how many intervals without an answer it is not.
+/// After how many pings without an answer the client of a WebSocket is not there.
 const UNANSWERED: u32 = 3;
 
 /// What clients must send, as `Authorization: Bearer …`.
@@ -96,13 +98,49 @@ impl fmt::Debug for ServeOptions {
     }
 }
 
+/// How long clients may take, and how many there may be that the server does not know.
+struct Limits {
+    /// Until the first request with the token.
+    first: Duration,
+    /// For a body.
+    body: Duration,
+    /// How often the client of a WebSocket is asked whether it is there.
+    ping: Duration,
+    /// How many TCP connections without a request with the token there may be at a time.
+    strangers: usize,
+}
+
+const LIMITS: Limits = Limits {
+    first: Duration::from_secs(10),
+    body: Duration::from_mins(2),
+    ping: Duration::from_secs(20),
+    strangers: 64,
+};
+
+/// The place of a TCP connection among those without a request with the token, until there is one.
+struct Stranger(Mutex<Option<OwnedSemaphorePermit>>);
+
+impl Stranger {
+    fn place(&self) -> std::sync::MutexGuard<'_, Option<OwnedSemaphorePermit>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ends when a client that is still a stranger has had its time.
+    async fn late(&self, limit: Duration) {
+        sleep(limit).await;
+        if self.place().is_none() {
+            pending::<()>().await;
+        }
+    }
+}
+
 struct Server {
     options: ServeOptions,
     links: Mutex<HashMap<String, Arc<Link>>>,
     /// A place for each process of an agent, free again when all processes of the connection have ended.
     places: Arc<Semaphore>,
-    /// How often the client of a WebSocket is asked whether it is there.
-    ping: Duration,
+    limits: Limits,
+    strangers: Arc<Semaphore>,
 }
 
 /// Answers with a status and a sentence.
@@ -110,15 +148,41 @@ fn refuse(status: StatusCode, text: impl Into<String>) -> Response {
     (status, format!("{}\n", text.into())).into_response()
 }
 
-/// The service at `/acp`.
+/// Serves all who connect, for as long as the future is kept.
+pub async fn serve(listener: TcpListener, options: ServeOptions) {
+    accept(listener, Arc::new(Server::new(options, LIMITS))).await;
+}
+
+async fn accept(listener: TcpListener, server: Arc<Server>) {
+    let routes = routes(server.clone());
+    while let Ok(place) = server.strangers.clone().acquire_owned().await {
+        let Ok((stream, _)) = listener.accept().await else {
+            // There are too many open files, perhaps.
+            sleep(Duration::from_secs(1)).await;
+            continue;
+        };
+        // Messages are short, and each is waited for.
+        let _ = stream.set_nodelay(true);
+        let (stranger, limit) = (Arc::new(Stranger(Mutex::new(Some(place)))), server.limits.first);
+        let service = TowerToHyperService::new(routes.clone().layer(Extension(stranger.clone())));
+        tokio::spawn(async move {
+            let builder = Builder::new(TokioExecutor::new());
+            tokio::select! {
+                _ = builder.serve_connection_with_upgrades(TokioIo::new(stream), service) => {}
+                () = stranger.late(limit) => {}
+            }
+        });
+    }
+}
+
+/// The service at `/acp`, without the limits of [`serve`] for clients that it does not know.
 pub fn router(options: ServeOptions) -> Router {
-    routes(Arc::new(Server::new(options)))
+    routes(Arc::new(Server::new(options, LIMITS)))
 }
 
 fn routes(server: Arc<Server>) -> Router {
     Router::new()
         .route("/acp", get(open_stream).post(take_message).delete(close))
-        .layer(DefaultBodyLimit::max(MESSAGE))
         .layer(from_fn_with_state(server.clone(), admit))
         .with_state(server)
 }
@@ -141,6 +205,9 @@ async fn admit(State(server): State<Arc<Server>>, request: Request, next: Next) 
         response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         return response;
     }
+    if let Some(stranger) = request.extensions().get::<Arc<Stranger>>() {
+        stranger.place().take();
+    }
     next.run(request).await
 }
 
@@ -156,9 +223,10 @@ fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
 }
 
 impl Server {
-    fn new(options: ServeOptions) -> Self {
+    fn new(options: ServeOptions, limits: Limits) -> Self {
         let places = Arc::new(Semaphore::new(options.connections));
-        Self { options, links: Mutex::default(), places, ping: PING }
+        let strangers = Arc::new(Semaphore::new(limits.strangers));
+        Self { options, links: Mutex::default(), places, limits, strangers }
     }
 
     fn links(&self) -> std::sync::MutexGuard<'_, HashMap<String, Arc<Link>>> {
@@ -216,12 +284,19 @@ impl Drop for Guard {
     }
 }
 
-async fn take_message(State(server): State<Arc<Server>>, headers: HeaderMap, body: Bytes) -> Response {
+async fn take_message(State(server): State<Arc<Server>>, headers: HeaderMap, body: Body) -> Response {
     if !text(&headers, CONTENT_TYPE.as_str())
         .is_some_and(|kind| kind.to_ascii_lowercase().starts_with("application/json"))
     {
         return refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, "messages are of the type application/json");
     }
+    let body = match timeout(server.limits.body, to_bytes(body, MESSAGE)).await {
+        Ok(Ok(body)) => body,
+        Ok(Err(_)) => {
+            return refuse(StatusCode::PAYLOAD_TOO_LARGE, format!("a message is longer than {MESSAGE} bytes"));
+        }
+        Err(_) => return refuse(StatusCode::REQUEST_TIMEOUT, "the message does not arrive"),
+    };
     let envelope = Envelope::read(&body);
     if body.trim_ascii().first() == Some(&b'[') {
         return refuse(StatusCode::NOT_IMPLEMENTED, "there are no batches of messages");
@@ -278,7 +353,7 @@ async fn open_stream(
         return match server.connect(true).await {
             Ok((id, peer)) => {
                 let guard = Guard(Some(peer.clone()));
-                let ping = server.ping;
+                let ping = server.limits.ping;
                 let mut response = upgrade.on_upgrade(move |socket| async move {
                     let _guard = guard;
                     speak(socket, peer, ping).await;
@@ -375,6 +450,9 @@ async fn speak(socket: WebSocket, peer: Arc<Link>, ping: Duration) {
 
 #[cfg(test)]
 mod tests {
+    #[cfg(unix)]
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
     use super::*;
 
     #[test]
@@ -413,7 +491,7 @@ mod tests {
             launcher: None,
             namespace: None,
         };
-        Server::new(ServeOptions {
+        let options = ServeOptions {
             launch,
             temporary: directory.to_owned(),
             secret: None,
@@ -421,18 +499,110 @@ mod tests {
             connections: 1,
             is_one_stream: false,
             note: Box::new(|_| {}),
-        })
+        };
+        Server::new(options, LIMITS)
+    }
+
+    /// The address of a server that runs with the test.
+    #[cfg(unix)]
+    async fn listen(server: Arc<Server>) -> std::net::SocketAddr {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        tokio::spawn(accept(listener, server));
+        address
+    }
+
+    /// What a server answers, up to the end of the connection, or else of the head.
+    #[cfg(unix)]
+    async fn answer(client: &mut tokio::net::TcpStream, text: &str, to_end: bool) -> String {
+        client.write_all(text.as_bytes()).await.unwrap();
+        let mut answer = Vec::new();
+        while to_end || !answer.ends_with(b"\r\n\r\n") {
+            let Ok(byte) = client.read_u8().await else { break };
+            answer.push(byte);
+        }
+        String::from_utf8_lossy(&answer).into_owned()
+    }
+
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn a_client_without_the_token_is_left_and_takes_no_place_of_others() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut server = server("cat", Vec::new(), directory.path());
+        server.limits.first = Duration::from_millis(50);
+        server.strangers = Arc::new(Semaphore::new(1));
+        server.options.secret = Some(Secret::new("abc"));
+        let server = Arc::new(server);
+        let address = listen(server.clone()).await;
+        // Half a request, one with a wrong token, and HTTP/2 without a request: each is closed, which lets the next in.
+        let wrong = "DELETE /acp HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ab\r\n\r\n";
+        for text in ["", "GET /acp HTTP/1.1\r\nhost: localhost\r\n", wrong, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"] {
+            let mut client = tokio::net::TcpStream::connect(address).await.unwrap();
+            let answer = answer(&mut client, text, true).await;
+            assert_eq!(answer.starts_with("HTTP/1.1 401 "), text == wrong, "{text}: {answer}");
+        }
+        // Those with the token are no strangers: they stay, and others are let in.
+        let known = wrong.replace("Bearer ab", "Bearer abc");
+        let mut clients = Vec::new();
+        for _ in 0..3 {
+            let mut client = tokio::net::TcpStream::connect(address).await.unwrap();
+            assert!(answer(&mut client, &known, false).await.starts_with("HTTP/1.1 400 "));
+            clients.push(client);
+        }
+        sleep(2 * server.limits.first).await;
+        for client in &mut clients {
+            assert!(answer(client, &known, false).await.contains("HTTP/1.1 400 "));
+        }
+    }
+
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn a_silent_client_keeps_its_place_among_strangers() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut server = server("cat", Vec::new(), directory.path());
+        server.limits.first = Duration::from_hours(1);
+        server.strangers = Arc::new(Semaphore::new(2));
+        let server = Arc::new(server);
+        let address = listen(server.clone()).await;
+        let client = tokio::net::TcpStream::connect(address).await.unwrap();
+        // One place is the client's, and one waits for the next.
+        while server.strangers.available_permits() > 0 {
+            tokio::task::yield_now().await;
+        }
+        let _second = tokio::net::TcpStream::connect(address).await.unwrap();
+        let mut third = tokio::net::TcpStream::connect(address).await.unwrap();
+        drop(client);
+        let request = "DELETE /acp HTTP/1.1\r\nhost: localhost\r\n\r\n";
+        assert!(answer(&mut third, request, false).await.starts_with("HTTP/1.1 400 "));
+    }
+
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn a_body_has_a_limit_in_time_and_in_bytes() {
+        let directory = tempfile::tempdir().unwrap();
+        for (body, status) in [(Duration::from_millis(50), 408), (LIMITS.body, 413)] {
+            let mut server = server("cat", Vec::new(), directory.path());
+            server.limits.body = body;
+            let mut client = tokio::net::TcpStream::connect(listen(Arc::new(server)).await).await.unwrap();
+            let head = format!(
+                "POST /acp HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n\
+                 content-length: {}\r\n\r\n{{",
+                MESSAGE + 2
+            );
+            let rest = if status == 413 { MESSAGE } else { 0 };
+            client.write_all((head + &" ".repeat(rest)).as_bytes()).await.unwrap();
+            let answer = answer(&mut client, "", false).await;
+            assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{answer}");
+        }
     }
 
     #[cfg(unix)]
     #[tokio::test]
     async fn a_client_that_answers_no_ping_is_left() {
-        use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-
         let directory = tempfile::tempdir().unwrap();
         let mut server = server("cat", Vec::new(), directory.path());
-        server.ping = Duration::from_millis(20);
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        server.limits.ping = Duration::from_millis(20);
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         tokio::spawn(async move { axum::serve(listener, routes(Arc::new(server))).await });
         let mut client = tokio::net::TcpStream::connect(address).await.unwrap();
