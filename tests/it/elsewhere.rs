@@ -138,6 +138,55 @@ fn an_agent_is_installed_and_started_there_by_a_copy_of_this_program() {
     assert_eq!(fs::metadata(&copied).unwrap().modified().unwrap(), written);
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn copies_of_earlier_versions_are_removed_unless_they_run() {
+    let Some(there) = Box::new("copies_of_earlier_versions_are_removed") else { return };
+    there.people.publish(&[there.people.agent("a", "1.0.0")]);
+    let folder = there.people.env.path(&copy()).parent().unwrap().to_owned();
+    fs::create_dir_all(&folder).unwrap();
+    for (age, version) in ["0.0.4", "0.0.3", "0.0.2", "0.0.1"].iter().enumerate() {
+        let file = folder.join(format!("acp-registry-{version}"));
+        fs::copy("/bin/sleep", &file).unwrap();
+        let modified = std::time::SystemTime::now() - std::time::Duration::from_hours(1 + age as u64);
+        fs::File::options().append(true).open(&file).unwrap().set_modified(modified).unwrap();
+    }
+    fs::write(folder.join("other"), "").unwrap();
+    let mut running = Command::new(folder.join("acp-registry-0.0.2")).arg("3600").spawn().unwrap();
+    let left = || {
+        assert_eq!(there.run(&["run", "a", "--on", "ssh:box"]).code, 0);
+        let names = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let mut names: Vec<String> = names.collect();
+        names.sort();
+        names
+    };
+    let own = format!("acp-registry-{}", env!("CARGO_PKG_VERSION"));
+    assert_eq!(left(), ["acp-registry-0.0.2", "acp-registry-0.0.4", &own, "other"]);
+    running.kill().unwrap();
+    running.wait().unwrap();
+    assert_eq!(left(), ["acp-registry-0.0.4", &own, "other"]);
+}
+
+#[test]
+fn a_machine_is_waited_for_as_the_configuration_of_ssh_says_or_half_a_minute() {
+    let people = People::new();
+    let stub = |limit: &str| {
+        let arguments = people.env.path("arguments").display().to_string();
+        let script = format!(
+            "#!/bin/sh\nif [ \"$1\" = -G ]; then echo 'user me'; echo 'connecttimeout {limit}'; exit; fi\n\
+             echo \"$1 $2 $3 $4 $5\" >'{arguments}'\n\
+             echo 'ssh: connect to host box port 22: Connection timed out' >&2\nexit 255\n"
+        );
+        people.env.write_program("bin/ssh", &script);
+        let run = Run::of(&mut with_path(people.command(&["run", "a", "--on", "ssh:box"]), &people.env.path("bin")));
+        assert!(run.code == 3 && run.stderr.contains("port 22: Connection timed out\n"), "{}", run.stderr);
+        assert!(run.stderr.contains("help: see that `ssh box true` succeeds; a `ConnectTimeout` "), "{}", run.stderr);
+        people.env.read("arguments")
+    };
+    assert_eq!(stub("none"), "-T -o BatchMode=yes -o ConnectTimeout=30\n");
+    assert_eq!(stub("7"), "-T -o BatchMode=yes -- box\n");
+}
+
 #[test]
 fn stdin_variables_and_exit_codes_pass_and_secrets_do_not() {
     let Some(there) = Box::with_program("stdin_variables_and_exit_codes_pass") else { return };

@@ -7,6 +7,7 @@ use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use acp_registry_host::command::answer;
 use acp_registry_host::process::{Environment, Tail};
 use acp_registry_host::start::{Program, spawn_apart};
 use acp_registry_plan::digest::Sha256;
@@ -14,7 +15,7 @@ use acp_registry_plan::manifest::Platform;
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::{Child, ChildStdin};
 use tokio::sync::mpsc;
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::{Instant, interval, sleep_until, timeout};
 
 use super::frame::{Frame, Frames, pieces};
@@ -56,8 +57,8 @@ impl Connection {
         let (machine, program) = (machine.clone(), machine.program());
         let Some(path) = environment.find(program) else { return Err(Error::NoProgram { machine, program }) };
         let start = Program {
-            path,
-            arguments: machine.arguments(),
+            path: path.clone(),
+            arguments: machine.arguments(has_limit(&machine, &path).await),
             // Otherwise, `wsl.exe` writes its messages as UTF-16.
             variables: vec![("WSL_UTF8".into(), "1".into())],
             hidden: Vec::new(),
@@ -190,6 +191,15 @@ impl Peer {
         let text = self.tail.lock().unwrap_or_else(PoisonError::into_inner).text();
         text.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default().to_owned()
     }
+}
+
+/// Whether the configuration of `ssh` limits how long it waits for a machine. An inquiry that fails shows its reason when
+/// the machine is reached.
+async fn has_limit(machine: &Machine, program: &Path) -> bool {
+    let (machine, program) = (machine.clone(), program.to_string_lossy().into_owned());
+    let ask = move || answer(&program, &machine.inquiry()?, Path::new("."), LAST, None).ok();
+    let text = spawn_blocking(ask).await.ok().flatten().unwrap_or_default();
+    text.lines().any(|line| line.strip_prefix("connecttimeout ").is_some_and(|value| value != "none"))
 }
 
 /// The next report of the script; `None` if there is none.

@@ -103,6 +103,10 @@ impl From<Error> for Failure {
                 failure.code(Code::MissingRuntime).help("install OpenSSH's client")
             }
             Error::NoProgram { .. } => failure.code(Code::MissingRuntime).help("run it on Windows, with WSL installed"),
+            Error::Unreachable { machine, line } if line.ends_with("timed out") => failure.help(format!(
+                "see that `{}` succeeds; a `ConnectTimeout` in the configuration of `ssh` lets it wait longer",
+                machine.trial()
+            )),
             Error::Unreachable { machine, .. } => {
                 failure.help(format!("see that `{}` succeeds without a question", machine.trial()))
             }

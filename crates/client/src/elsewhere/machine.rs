@@ -63,12 +63,20 @@ impl Machine {
         }
     }
 
-    /// The arguments with which that program runs the script there.
-    pub(super) fn arguments(&self) -> Vec<OsString> {
+    /// The arguments with which that program prints how it would reach the machine; `None` if it has no configuration.
+    pub(super) fn inquiry(&self) -> Option<[&str; 3]> {
+        let Self::Ssh(host) = self else { return None };
+        Some(["-G", "--", host])
+    }
+
+    /// The arguments with which that program runs the script there. `has_limit` is whether its configuration says how long
+    /// it waits for the machine.
+    pub(super) fn arguments(&self, has_limit: bool) -> Vec<OsString> {
         let script = script::text();
+        let limit: &[&str] = if has_limit { &[] } else { &["-o", "ConnectTimeout=30"] };
         let words = match self {
             // A question could not be answered: stdin is the client's.
-            Self::Ssh(host) => vec!["-T", "-o", "BatchMode=yes", "--", host],
+            Self::Ssh(host) => [&["-T", "-o", "BatchMode=yes"], limit, &["--", host]].concat(),
             Self::Wsl(distribution) => vec!["--distribution", distribution, "--exec", "sh", "-c"],
         };
         let command = match self {
@@ -109,10 +117,12 @@ mod tests {
 
     #[test]
     fn a_host_comes_behind_the_flags_and_the_script_is_one_argument() {
-        let words = Machine::Ssh("host".to_owned()).arguments();
+        let words = Machine::Ssh("host".to_owned()).arguments(true);
         assert_eq!(words[..5], ["-T", "-o", "BatchMode=yes", "--", "host"]);
         assert!(words.len() == 6 && words[5].to_str().unwrap().starts_with("sh -c 'set -f; "));
-        let words = Machine::Wsl("Debian".to_owned()).arguments();
+        let words = Machine::Ssh("host".to_owned()).arguments(false);
+        assert_eq!(words[3..7], ["-o", "ConnectTimeout=30", "--", "host"]);
+        let words = Machine::Wsl("Debian".to_owned()).arguments(false);
         assert_eq!(words[..5], ["--distribution", "Debian", "--exec", "sh", "-c"]);
         assert!(words.len() == 6 && words[5].to_str().unwrap().starts_with("set -f; "));
     }

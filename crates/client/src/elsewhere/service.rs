@@ -1,11 +1,14 @@
 //! The other side of a connection.
 
+use std::cmp::Reverse;
+use std::fs;
 use std::io;
 use std::os::unix::process::ExitStatusExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
+use acp_registry_host::in_use::processes_in;
 use acp_registry_host::process::{Orphans, adopt_orphans};
 use acp_registry_host::start::{Program, signal_group, spawn_apart};
 use tokio::io::AsyncWriteExt as _;
@@ -23,6 +26,23 @@ const GRACE: Duration = Duration::from_secs(3);
 const TERMINATE: u8 = 15;
 const KILL: u8 = 9;
 
+/// Removes copies of earlier versions beside this one, except for the newest and those that a process runs.
+fn remove_earlier(program: &Path) {
+    let Some(folder) = program.parent().filter(|folder| folder.ends_with("acp-registry/bin")) else { return };
+    let modified = |path: &Path| path.metadata().and_then(|metadata| metadata.modified()).ok();
+    let own = modified(program);
+    let entries = fs::read_dir(folder).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
+    let is_copy =
+        |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("acp-registry-"));
+    // A copy that is on its way is newer.
+    let mut earlier: Vec<PathBuf> = entries.filter(|path| is_copy(path) && modified(path) < own).collect();
+    earlier.sort_by_key(|path| Reverse(modified(path)));
+    for path in earlier.iter().skip(1).filter(|path| processes_in(path).is_empty()) {
+        // The next one may be able to.
+        let _ = fs::remove_file(path);
+    }
+}
+
 /// Starts `program` as the order that comes first demands, connects it to the other side, and returns its exit code. Once it
 /// has ended, the connection is lost, or a signal comes, all that it has started is ended.
 ///
@@ -32,6 +52,7 @@ pub async fn serve(program: &Path, input: Input, output: &Output, signals: &mut 
     let mut frames = Frames::new(input);
     let Some(Frame::Order(text)) = frames.next().await else { return Err(io::ErrorKind::UnexpectedEof.into()) };
     let Order { arguments, variables } = serde_json::from_slice(&text)?;
+    remove_earlier(program);
     // What leaves the group is found as an orphan.
     let orphans = adopt_orphans();
     let start = Program {
