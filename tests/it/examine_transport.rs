@@ -8,6 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use acp_registry::examination::{CHECKS, CheckVerdict, Examination, ExaminationPlan, Level};
+use acp_registry::http::Settings;
 use acp_registry::remote::{CONNECTION, Endpoint, Headers, SESSION, ServeOptions, router};
 use axum::body::{Body, to_bytes};
 use axum::extract::ws::{Message, WebSocketUpgrade};
@@ -127,7 +128,7 @@ async fn break_rule(State(broken): State<Broken>, mut request: Request, next: Ne
     let is_over = connection.as_ref().is_some_and(|id| state.lock().unwrap().over.contains(id));
     match fault {
         "accept" if is_stream => {
-            drop(request.headers_mut().insert(ACCEPT, HeaderValue::from_static("text/event-stream")))
+            request.headers_mut().insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
         }
         "content-type" if method == Method::POST => {
             request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -228,7 +229,7 @@ async fn web_socket(request: Request, fault: &'static str) -> Response {
 fn examined(scheme: &str, address: SocketAddr) -> Examination {
     let url = format!("{scheme}://{address}/acp");
     let mut plan = ExaminationPlan::up_to(Level::Transport);
-    plan.endpoint = Some(Endpoint::new(&url, &Headers::default(), &Default::default()).unwrap());
+    plan.endpoint = Some(Endpoint::new(&url, &Headers::default(), &Settings::default()).unwrap());
     planned(&["sessions", "", ""], Duration::from_secs(1), &plan)
 }
 

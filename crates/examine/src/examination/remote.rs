@@ -179,7 +179,7 @@ impl Remote {
 
     /// Opens a session, which is the matter of other levels.
     pub(super) async fn open_session(&self, line: &mut Line) -> Result<String, CheckFailure> {
-        let request = request("session", "session/new", json!({ "cwd": self.work, "mcpServers": [] }));
+        let request = request("session", "session/new", &json!({ "cwd": self.work, "mcpServers": [] }));
         self.post(&line.id, None, &request).await.map_err(CheckFailure::into_obstacle)?;
         let answer = self.answer(&mut line.stream, "session").await.map_err(CheckFailure::into_obstacle)?;
         let id = answer["result"]["sessionId"].as_str().map(str::to_owned);
@@ -261,20 +261,20 @@ impl TryFrom<Answer> for Stream {
     }
 }
 
-pub(super) fn request(id: &str, method: &str, params: Value) -> Value {
+pub(super) fn request(id: &str, method: &str, params: &Value) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })
 }
 
 pub(super) fn initialize() -> Value {
-    request("initialize", "initialize", ClientOffer::Nothing.params(1))
+    request("initialize", "initialize", &ClientOffer::Nothing.params(1))
 }
 
 /// A request that changes nothing.
 pub(super) fn ping(id: &str) -> Value {
-    request(id, PING, json!({}))
+    request(id, PING, &json!({}))
 }
 
 /// A request of a session that changes nothing.
 pub(super) fn set_unknown_mode(id: &str, session: &str) -> Value {
-    request(id, "session/set_mode", json!({ "sessionId": session, "modeId": "acp-registry-unknown" }))
+    request(id, "session/set_mode", &json!({ "sessionId": session, "modeId": "acp-registry-unknown" }))
 }
