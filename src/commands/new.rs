@@ -4,7 +4,7 @@ use std::path::Path;
 
 use acp_registry::check::CheckOptions;
 use acp_registry::config::Config;
-use acp_registry::examination::{Demand, Examination, Level};
+use acp_registry::examination::{Demand, Examination};
 use acp_registry::failure::{Exit, Failure};
 use acp_registry::handshake::{FailReason, Verdict};
 use acp_registry::http::AllowedHosts;
