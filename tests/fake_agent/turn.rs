@@ -311,7 +311,7 @@ impl<'a> Turn<'a> {
         if self.agent.with(&self.session, |session| session.has_failed) {
             return Some(Err("The session has failed"));
         }
-        let mut text = String::new();
+        let (mut text, mut held) = (String::new(), String::new());
         let tools = |session: &mut Session| session.server.as_ref().map(|(_, tools)| tools.clone()).unwrap_or_default();
         let more = self.agent.with(&self.session, tools);
         let answer = turn_model::ask(&history, &more, &mut |event, chunk| {
@@ -319,15 +319,18 @@ impl<'a> Turn<'a> {
                 event.clone_into(&mut self.out.event);
             }
             if !chunk.is_empty() {
+                let is_first = text.is_empty();
                 text += chunk;
-                if !self.is_broken("holds-text") {
+                if self.is_broken("holds-text") || (self.is_broken("holds-the-rest") && !is_first) {
+                    held += chunk;
+                } else {
                     self.say(chunk);
                 }
             }
             !self.is_cancelled()
         });
-        if self.is_broken("holds-text") {
-            self.say(&text);
+        if !held.is_empty() {
+            self.say(&held);
         }
         let remember =
             |agent: &Agent, message: Value| agent.with(&self.session, |session| session.history.push(message));

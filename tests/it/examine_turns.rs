@@ -123,6 +123,7 @@ const BREAKS: &[(&str, &str, &str)] = &[
     ("rejection", "runs-at-once@calls shell rejected", "runs a command after the permission was rejected"),
     ("resource-links", "exits@sends Linked", "ends (exit code 7)"),
     ("streaming", "holds-text@sends Stream", "sends text only when the model has finished"),
+    ("streaming", "holds-the-rest@sends Stream", "sends further text only when the model has finished"),
     ("terminals", "keeps-terminals", "creates 1 terminals, and releases 0 of them"),
     ("text", "no-response@sends Text", "does not answer `session/prompt`"),
     ("text", "exits@sends Text", "ends (exit code 7) instead of answering `session/prompt`"),

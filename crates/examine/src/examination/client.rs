@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 use acp_registry_plan::json::weight;
 use acp_registry_protocol::handshake::initialize_params;
 use serde_json::{Value, json};
-use tokio::time::Instant;
 
 use super::drafts::{ClientReply, Drafts};
 
@@ -180,7 +179,7 @@ impl ClientState {
             if self.commands.is_none() && update["sessionUpdate"] == "available_commands_update" {
                 self.commands = Some(update["availableCommands"].clone());
             }
-            self.updates.push(SessionUpdate { session, body: update, at: Instant::now() });
+            self.updates.push(SessionUpdate { session, body: update });
         } else {
             self.notes.push(AgentCall { method, params });
         }
@@ -307,8 +306,6 @@ pub(super) struct SessionUpdate {
     pub(super) session: String,
     /// The member `update`.
     pub(super) body: Value,
-    /// When it arrived.
-    pub(super) at: Instant,
 }
 
 impl SessionUpdate {

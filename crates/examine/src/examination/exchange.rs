@@ -19,6 +19,11 @@ const PREPARES: [&str; 6] =
 pub(super) const CLOSES: &str = "closes stdin";
 pub(super) const TERMINATES: &str = "sends SIGTERM";
 
+/// The client's part in an answer that the model holds.
+pub(super) const RELEASES: &str = "lets the model end its answer";
+
+const ACTS: &[&str] = &[CLOSES, TERMINATES, RELEASES];
+
 /// A part of an exchange.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Part {
@@ -98,7 +103,7 @@ impl Exchange {
         let mut text = String::new();
         for part in &self.parts {
             text.push_str(&match part {
-                Part::Client(act) if [CLOSES, TERMINATES].contains(&act.as_str()) => format!("client {act}\n"),
+                Part::Client(act) if ACTS.contains(&act.as_str()) => format!("client {act}\n"),
                 Part::Client(line) => match line.strip_suffix('\n').filter(|line| !line.contains('\n')) {
                     Some(line) => format!("client {line}\n"),
                     None => format!("bytes {}\n", Value::from(line.as_str())),
@@ -124,7 +129,7 @@ impl Exchange {
             let wrong = |problem: String| ExchangeError { line: at + 1, problem };
             match line.split_once(' ').unwrap_or((line, "")) {
                 ("" | "#", _) => {}
-                ("client", act @ (CLOSES | TERMINATES)) => exchange.client(act),
+                ("client", act) if ACTS.contains(&act) => exchange.client(act),
                 ("client", said) => exchange.client(&format!("{said}\n")),
                 ("bytes", said) => {
                     let said: String = serde_json::from_str(said).map_err(|error| wrong(error.to_string()))?;
@@ -175,6 +180,7 @@ mod tests {
         exchange.client("{\"id\":1,\"cwd\":\"/tmp/x/work\"}\n");
         exchange.agent(b"{\"id\":1}");
         exchange.client("{\"half");
+        exchange.client(RELEASES);
         exchange.client(CLOSES);
         let text = exchange.to_text(&[("/tmp/x".to_owned(), "$SANDBOX")]).unwrap();
         assert!(text.contains("client {\"id\":1,\"cwd\":\"$SANDBOX/work\"}\nagent {\"id\":1}\nbytes \"{\\\"half\"\n"));

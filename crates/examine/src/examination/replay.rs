@@ -11,10 +11,10 @@ use tokio::time::Instant;
 
 use super::agent::add_projects;
 use super::engine::{led, serve};
-use super::exchange::{CLOSES, Exchange, Part, TERMINATES};
+use super::exchange::{CLOSES, Exchange, Part, RELEASES, TERMINATES};
 use super::recipe::Recipe;
 use super::session::CONTENT;
-use crate::model::Model;
+use crate::model::{Model, Play};
 
 /// How long to wait for what the agent wrote the first time.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -64,18 +64,25 @@ pub async fn replay(
     let peer = Peer::start(&launch, &options).await?;
     let program = launch.launcher.as_deref().map(|path| path.to_string_lossy().into_owned());
     let mut run = Run { peer, exchange, heard: Vec::new(), awaited: 0, tell };
-    let mut exit = None;
+    let (mut exit, mut plays) = (None, Vec::new());
     for (at, part) in exchange.parts.iter().enumerate() {
         match part {
             Part::HasModel | Part::Agent(_) => {}
-            Part::Model(number, script) => model.iter().for_each(|model| model.play_as(*number, script.clone())),
+            Part::Model(number, script) => {
+                plays.extend(model.iter().map(|model| model.play_as(*number, script.clone())))
+            }
             Part::Client(said) => {
                 let expected = exchange.parts[..at].iter().filter_map(Part::message).filter(is_awaited).count();
                 run.listen(expected, PATIENCE).await;
+                if said == RELEASES {
+                    // What the agent has not shown the first time, it may show now.
+                    run.listen(expected + 1, END).await;
+                }
                 let said = run.fill(at, said, program.as_deref(), model.as_ref());
                 (run.tell)(false, said.trim_end_matches('\n'));
                 match said.as_str() {
                     CLOSES => exit = run.peer.close_input(Instant::now() + PATIENCE).await,
+                    RELEASES => plays.iter().for_each(Play::release),
                     TERMINATES => exit = run.peer.terminate(Instant::now() + PATIENCE).await,
                     _ => drop(run.peer.send(said.into_bytes(), Instant::now() + PATIENCE).await),
                 }

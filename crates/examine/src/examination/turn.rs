@@ -3,12 +3,14 @@
 use std::time::Duration;
 
 use acp_registry_plan::text::quote;
+use acp_registry_protocol::handshake::Silence;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::access::{METHOD_NOT_FOUND, OpenSession};
 use super::agent::{StartedAgent, silent};
 use super::client::SessionUpdate;
+use super::exchange::RELEASES;
 use super::failure::CheckFailure;
 use super::messages::ResponseContent;
 use crate::model::{ModelRequest, Play, Script, Step};
@@ -111,6 +113,25 @@ impl StartedAgent {
         let turn = self.play(session, Script::new(vec![Step::Stall])).await?;
         self.until_within(&turn, self.patience(), |agent| agent.text(&turn).contains("Waiting")).await;
         Ok(turn)
+    }
+
+    /// Waits until the agent has sent so many updates with text, or the turn has ended. Returns their number.
+    pub(super) async fn until_shown(&mut self, turn: &Turn, wanted: usize) -> Result<usize, CheckFailure> {
+        let count = |agent: &Self| {
+            let chunks = agent.updates(turn).into_iter().filter(|update| update.kind() == "agent_message_chunk");
+            chunks.filter(|update| !update.text().trim().is_empty()).count()
+        };
+        let is_done = |agent: &Self| count(agent) >= wanted || agent.other_ids().any(|id| *id == turn.id);
+        match self.read_until(Instant::now() + self.patience(), is_done).await {
+            Err(silence @ Silence::Starved(_)) => Err(silent(silence, "session/prompt")),
+            Ok(()) | Err(_) => Ok(count(self)),
+        }
+    }
+
+    /// Lets the model end an answer that it holds.
+    pub(super) fn release(&mut self, turn: &Turn) {
+        self.exchange.client(RELEASES);
+        turn.play.release();
     }
 
     /// Waits for the response that ends a turn. If the turn has not reached the model, the check is not exercised.

@@ -11,7 +11,7 @@ use hyper::body::{Bytes, Frame};
 use tokio::time::{Instant, sleep};
 
 use super::api::Writer;
-use super::reply::{End, ReplyMessage, ReplyPart, Stop};
+use super::reply::{End, ReplyMessage, ReplyPart, Stop, held_line};
 use super::state::Ticket;
 
 /// The type of all bodies.
@@ -38,6 +38,7 @@ pub(super) fn stream(message: ReplyMessage, writer: Box<dyn Writer>, ticket: Tic
         end: message.end,
         stop: message.stop,
         until: Instant::now() + STALL,
+        lines: 0,
     };
     let frames = unfold(stream, |mut stream| async move { Some((stream.next().await?.map(Frame::data), stream)) });
     BodyExt::boxed_unsync(StreamBody::new(frames))
@@ -74,6 +75,8 @@ struct Streamed {
     stop: Stop,
     /// When an answer without end does end.
     until: Instant,
+    /// Number of lines that a held answer has gone on for.
+    lines: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,13 +108,17 @@ impl Streamed {
                         sleep(TICK).await;
                         self.writer.text(".")
                     }
+                    End::Hold if !self.ticket.is_released_within(TICK).await => {
+                        self.lines += 1;
+                        self.writer.text(&held_line(self.lines))
+                    }
                     End::Break => {
                         sleep(TICK).await;
                         self.stage = Stage::Done;
                         self.ticket.finish();
                         return Some(Err(closed()));
                     }
-                    End::Complete | End::Stall => {
+                    End::Complete | End::Stall | End::Hold => {
                         self.stage = Stage::Done;
                         self.ticket.finish();
                         self.writer.close(self.stop)

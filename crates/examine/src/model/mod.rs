@@ -87,8 +87,8 @@ impl Model {
     }
 
     /// Adds a script under the marker of this number, to repeat an exchange.
-    pub fn play_as(&self, number: u64, script: Script) {
-        self.state.play_as(number, script);
+    pub fn play_as(&self, number: u64, script: Script) -> Play {
+        Shared::play_as(&self.state, number, script)
     }
 
     /// Requests that had no marker, the oldest first. Model lists and token counts are not included.

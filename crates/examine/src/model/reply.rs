@@ -61,6 +61,8 @@ pub(super) enum End {
     Complete,
     /// It goes on with text until the client closes the connection.
     Stall,
+    /// It goes on with further lines until the script is released.
+    Hold,
     /// The connection closes after the parts.
     Break,
 }
@@ -94,6 +96,7 @@ pub(super) fn scripted(step: Option<&Step>, conversation: &Conversation) -> Mode
             ReplyMessage { parts, pause: *pause, ..ReplyMessage::default() }
         }
         Some(Step::Stall) => ReplyMessage { end: End::Stall, ..ReplyMessage::say("Waiting") },
+        Some(Step::Hold) => ReplyMessage { end: End::Hold, ..ReplyMessage::say(held_line(0)) },
         Some(Step::Call(wanted)) => calls(wanted, conversation),
         Some(Step::Fail(status)) => return ModelReply::Failure(*status),
         Some(Step::Refuse) => ReplyMessage { stop: Stop::Refusal, ..ReplyMessage::say("I cannot help with that.") },
@@ -102,6 +105,11 @@ pub(super) fn scripted(step: Option<&Step>, conversation: &Conversation) -> Mode
         Some(Step::First(first, _)) => return scripted(Some(first), conversation),
     };
     ModelReply::Message(message)
+}
+
+/// A line of a text that goes on. No line is repeated: agents stop models that repeat themselves.
+pub(super) fn held_line(number: usize) -> String {
+    format!("Stream line {number}.\n\n")
 }
 
 fn calls(wanted: &[ToolCall], conversation: &Conversation) -> ReplyMessage {

@@ -47,6 +47,9 @@ pub enum Step {
     },
     /// A text that goes on until the client closes the connection, or for a minute.
     Stall,
+    /// A text that goes on line by line until [`Play::release`](super::Play::release). An answer that is not streamed has
+    /// one line.
+    Hold,
     /// Tool calls, all in one answer. Those that the agent does not offer are left out.
     Call(Vec<ToolCall>),
     /// An HTTP error with this status.

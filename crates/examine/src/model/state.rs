@@ -80,15 +80,15 @@ impl Play {
     /// Waits until the requests are as wanted, at most for `limit`. Returns whether they are. `is_wanted` must not use
     /// the model.
     pub async fn wait(&self, limit: Duration, is_wanted: impl Fn(&[ModelRequest]) -> bool) -> bool {
-        let mut changes = self.state.changes.subscribe();
-        let wanted = async {
-            while !self.state.lock().plays.get(&self.number).is_some_and(|entry| is_wanted(&entry.requests)) {
-                if changes.changed().await.is_err() {
-                    return;
-                }
-            }
-        };
-        tokio::time::timeout(limit, wanted).await.is_ok()
+        self.state.wait(limit, self.number, |run| run.is_some_and(|run| is_wanted(&run.requests))).await
+    }
+
+    /// Lets the model end the answers of [`Step::Hold`](super::Step::Hold).
+    pub fn release(&self) {
+        if let Some(run) = self.state.lock().plays.get_mut(&self.number) {
+            run.is_released = true;
+        }
+        self.state.changes.send_replace(());
     }
 
     /// Tools that the script called, but that no request of the turn offered.
@@ -117,6 +117,7 @@ impl ModelRequest {
 struct ScriptRun {
     script: Script,
     requests: Vec<ModelRequest>,
+    is_released: bool,
 }
 
 #[derive(Debug, Default)]
@@ -136,7 +137,7 @@ struct Inner {
 impl Inner {
     fn add(&mut self, number: u64, script: Script) {
         self.number = self.number.max(number);
-        self.plays.insert(number, ScriptRun { script, requests: Vec::new() });
+        self.plays.insert(number, ScriptRun { script, requests: Vec::new(), is_released: false });
         if self.plays.len() > SCRIPTS {
             self.plays.pop_first();
         }
@@ -175,6 +176,12 @@ pub(super) struct Ticket {
 }
 
 impl Ticket {
+    /// Waits until the script is released, at most for `limit`. Returns whether it is.
+    pub(super) async fn is_released_within(&self, limit: Duration) -> bool {
+        let Some((number, _)) = self.of else { return true };
+        self.state.wait(limit, number, |run| run.is_none_or(|run| run.is_released)).await
+    }
+
     pub(super) fn finish(&mut self) {
         self.of = None;
     }
@@ -206,8 +213,22 @@ impl Shared {
         Play { number, state: Arc::clone(state) }
     }
 
-    pub(super) fn play_as(&self, number: u64, script: Script) {
-        self.lock().add(number, script);
+    pub(super) fn play_as(state: &Arc<Self>, number: u64, script: Script) -> Play {
+        state.lock().add(number, script);
+        Play { number, state: Arc::clone(state) }
+    }
+
+    /// Waits until a script is as wanted, at most for `limit`. Returns whether it is.
+    async fn wait(&self, limit: Duration, number: u64, is_wanted: impl Fn(Option<&ScriptRun>) -> bool) -> bool {
+        let mut changes = self.changes.subscribe();
+        let wanted = async {
+            while !is_wanted(self.lock().plays.get(&number)) {
+                if changes.changed().await.is_err() {
+                    return;
+                }
+            }
+        };
+        tokio::time::timeout(limit, wanted).await.is_ok()
     }
 
     pub(super) fn others(&self) -> Vec<ModelRequest> {

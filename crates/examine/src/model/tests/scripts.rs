@@ -39,6 +39,31 @@ async fn a_stall_goes_on_until_the_client_hangs_up() {
 }
 
 #[tokio::test]
+async fn a_held_answer_goes_on_until_it_is_released() {
+    for api in APIS {
+        let model = model();
+        let play = model.play(Script::new(vec![Step::Hold]));
+        let whole = ask(&model, api, &play.marker(), &[], &[], false).await;
+        assert_eq!(answer(api, &whole, false).0, "Stream line 0.\n\n", "{api}");
+        let (path, body) = request(api, &play.marker(), &[], &[], true);
+        let mut socket = TcpStream::connect(model.address()).await.unwrap();
+        let head =
+            format!("POST {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: {}\r\n\r\n", body.len());
+        socket.write_all(format!("{head}{body}").as_bytes()).await.unwrap();
+        let mut seen = String::new();
+        while !seen.contains("Stream line 2.") {
+            let mut bytes = [0; 1000];
+            let size = tokio::time::timeout(SOON, socket.read(&mut bytes)).await.unwrap().unwrap();
+            assert!(size > 0, "{api}: {seen}");
+            seen += std::str::from_utf8(&bytes[..size]).unwrap();
+        }
+        play.release();
+        tokio::time::timeout(SOON, socket.read_to_string(&mut seen)).await.unwrap().unwrap();
+        assert!(!play.requests()[1].is_aborted, "{api}: {seen}");
+    }
+}
+
+#[tokio::test]
 async fn a_broken_answer_ends_in_its_middle() {
     for api in APIS {
         for is_streamed in [true, false] {

@@ -1,7 +1,3 @@
-use std::time::Duration;
-
-use tokio::time::Instant;
-
 use crate::examination::agent::StartedAgent;
 use crate::examination::check::{Check, Force, Level, Run, Setup};
 use crate::examination::failure::CheckFailure;
@@ -15,7 +11,7 @@ pub(super) static CHECK: Check = Check {
     summary: "sends text while the model is still writing",
     why: "The agent reports output in `session/update` notifications during the turn. A person who waits sees the \
           text at once instead of at the end.",
-    fix: "Forward each piece of text as it arrives from the model.",
+    fix: "Forward each piece of text as it arrives from the model, or what has arrived in a fraction of a second.",
     fails: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
 model sends Stream
 agent waits
@@ -28,27 +24,29 @@ agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}"#,
     run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
 };
 
-/// The pause of the model after a piece of text.
-const PAUSE: Duration = Duration::from_millis(200);
-
-/// Number of pieces.
-const PIECES: u32 = 6;
+/// Number of updates with text that the agent is to send before the model ends: more than one, so that an agent is noticed
+/// which sends the first piece and then nothing until the end.
+const PIECES: usize = 2;
 
 async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
-    let chunks: Vec<String> = (0..PIECES).map(|number| format!("Stream line {number}.\n\n")).collect();
     let session = agent.shared_session().await?;
-    let turn = agent.play(&session, Script::new(vec![Step::Say { chunks, pause: PAUSE }])).await?;
-    agent.stop_reason(&turn).await?;
-    let ended = Instant::now();
+    let turn = agent.play(&session, Script::new(vec![Step::Hold])).await?;
+    // The model ends its answer only then, however long the machine takes.
+    let shown = agent.until_shown(&turn, PIECES).await;
+    agent.release(&turn);
+    let ended = agent.stop_reason(&turn).await;
+    let shown = shown?;
+    ended?;
     if !turn.requests().iter().any(|request| request.is_streamed) {
         return Err(CheckFailure::NotExercised("the agent does not ask the model to stream".to_owned()));
     }
-    let updates = agent.updates(&turn);
-    let first = updates.iter().find(|update| !update.text().trim().is_empty());
-    // Half of the time that the model takes.
-    match first {
-        Some(update) if ended.duration_since(update.at) >= PAUSE * PIECES / 2 => Ok(()),
-        Some(_) => Err(CheckFailure::Fail("sends text only when the model has finished".to_owned())),
-        None => Err(CheckFailure::Fail("sends no text".to_owned())),
+    if shown >= PIECES {
+        return Ok(());
     }
+    Err(CheckFailure::Fail(if agent.text(&turn).is_empty() {
+        "sends no text".to_owned()
+    } else {
+        let (after, what) = (agent.patience().as_secs(), if shown == 0 { "text" } else { "further text" });
+        format!("sends {what} only when the model has finished: the model had been writing for {after} s by then")
+    }))
 }
