@@ -3,6 +3,8 @@
 use acp_registry_plan::json::weight;
 use serde_json::{Map, Value, json};
 
+use super::conversation::list;
+
 /// The text of members that a schema requires but nothing determines.
 const TEXT: &str = "acp-registry";
 
@@ -28,12 +30,23 @@ pub(super) fn sample_in(schema: &Value, root: &Value) -> Value {
     Sampler { root, left: VALUES, bytes: ANSWER }.value(schema, 0)
 }
 
-/// The types that a schema allows, in lower case. Gemini writes them in upper case.
+/// The types that a schema allows, in lower case, also those of its alternatives. Gemini writes them in upper case.
 pub(super) fn types(schema: &Value) -> Vec<String> {
-    match schema.get("type") {
+    let own = |schema: &Value| match schema.get("type") {
         Some(Value::String(name)) => vec![name.to_lowercase()],
         Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).map(str::to_lowercase).collect(),
         _ => Vec::new(),
+    };
+    let choices = ["anyOf", "oneOf"].into_iter().flat_map(|name| list(schema, name));
+    [schema].into_iter().chain(choices).flat_map(own).collect()
+}
+
+/// Whether a schema allows `null`. A member that must be there, but may be `null`, means nothing then: any other value
+/// would, such as the name of a directory that is not there.
+fn is_nullable(schema: &Value) -> bool {
+    match schema.get("enum") {
+        Some(Value::Array(values)) => values.contains(&Value::Null),
+        _ => types(schema).contains(&"null".to_owned()),
     }
 }
 
@@ -53,6 +66,10 @@ impl Sampler<'_> {
         self.left -= 1;
         if let Some(value) = schema.get("const").or_else(|| schema.get("default")) {
             return self.copy(value);
+        }
+        // The arguments themselves are an object.
+        if depth > 0 && is_nullable(schema) {
+            return Value::Null;
         }
         if let Some(Value::Array(values)) = schema.get("enum") {
             return values.iter().find(|value| !value.is_null()).map_or(Value::Null, |value| self.copy(value));
@@ -224,6 +241,35 @@ mod tests {
         ] {
             assert_eq!(sample(&schema), instance, "{schema}");
         }
+    }
+
+    #[test]
+    fn required_members_that_may_be_null_are_null() {
+        let member = |schema: Value| {
+            let schema = json!({ "type": "object", "required": ["a"], "properties": { "a": schema } });
+            let instance = sample(&schema);
+            assert!(jsonschema::is_valid(&schema, &instance), "{schema}: {instance}");
+            instance["a"].clone()
+        };
+        for schema in [
+            json!({ "type": ["string", "null"], "minLength": 3 }),
+            json!({ "type": "null" }),
+            json!({ "anyOf": [{ "type": "string" }, { "type": "null" }] }),
+            json!({ "oneOf": [{ "type": ["integer", "null"] }, { "type": "object" }] }),
+            json!({ "type": ["string", "null"], "enum": ["fast", null] }),
+        ] {
+            assert_eq!(member(schema.clone()), Value::Null, "{schema}");
+        }
+        for (schema, value) in [
+            (json!({ "type": ["string", "null"], "enum": ["fast"] }), json!("fast")),
+            (json!({ "type": ["string", "null"], "default": "." }), json!(".")),
+            (json!({ "type": ["string", "null"], "const": "x" }), json!("x")),
+            (json!({ "type": "string" }), json!(TEXT)),
+            (json!({ "anyOf": [{ "type": "boolean" }, { "type": "string" }] }), json!(false)),
+        ] {
+            assert_eq!(member(schema.clone()), value, "{schema}");
+        }
+        assert_eq!(sample(&json!({ "type": ["object", "null"], "required": ["a"] })), json!({ "a": TEXT }));
     }
 
     #[test]

@@ -20,7 +20,10 @@ pub(super) struct ReplyCall {
 
 /// Names of a parameter that is a command.
 const COMMANDS: &[&str] =
-    &["command", "cmd", "commandline", "shellcommand", "bashcommand", "script", "commands", "code", "input"];
+    &["command", "cmd", "commandline", "shellcommand", "bashcommand", "script", "commands", "input"];
+
+/// Those of them that name a command of a shell, whatever the tool is called.
+const SHELL_COMMANDS: &[&str] = &["command", "cmd", "commandline", "shellcommand", "bashcommand"];
 
 /// Names of a parameter that is the path of a file.
 const PATHS: &[&str] = &[
@@ -49,7 +52,7 @@ const SHELL: ToolKind = ToolKind {
     words: &["bash", "shell", "exec", "execute", "terminal", "command", "run", "powershell", "sh", "process"],
     not: &[
         "kill", "output", "list", "read", "status", "stop", "send", "write", "stdin", "poll", "sql", "query", "python",
-        "slash", "task", "agent", "wait", "search", "ipython", "tests", "background",
+        "slash", "task", "agent", "wait", "search", "ipython", "tests", "background", "code", "javascript",
     ],
 };
 
@@ -89,11 +92,27 @@ impl ToolKind {
 
     /// The tools of this kind, the best first.
     fn among<'a>(&self, tools: &'a [Tool]) -> Vec<&'a Tool> {
-        let own = tools.iter().filter(|tool| !plain(&tool.name).starts_with("mcp"));
-        let mut ranked: Vec<_> = own.filter_map(|tool| Some((self.rank(&tool.name)?, tool))).collect();
+        let mut ranked: Vec<_> = own(tools).filter_map(|tool| Some((self.rank(&tool.name)?, tool))).collect();
         ranked.sort_by_key(|(rank, _)| *rank);
         ranked.into_iter().map(|(_, tool)| tool).collect()
     }
+}
+
+/// The agent's own tools: not those of MCP servers.
+fn own(tools: &[Tool]) -> impl Iterator<Item = &Tool> {
+    tools.iter().filter(|tool| !plain(&tool.name).starts_with("mcp"))
+}
+
+/// The tools whose name says nothing of what they do, and that require a command of a shell.
+fn unnamed_shells(tools: &[Tool]) -> Vec<&Tool> {
+    let is_shell = |tool: &&Tool| {
+        let required = tool.schema.as_ref().map_or(&[][..], |schema| list(schema, "required"));
+        let is_required = |name: &str| required.iter().any(|known| known == name);
+        let is_excluded = |word: &String| SHELL.not.contains(&word.as_str());
+        !words(&tool.name).iter().any(is_excluded)
+            && parameter(tool, SHELL_COMMANDS).is_some_and(|(name, _)| is_required(name))
+    };
+    own(tools).filter(is_shell).collect()
 }
 
 /// The call of the best tool, with its arguments; `None` if there is none.
@@ -106,11 +125,14 @@ pub(super) fn find(wanted: &ToolCall, tools: &[Tool]) -> Option<ReplyCall> {
 
 fn find_plain(wanted: &ToolCall, tools: &[Tool]) -> Option<ReplyCall> {
     match wanted {
-        ToolCall::Shell { command } => first(SHELL.among(tools), |tool| {
-            let mut set = vec![(COMMANDS, shell(tool, command)?)];
-            set.extend(escalation(tool));
-            Some(set)
-        }),
+        ToolCall::Shell { command } => {
+            let set = |tool: &Tool| {
+                let mut set = vec![(COMMANDS, shell(tool, command)?)];
+                set.extend(escalation(tool));
+                Some(set)
+            };
+            first(SHELL.among(tools), set).or_else(|| first(unnamed_shells(tools), set))
+        }
         ToolCall::Read { path } => first(READ.among(tools), |tool| {
             let is_writer = parameter(tool, TEXTS).is_some() || parameter(tool, BEFORE).is_some();
             let mut set = vec![(PATHS, json!(path))];

@@ -72,6 +72,18 @@ fn shells_are_found() {
         assert!(["Bash", "run_shell_command", "execute_command", "run_in_terminal"].contains(&name.as_str()), "{name}");
         assert_eq!(arguments, json!({ "command": "ls" }));
     }
+    // A tool that runs programs in another language is none; a tool without a telling name is one by its parameter.
+    let hermes = [tool("execute_code", &["code"], &[]), tool("terminal", &["command"], &["workdir"])];
+    assert_eq!(found(&shell(), &hermes), Some(("terminal".to_owned(), json!({ "command": "ls" }))));
+    assert_eq!(found(&shell(), &hermes[..1]), None);
+    let unnamed = [tool("edit", &["path"], &["command"]), tool("go", &["command"], &[])];
+    assert_eq!(found(&shell(), &unnamed), Some(("go".to_owned(), json!({ "command": "ls" }))));
+    let mut strict = tool("bash", &["command", "cwd"], &[]);
+    strict.schema = Some(json!({ "required": ["command", "cwd"], "properties": {
+        "command": { "anyOf": [{ "type": "array", "items": { "type": "string" } }, { "type": "null" }] },
+        "cwd": { "type": ["string", "null"] } } }));
+    let arguments = json!({ "command": ["bash", "-c", "ls"], "cwd": null });
+    assert_eq!(found(&shell(), &[strict]), Some(("bash".to_owned(), arguments)));
     let codex = tool("exec_command", &["cmd"], &["workdir", "yield_time_ms"]);
     assert_eq!(found(&shell(), &[codex]), Some(("exec_command".to_owned(), json!({ "cmd": "ls" }))));
     let mut list = tool("shell", &[], &[]);
