@@ -62,6 +62,13 @@ pub(crate) struct Args {
     #[arg(long, value_name = "PATH", requires = "sandbox")]
     readable: Vec<PathBuf>,
 
+    /// Start the agent in this directory [default: an empty one, which is removed afterwards]
+    ///
+    /// The agent can write to DIR. Without it, words of the command that name files of your working directory become
+    /// absolute paths.
+    #[arg(long, value_name = "DIR", conflicts_with = "url")]
+    directory: Option<PathBuf>,
+
     #[command(flatten)]
     remote: RemoteArgs,
 
@@ -171,6 +178,9 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         let written = write_failures(directory, examination.as_ref(), args, &name)?;
         ui.note(&format!("{} in {}", plural(written, "exchange"), directory.display()));
     }
+    if outcome.reason == Some(FailReason::Exited) && args.directory.is_none() && args.remote.url.is_none() {
+        ui.note("the agent was started in an empty directory: if it needs files of yours, add --directory .");
+    }
     if outcome.reason == Some(FailReason::SpawnFailed) && args.command.len() == 1 && name.contains(' ') {
         ui.note("the whole command is one word here: write it without quotes");
     }
@@ -226,8 +236,10 @@ fn write_failures(
         let Some(exchange) = &examined.exchange else { continue };
         let path = directory.join(format!("{}.exchange", examined.check.id.replace('/', "-")));
         let recipe = args.recipe.as_ref().map(|id| format!("--recipe {id} ")).unwrap_or_default();
+        let place =
+            args.directory.as_ref().map(|place| format!("--directory {} ", place.display())).unwrap_or_default();
         let agent = if args.remote.url.is_some() { "--url" } else { "--" };
-        let command = format!("acp-registry probe {recipe}--replay {} {agent} {name}", path.display());
+        let command = format!("acp-registry probe {recipe}{place}--replay {} {agent} {name}", path.display());
         let message = examined.message.as_deref().unwrap_or_default();
         let text = format!("# {}: {}\n# {}\n{exchange}", examined.check.id, printable(message), printable(&command));
         write_atomic(&path, text.as_bytes()).map_err(|error| error.unwritable("--failures"))?;
@@ -313,14 +325,18 @@ fn launch(args: &Args, global: &Global) -> Result<LaunchSpec, Failure> {
     for (name, value) in &args.env {
         environment.set(name, value);
     }
-    let directory = env::current_dir().map_err(|error| Failure::unable(format!("the working directory: {error}")))?;
-    let mut words = args.command.iter().cloned();
-    let program = words.next().ok_or_else(|| Failure::usage("a command is missing"))?;
+    let here = env::current_dir().map_err(|error| Failure::unable(format!("the working directory: {error}")))?;
+    let directory = args.directory.as_ref().map(|directory| here.join(directory));
+    let word = |word: &OsString| if directory.is_some() { word.clone() } else { located(word, &here) };
+    let (program, arguments) = args.command.split_first().ok_or_else(|| Failure::usage("a command is missing"))?;
+    // A program without a directory is one of `PATH`.
+    let program = if Path::new(program).components().count() > 1 { word(program) } else { program.clone() };
+    let base = directory.as_ref().unwrap_or(&here);
     Ok(LaunchSpec {
-        readable: if args.sandbox.is_some() { readable(&program, &directory, &args.readable) } else { Vec::new() },
+        readable: if args.sandbox.is_some() { readable(&program, base, &args.readable) } else { Vec::new() },
         program,
-        arguments: words.collect(),
-        directory: Some(directory),
+        arguments: arguments.iter().map(word).collect(),
+        directory,
         environment,
         isolation: match args.sandbox {
             // The command is the user's own, and may need files that only the user can read.
@@ -330,6 +346,14 @@ fn launch(args: &Args, global: &Global) -> Result<LaunchSpec, Failure> {
         launcher: isolation::launcher(),
         namespace: None,
     })
+}
+
+/// A word of the command: an absolute path if it names a file below the working directory, where the agent is not started.
+fn located(word: &OsString, here: &Path) -> OsString {
+    let path = here.join(word);
+    // A word such as `serve` is an argument, even if a directory has this name.
+    let is_path = word.to_string_lossy().contains(['/', '\\', '.']);
+    if is_path && path.exists() { path.into() } else { word.clone() }
 }
 
 /// The paths that a command needs in its sandbox: the working directory, the directory of the program, and the given

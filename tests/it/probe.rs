@@ -141,11 +141,7 @@ fn an_agent_sees_nothing_of_the_caller() {
     for name in ["HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR", "TMPDIR"] {
         assert!(Path::new(variables[name].as_str().unwrap()).starts_with(sandbox), "{name}: {}", variables[name]);
     }
-    // Commands such as `node dist/index.js` work.
-    assert_eq!(
-        Path::new(info["directory"].as_str().unwrap()).canonicalize().unwrap(),
-        probe.env.path("").canonicalize().unwrap()
-    );
+    assert!(Path::new(info["directory"].as_str().unwrap()).starts_with(sandbox), "{info}");
     probe.assert_clean();
 }
 
@@ -279,4 +275,34 @@ fn a_signal_ends_everything() {
         assert_eq!(document["error"]["exit_code"], code);
         probe.assert_clean();
     }
+}
+
+/// An agent must not write into the directory of its caller, who did not ask for that.
+#[cfg(unix)]
+#[test]
+fn an_agent_is_started_in_an_empty_directory_unless_one_is_named() {
+    let probe = Probe::new();
+    let place = probe.env.path("r/place");
+    fs::create_dir_all(&place).unwrap();
+    let script = format!("ls > seen\nexec '{}' ok\n", fake_agent().display());
+    fs::write(place.join("agent.sh"), script).unwrap();
+    fs::write(place.join("ends.sh"), "exit 3").unwrap();
+    let run = |words: &[&str]| {
+        let mut command = probe.env.command(&[&["probe"], words].concat());
+        for name in ["TMPDIR", "TMP", "TEMP"] {
+            command.env(name, probe.env.path("tmp"));
+        }
+        let run = Run::of(command.current_dir(&place));
+        probe.assert_clean();
+        run
+    };
+    // The script is found although the agent is started elsewhere.
+    assert_eq!(run(&["--", "sh", "agent.sh"]).code, 0);
+    assert!(!place.join("seen").exists());
+    let ends = run(&["--", "sh", "ends.sh"]);
+    assert!(ends.code == 1 && ends.stderr.contains("--directory ."), "{}", ends.stderr);
+    assert_eq!(run(&["--directory", ".", "--", "sh", "agent.sh"]).code, 0);
+    assert!(fs::read_to_string(place.join("seen")).unwrap().contains("agent.sh"));
+    let failed = run(&["--directory", ".", "--", "sh", "ends.sh"]);
+    assert!(failed.code == 1 && !failed.stderr.contains("--directory"), "{}", failed.stderr);
 }
