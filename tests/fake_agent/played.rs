@@ -43,6 +43,7 @@ fn is_like(value: &Value, shown: &Value) -> bool {
     match (value, shown) {
         (Value::String(text), Value::String(shown)) if shown == "$LONG" => text.len() > 100_000,
         (Value::String(text), Value::String(shown)) if shown == "$WORK" => text != ".",
+        (Value::String(text), Value::String(shown)) if shown == "$PROJECT" => text.contains("/projects/"),
         (Value::String(_), Value::String(shown)) if shown.starts_with('$') => true,
         (Value::Object(members), Value::Object(shown)) if shown.is_empty() => members.is_empty(),
         (Value::Array(items), Value::Array(shown)) => {

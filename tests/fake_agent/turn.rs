@@ -20,6 +20,8 @@ use super::turn_model::{self, Answer};
 struct Agent {
     breaks: Vec<String>,
     exchange: Exchange,
+    /// Whether requests to the model go on when a turn is cancelled.
+    keeps_connections: bool,
     client: Mutex<Value>,
     sessions: Mutex<BTreeMap<String, Session>>,
     /// Those who wait for responses of the client, by the id of the request.
@@ -40,12 +42,15 @@ struct Session {
     has_mode: bool,
     /// Whether it was loaded or resumed.
     is_reopened: bool,
+    /// Whether it sends no text any more.
+    is_frozen: bool,
 }
 
 pub(super) fn run(breaks: &str, exchange: &str) {
     let agent = Arc::new(Agent {
         breaks: breaks.split(';').map(str::to_owned).collect(),
         exchange: Exchange::parse(exchange),
+        keeps_connections: exchange.contains("lets the model go on"),
         client: Mutex::default(),
         sessions: Mutex::default(),
         waiting: Mutex::default(),
@@ -72,7 +77,7 @@ pub(super) fn run(breaks: &str, exchange: &str) {
                     "protocolVersion": 1, "authMethods": [], "agentInfo": { "name": "fake-agent", "version": "1.0.0" },
                     "agentCapabilities": {
                         "loadSession": true, "promptCapabilities": { "image": true, "embeddedContext": true },
-                        "sessionCapabilities": { "close": {}, "resume": {} },
+                        "sessionCapabilities": { "close": {}, "resume": {} }, "mcpCapabilities": { "http": true },
                     },
                 }));
             }
@@ -81,6 +86,9 @@ pub(super) fn run(breaks: &str, exchange: &str) {
             }
             Some("session/new") if !params["cwd"].as_str().is_some_and(|cwd| cwd.starts_with('/')) => {
                 refuse(-32602, "Invalid params");
+            }
+            Some("session/new") if params["mcpServers"][0]["type"] == "http" && agent.is_broken("refuses-http") => {
+                refuse(-32603, "No such transport");
             }
             Some("session/prompt" | "session/close") if !agent.knows(&params) => refuse(-32002, "Resource not found"),
             Some("session/new") => {
@@ -102,6 +110,9 @@ pub(super) fn run(breaks: &str, exchange: &str) {
                 if !agent.is_broken("ignores-close") {
                     agent.with(session, |session| session.cancelled = Some("close"));
                 }
+                if agent.is_broken("closes-all") {
+                    agent.sessions.lock().unwrap().values_mut().for_each(|session| session.has_failed = true);
+                }
                 reply(json!({}));
             }
             Some("session/load" | "session/resume") => agent.reopen(&message),
@@ -114,7 +125,9 @@ pub(super) fn run(breaks: &str, exchange: &str) {
             }
             Some("session/prompt") => {
                 let session = params["sessionId"].as_str().unwrap();
-                agent.with(session, |session| (session.cancelled, session.prompt) = (None, id.clone()));
+                agent.with(session, |session| {
+                    (session.cancelled, session.prompt, session.is_frozen) = (None, id.clone(), false);
+                });
                 let agent = Arc::clone(&agent);
                 thread::spawn(move || Turn::new(&agent, &params, id).run(&params));
             }
@@ -123,8 +136,12 @@ pub(super) fn run(breaks: &str, exchange: &str) {
                     params["sessionId"] == **id || agent.exchange.says("cancels the turns of all sessions")
                 };
                 let mut sessions = agent.sessions.lock().unwrap();
-                for (_, session) in sessions.iter_mut().filter(|(id, _)| is_meant(id)) {
-                    session.cancelled = Some("cancel");
+                for (id, session) in &mut *sessions {
+                    if is_meant(id) {
+                        session.cancelled = Some("cancel");
+                    } else {
+                        session.is_frozen = agent.is_broken("freezes-others");
+                    }
                 }
             }
             Some(_) if !id.is_null() => refuse(-32601, "Method not found"),
@@ -139,8 +156,17 @@ impl Agent {
         let id = format!("session-{}", sessions.len());
         let cwd = params["cwd"].as_str().unwrap().to_owned();
         let server = params["mcpServers"].get(0).map(|server| {
-            let mut server = Server::start(server, &super::mcp::env_of(server));
-            let tools = server.connect();
+            if server["type"] != "http" {
+                let mut server = Server::start(server, &super::mcp::env_of(server));
+                let tools = server.connect();
+                return (server, tools);
+            }
+            let mut server = Server::over_http(server, |value| match () {
+                () if self.is_broken("drops-headers") => None,
+                () if self.is_broken("cuts-headers") => value.split(' ').next(),
+                () => Some(value),
+            });
+            let tools = if self.is_broken("ignores-http") { Vec::new() } else { server.connect() };
             (server, tools)
         });
         let session = Session {
@@ -152,6 +178,7 @@ impl Agent {
             has_failed: false,
             has_mode: false,
             is_reopened: false,
+            is_frozen: false,
         };
         sessions.insert(id.clone(), session);
         id
@@ -180,8 +207,12 @@ impl Agent {
         if self.is_broken("answers-first") {
             out.send(response.clone());
         }
-        if method == "session/load" && !self.is_broken("replays-nothing") {
-            for said in self.with(session, |session| session.history.clone()) {
+        let replay = |out: &mut Writer<'_>| {
+            let mut history = self.with(session, |session| session.history.clone());
+            if self.is_broken("replays-backwards") {
+                history.reverse();
+            }
+            for said in history {
                 let is_user = said["role"] == "user";
                 let kind = if is_user { "user_message_chunk" } else { "agent_message_chunk" };
                 let text = if is_user { said["content"][0]["text"].clone() } else { said["content"].clone() };
@@ -189,6 +220,9 @@ impl Agent {
                     out.update(&json!({ "sessionUpdate": kind, "content": { "type": "text", "text": text } }));
                 }
             }
+        };
+        if method == "session/load" && !self.is_broken("replays-nothing") {
+            replay(&mut out);
         }
         let forgets = self.is_broken(&format!("forgets {method}"));
         self.with(session, |session| {
@@ -199,6 +233,9 @@ impl Agent {
         });
         if !self.is_broken("answers-first") {
             out.send(response);
+        }
+        if method == "session/resume" && self.is_broken("replays-late") {
+            replay(&mut out);
         }
     }
 
@@ -306,7 +343,11 @@ impl<'a> Turn<'a> {
             let own = sessions[&self.session].history.clone();
             others.flat_map(|(_, session)| session.history.clone()).chain(own).collect()
         } else {
-            self.agent.with(&self.session, |session| session.history.clone())
+            let mut own = self.agent.with(&self.session, |session| session.history.clone());
+            own.retain(|said| {
+                !self.is_broken("forgets-answers") || said["role"] != "assistant" || said["content"].is_null()
+            });
+            own
         };
         if self.agent.with(&self.session, |session| session.has_failed) {
             return Some(Err("The session has failed"));
@@ -314,21 +355,26 @@ impl<'a> Turn<'a> {
         let (mut text, mut held) = (String::new(), String::new());
         let tools = |session: &mut Session| session.server.as_ref().map(|(_, tools)| tools.clone()).unwrap_or_default();
         let more = self.agent.with(&self.session, tools);
-        let answer = turn_model::ask(&history, &more, &mut |event, chunk| {
+        let answer = turn_model::ask(&history, &more, self.agent.keeps_connections, &mut |event, chunk| {
             if !event.is_empty() {
                 event.clone_into(&mut self.out.event);
             }
             if !chunk.is_empty() {
                 let is_first = text.is_empty();
                 text += chunk;
-                if self.is_broken("holds-text") || (self.is_broken("holds-the-rest") && !is_first) {
+                if self.is_broken("loses-middle") && chunk.contains("Answer 10560:") {
+                    // The client does not get this piece.
+                } else if self.is_broken("holds-text") || (self.is_broken("holds-the-rest") && !is_first) {
                     held += chunk;
-                } else {
+                } else if !self.agent.with(&self.session, |session| session.is_frozen) {
                     self.say(chunk);
                 }
             }
             !self.is_cancelled()
         });
+        if self.is_broken("says-twice") {
+            held.clone_from(&text);
+        }
         if !held.is_empty() {
             self.say(&held);
         }
@@ -385,6 +431,7 @@ impl<'a> Turn<'a> {
         if self.is_cancelled() {
             return None;
         }
+        let result = if self.is_broken("makes-up-output") { "Done".to_owned() } else { result };
         self.status(call, "completed");
         if self.is_broken("goes-back") {
             self.status(call, "in_progress");
@@ -444,6 +491,10 @@ impl<'a> Turn<'a> {
         let id = self.agent.next.fetch_add(1, Ordering::Relaxed);
         let (sender, receiver): (_, Receiver<Value>) = channel();
         self.agent.waiting.lock().unwrap().insert(id, sender);
+        let mut params = params.clone();
+        if self.is_broken("names-another-session") {
+            params["sessionId"] = "session-x".into();
+        }
         self.out.send(json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
         receiver.recv_timeout(Duration::from_mins(1)).unwrap_or_default()
     }
@@ -452,6 +503,7 @@ impl<'a> Turn<'a> {
         let (cwd, session) = (self.agent.with(&self.session, |session| session.cwd.clone()), self.session.clone());
         let client = self.agent.client.lock().unwrap().clone();
         let path = arguments["path"].as_str().unwrap_or_default();
+        let drops_arguments = self.is_broken("drops-arguments");
         match name {
             "read" if client["fs"]["readTextFile"] == true => {
                 let answer = self.request("fs/read_text_file", &json!({ "sessionId": session, "path": path }));
@@ -479,11 +531,13 @@ impl<'a> Turn<'a> {
             "acp_registry_echo" if self.is_broken("makes-up-results") => "made up".to_owned(),
             "acp_registry_echo" => self.agent.with(&session, |session| {
                 let (server, _) = session.server.as_mut().unwrap();
+                let arguments = if drops_arguments { &json!({}) } else { arguments };
                 let result = server.ask("tools/call", &json!({ "name": name, "arguments": arguments }));
                 result["content"][0]["text"].as_str().unwrap().to_owned()
             }),
             "write" => format!("{:?}", std::fs::write(path, arguments["content"].as_str().unwrap())),
             _ if client["terminal"] == true => {
+                let cwd = if self.is_broken("terminal-elsewhere") { "/" } else { &cwd };
                 let command =
                     json!({ "sessionId": session, "command": "sh", "args": ["-c", arguments["command"]], "cwd": cwd });
                 let created = self.request("terminal/create", &command);

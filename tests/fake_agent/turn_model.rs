@@ -21,7 +21,12 @@ const TICK: Duration = Duration::from_millis(20);
 
 /// Sends a conversation to the model, which is offered the agent's own tools and those named `more`. `tell` is called with each event (empty if it is the same) and each piece of text,
 /// and now and then without any; it returns whether to go on.
-pub(super) fn ask(history: &[Value], more: &[String], tell: &mut dyn FnMut(&str, &str) -> bool) -> Answer {
+pub(super) fn ask(
+    history: &[Value],
+    more: &[String],
+    keeps_connection: bool,
+    tell: &mut dyn FnMut(&str, &str) -> bool,
+) -> Answer {
     let base = std::env::var("OPENAI_BASE_URL").unwrap();
     let address = base.strip_prefix("http://").unwrap().trim_end_matches("/v1");
     let body = json!({ "model": "m", "stream": true, "messages": history, "tools": tools(more) }).to_string();
@@ -41,7 +46,12 @@ pub(super) fn ask(history: &[Value], more: &[String], tell: &mut dyn FnMut(&str,
         tell(&format!("fails with {status}"), "");
         return Answer::Failed;
     }
-    read(&mut lines, tell)
+    let answer = read(&mut lines, tell);
+    if keeps_connection {
+        // Until the agent ends.
+        std::mem::forget(lines);
+    }
+    answer
 }
 
 fn read(lines: &mut BufReader<TcpStream>, tell: &mut dyn FnMut(&str, &str) -> bool) -> Answer {

@@ -34,7 +34,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
     ("remote", "serve", &["message", "host", "digest", "text"]),
     ("remote", "tests", &["bridge", "http"]),
     ("examine", "mcp", &["json", "host"]),
-    ("examine", "model", &["json", "text"]),
+    ("examine", "model", &["json", "mcp", "text"]),
     ("examine", "examination", &["handshake", "json", "mcp", "model", "host", "text"]),
     ("client", "provenance", &["closure", "digest", "failure", "host", "sources", "text"]),
     (

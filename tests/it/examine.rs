@@ -89,6 +89,12 @@ fn breaks() -> Vec<(&'static str, String, &'static str)> {
     vec![
         ("agent-info", to(INIT, &good_but("agentInfo", Value::Null)), "neither its name nor its version"),
         (
+            "agent-info",
+            to(INIT, &good_but("agentInfo", json!({ "name": "a", "version": "" }))),
+            "an empty name or version",
+        ),
+        ("version", to(&future, &answer("\"result\":{\"protocolVersion\":0}")), "with version 0"),
+        (
             "auth-required",
             to(NEW, &error(-32603, "Please log in \\u001b[1mfirst")),
             "error -32603: `Please log in \\u{1b}",
@@ -114,6 +120,8 @@ fn breaks() -> Vec<(&'static str, String, &'static str)> {
             "client {\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\nagent ends".to_owned(),
             "after a line that is not JSON",
         ),
+        ("malformed-line", "client acp-registry\nagent ends".to_owned(), "after a line that is not JSON"),
+        ("malformed-line", "client \nagent ends".to_owned(), "after an empty line"),
         ("messages", ping(r#"agent {"jsonrpc":"1.0","method":"_x"}"#), "`_x` has no member"),
         (
             "messages",

@@ -1,4 +1,5 @@
-//! An MCP server for examinations: agents start it over stdio, and it records what they request.
+//! An MCP server for examinations: agents start it over stdio, or reach it over HTTP beside the [model](crate::model), and
+//! it records what they request.
 //!
 //! The `acp-registry` executable is the server if its first argument is [`MCP`], so that an examination needs no
 //! further program. The record is a file of JSON lines: a [`Started`] for each instance, then a [`Requested`] for each
@@ -9,7 +10,7 @@ use std::io::{self, BufRead, Read as _, Write};
 use std::path::{Path, PathBuf};
 
 use acp_registry_host::fs::read_bounded;
-use acp_registry_plan::json::check_at_most;
+use acp_registry_plan::json::{check_at_most, weight};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -18,6 +19,9 @@ pub const MCP: &str = "__mcp";
 
 /// The environment variable whose value is recorded.
 pub const VARIABLE: &str = "ACP_REGISTRY_MCP";
+
+/// The header of HTTP requests whose value is recorded, as that of [`VARIABLE`] is.
+pub const HEADER: &str = "acp-registry-mcp";
 
 /// The only tool of the server. It returns its argument `text` after [`ECHO`].
 pub const TOOL: &str = "acp_registry_echo";
@@ -39,6 +43,7 @@ const VALUES: usize = 50_000;
 
 /// Maximum length of the record, in bytes. Nothing is added to a longer one.
 const RECORD: u64 = 1 << 20;
+const RECORDED: usize = 1 << 20;
 
 /// An entry of the record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -95,6 +100,16 @@ impl Record {
         record
     }
 
+    /// Records a message that came over HTTP, with the value of [`HEADER`], as far as there is room.
+    pub(crate) fn add(&mut self, variable: Option<String>, message: &Value) {
+        let kept: usize = self.requested.iter().map(|requested| weight(&requested.params) + 100).sum();
+        let Some(requested) = requested(message).filter(|_| kept <= RECORDED) else { return };
+        if requested.method == "initialize" {
+            self.started.push(Started { directory: None, variable });
+        }
+        self.requested.push(requested);
+    }
+
     /// Whether a message with this method was received.
     pub fn has(&self, method: &str) -> bool {
         self.requested.iter().any(|requested| requested.method == method)
@@ -118,22 +133,31 @@ pub fn serve(record: &Path, started: Started, mut input: impl BufRead, mut outpu
             return Err(io::Error::other("a message is too long"));
         }
         let Ok(message) = serde_json::from_slice::<Value>(&line) else { continue };
-        // A response: this server requests nothing.
-        let Some(method) = message["method"].as_str() else { continue };
-        let params = Some(&message["params"]).filter(|params| params.to_string().len() <= PARAMS);
-        let requested = Requested { method: method.to_owned(), params: params.cloned().unwrap_or_default() };
+        let Some(requested) = requested(&message) else { continue };
         // Written before the response, so that the client's next step finds it.
         add(&mut file, &McpEvent::Requested(requested));
-        let Some(id) = message.get("id") else { continue };
-        let mut response = match result(method, &message["params"]) {
-            Some(result) => json!({ "result": result }),
-            None => json!({ "error": { "code": -32601, "message": "Method not found" } }),
-        };
-        response["jsonrpc"] = "2.0".into();
-        response["id"] = id.clone();
+        let Some(response) = response(&message) else { continue };
         output.write_all(format!("{response}\n").as_bytes())?;
         output.flush()?;
     }
+}
+
+/// What is recorded of a message; `None` for a response, since this server requests nothing.
+fn requested(message: &Value) -> Option<Requested> {
+    let params = Some(&message["params"]).filter(|params| params.to_string().len() <= PARAMS);
+    let params = params.cloned().unwrap_or_default();
+    Some(Requested { method: message["method"].as_str()?.to_owned(), params })
+}
+
+/// The response to a request; `None` for other messages.
+pub(crate) fn response(message: &Value) -> Option<Value> {
+    let mut response = match result(message["method"].as_str()?, &message["params"]) {
+        Some(result) => json!({ "result": result }),
+        None => json!({ "error": { "code": -32601, "message": "Method not found" } }),
+    };
+    response["jsonrpc"] = "2.0".into();
+    response["id"] = message.get("id")?.clone();
+    Some(response)
 }
 
 /// Adds a line to the record in one write, since several instances may have it open.
@@ -268,6 +292,16 @@ mod tests {
         assert_eq!(record.requested[4].params, Value::Null);
         told(&path, "");
         assert_eq!(Record::read(&path, &folder.0).started.len(), 2);
+    }
+
+    #[test]
+    fn a_record_in_memory_does_not_grow_without_end() {
+        let mut record = Record::default();
+        let message = json!({ "id": 1, "method": "initialize", "params": { "text": "x".repeat(60_000) } });
+        (0..100).for_each(|_| record.add(Some("a value".to_owned()), &message));
+        assert!((10..30).contains(&record.requested.len()) && record.started.len() == record.requested.len());
+        record.add(None, &json!({ "id": 1, "result": {} }));
+        assert_eq!(record.started[0].variable.as_deref(), Some("a value"));
     }
 
     #[test]

@@ -21,8 +21,10 @@ impl Sessions<'_> {
             .map(|(_, one)| *one)
             .collect();
         match () {
-            () if self.is("list-empty") => all.clear(),
-            () if self.is("list-late") => drop(all.pop()),
+            () if self.is("list-empty") || (filter.is_some() && self.is("filter-empty")) => all.clear(),
+            () if self.is("list-late") => {
+                all.retain(|session| self.all.last().is_none_or(|last| last.id != session.id))
+            }
             () => {}
         }
         let at = match params["cursor"].as_str().map(str::parse::<usize>) {

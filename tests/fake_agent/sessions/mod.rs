@@ -297,6 +297,9 @@ impl Sessions<'_> {
     }
 
     fn delete(&mut self, params: &Value) {
+        if self.is("delete-all") {
+            self.all.iter_mut().for_each(|session| session.is_deleted = true);
+        }
         let is_other = self.is("delete-other");
         let mut others = self.all.iter_mut();
         let meant = others.find(|session| {

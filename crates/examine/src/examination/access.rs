@@ -122,6 +122,8 @@ pub(super) struct Cancelled {
     pub(super) ended: Result<ResponseContent, CheckFailure>,
     /// The kind of the first update about the turn after its response, quoted.
     pub(super) late: Option<String>,
+    /// Whether the agent has closed the connection to the model, which never ends its answer.
+    pub(super) is_aborted: bool,
 }
 
 impl Cancelled {
@@ -148,10 +150,19 @@ pub(super) struct Interrupted {
     pub(super) runs_on: bool,
 }
 
+/// Where an MCP server records what it receives.
+#[derive(Debug, Clone)]
+pub(super) enum McpRecord {
+    /// In a file, if the agent starts it.
+    File(PathBuf),
+    /// In memory under this number, if it is served over HTTP.
+    Served(u64),
+}
+
 /// An MCP server, with a record of its own.
 #[derive(Debug, Clone)]
 pub(super) struct McpServer {
-    pub(super) record: PathBuf,
+    pub(super) record: McpRecord,
     /// The element of `mcpServers`.
     pub(super) params: Value,
 }

@@ -6,10 +6,12 @@ use acp_registry_protocol::handshake::Wait;
 use serde_json::json;
 use tokio::time::Instant;
 
-use super::access::McpServer;
+use super::access::{McpRecord, McpServer, OpenSession};
 use super::agent::StartedAgent;
 use super::failure::CheckFailure;
-use crate::mcp::{MCP, Record, VARIABLE};
+use super::turn::Turn;
+use crate::mcp::{ECHO, HEADER, MCP, Record, TOOL, VARIABLE};
+use crate::model::{Script, Step, ToolCall};
 
 /// The name of the server.
 pub(super) const NAME: &str = "acp-registry";
@@ -38,13 +40,69 @@ impl StartedAgent {
             "args": [MCP, record.to_string_lossy()],
             "env": [{ "name": VARIABLE, "value": VALUE }],
         });
-        Ok(McpServer { record, params })
+        Ok(McpServer { record: McpRecord::File(record), params })
+    }
+
+    /// Describes an MCP server that the agent can reach over HTTP, beside the scripted model.
+    pub(super) fn http_mcp_server(&self) -> Result<McpServer, CheckFailure> {
+        let Some(model) = &self.access.model else {
+            return Err(CheckFailure::NotExercised("there is no scripted model, which serves it".to_owned()));
+        };
+        let (number, path) = model.serve_mcp();
+        let params = json!({
+            "type": "http",
+            "name": NAME,
+            "url": format!("http://{}{path}", model.address()),
+            "headers": [{ "name": HEADER, "value": VALUE }],
+        });
+        Ok(McpServer { record: McpRecord::Served(number), params })
     }
 
     /// What the server has recorded.
     pub(super) fn recorded(&self, server: &McpServer) -> Record {
-        let directory = self.work().canonicalize().unwrap_or_else(|_| self.work());
-        Record::read(&server.record, &directory)
+        match &server.record {
+            McpRecord::File(path) => {
+                let directory = self.work().canonicalize().unwrap_or_else(|_| self.work());
+                Record::read(path, &directory)
+            }
+            McpRecord::Served(number) => {
+                self.access.model.as_ref().map(|model| model.mcp_record(*number)).unwrap_or_default()
+            }
+        }
+    }
+
+    /// Opens a session with a server, and waits until the agent has asked it for its tools, or for as long as it may take.
+    pub(super) async fn session_with(&mut self, server: &McpServer) -> Result<(OpenSession, Record), CheckFailure> {
+        let mut params = self.session_params();
+        params["mcpServers"] = json!([server.params]);
+        let session = self.open_session_with(&params).await?;
+        let record = self.connected(server, |record| record.has("tools/list")).await;
+        Ok((session, record))
+    }
+
+    /// Begins a turn in which the model calls the tool of a session's server with a text.
+    pub(super) async fn play_echo(&mut self, session: &OpenSession, text: &str) -> Result<Turn, CheckFailure> {
+        let call = ToolCall::Named { name: TOOL.to_owned(), arguments: json!({ "text": text }) };
+        self.play(session, Script::new(vec![Step::Call(vec![call]), Step::say("Called")])).await
+    }
+
+    /// Checks that the agent has called the tool in a turn that has ended, with its text, and passed on the result.
+    pub(super) fn has_echoed(&self, server: &McpServer, turn: &Turn, text: &str) -> Result<(), CheckFailure> {
+        let record = self.recorded(server);
+        let mut calls = record.requested.iter().filter(|requested| requested.method == "tools/call").peekable();
+        if calls.peek().is_none() {
+            return Err(CheckFailure::Fail("does not call a tool of an MCP server that the model calls".to_owned()));
+        }
+        if !calls.any(|call| call.params["name"] == TOOL && call.params["arguments"]["text"] == text) {
+            let text = "calls a tool of an MCP server with other arguments than those of the model";
+            return Err(CheckFailure::Fail(text.to_owned()));
+        }
+        let requests = turn.requests();
+        let mut results = requests.iter().flat_map(|request| &request.results);
+        if results.any(|result| result.contains(&format!("{ECHO}{text}"))) {
+            return Ok(());
+        }
+        Err(CheckFailure::Fail("does not pass the result of an MCP server's tool to the model".to_owned()))
     }
 
     /// Waits until the record fulfills a condition, up to [`CONNECTS`] if the agent starts the server, and up to half the

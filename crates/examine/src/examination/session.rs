@@ -12,7 +12,7 @@ use super::agent::{StartedAgent, silent};
 use super::failure::CheckFailure;
 use super::messages::{ResponseContent, RpcError};
 use crate::mcp::Record;
-use crate::model::{Script, Step, ToolCall};
+use crate::model::{ModelRequest, Script, Step, ToolCall};
 
 /// Time limit for opening a session, as a multiple of the patience.
 const OPENS: u32 = 3;
@@ -304,13 +304,15 @@ impl StartedAgent {
         let session = self.shared_session().await?;
         let turn = self.stalled_turn(&session).await?;
         self.cancel(&turn).await;
-        let mut cancelled = Cancelled { session, ended: self.ended(&turn).await, late: None };
+        let mut cancelled = Cancelled { session, ended: self.ended(&turn).await, late: None, is_aborted: true };
         if cancelled.is_cancelled() {
             let before = self.updates(&turn).len();
             self.read_for(LATE).await;
             let updates = self.updates(&turn);
             let late = updates[before..].iter().find(|update| CONTENT.contains(&update.kind()));
             cancelled.late = late.map(|update| quote(update.kind()));
+            let is_aborted = |request: &ModelRequest| request.step.is_none() || request.is_aborted;
+            cancelled.is_aborted = turn.play.wait(self.patience(), |requests| requests.iter().all(is_aborted)).await;
         } else {
             // The turn may go on.
             self.session = None;
@@ -327,8 +329,9 @@ impl StartedAgent {
         let session = self.shared_session().await?;
         let file = self.work().join("running.txt");
         let size = || std::fs::metadata(&file).map_or(0, |file| file.len());
-        // Writes five lines a second, and ends by itself after a minute.
-        let count = "n=0; while [ $n -lt 300 ] && sleep 0.2; do n=$((n+1)); echo $n; done";
+        // Writes five lines a second, and ends by itself long after any limit of a turn: an agent that waits for its end must
+        // not answer in time on some machines only.
+        let count = "n=0; while [ $n -lt 3000 ] && sleep 0.2; do n=$((n+1)); echo $n; done";
         let command = format!("{count} > '{}'", file.display());
         let script = Script::new(vec![Step::Call(vec![ToolCall::Shell { command }]), Step::say("Not cancelled")]);
         let turn = self.play(&session, script).await?;

@@ -115,16 +115,18 @@ impl StartedAgent {
         Ok(turn)
     }
 
-    /// Waits until the agent has sent so many updates with text, or the turn has ended. Returns their number.
-    pub(super) async fn until_shown(&mut self, turn: &Turn, wanted: usize) -> Result<usize, CheckFailure> {
-        let count = |agent: &Self| {
-            let chunks = agent.updates(turn).into_iter().filter(|update| update.kind() == "agent_message_chunk");
-            chunks.filter(|update| !update.text().trim().is_empty()).count()
-        };
-        let is_done = |agent: &Self| count(agent) >= wanted || agent.other_ids().any(|id| *id == turn.id);
+    /// Number of updates of a turn with text so far.
+    pub(super) fn pieces(&self, turn: &Turn) -> usize {
+        let chunks = self.updates(turn).into_iter().filter(|update| update.kind() == "agent_message_chunk");
+        chunks.filter(|update| !update.text().trim().is_empty()).count()
+    }
+
+    /// Waits until the client has a state, or the turn has ended, as long as for a response. Returns whether it has.
+    pub(super) async fn shows(&mut self, turn: &Turn, is_so: impl Fn(&Self) -> bool) -> Result<bool, CheckFailure> {
+        let is_done = |agent: &Self| is_so(agent) || agent.other_ids().any(|id| *id == turn.id);
         match self.read_until(Instant::now() + self.patience(), is_done).await {
             Err(silence @ Silence::Starved(_)) => Err(silent(silence, "session/prompt")),
-            Ok(()) | Err(_) => Ok(count(self)),
+            Ok(()) | Err(_) => Ok(is_so(self)),
         }
     }
 
@@ -193,6 +195,14 @@ impl StartedAgent {
     pub(super) fn calls(&self, turn: &Turn, method: &str) -> Vec<&Value> {
         let calls = self.client.calls.get(turn.calls..).unwrap_or_default();
         calls.iter().filter(|call| call.method == method).map(|call| &call.params).collect()
+    }
+
+    /// Checks that the agent's requests of a method in a turn name its session, by which clients find what they are about.
+    pub(super) fn names_session(&self, turn: &Turn, method: &str) -> Result<(), CheckFailure> {
+        if self.calls(turn, method).iter().all(|params| params["sessionId"] == turn.session.as_str()) {
+            return Ok(());
+        }
+        Err(CheckFailure::Fail(format!("sends `{method}` with another `sessionId` than that of the turn")))
     }
 
     /// Ends the check with `NotExercised` if the agent has not asked for permission in a turn.

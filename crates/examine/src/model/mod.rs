@@ -8,6 +8,7 @@
 //! * [`Script`], [`Step`], [`ToolCall`]: what the model answers in a turn
 //! * [`Play`]: a script that is being played, with its marker, and the [`ModelRequest`]s that belong to it
 //! * [`Api`]: the APIs that it speaks
+//! * [`Model::serve_mcp`]: an [MCP server](crate::mcp) over HTTP, at the same address
 //!
 //! The marker of a script is a unique text. A client puts it into its prompt, and the model finds it in the user's text
 //! of each request. The number of the model's turns after it in the conversation is the step of the script, so retries,
@@ -37,6 +38,7 @@ pub use api::Api;
 pub use script::{Script, Step, ToolCall};
 pub use state::{ModelRequest, Play};
 
+use crate::mcp::Record;
 use state::Shared;
 
 /// A running server. It stops, and closes all connections, when this value is dropped.
@@ -89,6 +91,17 @@ impl Model {
     /// Adds a script under the marker of this number, to repeat an exchange.
     pub fn play_as(&self, number: u64, script: Script) -> Play {
         Shared::play_as(&self.state, number, script)
+    }
+
+    /// Serves one more MCP server over HTTP. Returns its number, for [`mcp_record`](Self::mcp_record), and its path.
+    pub fn serve_mcp(&self) -> (u64, String) {
+        let number = self.state.serve_mcp();
+        (number, format!("/mcp/{number}"))
+    }
+
+    /// What the MCP server with this number has received.
+    pub fn mcp_record(&self, number: u64) -> Record {
+        self.state.mcp_record(number)
     }
 
     /// Requests that had no marker, the oldest first. Model lists and token counts are not included.

@@ -21,6 +21,7 @@ use super::api::Api;
 use super::body::{Body, STALL, full, half, stream};
 use super::reply::{End, ModelReply, ReplyMessage};
 use super::state::{Shared, Ticket};
+use crate::mcp;
 
 /// Maximum size of a request's body, in bytes.
 const BODY: usize = 4 << 20;
@@ -102,6 +103,19 @@ async fn answer(request: Request<Incoming>, state: &Arc<Shared>, room: &Room) ->
         Ok(Route::Root) => json(StatusCode::OK, &serde_json::json!({})),
         Ok(Route::Models(api)) => json(StatusCode::OK, &api.models()),
         Ok(Route::Model(api, name)) => json(StatusCode::OK, &api.model(&name)),
+        Ok(Route::Mcp(number)) => {
+            let header = request.headers().get(mcp::HEADER).map(|value| value.to_str().unwrap_or_default().to_owned());
+            let respond = |message: &Value| {
+                state.add_mcp(number, header, message);
+                mcp::response(message)
+            };
+            match receive(request, Api::Chat, room).await.and_then(|received| read(state, Api::Chat, received, respond))
+            {
+                Ok(Some(answer)) => json(StatusCode::OK, &answer),
+                Ok(None) => response(StatusCode::ACCEPTED, JSON, full(String::new())),
+                Err(response) => *response,
+            }
+        }
         Ok(Route::Count(api)) => match receive(request, api, room).await {
             Ok(received) => {
                 let size = received.bytes.len();
@@ -262,6 +276,8 @@ pub(super) enum Route {
     Models(Api),
     /// One model.
     Model(Api, String),
+    /// An MCP server.
+    Mcp(u64),
     /// Whether there is a server.
     Root,
 }
@@ -290,6 +306,7 @@ pub(super) fn route(method: &Method, path: &str) -> Result<Route, NoRoute> {
     let answer = |api| Route::Answer { api, model: None, is_streamed: None };
     let (needed, route) = match parts.as_slice() {
         [] => (Method::GET, Route::Root),
+        ["mcp", number] => (Method::POST, Route::Mcp(number.parse().map_err(|_| NoRoute::Unknown)?)),
         ["messages"] => (Method::POST, answer(Api::Anthropic)),
         ["messages", "count_tokens"] => (Method::POST, Route::Count(Api::Anthropic)),
         ["chat", "completions"] => (Method::POST, answer(Api::Chat)),
@@ -336,6 +353,8 @@ mod tests {
             "/v1beta/models/:",
             "*",
             "/models/a:",
+            "/mcp/one",
+            "/mcp",
             &"/v1".repeat(1000),
         ] {
             assert_eq!(route(&Method::POST, path), Err(NoRoute::Unknown), "{path}");

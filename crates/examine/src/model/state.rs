@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use serde_json::Value;
 use tokio::sync::watch;
 
 use super::api::Api;
@@ -11,6 +12,7 @@ use super::conversation::{Conversation, Item, Output};
 use super::reply::{ModelReply, ReplyMessage, harmless, scripted};
 use super::script::Script;
 use super::tools::is_search;
+use crate::mcp::Record;
 
 /// Maximum number of requests that are kept of one script, and of those without a marker.
 const REQUESTS: usize = 100;
@@ -38,6 +40,8 @@ pub struct ModelRequest {
     pub step: Option<usize>,
     /// The texts of the user, the oldest first. They include those of earlier turns, and what the agent adds.
     pub texts: Vec<String>,
+    /// The number of texts of the model in the conversation, including those of earlier turns.
+    pub answers: usize,
     /// The results of tool calls, the oldest first, including those of earlier turns.
     pub results: Vec<String>,
     /// The number of results of tool calls of this turn; they are the last of [`results`](Self::results).
@@ -132,6 +136,8 @@ struct Inner {
     has_tools: bool,
     /// Size of the texts kept, in bytes.
     kept: usize,
+    /// What MCP servers have received, by their numbers.
+    mcp: BTreeMap<u64, Record>,
 }
 
 impl Inner {
@@ -231,6 +237,24 @@ impl Shared {
         tokio::time::timeout(limit, wanted).await.is_ok()
     }
 
+    pub(super) fn serve_mcp(&self) -> u64 {
+        let mut inner = self.lock();
+        let number = inner.mcp.last_key_value().map_or(1, |(last, _)| last + 1);
+        inner.mcp.insert(number, Record::default());
+        number
+    }
+
+    pub(super) fn mcp_record(&self, number: u64) -> Record {
+        self.lock().mcp.get(&number).cloned().unwrap_or_default()
+    }
+
+    /// Records a message to an MCP server.
+    pub(super) fn add_mcp(&self, number: u64, variable: Option<String>, message: &Value) {
+        if let Some(record) = self.lock().mcp.get_mut(&number) {
+            record.add(variable, message);
+        }
+    }
+
     pub(super) fn others(&self) -> Vec<ModelRequest> {
         self.lock().others.clone()
     }
@@ -293,6 +317,7 @@ fn record(api: Api, path: &str, conversation: &Conversation, reply: &ModelReply)
         is_streamed: conversation.is_streamed,
         step: None,
         texts: texts.cloned().collect(),
+        answers: conversation.items.iter().filter(|item| **item == Item::Model).count(),
         results: results.cloned().collect(),
         new_results: 0,
         images: conversation.items.iter().filter(|item| **item == Item::Image).count(),

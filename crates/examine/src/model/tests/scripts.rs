@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use super::http::{APIS, answer, ask, model, request, send};
+use super::http::{APIS, answer, ask, model, request, send, send_raw};
 use crate::model::{Api, Script, Step, ToolCall};
 
 const SOON: Duration = Duration::from_secs(10);
@@ -61,6 +61,32 @@ async fn a_held_answer_goes_on_until_it_is_released() {
         tokio::time::timeout(SOON, socket.read_to_string(&mut seen)).await.unwrap().unwrap();
         assert!(!play.requests()[1].is_aborted, "{api}: {seen}");
     }
+}
+
+#[tokio::test]
+async fn an_mcp_server_answers_over_http_and_records() {
+    let model = model();
+    let (number, path) = model.serve_mcp();
+    let call = r#"{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"acp_registry_echo","arguments":{"text":"x"}}}"#;
+    let initialize = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}"#;
+    let head = format!("POST {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\nAcp-Registry-Mcp: a=b 'c'\r\n");
+    let text = format!("{head}content-length: {}\r\n\r\n{initialize}", initialize.len());
+    assert_eq!(send_raw(model.address(), &text).await.json()["result"]["serverInfo"]["name"], "acp-registry");
+    let note = send(model.address(), "POST", &path, r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
+    assert_eq!((note.status, note.body.as_str()), (202, ""));
+    let answer = send(model.address(), "POST", &path, call).await.json();
+    assert_eq!(
+        (&answer["id"], &answer["result"]["content"][0]["text"]),
+        (&"a".into(), &"acp-registry echoes: x".into())
+    );
+    // A server that sends nothing by itself refuses the stream for that.
+    assert_eq!(send(model.address(), "GET", &path, "").await.status, 405);
+    assert_eq!(send(model.address(), "POST", "/mcp/9", call).await.status, 200);
+    let record = model.mcp_record(number);
+    let methods: Vec<&str> = record.requested.iter().map(|requested| requested.method.as_str()).collect();
+    assert_eq!(methods, ["initialize", "notifications/initialized", "tools/call"]);
+    assert_eq!((record.started.len(), record.started[0].variable.as_deref()), (1, Some("a=b 'c'")));
+    assert_ne!(model.serve_mcp().0, number);
 }
 
 #[tokio::test]

@@ -22,6 +22,9 @@ agent {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,"agentCapabilities":
 
 fn run(agent: &StartedAgent) -> Result<(), CheckFailure> {
     match agent.result().get("agentInfo") {
+        Some(info) if ["name", "version"].iter().any(|name| info[*name] == "") => {
+            Err(CheckFailure::Fail("states an empty name or version".to_owned()))
+        }
         Some(info) if info.is_object() => Ok(()),
         _ => Err(CheckFailure::Fail("states neither its name nor its version".to_owned())),
     }

@@ -32,6 +32,10 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
         Ok(result) if result["protocolVersion"] == VERSION => {
             Err(CheckFailure::Fail(format!("claims to support version {VERSION} of the protocol")))
         }
+        // Version 1 is what it has agreed on in the handshake.
+        Ok(result) if result["protocolVersion"] == 0 => {
+            Err(CheckFailure::Fail(format!("answers version {VERSION} of the protocol with version 0")))
+        }
         Ok(_) => Ok(()),
     }
 }

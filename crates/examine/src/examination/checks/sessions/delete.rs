@@ -9,7 +9,7 @@ pub(super) static CHECK: Check = Check {
     level: Level::Sessions,
     force: Force::Observed,
     spec: "protocol/v1/session-delete",
-    summary: "no longer lists a session that was deleted",
+    summary: "no longer lists a session that was deleted, but all others",
     why: "Deleted sessions no longer appear in the results of `session/list`. How an agent deletes a session that is \
           active is left to it, so the check closes the session first, if the agent can.",
     fix: "Remove the session from the list before answering `session/delete`.",
@@ -26,8 +26,13 @@ agent {"jsonrpc":"2.0","id":2,"result":{}}"#,
 async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     agent.needs("/sessionCapabilities/delete")?;
     agent.needs_listed()?;
+    let other = agent.any_session().await?;
     let session = agent.open_session().await?;
+    if session.id == other.id {
+        return Err(CheckFailure::NotExercised("the agent opens two sessions with the same id".to_owned()));
+    }
     agent.listed_or_unable(&session.id).await?;
+    let is_other_listed = agent.listed_now(&other.id).await?.is_some();
     let params = json!({ "sessionId": session.id });
     let is_closed =
         agent.advertises("/sessionCapabilities/close") && agent.ask("session/close", &params).await?.is_ok();
@@ -40,6 +45,9 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
         });
     }
     match agent.listed_now(&session.id).await? {
+        None if is_other_listed && agent.listed_now(&other.id).await?.is_none() => {
+            Err(CheckFailure::Fail("no longer lists another session than the one that was deleted".to_owned()))
+        }
         None => Ok(()),
         Some(_) => Err(CheckFailure::Fail("lists a session after `session/delete`".to_owned())),
     }

@@ -1,5 +1,7 @@
+use std::path::Path;
+
 use acp_registry_plan::text::quote;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::examination::agent::StartedAgent;
 use crate::examination::check::{Check, Force, Level, Run, Setup};
@@ -10,7 +12,7 @@ pub(super) static CHECK: Check = Check {
     level: Level::Sessions,
     force: Force::Must,
     spec: "protocol/v1/session-list",
-    summary: "lists only the sessions of the directory that the client asks for",
+    summary: "lists the sessions of the directory that the client asks for, and only these",
     why: "With `cwd`, only sessions with a matching one are returned. When there are none, the agent must return an \
           empty array.",
     fix: "Compare the `cwd` of the request with that of each session, and return an empty `sessions` array if none \
@@ -25,12 +27,23 @@ agent {"jsonrpc":"2.0","id":2,"result":{"sessions":[]}}"#,
 async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     agent.needs("/sessionCapabilities/list")?;
     agent.any_session().await?;
-    agent.sessions().await?;
+    let all = agent.sessions().await?;
     // No check opens a session in it.
     let project = agent.project("second")?;
     let filter = json!({ "cwd": project.to_string_lossy() });
     let page = agent.page(&filter).await?.map_err(|text| CheckFailure::Fail(format!("{text}, for one `cwd`")))?;
-    let Some(other) = page.sessions.first() else { return Ok(()) };
+    let Some(other) = page.sessions.first() else {
+        // That it lists a session with its own directory is the matter of another check.
+        let is_here = |session: &&Value| Path::new(session["cwd"].as_str().unwrap_or_default()) == agent.work();
+        let Some(listed) = all.iter().find(is_here) else { return Ok(()) };
+        let filter = json!({ "cwd": listed["cwd"] });
+        let page = agent.page(&filter).await?.map_err(|text| CheckFailure::Fail(format!("{text}, for one `cwd`")))?;
+        if page.sessions.is_empty() {
+            let text = "lists no session when asked for those of a directory in which it has one";
+            return Err(CheckFailure::Fail(text.to_owned()));
+        }
+        return Ok(());
+    };
     let other = quote(other["cwd"].as_str().unwrap_or_default());
     Err(CheckFailure::Fail(format!("lists a session of {other} when asked for those of another directory")))
 }

@@ -29,8 +29,9 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let session = agent.shared_session().await?;
     let file = agent.work().join("approved.txt");
     // A relative path: it is resolved in the working directory of the session.
-    let command = "echo acp-registry > approved.txt".to_owned();
-    let script = Script::new(vec![Step::Call(vec![ToolCall::Shell { command }]), Step::say("Approved")]);
+    let command = "echo acp-registry > approved.txt && cat approved.txt".to_owned();
+    let call = ToolCall::Shell { command: command.clone() };
+    let script = Script::new(vec![Step::Call(vec![call]), Step::say("Approved")]);
     let turn = agent.play(&session, script).await?;
     agent.end_with_tools(&turn).await?;
     agent.needs_permission(&turn)?;
@@ -42,8 +43,14 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
             "does not run a command that was approved, in the directory of the session; the model gets {result}"
         )));
     }
-    if turn.requests().iter().all(|request| request.new_results == 0) {
+    let requests = turn.requests();
+    if requests.iter().all(|request| request.new_results == 0) {
         return Err(CheckFailure::Fail("does not send the result of a tool to the model".to_owned()));
     }
-    Ok(())
+    // Some repeat the command in the result.
+    let mut results = requests.iter().flat_map(|request| &request.results);
+    if results.any(|result| result.replace(&command, "").contains("acp-registry")) {
+        return Ok(());
+    }
+    Err(CheckFailure::Fail("does not pass the output of a command to the model".to_owned()))
 }

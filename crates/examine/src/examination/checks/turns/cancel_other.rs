@@ -36,6 +36,9 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let are_parallel = !cancelled.requests().is_empty() && !other.requests().is_empty();
     agent.cancel(&cancelled).await;
     let ended = agent.ended(&cancelled).await;
+    // The model writes to both at the same pace.
+    let before = agent.text(&other).len();
+    let goes_on = agent.shows(&other, |agent| before == 0 || agent.text(&other).len() > before).await;
     let has_other_ended = agent.has_ended_within(&other, GOES_ON).await;
     agent.cancel(&other).await;
     if !are_parallel || !matches!(ended, Ok(Ok(_))) || !matches!(agent.ended(&other).await, Ok(Ok(_))) {
@@ -48,6 +51,9 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
         }
         Ok(_) if has_other_ended => {
             Err(CheckFailure::Fail("ends the turn of another session when one is cancelled".to_owned()))
+        }
+        Ok(_) if !goes_on? => {
+            Err(CheckFailure::Fail("stops sending the text of another session when one is cancelled".to_owned()))
         }
         Ok(_) => Ok(()),
         Err(failure) => Err(failure.with("after `session/cancel`").into_obstacle()),

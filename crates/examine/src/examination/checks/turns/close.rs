@@ -10,7 +10,7 @@ pub(super) static CHECK: Check = Check {
     level: Level::Turns,
     force: Force::Must,
     spec: "protocol/v1/session-setup",
-    summary: "cancels the turn of a session that is closed",
+    summary: "cancels the turn of a session that is closed, and of no other",
     why: "On `session/close`, the agent must cancel the work of the session as if `session/cancel` had been called. \
           Otherwise the prompt gets no response, and the agent continues to work without a client.",
     fix: "Cancel the turn first, respond to its prompt with the stop reason `cancelled`, and then close the \
@@ -30,6 +30,7 @@ agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"cancelled"}}"#,
 
 async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     agent.needs("/sessionCapabilities/close")?;
+    let other = agent.shared_session().await?;
     let session = agent.open_session().await?;
     let turn = agent.stalled_turn(&session).await?;
     let closed = agent.ask("session/close", &json!({ "sessionId": session.id })).await?;
@@ -37,5 +38,6 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     if let Err(error) = closed {
         return Err(CheckFailure::Fail(format!("answers `session/close` in a turn with {}", error.describe())));
     }
-    is_reason(&stop_reason(ended)?, "cancelled").map_err(|failure| failure.with("after `session/close`"))
+    is_reason(&stop_reason(ended)?, "cancelled").map_err(|failure| failure.with("after `session/close`"))?;
+    agent.goes_on(&other, "`session/close` of another session", "After-close").await
 }

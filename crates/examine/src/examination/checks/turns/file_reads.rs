@@ -37,6 +37,7 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     if agent.calls(&turn, "fs/read_text_file").is_empty() {
         return Err(CheckFailure::NotExercised("the agent reads files itself".to_owned()));
     }
+    agent.names_session(&turn, "fs/read_text_file")?;
     let requests = turn.requests();
     let results = || requests.iter().flat_map(|request| &request.results);
     if results().any(|result| result.contains("acp-registry-unsaved")) {

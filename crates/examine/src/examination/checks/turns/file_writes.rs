@@ -38,6 +38,7 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     if agent.calls(&turn, "fs/write_text_file").is_empty() {
         return Err(CheckFailure::NotExercised("the agent writes files itself, or not this one".to_owned()));
     }
+    agent.names_session(&turn, "fs/write_text_file")?;
     match agent.client.texts.get(&path) {
         Some(text) if text.trim_end() == TEXT.trim_end() => Ok(()),
         Some(text) => {

@@ -26,8 +26,11 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let conversation = agent.conversation("Noted").await?;
     let turn = agent.play(&conversation.session, Script::new(vec![Step::say("History")])).await?;
     agent.stop_reason(&turn).await?;
-    if turn.recalls(&conversation) {
-        return Ok(());
-    }
-    Err(CheckFailure::Fail("does not tell the model what was said earlier in the session".to_owned()))
+    let is_answer_told = turn.requests().iter().any(|request| request.answers > 0);
+    let who = match turn.recalls(&conversation) {
+        true if is_answer_told => return Ok(()),
+        true => "the model itself said",
+        false => "was said",
+    };
+    Err(CheckFailure::Fail(format!("does not tell the model what {who} earlier in the session")))
 }

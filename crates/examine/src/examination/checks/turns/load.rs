@@ -56,6 +56,16 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
         (!text("agent_message_chunk").contains(&plain(conversation.answer))).then_some("the message of the agent")
     };
     let Some(what) = missing(agent) else {
+        let first = |kind: &str, whole: &str| {
+            let is_part = |text: String| !text.is_empty() && (text.contains(whole) || whole.contains(&text));
+            let mut updates = agent.client.session_updates(&conversation.session.id);
+            updates.position(|update| update.kind() == kind && is_part(plain(update.text())))
+        };
+        let prompt = first("user_message_chunk", &plain(&conversation.prompt));
+        if first("agent_message_chunk", conversation.answer) < prompt {
+            let text = "replays the message of the agent before that of the person, which it answers";
+            return Err(CheckFailure::Fail(text.to_owned()));
+        }
         return agent.goes_on_from(&conversation, "session/load", "Loaded").await;
     };
     agent.read_for(LATE).await;

@@ -1,5 +1,7 @@
 use std::time::Duration;
 
+use acp_registry_plan::text::quote;
+
 use crate::examination::agent::StartedAgent;
 use crate::examination::check::{Check, Force, Level, Run, Setup};
 use crate::examination::failure::CheckFailure;
@@ -12,7 +14,7 @@ pub(super) static CHECK: Check = Check {
     force: Force::Observed,
     spec: "protocol/v1/prompt-turn",
     summary: "sends an answer of 1 MB",
-    why: "The text of the model has no maximum length. The agent reports all of it in `session/update`.",
+    why: "The text of the model has no maximum length. The agent reports all of it, in order, in `session/update`.",
     fix: "Send long texts in several updates, as they arrive.",
     fails: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
 model sends Answer
@@ -25,29 +27,36 @@ agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}"#,
     run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
 };
 
-/// Number and length of the chunks of the model.
+/// Number of the model's chunks, and of the lines in each, which have 31 bytes.
 const CHUNKS: usize = 64;
-const CHUNK: usize = 32 << 10;
+const LINES: usize = 528;
 
 async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     // A session of its own: the answer stays in the history.
     let session = agent.open_session().await?;
     // No line is repeated: agents stop models that repeat themselves.
     let line = |number: usize| format!("Answer {number}: {:x}\n", number.wrapping_mul(0x9E37_79B9_7F4A_7C15));
-    let lines = CHUNK / line(0).len() / 2;
-    let of_chunk = |chunk: usize| (chunk * lines..(chunk + 1) * lines).map(line).collect::<String>();
+    let of_chunk = |chunk: usize| (chunk * LINES..(chunk + 1) * LINES).map(line).collect::<String>();
     let chunks: Vec<String> = (0..CHUNKS).map(of_chunk).collect();
-    let last = line(CHUNKS * lines - 1);
-    let length = plain(&chunks.concat()).len();
+    let all = CHUNKS * LINES;
+    let length: usize = chunks.iter().map(String::len).sum();
     let turn = agent.play(&session, Script::new(vec![Step::Say { chunks, pause: Duration::ZERO }])).await?;
     agent.stop_reason(&turn).await?;
-    agent.has_text(&turn, &last).await;
+    agent.has_text(&turn, &line(all - 1)).await;
     let text = agent.text(&turn);
-    if text.len() < length {
-        return Err(CheckFailure::Fail(format!("sends {} of {length} characters of an answer", text.len())));
-    }
-    if !text.contains(&plain(&last)) {
-        return Err(CheckFailure::Fail(format!("sends an answer of {length} characters without its last line")));
-    }
-    Ok(())
+    let mut rest = text.as_str();
+    let Some(missing) = (0..all).find(|number| {
+        let found = rest.split_once(&plain(&line(*number)));
+        rest = found.map_or(rest, |(_, after)| after);
+        found.is_none()
+    }) else {
+        return Ok(());
+    };
+    Err(CheckFailure::Fail(format!(
+        "sends {missing} of {all} lines of an answer of {length} bytes, which the model has sent in {CHUNKS} pieces: line \
+         {missing}, {}, is missing or not in its place in the {} bytes that have arrived, without white space; send each piece as an \
+         `agent_message_chunk` when it arrives, however long the answer becomes",
+        quote(line(missing).trim_end()),
+        text.len()
+    )))
 }

@@ -1,10 +1,6 @@
-use serde_json::json;
-
 use crate::examination::agent::StartedAgent;
 use crate::examination::check::{Check, Force, Level, Run, Setup};
 use crate::examination::failure::CheckFailure;
-use crate::mcp::{ECHO, TOOL};
-use crate::model::{Script, Step, ToolCall};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/mcp-tools",
@@ -28,23 +24,14 @@ agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION
 
 async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let server = agent.mcp_server("turns")?;
-    let mut params = agent.session_params();
-    params["mcpServers"] = json!([server.params]);
-    let session = agent.open_session_with(&params).await?;
-    if !agent.connected(&server, |record| record.has("tools/list")).await.has("tools/list") {
+    let (session, record) = agent.session_with(&server).await?;
+    if !record.has("tools/list") {
         let reason = "the agent does not ask an MCP server for its tools when it opens a session";
         return Err(CheckFailure::NotExercised(reason.to_owned()));
     }
-    let call = ToolCall::Named { name: TOOL.to_owned(), arguments: json!({ "text": "Echo" }) };
-    let turn = agent.play(&session, Script::new(vec![Step::Call(vec![call]), Step::say("Called")])).await?;
+    let turn = agent.play_echo(&session, "Echo").await?;
     agent.end_with_tools(&turn).await?;
-    if !agent.recorded(&server).has("tools/call") {
-        return Err(CheckFailure::Fail("does not call a tool of an MCP server that the model calls".to_owned()));
-    }
-    let requests = turn.requests();
-    if requests.iter().flat_map(|request| &request.results).any(|result| result.contains(&format!("{ECHO}Echo"))) {
-        agent.kept.spare.push(session);
-        return Ok(());
-    }
-    Err(CheckFailure::Fail("does not pass the result of an MCP server's tool to the model".to_owned()))
+    agent.has_echoed(&server, &turn, "Echo")?;
+    agent.kept.spare.push(session);
+    Ok(())
 }

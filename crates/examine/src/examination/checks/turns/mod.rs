@@ -3,6 +3,7 @@
 mod after_cancel;
 mod approval;
 mod cancel_idle;
+mod cancel_model;
 mod cancel_other;
 mod cancel_permission;
 mod cancel_request;
@@ -25,6 +26,7 @@ mod link_context;
 mod load;
 mod long_answer;
 mod long_prompt;
+mod mcp_http;
 mod mcp_tools;
 mod model_breaks_off;
 mod model_error;
@@ -50,6 +52,7 @@ pub(super) static CHECKS: &[&Check] = &[
     &after_cancel::CHECK,
     &approval::CHECK,
     &cancel_idle::CHECK,
+    &cancel_model::CHECK,
     &cancel_other::CHECK,
     &cancel_permission::CHECK,
     &cancel_request::CHECK,
@@ -72,6 +75,7 @@ pub(super) static CHECKS: &[&Check] = &[
     &load::CHECK,
     &long_answer::CHECK,
     &long_prompt::CHECK,
+    &mcp_http::CHECK,
     &mcp_tools::CHECK,
     &model_breaks_off::CHECK,
     &model_error::CHECK,

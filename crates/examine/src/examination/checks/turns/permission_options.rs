@@ -11,7 +11,7 @@ pub(super) static CHECK: Check = Check {
     level: Level::Turns,
     force: Force::Must,
     spec: "protocol/v1/tool-calls",
-    summary: "offers distinct options when it asks for permission",
+    summary: "offers distinct options when it asks for permission, in the session of the turn",
     why: "A request for permission has options, each with a unique identifier, a label, and a kind: allow or reject, \
           once or always. The client answers with the identifier of the option that the person has chosen.",
     fix: "Give each option an `optionId` of its own, a `name`, and one of the four kinds.",
@@ -37,6 +37,7 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
         ended?;
         return agent.needs_permission(&turn);
     };
+    agent.names_session(&turn, "session/request_permission")?;
     let options = asked["options"].as_array().map(Vec::as_slice).unwrap_or_default();
     if options.is_empty() {
         return Err(CheckFailure::Fail("asks for permission without options".to_owned()));

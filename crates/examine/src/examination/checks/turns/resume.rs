@@ -4,6 +4,7 @@ use crate::examination::agent::StartedAgent;
 use crate::examination::check::{Check, Force, Level, Run, Setup};
 use crate::examination::client::SessionUpdate;
 use crate::examination::failure::CheckFailure;
+use crate::examination::turn::plain;
 
 pub(super) static CHECK: Check = Check {
     id: "turns/resume",
@@ -44,5 +45,12 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     if let Some(kind) = updates.map(SessionUpdate::kind).find(|kind| REPLAYED.contains(kind)) {
         return Err(CheckFailure::Fail(format!("sends a {} before it answers `session/resume`", quote(kind))));
     }
-    agent.goes_on_from(&conversation, "session/resume", "Resumed").await
+    agent.goes_on_from(&conversation, "session/resume", "Resumed").await?;
+    // The prompt of the turn after has another number.
+    let said = plain(&conversation.prompt);
+    let mut updates = agent.client.session_updates(&conversation.session.id);
+    if updates.any(|update| REPLAYED.contains(&update.kind()) && plain(update.text()).contains(&said)) {
+        return Err(CheckFailure::Fail("replays messages after it answers `session/resume`".to_owned()));
+    }
+    Ok(())
 }

@@ -32,21 +32,24 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let session = agent.shared_session().await?;
     let turn = agent.play(&session, Script::new(vec![Step::Hold])).await?;
     // The model ends its answer only then, however long the machine takes.
-    let shown = agent.until_shown(&turn, PIECES).await;
+    let shows = agent.shows(&turn, |agent| agent.pieces(&turn) >= PIECES).await;
+    let shown = agent.pieces(&turn);
     agent.release(&turn);
     let ended = agent.stop_reason(&turn).await;
-    let shown = shown?;
+    let shows = shows?;
     ended?;
     if !turn.requests().iter().any(|request| request.is_streamed) {
         return Err(CheckFailure::NotExercised("the agent does not ask the model to stream".to_owned()));
     }
-    if shown >= PIECES {
+    if shows {
         return Ok(());
     }
-    Err(CheckFailure::Fail(if agent.text(&turn).is_empty() {
-        "sends no text".to_owned()
-    } else {
-        let (after, what) = (agent.patience().as_secs(), if shown == 0 { "text" } else { "further text" });
-        format!("sends {what} only when the model has finished: the model had been writing for {after} s by then")
-    }))
+    if agent.text(&turn).is_empty() {
+        // That text is sent at all is the matter of another check.
+        return Err(CheckFailure::NotExercised("the agent does not send the text of the model".to_owned()));
+    }
+    let (after, what) = (agent.patience().as_secs(), if shown == 0 { "text" } else { "further text" });
+    Err(CheckFailure::Fail(format!(
+        "sends {what} only when the model has finished: the model had been writing for {after} s by then"
+    )))
 }

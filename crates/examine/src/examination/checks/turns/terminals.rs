@@ -1,5 +1,8 @@
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::time::Duration;
+
+use acp_registry_plan::text::quote;
 
 use crate::examination::agent::StartedAgent;
 use crate::examination::check::{Check, Force, Level, Run, Setup};
@@ -12,7 +15,7 @@ pub(super) static CHECK: Check = Check {
     level: Level::Turns,
     force: Force::Must,
     spec: "protocol/v1/terminals",
-    summary: "releases the terminals that it creates",
+    summary: "creates terminals in the directory of the session, and releases them",
     why: "If the client advertises terminals, the agent can run commands in them, where the person sees the output as \
           it arrives. The agent must release each terminal when it is no longer needed.",
     fix: "Call `terminal/release` after the command has ended, also if it failed.",
@@ -42,6 +45,17 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let created = agent.calls(&turn, "terminal/create").len();
     if created == 0 {
         return Err(CheckFailure::NotExercised("the agent runs commands itself".to_owned()));
+    }
+    for method in ["terminal/create", "terminal/output", "terminal/release"] {
+        agent.names_session(&turn, method)?;
+    }
+    let work = agent.work().canonicalize().ok();
+    let directories = agent.calls(&turn, "terminal/create").into_iter().filter_map(|params| params["cwd"].as_str());
+    if let Some(other) = directories.into_iter().find(|path| Path::new(path).canonicalize().ok() != work) {
+        return Err(CheckFailure::Fail(format!(
+            "creates a terminal in {} instead of the `cwd` of the session",
+            quote(other)
+        )));
     }
     if released(agent, &turn) < created {
         agent.read_for(LATE).await;

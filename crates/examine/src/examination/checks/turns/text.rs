@@ -7,6 +7,7 @@ use crate::examination::check::{Check, Force, Level, Run, Setup};
 use crate::examination::client::SessionUpdate;
 use crate::examination::failure::CheckFailure;
 use crate::examination::schema::defines_update;
+use crate::examination::turn::plain;
 use crate::model::{Script, Step};
 
 pub(super) static CHECK: Check = Check {
@@ -14,7 +15,7 @@ pub(super) static CHECK: Check = Check {
     level: Level::Turns,
     force: Force::Must,
     spec: "protocol/v1/prompt-turn",
-    summary: "sends the whole text of the model in order, and stops with `end_turn`",
+    summary: "sends the whole text of the model in order and once, and stops with `end_turn`",
     why: "The agent reports the text of the model in `session/update`. When the model finishes without requesting \
           more tools, the turn ends, and the agent must respond to `session/prompt` with the stop reason `end_turn`.",
     fix: "Send each piece of text as an `agent_message_chunk` in the order of arrival, and then the response.",
@@ -36,7 +37,10 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let turn = agent.play(&session, Script::new(vec![Step::Say { chunks, pause: Duration::from_millis(2) }])).await?;
     agent.stops_with(&turn, "end_turn").await?;
     if agent.has_text(&turn, &whole).await {
-        return Ok(());
+        return match agent.text(&turn).matches(&plain("Text part 0 of 20.")).count() {
+            1 => Ok(()),
+            times => Err(CheckFailure::Fail(format!("sends the text of the model {times} times"))),
+        };
     }
     let received = agent.text(&turn).chars().take(200).collect::<String>();
     let strange = agent.client.session_updates(&session.id).map(SessionUpdate::kind).find(|kind| !defines_update(kind));

@@ -1,0 +1,35 @@
+use crate::examination::agent::StartedAgent;
+use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::failure::CheckFailure;
+
+pub(super) static CHECK: Check = Check {
+    id: "turns/cancel-model",
+    level: Level::Turns,
+    force: Force::Should,
+    spec: "protocol/v1/prompt-turn",
+    summary: "ends the request to the model of a turn that is cancelled",
+    why: "On `session/cancel`, the agent should stop all requests to language models as soon as possible. A model that \
+          writes on costs money, and keeps a local model busy, for a text that no person sees.",
+    fix: "Close the connection to the model when a turn is cancelled, such as by the signal of an `AbortController`.",
+    fails: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
+model sends Waiting
+agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"$CHUNK"}}}}
+client {"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"$SESSION"}}
+agent lets the model go on
+agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"cancelled"}}"#,
+    passes: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
+model sends Waiting
+agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"$CHUNK"}}}}
+client {"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"$SESSION"}}
+agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"cancelled"}}"#,
+    run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
+};
+
+async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
+    let cancelled = agent.cancelled_turn().await?;
+    cancelled.needs_end()?;
+    if cancelled.is_aborted {
+        return Ok(());
+    }
+    Err(CheckFailure::Fail("keeps the connection to the model open after the turn was cancelled".to_owned()))
+}
