@@ -1,4 +1,4 @@
-//! An MCP server for examinations: agents start it over stdio, or reach it over HTTP beside the [model](crate::model), and
+//! An MCP server for examinations: agents start it over stdio, or reach it over HTTP beside the scripted model, and
 //! it records what they request.
 //!
 //! The `acp-registry` executable is the server if its first argument is [`MCP`], so that an examination needs no
