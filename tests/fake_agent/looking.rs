@@ -29,6 +29,13 @@ pub(super) fn look(way: &str) {
         // Only while it is examined, when there are projects in its home.
         "examined" if home.join("projects").exists() => drop(fs::read(&key).unwrap()),
         "examined" | "end" => {}
+        // Leaves settings, and a cache.
+        "write" => {
+            for folder in [".config/fake", ".cache/fake"].map(|folder| home.join(folder)) {
+                fs::create_dir_all(&folder).unwrap();
+                fs::write(folder.join("state"), "x").unwrap();
+            }
+        }
         "link" => {
             fs::hard_link(&key, home.join("x")).unwrap();
             drop(fs::read(home.join("x")).unwrap());

@@ -49,6 +49,34 @@ fn who_opens_secrets_fails_with_the_names_and_who_lists_them_passes() {
 }
 
 #[test]
+fn what_an_agent_leaves_in_its_home_is_recorded_and_kept() {
+    let verify = Verify::new();
+    verify.npx("write", &["look", "write"]).npx("list", &["look", "list"]);
+    let out = verify.env.path("capabilities.json");
+    let run = |more: &[&str]| verify.json(&[&["--out", out.to_str().unwrap()], more].concat());
+    let (code, document) = run(&[]);
+    assert_eq!(code, 0, "{document}");
+    assert_eq!(row(&document, "write")["writes"], json!([".config/fake"]));
+    assert_eq!(row(&document, "list")["writes"], json!([]));
+    let kept = || -> Value { serde_json::from_str(&verify.env.read("capabilities.json")).unwrap() };
+    let writes = |snapshot: &Value| -> Vec<Value> {
+        snapshot["agents"].as_array().unwrap().iter().map(|row| row["writes"].clone()).collect()
+    };
+    assert_eq!(writes(&kept()), [json!([]), json!([".config/fake"])]);
+    // A later run of the same version that sees less forgets nothing, and one that is not repeated has what was known.
+    let mut snapshot = kept();
+    snapshot["agents"][1]["writes"] = json!([".earlier"]);
+    verify.env.write("capabilities.json", snapshot.to_string());
+    assert_eq!(run(&[]).0, 0);
+    assert_eq!(writes(&kept()), [json!([]), json!([".config/fake", ".earlier"])]);
+    let (_, document) = run(&["--reuse", out.to_str().unwrap()]);
+    assert_eq!(
+        (&row(&document, "write")["reused"], &row(&document, "write")["writes"]),
+        (&true.into(), &json!([".config/fake", ".earlier"]))
+    );
+}
+
+#[test]
 fn bubblewrap_hides_no_agent_that_opens_secrets() {
     if !bwrap_works() {
         return;

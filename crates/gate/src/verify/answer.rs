@@ -18,6 +18,8 @@ pub struct LastAnswer {
     pub day: Option<String>,
     /// What kept it apart from the host, as a snapshot names it.
     pub isolation: Option<String>,
+    /// What it has left in its home, as paths relative to it; `None` where that was not looked at.
+    pub writes: Option<Vec<String>>,
     /// Version of the protocol.
     pub protocol: Option<u64>,
     /// Ways to sign in, in the order of the agent.
@@ -76,6 +78,10 @@ impl LastAnswer {
             version: row.get("version").and_then(Value::as_str).map(ToOwned::to_owned),
             day: row.get("checked_at").and_then(Value::as_str).and_then(day),
             isolation: row.get("isolation").and_then(Value::as_str).map(ToOwned::to_owned),
+            writes: row
+                .get("writes")
+                .and_then(Value::as_array)
+                .map(|paths| paths.iter().filter_map(|path| path.as_str().map(ToOwned::to_owned)).collect()),
             protocol,
             auth_methods: methods.collect(),
             setup_required: answer.get("setup_required").and_then(Value::as_str).map(ToOwned::to_owned),

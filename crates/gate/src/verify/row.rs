@@ -35,6 +35,8 @@ pub struct Row {
     pub left: Option<PathError>,
     /// Why it is not known whether the agent has looked for secrets, if so.
     pub unwatched: Option<String>,
+    /// What it has left in its home, caches aside, if that is known.
+    pub writes: Option<Vec<String>>,
     /// The result of the task.
     pub state: State,
     /// What the verdict is based on, see [`Task::basis`](super::Task::basis).
@@ -249,6 +251,11 @@ impl Row {
                 _ => self.examination().map(|examination| json!(examination)),
             };
             row.extend(examination.map(|examination| ("examination".to_owned(), examination)));
+            let writes = match &self.state {
+                State::Reused(earlier) => earlier.get("writes").cloned(),
+                _ => self.writes.as_ref().map(|writes| json!(writes)),
+            };
+            row.extend(writes.map(|writes| ("writes".to_owned(), writes)));
             if let Some(Value::Object(timing)) = row.get_mut("timing") {
                 timing.insert("install_seconds".to_owned(), self.install.as_secs_f64().into());
             }

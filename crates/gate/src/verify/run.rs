@@ -17,7 +17,7 @@ use acp_registry_host::process::{
     Canaries, Environment, INSTALLED, Isolation, LaunchSpec, Namespace, NamespaceError, Network, Scratch,
     hide_from_agents, make_readable,
 };
-use acp_registry_plan::text::quote;
+use acp_registry_plan::text::{quote, shown};
 use acp_registry_protocol::handshake::{HandshakeOptions, Outcome, check, set_variables};
 use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::Instant;
@@ -52,6 +52,9 @@ pub struct Verifier {
     /// Locks for work that must run alone.
     pub turns: AgentLock,
 }
+
+/// How many characters of a path in a home are reported.
+const PATH: usize = 100;
 
 /// Progress. The number is the task's index.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -128,6 +131,8 @@ impl Verifier {
                         row.is_not_startable = done.is_not_startable;
                         row.source_down = done.source_down;
                         row.unwatched = done.canaries.problem();
+                        let written = done.canaries.written().filter(|_| row.unwatched.is_none());
+                        row.writes = written.map(|paths| paths.iter().map(|path| shown(path, PATH)).collect());
                         finished(row);
                     }
                 }
@@ -409,6 +414,7 @@ fn unfinished(task: &Task) -> Row {
         is_not_startable: false,
         left: None,
         unwatched: None,
+        writes: None,
         state: State::NotStarted {
             verdict: TaskVerdict::Error,
             reason: "spawn_failed",

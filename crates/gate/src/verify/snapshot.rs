@@ -38,6 +38,9 @@ const AS_ANSWERED: [&str; 4] = ["agent_info", "auth_methods", "capabilities", "e
 /// Maximum length of a member as answered, in bytes of JSON. Real ones have up to 3 KB.
 const ANSWERED: usize = 16 << 10;
 
+/// How many paths of a home a row has.
+const WRITES: usize = 32;
+
 /// A capability snapshot: one row per agent, channel and distribution.
 #[derive(Debug, Clone, Default)]
 pub struct Snapshot {
@@ -192,6 +195,7 @@ impl Snapshot {
             self.rows.remove(&(row.id.clone(), row.channel.as_str().to_owned(), String::new()));
         }
         examined::keep(&mut value, self.rows.get(&key));
+        add_writes(&mut value, self.rows.get(&key));
         examined::remember(&mut value, self.rows.get(&key));
         times::add(&mut value, self.rows.get(&key));
         self.rows.insert(key.clone(), value);
@@ -288,6 +292,9 @@ fn row_json(row: &Row) -> Option<Value> {
     if let (Value::Object(agent), true) = (&mut agent, result["exit"].is_object() && row.reason().is_some()) {
         agent.insert("exit".to_owned(), result["exit"].clone());
     }
+    if let (Value::Object(agent), Some(writes)) = (&mut agent, result.get("writes")) {
+        agent.insert("writes".to_owned(), writes.clone());
+    }
     if let (Value::Object(agent), State::Checked { examination: Some(examination), at, .. }) = (&mut agent, &row.state)
     {
         agent.insert("examination".to_owned(), examined::member(examination, &row.version, *at));
@@ -311,6 +318,19 @@ fn bound(kept: &mut Map<String, Value>) {
     }
 }
 
+/// Adds what earlier runs of the same version have left in the home: one that was not examined leaves less.
+fn add_writes(row: &mut Value, earlier: Option<&Value>) {
+    let Some(earlier) = earlier.filter(|earlier| earlier["version"] == row["version"]) else { return };
+    let paths = |row: &Value| row.get("writes").and_then(Value::as_array).cloned();
+    let (Some(known), Some(row)) = (paths(earlier), row.as_object_mut()) else { return };
+    let all: BTreeSet<String> = known
+        .into_iter()
+        .chain(row.get("writes").and_then(Value::as_array).cloned().unwrap_or_default())
+        .filter_map(|path| path.as_str().map(ToOwned::to_owned))
+        .collect();
+    row.insert("writes".to_owned(), json!(all.into_iter().take(WRITES).collect::<Vec<_>>()));
+}
+
 /// Replacement for UUIDs.
 const UUID: &str = "$UUID";
 
@@ -322,6 +342,9 @@ pub(super) fn make_steady(row: &mut Value) {
     }
     for name in ["agent_info", "capabilities", "extra", "session"] {
         hide_uuids(&mut row[name]);
+    }
+    if let Some(writes) = row.get_mut("writes") {
+        hide_uuids(writes);
     }
 }
 

@@ -1,10 +1,14 @@
-//! Files with invented secrets in the home of a launch, and which of them were opened. Only Linux can tell, so other systems
-//! get none.
+//! Files with invented secrets in the home of a launch, which of them were opened, and what was written beside them. Only Linux
+//! can tell who opens a file, so other systems get none.
 
 use std::collections::BTreeSet;
 #[cfg(target_os = "linux")]
+use std::path::{Path, PathBuf};
+#[cfg(target_os = "linux")]
 use std::sync::Arc;
 use std::sync::{Mutex, PoisonError};
+#[cfg(target_os = "linux")]
+use std::time::SystemTime;
 
 /// What several launches have done to their canary files. Nothing that starts a program needs these files, so that a program
 /// that opens one has looked for secrets.
@@ -14,6 +18,7 @@ pub struct Canaries(Mutex<Seen>);
 #[derive(Debug, Default)]
 struct Seen {
     opened: BTreeSet<&'static str>,
+    written: Option<BTreeSet<String>>,
     problem: Option<String>,
 }
 
@@ -21,6 +26,12 @@ impl Canaries {
     /// The files that were opened so far, as paths relative to the home. A launch counts once its sandbox is removed or kept.
     pub fn opened(&self) -> Vec<&'static str> {
         self.lock().opened.iter().copied().collect()
+    }
+
+    /// What is new or changed in the homes so far, as paths relative to the home: the first ones only. Caches do not count.
+    /// Unescaped. `None` if nothing was watched.
+    pub fn written(&self) -> Option<BTreeSet<String>> {
+        self.lock().written.clone()
     }
 
     /// Why a launch was not watched, or not to its end, if so.
@@ -58,12 +69,50 @@ pub(super) fn files() -> [(&'static str, String); 4] {
     ]
 }
 
+/// How many paths are recorded.
+#[cfg(target_os = "linux")]
+const WRITTEN: usize = 32;
+
+/// How many entries of a directory are looked at.
+#[cfg(target_os = "linux")]
+const ENTRIES: usize = 10_000;
+
+/// Directories in a home that are not recorded: caches, and that of projects, in which examinations let agents work.
+#[cfg(target_os = "linux")]
+const PASSED_OVER: [&str; 3] = [".cache", ".npm", "projects"];
+
+/// The paths in a home, relative to it, with what changes when a file does; `None` for directories.
+#[cfg(target_os = "linux")]
+type Contents = std::collections::BTreeMap<PathBuf, Option<(Option<SystemTime>, u64)>>;
+
+#[cfg(target_os = "linux")]
+fn contents(home: &Path, descends: impl Fn(&Path) -> bool) -> Contents {
+    let (mut found, mut folders) = (Contents::new(), vec![PathBuf::new()]);
+    while let Some(folder) = folders.pop() {
+        for item in std::fs::read_dir(home.join(&folder)).into_iter().flatten().flatten().take(ENTRIES) {
+            let path = folder.join(item.file_name());
+            let Ok(metadata) = item.metadata() else { continue };
+            if PASSED_OVER.iter().any(|name| path == Path::new(name)) {
+                continue;
+            }
+            let state = (!metadata.is_dir()).then(|| (metadata.modified().ok(), metadata.len()));
+            if state.is_none() && descends(&path) {
+                folders.push(path.clone());
+            }
+            found.insert(path, state);
+        }
+    }
+    found
+}
+
 /// Watches the files of one launch. Dropped after the program and before its files, it records what was opened.
 #[cfg(target_os = "linux")]
 #[derive(Debug)]
 pub(super) struct Watch {
     inotify: rustix::fd::OwnedFd,
     files: Vec<(i32, &'static str)>,
+    home: PathBuf,
+    before: Contents,
     canaries: Arc<Canaries>,
 }
 
@@ -74,11 +123,29 @@ impl Watch {
         use rustix::fs::inotify::{CreateFlags, init};
 
         let inotify = init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?;
-        Ok(Self { inotify, files: Vec::new(), canaries: canaries.clone() })
+        let (home, before) = (PathBuf::new(), Contents::new());
+        Ok(Self { inotify, files: Vec::new(), home, before, canaries: canaries.clone() })
+    }
+
+    /// Remembers what is in the home, once all is there that the program finds.
+    pub(super) fn remember(&mut self, home: PathBuf) {
+        (self.before, self.home) = (contents(&home, |_| true), home);
+    }
+
+    fn record_written(&self) {
+        let after = contents(&self.home, |folder| self.before.contains_key(folder));
+        let is_new = |(path, state): &(&PathBuf, _)| self.before.get(*path) != Some(*state);
+        let written = after.iter().filter(is_new).map(|(path, _)| path.to_string_lossy().into_owned());
+        let mut seen = self.canaries.lock();
+        let all = seen.written.get_or_insert_default();
+        all.extend(written.take(WRITTEN));
+        while all.len() > WRITTEN {
+            all.pop_last();
+        }
     }
 
     /// Watches a file, wherever it is moved or linked to. To list it or to ask for its size is not to open it.
-    pub(super) fn add(&mut self, file: &'static str, path: &std::path::Path) -> std::io::Result<()> {
+    pub(super) fn add(&mut self, file: &'static str, path: &Path) -> std::io::Result<()> {
         use rustix::fs::inotify::{WatchFlags, add_watch};
 
         let number = add_watch(&self.inotify, path, WatchFlags::OPEN | WatchFlags::DONT_FOLLOW)?;
@@ -92,6 +159,7 @@ impl Drop for Watch {
     fn drop(&mut self) {
         use rustix::fs::inotify::{ReadFlags, Reader};
 
+        self.record_written();
         let mut buffer = [std::mem::MaybeUninit::uninit(); 4096];
         let mut events = Reader::new(&self.inotify, &mut buffer);
         loop {
@@ -115,7 +183,6 @@ impl Drop for Watch {
 #[cfg(test)]
 mod tests {
     use std::fs;
-    use std::path::Path;
 
     use super::super::{Home, Sandbox};
     use super::*;
@@ -152,6 +219,41 @@ mod tests {
             fs::remove_dir_all(home.join("b")).unwrap();
         });
         assert_eq!(moves, (vec![".kube/config", ".ssh/id_ed25519"], None));
+    }
+
+    #[test]
+    fn what_is_written_is_known_and_what_was_there_and_caches_are_not() {
+        let parent = tempfile::tempdir().unwrap();
+        let canaries = Arc::new(Canaries::default());
+        assert_eq!(canaries.written(), None);
+        for run in 0..2 {
+            let mut sandbox = Sandbox::below(parent.path(), Home::Empty).unwrap();
+            sandbox.add_to_home(".config/a/recipe", "").unwrap();
+            sandbox.add_to_home("projects/first/file", "").unwrap();
+            sandbox.plant(&canaries).unwrap();
+            let home = sandbox.path().join("home");
+            fs::read(home.join(".config/a/recipe")).unwrap();
+            for folder in [".claude/deep/er", ".config/x", ".cache/x", ".npm/_logs", ".local/share/y"] {
+                fs::create_dir_all(home.join(folder)).unwrap();
+                fs::write(home.join(folder).join("file"), "x").unwrap();
+            }
+            fs::write(home.join("projects/first/made"), "x").unwrap();
+            if run == 1 {
+                fs::write(home.join(".config/a/recipe"), "changed").unwrap();
+                std::os::unix::fs::symlink("/etc", home.join(".link")).unwrap();
+            }
+            sandbox.remove().unwrap();
+            let expected: &[&str] = match run {
+                0 => &[".claude", ".config/x", ".local/share/y"],
+                _ => &[".claude", ".config/a/recipe", ".config/x", ".link", ".local/share/y"],
+            };
+            assert_eq!(canaries.written().unwrap().iter().collect::<Vec<_>>(), expected);
+        }
+        let mut sandbox = Sandbox::below(parent.path(), Home::Empty).unwrap();
+        sandbox.plant(&canaries).unwrap();
+        (0..100).for_each(|number| fs::write(sandbox.path().join(format!("home/{number}")), "").unwrap());
+        sandbox.remove().unwrap();
+        assert_eq!(canaries.written().unwrap().len(), WRITTEN);
     }
 
     #[test]

@@ -151,7 +151,7 @@ impl Sandbox {
     }
 
     /// Creates canary files in an empty home, before the program starts, and watches them until the sandbox is removed or kept.
-    /// Where files of these names exist, they stay as they are. A system that cannot watch is a problem of `canaries`.
+    /// What the program then leaves in that home is recorded as well, so that everything else must be there before. Where files of these names exist, they stay as they are. A system that cannot watch is a problem of `canaries`.
     ///
     /// # Errors
     /// Returns [`PathError`] if a file cannot be created.
@@ -177,6 +177,7 @@ impl Sandbox {
                 canaries.fail(error.to_string());
             }
         }
+        watch.remember(self.path().join("home"));
         self.watch = Some(watch);
         Ok(())
     }

@@ -49,6 +49,8 @@ pub(super) struct Facts {
     pub(super) times: Option<String>,
     /// What kept the agent apart from the host, if that is known.
     pub(super) isolation: Option<&'static str>,
+    /// What it has left in its home, as a phrase.
+    pub(super) writes: Option<String>,
     /// The program of which the agent is an adapter, as the registry says.
     pub(super) adapter_of: Option<String>,
     /// The release on GitHub that its archives are of.
@@ -101,6 +103,7 @@ impl Facts {
             session: listing.answer.map(|answer| Opening::of(answer).words()),
             times: listing.answer.and_then(|answer| answer.times.as_ref()).map(times),
             isolation: listing.answer.and_then(|answer| isolation(answer.isolation.as_deref()?)),
+            writes: listing.answer.and_then(|answer| answer.writes.as_deref()).map(writes),
             adapter_of: config.adapters.get(&listing.id).map(|program| shown(program, 80)),
             release: agent.distribution.binary.iter().find_map(|target| release_page(&target.archive)),
             modes: listing.answer.map(|answer| offered(&answer.modes)).unwrap_or_default(),
@@ -136,6 +139,16 @@ fn isolation(kind: &str) -> Option<&'static str> {
         "bwrap" => Some("a container, with network"),
         "bwrap-no-network" => Some("a container, without network"),
         _ => None,
+    }
+}
+
+/// Paths in a home as a phrase: as many as fit on a page.
+fn writes(paths: &[String]) -> String {
+    let named: Vec<String> = paths.iter().take(5).map(|path| format!("~/{}", shown(path, 40))).collect();
+    match (named.as_slice(), paths.len() - named.len()) {
+        ([], _) => "nothing in your home, when it was tested".to_owned(),
+        (named, 0) => named.join(", "),
+        (named, more) => format!("{}, and {more} more", named.join(", ")),
     }
 }
 

@@ -179,6 +179,7 @@ fn put(survey: &mut Survey, state: State) {
         is_not_startable: false,
         left: None,
         unwatched: None,
+        writes: None,
         state,
         basis: None,
         source_down: None,
