@@ -107,7 +107,10 @@ fn a_registry_publishes_the_list_that_it_keeps_and_clients_install_it() {
     assert_eq!(document("plain")["views"]["closures"], Value::Null);
     assert!(document("tree")["views"]["closures"]["sha256"].is_string());
     let published: Value = serde_json::from_str(&people.env.read("tree/entries/closures/own.json")).unwrap();
-    assert_eq!(published, json!({ "schema": 1, "id": "own", "npx": { "package": "own@1.0.0", "packages": list } }));
+    assert_eq!(
+        published,
+        json!({ "schema": 1, "id": "own", "npx": { "package": "own@1.0.0", "packages": list, "allow_scripts": [] } })
+    );
     // Foreign clients see nothing new.
     assert_eq!(people.env.read("plain/registry.json"), people.env.read("tree/registry.json"));
 
@@ -156,7 +159,7 @@ fn an_earlier_version_keeps_its_list() {
         assert_eq!(document["views"]["closures"], Value::Null);
         let published = people.env.read(&format!("{out}/entries/earlier-closures/own.json"));
         let published: Value = serde_json::from_str(&published).unwrap();
-        let closure = json!({ "schema": 1, "id": "own", "npx": { "package": "own@1.0.0", "packages": first } });
+        let closure = json!({ "schema": 1, "id": "own", "npx": { "package": "own@1.0.0", "packages": first, "allow_scripts": [] } });
         assert_eq!(published, json!({ "schema": 1, "id": "own", "closures": [closure] }));
     };
     next("second", "first");
@@ -274,6 +277,57 @@ fn install_scripts_of_dependencies_are_named_until_they_are_approved() {
     env.write("r/registry.toml", "");
     let run = env.run(&["--registry-dir", "r", "validate"]);
     assert!(run.code == 0 && !run.stdout.contains("closure/scripts"), "{}", run.stdout);
+}
+
+/// A registry with dependencies that have install scripts, of which the client runs only those that it approves.
+#[test]
+fn clients_run_only_the_install_scripts_of_dependencies_that_the_registry_approves() {
+    let people = people();
+    // Has nothing to do but to run scripts, and notes which.
+    people
+        .env
+        .write_program("bin/npm", "#!/bin/sh\necho \"$*\" >> \"${0%/*}/called\"\n[ \"$1\" != config ] || echo false\n");
+    let digest = format!("sha512-{}", BASE64_STANDARD.encode(Sha512::digest(archive())));
+    let mut packages = json!({});
+    for name in ["good", "bad"] {
+        people.serve(&format!("/npm/{name}/-/{name}-2.0.0.tgz"), archive());
+        packages[format!("node_modules/{name}")] =
+            json!({ "version": "2.0.0", "integrity": digest, "hasInstallScript": true });
+    }
+    let mut list: Value = serde_json::from_str(&list("1.0.0", &packages)).unwrap();
+    list["packages"]["node_modules/own"]["dependencies"] = json!({ "good": "2.0.0", "bad": "2.0.0" });
+    registry(&people.env, Some(&list.to_string()));
+    let bytes = digest.clone();
+    let installed = |root: &str, approved: &[String]| {
+        people.env.write("r/registry.toml", format!("[npm.own]\nallow-scripts = {approved:?}\n"));
+        let _ = fs::remove_dir_all(people.env.path("tree"));
+        build(&people.env, "tree");
+        let _ = fs::remove_file(people.env.path("bin/called"));
+        let index = people.env.path("tree/registry.json");
+        let mut command =
+            people.command(&["install", "own", "--no-check", "--json", "--index", index.to_str().unwrap()]);
+        let run = with_npm(&people, command.env("ACP_REGISTRY_ROOT", people.env.path(root)));
+        assert_eq!(run.code, 0, "{}", run.stderr);
+        let document: Value = serde_json::from_str(&run.stdout).unwrap();
+        let rebuilt: Vec<String> = called(&people)
+            .lines()
+            .filter(|line| line.starts_with("rebuild "))
+            .map(|line| line.split_once(" -- ").unwrap().1.to_owned())
+            .collect();
+        (rebuilt, document)
+    };
+    let (rebuilt, document) = installed("none", &[]);
+    assert_eq!(rebuilt, [""; 0], "without an approval, npm is not asked");
+    assert_eq!(
+        (&document["scripts_not_run"], &document["scripts_ignored_by"]),
+        (&json!(["bad@2.0.0", "good@2.0.0"]), &json!("registry"))
+    );
+    let (rebuilt, document) = installed("one", &[format!("good@2.0.0 {bytes}")]);
+    assert_eq!(rebuilt, ["good@2.0.0 own@1.0.0"]);
+    assert_eq!(document["scripts_not_run"], json!(["bad@2.0.0"]));
+    let (rebuilt, document) = installed("all", &[format!("good@2.0.0 {bytes}"), format!("bad@2.0.0 {bytes}")]);
+    assert_eq!(rebuilt, ["bad@2.0.0 good@2.0.0 own@1.0.0"]);
+    assert!(document["scripts_not_run"].as_array().is_none_or(Vec::is_empty), "{document}");
 }
 
 #[test]

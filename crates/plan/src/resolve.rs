@@ -454,6 +454,8 @@ pub struct Expected {
     pub python: Option<String>,
     /// Whether the packages are those that the registry publishes, not those of a lock file.
     pub is_published: bool,
+    /// The dependencies of an npm package whose install scripts may run, as `name@1.0.0 sha512-…`; `None` leaves it to npm.
+    pub allow_scripts: Option<Vec<String>>,
 }
 
 /// Node.js, and npm with it.

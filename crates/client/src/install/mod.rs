@@ -52,6 +52,7 @@ mod npm;
 mod package_store;
 mod places;
 mod refusal;
+mod scripts;
 mod tool;
 mod tree;
 mod uv;
@@ -80,8 +81,8 @@ pub(crate) use error::newer;
 pub use error::{Error, TooOld};
 pub use failure::ToolFailure;
 pub use node::{Interpreter, Shortfall};
-pub use npm::ScriptsNotRun;
 pub use places::host_environment;
+pub use scripts::ScriptsNotRun;
 use serde::{Deserialize, Serialize};
 pub use tree::NpmConnection;
 

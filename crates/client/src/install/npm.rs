@@ -6,9 +6,8 @@ use acp_registry_archive::Program;
 use acp_registry_host::fs::{PathError, open_file, read_bounded, resolve_below};
 use acp_registry_host::process::is_executable;
 use acp_registry_plan::manifest::{NpmSpec, Package, Pin};
-use acp_registry_plan::text::{escape, printable, quote};
+use acp_registry_plan::text::{printable, quote};
 use acp_registry_sources::npm::{Bin, commands, file_of_command};
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use tokio::task::spawn_blocking;
@@ -16,11 +15,12 @@ use tokio::task::spawn_blocking;
 use super::cooldown::{HeldBack, Setting, later};
 use super::node::node_version;
 use super::package_store::Stop;
+use super::scripts::Approval;
 use super::tool::{Tool, write};
 use super::tree::{self, Scripts};
 use super::{
-    DigestSource, Error, Expected, InstallJob, Installer, Interpreter, Placed, Progress, Proof, Remarks, Source,
-    TooOld, ToolFailure, refusal,
+    DigestSource, Error, Expected, InstallJob, Installer, Interpreter, Placed, Progress, Proof, Remarks, ScriptsNotRun,
+    Source, TooOld, ToolFailure, refusal, scripts,
 };
 use crate::provenance::{Artifact, Inquiry, Provenance};
 use acp_registry_plan::closure;
@@ -65,8 +65,10 @@ pub(super) async fn install(work: &InstallJob<'_>, wanted: &Package) -> Result<P
         let environment = installer.npm_environment(cache.as_ref());
         Ok::<_, Error>(Tool::new(work, "npm", find(installer, "npm")?, environment, installer.registries.npm(&name)))
     };
+    let approval = work.approval((&name, &version));
     // npm 12 runs only the install scripts that this file allows.
-    write(&directory.join("package.json"), &manifest(&name, &version, installer.vouches))?;
+    let approved = approval.iter().flat_map(|approval| &approval.specs).map(String::as_str);
+    write(&directory.join("package.json"), &manifest(&name, &version, installer.vouches, approved))?;
     // Install scripts run, so that all bytes must be known before.
     let own_list = if work.expected.packages.is_none() && (installer.inquiry.is_some() || installer.requires_digest) {
         Some(list(work, wanted, (&name, &version), &npm()?).await?)
@@ -79,7 +81,7 @@ pub(super) async fn install(work: &InstallJob<'_>, wanted: &Package) -> Result<P
         None => None,
     };
     let made = match list {
-        Some(list) => tree::install(work, list).await,
+        Some(list) => tree::install(work, list, approval.as_ref()).await,
         None => Err(Stop::ByNpm("there is no list of packages".to_owned())),
     };
     let mut are_scripts_done = false;
@@ -90,16 +92,15 @@ pub(super) async fn install(work: &InstallJob<'_>, wanted: &Package) -> Result<P
             String::new()
         }
         Ok(Scripts::ToRun(scripts)) => {
-            (work.progress)(Progress::Running("npm"));
-            let arguments = ["rebuild"].iter().chain(&OWN).chain(&FLAGS).copied().chain([prefix]);
             to_keep = Some(scripts);
-            npm()?.run(arguments).await.map_err(|error| refused(error, &name, package))?.stderr
+            let ran = run_scripts(work, prefix, approval.as_ref(), &npm()?).await;
+            ran.map_err(|error| refused(error, &name, package))?
         }
         Err(Stop::Failed(error)) => return Err(error),
         Err(Stop::ByNpm(reason)) => {
             tracing::debug!("npm installs {package}: {reason}");
             tree::clear(directory)?;
-            install_by_npm(work, package, (&name, &version), list, prefix, &npm()?).await?
+            install_by_npm(work, package, (&name, &version), (list, approval.as_ref()), prefix, &npm()?).await?
         }
     };
     let no_command = |problem| Error::NoCommand { package: package.to_owned(), problem, suggestion: None };
@@ -122,16 +123,22 @@ pub(super) async fn install(work: &InstallJob<'_>, wanted: &Package) -> Result<P
         None => DigestSource::None,
     };
     let integrity = notes.as_deref().and_then(|notes| integrity_in(notes, &name));
-    let blocked = ScriptsNotRun { packages: blocked(&stderr), ignored_by: None };
+    let blocked = ScriptsNotRun { packages: scripts::blocked(&stderr), ignored_by: None };
     let listed =
-        if blocked.is_empty() && !are_scripts_done { notes.map(|notes| listed(&notes, directory)) } else { None };
+        if blocked.is_empty() && !are_scripts_done { notes.map(|notes| scripts::listed(&notes, directory)) } else { None };
     let scripts_not_run = match listed.filter(|listed| !listed.is_empty()) {
         Some(packages) if ignores_scripts(&npm()?).await == Some(true) => {
-            ScriptsNotRun::ignored(packages, installer.sets_for_npm(VARIABLE))
+            ScriptsNotRun::ignored(packages, installer.sets_for_npm(scripts::VARIABLE))
         }
         _ => blocked,
     };
-    if let Some(scripts) = to_keep.filter(|_| scripts_not_run.is_empty()) {
+    // Those that the registry has not approved are not asked for again.
+    let may_keep = scripts_not_run.is_empty();
+    let scripts_not_run = match approval.map(|approval| approval.not_run(directory)) {
+        Some(refused) if may_keep && !refused.is_empty() => refused,
+        _ => scripts_not_run,
+    };
+    if let Some(scripts) = to_keep.filter(|_| may_keep) {
         let kept = spawn_blocking(move || scripts.keep()).await;
         if let Ok(Err(Stop::ByNpm(problem))) = kept {
             tracing::debug!("what install scripts have made is not kept: {problem}");
@@ -163,7 +170,7 @@ async fn install_by_npm(
     work: &InstallJob<'_>,
     package: &str,
     (name, version): (&str, &str),
-    list: Option<&String>,
+    (list, approval): (Option<&String>, Option<&Approval>),
     prefix: &str,
     npm: &Tool<'_>,
 ) -> Result<String, Error> {
@@ -180,14 +187,40 @@ async fn install_by_npm(
         None => ("install", &["--no-save", "--no-package-lock"], &spec),
     };
     let mut arguments = vec![command.to_owned()];
+    arguments.extend(approval.map(|_| "--ignore-scripts".to_owned()));
     arguments.extend(more.iter().chain(&OWN).chain(&FLAGS).map(|flag| (*flag).to_owned()));
     arguments.extend([prefix.to_owned(), "--".to_owned()]);
     arguments.extend_from_slice(specs);
     npm.check_proxy()?;
     (work.progress)(Progress::Running("npm"));
     match npm.run(arguments).await {
+        Ok(_) if approval.is_some() => {
+            run_scripts(work, prefix, approval, npm).await.map_err(|error| refused(error, name, package))
+        }
         Ok(ran) => Ok(ran.stderr),
         Err(error) => Err(explain(error, package, (name, version), npm, directory).await),
+    }
+}
+
+/// Has npm run the install scripts of all packages, or of those that are approved. Returns the end of what npm writes to stderr.
+async fn run_scripts(
+    work: &InstallJob<'_>,
+    prefix: &str,
+    approval: Option<&Approval>,
+    npm: &Tool<'_>,
+) -> Result<String, Error> {
+    (work.progress)(Progress::Running("npm"));
+    let flags = ["rebuild"].iter().chain(&OWN).chain(&FLAGS).copied().chain([prefix, "--"]);
+    let specs = approval.into_iter().flat_map(|approval| &approval.specs).map(String::as_str);
+    Ok(npm.run(flags.chain(specs)).await?.stderr)
+}
+
+impl InstallJob<'_> {
+    /// Which install scripts run, if the registry says so.
+    fn approval(&self, own: (&str, &str)) -> Option<Approval> {
+        let Expected { packages, allow_scripts, .. } = self.expected;
+        let list = serde_json::from_str(packages.as_deref()?).ok()?;
+        Some(Approval::new(&list, own, allow_scripts.as_ref()?))
     }
 }
 
@@ -370,11 +403,21 @@ fn noted_bin(name: &str, directory: &Path) -> Option<Box<RawValue>> {
 }
 
 /// The project that npm installs the package for. Where npm asks for permission, only this package may run install
-/// scripts, if it is vouched for.
-pub(super) fn manifest(name: &str, version: &str, is_vouched_for: bool) -> String {
+/// scripts, if it is vouched for, and those that are approved, as `name@1.0.0`.
+pub(super) fn manifest<'a>(
+    name: &str,
+    version: &str,
+    is_vouched_for: bool,
+    approved: impl IntoIterator<Item = &'a str>,
+) -> String {
     let mut project = serde_json::json!({ "name": "agent", "dependencies": { name: version } });
-    if is_vouched_for {
-        project["allowScripts"] = serde_json::json!({ name: true });
+    let approved =
+        approved.into_iter().filter_map(|spec| Some(spec.rsplit_once('@')?.0)).filter(|other| *other != name);
+    let own = is_vouched_for.then_some(name);
+    let allowed: serde_json::Map<String, Value> =
+        own.into_iter().chain(approved).map(|name| (name.to_owned(), true.into())).collect();
+    if !allowed.is_empty() {
+        project["allowScripts"] = allowed.into();
     }
     project.to_string()
 }
@@ -511,7 +554,7 @@ async fn newest_of_npm(name: &str, version: &str, npm: &Tool<'_>, directory: &Pa
     let resolve = async |wanted: &str| {
         let _ = std::fs::remove_dir_all(&place);
         std::fs::create_dir(&place).ok()?;
-        write(&place.join("package.json"), &manifest(name, wanted, true)).ok()?;
+        write(&place.join("package.json"), &manifest(name, wanted, true, [])).ok()?;
         let flags = ["--package-lock=true", "--package-lock-only", "--ignore-scripts", "--prefix", path];
         npm.run(["install"].iter().chain(&OWN).chain(&flags)).await.ok()?;
         let list: Value = serde_json::from_slice(&std::fs::read(place.join("package-lock.json")).ok()?).ok()?;
@@ -570,97 +613,6 @@ fn cooldown_setting(listed: &str) -> Setting {
         found = Setting { text, value: value.to_owned(), is_of_manifest: false };
     }
     found
-}
-
-/// What begins the lines in which npm tells of install scripts.
-const MARK: &str = "npm warn install-scripts";
-
-/// How many packages are named.
-const NAMED: usize = 20;
-
-/// npm's setting that turns install scripts off.
-const SETTING: &str = "ignore-scripts";
-
-/// The variable that sets the same, and counts for more than npm's files.
-pub(super) const VARIABLE: &str = "npm_config_ignore_scripts";
-
-/// The install scripts that npm has not run.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-#[non_exhaustive]
-pub struct ScriptsNotRun {
-    /// The packages, each with its version. Printable.
-    pub packages: Vec<String>,
-    /// What keeps npm from running any: its setting `ignore-scripts`, or the variable `npm_config_ignore_scripts`;
-    /// `None` where npm asks for permission for each package.
-    pub ignored_by: Option<String>,
-}
-
-impl ScriptsNotRun {
-    /// Packages whose scripts npm's configuration forbids.
-    pub(super) fn ignored(packages: Vec<String>, is_by_variable: bool) -> Self {
-        Self { packages, ignored_by: Some(if is_by_variable { VARIABLE } else { SETTING }.to_owned()) }
-    }
-
-    /// Whether npm has run all.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.packages.is_empty()
-    }
-
-    /// What npm has not run, and why, as a sentence.
-    #[must_use]
-    pub fn message(&self) -> String {
-        let packages = self.packages.join(", ");
-        let why = match self.ignored_by.as_deref() {
-            None => String::new(),
-            Some(VARIABLE) => format!(", because the variable `{VARIABLE}` forbids it"),
-            Some(setting) => format!(", because npm's setting {} forbids it", quote(setting)),
-        };
-        format!("npm has not run the install scripts of {packages}{why}")
-    }
-
-    /// How to install an agent with its scripts; `None` if no setting forbids them.
-    #[must_use]
-    pub fn remedy(&self, id: &str) -> Option<String> {
-        let forbidden_by = self.ignored_by.clone()?;
-        let install = format!("`acp-registry install {}`", escape(id));
-        Some(if forbidden_by == VARIABLE {
-            format!("unset {}, then run {install}", quote(&forbidden_by))
-        } else {
-            format!("run `npm config set {} false`, then {install}", escape(&forbidden_by))
-        })
-    }
-}
-
-/// The packages with an install script, each with its version, that are below a directory according to npm's own
-/// records. Printable.
-pub(super) fn listed(notes: &[u8], directory: &Path) -> Vec<String> {
-    let Ok([packages]) = json::members(notes, ["packages"]) else { return Vec::new() };
-    let packages: Option<Object<'_, PACKAGES>> = json::object(packages);
-    let members = packages.into_iter().flat_map(|packages| packages.members);
-    let named = members.filter_map(|(path, package)| {
-        let [has, name, version] = json::read_members(Some(package), ["hasInstallScript", "name", "version"]);
-        // Those for other systems are noted, too.
-        let is_there = has?.get() == "true" && directory.join(&*path).is_dir();
-        let name = json::text(name).or_else(|| path.rsplit("node_modules/").next().map(Into::into))?;
-        let version = json::text(version)?;
-        is_there.then(|| printable(&format!("{name}@{version}")).into_owned())
-    });
-    named.take(NAMED).collect()
-}
-
-/// The packages, each with its version, whose install scripts npm has blocked, according to its stderr. Printable.
-///
-/// Since npm 12, scripts run only where `allowScripts` of the root `package.json` allows them; npm 11 gives the same
-/// list with other words before it, and runs them.
-fn blocked(stderr: &str) -> Vec<String> {
-    let mut lines = stderr.lines().filter_map(|line| line.trim().strip_prefix(MARK));
-    if !lines.any(|line| line.contains("install scripts blocked")) {
-        return Vec::new();
-    }
-    let packages = lines.take_while(|line| line.starts_with("   ")).filter_map(|line| line.split_once(" ("));
-    packages.take(NAMED).map(|(package, _)| printable(package.trim()).into_owned()).collect()
 }
 
 #[cfg(test)]
@@ -765,56 +717,5 @@ mod tests {
             let found = cooldown_setting(&listed);
             assert_eq!((found.text.as_str(), found.value.as_str()), (expected, value), "{listed}");
         }
-    }
-
-    #[test]
-    fn packages_with_scripts_are_listed_by_the_notes_of_npm() {
-        let directory = tempfile::tempdir().unwrap();
-        for path in ["node_modules/a", "node_modules/a/node_modules/@s/b", "node_modules/c", "node_modules/plain"] {
-            std::fs::create_dir_all(directory.path().join(path)).unwrap();
-        }
-        let notes = r#"{ "packages": {
-            "node_modules/a": { "version": "1.0.0", "hasInstallScript": true },
-            "node_modules/a/node_modules/@s/b": { "version": "2.0.0", "hasInstallScript": true },
-            "node_modules/c": { "name": "alias", "version": "3.0.0", "hasInstallScript": true },
-            "node_modules/plain": { "version": "1.0.0", "hasInstallScript": false },
-            "node_modules/elsewhere": { "version": "1.0.0", "hasInstallScript": true, "optional": true } } }"#;
-        assert_eq!(listed(notes.as_bytes(), directory.path()), ["a@1.0.0", "@s/b@2.0.0", "alias@3.0.0"]);
-        for odd in ["", "[]", "{}", r#"{ "packages": [] }"#, r#"{ "packages": { "a": 1 } }"#] {
-            assert_eq!(listed(odd.as_bytes(), directory.path()), [] as [&str; 0], "{odd}");
-        }
-    }
-
-    #[test]
-    fn the_remedy_is_for_what_forbids_the_scripts() {
-        let told = |scripts: ScriptsNotRun| (scripts.message(), scripts.remedy("p"));
-        let packages = vec!["a@1.0.0".to_owned(), "b@2.0.0".to_owned()];
-        let begin = "npm has not run the install scripts of a@1.0.0, b@2.0.0";
-        let asked = ScriptsNotRun { packages: packages.clone(), ignored_by: None };
-        assert_eq!(told(asked), (begin.to_owned(), None));
-        let (message, remedy) = told(ScriptsNotRun::ignored(packages.clone(), false));
-        assert_eq!(message, format!("{begin}, because npm's setting `ignore-scripts` forbids it"));
-        let expected = "run `npm config set ignore-scripts false`, then `acp-registry install p`";
-        assert_eq!(remedy.unwrap().clone(), expected);
-        let (message, remedy) = told(ScriptsNotRun::ignored(packages, true));
-        assert_eq!(message, format!("{begin}, because the variable `npm_config_ignore_scripts` forbids it"));
-        assert_eq!(remedy.unwrap().clone(), "unset `npm_config_ignore_scripts`, then run `acp-registry install p`");
-    }
-
-    #[test]
-    fn what_npm_has_blocked_is_read_from_its_words() {
-        let list = "npm warn install-scripts   esbuild@0.25.0 (postinstall: node install.js)\n\
-                    npm warn install-scripts   @s/p@1.0.0 (preinstall: a (b))\n\
-                    npm warn install-scripts\n\
-                    npm warn install-scripts Run `npm install-scripts ls` to review\n";
-        let of = |words: &str| blocked(&format!("npm warn x\nnpm warn install-scripts 2 packages {words}:\n{list}"));
-        assert_eq!(
-            of("had install scripts blocked because they are not covered by allowScripts"),
-            ["esbuild@0.25.0", "@s/p@1.0.0"]
-        );
-        // npm 11 warns, and runs them.
-        assert_eq!(of("have install scripts not yet covered by allowScripts"), [] as [&str; 0]);
-        assert_eq!(blocked(""), [] as [&str; 0]);
-        assert_eq!(blocked("npm warn install-scripts 1 package had install scripts blocked\n"), [] as [&str; 0]);
     }
 }

@@ -25,6 +25,7 @@ use tokio::time::timeout;
 use url::Url;
 
 use super::package_store::{Digest, FileState, PackageStore, Stop, StoredPackage};
+use super::scripts::Approval;
 use super::{Error, InstallJob, Installer, Progress};
 
 /// How many packages are fetched at once.
@@ -89,7 +90,7 @@ pub(super) struct ScriptsToRun {
 }
 
 /// Makes the tree of a list.
-pub(super) async fn install(work: &InstallJob<'_>, list: &str) -> Result<Scripts, Stop> {
+pub(super) async fn install(work: &InstallJob<'_>, list: &str, approval: Option<&Approval>) -> Result<Scripts, Stop> {
     let by_npm = |reason: &str| Stop::ByNpm(reason.to_owned());
     let installer = work.installer;
     let connection = installer.npm_connection.as_ref().filter(|_| cfg!(unix));
@@ -100,7 +101,8 @@ pub(super) async fn install(work: &InstallJob<'_>, list: &str) -> Result<Scripts
     let machine = machine(platform, node.as_deref());
     let needed = lock.needed(&machine);
     let needed = needed.ok_or_else(|| by_npm("a package is not for this machine"))?;
-    let has_scripts = needed.values().any(|package| package.has_install_script);
+    let runs = |path: &str| approval.is_none_or(|approval| approval.allows(path));
+    let has_scripts = needed.iter().any(|(path, package)| package.has_install_script && runs(path));
     let mut wanted = BTreeMap::new();
     let mut packages = Vec::with_capacity(needed.len());
     for (path, package) in &needed {
@@ -113,7 +115,7 @@ pub(super) async fn install(work: &InstallJob<'_>, list: &str) -> Result<Scripts
         packages.push(TreePackage { path: (*path).to_owned(), digest, commands });
     }
     let store = PackageStore { directory: &cache.packages };
-    let digest = scripts_digest(installer, list, &machine, node.as_deref());
+    let digest = scripts_digest(installer, (list, approval), &machine, node.as_deref());
     let mut kept = if has_scripts && !installer.distrusts_packages { store.find(&digest) } else { None };
     // Scripts write into packages, also into those of others.
     let sharing = FileSharing::new(has_scripts && kept.is_none());
@@ -189,8 +191,13 @@ impl ScriptsToRun {
     }
 }
 
-/// A digest of all that decides what install scripts make: the packages, the machine, Node.js and npm, and npm's settings.
-fn scripts_digest(installer: &Installer, list: &str, machine: &NodeMachine, node: Option<&Path>) -> Digest {
+/// A digest of all that decides what install scripts make: the packages, which of them are approved, the machine, Node.js and npm, and npm's settings.
+fn scripts_digest(
+    installer: &Installer,
+    (list, approval): (&str, Option<&Approval>),
+    machine: &NodeMachine,
+    node: Option<&Path>,
+) -> Digest {
     let mut context = Context::new(&SHA512);
     let npm = installer.environment.find("npm");
     let program = |path: &Path| {
@@ -201,8 +208,11 @@ fn scripts_digest(installer: &Installer, list: &str, machine: &NodeMachine, node
     let files = installer.npm.iter().filter(|(name, _)| name.ends_with("config"));
     let files: Vec<_> = files.map(|(_, path)| fs::read(path).ok()).collect();
     context.update(
-        format!("scripts\n{machine:?}\n{programs:?}\n{:?}\n{files:?}\n{}\n", installer.npm, installer.vouches)
-            .as_bytes(),
+        format!(
+            "scripts\n{machine:?}\n{programs:?}\n{:?}\n{files:?}\n{}\n{approval:?}\n",
+            installer.npm, installer.vouches
+        )
+        .as_bytes(),
     );
     context.update(list.as_bytes());
     let mut digest = [0; 64];

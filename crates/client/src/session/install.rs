@@ -155,7 +155,8 @@ impl Session {
         if let Some(closure) = closure {
             let python = closure.python().filter(|_| kind == PackageKind::Uvx).map(ToOwned::to_owned);
             let packages = Some(closure.packages);
-            plan.expected = Expected { packages, python, is_published: true, ..plan.expected };
+            let allow_scripts = closure.allow_scripts;
+            plan.expected = Expected { packages, python, is_published: true, allow_scripts, ..plan.expected };
         }
         Ok(plan)
     }
@@ -195,7 +196,7 @@ impl Session {
     /// Whether npm may run the install scripts now that it was forbidden to run when this was installed.
     async fn may_run_scripts_now(&self, plan: &Plan, installer: &Installer) -> Result<bool, Error> {
         let there = self.store.installed(plan)?;
-        let lacks_scripts = there.is_some_and(|there| there.receipt.remarks.scripts_not_run.ignored_by.is_some());
+        let lacks_scripts = there.is_some_and(|there| there.receipt.remarks.scripts_not_run.are_forbidden_by_npm());
         Ok(lacks_scripts && !self.options.is_offline && installer.runs_scripts(&temporary()).await)
     }
 

@@ -13,7 +13,7 @@ use crate::digest::Sha256;
 use crate::json;
 use crate::manifest::{NpmSpec, Pin, PypiSpec, normalized};
 use crate::text::quote;
-pub use npm::{NodeMachine, NpmLock, NpmLockPackage};
+pub use npm::{NodeMachine, NpmLock, NpmLockPackage, ScriptedPackage};
 pub use published::{
     CLOSURE_LIMIT, CLOSURES, Closures, EARLIER_CLOSURES, EarlierClosures, PublishedClosure, WrongClosure, file_name,
     with_python,

@@ -96,6 +96,41 @@ fn is_named(wanted: &Value, found: &str) -> bool {
     !forbidden.iter().any(|name| &name[1..] == found) && (allowed.is_empty() || allowed.contains(&found))
 }
 
+/// A package of a list whose install scripts npm would run.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ScriptedPackage {
+    /// Its place in the tree.
+    pub path: String,
+    /// Its name and version, `name@1.0.0`.
+    pub package: String,
+    /// The digest of the archive that it is in, as npm writes it; empty if there is none.
+    pub digest: String,
+}
+
+impl std::fmt::Display for ScriptedPackage {
+    /// As a registry approves it: `name@1.0.0 sha512-…`.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}", self.package, self.digest)
+    }
+}
+
+impl NpmLock {
+    /// The packages with install scripts, apart from one at the top, which a manifest names.
+    #[must_use]
+    pub fn dependencies_with_scripts(&self, own: &str) -> Vec<ScriptedPackage> {
+        let own = format!("node_modules/{own}");
+        let with_scripts = self.packages.iter().filter(|(path, package)| **path != own && package.has_install_script);
+        let one = |(path, package): (&String, &NpmLockPackage)| {
+            let name = format!("{}@{}", package.name(path), package.version.as_deref().unwrap_or_default());
+            // One in a bundle is in the archive of a package above it.
+            let above = std::iter::successors(Some(path.as_str()), |at| Some(&at[..at.rfind("/node_modules/")?]));
+            let digest = above.filter_map(|at| self.packages.get(at)?.integrity.clone()).next().unwrap_or_default();
+            ScriptedPackage { path: path.clone(), package: name, digest }
+        };
+        with_scripts.map(one).collect()
+    }
+}
+
 impl NpmLockPackage {
     /// The name in the package registry, of the package at this path.
     #[must_use]

@@ -69,6 +69,10 @@ pub struct PublishedClosure {
     pub package: String,
     /// All packages with their digests, as npm (`package-lock.json`) or uv (`requirements.txt` with hashes) reads them.
     pub packages: String,
+    /// The dependencies whose install scripts the registry approves, as `name@1.0.0 sha512-…`. Without it, npm decides, as for
+    /// closures of registries that approve none yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allow_scripts: Option<Vec<String>>,
 }
 
 /// Why closures cannot be used.
@@ -82,7 +86,7 @@ impl PublishedClosure {
     /// # Errors
     /// [`WrongClosure`] when the text is of another package or version, or names anything but versions with digests.
     pub fn new(kind: PackageKind, package: &str, packages: &str) -> Result<Self, WrongClosure> {
-        let new = Self { package: package.to_owned(), packages: packages.to_owned() };
+        let new = Self { package: package.to_owned(), packages: packages.to_owned(), allow_scripts: None };
         new.check(kind)?;
         Ok(new)
     }

@@ -21,6 +21,7 @@ use acp_registry_plan::closure::{CLOSURES, Closures, EARLIER_CLOSURES};
 use acp_registry_plan::digest::Sha256;
 use acp_registry_plan::failure::{Code, Failure};
 use acp_registry_plan::json;
+use acp_registry_plan::manifest::PackageKind;
 use acp_registry_plan::revocations::REVOKED;
 use acp_registry_plan::text::{brief_list, printable, quote};
 use acp_registry_plan::versions::VERSIONS;
@@ -175,7 +176,7 @@ pub fn build<'a>(
         files.extend(publish_beside(discovery, VERSIONS, lists));
     }
     if let Some(discovery) = &mut discovery {
-        let closures = closures(registry, &sources);
+        let closures = closures(registry, &sources, config);
         let older = earlier.closures(&sources, &closures)?;
         let text = |(id, closures): (&&str, &Closures)| Some(((*id).to_owned(), closures.to_text()?.into_bytes()));
         files.extend(publish_beside(discovery, CLOSURES, closures.iter().filter_map(text).collect()));
@@ -216,12 +217,17 @@ pub fn build<'a>(
 }
 
 /// The closures of the agents that are published from their folders, by id. One that cannot be used is not published.
-fn closures<'a>(registry: &Registry, sources: &'a [AgentSource<'_>]) -> BTreeMap<&'a str, Closures> {
+fn closures<'a>(registry: &Registry, sources: &'a [AgentSource<'_>], config: &Config) -> BTreeMap<&'a str, Closures> {
     let one = |source: &'a AgentSource<'_>| {
         let AgentSource::Own(folder, _) = source else { return None };
         let mut closures = Closures::new(&folder.id);
         for (kind, closure) in registry.closures(&folder.id, folder.manifest.present()?) {
-            closures.insert(kind, closure.ok()?);
+            let mut closure = closure.ok()?;
+            if kind == PackageKind::Npx {
+                closure.allow_scripts =
+                    Some(config.npm.get(&folder.id).map(|npm| npm.allow_scripts.clone()).unwrap_or_default());
+            }
+            closures.insert(kind, closure);
         }
         Some((folder.id.as_str(), closures))
     };

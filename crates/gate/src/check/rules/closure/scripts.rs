@@ -77,23 +77,9 @@ fn check(registry: &Registry, options: &CheckOptions<'_>, report: &mut Reporter<
     }
 }
 
-/// The dependencies with install scripts, with the digest of the archive that they are in.
+/// The dependencies with install scripts, each once.
 fn dependencies_with_scripts(closure: &PublishedClosure) -> BTreeMap<String, String> {
     let Ok(lock) = serde_json::from_str::<NpmLock>(&closure.packages) else { return BTreeMap::new() };
-    let own = closure.package.parse::<NpmSpec>().map(|spec| format!("node_modules/{}", spec.name)).unwrap_or_default();
-    let mut found = BTreeMap::new();
-    for (path, package) in lock.packages.iter().filter(|(path, package)| **path != own && package.has_install_script) {
-        let name = format!("{}@{}", package.name(path), package.version.as_deref().unwrap_or_default());
-        // One in a bundle is in the archive of a package above it.
-        let mut at = path.as_str();
-        let digest = loop {
-            if let Some(integrity) = lock.packages.get(at).and_then(|package| package.integrity.as_ref()) {
-                break integrity.clone();
-            }
-            let Some(end) = at.rfind("/node_modules/") else { break String::new() };
-            at = &at[..end];
-        };
-        found.insert(name, digest);
-    }
-    found
+    let own = closure.package.parse::<NpmSpec>().map(|spec| spec.name).unwrap_or_default();
+    lock.dependencies_with_scripts(&own).into_iter().map(|found| (found.package, found.digest)).collect()
 }
