@@ -1,6 +1,7 @@
 //! `acp-registry config`
 
 use std::env;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use acp_registry::host::fs::temporary;
@@ -19,6 +20,7 @@ use crate::documents::{self, Document, IndexOrigin};
 use crate::flags::candidates;
 use crate::flags::global::{FormatArgs, Global};
 use crate::flags::network::environment;
+use crate::flags::sandbox::GrantArgs;
 use crate::flags::session::{PackageArgs, SessionArgs, open};
 use crate::terminal::progress::Progress;
 use crate::terminal::signals;
@@ -47,6 +49,9 @@ pub(crate) struct Args {
     /// Start the agent in a sandbox, see `run --sandbox`
     #[arg(long, conflicts_with = "direct")]
     sandbox: bool,
+
+    #[command(flatten)]
+    grants: GrantArgs,
 
     /// Name `acp-registry run ID` [default]
     #[arg(long, hide = true, conflicts_with = "direct")]
@@ -228,13 +233,19 @@ fn answer(args: &Args, global: &Global, session: &Session, ui: &Ui) -> Result<Se
         (None, None) => None,
     };
     let by_run = || {
-        let sandbox = args.sandbox.then(|| "--sandbox".to_owned());
+        let sandbox = args.sandbox.then(|| "--sandbox".into()).into_iter().chain(args.grants.flags(|path| {
+            let is_here = args.on.machine().is_none();
+            is_here.then(|| std::path::absolute(path).ok()).flatten().unwrap_or_else(|| path.clone()).into_os_string()
+        }));
+        let sandbox = sandbox.map(OsString::into_string).collect::<Result<Vec<_>, _>>().map_err(|path| {
+            Failure::unable(format!("settings cannot have the path {}, which is not Unicode", path.display()))
+        })?;
         let place = if args.on.machine().is_some() {
             [args.on.flags(), args.place.flags_elsewhere()?].concat()
         } else {
             args.place.flags()?
         };
-        let flags = [global.network_flags(), place, Vec::from_iter(sandbox)].concat();
+        let flags = [global.network_flags(), place, sandbox].concat();
         let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
         let launch = AgentCommand::through_run(&named.to_string(), &name, &flags);
         let launch = AgentCommand { id: id.to_owned(), program: own_path()?, ..launch };

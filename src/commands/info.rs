@@ -1,14 +1,18 @@
 //! `acp-registry info`
 
+use std::env;
+use std::path::PathBuf;
+
 use acp_registry::failure::{Exit, Failure};
 use acp_registry::manifest::BinaryTarget;
 use acp_registry::ops::{Describe, DescribeReport, describe};
-use acp_registry::session::AgentSpec;
+use acp_registry::session::{AgentSpec, Permissions};
 use acp_registry::statement::Signed;
 use acp_registry::text::printable;
+use clap::ValueEnum;
 
 use crate::flags::candidates;
-use crate::flags::global::{FormatArgs, Global};
+use crate::flags::global::Global;
 use crate::flags::session::{PackageArgs, SessionArgs, open};
 use crate::terminal::layout::Look;
 use crate::terminal::progress::Progress;
@@ -30,18 +34,54 @@ pub(crate) struct Args {
     #[arg(long)]
     versions: bool,
 
+    /// List what the installed agent may touch in `run --sandbox` from this directory
+    ///
+    /// With `--format landlock`, as a profile for `llconfig`.
+    #[arg(long)]
+    permissions: bool,
+
     #[command(flatten)]
     place: SessionArgs,
 
-    #[command(flatten)]
-    pub(crate) format: FormatArgs,
+    /// Form of the result; `landlock` is for the permissions alone
+    #[arg(long, value_name = "FORMAT", default_value = "human")]
+    format: InfoFormat,
+
+    /// Short for `--format json`
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum InfoFormat {
+    Human,
+    Json,
+    Landlock,
+}
+
+impl Args {
+    pub(crate) fn is_json(&self) -> bool {
+        self.json || self.format == InfoFormat::Json
+    }
 }
 
 pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     let session = open(&args.place, PackageArgs::default(), global)?;
-    let (progress, request) = (Progress::new(ui), Describe { agent: args.agent.clone(), versions: args.versions });
+    let is_profile = args.format == InfoFormat::Landlock;
+    if is_profile && (!args.permissions || args.json) {
+        return Err(Failure::usage("--format landlock is a form of --permissions").help("add --permissions"));
+    }
+    let here = args.permissions.then(env::current_dir).transpose();
+    let permissions = here.map_err(|error| Failure::unable(format!("the working directory: {error}")))?;
+    let request = Describe { agent: args.agent.clone(), versions: args.versions, permissions };
+    let progress = Progress::new(ui);
     let report = signals::run(ui, describe(&session, &request, &|event| progress.show(event)))??;
-    if args.format.is_json() {
+    if let (true, Some(permissions)) = (is_profile, &report.permissions) {
+        let profile = permissions.landlock().ok_or_else(|| {
+            Failure::unable("a profile cannot have a path that is not Unicode").help("leave out --format landlock")
+        })?;
+        ui.result(&format!("{profile:#}\n"))?;
+    } else if args.is_json() {
         ui.report(&report)?;
     } else {
         ui.result(&text(&report, ui.look()))?;
@@ -65,6 +105,9 @@ fn text(report: &DescribeReport, look: Look) -> String {
             version.since.map(|since| format!(", since {}", since.get(..10).unwrap_or(since))).unwrap_or_default();
         let installed = if version.installed { ", installed" } else { "" };
         text.push_str(&line("version", &format!("{}{since}{installed}", version.version), look));
+    }
+    if let Some(permissions) = &report.permissions {
+        text.push_str(&permitted(permissions, look));
     }
     if let Some(age) = report.index.age() {
         text.push_str(&line("index", &format!("{age}: {}", report.index.origin.source), look));
@@ -122,6 +165,17 @@ fn entry(report: &DescribeReport, look: Look) -> String {
         line("built by", receipt.provenance.as_ref().map(|proven| proven.publisher.workflow.as_str()));
     }
     text
+}
+
+/// What `run --sandbox` lets the agent touch.
+fn permitted(permissions: &Permissions, look: Look) -> String {
+    let lines = |name: &str, paths: &[PathBuf]| -> String {
+        paths.iter().map(|path| line(name, &path.display().to_string(), look)).collect()
+    };
+    let obstacle = permissions.obstacle.as_deref().map(|why| line("sandbox", why, look)).unwrap_or_default();
+    let network = if permissions.network == "none" { "none" } else { "all of it; --network none takes it away" };
+    let (writes, reads) = (lines("may write", &permissions.writes), lines("may read", &permissions.reads));
+    [obstacle, writes, reads, line("network", network, look)].concat()
 }
 
 fn line(name: &str, value: &str, look: Look) -> String {

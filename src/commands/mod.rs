@@ -208,7 +208,7 @@ fn run(cli: &Cli, matches: &ArgMatches) -> ExitCode {
         Command::Probe(args) => (probe::run(args, &cli.global, &ui), args.report.is_json()),
         Command::List(args) => (list::run(args, &cli.global, &ui), args.format.is_json()),
         Command::Search(args) => (list::search(args, &cli.global, &ui), args.format.is_json()),
-        Command::Info(args) => (info::run(args, &cli.global, &ui), args.format.is_json()),
+        Command::Info(args) => (info::run(args, &cli.global, &ui), args.is_json()),
         Command::Resolve(args) => (resolve::run(args, &cli.global, &ui), args.format.is_json()),
         Command::Install(args) => (install::run(args, &cli.global, &ui), args.format.is_json()),
         Command::Run(args) => (run::run(args, &cli.global, &ui), false),

@@ -3,7 +3,6 @@
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::io::{BufReader, IsTerminal as _};
-use std::path::PathBuf;
 
 use acp_registry::doctor;
 use acp_registry::failure::{Code, Exit, Failure};
@@ -20,6 +19,7 @@ use crate::commands::elsewhere::{self, OnArgs, Wanted};
 use crate::flags::candidates;
 use crate::flags::global::{FormatArgs, Global};
 use crate::flags::remote::RemoteArgs;
+use crate::flags::sandbox::GrantArgs;
 use crate::flags::session::{PackageArgs, SessionArgs, TermsArgs, kind, open};
 use crate::terminal::arguments::command_line;
 use crate::terminal::progress::Progress;
@@ -61,21 +61,13 @@ pub(crate) struct Args {
     ///
     /// It cannot read the rest of your home: files with keys and tokens, shell profiles, settings of other agents. Its own home is
     /// `homes/ID` in the directory of agents; sign in there by its own command, as in `run --sandbox ID -- login`. Not
-    /// covered are the network, variables of the environment, and sockets of other programs.
+    /// covered are variables of the environment, sockets of other programs and, without `--network none`, the network.
+    /// `info ID --permissions` lists what it may touch.
     #[arg(long, conflicts_with = "url")]
     sandbox: bool,
 
-    /// With --sandbox, let the agent change this directory, too (repeatable)
-    ///
-    /// For clients that start the agent elsewhere than in the directory of its sessions.
-    #[arg(long, value_name = "DIR", requires = "sandbox")]
-    writable: Vec<PathBuf>,
-
-    /// With --sandbox, let the agent read and start this, too (repeatable)
-    ///
-    /// For MCP servers and other programs in your home.
-    #[arg(long, value_name = "PATH", requires = "sandbox")]
-    readable: Vec<PathBuf>,
+    #[command(flatten)]
+    grants: GrantArgs,
 
     #[command(flatten)]
     terms: TermsArgs,
@@ -176,10 +168,9 @@ fn flags(args: &Args) -> Vec<OsString> {
         .iter()
         .filter_map(|(flag, value)| Some((flag, (*value).as_ref()?)))
         .for_each(|(flag, value)| add(flag, value.as_ref()));
-    args.writable.iter().for_each(|path| add("--writable", path.as_ref()));
-    args.readable.iter().for_each(|path| add("--readable", path.as_ref()));
     add("--require", args.terms.require.as_str().as_ref());
     flags.extend(args.sandbox.then(|| "--sandbox".into()));
+    flags.extend(args.grants.flags(|path| path.into()));
     flags.extend(args.terms.accept_publisher.then(|| "--accept-publisher".into()));
     flags
 }
@@ -220,12 +211,7 @@ fn start(
         let here = env::current_dir().map_err(|error| Failure::unable(format!("the working directory: {error}")))?;
         let mut confined = session.confine(version, &start, &here)?;
         let refused = |error| session::Error::Sandbox { id: id.to_owned(), error };
-        for path in &args.writable {
-            confined.sandbox.write(path).map_err(refused)?;
-        }
-        for path in &args.readable {
-            confined.sandbox.read(path).map_err(refused)?;
-        }
+        args.grants.grant(&mut confined.sandbox).map_err(refused)?;
         confined.enter().map_err(refused)?;
         program.variables.extend(confined.variables);
         program.hidden = confined.hidden;

@@ -8,8 +8,17 @@ use crate::support::{Run, skipped};
 
 /// What a thief looks for in a home.
 const CANARIES: [&str; 12] = [
-    ".ssh/id_ed25519", ".aws/credentials", ".npmrc", ".netrc", ".git-credentials", ".config/gh/hosts.yml", ".bashrc",
-    ".profile", ".claude/settings.json", ".codex/auth.json", ".local/share/keyrings/login.keyring",
+    ".ssh/id_ed25519",
+    ".aws/credentials",
+    ".npmrc",
+    ".netrc",
+    ".git-credentials",
+    ".config/gh/hosts.yml",
+    ".bashrc",
+    ".profile",
+    ".claude/settings.json",
+    ".cursor/mcp.json",
+    ".config/gcloud/application_default_credentials.json",
     ".gnupg/private.key",
 ];
 
@@ -161,4 +170,92 @@ fn no_name_of_the_home_opens_it() {
     std::os::unix::fs::symlink(home.join("made"), own.join("tmp")).unwrap();
     let run = Run::of(&mut command(&people, &["run", "a", "--sandbox"]));
     assert!(run.stdout.contains("temporary") && !home.join("made").exists(), "{}{}", run.stdout, run.stderr);
+}
+
+#[test]
+fn what_an_agent_may_touch_is_listed_for_people_programs_and_a_foreign_sandbox() {
+    let people = people();
+    let info = |more: &[&str]| Run::of(&mut command(&people, &[&["info", "a", "--permissions"], more].concat()));
+    let document: serde_json::Value = serde_json::from_str(&info(&["--json"]).stdout).unwrap();
+    let listed = &document["permissions"];
+    let paths = |list: &serde_json::Value| -> Vec<std::path::PathBuf> {
+        list.as_array().unwrap().iter().map(|path| path.as_str().unwrap().into()).collect()
+    };
+    let (writes, reads) = (paths(&listed["writes"]), paths(&listed["reads"]));
+    let real = |path: &str| people.env.path(path).canonicalize().unwrap();
+    let own = people.root().canonicalize().unwrap().join("homes/a");
+    assert!(writes.contains(&real("home/project")) && writes.contains(&own), "{writes:?}");
+    assert_eq!(listed["variables"]["HOME"], own.to_str().unwrap());
+    assert!(!own.exists(), "to list is to write nothing");
+    let home = real("home");
+    for name in CANARIES {
+        let canary = home.join(name);
+        assert!(!writes.iter().chain(&reads).any(|path| canary.starts_with(path)), "{name} is opened");
+    }
+    // The profile of another program has the same paths.
+    let profile: serde_json::Value = serde_json::from_str(&info(&["--format", "landlock"]).stdout).unwrap();
+    let rules = profile["pathBeneath"].as_array().unwrap();
+    assert_eq!((paths(&rules[0]["parent"]), paths(&rules[1]["parent"])), (reads, writes));
+    assert_eq!(rules[0]["allowedAccess"], serde_json::json!(["execute", "read_file", "read_dir"]));
+    let text = info(&[]).stdout;
+    assert!(text.contains(&format!("may write    {}", own.display())), "{text}");
+    // A form of the permissions only, of an agent that is there.
+    let refused = people.run(&["info", "a", "--format", "landlock"]);
+    assert!(refused.code == 2 && refused.stderr.contains("help: add --permissions"), "{}", refused.stderr);
+    assert_eq!(people.run(&["uninstall", "a"]).code, 0);
+    let refused = info(&[]);
+    assert!(refused.code != 0 && refused.stderr.contains("acp-registry install a"), "{}", refused.stderr);
+}
+
+#[test]
+fn a_profile_names_a_dollar_sign_as_its_form_wants() {
+    let people = people();
+    people.env.write("home/$HOME/file", "");
+    let mut command = command(&people, &["info", "a", "--permissions", "--format", "landlock"]);
+    let profile = Run::of(command.current_dir(people.env.path("home/$HOME"))).stdout;
+    assert!(profile.contains("/home/$$HOME\""), "{profile}");
+}
+
+#[test]
+fn without_a_network_an_agent_is_in_one_of_its_own() {
+    let people = people();
+    if !has_landlock(&people, "without_a_network_an_agent_is_in_one_of_its_own") {
+        return;
+    }
+    assert_eq!(people.run(&["uninstall", "a"]).code, 0);
+    people.install_script("#!/bin/sh\nreadlink /proc/self/ns/net\nid -u\necho x > made && echo work\n", &[]);
+    let run = |more: &[&str]| Run::of(&mut command(&people, &[&["run", "a", "--sandbox"], more].concat()));
+    let network = fs::read_link("/proc/self/ns/net").unwrap().display().to_string();
+    let user = rustix::process::getuid().as_raw();
+    assert_eq!(run(&[]).stdout, format!("{network}\n{user}\nwork\n"));
+    assert_eq!(run(&["--network", "shared"]).stdout, format!("{network}\n{user}\nwork\n"));
+    let none = run(&["--network", "none"]);
+    if none.code == 4 && none.stderr.contains("cannot make a network namespace on this system") {
+        assert!(none.stdout.is_empty() && none.stderr.contains("help: leave out --network none"), "{}", none.stderr);
+        return skipped("without_a_network_an_agent_is_in_one_of_its_own", "this system has no network namespaces");
+    }
+    assert!(none.stdout.ends_with(&format!("\n{user}\nwork\n")), "{}{}", none.stdout, none.stderr);
+    assert!(none.stdout.starts_with("net:[") && !none.stdout.contains(&network), "{}", none.stdout);
+    assert_eq!(people.run(&["run", "a", "--network", "none"]).code, 2, "without a sandbox, it would do nothing");
+}
+
+#[test]
+fn settings_start_an_agent_with_what_it_is_granted() {
+    let people = people();
+    let granted = ["--sandbox", "--writable", "other", "--readable", "tools", "--network", "none"];
+    let mut command = command(&people, &[&["config", "zed", "a", "--json"], &granted[..]].concat());
+    let document: serde_json::Value = serde_json::from_str(&Run::of(&mut command).stdout).unwrap();
+    let words: Vec<_> = document["args"].as_array().unwrap().iter().map(|word| word.as_str().unwrap()).collect();
+    let project = people.env.path("home/project");
+    let (other, tools) = (project.join("other"), project.join("tools"));
+    let expected = [
+        "--sandbox",
+        "--writable",
+        other.to_str().unwrap(),
+        "--readable",
+        tools.to_str().unwrap(),
+        "--network",
+        "none",
+    ];
+    assert!(words.windows(expected.len()).any(|part| part == expected), "{words:?}");
 }

@@ -1,6 +1,9 @@
 //! Confines this process, and all that it starts, to some files. Linux only, by Landlock.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+
+use crate::process::{NamespaceError, Network};
 
 /// Directories that programs need, outside a person's home. Those that are missing are passed over.
 const SYSTEM: &[&str] = &[
@@ -18,6 +21,10 @@ const SHARED: &[&str] = &["", ".local", ".local/share", ".config", ".cache", ".l
 /// What is read of a runtime: beside its `bin`, there may be anything.
 const RUNTIME: &[&str] = &["include", "lib", "lib64", "libexec"];
 
+/// The version of Landlock whose rights are withheld: since this one, a file that may not be written cannot be truncated by its
+/// name either.
+pub const ABI: i32 = 3;
+
 /// What a process may touch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sandbox {
@@ -25,6 +32,8 @@ pub struct Sandbox {
     closed: PathBuf,
     readable: Vec<PathBuf>,
     writable: Vec<PathBuf>,
+    /// The network.
+    pub network: Network,
 }
 
 /// Why a process cannot be confined.
@@ -33,6 +42,9 @@ pub enum SandboxError {
     /// The system has nothing for it.
     #[error("this system cannot confine a program: {0}")]
     Unsupported(String),
+    /// The system does not take the network away.
+    #[error(transparent)]
+    Network(#[from] NamespaceError),
     /// A rule was not accepted.
     #[error("the program cannot be confined: {0}")]
     Rules(String),
@@ -57,7 +69,7 @@ impl Sandbox {
             return Err(SandboxError::Unsupported("the home directory is not known".to_owned()));
         }
         let closed = real(closed);
-        let mut sandbox = Self { homes, closed, readable: Vec::new(), writable: Vec::new() };
+        let mut sandbox = Self { homes, closed, readable: Vec::new(), writable: Vec::new(), network: Network::Shared };
         // A home below one of these, such as that of a service, is not opened with it.
         let system = SYSTEM.iter().map(Path::new).filter(|path| !sandbox.has_home(&real(path)));
         sandbox.readable = system.map(ToOwned::to_owned).collect();
@@ -111,6 +123,31 @@ impl Sandbox {
         self.writable.push(path.to_owned());
     }
 
+    /// What is read and executed, as far as it exists.
+    #[must_use]
+    pub fn readable(&self) -> Vec<&Path> {
+        self.listed(&self.readable)
+    }
+
+    /// What is changed as well, as far as it exists or is in the closed directory.
+    #[must_use]
+    pub fn writable(&self) -> Vec<&Path> {
+        self.listed(&self.writable)
+    }
+
+    /// Paths in order, without those below others.
+    fn listed<'a>(&self, paths: &'a [PathBuf]) -> Vec<&'a Path> {
+        let is_there = |path: &&Path| path.exists() || path.starts_with(&self.closed);
+        let sorted: BTreeSet<&Path> = paths.iter().map(PathBuf::as_path).filter(is_there).collect();
+        let mut listed: Vec<&Path> = Vec::new();
+        for path in sorted {
+            if !listed.last().is_some_and(|last| path.starts_with(last)) {
+                listed.push(path);
+            }
+        }
+        listed
+    }
+
     fn has_home(&self, path: &Path) -> bool {
         self.homes.iter().any(|home| home.starts_with(path))
     }
@@ -119,30 +156,41 @@ impl Sandbox {
         self.has_home(path) || self.homes.iter().any(|home| SHARED.iter().any(|shared| home.join(shared) == path))
     }
 
-    /// Confines this thread and what it starts, for good.
+    /// Whether this system can confine a program.
     ///
     /// # Errors
-    /// [`SandboxError::Unsupported`] on other systems, and on Linux before 6.2 or without Landlock.
+    /// [`SandboxError::Unsupported`] on other systems than Linux, and on Linux before 6.2 or without Landlock.
+    #[cfg(target_os = "linux")]
+    pub fn check() -> Result<(), SandboxError> {
+        ruleset().map(drop)
+    }
+
+    /// Confines this thread and what it starts, for good. Without a network, this must be the only thread of the process.
+    ///
+    /// # Errors
+    /// [`SandboxError`]; [`SandboxError::Unsupported`] as for [`Sandbox::check`].
     #[cfg(target_os = "linux")]
     pub fn enter(&self) -> Result<(), SandboxError> {
-        use landlock::{
-            ABI, Access as _, AccessFs, CompatLevel, Compatible as _, Ruleset, RulesetAttr as _,
-            RulesetCreatedAttr as _, RulesetError, Scope, path_beneath_rules,
-        };
-        // Since this version, a file that may not be written cannot be truncated by its name either.
-        let abi = ABI::V3;
-        let unsupported = |error: RulesetError| SandboxError::Unsupported(error.to_string());
+        use landlock::{Access as _, AccessFs, RulesetCreatedAttr as _, RulesetError, path_beneath_rules};
         let rules = |error: RulesetError| SandboxError::Rules(error.to_string());
-        let ruleset = Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
-        let ruleset = ruleset.handle_access(AccessFs::from_all(abi)).map_err(unsupported)?;
-        // Newer systems also keep it from signals and abstract sockets of other programs.
-        let ruleset = ruleset.set_compatibility(CompatLevel::BestEffort);
-        let ruleset = ruleset.scope(Scope::AbstractUnixSocket | Scope::Signal).map_err(unsupported)?;
-        let ruleset = ruleset.create().map_err(unsupported)?;
-        let ruleset = ruleset.add_rules(path_beneath_rules(&self.readable, AccessFs::from_read(abi))).map_err(rules)?;
-        let ruleset = ruleset.add_rules(path_beneath_rules(&self.writable, AccessFs::from_all(abi))).map_err(rules)?;
+        let ruleset = ruleset()?;
+        if self.network == Network::None {
+            crate::process::leave_network()?;
+        }
+        let (reads, all) = (AccessFs::from_read(ABI.into()), AccessFs::from_all(ABI.into()));
+        let ruleset = ruleset.add_rules(path_beneath_rules(&self.readable, reads)).map_err(rules)?;
+        let ruleset = ruleset.add_rules(path_beneath_rules(&self.writable, all)).map_err(rules)?;
         ruleset.restrict_self().map_err(rules)?;
         Ok(())
+    }
+
+    /// Whether this system can confine a program.
+    ///
+    /// # Errors
+    /// [`SandboxError::Unsupported`].
+    #[cfg(not(target_os = "linux"))]
+    pub fn check() -> Result<(), SandboxError> {
+        Err(SandboxError::Unsupported("Landlock is a part of Linux".to_owned()))
     }
 
     /// Confines this thread and what it starts, for good.
@@ -151,9 +199,23 @@ impl Sandbox {
     /// [`SandboxError::Unsupported`].
     #[cfg(not(target_os = "linux"))]
     pub fn enter(&self) -> Result<(), SandboxError> {
-        let _ = (&self.readable, &self.writable);
-        Err(SandboxError::Unsupported("Landlock is a part of Linux".to_owned()))
+        Self::check()
     }
+}
+
+/// What is withheld unless a rule grants it.
+#[cfg(target_os = "linux")]
+fn ruleset() -> Result<landlock::RulesetCreated, SandboxError> {
+    use landlock::{
+        Access as _, AccessFs, CompatLevel, Compatible as _, Ruleset, RulesetAttr as _, RulesetError, Scope,
+    };
+    let unsupported = |error: RulesetError| SandboxError::Unsupported(error.to_string());
+    let ruleset = Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
+    let ruleset = ruleset.handle_access(AccessFs::from_all(ABI.into())).map_err(unsupported)?;
+    // Newer systems also keep it from signals and abstract sockets of other programs.
+    let ruleset = ruleset.set_compatibility(CompatLevel::BestEffort);
+    let ruleset = ruleset.scope(Scope::AbstractUnixSocket | Scope::Signal).map_err(unsupported)?;
+    ruleset.create().map_err(unsupported)
 }
 
 /// The home that the system knows of this user, whatever variables say.

@@ -132,6 +132,7 @@ const EXAMPLES: [(&str, &[(&str, &str)]); 33] = [
         &[
             ("acp-registry info gemini", "Show an agent and its installed versions"),
             ("acp-registry info gemini --json", "Show its entry in the index as JSON"),
+            ("acp-registry info gemini --permissions", "List what it may touch in a sandbox"),
         ],
     ),
     (

@@ -273,6 +273,7 @@ class InfoParams(TypedDict):
     agent: str
     refresh: NotRequired[bool | None]
     versions: NotRequired[bool]
+    permissions: NotRequired[str | None]
 
 
 class InfoInstalledVersion(TypedDict):
@@ -283,6 +284,19 @@ class InfoInstalledVersion(TypedDict):
     size: int
     installed_at: str | None
     current: bool
+
+
+class InfoPermissions(TypedDict):
+    """
+    What the installed agent may touch in `run --sandbox` from the working directory; with `--permissions`.
+    """
+
+    writes: list[str]
+    reads: list[str]
+    network: Literal['shared', 'none']
+    variables: dict[str, str]
+    hidden_variables: list[str]
+    obstacle: str | None
 
 
 class InfoVersion(TypedDict):
@@ -308,6 +322,7 @@ class InfoDocument(TypedDict):
     installed_versions: list[InfoInstalledVersion]
     pinned: bool
     held: NotRequired[Held]
+    permissions: NotRequired[InfoPermissions]
     index_sha256: str
     versions: NotRequired[list[InfoVersion]]
     index: Index

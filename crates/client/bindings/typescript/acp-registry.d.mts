@@ -259,7 +259,7 @@ export interface ListAgent {
   size?: number;
   /** Packages whose install scripts npm has not run. */
   scripts_not_run?: string[];
-  /** What forbade npm to run them: its setting `ignore-scripts` or the variable `npm_config_ignore_scripts`; null: nothing did. */
+  /** What forbade npm to run them: its setting `ignore-scripts` or the variable `npm_config_ignore_scripts`; `registry`: the registry has not approved them; null: nothing did. */
   scripts_ignored_by?: string | null;
   /** Whether the agent answered `initialize` when it was installed; null: it was not asked. */
   answers?: boolean | null;
@@ -351,6 +351,8 @@ export interface InfoParams {
   refresh?: boolean | null;
   /** Lists all versions that the registry has had. Without it, false. */
   versions?: boolean;
+  /** A working directory, absolute: lists what `run --sandbox` lets the installed agent touch from there. */
+  permissions?: string | null;
 }
 /** What the index says of an agent, and what of it is installed. */
 export interface InfoDocument {
@@ -375,6 +377,7 @@ export interface InfoDocument {
   /** Whether the agent stays at its version. */
   pinned: boolean;
   held?: Held;
+  permissions?: InfoPermissions;
   /** SHA-256 of the index. */
   index_sha256: string;
   /** The versions that the registry has and has had, the newest first; with `--versions`. */
@@ -394,6 +397,23 @@ export interface InfoInstalledVersion {
   installed_at: string | null;
   /** Whether it is the version that is started. */
   current: boolean;
+}
+/** What the installed agent may touch in `run --sandbox` from the working directory; with `--permissions`. */
+export interface InfoPermissions {
+  /** Absolute paths that it may read, execute and change, directories with all below them. Its own home may not exist yet. */
+  writes: string[];
+  /** Absolute paths that it may only read and execute, directories with all below them. */
+  reads: string[];
+  /** `shared`: the machine's network, which `run --network none` takes away. */
+  network: 'shared' | 'none';
+  /** Variables that lead to its own home. */
+  variables: {
+    [k: string]: string;
+  };
+  /** Variables of the person that it does not see. */
+  hidden_variables: string[];
+  /** Why this system refuses `run --sandbox`; null where it does not. */
+  obstacle: string | null;
 }
 export interface InfoVersion {
   /** The version. */
@@ -452,7 +472,7 @@ export interface ResolveDocument {
   size?: number;
   /** Packages whose install scripts npm has not run. */
   scripts_not_run?: string[];
-  /** What forbade npm to run them: its setting `ignore-scripts` or the variable `npm_config_ignore_scripts`; null: nothing did. */
+  /** What forbade npm to run them: its setting `ignore-scripts` or the variable `npm_config_ignore_scripts`; `registry`: the registry has not approved them; null: nothing did. */
   scripts_ignored_by?: string | null;
   /** Whether the agent answered `initialize` when it was installed; null: it was not asked. */
   answers?: boolean | null;
@@ -508,7 +528,7 @@ export interface WhichDocument {
   size: number;
   /** Packages whose install scripts npm has not run. */
   scripts_not_run: string[];
-  /** What forbade npm to run them: its setting `ignore-scripts` or the variable `npm_config_ignore_scripts`; null: nothing did. */
+  /** What forbade npm to run them: its setting `ignore-scripts` or the variable `npm_config_ignore_scripts`; `registry`: the registry has not approved them; null: nothing did. */
   scripts_ignored_by?: string | null;
   /** Whether the agent answered `initialize` when it was installed; null: it was not asked. */
   answers: boolean | null;
@@ -581,7 +601,7 @@ export interface InstallDocument {
   size?: number;
   /** Packages whose install scripts npm has not run. */
   scripts_not_run?: string[];
-  /** What forbade npm to run them: its setting `ignore-scripts` or the variable `npm_config_ignore_scripts`; null: nothing did. */
+  /** What forbade npm to run them: its setting `ignore-scripts` or the variable `npm_config_ignore_scripts`; `registry`: the registry has not approved them; null: nothing did. */
   scripts_ignored_by?: string | null;
   /** Whether the agent answered `initialize` when it was installed; null: it was not asked. */
   answers?: boolean | null;
@@ -638,7 +658,7 @@ export interface InstallAgent {
   size?: number;
   /** Packages whose install scripts npm has not run. */
   scripts_not_run?: string[];
-  /** What forbade npm to run them: its setting `ignore-scripts` or the variable `npm_config_ignore_scripts`; null: nothing did. */
+  /** What forbade npm to run them: its setting `ignore-scripts` or the variable `npm_config_ignore_scripts`; `registry`: the registry has not approved them; null: nothing did. */
   scripts_ignored_by?: string | null;
   /** Whether the agent answered `initialize` when it was installed; null: it was not asked. */
   answers?: boolean | null;
@@ -743,7 +763,7 @@ export interface UpdateUpdateLaunch {
   size: number;
   /** Packages whose install scripts npm has not run. */
   scripts_not_run: string[];
-  /** What forbade npm to run them: its setting `ignore-scripts` or the variable `npm_config_ignore_scripts`; null: nothing did. */
+  /** What forbade npm to run them: its setting `ignore-scripts` or the variable `npm_config_ignore_scripts`; `registry`: the registry has not approved them; null: nothing did. */
   scripts_ignored_by?: string | null;
   /** Whether the agent answered `initialize` when it was installed; null: it was not asked. */
   answers: boolean | null;

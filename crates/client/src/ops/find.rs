@@ -1,7 +1,7 @@
 //! What the index offers and what is installed: `list`, `search`, `info`, `resolve`, `which`.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use acp_registry_plan::documents::{About, AgentList, IndexOrigin, Launch, ListedAgent};
 use acp_registry_plan::failure::{AgentFailure, Failure};
@@ -19,7 +19,7 @@ use super::{
 use crate::index::{Entry, Found, Index, Match, Missing, Query, Reading};
 use crate::install::{Kind, Start};
 use crate::resolve::{Offer, OfferOrigin, Plan};
-use crate::session::{AgentSpec, Session};
+use crate::session::{AgentSpec, Permissions, Session};
 use crate::store::{StoredAgent, Version};
 
 /// The document of an installed version, or of a plan for it.
@@ -282,6 +282,8 @@ pub struct Describe {
     /// Whether all versions are listed that the registry has had.
     #[serde(default)]
     pub versions: bool,
+    /// The working directory for which it is listed what `run --sandbox` lets the agent touch. Absolute.
+    pub permissions: Option<PathBuf>,
 }
 
 /// What the index says about an agent, and which versions are installed.
@@ -302,6 +304,8 @@ pub struct DescribeReport {
     pub current: Option<StoredAgent>,
     /// The earlier versions of the registry, the newest first, if they are asked for.
     pub earlier: Option<Versions>,
+    /// What the agent may touch in `run --sandbox`, if that is asked for.
+    pub permissions: Option<Permissions>,
     /// The index.
     pub index: Index,
 }
@@ -371,6 +375,8 @@ impl Serialize for DescribeReport {
             held: Option<HeldVersion>,
             #[serde(skip_serializing_if = "Option::is_none")]
             versions: Option<Vec<RegistryVersion<'a>>>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            permissions: Option<&'a Permissions>,
             index_sha256: &'a str,
             index: IndexOrigin,
         }
@@ -396,6 +402,7 @@ impl Serialize for DescribeReport {
             pinned: self.current.as_ref().is_some_and(|agent| agent.is_pinned),
             held: self.held(),
             versions: self.registry_versions(),
+            permissions: self.permissions.as_ref(),
             index_sha256: self.index.sha256(),
             index: IndexOrigin::of(&self.index),
         };
@@ -430,7 +437,12 @@ pub async fn describe(session: &Session, request: &Describe, events: &Events<'_>
         newest = Some(agent.version.clone()).filter(|newest| *newest != offer.version);
         (agent.version, agent.distribution, agent.preview) = (offer.version, offer.distribution, None);
     }
-    Ok(DescribeReport { agent, entry, known_from, newest, versions, current, earlier, index })
+    let permit = |directory: &PathBuf| {
+        let (version, _) = session.whole(named)?;
+        Ok::<_, Failure>(session.confine(&version, &session.find_start(&version)?, directory)?.permissions())
+    };
+    let permissions = request.permissions.as_ref().map(permit).transpose()?;
+    Ok(DescribeReport { agent, entry, known_from, newest, versions, current, earlier, permissions, index })
 }
 
 /// The source of a named version.

@@ -51,7 +51,7 @@ use crate::store::{self, Store, Version, repair_command};
 use revocation::RevocationsByPlace;
 
 pub use install::{InstallEvent, InstallRequest, Liveness, PATIENCE, Terms};
-pub use sandbox::Confined;
+pub use sandbox::{Confined, Permissions};
 
 /// An index and a directory of installed agents. Connections and questions to package managers wait until they are needed.
 #[derive(Debug)]
@@ -681,6 +681,9 @@ impl From<Error> for Failure {
             }
             Error::Sandbox { error: SandboxError::Home(_), .. } => {
                 Self::refused(message).help("start it in the directory of a project")
+            }
+            Error::Sandbox { error: SandboxError::Network(_), .. } => {
+                Self::refused(message).help("leave out --network none, or name a sandbox of this system with --wrap")
             }
             Error::Sandbox { .. } => Self::refused(message).help("name a sandbox of this system with --wrap"),
             Error::LostInterpreter { id, name } => {

@@ -1,11 +1,15 @@
 //! Confines an agent to what it needs, see [`acp_registry_host::sandbox`].
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use acp_registry_host::fs::{PathError, make_private};
-use acp_registry_host::sandbox::{Sandbox, SandboxError};
+use acp_registry_host::fs::make_private;
+use acp_registry_host::process::Network;
+use acp_registry_host::sandbox::{ABI, Sandbox, SandboxError};
+use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::{Error, Session};
 use crate::install::Start;
@@ -47,16 +51,15 @@ impl Session {
     /// The sandbox in which a version starts in a working directory, with a home of its own.
     ///
     /// # Errors
-    /// [`Error::Sandbox`] when the working directory has the person's home in it; [`Error::Path`].
+    /// [`Error::Sandbox`] when the working directory has the person's home in it.
     pub fn confine(&self, version: &Version, start: &Start, directory: &Path) -> Result<Confined, Error> {
         let refused = |error| Error::Sandbox { id: version.receipt.id.to_string(), error };
         let home = self.options.variable("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
-        let mut sandbox = Sandbox::new(home.as_deref(), self.store.root()).map_err(refused)?;
-        sandbox.write(directory).map_err(refused)?;
-        let own = self.store.root().join("homes").join(version.receipt.id.as_str());
-        make_private(&own).map_err(PathError::at(&own))?;
         // On some systems, the root of agents is behind a link.
-        let own = fs::canonicalize(&own).map_err(PathError::at(&own))?;
+        let root = self.store.root().canonicalize().unwrap_or_else(|_| self.store.root().to_owned());
+        let mut sandbox = Sandbox::new(home.as_deref(), &root).map_err(refused)?;
+        sandbox.write(directory).map_err(refused)?;
+        let own = root.join("homes").join(version.receipt.id.as_str());
         sandbox.own(&own);
         sandbox.read(&version.directory).map_err(refused)?;
         sandbox.execute(&start.program);
@@ -71,18 +74,35 @@ impl Session {
         for link in interpreters(&version.directory) {
             sandbox.execute(&link);
         }
-        let variables = OWN.map(|(name, folder)| (name.into(), own.join(folder).into_os_string())).to_vec();
+        let below = |folder: &str| if folder.is_empty() { own.clone() } else { own.join(folder) };
+        let variables = OWN.map(|(name, folder)| (name.into(), below(folder).into_os_string())).to_vec();
         Ok(Confined { sandbox, variables, hidden: HIDDEN.map(OsString::from).to_vec(), own })
     }
 }
 
 impl Confined {
+    /// What it may touch, for people and other programs.
+    #[must_use]
+    pub fn permissions(&self) -> Permissions {
+        let list = |paths: Vec<&Path>| paths.into_iter().map(ToOwned::to_owned).collect();
+        let named = |(name, value): &(OsString, OsString)| (name.to_string_lossy().into_owned(), value.into());
+        Permissions {
+            writes: list(self.sandbox.writable()),
+            reads: list(self.sandbox.readable()),
+            network: if self.sandbox.network == Network::None { "none" } else { "shared" },
+            variables: self.variables.iter().map(named).collect(),
+            hidden_variables: HIDDEN.to_vec(),
+            obstacle: Sandbox::check().err().map(|error| error.to_string()),
+        }
+    }
+
     /// Confines this thread and what it starts, for good, and makes the directories of the agent's own home: inside, since the
     /// agent may have put links there.
     ///
     /// # Errors
     /// [`SandboxError`].
     pub fn enter(&self) -> Result<(), SandboxError> {
+        make_private(&self.own).map_err(|error| SandboxError::Rules(format!("{}: {error}", self.own.display())))?;
         self.sandbox.enter()?;
         for (_, name) in OWN {
             let mut folder = self.own.clone();
@@ -96,6 +116,43 @@ impl Confined {
             }
         }
         Ok(())
+    }
+}
+
+/// What an agent may touch in `run --sandbox`.
+#[derive(Debug, Serialize)]
+pub struct Permissions {
+    /// What it changes: files, and directories with all below them.
+    pub writes: Vec<PathBuf>,
+    /// What it only reads and executes.
+    pub reads: Vec<PathBuf>,
+    /// `shared` or `none`.
+    pub network: &'static str,
+    /// Variables that lead to its own home.
+    pub variables: BTreeMap<String, PathBuf>,
+    /// Variables of the person that it does not see.
+    pub hidden_variables: Vec<&'static str>,
+    /// Why this system cannot hold it to that.
+    pub obstacle: Option<String>,
+}
+
+impl Permissions {
+    /// The rules in the form of [landlockconfig](https://github.com/landlock-lsm/landlockconfig), whose `llconfig` starts
+    /// programs by it. `None` if a path is not Unicode.
+    #[must_use]
+    pub fn landlock(&self) -> Option<Value> {
+        // A dollar sign begins a variable there.
+        let list = |paths: &[PathBuf]| -> Option<Vec<String>> {
+            paths.iter().map(|path| Some(path.to_str()?.replace('$', "$$"))).collect()
+        };
+        Some(json!({
+            "abi": ABI,
+            "ruleset": [{ "handledAccessFs": ["abi.all"], "scoped": ["abstract_unix_socket", "signal"] }],
+            "pathBeneath": [
+                { "allowedAccess": ["execute", "read_file", "read_dir"], "parent": list(&self.reads)? },
+                { "allowedAccess": ["abi.all"], "parent": list(&self.writes)? },
+            ],
+        }))
     }
 }
 

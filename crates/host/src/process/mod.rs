@@ -54,6 +54,8 @@ pub use launch::{LaunchSpec, Obstacle};
 #[cfg(target_os = "linux")]
 pub use launcher::{LAUNCH, launch};
 #[cfg(target_os = "linux")]
+pub(crate) use namespace::leave_network;
+#[cfg(target_os = "linux")]
 pub use namespace::{JOIN, KEEP, join, keep};
 pub use namespace::{Namespace, NamespaceError};
 pub use place::UserDirectory;

@@ -6,12 +6,12 @@ use std::os::fd::{AsFd as _, BorrowedFd};
 use std::{fs, io};
 
 use nix::sched::{CloneFlags, unshare};
-use rustix::process::{getegid, geteuid};
+use rustix::process::{DumpableBehavior, getegid, geteuid, set_dumpable_behavior};
 use rustix::thread::{CapabilitySet, capabilities};
 
 use super::isolated::{self, HostListeners};
-use super::loopback;
 use super::passing::{receive, send};
+use super::{NamespaceError, loopback};
 use crate::process::launcher::close_inherited;
 
 /// The first argument with which the `acp-registry` executable must call [`keep`].
@@ -67,6 +67,23 @@ fn set_up(arguments: impl IntoIterator<Item = OsString>) -> Result<u8, Namespace
     let (Some(port), Some(name)) = (port, arguments.next()) else {
         return Err((said::REFUSED, "the program was replaced by another version".to_owned()));
     };
+    let is_admin = move_out()?;
+    isolated::check(&HostListeners { port, name: &name }).map_err(|reason| (said::NOT_ISOLATED, reason))?;
+    Ok(if is_admin { said::READY } else { said::READY_WITH_USERS })
+}
+
+/// Moves this process into a new network namespace with a loopback interface only, where it stays with all that it starts.
+///
+/// # Errors
+/// [`NamespaceError::Refused`].
+pub(crate) fn leave_network() -> Result<(), NamespaceError> {
+    // The system lets a process that hides from others not write its own files in `/proc`. This one is about to be replaced.
+    let _ = set_dumpable_behavior(DumpableBehavior::Dumpable);
+    move_out().map(drop).map_err(|(_, reason)| NamespaceError::Refused(reason))
+}
+
+/// Moves this process into a new network namespace. Returns whether it needed no user namespace.
+fn move_out() -> Result<bool, NamespaceFailure> {
     // Root needs no user namespace, which some systems forbid.
     let is_admin = capabilities(None).is_ok_and(|sets| sets.effective.contains(CapabilitySet::SYS_ADMIN));
     if is_admin {
@@ -75,8 +92,7 @@ fn set_up(arguments: impl IntoIterator<Item = OsString>) -> Result<u8, Namespace
         unshare_users()?;
     }
     loopback::bring_up().map_err(refused("the loopback interface"))?;
-    isolated::check(&HostListeners { port, name: &name }).map_err(|reason| (said::NOT_ISOLATED, reason))?;
-    Ok(if is_admin { said::READY } else { said::READY_WITH_USERS })
+    Ok(is_admin)
 }
 
 /// Moves this process into a new network namespace that belongs to a new user namespace, in which the user and the group

@@ -36,6 +36,8 @@ pub(super) use join::Order as JoinOrder;
 #[cfg(target_os = "linux")]
 pub use join::{JOIN, join};
 #[cfg(target_os = "linux")]
+pub(crate) use keeper::leave_network;
+#[cfg(target_os = "linux")]
 pub use keeper::{KEEP, keep};
 
 /// Why a network namespace could not be made.
