@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use acp_registry::check::CheckOptions;
+use acp_registry::closures::ClosureChange;
 use acp_registry::config::Config;
 use acp_registry::examination::{Demand, Examination};
 use acp_registry::failure::{Exit, Failure};
@@ -76,6 +77,12 @@ pub(crate) struct Args {
     #[arg(long, alias = "no-probe")]
     no_check: bool,
 
+    /// Also write the list of all packages that it needs, made by npm or uv
+    ///
+    /// Clients install exactly what it names.
+    #[arg(long, conflicts_with_all = ["no_check", "dry_run"])]
+    closures: bool,
+
     /// Write nothing; show what would be written
     #[arg(long)]
     dry_run: bool,
@@ -114,16 +121,22 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     signals::run(ui, draft.name_command(&verifier.installer, &verifier.handshake.temporary))??;
     let attempts = try_ways(args, verifier, &draft.agent.distribution, ui)?;
     let added = addition.end(draft, named(args), attempts, !args.dry_run)?;
+    let lists =
+        if args.closures { write_closures(args, settings, (&global.registry_dir(), &added), ui)? } else { Vec::new() };
     let report = NewReport {
         id: &args.id,
         registry: &global.registry_dir(),
         flags: &global.registry_flags(),
         added: &added,
+        lists: lists.iter().filter(|list| list.done.is_ok()).map(|list| list.file.as_str()).collect(),
         is_dry_run: args.dry_run,
     };
     let errors = added.proposal.errors.len();
     let failing = || Failure::findings(format!("the manifest has {}", plural(errors, "error")));
     let failure = (errors > 0).then(|| failing().help("correct them, as `left_to_do` says"));
+    let unlisted = lists.iter().find_map(|list| list.done.as_ref().err());
+    let failure =
+        failure.or_else(|| Some(Failure::findings(format!("the list of its packages was not written: {}", unlisted?))));
     let exit = failure.as_ref().map_or(Exit::Success, Failure::exit);
     ui.result(&if args.format.is_json() {
         report.document().failed(failure).to_text()
@@ -205,6 +218,24 @@ fn try_ways(
     Ok(Some(attempts))
 }
 
+/// Writes the closures of the agent, if it was seen to start.
+fn write_closures(
+    args: &Args,
+    settings: Settings<'_>,
+    (directory, added): (&Path, &Added),
+    ui: &Ui,
+) -> Result<Vec<ClosureChange>, Failure> {
+    if added.attempts.as_ref().and_then(Attempts::best).is_none() {
+        ui.warning("the list of its packages was not written: the agent was not seen to start");
+        return Ok(Vec::new());
+    }
+    let registry = Registry::load(directory)?;
+    let advisories = verifier::all_advisories((settings.config, settings.allowed), &registry, settings.use_cache, ui)?;
+    let folder = registry.entries.iter().find(|folder| folder.id == args.id);
+    let agents: Vec<_> = folder.and_then(|one| Some((one.id.as_str(), one.manifest.present()?))).into_iter().collect();
+    verifier::write_closures(&args.live, settings, (&registry, &advisories), &agents, ui)
+}
+
 /// The arguments that were given with `--args`.
 fn named(args: &Args) -> Option<Vec<String>> {
     let texts = args.arguments.as_ref()?;
@@ -222,6 +253,8 @@ pub(crate) struct NewReport<'a> {
     pub(crate) flags: &'a str,
     /// The new agent, and what was learnt about it.
     pub(crate) added: &'a Added,
+    /// The lists of its packages that were written, relative to the registry.
+    pub(crate) lists: Vec<&'a str>,
     /// Whether this was a dry run.
     pub(crate) is_dry_run: bool,
 }
@@ -232,7 +265,7 @@ pub(crate) struct NewDocument<'a> {
     id: &'a str,
     version: &'a str,
     dry_run: bool,
-    files: [String; 2],
+    files: Vec<String>,
     manifest: &'a Value,
     probe: Option<StartAttempts<'a>>,
     errors: Vec<BrokenRule<'a>>,
@@ -306,7 +339,7 @@ impl NewReport<'_> {
             id: self.id,
             version: &draft.agent.version,
             dry_run: self.is_dry_run,
-            files: FILES.map(|name| shown_path(Path::new("."), self.id, name)),
+            files: self.files(Path::new(".")),
             manifest: &proposal.manifest,
             probe: attempts.as_ref().map(StartAttempts::of),
             errors: errors.collect(),
@@ -328,7 +361,7 @@ impl NewReport<'_> {
             Some(attempt) => format!("started with {}: {}", arguments(&attempt.arguments), answer(attempt)),
             None => "not seen to start".to_owned(),
         };
-        let files = FILES.map(|name| shown_path(self.registry, self.id, name)).join(" and ");
+        let files = self.files(self.registry).join(" and ");
         let head = [
             format!("{} {files}", if self.is_dry_run { "would write" } else { "wrote" }),
             format!("  {} {}: {}", draft.agent.name, draft.agent.version, ways.join("; ")),
@@ -349,10 +382,16 @@ impl NewReport<'_> {
         text
     }
 
+    /// The files of the agent, below the path of the registry.
+    fn files(&self, registry: &Path) -> Vec<String> {
+        let own = FILES.map(|name| shown_path(registry, &format!("{}/{name}", self.id)));
+        own.into_iter().chain(self.lists.iter().map(|file| shown_path(registry, file))).collect()
+    }
+
     /// The remaining steps, one sentence each.
     fn left(&self) -> Vec<String> {
         let mut left: Vec<String> = self.added.left.iter().map(sentence).collect();
-        let icon = shown_path(self.registry, self.id, "icon.svg");
+        let icon = shown_path(self.registry, &format!("{}/icon.svg", self.id));
         left.push(format!("draw `{icon}`, which is the initial letter now: 16×16, with currentColor"));
         left.push(format!(
             "run `acp-registry validate {} --all{}`: a pull request must pass the same checks",
@@ -404,10 +443,9 @@ fn sentence(todo: &Todo) -> String {
     }
 }
 
-/// Path of a file of the new agent, relative to the working directory.
-fn shown_path(registry: &Path, id: &str, name: &str) -> String {
-    let below = Path::new(id).join(name);
-    let path = if registry == Path::new(".") { below } else { registry.join(below) };
+/// Path of a file of the registry, relative to the working directory.
+fn shown_path(registry: &Path, file: &str) -> String {
+    let path = if registry == Path::new(".") { file.into() } else { registry.join(file) };
     path.display().to_string().replace('\\', "/")
 }
 

@@ -5,12 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use acp_registry::advisories::{Advisories, SourceProblem};
+use acp_registry::closures::{ClosureChange, make_closures};
 use acp_registry::config::Config;
 use acp_registry::duration;
 use acp_registry::examination::Demand;
 use acp_registry::host::fs::temporary;
 use acp_registry::host::process::{self, Environment, Orphans};
 use acp_registry::http::{AllowedHosts, Client};
+use acp_registry::manifest::Manifest;
 use acp_registry::registry::Registry;
 use acp_registry::verify::{Job, Machine, Row, StartOptions, Task, Verified, Verifier, usual_jobs};
 
@@ -212,4 +214,25 @@ pub(crate) fn verifier(args: &LiveArgs, settings: Settings<'_>, ui: &Ui) -> Resu
         builders: config.builders(),
     };
     Ok(Verifier::new(machine, options))
+}
+
+/// Makes the closures of these agents that the registry lacks, and writes them into it. Says of each what it has, or why it was
+/// not written.
+pub(crate) fn write_closures(
+    args: &LiveArgs,
+    settings: Settings<'_>,
+    (registry, advisories): (&Registry, &Advisories),
+    agents: &[(&str, &Manifest)],
+    ui: &Ui,
+) -> Result<Vec<ClosureChange>, Failure> {
+    let installer = verifier(args, settings, ui)?.installer;
+    let mut changes = signals::run(ui, make_closures(registry, agents, false, &installer, advisories, &temporary()))?;
+    for change in &mut changes {
+        change.write(registry);
+        match &change.done {
+            Ok(made) => ui.note(&format!("{} has {}", change.file, made.diff)),
+            Err(error) => ui.warning(&format!("{} was not written: {error}", change.file)),
+        }
+    }
+    Ok(changes)
 }

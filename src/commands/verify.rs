@@ -6,13 +6,11 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
-use acp_registry::advisories::Advisories;
-use acp_registry::closures::make_closures;
 use acp_registry::duration;
 use acp_registry::examination::Demand;
 use acp_registry::failure::{Exit, Failure};
-use acp_registry::host::fs::temporary;
 use acp_registry::install::Kind;
+use acp_registry::manifest::Manifest;
 use acp_registry::registry::Registry;
 use acp_registry::select::{AgentFilter, are_all_withdrawn, load_active};
 use acp_registry::text::{cell, plural, printable, prose, quote};
@@ -34,7 +32,6 @@ use crate::formats::examination::{self, Examinee, examination};
 use crate::formats::outcome::{found, isolation, outcome};
 use crate::formats::{Format, junit};
 use crate::terminal::layout::{INDENT, Look, cut, stderr};
-use crate::terminal::signals;
 use crate::terminal::similar_messages::alike;
 use crate::terminal::table::{Columns, table};
 use crate::terminal::ui::Ui;
@@ -147,7 +144,9 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         other => other,
     });
 
-    let unlisted = if args.closures { write_lists(args, settings, (&registry, &advisories), &rows, ui)? } else { 0 };
+    let agents = if args.closures { passed(&registry, &rows) } else { Vec::new() };
+    let lists = verifier::write_closures(&args.live, settings, (&registry, &advisories), &agents, ui)?;
+    let unlisted = lists.iter().filter(|list| list.done.is_err()).count();
     let duration = started.elapsed();
     let examinees = || {
         let prefix = prefix(&registry.root);
@@ -181,28 +180,12 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     Ok(if findings + unlisted > 0 { Exit::Findings } else { Exit::Success })
 }
 
-/// Writes the closures of the agents that passed. Returns how many could not be made.
-fn write_lists(
-    args: &Args,
-    settings: Settings<'_>,
-    (registry, advisories): (&Registry, &Advisories),
-    rows: &[Row],
-    ui: &Ui,
-) -> Result<usize, Failure> {
+/// The agents that passed: those whose closures are written.
+fn passed<'a>(registry: &'a Registry, rows: &[Row]) -> Vec<(&'a str, &'a Manifest)> {
     let is_failed = |id: &str| rows.iter().any(|row| row.id == id && row.is_finding());
     let ids: BTreeSet<&str> = rows.iter().map(|row| row.id.as_str()).filter(|id| !is_failed(id)).collect();
     let folders = registry.entries.iter().filter(|folder| ids.contains(folder.id.as_str()));
-    let agents: Vec<_> = folders.filter_map(|one| Some((one.id.as_str(), one.manifest.present()?))).collect();
-    let installer = verifier::verifier(&args.live, settings, ui)?.installer;
-    let mut changes = signals::run(ui, make_closures(registry, &agents, false, &installer, advisories, &temporary()))?;
-    for change in &mut changes {
-        change.write(registry);
-        match &change.done {
-            Ok(made) => ui.note(&format!("{} has {}", change.file, made.diff)),
-            Err(error) => ui.warning(&format!("{} was not written: {error}", change.file)),
-        }
-    }
-    Ok(changes.iter().filter(|change| change.done.is_err()).count())
+    folders.filter_map(|one| Some((one.id.as_str(), one.manifest.present()?))).collect()
 }
 
 /// Why agents were not checked, if the cause is this machine or its network.

@@ -14,10 +14,12 @@ use crate::verify::Verify;
 
 /// An `npm` that installs a package whose program is an agent if it gets the arguments that its name describes.
 const NPM: &str = r#"#!/bin/sh
+case "$*" in *--package-lock-only*) list="${0%/*}/list" ;; esac
 while [ $# -gt 0 ]; do
   case "$1" in --prefix) prefix=$2; shift ;; --) spec=$2 ;; esac
   shift
 done
+[ -z "$list" ] || { cp "$list" "$prefix/package-lock.json"; exit; }
 name=${spec%@*}
 folder=$prefix/node_modules/$name
 mkdir -p "$folder"
@@ -147,6 +149,32 @@ fn an_npm_package_becomes_an_agent_that_validates() {
     }
     let (code, report) = new.verify.env.json(&["validate", "--deny", "warnings"]);
     assert_eq!((code, &report["findings"]), (0, &json!([])));
+}
+
+#[test]
+fn the_list_of_its_packages_is_written_where_it_is_asked_for() {
+    let new = Place::with([("/npm/own", package(&usual()))]);
+    let own = ["--npm", "own", "--args", "serve --stdio"];
+    let list = crate::closures::list("1.2.0", &json!({}));
+    new.verify.env.write("bin/list", &list);
+    let (code, document) = new.json(&[&["some-agent"][..], &own, &["--closures"]].concat());
+    let files = json!(["some-agent/agent.json", "some-agent/icon.svg", "some-agent/package-lock.json"]);
+    assert_eq!((code, &document["files"]), (0, &files), "{document}");
+    assert_eq!(new.verify.env.read("r/some-agent/package-lock.json"), list);
+    // The agent is written without a list that cannot be made, or where the agent does not start.
+    new.verify.env.write("bin/list", "[");
+    let (code, document) = new.json(&[&["other-agent"][..], &own, &["--closures"]].concat());
+    let message = document["error"]["message"].as_str().unwrap();
+    assert!(
+        code == 1 && message.starts_with("the list of its packages was not written: it cannot be read"),
+        "{document}"
+    );
+    assert_eq!(document["files"], json!(["other-agent/agent.json", "other-agent/icon.svg"]));
+    let run = new.run(&["third-agent", "--npm", "own", "--closures"]);
+    assert!(run.code == 0 && run.stderr.contains("the agent was not seen to start"), "{}", run.stderr);
+    assert_eq!(new.files().len(), 7);
+    let run = new.run(&["fourth-agent", "--npm", "own", "--closures", "--no-check"]);
+    assert_eq!(run.code, 2, "{}", run.stderr);
 }
 
 #[test]

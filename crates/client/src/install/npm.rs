@@ -124,8 +124,11 @@ pub(super) async fn install(work: &InstallJob<'_>, wanted: &Package) -> Result<P
     };
     let integrity = notes.as_deref().and_then(|notes| integrity_in(notes, &name));
     let blocked = ScriptsNotRun { packages: scripts::blocked(&stderr), ignored_by: None };
-    let listed =
-        if blocked.is_empty() && !are_scripts_done { notes.map(|notes| scripts::listed(&notes, directory)) } else { None };
+    let listed = if blocked.is_empty() && !are_scripts_done {
+        notes.map(|notes| scripts::listed(&notes, directory))
+    } else {
+        None
+    };
     let scripts_not_run = match listed.filter(|listed| !listed.is_empty()) {
         Some(packages) if ignores_scripts(&npm()?).await == Some(true) => {
             ScriptsNotRun::ignored(packages, installer.sets_for_npm(scripts::VARIABLE))
