@@ -14,7 +14,7 @@ use crate::verify::Verify;
 
 /// An `npm` that installs a package whose program is an agent if it gets the arguments that its name describes.
 const NPM: &str = r#"#!/bin/sh
-case "$*" in *--package-lock-only*) list="${0%/*}/list" ;; esac
+case "$*" in *"--package-lock-only --omit-lockfile-registry-resolved"*) list="${0%/*}/list" ;; esac
 while [ $# -gt 0 ]; do
   case "$1" in --prefix) prefix=$2; shift ;; --) spec=$2 ;; esac
   shift
