@@ -33,6 +33,7 @@ use crate::terminal::ui::Ui;
 
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("source").required(true))]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct Args {
     /// The new agent's id, and the name of its folder
     #[arg(value_name = "ID")]

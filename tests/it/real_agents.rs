@@ -51,7 +51,7 @@ fn a_real_native_program_is_installed_and_answers_through_run() {
     let (program, root) = (crate::support::PROGRAM, root.to_str().unwrap());
     let run = ["run", "--allow-host", &server.host, "--index", "r", "--root", root, "codex-acp"];
     // The first run installs it, and its output must not reach stdout.
-    let probe = [&["probe", "--timeout", "120", "--json", "--", program][..], &run].concat();
+    let probe = [&["probe", "--directory", ".", "--timeout", "120", "--json", "--", program][..], &run].concat();
     for _ in 0..2 {
         let run = Run::of(&mut people(&env, &probe));
         let outcome: Value = serde_json::from_str(&run.stdout).unwrap();

@@ -69,7 +69,7 @@ pub async fn replay(
         match part {
             Part::HasModel | Part::Agent(_) => {}
             Part::Model(number, script) => {
-                plays.extend(model.iter().map(|model| model.play_as(*number, script.clone())))
+                plays.extend(model.iter().map(|model| model.play_as(*number, script.clone())));
             }
             Part::Client(said) => {
                 let expected = exchange.parts[..at].iter().filter_map(Part::message).filter(is_awaited).count();

@@ -123,8 +123,8 @@ impl NpmLock {
         let one = |(path, package): (&String, &NpmLockPackage)| {
             let name = format!("{}@{}", package.name(path), package.version.as_deref().unwrap_or_default());
             // One in a bundle is in the archive of a package above it.
-            let above = std::iter::successors(Some(path.as_str()), |at| Some(&at[..at.rfind("/node_modules/")?]));
-            let digest = above.filter_map(|at| self.packages.get(at)?.integrity.clone()).next().unwrap_or_default();
+            let mut above = std::iter::successors(Some(path.as_str()), |at| Some(&at[..at.rfind("/node_modules/")?]));
+            let digest = above.find_map(|at| self.packages.get(at)?.integrity.clone()).unwrap_or_default();
             ScriptedPackage { path: path.clone(), package: name, digest }
         };
         with_scripts.map(one).collect()

@@ -446,8 +446,9 @@ impl Bridge<'_> {
         }
         let text = match status {
             200 if is_stream => "answers with a stream of events, as an agent of this protocol does not".to_owned(),
+            200 if sent.is_initialize() => "answers `initialize` with nothing that is an answer".to_owned(),
             // Without a connection, there is no stream for the answer.
-            200 | 202 | 204 if sent.is_initialize() && (status == 200 || self.connection.is_none()) => {
+            202 | 204 if sent.is_initialize() && self.connection.is_none() && self.socket.is_none() => {
                 "answers `initialize` with nothing that is an answer".to_owned()
             }
             200 | 202 | 204 => return Ok(()),

@@ -33,7 +33,7 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let turn = agent.play(&session, Script::new(vec![Step::Hold])).await?;
     // The model ends its answer only then, however long the machine takes.
     let shows = agent.shows(&turn, |agent| agent.pieces(&turn) >= PIECES).await;
-    let shown = agent.pieces(&turn);
+    let pieces = agent.pieces(&turn);
     agent.release(&turn);
     let ended = agent.stop_reason(&turn).await;
     let shows = shows?;
@@ -48,7 +48,7 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
         // That text is sent at all is the matter of another check.
         return Err(CheckFailure::NotExercised("the agent does not send the text of the model".to_owned()));
     }
-    let (after, what) = (agent.patience().as_secs(), if shown == 0 { "text" } else { "further text" });
+    let (after, what) = (agent.patience().as_secs(), if pieces == 0 { "text" } else { "further text" });
     Err(CheckFailure::Fail(format!(
         "sends {what} only when the model has finished: the model had been writing for {after} s by then"
     )))
