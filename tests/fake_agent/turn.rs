@@ -29,6 +29,7 @@ struct Agent {
     next: AtomicU64,
 }
 
+#[expect(clippy::struct_excessive_bools, reason = "each is a fault of its own")]
 struct Session {
     cwd: String,
     history: Vec<Value>,

@@ -23,7 +23,7 @@ impl Sessions<'_> {
         match () {
             () if self.is("list-empty") || (filter.is_some() && self.is("filter-empty")) => all.clear(),
             () if self.is("list-late") => {
-                all.retain(|session| self.all.last().is_none_or(|last| last.id != session.id))
+                all.retain(|session| self.all.last().is_none_or(|last| last.id != session.id));
             }
             () => {}
         }
