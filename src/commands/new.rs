@@ -107,6 +107,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         let failure = Failure::usage("--no-check starts nothing, and other flags are for starting agents");
         return Err(failure.help("leave out --no-check, or these flags"));
     }
+    let level = args.level.map(|name| name.level(false)).transpose()?;
     let registry = Registry::load(&global.registry_dir())?;
     let options =
         CheckOptions { levels: &levels, allowed_hosts: &allowed, config: &config, survey: None, advisories: None };
@@ -114,7 +115,6 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let mut addition = Addition::begin(&args.id, registry, options)?;
     let mut draft = ask(args, &config, &allowed, ui)?;
     addition.settle_name(&mut draft)?;
-    let level = args.level.map(|name| name.level(false)).transpose()?;
     let demand = Demand::new(level, None).with_recipes(config.examine.recipes.clone());
     let settings =
         Settings { allowed: &allowed, config: &config, probes: false, use_cache: !args.no_cache, demand: &demand };

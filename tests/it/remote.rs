@@ -117,7 +117,7 @@ fn a_server_is_examined_only_at_an_address() {
     for arguments in [
         &["probe", "--level", "transport", "--", "x"][..],
         &["verify", "--require", "transport"],
-        &["new", "agent", "--npm", "x", "--level", "transport"],
+        &["new", "some-agent", "--npm", "x", "--level", "transport"],
         &["bump", "--verify", "--level", "transport"],
     ] {
         let run = env.run(arguments);

@@ -191,9 +191,12 @@ impl Remote {
 
     /// Waits for the answer with an id.
     pub(super) async fn answer(&self, stream: &mut Stream, id: &str) -> Result<Value, CheckFailure> {
+        let mut left = BEFORE_ANSWER;
         let answer = async {
             loop {
                 let data = stream.events.next().await?.ok_or("the stream ends")?;
+                let size = data.len() + size_of::<Value>();
+                left = left.checked_sub(size).ok_or("too many other messages come before")?;
                 match serde_json::from_slice::<Value>(&data).ok().filter(Value::is_object) {
                     Some(message) if message["id"] == id && message.get("method").is_none() => return Ok(message),
                     Some(message) => stream.seen.push(message),
@@ -260,6 +263,9 @@ impl TryFrom<Answer> for Stream {
         Ok(Self { events: answer.events.ok_or(())?, seen: Vec::new(), odd: None })
     }
 }
+
+/// How many bytes of other messages may come before an answer: they are kept.
+const BEFORE_ANSWER: usize = 4 << 20;
 
 pub(super) fn request(id: &str, method: &str, params: &Value) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })

@@ -143,8 +143,8 @@ pub fn build<'a>(
     let mut discovery = options.has_entries.then(|| DiscoveryFiles::new(base_url, digest));
     for (id, hold) in &config.hold {
         if let Some(file) = hold.views.iter().find(|file| views.iter().all(|view| view.file != **file)) {
-            let message = format!("{id} is held there, and there is no view of this name");
-            return Err(BuildError::View { file: file.clone(), message });
+            let message = format!("{} cannot have: there is no view of this name", printable(file));
+            return Err(BuildError::Hold { id: id.clone(), version: hold.version.clone(), message });
         }
     }
     let earlier = Earlier::new(options.earlier, registry.revocations(), options.check);
