@@ -118,7 +118,6 @@ fn a_server_is_examined_only_at_an_address() {
         &["probe", "--level", "transport", "--", "x"][..],
         &["verify", "--require", "transport"],
         &["new", "some-agent", "--npm", "x", "--level", "transport"],
-        &["bump", "--verify", "--level", "transport"],
     ] {
         let run = env.run(arguments);
         assert!(run.code == 2 && run.stderr.contains("only an agent at an address"), "{arguments:?}: {}", run.stderr);
