@@ -20,8 +20,8 @@ use url::Url;
 
 use super::{Error, InstallJob, Progress, ToolFailure};
 
-/// How long the last words are waited for after the end.
-const LAST_WORDS: Duration = Duration::from_millis(200);
+/// How long the last words are waited for after the end. They are there by then, but a busy machine may take long to read them.
+const LAST_WORDS: Duration = Duration::from_secs(5);
 
 /// A package manager, which works in the directory of an installation.
 pub(super) struct Tool<'a> {
