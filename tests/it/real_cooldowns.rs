@@ -10,6 +10,7 @@ use base64::prelude::BASE64_STANDARD;
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha512};
 
+use crate::agent::fake_agent;
 use crate::archives::{gz, sha256, tar, zip};
 use crate::real::{is_there, people};
 use crate::server::{Server, not_found, ok};
@@ -26,12 +27,23 @@ fn ago(days: u64) -> Timestamp {
     Timestamp::of(*NOW - Duration::from_secs(days * DAY)).unwrap()
 }
 
-/// The versions of the package `waits`: the newest was published a day ago. `needs` is old, and needs that version.
-const VERSIONS: [(&str, &str, u64, &str); 3] =
-    [("waits", "1.0.0", 100, ""), ("waits", "1.1.0", 1, ""), ("needs", "1.0.0", 100, "1.1.0")];
+/// The versions of the package `waits`: the newest was published a day ago. `needs` is old, and needs that version;
+/// `takes` takes any.
+const VERSIONS: [(&str, &str, u64, &str); 4] = [
+    ("waits", "1.0.0", 100, ""),
+    ("waits", "1.1.0", 1, ""),
+    ("needs", "1.0.0", 100, "1.1.0"),
+    ("takes", "1.0.0", 100, ">=1.0.0"),
+];
 
 /// Archives by their file names.
 type Archives = Vec<(String, Vec<u8>)>;
+
+/// A program of Node.js that is an agent.
+fn node_agent() -> String {
+    let agent = json!(fake_agent());
+    format!("#!/usr/bin/env node\nrequire('child_process').spawnSync({agent}, ['ok'], {{ stdio: 'inherit' }})\n")
+}
 
 fn npm_package(name: &str, base: &str) -> Option<(Value, Archives)> {
     let (mut versions, mut time, mut archives) = (Map::new(), Map::new(), Vec::new());
@@ -42,7 +54,7 @@ fn npm_package(name: &str, base: &str) -> Option<(Value, Archives)> {
         }
         let text = manifest.to_string();
         let archive =
-            gz(&tar(&[("package/package.json", text.as_bytes()), ("package/cli.js", b"#!/usr/bin/env node\n")]));
+            gz(&tar(&[("package/package.json", text.as_bytes()), ("package/cli.js", node_agent().as_bytes())]));
         let integrity = format!("sha512-{}", BASE64_STANDARD.encode(Sha512::digest(&archive)));
         let path = format!("{name}-{version}.tgz");
         manifest["dist"] = json!({ "tarball": format!("{base}/{path}"), "integrity": integrity });
@@ -57,13 +69,14 @@ fn npm_package(name: &str, base: &str) -> Option<(Value, Archives)> {
 fn wheels(name: &str) -> Vec<(String, Vec<u8>, Timestamp)> {
     let of_name = VERSIONS.iter().filter(|(of, ..)| *of == name);
     let wheel = |(_, version, days, needed): &(&str, &str, u64, &str)| {
-        let info = format!("{name}-{version}.dist-info");
-        let requires = if needed.is_empty() { String::new() } else { format!("Requires-Dist: waits=={needed}\n") };
+        let (info, agent) = (format!("{name}-{version}.dist-info"), json!(fake_agent()));
+        let sign = if needed.starts_with('>') { "" } else { "==" };
+        let requires = if needed.is_empty() { String::new() } else { format!("Requires-Dist: waits{sign}{needed}\n") };
         let metadata = format!("Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{requires}");
         let record =
             format!("{name}.py,,\n{info}/METADATA,,\n{info}/WHEEL,,\n{info}/entry_points.txt,,\n{info}/RECORD,,\n");
         let files = [
-            (format!("{name}.py"), "def main(): pass\n".to_owned()),
+            (format!("{name}.py"), format!("def main():\n    import os\n    os.execl({agent}, 'fake-agent', 'ok')\n")),
             (format!("{info}/METADATA"), metadata),
             (
                 format!("{info}/WHEEL"),
@@ -120,7 +133,7 @@ fn scene(kind: &str, version: &str) -> Env {
 
 fn publish(env: &Env, kind: &str, version: &str) {
     let sign = if kind == "npx" { "@" } else { "==" };
-    for (id, version) in [("waits", version), ("needs", "1.0.0")] {
+    for (id, version) in [("waits", version), ("needs", "1.0.0"), ("takes", "1.0.0")] {
         let manifest = json!({ "id": id, "name": id, "version": version, "description": "An agent", "license": "MIT",
                                "distribution": { kind: { "package": format!("{id}{sign}{version}") } } });
         env.write(&format!("r/{id}/agent.json"), manifest.to_string());
@@ -296,4 +309,29 @@ fn a_cooldown_of_uv_is_named_with_the_version_that_is_allowed() {
     publish(&env, "uvx", "1.1.0");
     let (run, document) = with(&[], "waits");
     assert_eq!((run.code, &document["verified"]), (0, &json!("none")), "{document} {}", run.stderr);
+}
+
+#[test]
+fn a_list_of_packages_has_none_that_a_cooldown_holds_back() {
+    const TEST: &str = "a_list_of_packages_has_none_that_a_cooldown_holds_back";
+    let server = registries();
+    let day = ago(7).to_string();
+    for (program, kind, file, variable) in
+        [("npm", "npx", "package-lock.json", "npm_config_before"), ("uv", "uvx", "requirements.txt", "UV_EXCLUDE_NEWER")]
+    {
+        if !is_there(program) {
+            missing(TEST, &format!("{program} is not installed"));
+            continue;
+        }
+        let env = scene(kind, "1.0.0");
+        let listed = |variables: &[(&str, &str)]| {
+            let _ = std::fs::remove_file(env.path("r/takes").join(file));
+            let arguments = ["--registry-dir", "r", "verify", "takes", "--closures", "--no-cache"];
+            let (run, _) = run(&env, &server, variables, &arguments);
+            assert_eq!(run.code, 0, "{} {}", run.stdout, run.stderr);
+            env.read(&format!("r/takes/{file}"))
+        };
+        let (all, old) = (listed(&[]), listed(&[(variable, &day)]));
+        assert!(all.contains("1.1.0") && !old.contains("1.1.0") && old.contains("waits"), "{kind} {all} {old}");
+    }
 }
