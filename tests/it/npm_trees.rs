@@ -316,6 +316,31 @@ fn hostile_archives_are_refused_and_npm_does_not_get_them() {
 }
 
 #[test]
+fn a_lack_of_room_is_said_with_its_place_and_leaves_no_part_of_a_package() {
+    let numbers: String = (0..100_000).map(|number| format!("{}\n", number * 7919)).collect();
+    for (name, data) in [("archive", numbers), ("file", " ".repeat(200_000))] {
+        let mut world = World::new();
+        world.add_own(&[], &json!({}));
+        world.add("node_modules/dep", &pack(&[("package/data", data.as_bytes())]), &json!({}));
+        let own = world.command("data");
+        let mut command = Command::new("sh");
+        command.args(["-c", "ulimit -f 100 && exec \"$0\" \"$@\""]).arg(own.get_program()).args(own.get_args());
+        command.current_dir(own.get_current_dir().unwrap());
+        command.envs(own.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        let run = Run::of(&mut command);
+        let error: Value = serde_json::from_str(&run.stdout).unwrap();
+        let message = error["error"]["message"].as_str().unwrap();
+        let place = world.people.env.path("cache/acp-registry/packages");
+        assert!(run.code == 3 && message.contains(place.to_str().unwrap()), "{name}: {} {message}", run.code);
+        assert!(message.contains("ile too large"), "{name}: {message}");
+        assert!(error["error"]["help"].as_str().unwrap().contains("ulimit -f"), "{name}: {error}");
+        assert_eq!(world.called(), "", "{name}");
+        assert!(world.stored().iter().all(|path| path.extension().is_none()), "{:?}", world.stored());
+        world.install("data");
+    }
+}
+
+#[test]
 fn scripts_are_run_once_by_npm_and_write_into_no_other_installation() {
     let mut world = World::new();
     world.add_own(&[("package/data", b"plain"), ("package/gone", b"")], &json!({ "hasInstallScript": true }));

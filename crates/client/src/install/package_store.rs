@@ -15,7 +15,7 @@ use std::path::{Component, Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
 use acp_registry_archive::{self as archive, Limits, UnsafeReason, unpack_package};
-use acp_registry_host::fs::{FileSharing, PathError, read_bounded, write_new};
+use acp_registry_host::fs::{FileSharing, PathError, is_full, read_bounded, write_new};
 use acp_registry_host::lock::{Acquisition, Lock};
 use acp_registry_http::{Client, FetchError, Problem, Sink};
 use acp_registry_plan::json;
@@ -48,6 +48,10 @@ pub(super) enum Stop {
 
 impl From<PathError> for Stop {
     fn from(error: PathError) -> Self {
+        // npm would find no more room, and say less of it.
+        if is_full(&error.error) || error.error.kind() == io::ErrorKind::FileTooLarge {
+            return Self::Failed(error.into());
+        }
         Self::ByNpm(error.to_string())
     }
 }
@@ -68,6 +72,7 @@ impl From<archive::Error> for Stop {
             // Of such names, npm keeps what the file system keeps.
             archive::Error::Unsafe { reason: UnsafeReason::CaseCollision { .. }, .. } => Self::ByNpm(error.to_string()),
             archive::Error::Unsafe { .. } | archive::Error::TooLarge(_) => Self::Failed(error.into()),
+            archive::Error::Write(error) | archive::Error::Spool(error) => error.into(),
             _ => Self::ByNpm(error.to_string()),
         }
     }
@@ -196,7 +201,13 @@ impl PackageStore<'_> {
     ) -> Result<StoredPackage, Stop> {
         let file = tempfile::tempfile_in(self.directory).map_err(PathError::at(self.directory))?;
         let mut sink = Verifying { file: &file, context: Context::new(&SHA512) };
-        client.download_from_source(url, limits.compressed, &mut sink).await?;
+        client.download_from_source(url, limits.compressed, &mut sink).await.map_err(|error| match error.problem {
+            Problem::Disk { message, is_full } => {
+                let kind = if is_full { io::ErrorKind::StorageFull } else { io::ErrorKind::FileTooLarge };
+                PathError::at(self.directory)(io::Error::new(kind, message)).into()
+            }
+            _ => Stop::from(error),
+        })?;
         if sink.context.finish().as_ref() != digest {
             // npm says which package has other bytes.
             return Err(Stop::ByNpm(format!("{} has another digest", acp_registry_http::shown(url))));
@@ -205,7 +216,8 @@ impl PackageStore<'_> {
         // The work goes on when this future is dropped, and keeps the lock.
         let work = move || {
             let _lock = lock;
-            unpack(file, &limits, &place)
+            // A part of a package has no use, and may be what fills the disk.
+            unpack(file, &limits, &place).inspect_err(|_| drop(remove(&place.with_extension("new"))))
         };
         let unpacked = spawn_blocking(work).await;
         unpacked.unwrap_or_else(|error| Err(archive::Error::Read(io::Error::other(error)).into()))
