@@ -316,9 +316,10 @@ fn a_list_of_packages_has_none_that_a_cooldown_holds_back() {
     const TEST: &str = "a_list_of_packages_has_none_that_a_cooldown_holds_back";
     let server = registries();
     let day = ago(7).to_string();
-    for (program, kind, file, variable) in
-        [("npm", "npx", "package-lock.json", "npm_config_before"), ("uv", "uvx", "requirements.txt", "UV_EXCLUDE_NEWER")]
-    {
+    for (program, kind, file, variable) in [
+        ("npm", "npx", "package-lock.json", "npm_config_before"),
+        ("uv", "uvx", "requirements.txt", "UV_EXCLUDE_NEWER"),
+    ] {
         if !is_there(program) {
             missing(TEST, &format!("{program} is not installed"));
             continue;

@@ -12,6 +12,7 @@
 
 #[cfg(feature = "provenance")]
 mod crypto;
+mod repository;
 #[cfg(feature = "provenance")]
 mod verify;
 
@@ -27,7 +28,7 @@ use acp_registry_sources::{Attestations, Connection, RepositoryName, SourceError
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-pub use verify::is_same_repository;
+pub use repository::is_same_repository;
 
 /// The variable that names a file with other trusted authorities and logs.
 pub const VARIABLE: &str = "ACP_REGISTRY_TRUSTED_ROOT";
@@ -179,8 +180,8 @@ impl Publisher {
             && is_same_repository(&self.repository, &other.repository)
             && self.repository_id == other.repository_id
             && is_same_repository(
-                verify::repository_address(&self.workflow),
-                verify::repository_address(&other.workflow),
+                repository::repository_address(&self.workflow),
+                repository::repository_address(&other.workflow),
             )
     }
 }

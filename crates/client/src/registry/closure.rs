@@ -1,10 +1,13 @@
 //! Reads the closures that lie beside manifests.
 
+use std::io;
+
 use acp_registry_host::fs::{ReadError, read_bounded};
 use acp_registry_plan::closure::{CLOSURE_LIMIT, PublishedClosure, WrongClosure, file_name};
 use acp_registry_plan::manifest::{Agent, Manifest, PackageKind};
+use rayon::prelude::*;
 
-use super::Registry;
+use super::{AgentFolder, Registry};
 
 /// Why a closure beside a manifest is not used.
 #[derive(Debug, thiserror::Error)]
@@ -18,14 +21,30 @@ pub enum ClosureProblem {
 }
 
 impl Registry {
+    /// The agents whose folders have closures.
+    pub fn with_closures(&self) -> Vec<(&AgentFolder, &Manifest)> {
+        let found = self.entries.par_iter().filter(|folder| self.has_closures(&folder.id));
+        found.filter_map(|folder| Some((folder, folder.manifest.present()?))).collect()
+    }
+
+    /// Whether there is a file of a closure. Of an agent without one, the manifest need not be read again.
+    fn has_closures(&self, id: &str) -> bool {
+        let folder = self.root.join(id);
+        [PackageKind::Npx, PackageKind::Uvx].iter().any(|kind| {
+            let found = folder.join(file_name(*kind)).symlink_metadata();
+            !found.is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+        })
+    }
+
     /// The closures that the folder of an agent has of the packages in its manifest. They are read now, and not kept.
     pub fn closures(
         &self,
         id: &str,
         manifest: &Manifest,
     ) -> impl Iterator<Item = (PackageKind, Result<PublishedClosure, ClosureProblem>)> {
-        let distribution = Agent::from_json(&manifest.value()).distribution;
-        let packages: Vec<_> = distribution.packages().map(|(kind, package)| (kind, package.package.clone())).collect();
+        let agent = self.has_closures(id).then(|| Agent::from_json(&manifest.value()));
+        let packages = agent.iter().flat_map(|agent| agent.distribution.packages());
+        let packages: Vec<_> = packages.map(|(kind, package)| (kind, package.package.clone())).collect();
         packages.into_iter().filter_map(move |(kind, package)| {
             let path = self.root.join(id).join(file_name(kind));
             let bytes = match read_bounded(&path, &self.root, CLOSURE_LIMIT) {

@@ -42,8 +42,7 @@ const AGENT: &str = "{\n  \"id\": \"example\",\n  \"name\": \"Example\",\n  \"ve
 const LIST: &str = "{ \"lockfileVersion\": 3, \"packages\": { \"node_modules/example\": { \"version\": \"1.0.0\", \"integrity\": \"sha512-AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA==\", \"hasInstallScript\": true, \"dependencies\": { \"native\": \"2\" } }, \"node_modules/native\": { \"version\": \"2.0.0\", \"integrity\": \"sha512-AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA==\", \"hasInstallScript\": true } } }\n";
 
 fn check(registry: &Registry, options: &CheckOptions<'_>, report: &mut Reporter<'_>) {
-    for folder in &registry.entries {
-        let Some(manifest) = folder.manifest.present() else { continue };
+    for (folder, manifest) in registry.with_closures() {
         let approved = options.config.npm.get(&folder.id).map_or(&[][..], |npm| npm.allow_scripts.as_slice());
         for (kind, closure) in registry.closures(&folder.id, manifest) {
             let (PackageKind::Npx, Ok(closure)) = (kind, closure) else { continue };

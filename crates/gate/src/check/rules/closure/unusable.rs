@@ -42,8 +42,7 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(registry: &Registry, _options: &CheckOptions<'_>, report: &mut Reporter<'_>) {
-    for folder in &registry.entries {
-        let Some(manifest) = folder.manifest.present() else { continue };
+    for (folder, manifest) in registry.with_closures() {
         for (kind, closure) in registry.closures(&folder.id, manifest) {
             let problem = match closure {
                 Ok(closure) if kind == PackageKind::Npx => lacking(&closure.packages),
