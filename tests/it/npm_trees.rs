@@ -27,6 +27,7 @@ while [ $# -gt 0 ]; do
   case "$1" in --prefix) package="$2/node_modules/own" ;; esac
   shift
 done
+find "$package/data" "$package/../dep" -type f -links +1 >> "${0%/*}/shared"
 echo built > "$package/data"
 mkdir "$package/new" && echo new > "$package/new/file" && chmod 755 "$package/new/file"
 rm -f "$package/gone"
@@ -359,13 +360,14 @@ fn scripts_are_run_once_by_npm_and_write_into_no_other_installation() {
     let second = world.install("elsewhere").join("node_modules");
     assert_eq!(world.called().lines().count(), count, "{}", world.called());
     built(&second);
-    // What scripts can write to is shared with nothing.
-    for file in ["own/data", "dep/data"] {
-        assert_eq!(first.join(file).metadata().unwrap().nlink(), 1);
-        fs::write(first.join(file), "written").unwrap();
+    // What scripts can write to is shared with nothing, and with the store when they have ended.
+    assert_eq!(world.people.env.read("bin/shared"), "");
+    for file in ["own/data", "own/new/file", "dep/data"] {
+        let inodes = [&first, &second].map(|modules| modules.join(file).metadata().unwrap().ino());
+        assert_eq!(inodes[0], inodes[1], "{file}");
     }
-    built(&second);
-    assert_eq!(fs::read(second.join("dep/data")).unwrap(), b"plain");
+    assert_eq!(everything(&first), everything(&second));
+    assert!(!first.with_file_name("copies").exists());
     // With another setting of npm, they run again; without npm, they cannot.
     let run = Run::of(world.command("other").env("npm_config_fetch_retries", "3"));
     assert_eq!(run.code, 0, "{}", run.stderr);

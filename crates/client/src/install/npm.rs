@@ -142,9 +142,10 @@ pub(super) async fn install(work: &InstallJob<'_>, wanted: &Package) -> Result<P
         _ => scripts_not_run,
     };
     if let Some(scripts) = to_keep.filter(|_| may_keep) {
-        let kept = spawn_blocking(move || scripts.keep()).await;
-        if let Ok(Err(Stop::ByNpm(problem))) = kept {
-            tracing::debug!("what install scripts have made is not kept: {problem}");
+        match spawn_blocking(move || scripts.keep()).await {
+            Ok(Err(Stop::ByNpm(problem))) => tracing::debug!("what install scripts have made is not kept: {problem}"),
+            Ok(Err(Stop::Failed(error))) => return Err(error),
+            _ => {}
         }
     }
     let remarks = Remarks { scripts_not_run, is_read_by_shell: shell.is_some(), ..Remarks::default() };

@@ -31,6 +31,9 @@ use super::{Error, InstallJob, Installer, Progress};
 /// How many packages are fetched at once.
 const AT_ONCE: usize = 32;
 
+/// npm's record of a tree, below `node_modules`.
+const NOTES: &str = ".package-lock.json";
+
 /// How often the tree is made again because a stored package has changed.
 const ATTEMPTS: usize = 3;
 
@@ -83,7 +86,7 @@ pub(super) enum Scripts {
 /// A tree before its install scripts run.
 pub(super) struct ScriptsToRun {
     store: PathBuf,
-    modules: PathBuf,
+    tree: Tree,
     /// A digest of what the scripts depend on.
     digest: Digest,
     before: BTreeMap<String, FileState>,
@@ -159,7 +162,7 @@ pub(super) async fn install(work: &InstallJob<'_>, list: &str, approval: Option<
                 None => {
                     let (before, _) = states(&modules)?;
                     let store = cache.packages.clone();
-                    return Ok(Scripts::ToRun(ScriptsToRun { store, modules, digest, before }));
+                    return Ok(Scripts::ToRun(ScriptsToRun { store, tree, digest, before }));
                 }
                 // What was kept has changed.
                 Some(_) => {
@@ -177,9 +180,11 @@ pub(super) async fn install(work: &InstallJob<'_>, list: &str, approval: Option<
 
 impl ScriptsToRun {
     /// Keeps what the scripts have made, for the next installation of the same list. They see nothing of the person but the
-    /// settings of npm, and write nowhere else.
-    pub(super) fn keep(&self) -> Result<(), Stop> {
-        let (after, has_links) = states(&self.modules)?;
+    /// settings of npm, and write nowhere else. Nothing writes into the tree any more then, and it shares its files with the
+    /// store. A [`Stop::Failed`] says that the tree is gone.
+    pub(super) fn keep(self) -> Result<(), Stop> {
+        let modules = self.tree.directory.join("node_modules");
+        let (after, has_links) = states(&modules)?;
         // Links may lead anywhere.
         if has_links {
             return Ok(());
@@ -187,7 +192,21 @@ impl ScriptsToRun {
         let changed = after.iter().filter(|(path, state)| self.before.get(*path) != Some(*state));
         let changed: Vec<&str> = changed.map(|(path, _)| path.as_str()).collect();
         let removed = self.before.keys().filter(|path| !after.contains_key(*path)).cloned().collect();
-        PackageStore { directory: &self.store }.keep(&self.digest, &self.modules, &changed, removed)
+        let store = PackageStore { directory: &self.store };
+        store.keep(&self.digest, &modules, &changed, removed)?;
+        let Some(kept) = store.find(&self.digest) else { return Ok(()) };
+        let copies = self.tree.directory.join("copies");
+        fs::rename(&modules, &copies).map_err(PathError::at(&modules))?;
+        let mut tree = self.tree;
+        tree.sharing = FileSharing::new(false);
+        let made = tree.share_copies(&copies, &kept);
+        if matches!(made, Ok(true)) {
+            return fs::remove_dir_all(&copies).map_err(|error| Stop::Failed(PathError::at(&copies)(error).into()));
+        }
+        let restored = clear(&tree.directory)
+            .and_then(|()| fs::rename(&copies, &modules).map_err(PathError::at(&modules)));
+        restored.map_err(|error| Stop::Failed(error.into()))?;
+        made.map(drop)
     }
 }
 
@@ -314,6 +333,17 @@ impl Tree {
         Ok(changed)
     }
 
+    /// Makes the tree whose install scripts have run anew, beside its copies. Returns whether all stored files are as they were.
+    fn share_copies(&self, copies: &Path, kept: &StoredPackage) -> Result<bool, Stop> {
+        if !self.make()?.is_empty() {
+            return Ok(false);
+        }
+        let modules = self.directory.join("node_modules");
+        let [from, to] = [copies, modules.as_path()].map(|folder| folder.join(NOTES));
+        fs::copy(&from, &to).map_err(PathError::at(&to))?;
+        Ok(kept.apply(&modules, &self.sharing)?)
+    }
+
     /// Puts a package in place. Returns its digest if its stored files have changed.
     fn place(&self, package: &TreePackage) -> Result<Option<Digest>, PathError> {
         let Some(digest) = package.digest else { return Ok(None) };
@@ -374,8 +404,8 @@ impl Tree {
             packages.retain(|path, _| paths.contains(path.as_str()));
         }
         let notes = format!("{}\n", serde_json::to_string_pretty(&notes).map_err(unreadable)?);
-        for (name, text) in [("package-lock.json", list), ("node_modules/.package-lock.json", notes.as_str())] {
-            let path = self.directory.join(name);
+        let places = [self.directory.join("package-lock.json"), self.directory.join("node_modules").join(NOTES)];
+        for (path, text) in places.into_iter().zip([list, notes.as_str()]) {
             fs::write(&path, text).map_err(PathError::at(&path))?;
         }
         Ok(())
