@@ -74,7 +74,7 @@
 //! | `<id>/agent.json`, `<id>/icon.svg` | [`registry::Registry::load`] | an agent |
 //! | `<id>/package-lock.json`, `<id>/requirements.txt` | [`closures`], [`registry::Registry::closures`] | the closures of an agent's packages |
 //! | `revoked.json` | [`registry::Registry::load`], [`session::Session::learn_revocations`] | recalled versions, which clients refuse |
-//! | `quarantine.json` | [`registry::Registry::load`] | agents that stay published but are not started or updated |
+//! | `quarantine.json` | [`registry::Registry::load`] | agents that stay published but are not started or updated: people write it, [`verify`] and [`bump`] advise |
 //! | `registry.toml` | [`config::Config::read`] | rule levels, the site, published views and withdrawn agents |
 //! | `history.json` | [`history::History::parse`], [`site`] (published) | when agents were added, changed and removed |
 //! | `~/.cache/acp-registry` | [`http::Cache`] | cached HTTP responses |
