@@ -338,12 +338,12 @@ fn file(args: &Args) -> Result<Option<PathBuf>, Failure> {
         return Err(Failure::usage(format!("{needs} is for a file that is edited")).help("add --write or --remove"));
     }
     if args.client.language != "json" {
-        let message = format!("the settings of {} are code, which is not edited", args.client.title);
+        let message = format!("the settings of {} are not JSON, and are not edited", args.client.title);
         return Err(Failure::usage(message).help("leave out --write and --remove, and copy what is printed"));
     }
     let unknown = || {
         let file = args.client.file().unwrap_or("the file");
-        Failure::usage(format!("where {file} is, is not known")).help("name the file with --file")
+        Failure::usage(format!("the place of {file} is not known")).help("name the file with --file")
     };
     path(args).ok_or_else(unknown).map(Some)
 }

@@ -150,7 +150,7 @@ fn settings_are_merged_into_the_file_of_an_editor_and_removed_again() {
     assert!(run.code == 3 && run.stderr.contains("settings.json:1:12: "), "{} {}", run.code, run.stderr);
     assert_eq!(people.env.read(file), "{ \"theme\": }");
     for (arguments, message) in [
-        (&["config", "emacs", "of-npm", "--write"][..], "the settings of Emacs are code, which is not edited"),
+        (&["config", "emacs", "of-npm", "--write"][..], "the settings of Emacs are not JSON, and are not edited"),
         (&["config", "obsidian", "of-npm", "--write"], "--file"),
         (&["config", "zed", "of-npm", "--dry-run"], "--dry-run is for a file that is edited"),
         (&["config", "nvim", "of-npm"], "write `codecompanion` or `avante`"),
