@@ -11,7 +11,7 @@ pub(super) static CHECK: Check = Check {
     level: Level::Drafts,
     force: Force::Must,
     spec: "rfds/elicitation",
-    summary: "asks a client that only opens links with a valid link, and names it on completion",
+    summary: "sends a valid link to a client that only opens links, and names it on completion",
     why: "Agents must not use modes that the client does not support, the `url` must be a valid URL, and \
           `elicitation/complete` must include the `elicitationId` of the request. Otherwise, the client shows nothing, \
           or does not know which question is answered.",

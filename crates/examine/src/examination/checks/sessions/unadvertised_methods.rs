@@ -10,8 +10,8 @@ pub(super) static CHECK: Check = Check {
     force: Force::Observed,
     spec: "protocol/v1/initialization",
     summary: "refuses methods that it does not advertise",
-    why: "Capabilities that are omitted are unsupported. A method that works although it is not advertised is found by \
-          no client; one that answers without an effect misleads those that try it.",
+    why: "Capabilities that are omitted are unsupported. No client finds a method that works but is not \
+          advertised; a method that answers without an effect misleads the clients that try it.",
     fix: "Advertise each method that works, and answer others with error -32601.",
     fails: r#"client {"jsonrpc":"2.0","id":2,"method":"providers/list","params":{}}
 agent {"jsonrpc":"2.0","id":2,"result":{}}"#,

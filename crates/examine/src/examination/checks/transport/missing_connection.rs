@@ -5,7 +5,7 @@ use crate::examination::remote::{EVENTS, JSON, Remote, ping};
 
 pub(super) static CHECK: Check = Check {
     id: "transport/missing-connection",
-    summary: "refuses what names no connection with 400",
+    summary: "answers 400 to requests that name no connection",
     why: "Every request but `initialize` and the handshake of a WebSocket names its connection.",
     fix: "Answer a POST, GET or DELETE without `Acp-Connection-Id` with 400.",
     fails: "client GET /acp\nagent 404",

@@ -7,7 +7,7 @@ use crate::examination::remote::{JSON, Remote, set_unknown_mode};
 
 pub(super) static CHECK: Check = Check {
     id: "transport/missing-session",
-    summary: "refuses messages of a session that do not name it in a header with 400",
+    summary: "answers 400 to messages of a session whose header does not name it",
     why: "The header `Acp-Session-Id` is required for all that is sent in a session, so that a proxy can send it to \
           the right place without reading it.",
     fix: "Answer a POST whose parameters have a `sessionId` with 400 if it has no header `Acp-Session-Id`.",

@@ -7,7 +7,7 @@ use crate::examination::remote::{EVENTS, JSON, Remote, ping};
 
 pub(super) static CHECK: Check = Check {
     id: "transport/unknown-connection",
-    summary: "refuses what names an unknown connection with 404",
+    summary: "answers 404 to requests that name an unknown connection",
     why: "A client learns by the status 404 that the connection is over, and begins anew; other statuses say that \
           the request itself is wrong.",
     fix: "Answer a POST or GET whose `Acp-Connection-Id` is unknown with 404.",

@@ -10,7 +10,7 @@ pub(super) static CHECK: Check = Check {
     level: Level::Turns,
     force: Force::Must,
     spec: "protocol/v1/prompt-turn",
-    summary: "ends a turn that is cancelled while a permission is open with `cancelled`",
+    summary: "ends a turn with `cancelled` when it is cancelled while a permission is open",
     why: "On `session/cancel`, the client responds to pending requests for permission with the outcome `cancelled`. \
           The agent must then respond to `session/prompt` with the stop reason `cancelled`, and the tool must not \
           run.",

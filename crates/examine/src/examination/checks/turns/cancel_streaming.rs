@@ -8,7 +8,7 @@ pub(super) static CHECK: Check = Check {
     level: Level::Turns,
     force: Force::Must,
     spec: "protocol/v1/prompt-turn",
-    summary: "ends a turn that is cancelled while text arrives with `cancelled`",
+    summary: "ends a turn with `cancelled` when it is cancelled while text arrives",
     why: "After `session/cancel`, the agent should stop all requests to the model as soon as possible, and must \
           respond to `session/prompt` with the stop reason `cancelled`, not with an error.",
     fix: "Abort the request to the model on `session/cancel`, catch the error that this causes, and respond with \

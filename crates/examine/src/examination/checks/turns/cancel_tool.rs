@@ -8,9 +8,9 @@ pub(super) static CHECK: Check = Check {
     level: Level::Turns,
     force: Force::Must,
     spec: "protocol/v1/prompt-turn",
-    summary: "ends a turn that is cancelled while a command runs with `cancelled`",
+    summary: "ends a turn with `cancelled` when it is cancelled while a command runs",
     why: "On `session/cancel`, the agent must respond with the stop reason `cancelled` once all operations are \
-          aborted, also if a tool is what it waits for. A person who stops an agent often does so because of a \
+          aborted, even if it waits for a tool. A person who stops an agent often does so because of a \
           command that never ends.",
     fix: "Abort the tools of the turn on `session/cancel`, and respond with `cancelled`.",
     fails: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}

@@ -10,7 +10,7 @@ use acp_registry_plan::manifest::PackageKind;
 pub(crate) static RULE: Rule = Rule {
     name: "advisory/malicious",
     level: Level::Error,
-    summary: "an advisory calls a package that an agent needs malicious",
+    summary: "an agent needs a package that an advisory calls malicious",
     why: "The package does harm to everyone who installs the agent. Advisories whose ids begin with `MAL-` are about such \
           packages; others are about mistakes, and are not reported.",
     fix: "Bring the agent to a version without the package, or withdraw it under `[withdrawn]` in `registry.toml`. If the \

@@ -10,7 +10,7 @@ pub(crate) static RULE: Rule = Rule {
     level: Level::Error,
     summary: "an agent opens files with credentials while it is only started or examined",
     why: "The home in which agents are checked on Linux has files with invented keys and tokens, such as `~/.ssh/id_ed25519`. \
-          Nothing asks an agent for them, so that an agent that opens one looks for secrets, or copies all that it finds. \
+          Nothing asks an agent for them: an agent that opens one looks for secrets, or copies all that it finds. \
           On a person's machine they are real.",
     fix: "Open such a file only when the person's request needs it. To see whether it is there, ask for its status instead. \
           Look through the code for what reads it, dependencies included, before a version is published.",

@@ -9,8 +9,8 @@ use acp_registry_plan::manifest::PackageKind;
 pub(crate) static RULE: Rule = Rule {
     name: "closure/unusable",
     level: Level::Error,
-    summary: "the list of an agent's packages is of another version, lacks some, or names more than versions with digests",
-    why: "Clients install exactly what the list names, so that everybody gets the same bytes. A list of another version is \
+    summary: "the list of an agent's packages is for another version, is incomplete, or has entries other than versions with digests",
+    why: "Clients install exactly what the list names, so that all users get the same bytes. A list for another version is \
           not published; an address in it, or a package without a digest, would let others decide what is installed.",
     fix: "Make the list again with `acp-registry verify ID --closures`, which asks npm or uv for it.",
     fails: Example::Files(&[

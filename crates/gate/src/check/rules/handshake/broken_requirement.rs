@@ -8,11 +8,11 @@ use acp_registry_protocol::handshake::{FailReason, Handshake};
 pub(crate) static RULE: Rule = Rule {
     name: "handshake/broken-requirement",
     level: Level::Error,
-    summary: "an agent breaks, or was not seen to keep, a requirement of the protocol that the registry requires",
+    summary: "an agent fails, or does not complete, the level of examination that the registry requires",
     why: "The registry names a level of examination as `require` in the table `[examine]` of `registry.toml`. Clients rely \
           on the requirements up to this level, and an agent that breaks one does not work in them.",
-    fix: "Correct the agent: `acp-registry probe --failures DIR` repeats the examination and keeps the messages of each \
-          failed check. If the examination is incomplete, the finding says why.",
+    fix: "Correct the agent: `acp-registry probe --level LEVEL --failures DIR -- COMMAND` repeats the examination and keeps \
+          the messages of each failed check. If the examination is incomplete, the finding says why.",
     fails: Example::Online(&Online {
         manifest: AGENT,
         world: "The agent gives an unknown method a result, and `registry.toml` requires the level `protocol`.",

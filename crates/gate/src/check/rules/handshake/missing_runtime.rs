@@ -7,7 +7,7 @@ use crate::survey::Survey;
 pub(crate) static RULE: Rule = Rule {
     name: "handshake/missing-runtime",
     level: Level::Error,
-    summary: "an agent was not checked: npm or uv is missing or waits, or Node.js or Python is too old",
+    summary: "an agent was not checked: a runtime is missing or too old, or a cooldown holds the version back",
     why: "It is not known whether the agent works. Without this finding, a machine without the runtime, or with a \
           cooldown of npm or uv that holds the version back, would pass every agent that needs it. The manifest is \
           not at fault.",

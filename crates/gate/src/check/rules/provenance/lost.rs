@@ -10,7 +10,7 @@ use acp_registry_plan::text::quote;
 pub(crate) static RULE: Rule = Rule {
     name: "provenance/lost",
     level: Level::Warning,
-    summary: "nothing attests who has built an npm package, and earlier versions were attested",
+    summary: "an npm package has no attestation, although earlier versions have one",
     why: "Someone who has stolen the token of an author can publish a version, but not from the workflow of the repository: such \
           a version has no attestation. Users who remember the publisher are refused the version.",
     fix: "Ask the authors of the package whether they have published this version themselves, and to publish it by the workflow \

@@ -9,7 +9,7 @@ pub(crate) static RULE: Rule = Rule {
     name: "provenance/mismatch",
     level: Level::Error,
     summary: "the attestation of an npm package is not by the repository of the manifest",
-    why: "A package with an attestation says by which workflow of which repository it was built. If that is another repository \
+    why: "An attestation names the workflow and the repository that have built the package. If that is another repository \
           than the manifest names, or the attestation is forged or about other bytes, the package may be by someone else than \
           its users believe.",
     fix: "Name the repository whose workflow publishes the package. If the manifest names the right one, do not publish the \

@@ -13,9 +13,9 @@ use acp_registry_plan::timestamp::date;
 pub(crate) static RULE: Rule = Rule {
     name: "registry/revoked",
     level: Level::Error,
-    summary: "revoked.json cannot be read, or an item of it is not in order",
+    summary: "revoked.json cannot be read, or one of its items is invalid",
     why: "The list keeps people from installing and starting versions that do harm. Clients take an item that they cannot \
-          understand for a recall of all versions of its agent, so that a slip of the pen stops an agent for everybody.",
+          understand for a recall of all versions of its agent, so that a typing error stops an agent for all users.",
     fix: "Each item has `id`, `versions` (`1.0.0`, a list, or a range such as `>=1.0.0 <1.2.0`), `level` (`revoked` or \
           `deprecated`), `reason` and `since` (YYYY-MM-DD); the form is described by `schemas/revoked.schema.json`.",
     fails: Example::Files(&[(
