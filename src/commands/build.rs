@@ -61,7 +61,7 @@ pub(crate) struct Args {
     /// Keep the last published form of agents with errors
     ///
     /// The value is a published tree, by default what is published at `base-url`. Agents with errors that it does not
-    /// have are left out. Its history goes on where git does not know it.
+    /// have are left out. Its history is continued where git has none.
     #[arg(long, value_name = "DIR|URL", num_args = 0..=1, default_missing_value = "")]
     previous: Option<String>,
 

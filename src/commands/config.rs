@@ -35,7 +35,7 @@ pub(crate) struct Args {
 
     /// The agent
     ///
-    /// One with a version is always started in that version.
+    /// With a version, the settings always start that version.
     #[arg(value_name = "ID[@VERSION]", add = candidates::offered())]
     agent: AgentSpec,
 

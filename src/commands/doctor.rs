@@ -44,7 +44,7 @@ pub(crate) struct Args {
 
     /// Diagnose another machine: `ssh:HOST` or `wsl:DISTRIBUTION`
     ///
-    /// Says whether this program is there, and what it finds there.
+    /// Reports whether this program is there, and what it finds there.
     #[arg(long, value_name = "MACHINE", value_parser = value::machine)]
     on: Option<Machine>,
 

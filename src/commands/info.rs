@@ -94,7 +94,7 @@ fn text(report: &DescribeReport, look: Look) -> String {
     if let Some(newest) = &report.newest {
         let is_package = report.known_from == Some("package");
         let package = if is_package { ", and whether there is such a package was not looked up" } else { "" };
-        let note = format!("the index has {newest}, of which name, licence and the like are{package}");
+        let note = format!("name, licence and the like are those of {newest}, which the index has{package}");
         text.push_str(&line("note", &note, look));
     }
     if let Some(held) = report.held() {

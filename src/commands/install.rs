@@ -23,7 +23,7 @@ use crate::terminal::ui::Ui;
 pub(crate) struct Args {
     /// Agents
     ///
-    /// One with a version stays at it until `update --unpin`.
+    /// An agent with a version keeps it until `update --unpin`.
     #[arg(value_name = "ID[@VERSION]", add = candidates::offered(), required_unless_present = "locked")]
     agents: Vec<AgentSpec>,
 

@@ -32,7 +32,7 @@ pub(crate) struct Args {
 pub(crate) struct SearchArgs {
     /// Words to search for
     ///
-    /// They are searched in id, name, description, authors, licence, packages and commands. Phrases select agents as the
+    /// They are looked for in id, name, description, authors, licence, packages and commands. Phrases select agents as the
     /// filters of the catalog do: `open source`, `windows arm`, `npm`, and where the registry publishes what its agents can
     /// do, `session resume`, `images`, `without an api key` or `tested`. Agents that match only in part come last. A word
     /// that no agent has is read as one with a similar spelling, or left out.

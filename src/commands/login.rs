@@ -37,9 +37,9 @@ pub(crate) struct Args {
     #[arg(value_name = "ID", add = candidates::installed())]
     agent: AgentSpec,
 
-    /// The agent's name for a way to sign in
+    /// The sign-in method of the agent, by its id
     ///
-    /// The default is the only one, else you are asked.
+    /// Without it, the only method is used, or you are asked which one.
     #[arg(long, value_name = "METHOD")]
     method: Option<String>,
 

@@ -107,8 +107,8 @@ enum Command {
     List(list::Args),
     /// Find agents by words
     ///
-    /// The id, the name, the description, authors and the licence are searched. Words for licences, systems and kinds,
-    /// such as `open source`, `windows` and `npm`, select agents. Agents that match only in part come last.
+    /// Words for licences, systems and kinds, such as `open source`, `windows` and `npm`, select agents. Agents that match
+    /// only in part come last.
     Search(list::SearchArgs),
     /// Show an agent and its installed versions
     Info(info::Args),
@@ -144,7 +144,7 @@ enum Command {
     Doctor(doctor::Args),
     /// Sign in to an installed agent
     ///
-    /// Uses one of the agent's own methods, and checks whether a session opens then.
+    /// Uses one of the agent's own methods, and then checks whether a session opens.
     Login(login::Args),
     /// Sign out of an installed agent
     Logout(login::LogoutArgs),
@@ -160,9 +160,9 @@ enum Command {
     /// Write the manual pages
     #[command(hide = true)]
     Man(man::Args),
-    /// List the rules of `validate`
+    /// List the rules of `validate`, or the checks of agents
     Rules(rules::Args),
-    /// Explain a rule with examples
+    /// Explain a rule or a check, with examples
     Explain(explain::Args),
 }
 

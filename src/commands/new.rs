@@ -61,8 +61,8 @@ pub(crate) struct Args {
 
     /// The arguments that start it as an agent
     ///
-    /// Several may be in one text, separated by spaces, and an empty text is for none. May be repeated. Without the
-    /// flag, none, --acp, acp and --experimental-acp are tried.
+    /// Separate several with spaces, or repeat the flag; an empty text means no arguments. Without the flag, no arguments,
+    /// --acp, acp and --experimental-acp are tried.
     #[arg(long = "args", value_name = "ARGUMENTS", allow_hyphen_values = true)]
     arguments: Option<Vec<String>>,
 

@@ -21,7 +21,7 @@ const VALUES: usize = 15;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The agent, and its version if not the one in the index or the pinned one
+    /// The agent; without a version, the pinned one or the one in the index is shown
     #[arg(value_name = "ID[@VERSION]", add = candidates::offered())]
     agent: AgentSpec,
 

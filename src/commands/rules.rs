@@ -12,7 +12,7 @@ use acp_registry::failure::{Exit, Failure};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// List the checks of agents that `probe` and `verify` make with `--level`
+    /// List the checks that `probe` and `verify` run with `--level`
     #[arg(long)]
     examination: bool,
 

@@ -30,7 +30,7 @@ use crate::terminal::ui::Ui;
 pub(crate) struct Args {
     /// The agent
     ///
-    /// One with a version is started in that version; what `run ID` starts stays as it is.
+    /// With a version, that version is started; `run ID` starts the same version as before.
     #[arg(value_name = "ID[@VERSION]", add = candidates::installed(), required_unless_present = "url")]
     agent: Option<AgentSpec>,
 

@@ -38,7 +38,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
     min_age: Option<Duration>,
 
-    /// Update agents that stay at a version, by ID@VERSION or --to, too
+    /// Also update agents that keep a version because of ID@VERSION or --to
     #[arg(long)]
     unpin: bool,
 

@@ -158,7 +158,7 @@ pub(crate) fn run(
     let unwatched: Vec<&String> = result.rows.iter().filter_map(|row| row.unwatched.as_ref()).collect();
     if let Some(cause) = unwatched.first() {
         ui.warning(&format!(
-            "agents of which it is not known whether they look for secrets: {} ({cause})",
+            "for some agents, it is not known whether they look for secrets: {} ({cause})",
             unwatched.len()
         ));
     }

@@ -87,7 +87,7 @@ pub(crate) struct Args {
 
     /// Write the list of all packages of each agent that passes beside its manifest
     ///
-    /// The lists are made by npm and uv, where there is none of this version. Clients install exactly what they name.
+    /// npm or uv makes a list for each version that has none. Clients install exactly what a list names.
     #[arg(long, conflicts_with = "merge")]
     closures: bool,
 

@@ -18,7 +18,7 @@ pub(crate) struct LevelArgs {
 
     /// Fail agents that do not keep the requirements of this level
     ///
-    /// They are then examined up to it.
+    /// Agents are then examined up to this level.
     #[arg(long, value_name = "LEVEL")]
     require: Option<LevelName>,
 
@@ -34,9 +34,9 @@ pub(crate) struct LevelArgs {
 pub(crate) enum LevelName {
     /// The answer to `initialize`
     Handshake,
-    /// What shows of the transport, of an agent at an address (`probe --url`)
+    /// The transport, of an agent at an address (`probe --url`)
     Transport,
-    /// What shows of the protocol without a session
+    /// The protocol, without a session
     Protocol,
     /// Sessions, without a prompt
     Sessions,

@@ -25,7 +25,7 @@ pub(crate) struct ReportArgs {
 
     /// Write the result to a file
     ///
-    /// With FORMAT=, in another form besides. May be repeated.
+    /// FILE gets the result instead of stdout; FORMAT=FILE gets it as well, in that form. May be repeated.
     #[arg(long, value_name = "[FORMAT=]FILE")]
     output: Vec<String>,
 }

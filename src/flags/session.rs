@@ -164,7 +164,7 @@ pub(crate) struct TermsArgs {
 
     /// Agree to a new publisher, to a weaker proof, or to none
     ///
-    /// Of an agent whose publisher is remembered. An attestation that is forged or of another repository is refused all the same.
+    /// For agents whose publisher is remembered. An attestation that is forged or of another repository is still refused.
     #[arg(long)]
     pub(crate) accept_publisher: bool,
 }
@@ -195,7 +195,7 @@ pub(crate) struct PackageArgs {
 
     /// Time limit for the installation of an agent [default: 1800s]
     ///
-    /// npm and uv have limits of their own for an answer that does not come.
+    /// npm and uv have their own limits for hosts that do not answer.
     #[arg(long, value_name = "DURATION", value_parser = duration::limit)]
     install_timeout: Option<Duration>,
 }

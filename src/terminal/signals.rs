@@ -16,7 +16,7 @@ use acp_registry::failure::Failure;
 /// The number of the signal that Ctrl-C sends.
 pub(crate) const INTERRUPT: u8 = 2;
 
-/// How long a write may keep the program from ending after a signal. Whoever should read may have stopped.
+/// How long a write may keep the program from ending after a signal. The reader may have stopped.
 const STALLED: Duration = Duration::from_secs(2);
 
 /// Ends the program after a signal once a write has blocked for too long, from a thread of its own: the one that should

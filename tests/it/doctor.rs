@@ -445,5 +445,5 @@ fn an_agent_that_is_not_there_is_wrong_usage_and_a_store_that_cannot_be_read_is_
     let nothing = doctor.people.env.path("nothing");
     let run = doctor.run(&["--root", nothing.to_str().unwrap()]);
     assert_eq!(run.code, 0, "{}", run.stderr);
-    assert!(run.stdout.contains("is not there yet") && !nothing.exists(), "{}", run.stdout);
+    assert!(run.stdout.contains("does not exist yet") && !nothing.exists(), "{}", run.stdout);
 }

@@ -118,8 +118,8 @@ fn info_says_what_is_known_of_a_version() {
     let (_, document) = people.json(&["info", "p@0.9.0", "--refresh"]);
     assert_eq!((&document["version"], &document["known_from"]), (&json!("0.9.0"), &json!("package")));
     let text = people.run(&["info", "p@0.9.0"]).stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    let note = "the index has 1.0.0, of which name, licence and the like are, and whether there is such a package was not \
-                looked up";
+    let note = "name, licence and the like are those of 1.0.0, which the index has, and whether there is such a package was \
+                not looked up";
     assert!(text.contains(note), "{text}");
     let text = people.run(&["info", "p@1.0.0"]).stdout;
     assert!(!text.contains("looked up") && !text.contains("  note "), "{text}");

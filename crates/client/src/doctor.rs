@@ -212,7 +212,7 @@ fn look_at_root(store: &Store) -> Diagnosis {
     let written = there.map_or(Err(io::ErrorKind::NotFound.into()), write_below);
     match written {
         Ok(()) if is_there => Diagnosis::ok("root", format!("{shown} can be written")),
-        Ok(()) => Diagnosis::ok("root", format!("{shown} is not there yet; it is made with the first agent")),
+        Ok(()) => Diagnosis::ok("root", format!("{shown} does not exist yet; the first installation creates it")),
         Err(error) => {
             let message = format!("agents cannot be installed in {shown}: {}", printable(&error.to_string()));
             let help = "make it writable, or name another with --root or ACP_REGISTRY_ROOT";
@@ -684,7 +684,7 @@ mod tests {
         assert_eq!(look("").status, CheckStatus::Ok);
         let check = look("new/place");
         assert_eq!(check.status, CheckStatus::Ok);
-        assert!(check.message.ends_with("is made with the first agent"), "{}", check.message);
+        assert!(check.message.ends_with("the first installation creates it"), "{}", check.message);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
         std::fs::write(folder.path().join("file"), "").unwrap();
         assert!(cannot_be_written(folder.path()).is_none());

@@ -38,7 +38,7 @@ pub(crate) struct ProposeArgs {
 
     /// The label of straightforward updates
     ///
-    /// These may be merged without a person.
+    /// A workflow may merge these without a review.
     #[arg(long, value_name = "LABEL", requires = "pull_requests")]
     label: Option<String>,
 }

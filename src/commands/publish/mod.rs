@@ -75,7 +75,7 @@ pub(crate) struct Args {
     /// Sign SHA256SUMS with this command
     ///
     /// The command is run without a shell. The path of SHA256SUMS is its last argument; it writes the signature
-    /// beside it, to SHA256SUMS.sig. This program does not look at it: see --sign-with.
+    /// beside it, to SHA256SUMS.sig. Clients do not verify it; they verify that of --sign-with.
     #[arg(long, value_name = "COMMAND")]
     sign: Option<String>,
 

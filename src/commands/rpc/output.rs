@@ -91,7 +91,7 @@ impl MessageQueue {
     }
 
     fn close(&self) {
-        // With the lock, so that whoever is about to wait is told.
+        // With the lock, so that a caller that is about to wait is woken.
         let _state = self.lock();
         self.closed.send_replace(true);
         self.changed.notify_all();

@@ -32,7 +32,7 @@ pub const JOBS: usize = 4;
 #[serde(default, deny_unknown_fields)]
 #[expect(clippy::struct_excessive_bools, reason = "switches that a caller sets by name")]
 pub struct Install {
-    /// The agents. One with a version stays at it.
+    /// The agents. One with a version keeps it.
     pub agents: Vec<AgentSpec>,
     /// The kind of distribution; by default, the first that this machine can run.
     pub dist: Option<Kind>,
