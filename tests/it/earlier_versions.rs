@@ -262,14 +262,41 @@ fn a_held_version_stays_in_one_index_while_the_others_go_on() {
     assert_eq!((version("stable.json").0, version("registry.json").0), (json!("1.0.0"), json!("1.0.0")));
     assert_eq!(config("version = \"1.0.0\"\nreason = \"r\"\nuntil = \"2020-01-01\"").code, 0);
     assert_eq!(version("registry.json").0, json!("2.0.0"));
-    for (hold, message) in [
-        ("version = \"3.0.0\"\nreason = \"r\"", "a is held at 3.0.0, which is known neither to git nor"),
-        ("version = \"1.0.0\"\nreason = \"r\"\nviews = [\"other.json\"]", "there is no view of this name"),
-        ("version = \"1.0.0\"", "missing field `reason`"),
-        ("version = \"1.0.0\"\nreason = \"r\"\nuntil = \"soon\"", "is not a day"),
+    // `validate` says in the pull request what would stop the build.
+    let validate = || people.env.run(&["--registry-dir", "r", "--allow-host", "127.0.0.1", "validate"]);
+    let unknown = "version = \"3.0.0\"\nreason = \"r\"";
+    for (hold, code, message) in [
+        (unknown, 1, "`[hold]` names `3.0.0` of `a`, which is not known to git"),
+        ("version = \"1.0.0\"\nreason = \"r\"\nviews = [\"other.json\"]", 2, "there is no view of this name"),
+        ("version = \"1.0.0\"", 2, "missing field `reason`"),
+        ("version = \"1.0.0\"\nreason = \"r\"\nuntil = \"soon\"", 2, "is not a day"),
     ] {
-        let run = config(hold);
-        assert!(run.code == 2 && run.stderr.contains(message), "{hold}: {} {}", run.code, run.stderr);
+        for run in [config(hold), validate()] {
+            let text = run.stderr + &run.stdout;
+            assert!(run.code == code && text.contains(message), "{hold}: {} {text}", run.code);
+        }
+    }
+    for fine in ["1.0.0\"", "2.0.0\"", "3.0.0\"\nuntil = \"2020-01-01\""] {
+        assert_eq!(config(&format!("version = \"{fine}\nreason = \"r\"")).code, 0, "{fine}");
+        assert_eq!(validate().code, 0, "{fine}");
+    }
+    configure(&people, "[hold.aa]\nversion = \"1.0.0\"\nreason = \"r\"\n");
+    let run = validate();
+    assert!(run.code == 0 && run.stdout.contains("`[hold]` names `aa`, but there is no such agent"), "{}", run.stdout);
+    // What only the earlier tree may know is left to `build`.
+    config(unknown);
+    for (name, text) in [("r/history.json", Some("{ \"schema\": 1, \"events\": [] }")), (".git", None)] {
+        match text {
+            Some(text) => people.env.write(name, text),
+            None => std::fs::remove_dir_all(people.env.path(name)).unwrap(),
+        }
+        assert_eq!(validate().code, 0, "{name}");
+        let run = config(unknown);
+        assert!(
+            run.code == 2 && run.stderr.contains("a is held at 3.0.0, which is known neither to git nor"),
+            "{}",
+            run.stderr
+        );
     }
 }
 

@@ -283,6 +283,10 @@ fn a_registry_publishes_its_recalls_and_refuses_to_publish_what_it_recalls() {
     }
     env.write("r/a/agent.json", manifest("a").replace("1.0.0", "1.1.0"));
     env.write("r/registry.toml", "[hold.a]\nversion = \"1.0.0\"\nreason = \"r\"\n");
+    let run = env.run(&["validate"]);
+    assert!(run.code == 1 && run.stdout.contains("`[hold]` names `1.0.0` of `a`, which is revoked"), "{}", run.stdout);
+    assert_eq!(env.run(&["build", "--out", "again", "--previous", "out"]).code, 1);
+    env.write("r/registry.toml", format!("[rules]\n\"registry/config\" = \"off\"\n{}", env.read("r/registry.toml")));
     let run = env.run(&["build", "--out", "again", "--previous", "out"]);
     assert!(run.code == 2 && run.stderr.contains("a is held at 1.0.0, which is revoked"), "{}", run.stderr);
     assert!(run.stderr.contains("correct `[hold.a]`"), "{}", run.stderr);

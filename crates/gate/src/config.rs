@@ -336,6 +336,14 @@ impl Config {
         if !self.views.is_empty() && !self.views.iter().any(|view| view.file == "registry.json") {
             return Err("one view must have the file name \"registry.json\", which clients read".to_owned());
         }
+        let views = self.views();
+        for (id, hold) in &self.hold {
+            if let Some(file) = hold.views.iter().find(|file| views.iter().all(|view| view.file != **file)) {
+                return Err(format!(
+                    "the agent {id:?} is held in the view {file:?}, but there is no view of this name"
+                ));
+            }
+        }
         Ok(())
     }
 }

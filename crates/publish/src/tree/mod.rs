@@ -141,12 +141,6 @@ pub fn build<'a>(
     let revoked = registry.revoked.present().map(|document| json::to_string(&document.value()));
     let digest = revoked.as_ref().map(Sha256::of);
     let mut discovery = options.has_entries.then(|| DiscoveryFiles::new(base_url, digest));
-    for (id, hold) in &config.hold {
-        if let Some(file) = hold.views.iter().find(|file| views.iter().all(|view| view.file != **file)) {
-            let message = format!("{} cannot have: there is no view of this name", printable(file));
-            return Err(BuildError::Hold { id: id.clone(), version: hold.version.clone(), message });
-        }
-    }
     let earlier = Earlier::new(options.earlier, registry.revocations(), options.check);
     let sources = Arc::new(sources);
     for view in views {

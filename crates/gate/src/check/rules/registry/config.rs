@@ -1,19 +1,26 @@
+use std::collections::BTreeSet;
+use std::time::SystemTime;
+
 use crate::check::CheckOptions;
 use crate::check::reporter::{Draft, FindingFile, Reporter};
 use crate::check::rule::{CheckFn, Example, Rule};
-use crate::config::{Schemas, View};
+use crate::config::{Config, HoldConfig, Schemas, View};
 use crate::finding::Level;
-use acp_registry_client::registry::Registry;
-use acp_registry_plan::manifest::AgentId;
+use acp_registry_client::registry::{MANIFEST_LIMIT, Registry};
+use acp_registry_host::git;
+use acp_registry_plan::manifest::{AgentId, Manifest};
+use acp_registry_plan::revocations::RevocationLevel;
 use acp_registry_plan::text::{is_mistyped, nearest, quote};
+use acp_registry_plan::timestamp::today;
 
 pub(crate) static RULE: Rule = Rule {
     name: "registry/config",
     level: Level::Warning,
-    summary: "registry.toml names an agent, a distribution or a schema that does not exist",
-    why: "An exclusion or a change for an unknown agent has no effect; usually the agent was renamed or removed. A \
-          schema that cannot be read is an error: the registry is not built without it.",
-    fix: "Correct or remove the id in the view, or the path below `[schemas]`.",
+    summary: "registry.toml names an agent, a distribution, a version or a schema that does not exist",
+    why: "An exclusion, a hold or a change for an unknown agent has no effect; usually the agent was renamed or removed. \
+          A schema that cannot be read is an error, and so is a hold at a version that is revoked or that git does not \
+          know: the registry is not built with them.",
+    fix: "Correct or remove the id, the version below `[hold.ID]`, or the path below `[schemas]`.",
     fails: Example::Files(&[("registry.toml", "[[view]]\nfile = \"registry.json\"\nexclude = [\"unknown\"]\n")]),
     marks: "",
     passes: Example::Files(&[("registry.toml", "[[view]]\nfile = \"registry.json\"\n")]),
@@ -22,11 +29,17 @@ pub(crate) static RULE: Rule = Rule {
 
 fn check(registry: &Registry, options: &CheckOptions<'_>, report: &mut Reporter<'_>) {
     let config = || FindingFile { file: "registry.toml", ..FindingFile::default() };
-    for id in options.config.agents.keys().filter(|id| registry.entry(id).is_none()) {
-        report.about(config(), |report| {
-            let message = format!("`[agents]` names {}, but there is no such agent", quote(id));
-            suggest(registry, id, report.file(message));
-        });
+    let Config { agents, hold, .. } = options.config;
+    for (table, id) in agents.keys().map(|id| ("agents", id)).chain(hold.keys().map(|id| ("hold", id))) {
+        if registry.entry(id).is_none() {
+            report.about(config(), |report| {
+                let message = format!("`[{table}]` names {}, but there is no such agent", quote(id));
+                suggest(registry, id, report.file(message));
+            });
+        }
+    }
+    for (id, hold) in hold {
+        report.about(config(), |report| check_hold(registry, id, hold, report));
     }
     if !registry.entries.is_empty()
         && registry.entries.iter().all(|entry| options.config.withdrawn.contains_key(&entry.id))
@@ -62,6 +75,46 @@ fn suggest(registry: &Registry, id: &str, draft: Draft<'_>) {
         Some(near) => draft.help(format!("did you mean `{near}`?")),
         None => draft.help("remove the id"),
     };
+}
+
+/// Checks the version at which an agent is held now. Errors, since the build would fail.
+fn check_hold(registry: &Registry, id: &str, hold: &HoldConfig, report: &mut Reporter<'_>) {
+    let Some(entry) = registry.entry(id) else { return };
+    let current = entry.manifest.present().and_then(version);
+    if hold.until.is_some_and(|until| until < today(SystemTime::now())) || current.as_ref() == Some(&hold.version) {
+        return;
+    }
+    let problem = match registry.revocations().find(id, &hold.version) {
+        Some(recall) if recall.level == RevocationLevel::Revoked => recall.to_string(),
+        _ if earlier_versions(registry, id).is_some_and(|all| !all.contains(&hold.version)) => {
+            "is not known to git".to_owned()
+        }
+        _ => return,
+    };
+    report
+        .file(format!("`[hold]` names {} of {}, which {problem}", quote(&hold.version), quote(id)))
+        .help("name a version that the registry has had, or remove the hold")
+        .grave();
+}
+
+/// The versions that git knows of an agent; `None` if it does not know all, or if the registry has its history elsewhere.
+fn earlier_versions(registry: &Registry, id: &str) -> Option<BTreeSet<String>> {
+    if !AgentId::is_valid(id) || registry.root.join("history.json").is_file() {
+        return None;
+    }
+    let log = git::log(&registry.root, &format!("{id}/agent.json")).ok().filter(|log| log.cut.is_none())?;
+    let blobs = log.commits.iter().flat_map(|commit| &commit.changes).filter_map(|change| change.blob.as_deref());
+    let mut versions = BTreeSet::new();
+    git::blobs(&registry.root, &blobs.collect(), MANIFEST_LIMIT, |_, bytes| {
+        let manifest = Manifest::parse(String::from_utf8_lossy(bytes).into_owned()).ok();
+        versions.extend(manifest.as_ref().and_then(version));
+    })
+    .ok()?;
+    Some(versions)
+}
+
+fn version(manifest: &Manifest) -> Option<String> {
+    Some(manifest.value().get("version")?.as_str()?.to_owned())
 }
 
 /// Checks an entry of `[withdrawn]`. An id without a folder is allowed, since folders of withdrawn agents may be
