@@ -8,7 +8,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use acp_registry::resolve::{NODE, UV};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::agents::{people, text};
 use crate::archives::{gz, link, sha256, tar};
@@ -242,4 +242,35 @@ fn a_program_that_cannot_be_examined_without_temporary_files_is_not_installed() 
         run.stderr
     );
     assert_eq!(people.left(), [] as [&str; 0]);
+}
+
+/// JSON has only Unicode: such paths are shown as well as they can be, and nothing fails because of them.
+#[cfg(target_os = "linux")]
+#[test]
+fn documents_show_paths_that_are_not_unicode() {
+    use std::os::unix::ffi::OsStrExt as _;
+
+    let people = People::new();
+    people.publish(&[people.agent("a", "1.0.0")]);
+    let odd = |folder: &str| people.env.path(folder).join(std::ffi::OsStr::from_bytes(b"d\xff"));
+    let (root, home) = (odd("data"), odd("home"));
+    for folder in [&home, &people.env.path("work")] {
+        fs::create_dir_all(folder).unwrap();
+    }
+    for arguments in [
+        "install a --no-check", "which a", "resolve a", "info a", "info a --permissions", "list --installed", "doctor",
+        "update", "install a", "uninstall a", "resolve a", "gc",
+    ] {
+        let words: Vec<&str> = arguments.split(' ').chain(["--json"]).collect();
+        let mut command = people.command(&words);
+        command.env("ACP_REGISTRY_ROOT", &root).env("HOME", &home).current_dir(people.env.path("work"));
+        let run = Run::of(&mut command);
+        let document: Value =
+            serde_json::from_str(&run.stdout).unwrap_or_else(|_| panic!("{arguments}: {}", run.stderr));
+        assert!(document["error"].is_null() || arguments == "install a", "{arguments}: {document}");
+        if ["which a", "resolve a"].contains(&arguments) {
+            let place = document["install_dir"].as_str().unwrap();
+            assert!(place.contains("/data/d\u{fffd}/agents/a/1.0.0-"), "{place}");
+        }
+    }
 }

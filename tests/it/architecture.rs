@@ -81,7 +81,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
         "session",
         &[
             "doctor", "handshake", "index", "install", "manifest", "http", "resolve", "store", "host", "text",
-            "sources", "failure", "revocations", "versions", "closure", "provenance",
+            "sources", "failure", "revocations", "versions", "closure", "json", "provenance",
         ],
     ),
     (
@@ -90,7 +90,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
         &[
             "doctor", "documents", "failure", "handshake", "host", "http", "index", "install", "lockfile", "login",
             "manifest", "resolve", "session", "sources", "store", "text", "timestamp", "revocations", "versions",
-            "provenance",
+            "json", "provenance",
         ],
     ),
     ("gate", "finding", &["source"]),

@@ -51,6 +51,7 @@ pub struct Interpreter {
     /// Its name, by which it is found again when it has moved.
     pub name: String,
     /// Where it was when the agent was installed.
+    #[serde(serialize_with = "acp_registry_plan::json::path")]
     pub program: PathBuf,
     /// Its flags, which come before the program's file.
     pub flags: Vec<String>,

@@ -354,6 +354,7 @@ struct VersionRow<'a> {
     version: &'a str,
     distribution: &'a str,
     verified: &'a str,
+    #[serde(serialize_with = "acp_registry_plan::json::path")]
     install_dir: &'a Path,
     size: u64,
     installed_at: &'a str,

@@ -48,16 +48,24 @@ pub struct Confined {
 }
 
 impl Session {
+    /// The sandbox of all agents, which may only use the system.
+    ///
+    /// # Errors
+    /// [`SandboxError::Unsupported`].
+    pub fn sandbox(&self) -> Result<Sandbox, SandboxError> {
+        let home = self.options.variable("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
+        Sandbox::new(home.as_deref(), self.store.root())
+    }
+
     /// The sandbox in which a version starts in a working directory, with a home of its own.
     ///
     /// # Errors
     /// [`Error::Sandbox`] when the working directory has the person's home in it.
     pub fn confine(&self, version: &Version, start: &Start, directory: &Path) -> Result<Confined, Error> {
         let refused = |error| Error::Sandbox { id: version.receipt.id.to_string(), error };
-        let home = self.options.variable("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
         // On some systems, the root of agents is behind a link.
         let root = self.store.root().canonicalize().unwrap_or_else(|_| self.store.root().to_owned());
-        let mut sandbox = Sandbox::new(home.as_deref(), &root).map_err(refused)?;
+        let mut sandbox = self.sandbox().map_err(refused)?;
         sandbox.write(directory).map_err(refused)?;
         let own = root.join("homes").join(version.receipt.id.as_str());
         sandbox.own(&own);
@@ -85,7 +93,9 @@ impl Confined {
     #[must_use]
     pub fn permissions(&self) -> Permissions {
         let list = |paths: Vec<&Path>| paths.into_iter().map(ToOwned::to_owned).collect();
-        let named = |(name, value): &(OsString, OsString)| (name.to_string_lossy().into_owned(), value.into());
+        let named = |(name, value): &(OsString, OsString)| {
+            (name.to_string_lossy().into_owned(), value.to_string_lossy().into_owned())
+        };
         Permissions {
             writes: list(self.sandbox.writable()),
             reads: list(self.sandbox.readable()),
@@ -123,13 +133,15 @@ impl Confined {
 #[derive(Debug, Serialize)]
 pub struct Permissions {
     /// What it changes: files, and directories with all below them.
+    #[serde(serialize_with = "acp_registry_plan::json::paths")]
     pub writes: Vec<PathBuf>,
     /// What it only reads and executes.
+    #[serde(serialize_with = "acp_registry_plan::json::paths")]
     pub reads: Vec<PathBuf>,
     /// `shared` or `none`.
     pub network: &'static str,
     /// Variables that lead to its own home.
-    pub variables: BTreeMap<String, PathBuf>,
+    pub variables: BTreeMap<String, String>,
     /// Variables of the person that it does not see.
     pub hidden_variables: Vec<&'static str>,
     /// Why this system cannot hold it to that.

@@ -167,6 +167,7 @@ pub struct Launch {
     /// The platform of the distribution, if it depends on one.
     pub platform: Option<String>,
     /// Absolute path of the program; `None` if it is only known after the installation.
+    #[serde(serialize_with = "crate::json::optional_path")]
     pub program: Option<PathBuf>,
     /// The arguments of the program.
     pub args: Vec<String>,
@@ -175,6 +176,7 @@ pub struct Launch {
     /// Whether this version is installed.
     pub installed: bool,
     /// The directory of this version, whether it exists yet or not.
+    #[serde(serialize_with = "crate::json::path")]
     pub install_dir: PathBuf,
     /// URL of the archive.
     pub archive: Option<String>,
@@ -197,6 +199,7 @@ pub struct Launch {
 #[derive(Debug, Clone, Serialize)]
 pub struct Installation {
     /// Directories that `run` appends to the agent's `PATH`.
+    #[serde(serialize_with = "crate::json::paths")]
     pub path: Vec<PathBuf>,
     /// Time of the installation. RFC 3339.
     pub installed_at: String,

@@ -4,6 +4,7 @@
 //! * [`List`], [`Object`]: untrusted documents whose parts stay text; [`object()`], [`text`], [`flag`] parse one part
 //! * [`whole`]: parses an untrusted document as a whole, within a limit on the number of values
 //! * [`check_at_most`], [`weight`]: limits for documents that are held as trees
+//! * [`path`], [`optional_path`], [`paths`]: paths in documents, which need not be Unicode
 //! * [`members`]: the members of an object by name; the last of equal keys counts
 //!
 //! Published indexes have always had this format, and clients compare them byte by byte. In reports, it also keeps
@@ -13,10 +14,11 @@
 //! its text. Here, each part stays text until it is used, and the number of parts is limited.
 
 use std::borrow::Cow;
+use std::path::{Path, PathBuf};
 use std::{fmt, io};
 
 use serde::de::{Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, ser};
 use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter};
 use serde_json::value::RawValue;
 use serde_json::{Error, Serializer, Value};
@@ -48,6 +50,31 @@ pub fn to_string<T: Serialize>(value: &T) -> String {
     value.serialize(&mut serializer).expect("serialisable values");
     bytes.push(b'\n');
     String::from_utf8(bytes).unwrap_or_default()
+}
+
+/// Serializes a path; for `serialize_with`. What is not Unicode in it is replaced by U+FFFD, since JSON cannot have it, and
+/// serde would fail.
+///
+/// # Errors
+/// Those of the serializer.
+pub fn path<S: ser::Serializer>(path: &impl AsRef<Path>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&path.as_ref().display())
+}
+
+/// Serializes a path like [`path`], or null.
+///
+/// # Errors
+/// Those of the serializer.
+pub fn optional_path<S: ser::Serializer>(path: &Option<PathBuf>, serializer: S) -> Result<S::Ok, S::Error> {
+    path.as_ref().map(|path| path.to_string_lossy()).serialize(serializer)
+}
+
+/// Serializes a list of paths like [`path`].
+///
+/// # Errors
+/// Those of the serializer.
+pub fn paths<S: ser::Serializer>(paths: &[PathBuf], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(paths.iter().map(|path| path.to_string_lossy()))
 }
 
 /// Serializes a value to one line, without a line end.
