@@ -12,7 +12,7 @@ use acp_registry::settings::{
     AgentCommand, CLIENTS, EditorClient, PROGRAM, SettingsAction, SettingsEdit, SignIn, display_name, find,
 };
 use acp_registry::text::{printable, quote};
-use acp_registry::{install, ops, store};
+use acp_registry::{install, ops, session, store};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use crate::commands::elsewhere::OnArgs;
@@ -233,6 +233,10 @@ fn answer(args: &Args, global: &Global, session: &Session, ui: &Ui) -> Result<Se
         (None, None) => None,
     };
     let by_run = || {
+        if args.sandbox && args.on.machine().is_none() {
+            let sandbox = session.sandbox().map_err(|error| session::Error::Sandbox { id: id.to_owned(), error });
+            args.grants.grant(&mut sandbox?)?;
+        }
         let sandbox = args.sandbox.then(|| "--sandbox".into()).into_iter().chain(args.grants.flags(|path| {
             let is_here = args.on.machine().is_none();
             is_here.then(|| std::path::absolute(path).ok()).flatten().unwrap_or_else(|| path.clone()).into_os_string()

@@ -211,7 +211,7 @@ fn start(
         let here = env::current_dir().map_err(|error| Failure::unable(format!("the working directory: {error}")))?;
         let mut confined = session.confine(version, &start, &here)?;
         let refused = |error| session::Error::Sandbox { id: id.to_owned(), error };
-        args.grants.grant(&mut confined.sandbox).map_err(refused)?;
+        args.grants.grant(&mut confined.sandbox)?;
         confined.enter().map_err(refused)?;
         program.variables.extend(confined.variables);
         program.hidden = confined.hidden;

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use acp_registry::failure::Failure;
 use acp_registry::host::process::Network;
 use acp_registry::host::sandbox::{Sandbox, SandboxError};
 
@@ -29,9 +30,16 @@ pub(crate) struct GrantArgs {
 
 impl GrantArgs {
     /// Grants this.
-    pub(crate) fn grant(&self, sandbox: &mut Sandbox) -> Result<(), SandboxError> {
-        self.writable.iter().try_for_each(|path| sandbox.write(path))?;
-        self.readable.iter().try_for_each(|path| sandbox.read(path))?;
+    pub(crate) fn grant(&self, sandbox: &mut Sandbox) -> Result<(), Failure> {
+        let refused = |flag: &'static str| {
+            move |error| match error {
+                SandboxError::Home(_) => Failure::refused(format!("{flag}: {error}"))
+                    .help(format!("name a directory in it that the agent needs with {flag}")),
+                error => Failure::usage(format!("{flag}: {error}")).help(format!("correct or leave out {flag}")),
+            }
+        };
+        self.writable.iter().try_for_each(|path| sandbox.write(path)).map_err(refused("--writable"))?;
+        self.readable.iter().try_for_each(|path| sandbox.read(path)).map_err(refused("--readable"))?;
         if self.network == Some(NetworkKind::None) {
             sandbox.network = Network::None;
         }

@@ -60,8 +60,33 @@ fn further_directories_are_opened_by_name() {
     let (tools, other) = (home.join("tools"), home.join("other"));
     let run_open = run(&["--readable", tools.to_str().unwrap(), "--writable", other.to_str().unwrap()]);
     assert_eq!(run_open.stdout, "a tool\nmade\n", "{}", run_open.stderr);
-    let refused = run(&["--readable", home.to_str().unwrap()]);
-    assert!(refused.code == 4 && refused.stderr.contains("has the home directory in it"), "{}", refused.stderr);
+    // Flags that would open everything, or nothing, are refused when an agent starts and when settings are written.
+    let (open, config) = (["run", "a"], ["config", "zed", "a"]);
+    let missing = home.join("missing");
+    for (flag, path, code, message) in [
+        ("--readable", &home, 4, "has the home directory in it"),
+        ("--writable", &home, 4, "has the home directory in it"),
+        ("--writable", &"/".into(), 4, "has the home directory in it"),
+        ("--readable", &people.root(), 4, "the installed agents"),
+        ("--writable", &missing, 2, "missing: No such file or directory"),
+        ("--readable", &missing, 2, "missing: No such file or directory"),
+    ] {
+        for words in [&open[..], &config] {
+            let refused =
+                Run::of(&mut command(&people, &[words, &["--sandbox", flag, path.to_str().unwrap()]].concat()));
+            assert!(refused.code == code && refused.stdout.is_empty(), "{words:?} {flag}: {}", refused.stderr);
+            assert!(refused.stderr.contains(message), "{words:?} {flag}: {}", refused.stderr);
+            assert!(
+                refused.stderr.contains("help: ") && refused.stderr.trim_end().ends_with(flag),
+                "{}",
+                refused.stderr
+            );
+        }
+    }
+    // On another machine, its paths count.
+    let run =
+        Run::of(&mut command(&people, &["config", "zed", "a", "--on", "ssh:m", "--sandbox", "--writable", "/srv"]));
+    assert_eq!(run.code, 0, "{}", run.stderr);
 }
 
 /// A home with all canaries, and an agent that looks for them.
@@ -242,6 +267,9 @@ fn without_a_network_an_agent_is_in_one_of_its_own() {
 #[test]
 fn settings_start_an_agent_with_what_it_is_granted() {
     let people = people();
+    for folder in ["other", "tools"] {
+        fs::create_dir(people.env.path("home/project").join(folder)).unwrap();
+    }
     let granted = ["--sandbox", "--writable", "other", "--readable", "tools", "--network", "none"];
     let mut command = command(&people, &[&["config", "zed", "a", "--json"], &granted[..]].concat());
     let document: serde_json::Value = serde_json::from_str(&Run::of(&mut command).stdout).unwrap();

@@ -1,6 +1,7 @@
 //! Confines this process, and all that it starts, to some files. Linux only, by Landlock.
 
 use std::collections::BTreeSet;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::process::{NamespaceError, Network};
@@ -53,6 +54,14 @@ pub enum SandboxError {
         "{0} is not opened to the program: it has the home directory in it, the installed agents, or files of several programs"
     )]
     Home(PathBuf),
+    /// What would be opened is not there, or cannot be found.
+    #[error("{}: {error}", path.display())]
+    Path {
+        /// What.
+        path: PathBuf,
+        /// What the system says.
+        error: io::Error,
+    },
 }
 
 impl Sandbox {
@@ -80,10 +89,10 @@ impl Sandbox {
     /// Lets files below a path be read and executed.
     ///
     /// # Errors
-    /// [`SandboxError::Home`] if the home is below it.
+    /// [`SandboxError::Home`] if the home or the closed directory is below it, [`SandboxError::Path`].
     pub fn read(&mut self, path: &Path) -> Result<(), SandboxError> {
-        let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-        if self.has_home(&real) {
+        let real = find(path)?;
+        if self.has_home(&real) || self.closed.starts_with(&real) {
             return Err(SandboxError::Home(real));
         }
         self.readable.push(real);
@@ -108,9 +117,10 @@ impl Sandbox {
     /// Lets files below a path be read, executed, changed, created and removed.
     ///
     /// # Errors
-    /// [`SandboxError::Home`] if the home or the closed directory is below it, or it is in the closed directory.
+    /// [`SandboxError::Home`] if the home or the closed directory is below it, or it is in the closed directory;
+    /// [`SandboxError::Path`].
     pub fn write(&mut self, path: &Path) -> Result<(), SandboxError> {
-        let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let real = find(path)?;
         if self.is_shared(&real) || self.closed.starts_with(&real) || real.starts_with(&self.closed) {
             return Err(SandboxError::Home(real));
         }
@@ -203,6 +213,11 @@ impl Sandbox {
     }
 }
 
+/// Where a path leads.
+fn find(path: &Path) -> Result<PathBuf, SandboxError> {
+    path.canonicalize().map_err(|error| SandboxError::Path { path: path.to_owned(), error })
+}
+
 /// What is withheld unless a rule grants it.
 #[cfg(target_os = "linux")]
 fn ruleset() -> Result<landlock::RulesetCreated, SandboxError> {
@@ -265,11 +280,19 @@ mod tests {
             assert_eq!(open("bin/tool", home), ["bin"]);
             assert_eq!(open("tool", home), [""; 0]);
         }
+        for path in ["x/agents/other", "project", ".config"] {
+            std::fs::create_dir_all(home.join(path)).unwrap();
+        }
         let mut sandbox = Sandbox::new(Some(&home), &home.join("x/agents")).unwrap();
         for path in ["", "..", "/", ".local", ".config", "x", "x/agents", "x/agents/other"] {
             assert!(matches!(sandbox.write(&home.join(path)), Err(SandboxError::Home(_))), "{path}");
         }
         assert!(sandbox.write(&home.join("project")).is_ok() && sandbox.read(&home.join(".config")).is_ok());
-        assert!(sandbox.read(&home).is_err());
+        for path in ["", "x", "x/agents"] {
+            assert!(matches!(sandbox.read(&home.join(path)), Err(SandboxError::Home(_))), "{path}");
+        }
+        for found in [sandbox.read(&home.join("none")), sandbox.write(&home.join("none"))] {
+            assert!(matches!(found, Err(SandboxError::Path { .. })));
+        }
     }
 }
