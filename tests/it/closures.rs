@@ -283,10 +283,20 @@ fn install_scripts_of_dependencies_are_named_until_they_are_approved() {
 #[test]
 fn clients_run_only_the_install_scripts_of_dependencies_that_the_registry_approves() {
     let people = people();
-    // Has nothing to do but to run scripts, and notes which.
-    people
-        .env
-        .write_program("bin/npm", "#!/bin/sh\necho \"$*\" >> \"${0%/*}/called\"\n[ \"$1\" != config ] || echo false\n");
+    // Runs scripts, which it only notes, and puts the packages in place, where it is asked to.
+    let npm = r#"#!/bin/sh
+echo "$*" >> "${0%/*}/called"
+case "$1" in config) echo false; exit ;; ci) ;; *) exit ;; esac
+while [ $# -gt 0 ]; do
+  case "$1" in --prefix) modules=$2/node_modules ;; esac
+  shift
+done
+mkdir -p "$modules/good" "$modules/bad" "$modules/own" && cp "$modules/../package-lock.json" "$modules/.package-lock.json"
+echo '{"bin":"cli.js"}' > "$modules/own/package.json"
+echo '#!/usr/bin/env node' > "$modules/own/cli.js" && chmod +x "$modules/own/cli.js"
+mkdir "$modules/.bin" && ln -s ../own/cli.js "$modules/.bin/own"
+"#;
+    people.env.write_program("bin/npm", npm);
     let digest = format!("sha512-{}", BASE64_STANDARD.encode(Sha512::digest(archive())));
     let mut packages = json!({});
     for name in ["good", "bad"] {
@@ -298,7 +308,7 @@ fn clients_run_only_the_install_scripts_of_dependencies_that_the_registry_approv
     list["packages"]["node_modules/own"]["dependencies"] = json!({ "good": "2.0.0", "bad": "2.0.0" });
     registry(&people.env, Some(&list.to_string()));
     let bytes = digest.clone();
-    let installed = |root: &str, approved: &[String]| {
+    let installed = |root: &str, approved: &[String], setting: Option<(&str, &str)>| {
         people.env.write("r/registry.toml", format!("[npm.own]\nallow-scripts = {approved:?}\n"));
         let _ = fs::remove_dir_all(people.env.path("tree"));
         build(&people.env, "tree");
@@ -306,28 +316,59 @@ fn clients_run_only_the_install_scripts_of_dependencies_that_the_registry_approv
         let index = people.env.path("tree/registry.json");
         let mut command =
             people.command(&["install", "own", "--no-check", "--json", "--index", index.to_str().unwrap()]);
-        let run = with_npm(&people, command.env("ACP_REGISTRY_ROOT", people.env.path(root)));
+        let run = with_npm(&people, command.env("ACP_REGISTRY_ROOT", people.env.path(root)).envs(setting));
         assert_eq!(run.code, 0, "{}", run.stderr);
+        // npm installs only what it has settings for, and never with scripts.
+        let ci: Vec<String> = called(&people).lines().filter(|line| line.starts_with("ci ")).map(Into::into).collect();
+        assert_eq!(ci.len(), usize::from(setting.is_some()), "{ci:?}");
+        assert!(ci.iter().all(|line| line.starts_with("ci --ignore-scripts ")), "{ci:?}");
         let document: Value = serde_json::from_str(&run.stdout).unwrap();
         let rebuilt: Vec<String> = called(&people)
             .lines()
             .filter(|line| line.starts_with("rebuild "))
-            .map(|line| line.split_once(" -- ").unwrap().1.to_owned())
+            .map(|line| {
+                let paths = line.split_once(" -- ").unwrap().1.split(' ');
+                let places: Vec<&str> = paths.map(|path| path.split_once("/files/node_modules/").unwrap().1).collect();
+                places.join(" ")
+            })
             .collect();
         (rebuilt, document)
     };
-    let (rebuilt, document) = installed("none", &[]);
+    let (rebuilt, document) = installed("none", &[], None);
     assert_eq!(rebuilt, [""; 0], "without an approval, npm is not asked");
     assert_eq!(
         (&document["scripts_not_run"], &document["scripts_ignored_by"]),
         (&json!(["bad@2.0.0", "good@2.0.0"]), &json!("registry"))
     );
-    let (rebuilt, document) = installed("one", &[format!("good@2.0.0 {bytes}")]);
-    assert_eq!(rebuilt, ["good@2.0.0 own@1.0.0"]);
+    let (rebuilt, document) = installed("one", &[format!("good@2.0.0 {bytes}")], None);
+    assert_eq!(rebuilt, ["good own"]);
     assert_eq!(document["scripts_not_run"], json!(["bad@2.0.0"]));
-    let (rebuilt, document) = installed("all", &[format!("good@2.0.0 {bytes}"), format!("bad@2.0.0 {bytes}")]);
-    assert_eq!(rebuilt, ["bad@2.0.0 good@2.0.0 own@1.0.0"]);
+    let (rebuilt, document) = installed("all", &[format!("good@2.0.0 {bytes}"), format!("bad@2.0.0 {bytes}")], None);
+    assert_eq!(rebuilt, ["bad good own"]);
     assert!(document["scripts_not_run"].as_array().is_none_or(Vec::is_empty), "{document}");
+    // Where npm has settings that only it obeys, it puts the packages in place.
+    let setting = Some(("npm_config_cafile", "/ca.pem"));
+    let (rebuilt, document) = installed("by-npm", &[format!("good@2.0.0 {bytes}")], setting);
+    assert_eq!(rebuilt, ["good own"]);
+    assert_eq!(document["scripts_not_run"], json!(["bad@2.0.0"]));
+    let (rebuilt, document) = installed("by-npm-none", &[], setting);
+    assert_eq!(rebuilt, ["own"], "that of the manifest is approved");
+    assert_eq!(document["scripts_not_run"], json!(["bad@2.0.0", "good@2.0.0"]));
+    // What a host makes of the approvals is not what `entries.json` says, or cannot be read: it approves nothing.
+    let file = people.env.path("tree/entries/closures/own.json");
+    let honest = fs::read_to_string(&file).unwrap();
+    for approved in
+        [json!([format!("bad@2.0.0 {bytes}")]), json!(7), json!([7]), json!({}), json!("bad@2.0.0"), json!(["../../x"])]
+    {
+        let mut document: Value = serde_json::from_str(&honest).unwrap();
+        document["npx"]["allow_scripts"] = approved.clone();
+        fs::write(&file, document.to_string()).unwrap();
+        fs::remove_file(people.env.path("bin/called")).unwrap_or_default();
+        let index = people.env.path("tree/registry.json");
+        let mut command = people.command(&["install", "own", "--no-check", "--index", index.to_str().unwrap()]);
+        let run = with_npm(&people, command.env("ACP_REGISTRY_ROOT", people.env.path("hostile")));
+        assert!(run.code != 0 && !called(&people).contains("rebuild "), "{approved}: {}", called(&people));
+    }
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Installs a package of the npm registry.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use acp_registry_archive::Program;
@@ -214,9 +215,10 @@ async fn run_scripts(
     npm: &Tool<'_>,
 ) -> Result<String, Error> {
     (work.progress)(Progress::Running("npm"));
-    let flags = ["rebuild"].iter().chain(&OWN).chain(&FLAGS).copied().chain([prefix, "--"]);
-    let specs = approval.into_iter().flat_map(|approval| &approval.specs).map(String::as_str);
-    Ok(npm.run(flags.chain(specs)).await?.stderr)
+    let flags = ["rebuild"].iter().chain(&OWN).chain(&FLAGS).copied().chain([prefix, "--"]).map(OsString::from);
+    let paths = approval.map(|approval| approval.paths(work.directory)).transpose();
+    let paths = paths.map_err(PathError::at(work.directory))?.unwrap_or_default();
+    Ok(npm.run(flags.chain(paths.into_iter().map(PathBuf::into_os_string))).await?.stderr)
 }
 
 impl InstallJob<'_> {

@@ -1,7 +1,8 @@
 //! Install scripts of npm packages that npm has not run.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use acp_registry_plan::closure::{NpmLock, ScriptedPackage};
 use acp_registry_plan::json::{self, Object};
@@ -29,8 +30,10 @@ const REGISTRY: &str = "registry";
 /// Which install scripts of a list of packages run, where its registry says so.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub(super) struct Approval {
-    /// What `npm rebuild` is given: the package of the manifest, and approved dependencies.
+    /// The package of the manifest and approved dependencies, as npm's `allowScripts` names them.
     pub(super) specs: BTreeSet<String>,
+    /// Where they are, below the directory.
+    places: BTreeSet<String>,
     /// The other packages with scripts: their places, names and versions.
     refused: BTreeMap<String, String>,
 }
@@ -38,7 +41,9 @@ pub(super) struct Approval {
 impl Approval {
     /// Compares what a list has with what the registry approves, by its digest.
     pub(super) fn new(list: &NpmLock, own: (&str, &str), approved: &[String]) -> Self {
-        let mut approval = Self { specs: BTreeSet::from([format!("{}@{}", own.0, own.1)]), ..Self::default() };
+        let approved: BTreeSet<&str> = approved.iter().map(String::as_str).collect();
+        let mut specs = BTreeSet::from([format!("{}@{}", own.0, own.1)]);
+        let mut places = BTreeSet::from([format!("node_modules/{}", own.0)]);
         // npm finds packages by the names of their directories.
         let spec = |found: &ScriptedPackage| {
             let folder = found.path.rsplit("node_modules/").next().unwrap_or_default();
@@ -46,13 +51,23 @@ impl Approval {
         };
         let all = list.dependencies_with_scripts(own.0);
         let (allowed, refused): (Vec<_>, Vec<_>) =
-            all.into_iter().partition(|found| approved.contains(&found.to_string()));
-        approval.specs.extend(allowed.iter().map(spec));
-        for found in &refused {
-            approval.specs.remove(&spec(found));
-        }
-        approval.refused = refused.into_iter().map(|found| (found.path, found.package)).collect();
-        approval
+            all.into_iter().partition(|found| approved.contains(found.to_string().as_str()));
+        specs.extend(allowed.iter().map(spec));
+        places.extend(allowed.into_iter().map(|found| found.path));
+        let refused = refused.into_iter().map(|found| (found.path, found.package)).collect();
+        Self { specs, places, refused }
+    }
+
+    /// What `npm rebuild` is given in a directory: paths, since another package may be in a directory of the same name, and
+    /// say that it has the same version. There is always one: without any, npm would run the scripts of all packages.
+    ///
+    /// # Errors
+    /// That the directory is not found.
+    pub(super) fn paths(&self, directory: &Path) -> io::Result<Vec<PathBuf>> {
+        let real = directory.canonicalize()?;
+        // npm knows no paths in Windows' longer form.
+        let real = real.to_str().and_then(|real| real.strip_prefix(r"\\?\")).map(PathBuf::from).unwrap_or(real);
+        Ok(self.places.iter().map(|place| place.split('/').fold(real.clone(), |path, part| path.join(part))).collect())
     }
 
     /// Whether the scripts of the package at a place run.
@@ -187,7 +202,7 @@ mod tests {
                 "node_modules/plain": { "version": "1.0.0", "integrity": "sha512-p" } } }"#,
         )
         .unwrap();
-        let approval = |approved: &[&str]| {
+        let approval = |approved: &[&str]| -> Approval {
             Approval::new(&list, ("own", "1.0.0"), &approved.iter().map(|one| (*one).to_owned()).collect::<Vec<_>>())
         };
         let specs = |approved: &[&str]| approval(approved).specs.into_iter().collect::<Vec<_>>().join(" ");
@@ -202,13 +217,29 @@ mod tests {
         let message = "npm has not run the install scripts of good@2.0.0, because the registry has not approved them";
         assert_eq!(not_run.message(), message);
         assert!(approval(&["good@2.0.0 sha512-g"]).not_run(directory.path()).is_empty());
-        // A directory that has the name of an approved package is told from it by nothing that npm reads.
+        // A directory may have the name of an approved package, or of the agent's own: its place tells it from them.
         let mixed = r#"{ "packages": {
+            "node_modules/own": { "version": "1.0.0", "integrity": "sha512-o", "hasInstallScript": true },
+            "node_modules/a/node_modules/own": { "name": "evil", "version": "1.0.0", "integrity": "sha512-e", "hasInstallScript": true },
             "node_modules/good": { "version": "2.0.0", "integrity": "sha512-g", "hasInstallScript": true },
             "node_modules/a/node_modules/good": { "name": "evil", "version": "2.0.0", "integrity": "sha512-e", "hasInstallScript": true } } }"#;
         let mixed: NpmLock = serde_json::from_str(mixed).unwrap();
-        let found = Approval::new(&mixed, ("own", "1.0.0"), &["good@2.0.0 sha512-g".to_owned()]);
-        assert_eq!(found.specs.into_iter().collect::<Vec<_>>(), ["own@1.0.0"]);
+        let real = directory.path().canonicalize().unwrap();
+        let all =
+            |more: &[&str]| -> Vec<PathBuf> { more.iter().map(|name| real.join("node_modules").join(name)).collect() };
+        for (approved, expected) in [
+            (vec![], all(&["own"])),
+            (vec!["good@2.0.0 sha512-g"], all(&["good", "own"])),
+            // What a host may have made of it: none of it is approved, and none of it reaches npm.
+            (vec!["good@2.0.0 sha512-e", "../../good@2.0.0 sha512-g", "--all", "", "\u{1b}[2J"], all(&["own"])),
+            (vec!["good@2.0.0 sha512-g\n", "evil@2.0.0 sha512-g", "good@2.0.0", "own@1.0.0 sha512-e"], all(&["own"])),
+            (vec!["good@2.0.0 sha512-g"; 1000], all(&["good", "own"])),
+        ] {
+            let approved: Vec<String> = approved.into_iter().map(ToOwned::to_owned).collect();
+            let found = Approval::new(&mixed, ("own", "1.0.0"), &approved);
+            assert_eq!(found.paths(directory.path()).unwrap(), expected, "{approved:?}");
+            assert!(!found.allows("node_modules/a/node_modules/own") && found.allows("node_modules/own"));
+        }
     }
 
     #[test]

@@ -286,6 +286,18 @@ mod tests {
             assert!(Closures::parse(broken.as_bytes(), "a").is_err(), "{broken}");
         }
         assert!(Closures::parse(text.as_bytes(), "b").is_err());
+        for (approved, is_read) in [
+            ("[]", true),
+            ("[\"q@1.0.0 sha512-x\"]", true),
+            ("null", true),
+            ("7", false),
+            ("[7]", false),
+            ("{}", false),
+            ("[\"a\"], \"allow_scripts\": [\"b\"]", false),
+        ] {
+            let text = text.replace("\"packages\":", &format!("\"allow_scripts\": {approved}, \"packages\":"));
+            assert_eq!(Closures::parse(text.as_bytes(), "a").is_ok(), is_read, "{approved}");
+        }
     }
 
     #[test]
