@@ -55,6 +55,32 @@ fn texts_of_an_examination_stay_text() {
 }
 
 #[test]
+fn the_page_of_an_agent_says_what_it_has_written_in_its_home() {
+    let many: Vec<String> = (0..7).map(|number| format!(".d{number}")).collect();
+    for (writes, shown) in [
+        (json!([]), Some("nothing in your home, when it was tested")),
+        (json!([".config/x", ".cache/y z"]), Some("~/.config/x, ~/.cache/y z")),
+        (json!(many), Some("~/.d0, ~/.d1, ~/.d2, ~/.d3, ~/.d4, and 2 more")),
+        (json!(["</dd><b>\u{202e}\u{1b}[2J"]), Some("~/&#60;/dd&#62;&#60;b&#62;[2J")),
+        (json!(["x".repeat(100_000)]), Some("~/xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…")),
+        (Value::Null, None),
+        (json!(".config/x"), None),
+        (json!([7]), None),
+    ] {
+        let mut snapshot = snapshot(&Value::Null);
+        snapshot["agents"][0]["writes"] = writes.clone();
+        let files = site_of(&agents(2), &snapshot);
+        check_pages(&files);
+        let row = |id: &str| {
+            let page = text(&files, &format!("agents/{id}/index.html"));
+            let found = page.split_once("<dt>Writes</dt><dd><bdi>")?.1.split_once("</bdi></dd>")?.0.to_owned();
+            Some(found)
+        };
+        assert_eq!((row("a00000").as_deref(), row("a00001")), (shown, None), "{writes}");
+    }
+}
+
+#[test]
 fn what_is_no_examination_is_not_shown_and_changes_nothing() {
     let without = site_of(&agents(2), &snapshot(&Value::Null));
     for odd in [json!({}), json!("passed"), json!({ "level": "perfect", "checks": [] }), json!({ "level": "protocol" })]

@@ -81,7 +81,7 @@ impl LastAnswer {
             writes: row
                 .get("writes")
                 .and_then(Value::as_array)
-                .map(|paths| paths.iter().filter_map(|path| path.as_str().map(ToOwned::to_owned)).collect()),
+                .and_then(|paths| paths.iter().map(|path| path.as_str().map(ToOwned::to_owned)).collect()),
             protocol,
             auth_methods: methods.collect(),
             setup_required: answer.get("setup_required").and_then(Value::as_str).map(ToOwned::to_owned),
