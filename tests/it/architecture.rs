@@ -36,7 +36,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
     ("examine", "mcp", &["json", "host"]),
     ("examine", "model", &["json", "mcp", "text"]),
     ("examine", "examination", &["handshake", "json", "mcp", "model", "host", "text"]),
-    ("client", "provenance", &["closure", "digest", "failure", "host", "sources", "text"]),
+    ("client", "provenance", &["closure", "digest", "failure", "host", "manifest", "sources", "text"]),
     (
         "client",
         "install",

@@ -1,5 +1,6 @@
 //! Who has built what is installed: what forged, replayed, lost and foreign attestations lead to, and what honest ones do.
 
+use std::cell::RefCell;
 use std::path::Path;
 use std::process::Command;
 
@@ -14,14 +15,38 @@ use crate::archives::sha256;
 use crate::attester::{Attestation, Sigstore, text, until};
 use crate::people::{People, archive};
 use crate::server::{Server, not_found, ok, status};
-use crate::support::{Env, Run, manifest, skipped};
+use crate::support::{Env, ICON, Run, manifest, skipped};
 
-const REPOSITORY: &str = "https://github.com/o/r";
+pub(crate) const REPOSITORY: &str = "https://github.com/o/r";
+
+/// An instance of sigstore, what it attests of versions, and what is trusted.
+pub(crate) struct World {
+    pub(crate) sigstore: Sigstore,
+    pub(crate) trusted: RefCell<Value>,
+    /// The subject of the attestation of a version.
+    subject: fn(&str) -> Value,
+}
+
+impl World {
+    pub(crate) fn new(subject: fn(&str) -> Value) -> Self {
+        let sigstore = Sigstore::new();
+        Self { trusted: RefCell::new(sigstore.root()), sigstore, subject }
+    }
+
+    /// What is attested of a version.
+    pub(crate) fn of(&self, version: &str) -> Attestation {
+        Attestation::new("o/r", json!([(self.subject)(version)]))
+    }
+
+    fn trust(&self, root: &Value) {
+        self.trusted.borrow_mut().clone_from(root);
+    }
+}
 
 /// An agent on loopback whose versions are archives, with what GitHub attests of them.
 struct Scene {
     people: People,
-    sigstore: Sigstore,
+    world: World,
 }
 
 /// The bytes of a version.
@@ -29,21 +54,30 @@ fn bytes(version: &str) -> Vec<u8> {
     archive(&format!("a-{version}"))
 }
 
+/// The archive of a version.
+fn subject(version: &str) -> Value {
+    json!({ "name": "a.tar.gz", "digest": { "sha256": sha256(&bytes(version)) } })
+}
+
 /// What is attested of the archive of a version.
 fn of(version: &str) -> Attestation {
-    let subject = json!([{ "name": "a.tar.gz", "digest": { "sha256": sha256(&bytes(version)) } }]);
-    Attestation::new("o/r", subject)
+    Attestation::new("o/r", json!([subject(version)]))
+}
+
+/// Other bytes than those of any version.
+fn other() -> Value {
+    json!({ "name": "other", "digest": { "sha256": "0".repeat(64), "sha512": "0".repeat(128) } })
 }
 
 impl Scene {
     fn new() -> Self {
-        let scene = Self { people: People::new(), sigstore: Sigstore::new() };
-        scene.trust(&scene.sigstore.root());
+        let scene = Self { people: People::new(), world: World::new(subject) };
+        scene.trust();
         scene
     }
 
-    fn trust(&self, root: &Value) {
-        self.people.env.write("trusted_root.json", root.to_string());
+    fn trust(&self) {
+        self.people.env.write("trusted_root.json", self.world.trusted.borrow().to_string());
     }
 
     /// Publishes a version, and what is attested of it.
@@ -85,24 +119,24 @@ fn attestations(version: &str) -> String {
 const FIRST: [&str; 5] = ["install", "a", "--no-check", "--require", "attested"];
 
 /// What comes with version 2.0.0, when 1.0.0 was built by the repository of the manifest.
-type Coming = fn(&Scene) -> Vec<Value>;
+pub(crate) type Coming = fn(&World) -> Vec<Value>;
 
 /// A change of an attestation before it is signed.
-fn signed(scene: &Scene, change: impl FnOnce(&mut Attestation)) -> Vec<Value> {
-    let mut attestation = of("2.0.0");
+fn signed(world: &World, change: impl FnOnce(&mut Attestation)) -> Vec<Value> {
+    let mut attestation = world.of("2.0.0");
     change(&mut attestation);
-    vec![scene.sigstore.sign(&attestation)]
+    vec![world.sigstore.sign(&attestation)]
 }
 
 /// A change of what was signed.
-fn bent(scene: &Scene, change: impl FnOnce(&mut Value)) -> Vec<Value> {
-    let mut bundle = scene.sigstore.sign(&of("2.0.0"));
+fn bent(world: &World, change: impl FnOnce(&mut Value)) -> Vec<Value> {
+    let mut bundle = world.sigstore.sign(&world.of("2.0.0"));
     change(&mut bundle);
     vec![bundle]
 }
 
 /// The attack, the code with which it is refused, how it is made, and an honest version that looks like it.
-const CASES: [(&str, &str, Coming, Coming); 25] = [
+pub(crate) const CASES: [(&str, &str, Coming, Coming); 25] = [
     ("lost", "provenance_missing", |_| vec![], |s| signed(s, |_| ())),
     (
         "only a list of dependencies",
@@ -116,8 +150,8 @@ const CASES: [(&str, &str, Coming, Coming); 25] = [
     (
         "signed by another authority",
         "provenance_mismatch",
-        |_| vec![Sigstore::new().sign(&of("2.0.0"))],
-        |s| vec![Sigstore::new().sign(&of("2.0.0")), s.sigstore.sign(&of("2.0.0"))],
+        |s| vec![Sigstore::new().sign(&s.of("2.0.0"))],
+        |s| vec![Sigstore::new().sign(&s.of("2.0.0")), s.sigstore.sign(&s.of("2.0.0"))],
     ),
     (
         "a certificate that no certificate log has seen",
@@ -144,7 +178,7 @@ const CASES: [(&str, &str, Coming, Coming); 25] = [
             let other = Sigstore::new();
             bent(s, |b| {
                 b["verificationMaterial"]["tlogEntries"] =
-                    other.sign(&of("2.0.0"))["verificationMaterial"]["tlogEntries"].clone();
+                    other.sign(&s.of("2.0.0"))["verificationMaterial"]["tlogEntries"].clone();
             })
         },
         |s| signed(s, |_| ()),
@@ -194,7 +228,7 @@ const CASES: [(&str, &str, Coming, Coming); 25] = [
         |s| {
             bent(s, |b| {
                 let statement = BASE64_STANDARD.decode(b["dsseEnvelope"]["payload"].as_str().unwrap()).unwrap();
-                let statement = String::from_utf8(statement).unwrap().replace("a.tar.gz", "b.tar.gz");
+                let statement = String::from_utf8(statement).unwrap().replace("\"predicate\":{}", "\"predicate\":[]");
                 b["dsseEnvelope"]["payload"] = text(statement.as_bytes()).into();
             })
         },
@@ -204,7 +238,7 @@ const CASES: [(&str, &str, Coming, Coming); 25] = [
         "the signature of another statement",
         "provenance_mismatch",
         |s| {
-            let other = s.sigstore.sign(&of("1.0.0"))["dsseEnvelope"]["signatures"].clone();
+            let other = s.sigstore.sign(&s.of("1.0.0"))["dsseEnvelope"]["signatures"].clone();
             bent(s, |b| b["dsseEnvelope"]["signatures"] = other)
         },
         |s| signed(s, |_| ()),
@@ -212,19 +246,14 @@ const CASES: [(&str, &str, Coming, Coming); 25] = [
     (
         "the attestation of the version before",
         "provenance_mismatch",
-        |s| vec![s.sigstore.sign(&of("1.0.0"))],
-        |s| vec![s.sigstore.sign(&of("1.0.0")), s.sigstore.sign(&of("2.0.0"))],
+        |s| vec![s.sigstore.sign(&s.of("1.0.0"))],
+        |s| vec![s.sigstore.sign(&s.of("1.0.0")), s.sigstore.sign(&s.of("2.0.0"))],
     ),
     (
         "another subject",
         "provenance_mismatch",
-        |s| signed(s, |a| a.subjects = json!([{ "name": "a.tar.gz", "digest": { "sha256": "0".repeat(64) } }])),
-        |s| {
-            signed(s, |a| {
-                let other = json!({ "name": "b.tar.gz", "digest": { "sha256": "0".repeat(64) } });
-                a.subjects.as_array_mut().unwrap().insert(0, other);
-            })
-        },
+        |s| signed(s, |a| a.subjects = json!([other()])),
+        |s| signed(s, |a| a.subjects.as_array_mut().unwrap().insert(0, other())),
     ),
     (
         "recorded after the certificate had expired",
@@ -248,11 +277,11 @@ const CASES: [(&str, &str, Coming, Coming); 25] = [
         "an authority that had expired",
         "provenance_mismatch",
         |s| {
-            s.trust(&until(s.sigstore.root(), of("2.0.0").issued - Duration::DAY));
+            s.trust(&until(s.sigstore.root(), s.of("2.0.0").issued - Duration::DAY));
             signed(s, |_| ())
         },
         |s| {
-            s.trust(&until(s.sigstore.root(), of("2.0.0").issued + Duration::HOUR));
+            s.trust(&until(s.sigstore.root(), s.of("2.0.0").issued + Duration::HOUR));
             signed(s, |_| ())
         },
     ),
@@ -312,10 +341,11 @@ const CASES: [(&str, &str, Coming, Coming); 25] = [
 fn no_attack_on_an_attestation_is_accepted_and_each_honest_twin_is() {
     for (name, expected, attack, twin) in CASES {
         let scene = Scene::new();
-        scene.publish("1.0.0", &[scene.sigstore.sign(&of("1.0.0"))]);
+        scene.publish("1.0.0", &[scene.world.sigstore.sign(&of("1.0.0"))]);
         let first = scene.run(&FIRST);
         assert_eq!(first.code, 0, "{name}: {}", first.stderr);
-        scene.publish("2.0.0", &attack(&scene));
+        scene.publish("2.0.0", &attack(&scene.world));
+        scene.trust();
         assert_eq!(scene.code(&["update", "--no-check"]), (4, expected.to_owned()), "{name}");
         assert_eq!(scene.installed(), ["1.0.0"], "{name}");
         // A person agrees to what is new, and not to what is forged.
@@ -325,8 +355,9 @@ fn no_attack_on_an_attestation_is_accepted_and_each_honest_twin_is() {
             let agreed = scene.code(&["update", "--no-check", "--accept-publisher"]);
             assert_eq!(agreed, (4, expected.to_owned()), "{name}");
         }
-        scene.trust(&scene.sigstore.root());
-        scene.publish("2.0.0", &twin(&scene));
+        scene.world.trust(&scene.world.sigstore.root());
+        scene.publish("2.0.0", &twin(&scene.world));
+        scene.trust();
         let done = scene.run(&["update", "--no-check", "--refresh"]);
         assert_eq!((done.code, scene.installed()), (0, vec!["2.0.0".to_owned()]), "{name}: {}", done.stderr);
     }
@@ -338,7 +369,7 @@ fn attestations_are_asked_for_once_they_are_required() {
     let scene = Scene::new();
     let asked =
         |scene: &Scene| scene.people.server.asked().into_iter().filter(|path| path.contains("attestations")).count();
-    let attested = |version| vec![scene.sigstore.sign(&of(version))];
+    let attested = |version| vec![scene.world.sigstore.sign(&of(version))];
     scene.publish("1.0.0", &attested("1.0.0"));
     assert_eq!(scene.code(&["install", "a", "--no-check"]), (0, String::new()));
     scene.publish("1.1.0", &[]);
@@ -384,11 +415,11 @@ fn attestations_are_asked_for_once_they_are_required() {
 #[test]
 fn a_person_agrees_to_a_new_publisher_and_then_that_one_is_remembered() {
     let scene = Scene::new();
-    scene.publish("1.0.0", &[scene.sigstore.sign(&of("1.0.0"))]);
+    scene.publish("1.0.0", &[scene.world.sigstore.sign(&of("1.0.0"))]);
     assert_eq!(scene.code(&FIRST).0, 0);
     let by = |version, id: &str, runner: &str| {
         let attestation = Attestation { repository_id: Some(id.to_owned()), runner: runner.to_owned(), ..of(version) };
-        vec![scene.sigstore.sign(&attestation)]
+        vec![scene.world.sigstore.sign(&attestation)]
     };
     scene.publish("2.0.0", &by("2.0.0", "2", "self-hosted"));
     let run = scene.run(&["update", "--no-check", "--refresh"]);
@@ -412,7 +443,7 @@ fn a_person_agrees_to_a_new_publisher_and_then_that_one_is_remembered() {
 #[test]
 fn what_cannot_be_asked_or_checked_is_not_installed() {
     let scene = Scene::new();
-    let bundle = scene.sigstore.sign(&of("1.0.0"));
+    let bundle = scene.world.sigstore.sign(&of("1.0.0"));
     scene.publish("1.0.0", std::slice::from_ref(&bundle));
     let path = attestations("1.0.0");
     let mut crowded = bundle.clone();
@@ -442,7 +473,7 @@ fn what_cannot_be_asked_or_checked_is_not_installed() {
     // By the roots that the program holds, it is forged.
     let run = Run::of(&mut scene.people.command(&FIRST));
     assert!(run.code == 4 && run.stderr.contains(" does not count: "), "{}", run.stderr);
-    scene.trust(&scene.sigstore.root());
+    scene.trust();
     assert_eq!(scene.code(&FIRST).0, 0);
 }
 
@@ -450,7 +481,7 @@ fn what_cannot_be_asked_or_checked_is_not_installed() {
 #[test]
 fn a_lock_file_keeps_the_repository_of_what_was_attested() {
     let scene = Scene::new();
-    scene.publish("1.0.0", &[scene.sigstore.sign(&of("1.0.0"))]);
+    scene.publish("1.0.0", &[scene.world.sigstore.sign(&of("1.0.0"))]);
     let file = scene.people.env.path("a.lock");
     let lock = ["--lock", file.to_str().unwrap()];
     assert_eq!(scene.code(&[&["install", "a", "--no-check"][..], &lock].concat()).0, 0);
@@ -510,6 +541,151 @@ fn the_statement_about_an_npm_package_is_about_its_name_version_and_bytes() {
         }
     }
     assert!(TrustRoots::open(None).is_ok(), "the roots that the program holds cannot be used");
+}
+
+/// The wheel of a version.
+fn wheel(version: &str) -> Value {
+    json!({ "name": format!("q-{version}-py3-none-any.whl"), "digest": { "sha256": sha256(version.as_bytes()) } })
+}
+
+/// A bundle as a Python package index has it.
+fn python(bundle: &Value) -> Value {
+    let (material, envelope) = (&bundle["verificationMaterial"], &bundle["dsseEnvelope"]);
+    let attestation = json!({
+        "version": 1,
+        "verification_material": {
+            "certificate": material["certificate"]["rawBytes"], "transparency_entries": material["tlogEntries"],
+        },
+        "envelope": { "statement": envelope["payload"], "signature": envelope["signatures"][0]["sig"] },
+    });
+    json!({ "version": 1, "attestation_bundles": [{ "publisher": { "kind": "GitHub" }, "attestations": [attestation] }] })
+}
+
+/// A `uv` that makes an environment with a program, and notes the list that it is given.
+#[cfg(unix)]
+const UV: &str = r#"#!/bin/sh
+case "$1" in
+  venv)
+    for place in "$@"; do :; done
+    own=$place/lib/python3/site-packages/q-1.0.0.dist-info
+    mkdir -p "$place/bin" "$own" && printf '[console_scripts]\nq = q:main\n' > "$own/entry_points.txt"
+    printf '#!/bin/sh\n' > "$place/bin/q" && chmod +x "$place/bin/q" ;;
+  pip) cp packages.txt "${0%/*}/installed" ;;
+  *) exit 9 ;;
+esac
+"#;
+
+/// The files of a Python package are attested one by one (PEP 740), and one that is attested is installed.
+#[cfg(unix)]
+#[test]
+fn only_attested_files_of_a_python_package_are_installed() {
+    let (people, world) = (People::new(), World::new(wheel));
+    people.env.write_program("bin/uv", UV);
+    people.env.write("trusted_root.json", world.trusted.borrow().to_string());
+    let publish = |version: &str| {
+        let [wheel, source] = [sha256(version.as_bytes()), "5".repeat(64)];
+        let page = format!(
+            "<html><body><a href=\"x#sha256={wheel}\">q-{version}-py3-none-any.whl</a><a href=\"y#sha256={source}\">q-{version}.tar.gz</a>"
+        );
+        people.serve("/simple/q/", page);
+        people.env.write(
+            "r/q/agent.json",
+            json!({ "id": "q", "name": "Q", "version": version, "description": "An agent", "license": "MIT", "authors": ["A"],
+                    "repository": REPOSITORY, "distribution": { "uvx": { "package": format!("q=={version}") } } })
+            .to_string(),
+        );
+        people.env.write("r/q/icon.svg", ICON);
+        let hash = |digest: &str| format!(" \\\n    --hash=sha256:{digest}");
+        let list =
+            format!("# python 3.13\ndep==1.0.0{}\nq=={version}{}{}\n", hash(&source), hash(&source), hash(&wheel));
+        people.env.write("r/q/requirements.txt", list);
+        let _ = std::fs::remove_dir_all(people.env.path("tree"));
+        let build = ["--registry-dir", "r", "build", "--out", "tree", "--base-url", "https://h.example/r"];
+        let run = people.env.run(&build);
+        assert_eq!(run.code, 0, "{}", run.stderr);
+    };
+    let index = people.env.path("tree/registry.json");
+    let run = |root: &str, words: &[&str]| {
+        let _ = std::fs::remove_file(people.env.path("bin/installed"));
+        let mut command = people.command(&[words, &["--index", index.to_str().unwrap(), "--json"]].concat());
+        command.env("PATH", format!("{}:/usr/bin:/bin", people.env.path("bin").display()));
+        command.env("ACP_REGISTRY_PYPI", people.server.url("/simple/"));
+        command.env("ACP_REGISTRY_TRUSTED_ROOT", people.env.path("trusted_root.json"));
+        let run = Run::of(command.env("ACP_REGISTRY_ROOT", people.env.path(root)));
+        let document: Value = serde_json::from_str(&run.stdout).unwrap();
+        let installed = std::fs::read_to_string(people.env.path("bin/installed")).unwrap_or_default();
+        (run.code, document["error"]["code"].as_str().unwrap_or_default().to_owned(), installed, run.stderr)
+    };
+    let of = |version: &str, change: fn(&mut Attestation)| {
+        let mut attestation = world.of(version);
+        attestation.predicate = "https://index.example/attestations/publish/v1".to_owned();
+        change(&mut attestation);
+        ok(python(&world.sigstore.sign(&attestation)).to_string())
+    };
+    let path = |version: &str| format!("/integrity/q/{version}/q-{version}-py3-none-any.whl/provenance");
+    publish("1.0.0");
+    let install = ["install", "q", "--no-check", "--require", "attested"];
+    let foreign = python(&Sigstore::new().sign(&world.of("1.0.0"))).to_string();
+    for (what, answer, expected) in [
+        ("nothing", not_found(), (4, "provenance_missing")),
+        ("an outage", status(500), (3, "install_failed")),
+        ("a page", ok("<html>"), (3, "install_failed")),
+        ("no bundles", ok(r#"{"attestation_bundles":[]}"#), (4, "provenance_missing")),
+        ("no parts", ok(r#"{"attestation_bundles":[{"attestations":[{}]}]}"#), (4, "provenance_mismatch")),
+        ("another authority", ok(foreign), (4, "provenance_mismatch")),
+        ("another version", of("2.0.0", |_| ()), (4, "provenance_mismatch")),
+        (
+            "another file",
+            of("1.0.0", |a| a.subjects[0]["name"] = "p-1.0.0-py3-none-any.whl".into()),
+            (4, "provenance_mismatch"),
+        ),
+        (
+            "another statement",
+            of("1.0.0", |a| a.predicate = "https://spdx.dev/Document".into()),
+            (4, "provenance_missing"),
+        ),
+        (
+            "another repository",
+            of("1.0.0", |a| *a = Attestation { subjects: a.subjects.clone(), ..Attestation::new("evil/r", json!([])) }),
+            (4, "provenance_mismatch"),
+        ),
+        (
+            "an expired certificate",
+            of("1.0.0", |a| a.logged = a.issued + a.lifetime + Duration::SECOND),
+            (4, "provenance_mismatch"),
+        ),
+    ] {
+        people.answer(&path("1.0.0"), answer);
+        let (code, error, installed, said) = run("data", &install);
+        assert_eq!((code, error.as_str(), installed.as_str()), (expected.0, expected.1, ""), "{what}: {said}");
+        assert!(people.is_gone(), "{what}");
+    }
+    let [attested, source] = [sha256(b"1.0.0"), "5".repeat(64)];
+    let list = format!("dep==1.0.0 --hash=sha256:{source}\nq==1.0.0 --hash=sha256:{attested}\n");
+    for (root, answer) in [
+        ("built", of("1.0.0", |a| a.predicate = "https://slsa.dev/provenance/v1".into())),
+        ("written", of("1.0.0", |a| a.subjects[0]["name"] = "Q-1.0.0-py3-none-any.whl".into())),
+        ("data", of("1.0.0", |_| ())),
+    ] {
+        people.answer(&path("1.0.0"), answer);
+        let (code, _, installed, said) = run(root, &install);
+        assert_eq!((code, installed), (0, list.clone()), "{root}: {said}");
+    }
+    // The publisher is remembered.
+    publish("2.0.0");
+    let update = |more: &[&str]| run("data", &[&["update", "--no-check"], more].concat());
+    assert_eq!(update(&[]).1, "provenance_missing");
+    people.answer(&path("2.0.0"), of("2.0.0", |a| a.repository_id = Some("2".into())));
+    assert_eq!(update(&[]).1, "publisher_changed");
+    people.answer(&path("2.0.0"), of("2.0.0", |_| ()));
+    let (code, _, installed, said) = update(&[]);
+    assert!(
+        code == 0 && installed.contains(&format!("q==2.0.0 --hash=sha256:{}", sha256(b"2.0.0"))),
+        "{said}: {installed}"
+    );
+    publish("3.0.0");
+    let (code, _, installed, said) = update(&["--accept-publisher"]);
+    assert!(code == 0 && installed.contains(&sha256(b"3.0.0")), "{said}");
 }
 
 /// A registry asks only for attestations that the package registry announces.

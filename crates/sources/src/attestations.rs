@@ -1,5 +1,5 @@
-//! Attestations of who has built a package or an archive, as npm registries and GitHub keep them. Their bundles are not
-//! checked here.
+//! Attestations of who has built a package or an archive, as npm registries, Python package indexes (PEP 740) and GitHub keep
+//! them. Their bundles are not checked here.
 
 use std::sync::Arc;
 
@@ -11,6 +11,7 @@ use url::Url;
 
 use super::github::Github;
 use super::npm::Registry;
+use super::pypi::{PackageIndex, normalized};
 use super::{SourceError, segment};
 
 /// Maximum number of attestations of one artifact; the first are read.
@@ -51,7 +52,27 @@ impl Registry {
         let name = name.split('/').map(segment).collect::<Vec<_>>().join("%2F");
         let url = Url::parse(&format!("{base}-/npm/v1/attestations/{name}@{}", segment(version)))
             .map_err(|error| SourceError::malformed(base, EXPECTED, error))?;
-        ask(client, &url, "application/json").await
+        ask(client, &url, "application/json", Attestations::parse).await
+    }
+}
+
+impl PackageIndex {
+    /// Fetches the attestations of a file of a version; `None` if there are none. Indexes at `simple/` have them next to it; of
+    /// others, nothing is known. The address that an index names for them is not used, since it may be of another host.
+    ///
+    /// # Errors
+    /// Returns [`SourceError`] if the request fails or the response is not valid.
+    pub async fn attestations(
+        &self,
+        client: &Client,
+        (name, version): (&str, &str),
+        file: &str,
+    ) -> Result<Option<Arc<Attestations>>, SourceError> {
+        let Some(root) = self.base.as_str().strip_suffix("simple/") else { return Ok(None) };
+        let [name, version, file] = [&*normalized(name), version, file].map(segment);
+        let url = Url::parse(&format!("{root}integrity/{name}/{version}/{file}/provenance"))
+            .map_err(|error| SourceError::malformed(&self.base, EXPECTED, error))?;
+        ask(client, &url, "application/vnd.pypi.integrity.v1+json, application/json", Attestations::parse_python).await
     }
 }
 
@@ -69,12 +90,17 @@ impl Github {
         let path = format!("repos/{}/{}/attestations/sha256:{sha256}", segment(owner), segment(repository));
         let url = Url::parse(&format!("{}{path}?per_page={ATTESTATIONS}", self.api))
             .map_err(|error| SourceError::malformed(&self.api, EXPECTED, error))?;
-        ask(client, &url, "application/vnd.github+json").await
+        ask(client, &url, "application/vnd.github+json", Attestations::parse).await
     }
 }
 
-async fn ask(client: &Client, url: &Url, accept: &str) -> Result<Option<Arc<Attestations>>, SourceError> {
-    let read = |document: acp_registry_http::FetchedDocument| Attestations::parse(&document.body);
+async fn ask(
+    client: &Client,
+    url: &Url,
+    accept: &str,
+    parse: fn(&[u8]) -> Result<Attestations, String>,
+) -> Result<Option<Arc<Attestations>>, SourceError> {
+    let read = |document: acp_registry_http::FetchedDocument| parse(&document.body);
     let found = super::ask(client, url, accept, ANSWER_LIMIT, EXPECTED, read).await?;
     Ok(found.filter(|found| *found.as_ref() != Attestations::default()))
 }
@@ -98,6 +124,46 @@ impl Attestations {
         }
         Ok(found)
     }
+
+    /// Parses the response of a Python package index, whose attestations have the parts of bundles under other names.
+    ///
+    /// # Errors
+    /// Returns what is missing.
+    pub fn parse_python(bytes: &[u8]) -> Result<Self, String> {
+        type Parts<'a> = List<'a, ATTESTATIONS>;
+        let [list] = json::members(bytes, ["attestation_bundles"]).map_err(|error| error.to_string())?;
+        let list: Option<Parts<'_>> = list.and_then(|list| serde_json::from_str(list.get()).ok());
+        let list = list.ok_or("there is no array `attestation_bundles`")?;
+        let mut found = Self { unread: usize::from(list.is_longer), ..Self::default() };
+        for of_publisher in &list.items {
+            let [attestations] = json::read_members(Some(of_publisher), ["attestations"]);
+            let attestations: Option<Parts<'_>> = attestations.and_then(|list| serde_json::from_str(list.get()).ok());
+            let Some(attestations) = attestations else { continue };
+            found.unread += usize::from(attestations.is_longer);
+            for one in &attestations.items {
+                match bundle(one).filter(|text| text.len() <= BUNDLE_LIMIT && found.bundles.len() < ATTESTATIONS) {
+                    Some(bundle) => found.bundles.push(bundle),
+                    None => found.unread += 1,
+                }
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// The bundle with the parts of an attestation of PEP 740.
+fn bundle(attestation: &RawValue) -> Option<String> {
+    let [material, envelope] = json::read_members(Some(attestation), ["verification_material", "envelope"]);
+    let [certificate, entries] = json::read_members(material, ["certificate", "transparency_entries"]);
+    let [statement, signature] = json::read_members(envelope, ["statement", "signature"]);
+    let bundle = serde_json::json!({
+        "mediaType": "application/vnd.dev.sigstore.bundle.v0.3+json",
+        "verificationMaterial": { "certificate": { "rawBytes": certificate? }, "tlogEntries": entries? },
+        "dsseEnvelope": {
+            "payload": statement?, "payloadType": "application/vnd.in-toto+json", "signatures": [{ "sig": signature? }],
+        },
+    });
+    Some(bundle.to_string())
 }
 
 #[cfg(test)]
@@ -118,6 +184,31 @@ mod tests {
         assert_eq!((found.bundles.len(), found.unread), (ATTESTATIONS, 1));
         for odd in ["", "[]", "{}", "{\"attestations\":{}}", "{\"attestations\":null}"] {
             assert!(Attestations::parse(odd.as_bytes()).is_err(), "{odd}");
+        }
+    }
+
+    #[test]
+    fn the_parts_of_a_python_attestation_become_a_bundle() {
+        let one = r#"{ "version": 1, "verification_material": { "certificate": "c", "transparency_entries": [{ "a": 1 }] },
+                       "envelope": { "statement": "p", "signature": "s" } }"#;
+        let text = format!(
+            r#"{{ "version": 1, "attestation_bundles": [ {{ "publisher": {{}}, "attestations": [{one}, {{}}, 7] }}, {{}}, 7,
+                 {{ "attestations": [{one}] }} ] }}"#
+        );
+        let found = Attestations::parse_python(text.as_bytes()).unwrap();
+        assert_eq!((found.bundles.len(), found.unread), (2, 2));
+        let bundle: serde_json::Value = serde_json::from_str(&found.bundles[0]).unwrap();
+        assert_eq!(bundle["verificationMaterial"]["tlogEntries"][0]["a"], 1);
+        assert_eq!(
+            (&bundle["dsseEnvelope"]["payload"], &bundle["dsseEnvelope"]["signatures"][0]["sig"]),
+            (&"p".into(), &"s".into())
+        );
+        let many = format!("{{\"attestations\":[{}]}}", vec![one; ATTESTATIONS].join(","));
+        let found =
+            Attestations::parse_python(format!("{{\"attestation_bundles\":[{many},{many}]}}").as_bytes()).unwrap();
+        assert_eq!((found.bundles.len(), found.unread), (ATTESTATIONS, ATTESTATIONS));
+        for odd in ["", "[]", "{}", "{\"attestation_bundles\":{}}"] {
+            assert!(Attestations::parse_python(odd.as_bytes()).is_err(), "{odd}");
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{LONGEST, PublisherFacts, SourceError, segment, sentence, word};
 use acp_registry_http::Client;
+use acp_registry_plan::digest::Sha256;
 use acp_registry_plan::json::{self, List, Object};
 pub use acp_registry_plan::manifest::normalized;
 use html5gum::emitters::callback::{CallbackEmitter, CallbackEvent};
@@ -54,6 +55,8 @@ pub struct ProjectVersion {
     pub first: Option<OffsetDateTime>,
     /// When its last file was uploaded, if known.
     pub published: Option<OffsetDateTime>,
+    /// The names and digests of its wheels.
+    pub wheels: Vec<(String, Sha256)>,
 }
 
 impl PackageIndex {
@@ -166,10 +169,12 @@ impl ProjectFile {
             upload_time: Option<&'a RawValue>,
         }
         let form: Form<'_> = json::object(Some(file))?;
-        let hashes: Object<'_, 1> = json::object(form.hashes).unwrap_or_default();
+        let hashes: Object<'_, 8> = json::object(form.hashes).unwrap_or_default();
+        let sha256 = hashes.members.iter().find(|(name, _)| name == "sha256");
         Some(Self {
             name: word(form.filename)?,
             has_hash: !hashes.members.is_empty(),
+            sha256: sha256.and_then(|(_, value)| json::text(Some(value))?.parse().ok()),
             yanked: match json::flag(form.yanked) {
                 Some(true) => Some(String::new()),
                 _ => sentence(form.yanked),
@@ -187,9 +192,11 @@ impl ProjectVersion {
         let published = files.iter().filter_map(|file| file.uploaded).max();
         let has_hashes = files.iter().all(|file| file.has_hash);
         let reasons: Option<Vec<String>> = files.iter().map(|file| file.yanked.clone()).collect();
+        let wheels = files.iter().filter(|file| file.name.ends_with(".whl"));
+        let wheels = wheels.filter_map(|file| Some((file.name.clone(), file.sha256?))).collect();
         let requires_python = files.into_iter().next().and_then(|file| file.requires_python).filter(|_| agree);
         let reason = |reasons: Vec<String>| reasons.into_iter().find(|reason| !reason.is_empty()).unwrap_or_default();
-        Self { yanked: reasons.map(reason), has_hashes, requires_python, first, published }
+        Self { yanked: reasons.map(reason), has_hashes, requires_python, first, published, wheels }
     }
 }
 
@@ -287,7 +294,11 @@ impl Reader {
     fn set(&mut self, value: &str) {
         let Some(file) = &mut self.link else { return };
         match self.attribute.as_slice() {
-            b"href" => file.has_hash = value.split_once('#').is_some_and(|(_, digest)| digest.contains('=')),
+            b"href" => {
+                let digest = value.split_once('#').and_then(|(_, digest)| digest.split_once('='));
+                file.has_hash = digest.is_some();
+                file.sha256 = digest.filter(|(kind, _)| *kind == "sha256").and_then(|(_, value)| value.parse().ok());
+            }
             b"data-yanked" => file.yanked = Some(value[..value.floor_char_boundary(LONGEST)].to_owned()),
             b"data-requires-python" => {
                 file.requires_python = Some(value.to_owned()).filter(|range| (1..=LONGEST).contains(&range.len()));
@@ -307,6 +318,8 @@ pub struct ProjectFile {
     pub name: String,
     /// Whether the index provides a digest.
     pub has_hash: bool,
+    /// Its SHA-256, if the index provides it.
+    pub sha256: Option<Sha256>,
     /// Why it should no longer be used, if it was yanked; empty if no reason is given.
     pub yanked: Option<String>,
     /// The supported versions of Python.
@@ -346,20 +359,25 @@ mod tests {
         }
     }
 
+    const DIGEST: &str = "a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0";
+
     fn project() -> [Project; 2] {
         let json = json!({ "files": [
-            { "filename": "p-1.0-py3-none-any.whl", "hashes": { "sha256": "x" }, "requires-python": ">=3.10", "yanked": false },
+            { "filename": "p-1.0-py3-none-any.whl", "hashes": { "md5": "x", "sha256": DIGEST }, "requires-python": ">=3.10", "yanked": false },
             { "filename": "p-1.0.tar.gz", "hashes": { "sha256": "x" }, "requires-python": ">=3.10", "yanked": "oops" },
             { "filename": "p-1.1.tar.gz", "hashes": {}, "yanked": "broken" },
             { "filename": "p-1.10.tar.gz", "hashes": { "sha256": "x" }, "yanked": true },
             7,
         ] });
         let html = r#"<!DOCTYPE html><html><body><h1>Links</h1>
-            <a href="../p-1.0-py3-none-any.whl#sha256=x" data-requires-python="&gt;=3.10">p-1.0-py3-none-any.whl</a><br/>
+            <a href="../p-1.0-py3-none-any.whl#sha256=DIGEST" data-requires-python="&gt;=3.10">p-1.0-py3-none-any.whl</a><br/>
             <A HREF="p-1.0.tar.gz#sha256=x" data-yanked="oops" data-requires-python=">=3.10"> p-1.0.tar.gz </A>
             <a href=p-1.1.tar.gz data-yanked=broken>p-1.1.tar.gz</a>
             <a href="p-1.10.tar.gz#sha256=x" data-yanked>p-1.10.tar.gz</a>"#;
-        [Project::from_json(json.to_string().as_bytes()).unwrap(), Project::from_html(html.as_bytes()).unwrap()]
+        [
+            Project::from_json(json.to_string().as_bytes()).unwrap(),
+            Project::from_html(html.replace("DIGEST", DIGEST).as_bytes()).unwrap(),
+        ]
     }
 
     #[test]
@@ -375,7 +393,8 @@ mod tests {
                 has_hashes: true,
                 requires_python: Some(">=3.10".into()),
                 first: None,
-                published: None
+                published: None,
+                wheels: vec![("p-1.0-py3-none-any.whl".to_owned(), DIGEST.parse().unwrap())],
             }
         );
         let release = json.release("1.1").unwrap();
@@ -386,7 +405,8 @@ mod tests {
                 has_hashes: false,
                 requires_python: None,
                 first: None,
-                published: None
+                published: None,
+                wheels: Vec::new(),
             }
         );
         assert_eq!(json.release("1.10").unwrap().yanked.as_deref(), Some(""));

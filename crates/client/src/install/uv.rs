@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use acp_registry_host::fs::{PathError, read_bounded};
 use acp_registry_host::process::{Environment, is_executable};
+use acp_registry_plan::closure;
 use acp_registry_plan::manifest::extension::{self, is_command};
 use acp_registry_plan::manifest::{Package, Pin, PypiSpec};
 use acp_registry_plan::text::{escape, printable, quote};
@@ -17,9 +18,10 @@ use super::cooldown::{HeldBack, Setting, later};
 use super::error::UV_PYTHON;
 use super::tool::{Tool, write};
 use super::{
-    DigestSource, Error, Expected, InstallJob, Installer, Placed, Progress, Proof, Remarks, Shortfall, TooOld,
+    DigestSource, Error, Expected, InstallJob, Installer, Placed, Progress, Proof, Remarks, Shortfall, Source, TooOld,
     ToolFailure, refusal,
 };
+use crate::provenance::{Inquiry, Provenance};
 
 /// The largest file of entry points that is read, in bytes.
 const ENTRY_POINTS_LIMIT: u64 = 1 << 20;
@@ -33,9 +35,9 @@ pub(super) async fn install(work: &InstallJob<'_>, wanted: &Package) -> Result<P
     if installer.requires_digest && work.expected.packages.is_none() && !is_secure(installer) {
         return Err(Error::NoDigest { what: package.to_owned(), problem: None });
     }
-    let provenance = match &installer.inquiry {
-        Some(inquiry) => inquiry.lack(quote(package))?,
-        None => None,
+    let (packages, provenance) = match &installer.inquiry {
+        Some(inquiry) => prove(work, inquiry, wanted).await.map(|(list, provenance)| (Some(list), provenance))?,
+        None => (work.expected.packages.clone(), None),
     };
     let cache = installer.open_cache();
     let mut environment = installer.uv_environment(wanted, cache.as_ref())?;
@@ -47,7 +49,7 @@ pub(super) async fn install(work: &InstallJob<'_>, wanted: &Package) -> Result<P
     (work.progress)(Progress::Running("uv"));
     (work.progress)(Progress::Phase("uv", "resolving packages".to_owned()));
     let tools = directory.join("tools");
-    let own = match &work.expected.packages {
+    let own = match &packages {
         None => {
             let programs = directory.join("bin");
             uv.environment.set("UV_TOOL_DIR", &tools);
@@ -113,6 +115,29 @@ pub(super) async fn install(work: &InstallJob<'_>, wanted: &Package) -> Result<P
     let proof = Proof { verified, sha256: None, integrity: None };
     let remarks = Remarks { may_build: installer.allow_build, ..Remarks::default() };
     Ok(Placed { program, interpreter: None, proof, provenance, remarks })
+}
+
+/// Who has built a package, and a list of it and its dependencies in which it has only files that are attested.
+async fn prove(
+    work: &InstallJob<'_>,
+    inquiry: &Inquiry,
+    wanted: &Package,
+) -> Result<(String, Option<Provenance>), Error> {
+    let list = match &work.expected.packages {
+        Some(list) => list.clone(),
+        None => {
+            (work.progress)(Progress::Running("uv"));
+            let made = work.installer.closure(&Source::Uvx(wanted.clone()), None, work.temporary).await?;
+            made.map(|made| made.packages).unwrap_or_default()
+        }
+    };
+    closure::check_uv(&list)
+        .map_err(|problem| Error::NoDigest { what: wanted.package.clone(), problem: Some(problem) })?;
+    let PypiSpec { name, pin, .. } = parse(&wanted.package)?;
+    let version = if let Pin::Exact(version) = pin { version } else { String::new() };
+    let (provenance, files) = inquiry.ask_python((&name, &version), &closure::digests(&list, &name)).await?;
+    let list = if provenance.is_some() { closure::retain_digests(&list, &name, &files) } else { list };
+    Ok((list, provenance))
 }
 
 /// Whether uv reaches its indexes by connections that cannot be tampered with. The digests that it compares are from there.

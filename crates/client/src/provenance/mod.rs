@@ -1,4 +1,5 @@
-//! PROVENANCE: who built what is installed, by attestations of sigstore: npm's provenance, GitHub's artifact attestations.
+//! PROVENANCE: who built what is installed, by attestations of sigstore: npm's provenance, those of Python package indexes (PEP
+//! 740), GitHub's artifact attestations.
 //!
 //! * [`TrustRoots`]: whose certificates and logs count
 //! * [`Artifact`]: the bytes that an attestation must be about, by name and digest
@@ -16,6 +17,7 @@ mod repository;
 #[cfg(feature = "provenance")]
 mod verify;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use acp_registry_host::fs::{ReadError, read_bounded};
@@ -35,6 +37,9 @@ pub const VARIABLE: &str = "ACP_REGISTRY_TRUSTED_ROOT";
 
 /// The largest file with a trusted root that is read, in bytes.
 const ROOT_LIMIT: u64 = 1 << 20;
+
+/// How many files of a Python package are asked about: one for each platform.
+const WHEELS: usize = 64;
 
 /// The longest text of a certificate that is taken, in bytes.
 #[cfg(feature = "provenance")]
@@ -83,6 +88,17 @@ pub enum Artifact {
     },
     /// An archive, by its digest.
     Archive(Sha256),
+    /// A file of a version of a Python package.
+    Wheel {
+        /// The package.
+        name: String,
+        /// Its version.
+        version: String,
+        /// The name of the file.
+        file: String,
+        /// Its digest.
+        sha256: Sha256,
+    },
 }
 
 /// Why an artifact has no provenance that counts.
@@ -302,7 +318,11 @@ impl Artifact {
     /// The name that its attestation must have; `None` where the digest says everything.
     #[cfg(any(test, feature = "provenance"))]
     fn subject(&self) -> Option<String> {
-        let Self::Npm { name, version, .. } = self else { return None };
+        let (name, version) = match self {
+            Self::Npm { name, version, .. } => (name, version),
+            Self::Wheel { file, .. } => return Some(file.clone()),
+            Self::Archive(_) => return None,
+        };
         // Package URLs encode the sign of a scope.
         let name = name.strip_prefix('@').map_or_else(|| name.clone(), |name| format!("%40{name}"));
         Some(format!("pkg:npm/{name}@{version}"))
@@ -314,6 +334,7 @@ impl Artifact {
         match self {
             Self::Npm { name, version, .. } => quote(&format!("{name}@{version}")),
             Self::Archive(digest) => format!("the archive with the SHA-256 {digest}"),
+            Self::Wheel { file, .. } => quote(file),
         }
     }
 }
@@ -430,6 +451,45 @@ impl Inquiry {
         self.lack(artifact.shown())
     }
 
+    /// Who has built a Python package, and which of its files are attested, of those that have one of these digests. Nothing
+    /// and none, if a person has agreed that nothing attests it.
+    ///
+    /// # Errors
+    /// [`Error`], if none is.
+    pub async fn ask_python(
+        &self,
+        (name, version): (&str, &str),
+        listed: &BTreeSet<Sha256>,
+    ) -> Result<(Option<Provenance>, BTreeSet<Sha256>), Error> {
+        let artifact = quote(&format!("{name}=={version}"));
+        let Connection { client, sources, .. } = &self.connection;
+        let Some(index) = &sources.pypi else {
+            let problem = printable(&self.connection.notes().join("; ")).into_owned();
+            return Err(Error::NoRegistry { artifact, problem });
+        };
+        let project = index.project(client, name).await;
+        let project = project.map_err(|error| Error::Source { artifact: artifact.clone(), error })?;
+        let wheels =
+            project.as_ref().and_then(|project| project.release(version)).map_or(&[][..], |found| &found.wheels);
+        let (mut attested, mut proven, mut refused) = (BTreeSet::new(), None, None);
+        for (file, sha256) in wheels.iter().filter(|(_, sha256)| listed.contains(sha256)).take(WHEELS) {
+            let (name, version, file) = (name.to_owned(), version.to_owned(), file.clone());
+            match self.ask(&Artifact::Wheel { name, version, file, sha256: *sha256 }).await {
+                Ok(found) => {
+                    attested.extend(found.as_ref().map(|_| *sha256));
+                    proven = proven.or(found);
+                }
+                Err(error) if error.is_of_integrity() => refused = refused.or(Some(error)),
+                Err(error) => return Err(error),
+            }
+        }
+        match (proven, refused) {
+            (None, Some(error)) => Err(error),
+            (None, None) => Ok((self.lack(artifact)?, attested)),
+            (proven, _) => Ok((proven, attested)),
+        }
+    }
+
     /// The result for what nothing attests.
     ///
     /// # Errors
@@ -456,6 +516,10 @@ impl Inquiry {
                 };
                 registry.attestations(client, name, version).await
             }
+            Artifact::Wheel { name, version, file, .. } => match &sources.pypi {
+                Some(index) => index.attestations(client, (name, version), file).await,
+                None => Ok(None),
+            },
             Artifact::Archive(sha256) => match find_repository(&sources.github, repository) {
                 Some((owner, name)) => sources.github.attestations(client, (&owner, &name), *sha256).await,
                 None => Ok(None),

@@ -1,8 +1,9 @@
 //! Checks bundles of sigstore.
 
+use acp_registry_plan::manifest::normalized;
 use acp_registry_plan::text::{printable, quote};
 use sigstore_verify::trust_root::{SIGSTORE_GITHUB_TRUSTED_ROOT, SIGSTORE_PRODUCTION_TRUSTED_ROOT, TrustedRoot};
-use sigstore_verify::types::{ArtifactDigest, Bundle, HashAlgorithm, Sha512Hash, SignatureContent, Statement};
+use sigstore_verify::types::{ArtifactDigest, Bundle, HashAlgorithm, Sha512Hash, SignatureContent, Statement, Subject};
 use sigstore_verify::{Error as Sigstore, VerificationPolicy, VerificationResult, Verifier as Verification};
 use url::Url;
 
@@ -10,6 +11,9 @@ use super::{Artifact, Error, LONGEST, Provenance, Publisher, crypto, is_same_rep
 
 /// Statements about how something was built. A bundle may also hold a list of dependencies, or the notice of a publication.
 const PREDICATE: &str = "https://slsa.dev/provenance/";
+
+/// How the statement ends that the workflow which has built a Python package has published it, whatever the index.
+const PUBLISHED: &str = "/attestations/publish/v1";
 
 /// The most entries of logs, and timestamps, that a bundle may have: each takes time to check, and one of each is usual.
 const ENTRIES: usize = 8;
@@ -78,7 +82,8 @@ impl Roots {
         };
         let statement: Statement =
             serde_json::from_slice(envelope.payload.as_bytes()).map_err(|error| unclear(&error))?;
-        if !statement.predicate_type.starts_with(PREDICATE) {
+        let is_published = matches!(artifact, Artifact::Wheel { .. }) && statement.predicate_type.ends_with(PUBLISHED);
+        if !statement.predicate_type.starts_with(PREDICATE) && !is_published {
             return Ok(None);
         }
         let material = &bundle.verification_material;
@@ -93,7 +98,9 @@ impl Roots {
         };
         let root = root.ok_or_else(|| unclear(&"no trusted root is for it"))?;
         let (algorithm, digest) = match artifact {
-            Artifact::Archive(sha256) => (HashAlgorithm::Sha2256, sha256.bytes().to_vec()),
+            Artifact::Archive(sha256) | Artifact::Wheel { sha256, .. } => {
+                (HashAlgorithm::Sha2256, sha256.bytes().to_vec())
+            }
             Artifact::Npm { sha512, .. } => (HashAlgorithm::Sha2512, sha512.to_vec()),
         };
         let signed = ArtifactDigest::new(algorithm, digest).map_err(|error| unclear(&error))?;
@@ -101,11 +108,17 @@ impl Roots {
             Sigstore::InvalidBundle(_) | Sigstore::UnsupportedBundle(_) | Sigstore::Bundle(_) => unclear(&error),
             error => Refusal::Mismatch(printable(&error.to_string()).into_owned()),
         })?;
-        if let (Some(name), Artifact::Npm { sha512, .. }) = (artifact.subject(), artifact)
-            && !statement
-                .subject
-                .iter()
-                .any(|one| one.name == name && one.digest.sha512 == Some(Sha512Hash::new(*sha512)))
+        let is_named = |one: &Subject, name: &str| match artifact {
+            Artifact::Npm { sha512, .. } => one.name == name && one.digest.sha512 == Some(Sha512Hash::new(*sha512)),
+            // The same name may be written in several ways.
+            Artifact::Wheel { sha256, .. } => {
+                let is_same = one.digest.sha256.is_some_and(|digest| digest.as_slice() == sha256.bytes().as_slice());
+                is_same && normalized(&one.name) == normalized(name)
+            }
+            Artifact::Archive(_) => true,
+        };
+        if let Some(name) = artifact.subject()
+            && !statement.subject.iter().any(|one| is_named(one, &name))
         {
             let names: Vec<String> = statement.subject.iter().take(3).map(|subject| quote(&subject.name)).collect();
             return Err(Refusal::Mismatch(format!("it is about {}", names.join(", "))));

@@ -185,7 +185,8 @@ impl Session {
         }
         let file = self.options.variable(provenance::VARIABLE).filter(|path| !path.is_empty());
         Ok(Some(Inquiry {
-            connection: self.connect_to_sources(Needs { npm: plan.kind() == Kind::Npx, pypi: false })?,
+            connection: self
+                .connect_to_sources(Needs { npm: plan.kind() == Kind::Npx, pypi: plan.kind() == Kind::Uvx })?,
             roots: TrustRoots::open(file.as_deref().map(Path::new))?,
             repository: plan.repository.clone(),
             memory: Memory { known, accepts: terms.accepts_publisher },

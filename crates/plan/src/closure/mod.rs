@@ -6,6 +6,8 @@
 mod npm;
 mod published;
 
+use std::collections::BTreeSet;
+
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 
@@ -140,6 +142,35 @@ pub fn listed(list: &str) -> impl Iterator<Item = (String, String)> {
     uv_lines(list).into_iter().filter_map(|line| read_requirement(line.split(HASH).next()?))
 }
 
+/// The digests that a list for uv has of a package.
+#[must_use]
+pub fn digests(list: &str, package: &str) -> BTreeSet<Sha256> {
+    let lines = uv_lines(list).into_iter().filter(|line| is_of(line, package));
+    lines.flat_map(|line| line.split(HASH).skip(1).filter_map(digest).collect::<Vec<_>>()).collect()
+}
+
+/// A list for uv in which a package has only these digests.
+#[must_use]
+pub fn retain_digests(list: &str, package: &str, kept: &BTreeSet<Sha256>) -> String {
+    let line = |line: String| {
+        let (is_own, mut parts) = (is_of(&line, package), line.split(HASH));
+        let head = parts.next().unwrap_or_default().trim_end().to_owned();
+        let is_kept = |part: &&str| !is_own || digest(part).is_some_and(|digest| kept.contains(&digest));
+        parts.filter(is_kept).fold(head, |line, part| line + HASH + part.trim()) + "\n"
+    };
+    uv_lines(list).into_iter().map(line).collect()
+}
+
+/// Whether a line of a list for uv is of a package.
+fn is_of(line: &str, package: &str) -> bool {
+    let found = line.split(HASH).next().and_then(read_requirement);
+    found.is_some_and(|(name, _)| normalized(&name) == normalized(package))
+}
+
+fn digest(text: &str) -> Option<Sha256> {
+    text.trim().strip_prefix("sha256:")?.parse().ok()
+}
+
 /// What stands before each digest in a list for uv.
 const HASH: &str = " --hash=";
 
@@ -164,9 +195,7 @@ pub fn check_uv(list: &str) -> Result<(), String> {
         let mut parts = line.split(HASH).map(str::trim);
         let is_package = parts.next().is_some_and(|text| read_requirement(text).is_some());
         let digests: Vec<&str> = parts.collect();
-        let is_digest =
-            |text: &&str| text.strip_prefix("sha256:").is_some_and(|digest| digest.parse::<Sha256>().is_ok());
-        if !is_package || digests.is_empty() || !digests.iter().all(is_digest) {
+        if !is_package || digests.is_empty() || !digests.iter().all(|text| digest(text).is_some()) {
             let shown: String = line.chars().take(100).collect();
             return Err(format!("the line {} is not `NAME==VERSION --hash=sha256:…`", quote(&shown)));
         }
@@ -210,6 +239,20 @@ fn read_requirement(text: &str) -> Option<(String, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_package_keeps_some_of_its_digests_and_the_others_all() {
+        let [a, b] = ["a0", "b1"].map(|byte| byte.repeat(32));
+        let list = format!(
+            "# python 3.13\nq==1.0 ; python_version < '3.12' \\\n    --hash=sha256:{a} \\\n    --hash=sha256:{b}\nMy_Q==1.0 --hash=sha256:{b}\n"
+        );
+        let digest = |text: &str| text.parse::<Sha256>().unwrap();
+        assert_eq!(digests(&list, "Q"), BTreeSet::from([digest(&a), digest(&b)]));
+        assert_eq!(digests(&list, "my-q"), BTreeSet::from([digest(&b)]));
+        let kept = retain_digests(&list, "q", &BTreeSet::from([digest(&b)]));
+        let expected = format!("q==1.0 ; python_version < '3.12' --hash=sha256:{b}\nMy_Q==1.0 --hash=sha256:{b}\n");
+        assert_eq!((kept, check_uv(&expected)), (expected, Ok(())));
+    }
 
     #[test]
     fn one_whole_sha512_is_a_proof_and_nothing_else() {
