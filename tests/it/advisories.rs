@@ -27,7 +27,7 @@ fn with_evil(env: &Env) -> String {
 }
 
 /// An advisory with these members, about versions of a package.
-fn advisory(id: &str, ecosystem: &str, name: &str, members: &Value) -> Value {
+pub(crate) fn advisory(id: &str, ecosystem: &str, name: &str, members: &Value) -> Value {
     let mut affected = json!({ "package": { "ecosystem": ecosystem, "name": name } });
     affected.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
     json!({ "id": id, "modified": "2026-01-01T00:00:00Z", "affected": [affected] })

@@ -181,6 +181,7 @@ mod steady;
 #[cfg(all(unix, feature = "world"))]
 mod store;
 mod support;
+mod tampering;
 mod terminal;
 mod trust;
 mod unchanged;

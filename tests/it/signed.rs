@@ -309,6 +309,29 @@ fn nothing_but_what_was_signed_is_accepted() {
     assert!(refused >= 300, "{refused}");
 }
 
+/// Each attack on a client without copies, and the honest registry: whether they were accepted. The client has seen the
+/// publication before, or the last one, too, where only that tells what is old.
+pub(crate) fn attacked() -> Vec<(&'static str, Result<(), String>, Result<(), String>)> {
+    let registry = Registry::new();
+    let before = registry.publish("1.0.0", 0, &[]);
+    let now = registry.publish("2.0.0", 0, &[]);
+    let cases = ATTACKS.into_iter().map(|(what, expected, attack)| {
+        let mut site = now.clone();
+        attack(&mut site, &before);
+        site.retain(|name, _| name.starts_with("/latest/"));
+        let home = tempfile::tempdir().unwrap();
+        let learn = |home: &Path, site: &Site| {
+            registry.send(site);
+            registry.learn(home, None, false)
+        };
+        let seen = if expected == "statement_older" { &now } else { &before };
+        learn(home.path(), &before).and(learn(home.path(), seen)).unwrap();
+        let found = learn(home.path(), &site);
+        (what, found, learn(tempfile::tempdir().unwrap().path(), &now))
+    });
+    cases.collect()
+}
+
 #[test]
 fn a_registry_that_is_just_published_is_read_as_it_was_signed() {
     let registry = Registry::new();
