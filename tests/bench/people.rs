@@ -99,9 +99,9 @@ pub(crate) fn run(folder: &Path) {
     fs::write(&index, json!({ "agents": [agent] }).to_string()).expect("an index");
     let [index, root] = [&index, &root].map(|path| path.to_str().expect("a path in UTF-8"));
     measure(&[PROGRAM, "--allow-host", &host, "-q", "install", "--index", index, "--root", root, "example"]);
-    // The same of a registry that signs, and has recalled versions of a hundred others.
+    // The same of a registry that signs, and has recalled versions of a thousand others.
     let recall = |number: usize| json!({ "id": format!("agent-{number}"), "versions": "<1.0.0", "level": "revoked", "reason": "r" });
-    let recalls = json!({ "schema": 1, "revoked": (0..100).map(recall).collect::<Vec<_>>() }).to_string();
+    let recalls = json!({ "schema": 1, "revoked": (0..1000).map(recall).collect::<Vec<_>>() }).to_string();
     let (signed, guarded) = (folder.join("run-signed"), folder.join("run-guarded"));
     fs::create_dir_all(&signed).expect("a folder");
     sign(&signed, &[("registry.json", &fs::read(index).expect("the index")), ("revoked.json", recalls.as_bytes())]);
