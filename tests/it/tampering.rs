@@ -37,7 +37,7 @@ impl Table {
 #[test]
 fn no_tampering_is_accepted_and_each_honest_twin_is() {
     let mut table = Table::default();
-    for (what, attack, twin) in attacked() {
+    for (what, [attack, twin]) in attacked() {
         table.judge("statement", what, &attack, twin);
     }
     attestations(&mut table);

@@ -192,7 +192,7 @@ impl ProjectVersion {
         let published = files.iter().filter_map(|file| file.uploaded).max();
         let has_hashes = files.iter().all(|file| file.has_hash);
         let reasons: Option<Vec<String>> = files.iter().map(|file| file.yanked.clone()).collect();
-        let wheels = files.iter().filter(|file| file.name.ends_with(".whl"));
+        let wheels = files.iter().filter(|file| file.name.strip_suffix(".whl").is_some());
         let wheels = wheels.filter_map(|file| Some((file.name.clone(), file.sha256?))).collect();
         let requires_python = files.into_iter().next().and_then(|file| file.requires_python).filter(|_| agree);
         let reason = |reasons: Vec<String>| reasons.into_iter().find(|reason| !reason.is_empty()).unwrap_or_default();

@@ -123,13 +123,12 @@ async fn prove(
     inquiry: &Inquiry,
     wanted: &Package,
 ) -> Result<(String, Option<Provenance>), Error> {
-    let list = match &work.expected.packages {
-        Some(list) => list.clone(),
-        None => {
-            (work.progress)(Progress::Running("uv"));
-            let made = work.installer.closure(&Source::Uvx(wanted.clone()), None, work.temporary).await?;
-            made.map(|made| made.packages).unwrap_or_default()
-        }
+    let list = if let Some(list) = &work.expected.packages {
+        list.clone()
+    } else {
+        (work.progress)(Progress::Running("uv"));
+        let made = work.installer.closure(&Source::Uvx(wanted.clone()), None, work.temporary).await?;
+        made.map(|made| made.packages).unwrap_or_default()
     };
     closure::check_uv(&list)
         .map_err(|problem| Error::NoDigest { what: wanted.package.clone(), problem: Some(problem) })?;
