@@ -54,7 +54,7 @@ fn commit(people: &People, version: &str) {
 }
 
 /// A registry in git with 1.0.0, 1.1.0 and 2.0.0.
-fn in_git() -> People {
+pub(crate) fn in_git() -> People {
     let people = People::new();
     people.env.git(&["init", "--quiet"]);
     for version in ["1.0.0", "1.1.0", "2.0.0"] {

@@ -11,6 +11,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use serde_json::{Value, json};
 
 use crate::agent::left_with;
+use crate::earlier_versions;
 use crate::people::{People, packed};
 use crate::support::{PROGRAM, Run, skipped, wait_until};
 
@@ -37,13 +38,17 @@ impl Drop for Box {
 impl Box {
     /// `None` without OpenSSH's server, which is said.
     fn new(test: &str) -> Option<Self> {
+        Self::reached_by(test, People::new)
+    }
+
+    fn reached_by(test: &str, people: fn() -> People) -> Option<Self> {
         // A server of root separates its privileges with this empty directory, which services create at each start.
         let is_root = rustix::process::geteuid().is_root();
         if !Path::new(SSHD).exists() || (is_root && fs::create_dir_all("/run/sshd").is_err()) {
             skipped(test, "OpenSSH's server is not installed");
             return None;
         }
-        let people = People::new();
+        let people = people();
         for name in ["there/stubs", "ssh"] {
             fs::create_dir_all(people.env.path(name)).unwrap();
         }
@@ -228,6 +233,13 @@ fn an_agent_that_is_installed_here_has_the_same_version_and_digest_there() {
     assert!(run.code == 4 && run.stdout.is_empty() && run.stderr.contains("has another digest than"), "{}", run.stderr);
     let run = there.run(&["run", "a", "--on", "ssh:box"]);
     assert_eq!((run.code, &*run.stdout), (0, "a-1.0.0 acp\n"), "{}", run.stderr);
+    // What the index and no history has, nothing says there; a version of a package would be found.
+    fs::remove_dir_all(there.people.env.path("there/.local/share/acp-registry/agents/a")).unwrap();
+    people.publish(&[people.agent("a", "2.0.0")]);
+    let run = there.run(&["run", "a", "--on", "ssh:box", "--refresh"]);
+    assert!(run.code == 2 && run.stderr.contains("version `1.0.0` of `a` is not known"), "{}", run.stderr);
+    people.publish(&[people.agent("a", "1.0.0")]);
+    assert_eq!(there.run(&["run", "a", "--on", "ssh:box", "--refresh"]).code, 0);
     // What is newer in the index is not started there before it is here.
     people.publish(&[people.agent("a", "2.0.0")]);
     let run = there.run(&["run", "a", "--on", "ssh:box", "--refresh"]);
@@ -238,6 +250,17 @@ fn an_agent_that_is_installed_here_has_the_same_version_and_digest_there() {
     let digest = "0".repeat(64);
     let run = there.run(&["run", "a", "--digest", &digest]);
     assert!(run.code == 4 && run.stderr.contains("has another digest than"), "{}", run.stderr);
+}
+
+#[test]
+fn a_version_that_the_index_has_no_more_is_installed_there_from_the_history() {
+    let test = "a_version_that_the_index_has_no_more";
+    let Some(there) = Box::reached_by(test, earlier_versions::in_git) else { return };
+    assert_eq!(there.people.run(&["install", "a@1.0.0", "--no-check"]).code, 0);
+    for (agent, said) in [("a", "a-1.0.0 acp-1.0.0\n"), ("a@1.1.0", "a-1.1.0 acp-1.1.0\n")] {
+        let run = there.run(&["run", agent, "--on", "ssh:box"]);
+        assert_eq!((run.code, &*run.stdout), (0, said), "{}", run.stderr);
+    }
 }
 
 /// An agent there that has started another process, in a session of its own; the first line of stdout was read.
