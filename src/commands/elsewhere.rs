@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::{env, thread};
 
 use acp_registry::doctor::{CheckStatus, Diagnosis};
-use acp_registry::elsewhere::{Connection, Input, Machine, Order, Output};
+use acp_registry::elsewhere::{Connection, Input, Machine, Order, Output, PATIENCE};
 use acp_registry::failure::{Exit, Failure};
 use acp_registry::install::Kind;
 use acp_registry::session::{AgentSpec, Session};
@@ -87,8 +87,12 @@ pub(crate) fn run(
         wanted.flags.iter().chain(wanted.arguments).map(|word| word_there(word)).collect::<Result<Vec<_>, _>>()?;
     let (given, arguments) = given.split_at(wanted.flags.len());
     let code = signals::run_with_signals(|mut signals| async move {
-        let mut connection = connect(machine, &session, stderr()).await?;
-        provide(&mut connection).await?;
+        let connecting = async {
+            let mut connection = connect(machine, &session, stderr()).await?;
+            provide(&mut connection).await?;
+            Ok(connection)
+        };
+        let connection = unless_interrupted(&mut signals, connecting).await?;
         let (mut dist, mut digest) = (wanted.dist, None);
         // On another platform, the same version has another archive.
         if let Some(version) = installed.filter(|_| connection.is_alike()) {
@@ -128,7 +132,8 @@ pub(crate) fn doctor(
         if kept.len() > REPORT { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(()) }
     });
     let found = signals::run_with_signals(|mut signals| async move {
-        let connection = connect(machine, &session, printable_stderr()).await?;
+        let connecting = connect(machine, &session, printable_stderr());
+        let connection = unless_interrupted(&mut signals, connecting).await?;
         let checks = checks(machine, &connection);
         if connection.program().is_none() {
             return Ok((checks, None));
@@ -167,7 +172,18 @@ fn checks(machine: &Machine, connection: &Connection) -> Vec<Diagnosis> {
 }
 
 async fn connect(machine: &Machine, session: &Session, errors: Output) -> Result<Connection, Failure> {
-    Ok(Connection::open(machine, &session.environment(), errors).await?)
+    Ok(Connection::open(machine, &session.environment(), PATIENCE, errors).await?)
+}
+
+/// There is no program yet that a signal could be passed on to.
+async fn unless_interrupted<T>(
+    signals: &mut mpsc::Receiver<u8>,
+    work: impl Future<Output = Result<T, Failure>>,
+) -> Result<T, Failure> {
+    tokio::select! {
+        done = work => done,
+        Some(signal) = signals.recv() => Err(Failure::interrupted(signal)),
+    }
 }
 
 async fn provide(connection: &mut Connection) -> Result<(), Failure> {

@@ -7,7 +7,13 @@ use std::net::TcpListener;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
 
+use acp_registry::elsewhere::Connection;
+use acp_registry::failure::Failure;
+use acp_registry::host::process::Environment;
+use nix::sys::signal::Signal::{self, SIGINT, SIGKILL, SIGTERM};
 use serde_json::{Value, json};
 
 use crate::agent::left_with;
@@ -153,7 +159,7 @@ fn copies_of_earlier_versions_are_removed_unless_they_run() {
     for (age, version) in ["0.0.4", "0.0.3", "0.0.2", "0.0.1"].iter().enumerate() {
         let file = folder.join(format!("acp-registry-{version}"));
         fs::copy("/bin/sleep", &file).unwrap();
-        let modified = std::time::SystemTime::now() - std::time::Duration::from_hours(1 + age as u64);
+        let modified = std::time::SystemTime::now() - Duration::from_hours(1 + age as u64);
         fs::File::options().append(true).open(&file).unwrap().set_modified(modified).unwrap();
     }
     fs::write(folder.join("other"), "").unwrap();
@@ -190,6 +196,74 @@ fn a_machine_is_waited_for_as_the_configuration_of_ssh_says_or_half_a_minute() {
     };
     assert_eq!(stub("none"), "-T -o BatchMode=yes -o ConnectTimeout=30\n");
     assert_eq!(stub("7"), "-T -o BatchMode=yes -- box\n");
+}
+
+/// A machine that lets people in, and then says only a word of welcome. Nothing of `ssh` limits how long it is waited for.
+#[cfg(target_os = "linux")]
+struct Silent(Box);
+
+#[cfg(target_os = "linux")]
+impl Silent {
+    fn new(test: &str) -> Option<Self> {
+        let there = Box::new(test)?;
+        let key = there.people.env.read("ssh/person.pub");
+        there.people.env.write("ssh/authorized", format!("command=\"echo welcome >&2; exec sleep 3600\" {key}"));
+        let path = |name: &str| there.people.env.path(name).display().to_string();
+        let script = format!(
+            "#!/bin/sh\n[ \"$1\" = -G ] && echo connecttimeout 0 && exit\nexport TAG={}\nsleep 3600 &\n\
+             exec /usr/bin/ssh -F '{}' \"$@\"\n",
+            path("tag"),
+            path("ssh/client")
+        );
+        there.people.env.write_program("bin/ssh", &script);
+        Some(Self(there))
+    }
+
+    /// What was started here has ended, or soon does. A server ends no program that reads nothing.
+    fn end(self) {
+        let left = |variable: &str, name: &str| {
+            left_with("environ", &format!("{variable}={}", self.0.people.env.path(name).display()))
+        };
+        wait_until("nothing is left here", || left("TAG", "tag").is_empty());
+        left("HOME", "there").into_iter().for_each(|process| Running::signal(process, SIGKILL));
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_machine_that_lets_in_and_says_nothing_is_not_waited_for_without_end() {
+    let Some(there) = Silent::new("a_machine_that_lets_in_and_says_nothing") else { return };
+    let env = &there.0.people.env;
+    let folders = std::env::join_paths([env.path("bin"), "/usr/bin".into(), "/bin".into()]).unwrap();
+    let environment = Environment::for_person([("PATH".into(), folders)]);
+    // A machine that receives no copy.
+    let script = "#!/bin/sh\necho acp-registry-elsewhere absent $(uname -sm):\nexec sleep 3600\n";
+    env.write_program("bin/wsl.exe", script);
+    let provided = async |machine: &str| {
+        let (machine, ignored) = (machine.parse().unwrap(), Arc::new(|_: &[u8]| Ok(())));
+        let mut connection = Connection::open(&machine, &environment, Duration::from_secs(1), ignored).await?;
+        connection.provide(Path::new(PROGRAM)).await
+    };
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    for machine in ["ssh:box", "wsl:Debian"] {
+        let failure = Failure::from(runtime.block_on(provided(machine)).unwrap_err());
+        assert!(failure.to_string().starts_with(&format!("{machine} has said nothing for 1 s")), "{failure}");
+    }
+    there.end();
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_signal_ends_the_connection_to_a_machine_that_says_nothing() {
+    let Some(there) = Silent::new("a_signal_ends_the_connection_to_a_machine") else { return };
+    let mut command = there.0.command(&["run", "a", "--on", "ssh:box"]);
+    let mut child = command.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stderr.take().unwrap()).read_line(&mut line).unwrap();
+    assert_eq!(line, "welcome\n");
+    Running::signal(child.id(), SIGINT);
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    there.end();
 }
 
 #[test]
@@ -295,7 +369,7 @@ impl Running {
         left_with("environ", &format!("TAG={}", self.tag)).len()
     }
 
-    fn signal(process: u32, signal: nix::sys::signal::Signal) {
+    fn signal(process: u32, signal: Signal) {
         nix::sys::signal::kill(nix::unistd::Pid::from_raw(process.cast_signed()), signal).unwrap();
     }
 
@@ -311,8 +385,6 @@ impl Running {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_signal_ends_the_agent_there() {
-    use nix::sys::signal::Signal::{SIGINT, SIGKILL, SIGTERM};
-
     let Some(there) = Box::with_program("a_signal_ends_the_agent_there") else { return };
     for (signal, code) in [(SIGINT, Some(130)), (SIGTERM, Some(143)), (SIGKILL, None)] {
         let running = Running::new(&there);
@@ -334,10 +406,10 @@ fn a_lost_connection_ends_the_agent_there_and_is_said_here() {
         status.lines().find_map(|line| line.strip_prefix("PPid:")?.trim().parse::<u32>().ok())
     };
     let session = sessions.iter().find(|process| parent(**process) == Some(there.server.id())).unwrap();
-    Running::signal(*session, nix::sys::signal::Signal::SIGKILL);
+    Running::signal(*session, SIGKILL);
     for child in sessions.iter().filter(|process| parent(**process) == Some(*session)) {
         let pid = nix::unistd::Pid::from_raw(child.cast_signed());
-        let _ = nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGKILL);
+        let _ = nix::sys::signal::kill(pid, SIGKILL);
     }
     let (code, errors) = running.end();
     assert!(code == Some(3) && errors.contains("error: the connection to ssh:box was lost"), "{code:?} {errors}");

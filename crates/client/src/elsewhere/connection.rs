@@ -9,6 +9,8 @@ use std::time::Duration;
 
 use acp_registry_host::command::answer;
 use acp_registry_host::process::{Environment, Tail};
+#[cfg(unix)]
+use acp_registry_host::start::signal_group;
 use acp_registry_host::start::{Program, spawn_apart};
 use acp_registry_plan::digest::Sha256;
 use acp_registry_plan::manifest::Platform;
@@ -18,8 +20,11 @@ use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::{Instant, interval, sleep_until, timeout};
 
-use super::frame::{Frame, Frames, pieces};
+use super::frame::{Frame, Frames, PIECE, pieces};
+use super::machine::REACH;
 use super::script::{self, Report};
+#[cfg(unix)]
+use super::KILL;
 use super::{BEAT, Error, Input, Machine, Order, Output, SILENCE};
 
 /// How many lines may come before a report.
@@ -32,6 +37,7 @@ const LAST: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub struct Connection {
     peer: Peer,
+    patience: Duration,
     stdin: ChildStdin,
     frames: Frames,
     system: String,
@@ -49,16 +55,23 @@ struct Peer {
 }
 
 impl Connection {
-    /// Connects, and looks for this program there. What the other side writes to stderr goes to `errors`.
+    /// Connects, and looks for this program there. What the other side writes to stderr goes to `errors`. `patience` is how
+    /// long the machine may be silent when it is reached, and while it receives a copy.
     ///
     /// # Errors
     /// [`Error`] when the machine does not answer.
-    pub async fn open(machine: &Machine, environment: &Environment, errors: Output) -> Result<Self, Error> {
+    pub async fn open(
+        machine: &Machine,
+        environment: &Environment,
+        patience: Duration,
+        errors: Output,
+    ) -> Result<Self, Error> {
         let (machine, program) = (machine.clone(), machine.program());
         let Some(path) = environment.find(program) else { return Err(Error::NoProgram { machine, program }) };
+        let limit = limit(&machine, &path).await;
         let start = Program {
             path: path.clone(),
-            arguments: machine.arguments(has_limit(&machine, &path).await),
+            arguments: machine.arguments(limit.is_some()),
             // Otherwise, `wsl.exe` writes its messages as UTF-16.
             variables: vec![("WSL_UTF8".into(), "1".into())],
             hidden: Vec::new(),
@@ -81,12 +94,15 @@ impl Connection {
         });
         let mut peer = Peer { machine, child, tail, errors };
         let mut frames = Frames::new(pieces(stdout));
-        let (system, program) = match report(&mut frames).await {
-            Some(Report::Found { system, program }) => (system, Some(program)),
-            Some(Report::Absent { system }) => (system, None),
-            _ => return Err(Error::Unreachable { line: peer.last_line().await, machine: peer.machine }),
+        // `ssh` does not say when it has reached the machine.
+        let whole = limit.unwrap_or(REACH).saturating_add(patience);
+        let (system, program) = match timeout(whole, report(&mut frames)).await {
+            Ok(Some(Report::Found { system, program })) => (system, Some(program)),
+            Ok(Some(Report::Absent { system })) => (system, None),
+            Ok(_) => return Err(Error::Unreachable { line: peer.last_line().await, machine: peer.machine.clone() }),
+            Err(_) => return Err(peer.silence(whole).await),
         };
-        Ok(Self { peer, stdin, frames, system, program })
+        Ok(Self { peer, patience, stdin, frames, system, program })
     }
 
     /// The system and processor there, as `Linux x86_64`. Hostile.
@@ -120,12 +136,9 @@ impl Connection {
             return Err(Error::OtherSystem { machine, system: self.system.clone() });
         }
         let bytes = fs::read(program).map_err(|error| Error::Read { machine: machine.clone(), error })?;
-        // If the other side has ended, its report is missing.
-        let _ = self.stdin.write_all(format!("{}\n{}\n", bytes.len(), Sha256::of(&bytes)).as_bytes()).await;
-        let mut said = report(&mut self.frames).await;
+        let mut said = self.hand_over(format!("{}\n{}\n", bytes.len(), Sha256::of(&bytes)).as_bytes()).await?;
         if said == Some(Report::Ready) {
-            let _ = self.stdin.write_all(&bytes).await;
-            said = report(&mut self.frames).await;
+            said = self.hand_over(&bytes).await?;
         }
         match said {
             Some(Report::Found { program, .. }) => self.program = Some(program),
@@ -133,6 +146,22 @@ impl Connection {
             _ => return Err(Error::Copy { machine, line: self.peer.last_line().await }),
         }
         Ok(())
+    }
+
+    /// Sends what the script reads, and returns its report.
+    async fn hand_over(&mut self, bytes: &[u8]) -> Result<Option<Report>, Error> {
+        for piece in bytes.chunks(PIECE) {
+            match timeout(self.patience, self.stdin.write_all(piece)).await {
+                Ok(Ok(())) => {}
+                // The other side has ended, and its report is missing.
+                Ok(Err(_)) => break,
+                Err(_) => return Err(self.peer.silence(self.patience).await),
+            }
+        }
+        match timeout(self.patience, report(&mut self.frames)).await {
+            Ok(report) => Ok(report),
+            Err(_) => Err(self.peer.silence(self.patience).await),
+        }
     }
 
     /// Has the program there carry out an order, and returns its exit code. The first signal is passed on to it, the second
@@ -175,16 +204,36 @@ impl Connection {
         // Drops stdin, so that `ssh` has no more to do.
         sending.abort();
         let line = peer.last_line().await;
-        ended.ok_or(Error::Lost { machine: peer.machine, line })
+        ended.ok_or(Error::Lost { machine: peer.machine.clone(), line })
+    }
+}
+
+impl Drop for Peer {
+    fn drop(&mut self) {
+        self.kill();
     }
 }
 
 impl Peer {
+    /// Ends it, and the programs by which it reaches the machine.
+    fn kill(&mut self) {
+        #[cfg(unix)]
+        if let Some(leader) = self.child.id() {
+            signal_group(leader, KILL);
+        }
+        let _ = self.child.start_kill();
+    }
+
+    /// Ends it because the machine says nothing.
+    async fn silence(&mut self, patience: Duration) -> Error {
+        self.kill();
+        Error::Silent { line: self.last_line().await, machine: self.machine.clone(), patience }
+    }
+
     /// Waits for its end, and returns the last line of stderr.
     async fn last_line(&mut self) -> String {
         if timeout(LAST, self.child.wait()).await.is_err() {
-            // It may have ended now.
-            let _ = self.child.start_kill();
+            self.kill();
         }
         // A process in the background may keep stderr open.
         let _ = timeout(LAST, &mut self.errors).await;
@@ -193,13 +242,14 @@ impl Peer {
     }
 }
 
-/// Whether the configuration of `ssh` limits how long it waits for a machine. An inquiry that fails shows its reason when
+/// How long `ssh` waits for the machine by its configuration, if that says so. An inquiry that fails shows its reason when
 /// the machine is reached.
-async fn has_limit(machine: &Machine, program: &Path) -> bool {
+async fn limit(machine: &Machine, program: &Path) -> Option<Duration> {
     let (machine, program) = (machine.clone(), program.to_string_lossy().into_owned());
     let ask = move || answer(&program, &machine.inquiry()?, Path::new("."), LAST, None).ok();
-    let text = spawn_blocking(ask).await.ok().flatten().unwrap_or_default();
-    text.lines().any(|line| line.strip_prefix("connecttimeout ").is_some_and(|value| value != "none"))
+    let text = spawn_blocking(ask).await.ok().flatten()?;
+    let seconds = text.lines().find_map(|line| line.strip_prefix("connecttimeout ")?.parse().ok())?;
+    Some(Duration::from_secs(seconds))
 }
 
 /// The next report of the script; `None` if there is none.

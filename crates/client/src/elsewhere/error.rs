@@ -1,6 +1,7 @@
 //! Why another machine cannot be used.
 
 use std::io;
+use std::time::Duration;
 
 use acp_registry_plan::failure::{Code, Failure};
 use acp_registry_plan::text::{printable, quote};
@@ -35,6 +36,16 @@ pub enum Error {
     Unreachable {
         /// The machine.
         machine: Machine,
+        /// What `ssh` or `wsl.exe` has printed last.
+        line: String,
+    },
+    /// It says nothing.
+    #[error("{machine} has said nothing for {} s{}", patience.as_secs(), because(line))]
+    Silent {
+        /// The machine.
+        machine: Machine,
+        /// How long it was waited for.
+        patience: Duration,
         /// What `ssh` or `wsl.exe` has printed last.
         line: String,
     },
@@ -107,7 +118,7 @@ impl From<Error> for Failure {
                 "see that `{}` succeeds; a `ConnectTimeout` in the configuration of `ssh` lets it wait longer",
                 machine.trial()
             )),
-            Error::Unreachable { machine, .. } => {
+            Error::Unreachable { machine, .. } | Error::Silent { machine, .. } => {
                 failure.help(format!("see that `{}` succeeds without a question", machine.trial()))
             }
             Error::OtherSystem { machine, .. } | Error::Unfit { machine, .. } => {

@@ -9,7 +9,7 @@ use super::Input;
 const LIMIT: usize = 4 << 20;
 
 /// How much is read at once, in bytes.
-const PIECE: usize = 1 << 16;
+pub(super) const PIECE: usize = 1 << 16;
 
 /// The longest line before the first message, in bytes. Longer ones are cut.
 const LINE: usize = 4096;

@@ -3,11 +3,15 @@
 use std::ffi::OsString;
 use std::fmt;
 use std::str::FromStr;
+use std::time::Duration;
 
 use super::script;
 
 /// The longest name of a host or distribution, in bytes.
 const LIMIT: usize = 255;
+
+/// How long `ssh` waits for a machine if its configuration does not say.
+pub(super) const REACH: Duration = Duration::from_secs(30);
 
 /// A machine that this program can be started on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,7 +77,8 @@ impl Machine {
     /// it waits for the machine.
     pub(super) fn arguments(&self, has_limit: bool) -> Vec<OsString> {
         let script = script::text();
-        let limit: &[&str] = if has_limit { &[] } else { &["-o", "ConnectTimeout=30"] };
+        let limit = format!("ConnectTimeout={}", REACH.as_secs());
+        let limit: &[&str] = if has_limit { &[] } else { &["-o", &limit] };
         let words = match self {
             // A question could not be answered: stdin is the client's.
             Self::Ssh(host) => [&["-T", "-o", "BatchMode=yes"], limit, &["--", host]].concat(),

@@ -35,8 +35,15 @@ pub const ELSEWHERE: &str = "__elsewhere";
 /// How often each side says that it is there.
 const BEAT: Duration = Duration::from_secs(20);
 
+/// How long a machine may be silent until its shell answers, for [`Connection::open`].
+pub const PATIENCE: Duration = Duration::from_mins(1);
+
 /// How long a side may be silent before the connection counts as lost.
 const SILENCE: Duration = Duration::from_mins(3);
+
+/// The number of the signal on all Unix systems.
+#[cfg(unix)]
+const KILL: u8 = 9;
 
 /// The pieces of a stream; closed at its end.
 pub type Input = mpsc::Receiver<Vec<u8>>;

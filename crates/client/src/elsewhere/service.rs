@@ -17,14 +17,13 @@ use tokio::sync::mpsc;
 use tokio::time::{interval, timeout};
 
 use super::frame::{Frame, Frames, pieces};
-use super::{BEAT, Input, Order, Output, SILENCE};
+use super::{BEAT, Input, KILL, Order, Output, SILENCE};
 
 /// How long a program has to end once it is asked to, and its output to come in once it has ended.
 const GRACE: Duration = Duration::from_secs(3);
 
-/// The numbers of signals on all Unix systems.
+/// The number of the signal on all Unix systems.
 const TERMINATE: u8 = 15;
-const KILL: u8 = 9;
 
 /// Removes copies of earlier versions beside this one, except for the newest and those that a process runs.
 fn remove_earlier(program: &Path) {
