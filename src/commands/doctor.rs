@@ -85,18 +85,17 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
 /// Diagnoses another machine. What it reports is hostile.
 fn run_elsewhere(machine: &Machine, args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     let ids = args.agents.iter().map(ToString::to_string);
-    let timeout = args.timeout.iter().flat_map(|limit| ["--timeout".to_owned(), format!("{}ms", limit.as_millis())]);
+    let timeout = args.timeout.iter().flat_map(|limit| ["--timeout".to_owned(), format!("{}s", limit.as_secs_f64())]);
     let flags = [("--fix", args.fix), ("--json", args.format.is_json())];
     let flags = flags.into_iter().filter(|(_, is_given)| *is_given).map(|(flag, _)| flag.to_owned());
     let words = flags.chain(timeout).chain(["--".to_owned()]).chain(ids).collect();
-    let (checks, found) = elsewhere::doctor(machine, words, &args.place, global)?;
+    let (checks, found) = elsewhere::ask(machine, "doctor", words, &args.place, global, false)?;
     let is_bad = checks.iter().any(|check| check.status == CheckStatus::Error);
     let exit = found.as_ref().map_or(if is_bad { Exit::Findings } else { Exit::Success }, |(exit, _)| *exit);
     let result = found.map(|(_, result)| result);
     if args.format.is_json() {
-        let strange = |_| Failure::unable(format!("`doctor` on {machine} has not written a JSON document"));
         let mut members: Map<String, Value> = match &result {
-            Some(result) => serde_json::from_slice(result).map_err(strange)?,
+            Some(result) => elsewhere::read_document(machine, "doctor", result)?,
             None => Map::from_iter(
                 [("agents", json!([])), ("errors", json!([]))].map(|(name, value)| (name.to_owned(), value)),
             ),

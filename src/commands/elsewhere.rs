@@ -1,8 +1,7 @@
-//! `--on`: starts agents and diagnoses on another machine, see [`acp_registry::elsewhere`].
+//! `--on`: starts, installs, updates and diagnoses agents on another machine, see [`acp_registry::elsewhere`].
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read as _, Write as _};
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::{env, thread};
 
@@ -12,6 +11,8 @@ use acp_registry::failure::{Exit, Failure};
 use acp_registry::install::Kind;
 use acp_registry::session::{AgentSpec, Session};
 use acp_registry::text::{printable, quote};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 use tokio::sync::mpsc;
 
 use crate::flags::global::Global;
@@ -19,6 +20,7 @@ use crate::flags::session::{PackageArgs, SessionArgs, open};
 use crate::flags::value;
 use crate::terminal::call::writing;
 use crate::terminal::signals;
+use crate::terminal::ui::Ui;
 
 /// The most that another machine may report, in bytes.
 const REPORT: usize = 16 << 20;
@@ -87,11 +89,7 @@ pub(crate) fn run(
         wanted.flags.iter().chain(wanted.arguments).map(|word| word_there(word)).collect::<Result<Vec<_>, _>>()?;
     let (given, arguments) = given.split_at(wanted.flags.len());
     let code = signals::run_with_signals(|mut signals| async move {
-        let connecting = async {
-            let mut connection = connect(machine, &session, stderr()).await?;
-            provide(&mut connection).await?;
-            Ok(connection)
-        };
+        let connecting = connect(machine, &session, stderr(), true);
         let connection = unless_interrupted(&mut signals, connecting).await?;
         let (mut dist, mut digest) = (wanted.dist, None);
         // On another platform, the same version has another archive.
@@ -112,17 +110,45 @@ pub(crate) fn run(
     Ok(Exit::Other(code??))
 }
 
-/// What was found on another machine: checks, and the exit code and result of `doctor` there, if it is there.
+/// What was found on another machine: checks, and the exit code and result of a command there, if this program is there.
 pub(crate) type Found = (Vec<Diagnosis>, Option<(Exit, Vec<u8>)>);
 
-/// Runs `doctor` on another machine, if this program is there. Nothing is copied.
-pub(crate) fn doctor(
+/// Carries out a command on another machine, and shows its result, which is hostile.
+pub(crate) fn carry_out(
     machine: &Machine,
+    command: &str,
     words: Vec<String>,
     place: &SessionArgs,
     global: &Global,
+    ui: &Ui,
+) -> Result<Exit, Failure> {
+    let is_json = words.iter().any(|word| word == "--json");
+    let (exit, result) = ask(machine, command, words, place, global, true)?.1.unwrap_or((Exit::Unable, Vec::new()));
+    let text = if is_json {
+        format!("{}\n", read_document::<Value>(machine, command, &result)?)
+    } else {
+        String::from_utf8_lossy(&result).lines().map(|line| format!("{}\n", printable(line))).collect()
+    };
+    ui.result(&text)?;
+    Ok(exit)
+}
+
+/// Reads the document that a command has written on another machine.
+pub(crate) fn read_document<T: DeserializeOwned>(machine: &Machine, command: &str, text: &[u8]) -> Result<T, Failure> {
+    let strange = |_| Failure::unable(format!("`{command}` on {machine} has not written a JSON document"));
+    serde_json::from_slice(text).map_err(strange)
+}
+
+/// Carries out a command on another machine, if this program is there or is to be copied.
+pub(crate) fn ask(
+    machine: &Machine,
+    command: &str,
+    words: Vec<String>,
+    place: &SessionArgs,
+    global: &Global,
+    copies: bool,
 ) -> Result<Found, Failure> {
-    let flags = [vec!["doctor".to_owned()], global.network_flags(), place.flags_elsewhere()?, quiet(global)];
+    let flags = [vec![command.to_owned()], global.network_flags(), place.flags_elsewhere()?, quiet(global)];
     let session = open(place, PackageArgs::default(), global)?;
     let result = Arc::<Mutex<Vec<u8>>>::default();
     let kept = result.clone();
@@ -132,7 +158,7 @@ pub(crate) fn doctor(
         if kept.len() > REPORT { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(()) }
     });
     let found = signals::run_with_signals(|mut signals| async move {
-        let connecting = connect(machine, &session, printable_stderr());
+        let connecting = connect(machine, &session, printable_stderr(), copies);
         let connection = unless_interrupted(&mut signals, connecting).await?;
         let checks = checks(machine, &connection);
         if connection.program().is_none() {
@@ -171,8 +197,14 @@ fn checks(machine: &Machine, connection: &Connection) -> Vec<Diagnosis> {
     vec![check("machine", CheckStatus::Ok, format!("{machine} answers: {}", connection.system()), None), program]
 }
 
-async fn connect(machine: &Machine, session: &Session, errors: Output) -> Result<Connection, Failure> {
-    Ok(Connection::open(machine, &session.environment(), PATIENCE, errors).await?)
+/// Connects, and copies this program there if that is wanted and needed.
+async fn connect(machine: &Machine, session: &Session, errors: Output, copies: bool) -> Result<Connection, Failure> {
+    let mut connection = Connection::open(machine, &session.environment(), PATIENCE, errors).await?;
+    if copies {
+        let own = env::current_exe().map_err(|error| Failure::unable(format!("the path of acp-registry: {error}")))?;
+        connection.provide(&own).await?;
+    }
+    Ok(connection)
 }
 
 /// There is no program yet that a signal could be passed on to.
@@ -184,12 +216,6 @@ async fn unless_interrupted<T>(
         done = work => done,
         Some(signal) = signals.recv() => Err(Failure::interrupted(signal)),
     }
-}
-
-async fn provide(connection: &mut Connection) -> Result<(), Failure> {
-    let own: PathBuf =
-        env::current_exe().map_err(|error| Failure::unable(format!("the path of acp-registry: {error}")))?;
-    Ok(connection.provide(&own).await?)
 }
 
 fn quiet(global: &Global) -> Vec<String> {

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use acp_registry::elsewhere::Machine;
 use acp_registry::failure::{Exit, Failure};
 use acp_registry::host::process::Orphans;
 use acp_registry::install::{DigestSource, Kind};
@@ -10,10 +11,10 @@ use acp_registry::session::AgentSpec;
 use acp_registry::store::InstallOutcome;
 use acp_registry::text::printable;
 
-use crate::commands::{hint, leftovers};
-use crate::flags::candidates;
+use crate::commands::{elsewhere, hint, leftovers};
 use crate::flags::global::{FormatArgs, Global};
-use crate::flags::session::{PackageArgs, SessionArgs, TermsArgs, kind, open};
+use crate::flags::session::{PackageArgs, SessionArgs, TermsArgs, flags, kind, open};
+use crate::flags::{candidates, value};
 use crate::terminal::progress::Progress;
 use crate::terminal::signals;
 use crate::terminal::table::bytes;
@@ -53,6 +54,12 @@ pub(crate) struct Args {
     #[arg(long)]
     no_check: bool,
 
+    /// Install on another machine: `ssh:HOST` or `wsl:DISTRIBUTION`
+    ///
+    /// As this command does there.
+    #[arg(long, value_name = "MACHINE", value_parser = value::machine, conflicts_with_all = ["lock", "locked"])]
+    on: Option<Machine>,
+
     #[command(flatten)]
     terms: TermsArgs,
 
@@ -79,9 +86,20 @@ impl Args {
             accept_publisher: self.terms.accept_publisher,
         }
     }
+
+    /// The request, for this program on another machine.
+    fn words(&self) -> Vec<String> {
+        let given = [("--dry-run", self.dry_run), ("--no-check", self.no_check), ("--json", self.format.is_json())];
+        let dist = self.dist.map(|kind| format!("--dist={}", kind.as_str()));
+        let flags = flags(given).chain(dist).chain(self.terms.flags()).chain(self.packages.flags());
+        flags.chain(["--".to_owned()]).chain(self.agents.iter().map(ToString::to_string)).collect()
+    }
 }
 
 pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
+    if let Some(machine) = &args.on {
+        return elsewhere::carry_out(machine, "install", args.words(), &args.place, global, ui);
+    }
     let session = open(&args.place, args.packages, global)?;
     let progress = Progress::new(ui);
     // Begins before the first child and ends after the last one, to kill processes that detached from their tree.

@@ -168,10 +168,9 @@ fn flags(args: &Args) -> Vec<OsString> {
         .iter()
         .filter_map(|(flag, value)| Some((flag, (*value).as_ref()?)))
         .for_each(|(flag, value)| add(flag, value.as_ref()));
-    add("--require", args.terms.require.as_str().as_ref());
     flags.extend(args.sandbox.then(|| "--sandbox".into()));
     flags.extend(args.grants.flags(|path| path.into()));
-    flags.extend(args.terms.accept_publisher.then(|| "--accept-publisher".into()));
+    flags.extend(args.terms.flags().into_iter().map(OsString::from));
     flags
 }
 

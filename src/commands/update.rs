@@ -3,16 +3,17 @@
 use std::time::Duration;
 
 use acp_registry::duration;
+use acp_registry::elsewhere::Machine;
 use acp_registry::failure::{Exit, Failure};
 use acp_registry::host::process::Orphans;
 use acp_registry::ops::{HeldUpdate, JOBS, Pinned, Report as _, Update, UpdateReport, update};
 use acp_registry::session::AgentSpec;
 use acp_registry::text::printable;
 
-use crate::commands::leftovers;
-use crate::flags::candidates;
+use crate::commands::{elsewhere, leftovers};
 use crate::flags::global::{FormatArgs, Global};
-use crate::flags::session::{PackageArgs, SessionArgs, TermsArgs, open};
+use crate::flags::session::{PackageArgs, SessionArgs, TermsArgs, flags, open};
+use crate::flags::{candidates, value};
 use crate::terminal::progress::Progress;
 use crate::terminal::signals;
 use crate::terminal::ui::Ui;
@@ -46,6 +47,12 @@ pub(crate) struct Args {
     #[arg(long)]
     no_check: bool,
 
+    /// Update on another machine: `ssh:HOST` or `wsl:DISTRIBUTION`
+    ///
+    /// As this command does there, with the agents that are installed there.
+    #[arg(long, value_name = "MACHINE", value_parser = value::machine)]
+    on: Option<Machine>,
+
     #[command(flatten)]
     terms: TermsArgs,
 
@@ -72,9 +79,26 @@ impl Args {
             accept_publisher: self.terms.accept_publisher,
         }
     }
+
+    /// The request, for this program on another machine.
+    fn words(&self) -> Vec<String> {
+        let given = [
+            ("--dry-run", self.dry_run),
+            ("--unpin", self.unpin),
+            ("--no-check", self.no_check),
+            ("--json", self.format.is_json()),
+        ];
+        let to = self.to.as_ref().map(|version| format!("--to={version}"));
+        let age = self.min_age.map(|age| format!("--min-age={}s", age.as_secs()));
+        let flags = flags(given).chain(to).chain(age).chain(self.terms.flags()).chain(self.packages.flags());
+        flags.chain(["--".to_owned()]).chain(self.agents.iter().map(ToString::to_string)).collect()
+    }
 }
 
 pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
+    if let Some(machine) = &args.on {
+        return elsewhere::carry_out(machine, "update", args.words(), &args.place, global, ui);
+    }
     let session = open(&args.place, args.packages, global)?;
     let progress = Progress::new(ui);
     // Begins before the first child and ends after the last one, to kill processes that detached from their tree.

@@ -170,6 +170,12 @@ pub(crate) struct TermsArgs {
 }
 
 impl TermsArgs {
+    /// The same flags, for this program on another machine.
+    pub(crate) fn flags(self) -> Vec<String> {
+        let accept = self.accept_publisher.then(|| "--accept-publisher".to_owned());
+        ["--require".to_owned(), self.require.as_str().to_owned()].into_iter().chain(accept).collect()
+    }
+
     pub(crate) fn terms(self) -> Terms {
         Terms::new(self.require, self.accept_publisher)
     }
@@ -198,6 +204,19 @@ pub(crate) struct PackageArgs {
     /// npm and uv have their own limits for hosts that do not answer.
     #[arg(long, value_name = "DURATION", value_parser = duration::limit)]
     install_timeout: Option<Duration>,
+}
+
+impl PackageArgs {
+    /// The same flags, for this program on another machine.
+    pub(crate) fn flags(self) -> Vec<String> {
+        let limit = self.install_timeout.map(|limit| format!("--install-timeout={}s", limit.as_secs_f64()));
+        flags([("--no-cache", self.no_cache), ("--allow-build", self.allow_build)]).chain(limit).collect()
+    }
+}
+
+/// The flags that are given.
+pub(crate) fn flags<const N: usize>(flags: [(&str, bool); N]) -> impl Iterator<Item = String> {
+    flags.into_iter().filter(|(_, is_given)| *is_given).map(|(flag, _)| flag.to_owned())
 }
 
 /// Opens the session that these flags describe.

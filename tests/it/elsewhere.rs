@@ -29,8 +29,8 @@ fn copy() -> String {
 }
 
 /// An OpenSSH server with keys and a configuration of its own, and people who reach it as `ssh:box`.
-struct Box {
-    people: People,
+pub(crate) struct Box {
+    pub(crate) people: People,
     server: Child,
 }
 
@@ -99,13 +99,13 @@ impl Box {
     }
 
     /// Like `new`, with this program in the `PATH` there.
-    fn with_program(test: &str) -> Option<Self> {
+    pub(crate) fn with_program(test: &str) -> Option<Self> {
         let one = Self::new(test)?;
         symlink(PROGRAM, one.people.env.path("there/stubs/acp-registry")).unwrap();
         Some(one)
     }
 
-    fn command(&self, arguments: &[&str]) -> Command {
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         with_path(self.people.command(arguments), &self.people.env.path("bin"))
     }
 
@@ -225,7 +225,9 @@ impl Silent {
             left_with("environ", &format!("{variable}={}", self.0.people.env.path(name).display()))
         };
         wait_until("nothing is left here", || left("TAG", "tag").is_empty());
-        left("HOME", "there").into_iter().for_each(|process| Running::signal(process, SIGKILL));
+        for process in left("HOME", "there") {
+            Running::signal(process, SIGKILL);
+        }
     }
 }
 
@@ -474,7 +476,7 @@ fn doctor_says_what_is_there_and_copies_nothing() {
     fs::remove_file(there.people.env.path("there/stubs/uname")).unwrap();
     symlink(PROGRAM, there.people.env.path("there/stubs/acp-registry")).unwrap();
     assert_eq!(there.run(&["run", "a", "--on", "ssh:box"]).code, 0);
-    let (_, found) = document(&[]);
+    let (_, found) = document(&["--timeout", "90s"]);
     assert_eq!(found["checks"][1]["status"], "ok");
     assert!(found["checks"].as_array().unwrap().iter().any(|check| check["name"] == "index"), "{found}");
     assert_eq!((&found["agents"][0]["id"], &found["agents"][0]["version"]), (&json!("a"), &json!("1.0.0")));
@@ -488,6 +490,48 @@ fn doctor_says_what_is_there_and_copies_nothing() {
     );
     there.stub("acp-registry", &script);
     let run = there.run(&["doctor", "--on", "ssh:box", "--json"]);
+    assert!(run.code == 3 && run.stderr.contains("has not written a JSON document"), "{}", run.stderr);
+}
+
+#[test]
+fn agents_are_installed_and_updated_there() {
+    let Some(there) = Box::with_program("agents_are_installed_and_updated_there") else { return };
+    let people = &there.people;
+    people.publish(&[people.agent("a", "1.0.0"), people.agent("b", "1.0.0")]);
+    let run = there.run(&["install", "a", "b", "--no-check", "--install-timeout", "90s", "--on", "ssh:box"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert!(run.stdout.starts_with("installed a 1.0.0 (binary"), "{}", run.stdout);
+    assert!(people.left().is_empty(), "nothing is installed here: {:?}", people.left());
+    people.publish(&[people.agent("a", "2.0.0"), people.agent("b", "2.0.0")]);
+    let document = |command: &[&str]| {
+        let run = there.run(&[command, &["--json", "--no-check", "--on", "ssh:box"]].concat());
+        (run.code, serde_json::from_str::<Value>(&run.stdout).unwrap_or_else(|_| panic!("{}", run.stderr)))
+    };
+    let (code, held) = document(&["update", "--dry-run", "--min-age", "3d", "--refresh", "a"]);
+    assert_eq!((code, &held["command"], &held["held"][0]["to"]), (0, &json!("update"), &json!("2.0.0")), "{held}");
+    assert_eq!(document(&["update", "--dry-run", "a"]).0, 1);
+    assert_eq!(document(&["install", "b@1.0.0"]).0, 0);
+    let run = there.run(&["update", "--no-check", "--on", "ssh:box"]);
+    let text = "updated a 1.0.0 -> 2.0.0\npinned b 1.0.0 (the index has 2.0.0)\n";
+    assert_eq!((run.code, &*run.stdout), (0, text), "{}", run.stderr);
+    let (code, updated) = document(&["update", "--unpin", "--accept-publisher", "--no-cache", "--allow-build"]);
+    assert_eq!((code, &updated["updates"][0]["id"]), (0, &json!("b")), "{updated}");
+    assert_eq!(document(&["update", "b", "--to", "1.0.0"]).1["updates"][0]["to"], "1.0.0");
+    // What is wrong is said there.
+    let (code, wrong) = document(&["install", "c", "--dist", "binary", "--require", "digest"]);
+    assert_eq!((code, &wrong["error"]["code"]), (2, &json!("unknown_agent")), "{wrong}");
+    let run = there.run(&["install", "a", "--lock", "x.lock", "--on", "ssh:box"]);
+    assert!(run.code == 2 && run.stderr.contains("cannot be used with"), "{}", run.stderr);
+    // What only pretends to be this program is not believed, and cannot paint.
+    fs::remove_file(people.env.path("there/stubs/acp-registry")).unwrap();
+    let script = format!(
+        "#!/bin/sh\n[ \"$1\" = --version ] && echo acp-registry {} && exit\n\
+         printf '\\1\\0\\0\\0\\4\\33[1m\\4\\0\\0\\0\\1\\0'\n",
+        env!("CARGO_PKG_VERSION")
+    );
+    there.stub("acp-registry", &script);
+    assert_eq!(there.run(&["update", "--on", "ssh:box"]).stdout, "\\u{1b}[1m\n");
+    let run = there.run(&["update", "--on", "ssh:box", "--json"]);
     assert!(run.code == 3 && run.stderr.contains("has not written a JSON document"), "{}", run.stderr);
 }
 

@@ -20,11 +20,11 @@ use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::{Instant, interval, sleep_until, timeout};
 
+#[cfg(unix)]
+use super::KILL;
 use super::frame::{Frame, Frames, PIECE, pieces};
 use super::machine::REACH;
 use super::script::{self, Report};
-#[cfg(unix)]
-use super::KILL;
 use super::{BEAT, Error, Input, Machine, Order, Output, SILENCE};
 
 /// How many lines may come before a report.
