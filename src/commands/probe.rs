@@ -7,7 +7,7 @@ use std::time::Duration;
 use acp_registry::handshake::{FailReason, HandshakeOptions, Outcome, Verdict, check};
 use acp_registry::host::fs::{read_bounded, temporary, write_atomic};
 use acp_registry::host::process::{self, Environment, Isolation, LaunchSpec, Namespace, Network, Orphans};
-use acp_registry::text::{plural, printable};
+use acp_registry::text::{plural, printable, quote};
 use acp_registry::verify::VerifyEvent;
 
 use crate::documents::{Document, ProbeDocument};
@@ -327,6 +327,10 @@ fn launch(args: &Args, global: &Global) -> Result<LaunchSpec, Failure> {
     }
     let here = env::current_dir().map_err(|error| Failure::unable(format!("the working directory: {error}")))?;
     let directory = args.directory.as_ref().map(|directory| here.join(directory));
+    if let Some(other) = directory.as_ref().filter(|directory| !directory.is_dir()) {
+        let message = format!("--directory: {} is not a directory", quote(&other.display().to_string()));
+        return Err(Failure::usage(message).help("name one that exists"));
+    }
     let word = |word: &OsString| if directory.is_some() { word.clone() } else { located(word, &here) };
     let (program, arguments) = args.command.split_first().ok_or_else(|| Failure::usage("a command is missing"))?;
     // A program without a directory is one of `PATH`.

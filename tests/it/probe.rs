@@ -303,6 +303,11 @@ fn an_agent_is_started_in_an_empty_directory_unless_one_is_named() {
     assert!(ends.code == 1 && ends.stderr.contains("--directory ."), "{}", ends.stderr);
     assert_eq!(run(&["--directory", ".", "--", "sh", "agent.sh"]).code, 0);
     assert!(fs::read_to_string(place.join("seen")).unwrap().contains("agent.sh"));
+    for other in ["missing", "agent.sh"] {
+        let refused = run(&["--directory", other, "--level", "protocol", "--", "sh", "agent.sh"]);
+        let (shown, is_named) = (&refused.stderr, refused.stderr.contains(&format!("{other}` is not a directory")));
+        assert!(refused.code == 2 && is_named && shown.contains("place"), "{shown}");
+    }
     let failed = run(&["--directory", ".", "--", "sh", "ends.sh"]);
     assert!(failed.code == 1 && !failed.stderr.contains("--directory"), "{}", failed.stderr);
 }
