@@ -42,6 +42,7 @@ const FAULTS: &[(&str, &str, &str)] = &[
     ("initialize-id", "initialize", "without a header `Acp-Connection-Id`"),
     ("initialize-status", "initialize", "with 202 instead of 200"),
     ("initialize-body", "initialize", "without the result as the body"),
+    ("initialize-other", "initialize", "with another `connectionId` than `Acp-Connection-Id`"),
     ("missing-connection", "missing-connection", "a POST without `Acp-Connection-Id` with 404 instead of 400"),
     ("missing-session", "missing-session", "without `Acp-Session-Id` with 202 instead of 400"),
     ("other-connection", "other-connection", "to another connection"),
@@ -197,6 +198,14 @@ async fn break_rule(State(broken): State<Broken>, mut request: Request, next: Ne
         ("initialize-id", 200) if is_initialize => drop(response.headers_mut().remove(CONNECTION)),
         ("initialize-status", 200) if is_initialize => *response.status_mut() = StatusCode::ACCEPTED,
         ("initialize-body", 200) if is_initialize => *response.body_mut() = Body::from("{}"),
+        ("initialize-other", 200) if is_initialize => {
+            let (mut parts, body) = response.into_parts();
+            let body = to_bytes(body, usize::MAX).await.unwrap();
+            let mut answer: Value = serde_json::from_slice(&body).unwrap();
+            answer["result"]["connectionId"] = "other".into();
+            parts.headers.remove("content-length");
+            response = Response::from_parts(parts, Body::from(answer.to_string()));
+        }
         ("missing-connection", 400) if connection.is_none() => *response.status_mut() = StatusCode::NOT_FOUND,
         ("unknown-connection", 404) if is_unknown => *response.status_mut() = StatusCode::BAD_REQUEST,
         ("web-socket", 101) => drop(response.headers_mut().remove(CONNECTION)),

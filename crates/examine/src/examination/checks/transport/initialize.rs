@@ -10,7 +10,7 @@ pub(super) static CHECK: Check = Check {
     id: "transport/initialize",
     summary: "answers `initialize` with 200, its result and the id of a connection",
     why: "The answer to `initialize` is the body of the answer to the POST, as `application/json`, and its header \
-          `Acp-Connection-Id` names the new connection.",
+          `Acp-Connection-Id` names the new connection. A `connectionId` in the result is the same.",
     fix: "Start a connection at `initialize` without the header `Acp-Connection-Id`, and answer with its id when the \
           agent has answered.",
     fails: r#"client POST /acp, {"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}
@@ -29,6 +29,9 @@ async fn run(remote: &mut Remote) -> Result<(), CheckFailure> {
         200 if answer.header(CONNECTION).is_none_or(str::is_empty) => "without a header `Acp-Connection-Id`",
         200 if !kind.starts_with("application/json") => "with another type than `application/json`",
         200 if body["id"] != "initialize" || body.get("result").is_none() => "without the result as the body",
+        200 if body["result"].get("connectionId").is_some_and(|id| id.as_str() != answer.header(CONNECTION)) => {
+            "with another `connectionId` than `Acp-Connection-Id`"
+        }
         200 => return Ok(()),
         status => return Err(CheckFailure::Fail(format!("answers `initialize` with {status} instead of 200"))),
     };
