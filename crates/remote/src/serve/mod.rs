@@ -19,7 +19,7 @@ use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade};
 use axum::extract::{Request, State};
-use axum::http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST, ORIGIN, UPGRADE, WWW_AUTHENTICATE};
+use axum::http::header::{self, ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST, ORIGIN, UPGRADE, WWW_AUTHENTICATE};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::sse::{Event, KeepAlive, Sse};
@@ -189,21 +189,10 @@ fn routes(server: Arc<Server>) -> Router {
 
 /// Lets only clients in that have the token, and no pages of browsers.
 async fn admit(State(server): State<Arc<Server>>, request: Request, next: Next) -> Response {
-    let headers = request.headers();
-    if headers.contains_key(ORIGIN) {
-        return refuse(StatusCode::FORBIDDEN, "pages of browsers are not served");
-    }
-    let host = headers
-        .get(HOST)
-        .and_then(|host| host.to_str().ok())
-        .or(request.uri().authority().map(axum::http::uri::Authority::as_str));
-    if server.options.is_loopback && !host.is_some_and(is_loopback) {
-        return refuse(StatusCode::FORBIDDEN, "the host is not this machine");
-    }
-    if server.options.secret.as_ref().is_some_and(|secret| !secret.is_in(headers)) {
-        let mut response = refuse(StatusCode::UNAUTHORIZED, "the token is missing or wrong");
-        response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-        return response;
+    if let Some(mut refused) = server.refusal(&request) {
+        // A client that is refused keeps no place of others.
+        refused.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+        return refused;
     }
     if let Some(stranger) = request.extensions().get::<Arc<Stranger>>() {
         stranger.place().take();
@@ -227,6 +216,27 @@ impl Server {
         let places = Arc::new(Semaphore::new(options.connections));
         let strangers = Arc::new(Semaphore::new(limits.strangers));
         Self { options, links: Mutex::default(), places, limits, strangers }
+    }
+
+    /// The answer to a client that may not come in.
+    fn refusal(&self, request: &Request) -> Option<Response> {
+        let headers = request.headers();
+        if headers.contains_key(ORIGIN) {
+            return Some(refuse(StatusCode::FORBIDDEN, "pages of browsers are not served"));
+        }
+        let host = headers
+            .get(HOST)
+            .and_then(|host| host.to_str().ok())
+            .or(request.uri().authority().map(axum::http::uri::Authority::as_str));
+        if self.options.is_loopback && !host.is_some_and(is_loopback) {
+            return Some(refuse(StatusCode::FORBIDDEN, "the host is not this machine"));
+        }
+        if self.options.secret.as_ref().is_some_and(|secret| !secret.is_in(headers)) {
+            let mut response = refuse(StatusCode::UNAUTHORIZED, "the token is missing or wrong");
+            response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+            return Some(response);
+        }
+        None
     }
 
     fn links(&self) -> std::sync::MutexGuard<'_, HashMap<String, Arc<Link>>> {
@@ -528,19 +538,27 @@ mod tests {
     #[tokio::test]
     async fn a_client_without_the_token_is_left_and_takes_no_place_of_others() {
         let directory = tempfile::tempdir().unwrap();
-        let mut server = server("cat", Vec::new(), directory.path());
-        server.limits.first = Duration::from_millis(50);
-        server.strangers = Arc::new(Semaphore::new(1));
-        server.options.secret = Some(Secret::new("abc"));
-        let server = Arc::new(server);
-        let address = listen(server.clone()).await;
-        // Half a request, one with a wrong token, and HTTP/2 without a request: each is closed, which lets the next in.
+        let start = |first| {
+            let mut server = server("cat", Vec::new(), directory.path());
+            server.limits.first = first;
+            server.strangers = Arc::new(Semaphore::new(1));
+            server.options.secret = Some(Secret::new("abc"));
+            Arc::new(server)
+        };
+        // Half a request, one with a wrong token, and HTTP/2 without a request: each is closed, which lets the next in. Only
+        // the one that is answered is not waited for.
         let wrong = "DELETE /acp HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ab\r\n\r\n";
         for text in ["", "GET /acp HTTP/1.1\r\nhost: localhost\r\n", wrong, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"] {
-            let mut client = tokio::net::TcpStream::connect(address).await.unwrap();
-            let answer = answer(&mut client, text, true).await;
-            assert_eq!(answer.starts_with("HTTP/1.1 401 "), text == wrong, "{text}: {answer}");
+            let limit = if text == wrong { Duration::from_hours(1) } else { Duration::from_millis(50) };
+            let address = listen(start(limit)).await;
+            for _ in 0..2 {
+                let mut client = tokio::net::TcpStream::connect(address).await.unwrap();
+                let answer = answer(&mut client, text, true).await;
+                assert_eq!(answer.starts_with("HTTP/1.1 401 "), text == wrong, "{text}: {answer}");
+            }
         }
+        let server = start(Duration::from_millis(50));
+        let address = listen(server.clone()).await;
         // Those with the token are no strangers: they stay, and others are let in.
         let known = wrong.replace("Bearer ab", "Bearer abc");
         let mut clients = Vec::new();
