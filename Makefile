@@ -97,7 +97,7 @@ wasm: setup ## build the npm package that plans in browsers and Electron, as Web
 	crates/wasm/build $(PACKAGES)/acp-registry-wasm
 
 test-real: tools ## start all agents of the bundled registry that npm and uv can install: minutes and gigabytes
-	ACP_REGISTRY_REAL=1 cargo test --all-features --test it real::
+	ACP_REGISTRY_REAL=1 cargo test --all-features --test it -- real:: real_elsewhere::
 
 lint: setup ## formatting, clippy, and the links of the documentation
 	cargo fmt --check

@@ -68,7 +68,7 @@ impl Box {
         // `PATH` there has no program of this machine's people, but first what a test puts there.
         let configuration = format!(
             "ListenAddress 127.0.0.1\nPort {port}\nHostKey {}\nAuthorizedKeysFile {}\nPidFile none\nStrictModes no\n\
-             UsePAM no\nPasswordAuthentication no\nPermitRootLogin yes\nSetEnv HOME={} PATH={}:/usr/bin:/bin\n",
+             UsePAM no\nAcceptEnv THERE\nPasswordAuthentication no\nPermitRootLogin yes\nSetEnv HOME={} PATH={}:/usr/bin:/bin\n",
             path("ssh/host"),
             path("ssh/authorized"),
             path("there"),

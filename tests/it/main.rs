@@ -139,6 +139,8 @@ mod real;
 mod real_agents;
 #[cfg(feature = "world")]
 mod real_cooldowns;
+#[cfg(all(unix, feature = "world"))]
+mod real_elsewhere;
 #[cfg(feature = "world")]
 mod real_npm;
 #[cfg(feature = "world")]

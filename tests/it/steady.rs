@@ -45,12 +45,17 @@ fn examine(env: &Env, recipe: Option<&str>, command: &[&str]) -> BTreeMap<String
     let recipe: Vec<&str> = recipe.iter().flatten().copied().collect();
     let mut program = env.command(&[&flags[..], &recipe, &["--"], command].concat());
     program.env("PATH", std::env::var_os("PATH").unwrap_or_default());
-    let output = program.output().unwrap();
+    results(&mut program)
+}
+
+/// The result of each check that a complete `probe --json` reports.
+pub(crate) fn results(probe: &mut Command) -> BTreeMap<String, String> {
+    let output = probe.output().unwrap();
     let document: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|error| {
         panic!("{error}: {}", String::from_utf8_lossy(&output.stderr));
     });
     let examination = &document["examination"];
-    assert_eq!(examination["complete"], true, "{command:?}: {document}");
+    assert_eq!(examination["complete"], true, "{probe:?}: {document}");
     let checks = examination["checks"].as_array().unwrap();
     let row = |check: &Value| (check["id"].as_str().unwrap().to_owned(), check["result"].as_str().unwrap().to_owned());
     checks.iter().map(row).collect()
