@@ -312,7 +312,13 @@ impl StartedAgent {
             let late = updates[before..].iter().find(|update| CONTENT.contains(&update.kind()));
             cancelled.late = late.map(|update| quote(update.kind()));
             let is_aborted = |request: &ModelRequest| request.step.is_none() || request.is_aborted;
-            cancelled.is_aborted = turn.play.wait(self.patience(), |requests| requests.iter().all(is_aborted)).await;
+            let mut wait = Wait::until(Instant::now() + self.patience());
+            cancelled.is_aborted = loop {
+                let is_aborted = turn.play.wait(LINE, |requests| requests.iter().all(is_aborted)).await;
+                if is_aborted || self.is_over(&mut wait) {
+                    break is_aborted;
+                }
+            };
         } else {
             // The turn may go on.
             self.session = None;
