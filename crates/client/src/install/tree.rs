@@ -80,7 +80,7 @@ pub(super) enum Scripts {
         are_there: bool,
     },
     /// npm has to run them.
-    ToRun(ScriptsToRun),
+    ToRun(Box<ScriptsToRun>),
 }
 
 /// A tree before its install scripts run.
@@ -162,7 +162,7 @@ pub(super) async fn install(work: &InstallJob<'_>, list: &str, approval: Option<
                 None => {
                     let (before, _) = states(&modules)?;
                     let store = cache.packages.clone();
-                    return Ok(Scripts::ToRun(ScriptsToRun { store, tree, digest, before }));
+                    return Ok(Scripts::ToRun(Box::new(ScriptsToRun { store, tree, digest, before })));
                 }
                 // What was kept has changed.
                 Some(_) => {
@@ -203,8 +203,8 @@ impl ScriptsToRun {
         if matches!(made, Ok(true)) {
             return fs::remove_dir_all(&copies).map_err(|error| Stop::Failed(PathError::at(&copies)(error).into()));
         }
-        let restored = clear(&tree.directory)
-            .and_then(|()| fs::rename(&copies, &modules).map_err(PathError::at(&modules)));
+        let restored =
+            clear(&tree.directory).and_then(|()| fs::rename(&copies, &modules).map_err(PathError::at(&modules)));
         restored.map_err(|error| Stop::Failed(error.into()))?;
         made.map(drop)
     }
