@@ -13,6 +13,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
+use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -31,8 +32,15 @@ pub const REVOKED_LIMIT: u64 = 4 << 20;
 const MEMBERS: usize = 100;
 
 /// The versions that a registry has recalled, by agent.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Revocations(BTreeMap<String, Vec<Revocation>>);
+#[derive(Debug, Clone, Default)]
+pub struct Revocations(BTreeMap<String, AgentRevocations>);
+
+/// The recalls of an agent. They are read when the agent is asked for: `run` asks for one of thousands.
+#[derive(Debug, Clone, Default)]
+struct AgentRevocations {
+    items: Vec<Box<RawValue>>,
+    read: OnceLock<Vec<Revocation>>,
+}
 
 /// Recalled versions of an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -101,50 +109,72 @@ impl Revocations {
             return Err(RevocationsError::Form("has not `schema` 1"));
         }
         let items = document.revoked.ok_or(RevocationsError::Form("has no list `revoked`"))?;
-        let mut agents: BTreeMap<String, Vec<Revocation>> = BTreeMap::new();
+        let mut agents: BTreeMap<String, AgentRevocations> = BTreeMap::new();
         for item in items {
-            let members: Object<'_, MEMBERS> = json::object(Some(item)).unwrap_or_default();
-            let member = |key: &str| members.members.iter().rfind(|(name, _)| name == key).map(|(_, value)| *value);
-            let text = |key: &str| json::text(member(key)).map(Cow::into_owned);
-            let id = text("id").ok_or(RevocationsError::Form("has an item that names no agent"))?;
-            let versions = member("versions").and_then(VersionSet::read);
-            let written = text("versions").or_else(|| member("versions").map(|value| value.get().to_owned()));
-            let said = text("reason").filter(|reason| !reason.trim().is_empty());
-            let mut reason = said.unwrap_or_else(|| "no reason is given".to_owned());
-            if versions.is_none() {
-                let item = member("versions").map_or_else(String::new, |value| format!(" {}", shown(value.get(), 60)));
-                reason = format!("the versions{item} cannot be read, so that all are meant: {reason}");
-            }
-            agents.entry(id).or_default().push(Revocation {
-                versions: versions.unwrap_or_default(),
-                written: shown(&written.unwrap_or_default(), 100),
-                level: match text("level").as_deref() {
-                    Some("deprecated") => RevocationLevel::Deprecated,
-                    _ => RevocationLevel::Revoked,
-                },
-                reason,
-                since: text("since").filter(|since| !since.trim().is_empty()),
-            });
+            let id = json::text(member(&members(item), "id"));
+            let id = id.ok_or(RevocationsError::Form("has an item that names no agent"))?;
+            agents.entry(id.into_owned()).or_default().items.push(item.to_owned());
         }
         Ok(Self(agents))
     }
 
     /// All recalls, with the ids of the agents.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Revocation)> {
-        self.0.iter().flat_map(|(id, all)| all.iter().map(|one| (id.as_str(), one)))
+        self.0.iter().flat_map(|(id, all)| all.read().iter().map(|one| (id.as_str(), one)))
     }
 
     /// The recalls of an agent.
     #[must_use]
     pub fn get(&self, id: &str) -> &[Revocation] {
-        self.0.get(id).map_or(&[], Vec::as_slice)
+        self.0.get(id).map_or(&[], AgentRevocations::read)
     }
 
     /// The recall of a version; the severest, if there are several.
     #[must_use]
     pub fn find(&self, id: &str, version: &str) -> Option<&Revocation> {
-        let all = self.0.get(id)?.iter().filter(|revocation| revocation.versions.has(version));
+        let all = self.get(id).iter().filter(|revocation| revocation.versions.has(version));
         all.max_by_key(|revocation| revocation.level)
+    }
+}
+
+impl AgentRevocations {
+    fn read(&self) -> &[Revocation] {
+        self.read.get_or_init(|| self.items.iter().map(|item| Revocation::read(item)).collect())
+    }
+}
+
+fn members(item: &RawValue) -> Object<'_, MEMBERS> {
+    json::object(Some(item)).unwrap_or_default()
+}
+
+/// The last member with a name.
+fn member<'a>(members: &Object<'a, MEMBERS>, key: &str) -> Option<&'a RawValue> {
+    members.members.iter().rfind(|(name, _)| name == key).map(|(_, value)| *value)
+}
+
+impl Revocation {
+    fn read(item: &RawValue) -> Self {
+        let members = members(item);
+        let member = |key: &str| member(&members, key);
+        let text = |key: &str| json::text(member(key)).map(Cow::into_owned);
+        let versions = member("versions").and_then(VersionSet::read);
+        let written = text("versions").or_else(|| member("versions").map(|value| value.get().to_owned()));
+        let said = text("reason").filter(|reason| !reason.trim().is_empty());
+        let mut reason = said.unwrap_or_else(|| "no reason is given".to_owned());
+        if versions.is_none() {
+            let item = member("versions").map_or_else(String::new, |value| format!(" {}", shown(value.get(), 60)));
+            reason = format!("the versions{item} cannot be read, so that all are meant: {reason}");
+        }
+        Self {
+            versions: versions.unwrap_or_default(),
+            written: shown(&written.unwrap_or_default(), 100),
+            level: match text("level").as_deref() {
+                Some("deprecated") => RevocationLevel::Deprecated,
+                _ => RevocationLevel::Revoked,
+            },
+            reason,
+            since: text("since").filter(|since| !since.trim().is_empty()),
+        }
     }
 }
 
