@@ -145,7 +145,7 @@ pub fn listed(list: &str) -> impl Iterator<Item = (String, String)> {
 /// The digests that a list for uv has of a package.
 #[must_use]
 pub fn digests(list: &str, package: &str) -> BTreeSet<Sha256> {
-    let lines = uv_lines(list).into_iter().filter(|line| is_of(line, package));
+    let lines = uv_lines(list).into_iter().filter(|line| names_package(line, package));
     lines.flat_map(|line| line.split(HASH).skip(1).filter_map(digest).collect::<Vec<_>>()).collect()
 }
 
@@ -153,7 +153,7 @@ pub fn digests(list: &str, package: &str) -> BTreeSet<Sha256> {
 #[must_use]
 pub fn retain_digests(list: &str, package: &str, kept: &BTreeSet<Sha256>) -> String {
     let line = |line: String| {
-        let (is_own, mut parts) = (is_of(&line, package), line.split(HASH));
+        let (is_own, mut parts) = (names_package(&line, package), line.split(HASH));
         let head = parts.next().unwrap_or_default().trim_end().to_owned();
         let is_kept = |part: &&str| !is_own || digest(part).is_some_and(|digest| kept.contains(&digest));
         parts.filter(is_kept).fold(head, |line, part| line + HASH + part.trim()) + "\n"
@@ -162,7 +162,7 @@ pub fn retain_digests(list: &str, package: &str, kept: &BTreeSet<Sha256>) -> Str
 }
 
 /// Whether a line of a list for uv is of a package.
-fn is_of(line: &str, package: &str) -> bool {
+fn names_package(line: &str, package: &str) -> bool {
     let found = line.split(HASH).next().and_then(read_requirement);
     found.is_some_and(|(name, _)| normalized(&name) == normalized(package))
 }
