@@ -380,6 +380,18 @@ fn scripts_are_run_once_by_npm_and_write_into_no_other_installation() {
 }
 
 #[test]
+fn a_tree_keeps_its_copies_if_a_stored_package_changes_while_scripts_run() {
+    let mut world = World::new();
+    world.add_own(&[("package/data", b"plain"), ("package/gone", b"")], &json!({ "hasInstallScript": true }));
+    let change = "find \"${0%/*}/../cache/acp-registry/packages\" -name data -exec sh -c 'echo x >> \"$1\"' . {} ';'";
+    world.people.env.write_program("bin/npm", &format!("{NPM}{change}\n"));
+    let modules = world.install("data").join("node_modules");
+    assert_eq!(fs::read(modules.join("own/data")).unwrap(), b"built\n");
+    assert!(!modules.join("own/gone").exists() && !modules.with_file_name("copies").exists());
+    assert_eq!(modules.join("own/package.json").metadata().unwrap().nlink(), 1);
+}
+
+#[test]
 fn a_script_that_fails_leaves_neither_an_agent_nor_what_it_has_made() {
     let mut world = World::new();
     world.add_own(&[("package/data", b"plain"), ("package/new", b"in the way")], &json!({ "hasInstallScript": true }));

@@ -143,11 +143,8 @@ pub(super) async fn install(work: &InstallJob<'_>, wanted: &Package) -> Result<P
         _ => scripts_not_run,
     };
     if let Some(scripts) = to_keep.filter(|_| may_keep) {
-        match spawn_blocking(move || scripts.keep()).await {
-            Ok(Err(Stop::ByNpm(problem))) => tracing::debug!("what install scripts have made is not kept: {problem}"),
-            Ok(Err(Stop::Failed(error))) => return Err(error),
-            _ => {}
-        }
+        let failed = |error| PathError::at(directory)(std::io::Error::other(error));
+        spawn_blocking(move || scripts.keep()).await.map_err(failed)??;
     }
     let remarks = Remarks { scripts_not_run, is_read_by_shell: shell.is_some(), ..Remarks::default() };
     let interpreter = match (flags, shell) {

@@ -9,6 +9,7 @@
 //! time of the last change says whether one is as it was unpacked, and one that is not is fetched again. Who can write there
 //! as the caller can also change what is installed.
 
+use std::fmt;
 use std::fs::{self, File, Metadata};
 use std::io::{self, Write as _};
 use std::path::{Component, Path, PathBuf};
@@ -44,6 +45,15 @@ pub(super) enum Stop {
     ByNpm(String),
     /// npm is not asked either.
     Failed(Error),
+}
+
+impl fmt::Display for Stop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ByNpm(problem) => f.write_str(problem),
+            Self::Failed(error) => error.fmt(f),
+        }
+    }
 }
 
 impl From<PathError> for Stop {

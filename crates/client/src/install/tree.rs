@@ -181,33 +181,66 @@ pub(super) async fn install(work: &InstallJob<'_>, list: &str, approval: Option<
 impl ScriptsToRun {
     /// Keeps what the scripts have made, for the next installation of the same list. They see nothing of the person but the
     /// settings of npm, and write nowhere else. Nothing writes into the tree any more then, and it shares its files with the
-    /// store. A [`Stop::Failed`] says that the tree is gone.
-    pub(super) fn keep(self) -> Result<(), Stop> {
+    /// store. Without either, the tree is whole.
+    ///
+    /// # Errors
+    /// That the tree is gone.
+    pub(super) fn keep(mut self) -> Result<(), Error> {
+        match self.store_changes() {
+            Ok(Some(kept)) => self.share(&kept),
+            Ok(None) => Ok(()),
+            Err(problem) => {
+                tracing::debug!("what install scripts have made is not kept: {problem}");
+                Ok(())
+            }
+        }
+    }
+
+    /// Keeps what the scripts have changed.
+    fn store_changes(&self) -> Result<Option<StoredPackage>, Stop> {
         let modules = self.tree.directory.join("node_modules");
         let (after, has_links) = states(&modules)?;
         // Links may lead anywhere.
         if has_links {
-            return Ok(());
+            return Ok(None);
         }
         let changed = after.iter().filter(|(path, state)| self.before.get(*path) != Some(*state));
         let changed: Vec<&str> = changed.map(|(path, _)| path.as_str()).collect();
         let removed = self.before.keys().filter(|path| !after.contains_key(*path)).cloned().collect();
         let store = PackageStore { directory: &self.store };
         store.keep(&self.digest, &modules, &changed, removed)?;
-        let Some(kept) = store.find(&self.digest) else { return Ok(()) };
-        let copies = self.tree.directory.join("copies");
-        fs::rename(&modules, &copies).map_err(PathError::at(&modules))?;
-        let mut tree = self.tree;
-        tree.sharing = FileSharing::new(false);
-        let made = tree.share_copies(&copies, &kept);
-        if matches!(made, Ok(true)) {
-            return fs::remove_dir_all(&copies).map_err(|error| Stop::Failed(PathError::at(&copies)(error).into()));
-        }
-        let restored =
-            clear(&tree.directory).and_then(|()| fs::rename(&copies, &modules).map_err(PathError::at(&modules)));
-        restored.map_err(|error| Stop::Failed(error.into()))?;
-        made.map(drop)
+        Ok(store.find(&self.digest))
     }
+
+    /// Puts the files of the store in place of their copies, if that takes less space.
+    fn share(&mut self, kept: &StoredPackage) -> Result<(), Error> {
+        let [modules, copies] = ["node_modules", "copies"].map(|name| self.tree.directory.join(name));
+        // Files of another file system would be copied again.
+        if device(&modules) != device(&self.store) || fs::rename(&modules, &copies).is_err() {
+            return Ok(());
+        }
+        self.tree.sharing = FileSharing::new(false);
+        let is_made = matches!(self.tree.share_copies(&copies, kept), Ok(true));
+        if is_made {
+            fs::remove_dir_all(&copies).map_err(PathError::at(&copies))?;
+        } else {
+            clear(&self.tree.directory)?;
+            fs::rename(&copies, &modules).map_err(PathError::at(&modules))?;
+        }
+        Ok(())
+    }
+}
+
+/// The number of the file system that a path is on.
+#[cfg(unix)]
+fn device(path: &Path) -> Option<u64> {
+    path.metadata().ok().map(|metadata| std::os::unix::fs::MetadataExt::dev(&metadata))
+}
+
+/// npm makes trees on other systems.
+#[cfg(not(unix))]
+fn device(_: &Path) -> Option<u64> {
+    None
 }
 
 /// A digest of all that decides what install scripts make: the packages, which of them are approved, the machine, Node.js and npm, and npm's settings.
