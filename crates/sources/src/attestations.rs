@@ -135,8 +135,8 @@ impl Attestations {
         let list: Option<Parts<'_>> = list.and_then(|list| serde_json::from_str(list.get()).ok());
         let list = list.ok_or("there is no array `attestation_bundles`")?;
         let mut found = Self { unread: usize::from(list.is_longer), ..Self::default() };
-        for of_publisher in &list.items {
-            let [attestations] = json::read_members(Some(of_publisher), ["attestations"]);
+        for by_publisher in &list.items {
+            let [attestations] = json::read_members(Some(by_publisher), ["attestations"]);
             let attestations: Option<Parts<'_>> = attestations.and_then(|list| serde_json::from_str(list.get()).ok());
             let Some(attestations) = attestations else { continue };
             found.unread += usize::from(attestations.is_longer);
