@@ -747,6 +747,77 @@ fn the_gate_finds_packages_that_others_have_built() {
     }
 }
 
+/// A wheel is asked for where the index says that it has attestations: at the address that it names, if that is its own.
+#[test]
+fn the_gate_finds_python_packages_that_others_have_built() {
+    let env = Env::with(&["p"]);
+    let sigstore = Sigstore::new();
+    env.write("trusted_root.json", sigstore.root().to_string());
+    let digest = "07".repeat(32);
+    let sign = |repository: &str, file: &str| {
+        let subjects = json!([{ "name": file, "digest": { "sha256": digest } }]);
+        ok(python(&sigstore.sign(&Attestation::new(repository, subjects))).to_string())
+    };
+    let (linux, mac) = ("q-1.1.0-cp313-cp313-linux_x86_64.whl", "q-1.1.0-cp313-cp313-macosx_11_0_arm64.whl");
+    let (own, others) = ("/own/{file}", "https://elsewhere.example/{file}");
+    let integrity = "/integrity/q/1.1.0/{file}/provenance";
+    for (name, base, announced, asked, answers, rule) in [
+        ("its own", "/simple/", own, own, [sign("o/r", linux), sign("o/r", mac)], ""),
+        ("at another host", "/simple/", others, integrity, [sign("o/r", linux), sign("o/r", mac)], ""),
+        ("of an index without a name", "/index/", own, own, [sign("o/r", linux), sign("o/r", mac)], ""),
+        (
+            "one of another repository",
+            "/simple/",
+            own,
+            own,
+            [sign("o/r", linux), sign("evil/r", mac)],
+            "provenance/mismatch",
+        ),
+        ("about another file", "/simple/", own, own, [sign("o/r", linux), sign("o/r", linux)], "provenance/mismatch"),
+        ("one that is none", "/simple/", own, own, [sign("o/r", linux), not_found()], "provenance/unverifiable"),
+        ("an outage", "/simple/", own, own, [status(500), sign("o/r", mac)], "provenance/unverifiable"),
+        ("nowhere", "/index/", others, "", [not_found(), not_found()], "provenance/unverifiable"),
+        ("lost", "/simple/", "", "", [not_found(), not_found()], "provenance/lost"),
+    ] {
+        let paths = [linux, mac].map(|file| asked.replace("{file}", file));
+        let (files, digest, known) = ([linux, mac], digest.clone(), paths.clone());
+        let server = Server::answering(move |asked| {
+            if let Some(at) = known.iter().position(|path| *path == asked.path) {
+                return answers[at].clone();
+            }
+            if asked.path != format!("{base}q/") {
+                return ok("x");
+            }
+            let file = |file: &str, announced: &str| {
+                json!({ "filename": file, "url": "x", "hashes": { "sha256": digest },
+                        "provenance": Some(announced.replace("{file}", file)).filter(|url| !url.is_empty()) })
+            };
+            let earlier = "q-1.0.0-py3-none-any.whl";
+            let files = json!([file(earlier, own), file(files[0], announced), file(files[1], announced)]);
+            let form = ("Content-Type", "application/vnd.pypi.simple.v1+json".to_owned());
+            (200, vec![form], json!({ "files": files }).to_string().into_bytes())
+        });
+        let manifest = json!({ "id": "p", "name": "P", "version": "1.1.0", "description": "An agent for tests.",
+                               "repository": REPOSITORY, "authors": ["A"], "license": "MIT",
+                               "distribution": { "uvx": { "package": "q==1.1.0" } } });
+        env.write("r/p/agent.json", manifest.to_string());
+        let mut command = env.command(&["--allow-host", &server.host, "validate", "--urls", "--no-cache", "--json"]);
+        command
+            .env("ACP_REGISTRY_PYPI", server.url(base))
+            .env("ACP_REGISTRY_TRUSTED_ROOT", env.path("trusted_root.json"))
+            .env("HTTPS_PROXY", "http://127.0.0.1:9");
+        let run = Run::of(&mut command);
+        let report: Value = serde_json::from_str(&run.stdout).unwrap();
+        let found = report["findings"].as_array().unwrap().iter().map(|one| one["rule"].as_str().unwrap().to_owned());
+        let found: Vec<String> = found.filter(|rule| rule.starts_with("provenance/")).collect();
+        assert_eq!(found.join(" "), rule, "{name}: {}", run.stdout);
+        let attestations =
+            server.asked().into_iter().filter(|path| path.contains("/own/") || path.contains("integrity"));
+        assert!(attestations.clone().all(|path| paths.contains(&path)), "{name}");
+        assert_eq!(attestations.count() > 0, !asked.is_empty(), "{name}");
+    }
+}
+
 /// sigstore's crate brings bundles of its public instance for its own tests: the roots that the program holds accept them.
 #[test]
 fn what_the_public_instance_has_signed_is_accepted() {

@@ -11,7 +11,7 @@ use url::Url;
 
 use super::github::Github;
 use super::npm::Registry;
-use super::pypi::{PackageIndex, normalized};
+use super::pypi::{PackageIndex, Wheel, normalized};
 use super::{SourceError, segment};
 
 /// Maximum number of attestations of one artifact; the first are read.
@@ -57,8 +57,9 @@ impl Registry {
 }
 
 impl PackageIndex {
-    /// Fetches the attestations of a file of a version; `None` if there are none. Indexes at `simple/` have them next to it; of
-    /// others, nothing is known. The address that an index names for them is not used, since it may be of another host.
+    /// Fetches the attestations of a wheel of a version; `None` if there are none. The address that the index names for them
+    /// counts if it is of the index's own origin: a mirror may name that of another host. Otherwise, indexes at `simple/` have
+    /// them next to it, and of others, nothing is known.
     ///
     /// # Errors
     /// Returns [`SourceError`] if the request fails or the response is not valid.
@@ -66,12 +67,20 @@ impl PackageIndex {
         &self,
         client: &Client,
         (name, version): (&str, &str),
-        file: &str,
+        wheel: &Wheel,
     ) -> Result<Option<Arc<Attestations>>, SourceError> {
-        let Some(root) = self.base.as_str().strip_suffix("simple/") else { return Ok(None) };
-        let [name, version, file] = [&*normalized(name), version, file].map(segment);
-        let url = Url::parse(&format!("{root}integrity/{name}/{version}/{file}/provenance"))
-            .map_err(|error| SourceError::malformed(&self.base, EXPECTED, error))?;
+        let malformed = |error| SourceError::malformed(&self.base, EXPECTED, error);
+        let page = self.page(name).map_err(malformed)?;
+        let named = wheel.attestations.as_ref().and_then(|address| page.join(address).ok());
+        let url = match (named.filter(|url| url.origin() == page.origin()), self.base.as_str().strip_suffix("simple/"))
+        {
+            (Some(url), _) => url,
+            (None, Some(root)) => {
+                let [name, version, file] = [&*normalized(name), version, &wheel.file].map(segment);
+                Url::parse(&format!("{root}integrity/{name}/{version}/{file}/provenance")).map_err(malformed)?
+            }
+            (None, None) => return Ok(None),
+        };
         ask(client, &url, "application/vnd.pypi.integrity.v1+json, application/json", Attestations::parse_python).await
     }
 }

@@ -55,8 +55,21 @@ pub struct ProjectVersion {
     pub first: Option<OffsetDateTime>,
     /// When its last file was uploaded, if known.
     pub published: Option<OffsetDateTime>,
-    /// The names and digests of its wheels.
-    pub wheels: Vec<(String, Sha256)>,
+    /// Its wheels that have a digest.
+    pub wheels: Vec<Wheel>,
+    /// Whether the index says of one of its files that it has attestations.
+    pub is_attested: bool,
+}
+
+/// A wheel of a version.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wheel {
+    /// Its name.
+    pub file: String,
+    /// Its digest.
+    pub sha256: Sha256,
+    /// Where the index has its attestations, as written, if it says so (PEP 740).
+    pub attestations: Option<String>,
 }
 
 impl PackageIndex {
@@ -65,13 +78,17 @@ impl PackageIndex {
     /// # Errors
     /// Returns [`SourceError`] if the request fails or the response is not valid.
     pub async fn project(&self, client: &Client, name: &str) -> Result<Option<Arc<Project>>, SourceError> {
-        let url = format!("{}{}/", self.base, segment(&normalized(name)));
-        let url = Url::parse(&url).map_err(|error| SourceError::malformed(&self.base, EXPECTED, error))?;
+        let url = self.page(name).map_err(|error| SourceError::malformed(&self.base, EXPECTED, error))?;
         super::ask(client, &url, ACCEPT, ANSWER_LIMIT, EXPECTED, |document| {
             let is_json = document.media_type.ends_with("json");
             if is_json { Project::from_json(&document.body) } else { Project::from_html(&document.body) }
         })
         .await
+    }
+
+    /// The address of the list of a project's files.
+    pub(super) fn page(&self, name: &str) -> Result<Url, url::ParseError> {
+        Url::parse(&format!("{}{}/", self.base, segment(&normalized(name))))
     }
 
     /// Fetches the publisher's description of a version. There is no standard API for it: indexes at `simple/` have an
@@ -167,6 +184,7 @@ impl ProjectFile {
             yanked: Option<&'a RawValue>,
             requires_python: Option<&'a RawValue>,
             upload_time: Option<&'a RawValue>,
+            provenance: Option<&'a RawValue>,
         }
         let form: Form<'_> = json::object(Some(file))?;
         let hashes: Object<'_, 8> = json::object(form.hashes).unwrap_or_default();
@@ -181,6 +199,7 @@ impl ProjectFile {
             },
             requires_python: word(form.requires_python),
             uploaded: super::time(form.upload_time),
+            attestations: word(form.provenance),
         })
     }
 }
@@ -192,11 +211,14 @@ impl ProjectVersion {
         let published = files.iter().filter_map(|file| file.uploaded).max();
         let has_hashes = files.iter().all(|file| file.has_hash);
         let reasons: Option<Vec<String>> = files.iter().map(|file| file.yanked.clone()).collect();
-        let wheels = files.iter().filter(|file| file.name.strip_suffix(".whl").is_some());
-        let wheels = wheels.filter_map(|file| Some((file.name.clone(), file.sha256?))).collect();
+        let is_attested = files.iter().any(|file| file.attestations.is_some());
+        let wheels = files.iter().filter(|file| file.name.strip_suffix(".whl").is_some()).filter_map(|file| {
+            Some(Wheel { file: file.name.clone(), sha256: file.sha256?, attestations: file.attestations.clone() })
+        });
+        let wheels = wheels.collect();
         let requires_python = files.into_iter().next().and_then(|file| file.requires_python).filter(|_| agree);
         let reason = |reasons: Vec<String>| reasons.into_iter().find(|reason| !reason.is_empty()).unwrap_or_default();
-        Self { yanked: reasons.map(reason), has_hashes, requires_python, first, published, wheels }
+        Self { yanked: reasons.map(reason), has_hashes, requires_python, first, published, wheels, is_attested }
     }
 }
 
@@ -300,6 +322,9 @@ impl Reader {
                 file.sha256 = digest.filter(|(kind, _)| *kind == "sha256").and_then(|(_, value)| value.parse().ok());
             }
             b"data-yanked" => file.yanked = Some(value[..value.floor_char_boundary(LONGEST)].to_owned()),
+            b"data-provenance" => {
+                file.attestations = Some(value.to_owned()).filter(|url| (1..=LONGEST).contains(&url.len()));
+            }
             b"data-requires-python" => {
                 file.requires_python = Some(value.to_owned()).filter(|range| (1..=LONGEST).contains(&range.len()));
             }
@@ -326,6 +351,8 @@ pub struct ProjectFile {
     pub requires_python: Option<String>,
     /// When it was uploaded, if known; HTML does not include it.
     pub uploaded: Option<OffsetDateTime>,
+    /// Where its attestations are, as written, if the index says so.
+    pub attestations: Option<String>,
 }
 
 /// The error for a project with too many files.
@@ -363,16 +390,17 @@ mod tests {
 
     fn project() -> [Project; 2] {
         let json = json!({ "files": [
-            { "filename": "p-1.0-py3-none-any.whl", "hashes": { "md5": "x", "sha256": DIGEST }, "requires-python": ">=3.10", "yanked": false },
-            { "filename": "p-1.0.tar.gz", "hashes": { "sha256": "x" }, "requires-python": ">=3.10", "yanked": "oops" },
+            { "filename": "p-1.0-py3-none-any.whl", "hashes": { "md5": "x", "sha256": DIGEST }, "requires-python": ">=3.10", "yanked": false,
+              "provenance": "../a" },
+            { "provenance": null, "filename": "p-1.0.tar.gz", "hashes": { "sha256": "x" }, "requires-python": ">=3.10", "yanked": "oops" },
             { "filename": "p-1.1.tar.gz", "hashes": {}, "yanked": "broken" },
             { "filename": "p-1.10.tar.gz", "hashes": { "sha256": "x" }, "yanked": true },
             7,
         ] });
         let html = r#"<!DOCTYPE html><html><body><h1>Links</h1>
-            <a href="../p-1.0-py3-none-any.whl#sha256=DIGEST" data-requires-python="&gt;=3.10">p-1.0-py3-none-any.whl</a><br/>
+            <a href="../p-1.0-py3-none-any.whl#sha256=DIGEST" data-requires-python="&gt;=3.10" data-provenance="../a">p-1.0-py3-none-any.whl</a><br/>
             <A HREF="p-1.0.tar.gz#sha256=x" data-yanked="oops" data-requires-python=">=3.10"> p-1.0.tar.gz </A>
-            <a href=p-1.1.tar.gz data-yanked=broken>p-1.1.tar.gz</a>
+            <a href=p-1.1.tar.gz data-yanked=broken data-provenance="">p-1.1.tar.gz</a>
             <a href="p-1.10.tar.gz#sha256=x" data-yanked>p-1.10.tar.gz</a>"#;
         [
             Project::from_json(json.to_string().as_bytes()).unwrap(),
@@ -394,7 +422,12 @@ mod tests {
                 requires_python: Some(">=3.10".into()),
                 first: None,
                 published: None,
-                wheels: vec![("p-1.0-py3-none-any.whl".to_owned(), DIGEST.parse().unwrap())],
+                wheels: vec![Wheel {
+                    file: "p-1.0-py3-none-any.whl".to_owned(),
+                    sha256: DIGEST.parse().unwrap(),
+                    attestations: Some("../a".to_owned()),
+                }],
+                is_attested: true,
             }
         );
         let release = json.release("1.1").unwrap();
@@ -407,6 +440,7 @@ mod tests {
                 first: None,
                 published: None,
                 wheels: Vec::new(),
+                is_attested: false,
             }
         );
         assert_eq!(json.release("1.10").unwrap().yanked.as_deref(), Some(""));

@@ -26,6 +26,7 @@ use acp_registry_plan::digest::Sha256;
 use acp_registry_plan::failure::{Code, Failure};
 use acp_registry_plan::text::{printable, quote};
 use acp_registry_sources::github::Github;
+use acp_registry_sources::pypi::Wheel;
 use acp_registry_sources::{Attestations, Connection, RepositoryName, SourceError};
 use serde::{Deserialize, Serialize};
 use url::Url;
@@ -39,7 +40,7 @@ pub const VARIABLE: &str = "ACP_REGISTRY_TRUSTED_ROOT";
 const ROOT_LIMIT: u64 = 1 << 20;
 
 /// How many files of a Python package are asked about: one for each platform.
-const WHEELS: usize = 64;
+pub const WHEELS: usize = 64;
 
 /// The longest text of a certificate that is taken, in bytes.
 #[cfg(feature = "provenance")]
@@ -94,10 +95,8 @@ pub enum Artifact {
         name: String,
         /// Its version.
         version: String,
-        /// The name of the file.
-        file: String,
-        /// Its digest.
-        sha256: Sha256,
+        /// The file.
+        wheel: Wheel,
     },
 }
 
@@ -320,7 +319,7 @@ impl Artifact {
     fn subject(&self) -> Option<String> {
         let (name, version) = match self {
             Self::Npm { name, version, .. } => (name, version),
-            Self::Wheel { file, .. } => return Some(file.clone()),
+            Self::Wheel { wheel, .. } => return Some(wheel.file.clone()),
             Self::Archive(_) => return None,
         };
         // Package URLs encode the sign of a scope.
@@ -334,7 +333,7 @@ impl Artifact {
         match self {
             Self::Npm { name, version, .. } => quote(&format!("{name}@{version}")),
             Self::Archive(digest) => format!("the archive with the SHA-256 {digest}"),
-            Self::Wheel { file, .. } => quote(file),
+            Self::Wheel { wheel, .. } => quote(&wheel.file),
         }
     }
 }
@@ -472,11 +471,11 @@ impl Inquiry {
         let wheels =
             project.as_ref().and_then(|project| project.release(version)).map_or(&[][..], |found| &found.wheels);
         let (mut attested, mut proven, mut refused) = (BTreeSet::new(), None, None);
-        for (file, sha256) in wheels.iter().filter(|(_, sha256)| listed.contains(sha256)).take(WHEELS) {
-            let (name, version, file) = (name.to_owned(), version.to_owned(), file.clone());
-            match self.ask(&Artifact::Wheel { name, version, file, sha256: *sha256 }).await {
+        for wheel in wheels.iter().filter(|wheel| listed.contains(&wheel.sha256)).take(WHEELS) {
+            let (name, version, sha256) = (name.to_owned(), version.to_owned(), wheel.sha256);
+            match self.ask(&Artifact::Wheel { name, version, wheel: wheel.clone() }).await {
                 Ok(found) => {
-                    attested.extend(found.as_ref().map(|_| *sha256));
+                    attested.extend(found.as_ref().map(|_| sha256));
                     proven = proven.or(found);
                 }
                 Err(error) if error.is_of_integrity() => refused = refused.or(Some(error)),
@@ -516,8 +515,8 @@ impl Inquiry {
                 };
                 registry.attestations(client, name, version).await
             }
-            Artifact::Wheel { name, version, file, .. } => match &sources.pypi {
-                Some(index) => index.attestations(client, (name, version), file).await,
+            Artifact::Wheel { name, version, wheel } => match &sources.pypi {
+                Some(index) => index.attestations(client, (name, version), wheel).await,
                 None => Ok(None),
             },
             Artifact::Archive(sha256) => match find_repository(&sources.github, repository) {

@@ -98,9 +98,8 @@ impl Roots {
         };
         let root = root.ok_or_else(|| unclear(&"no trusted root is for it"))?;
         let (algorithm, digest) = match artifact {
-            Artifact::Archive(sha256) | Artifact::Wheel { sha256, .. } => {
-                (HashAlgorithm::Sha2256, sha256.bytes().to_vec())
-            }
+            Artifact::Archive(sha256) => (HashAlgorithm::Sha2256, sha256.bytes().to_vec()),
+            Artifact::Wheel { wheel, .. } => (HashAlgorithm::Sha2256, wheel.sha256.bytes().to_vec()),
             Artifact::Npm { sha512, .. } => (HashAlgorithm::Sha2512, sha512.to_vec()),
         };
         let signed = ArtifactDigest::new(algorithm, digest).map_err(|error| unclear(&error))?;
@@ -111,8 +110,9 @@ impl Roots {
         let is_named = |one: &Subject, name: &str| match artifact {
             Artifact::Npm { sha512, .. } => one.name == name && one.digest.sha512 == Some(Sha512Hash::new(*sha512)),
             // The same name may be written in several ways.
-            Artifact::Wheel { sha256, .. } => {
-                let is_same = one.digest.sha256.is_some_and(|digest| digest.as_slice() == sha256.bytes().as_slice());
+            Artifact::Wheel { wheel, .. } => {
+                let signed = one.digest.sha256;
+                let is_same = signed.is_some_and(|digest| digest.as_slice() == wheel.sha256.bytes().as_slice());
                 is_same && normalized(&one.name) == normalized(name)
             }
             Artifact::Archive(_) => true,

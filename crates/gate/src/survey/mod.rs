@@ -15,15 +15,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 use acp_registry_archive::Limits;
-use acp_registry_client::provenance::{self, Artifact, Provenance, TrustRoots};
+use acp_registry_client::provenance::{self, Artifact, Provenance, TrustRoots, WHEELS};
 use acp_registry_client::registry::{AgentFolder, Registry};
 use acp_registry_http::{Answer, Client, FetchError, Problem, address};
 use acp_registry_plan::digest::Sha256;
-use acp_registry_plan::manifest::{Agent, Distribution, NpmSpec, Pin, Platform, PypiSpec};
+use acp_registry_plan::manifest::{Agent, Distribution, NpmSpec, PackageKind, Pin, Platform, PypiSpec};
 use acp_registry_plan::text::quote;
 use acp_registry_sources::github::{Release, ReleaseId};
 use acp_registry_sources::npm::{self, Packument};
-use acp_registry_sources::{Needs, SourceError, Sources, pypi};
+use acp_registry_sources::pypi::{self, Wheel};
+use acp_registry_sources::{Needs, SourceError, Sources};
 use futures_util::stream::{self, StreamExt as _};
 use url::Url;
 
@@ -39,6 +40,8 @@ pub type SourceAnswer<T> = Result<Option<Arc<T>>, SourceError>;
 /// A version of an npm package, and who must have built it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Built {
+    /// Whose package it is: npm's or Python's.
+    pub kind: PackageKind,
     /// The package.
     pub name: String,
     /// The version.
@@ -54,7 +57,7 @@ pub struct Survey {
     pub links: BTreeMap<String, Result<Answer, FetchError>>,
     /// npm packages, by name.
     pub npm: BTreeMap<String, SourceAnswer<Packument>>,
-    /// What attestations prove of npm packages whose registry says that it has some.
+    /// What attestations prove of packages whose registry says that it has some.
     pub provenance: BTreeMap<Built, Result<Vec<Provenance>, provenance::Error>>,
     /// Python projects, by name as written in the manifest.
     pub pypi: BTreeMap<String, SourceAnswer<pypi::Project>>,
@@ -267,13 +270,56 @@ impl Surveyor<'_> {
             self.ask(names, asked, |name| index.project(self.client, name)).await
         };
         (survey.links, survey.npm, survey.pypi) = futures_util::join!(links, npm, pypi);
-        if let (Some(registry), Some(roots)) = (&self.sources.npm, self.roots) {
-            survey.provenance = self.ask_who_built(targets, &survey.npm, registry, roots, asked).await;
+        if let Some(roots) = self.roots {
+            if let Some(registry) = &self.sources.npm {
+                survey.provenance = self.ask_npm_who_built(targets, &survey.npm, registry, roots, asked).await;
+            }
+            if let Some(index) = &self.sources.pypi {
+                let found = self.ask_pypi_who_built(targets, &survey.pypi, index, roots, asked).await;
+                survey.provenance.extend(found);
+            }
         }
     }
 
-    /// Asks for the attestations of the versions of which the registry has said that there are some.
-    async fn ask_who_built(
+    /// Asks for the attestations of the Python versions of which the index has said that there are some: those of each wheel
+    /// of which it has said so, for people install one or another of them. All must count.
+    async fn ask_pypi_who_built(
+        &self,
+        targets: &Targets,
+        pypi: &BTreeMap<String, SourceAnswer<pypi::Project>>,
+        index: &pypi::PackageIndex,
+        roots: &TrustRoots,
+        asked: &AtomicU64,
+    ) -> BTreeMap<Built, Result<Vec<Provenance>, provenance::Error>> {
+        let attested = |built: &Built| {
+            let release = pypi.get(&built.name)?.as_ref().ok()?.as_ref()?.release(&built.version)?;
+            let wheels = release.wheels.iter().filter(|wheel| wheel.attestations.is_some()).take(WHEELS).cloned();
+            Some(wheels.collect::<Vec<_>>()).filter(|wheels| !wheels.is_empty())
+        };
+        let built = targets.built.iter().filter(|built| built.kind == PackageKind::Uvx);
+        let built: Vec<(&Built, Vec<Wheel>)> = built.filter_map(|built| Some((built, attested(built)?))).collect();
+        let questions = built.iter().map(|question| (question.0, question));
+        let ask = async |(built, wheels): &(&Built, Vec<Wheel>)| {
+            let Built { name, version, repository, .. } = built;
+            let mut proven = Vec::new();
+            for wheel in wheels {
+                let artifact = Artifact::Wheel { name: name.clone(), version: version.clone(), wheel: wheel.clone() };
+                let answer = index.attestations(self.client, (name, version), wheel).await;
+                let found = answer.map_err(|error| provenance::Error::Source { artifact: artifact.shown(), error })?;
+                let bundles = found.as_ref().map(|found| found.bundles.as_slice()).unwrap_or_default();
+                let of_wheel = roots.check(bundles, &artifact, repository)?;
+                if of_wheel.is_empty() {
+                    return Ok(of_wheel);
+                }
+                proven.extend(of_wheel);
+            }
+            Ok(proven)
+        };
+        self.ask(questions, asked, ask).await
+    }
+
+    /// Asks for the attestations of the npm versions of which the registry has said that there are some.
+    async fn ask_npm_who_built(
         &self,
         targets: &Targets,
         npm: &BTreeMap<String, SourceAnswer<Packument>>,
@@ -286,8 +332,8 @@ impl Surveyor<'_> {
             let integrity = version.integrity.as_ref().filter(|_| version.is_attested)?;
             Artifact::npm(&built.name, &built.version, integrity)
         };
-        let built: Vec<(&Built, Artifact)> =
-            targets.built.iter().filter_map(|built| Some((built, artifact(built)?))).collect();
+        let npm_built = targets.built.iter().filter(|built| built.kind == PackageKind::Npx);
+        let built: Vec<(&Built, Artifact)> = npm_built.filter_map(|built| Some((built, artifact(built)?))).collect();
         let questions = built.iter().map(|question| (question.0, question));
         let ask = async |(built, artifact): &(&Built, Artifact)| {
             let answer = registry.attestations(self.client, &built.name, &built.version).await;
@@ -376,7 +422,7 @@ struct Targets {
     pages: BTreeMap<String, Url>,
     /// Names of npm packages.
     npm: BTreeSet<String>,
-    /// Exact versions of npm packages, each with the repository of its manifest.
+    /// Exact versions of packages, each with the repository of its manifest.
     built: BTreeSet<Built>,
     /// Names of Python projects.
     pypi: BTreeSet<String>,
@@ -397,12 +443,16 @@ impl Targets {
                 }
                 if let Some(Ok(spec)) = release.distribution.npx.as_ref().map(|npx| npx.package.parse::<NpmSpec>()) {
                     if let (Pin::Exact(version), Some(repository)) = (spec.pin, &agent.repository) {
-                        let repository = repository.clone();
-                        targets.built.insert(Built { name: spec.name.clone(), version, repository });
+                        let (kind, name, repository) = (PackageKind::Npx, spec.name.clone(), repository.clone());
+                        targets.built.insert(Built { kind, name, version, repository });
                     }
                     targets.npm.insert(spec.name);
                 }
                 if let Some(Ok(spec)) = release.distribution.uvx.as_ref().map(|uvx| uvx.package.parse::<PypiSpec>()) {
+                    if let (Pin::Exact(version), Some(repository)) = (spec.pin, &agent.repository) {
+                        let (kind, name, repository) = (PackageKind::Uvx, spec.name.clone(), repository.clone());
+                        targets.built.insert(Built { kind, name, version, repository });
+                    }
                     targets.pypi.insert(spec.name);
                 }
             }

@@ -117,7 +117,7 @@ impl Channel {
 }
 
 /// The package runner that starts a [`Package`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PackageKind {
     /// `npx`, of Node.js.
     Npx,

@@ -4,13 +4,14 @@ use crate::check::rule::{CheckFn, Example, Online, Rule, Subject};
 use crate::check::rules::published;
 use crate::finding::Level;
 use crate::survey::Survey;
-use acp_registry_plan::manifest::Version;
+use acp_registry_plan::manifest::{Pin, Version};
 use acp_registry_plan::text::quote;
+use std::fmt::Display;
 
 pub(crate) static RULE: Rule = Rule {
     name: "provenance/lost",
     level: Level::Warning,
-    summary: "an npm package has no attestation, although earlier versions have one",
+    summary: "a package has no attestation, although earlier versions have one",
     why: "Someone who has stolen the token of an author can publish a version, but not from the workflow of the repository: such \
           a version has no attestation. Users who remember the publisher are refused the version.",
     fix: "Ask the authors of the package whether they have published this version themselves, and to publish it by the workflow \
@@ -37,9 +38,21 @@ fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
         };
         let earlier = packument.all().filter(|(_, one)| one.is_attested).filter_map(|(text, _)| Version::parse(text));
         let Some(last) = earlier.filter(|one| *one < own).max() else { continue };
-        let (name, version) = (quote(&named.spec.name), quote(&version));
-        report
-            .value(named.pointer, format!("nothing attests who has built {version} of {name}, as for {last}"))
-            .help("ask the authors of the package whether they have published this version");
+        lose(report, named.pointer, (&named.spec.name, &version), &last);
     }
+    for named in published::pypi(subject, survey) {
+        let (Pin::Exact(version), Some(project)) = (&named.spec.pin, named.known) else { continue };
+        let Some(own) = project.release(version).filter(|own| !own.is_attested) else { continue };
+        // From the newest to the oldest.
+        let earlier = project.all().skip_while(|(_, one)| !std::ptr::eq(*one, own));
+        let Some((last, _)) = earlier.skip(1).find(|(_, one)| one.is_attested) else { continue };
+        lose(report, named.pointer, (&named.spec.name, version), last);
+    }
+}
+
+fn lose(report: &mut Reporter<'_>, pointer: String, (name, version): (&str, &str), last: &dyn Display) {
+    let (name, version) = (quote(name), quote(version));
+    report
+        .value(pointer, format!("nothing attests who has built {version} of {name}, as for {last}"))
+        .help("ask the authors of the package whether they have published this version");
 }

@@ -8,7 +8,7 @@ use acp_registry_client::provenance::Error;
 pub(crate) static RULE: Rule = Rule {
     name: "provenance/mismatch",
     level: Level::Error,
-    summary: "the attestation of an npm package is not by the repository of the manifest",
+    summary: "the attestation of a package is not by the repository of the manifest",
     why: "An attestation names the workflow and the repository that have built the package. If that is another repository \
           than the manifest names, or the attestation is forged or about other bytes, the package may be by someone else than \
           its users believe.",

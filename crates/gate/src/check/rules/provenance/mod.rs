@@ -7,6 +7,7 @@ pub(super) mod unverifiable;
 use std::sync::Arc;
 
 use acp_registry_client::provenance::{Error, Provenance, Publisher};
+use acp_registry_plan::manifest::{PackageKind, Pin};
 use acp_registry_sources::npm::Packument;
 
 use crate::check::rule::Subject;
@@ -17,16 +18,22 @@ use crate::survey::{Built, Survey};
 const MANIFEST: &str = "\"repository\": \"https://github.com/example/agent\", \
                         \"distribution\": { \"npx\": { \"package\": \"example@1.0.0\" } }";
 
-/// The npm packages of a manifest for which attestations were asked, with their JSON pointers and what these prove.
+/// The packages of a manifest for which attestations were asked, with their JSON pointers and what these prove.
 fn asked<'a>(
     subject: &'a Subject<'_>,
     survey: &'a Survey,
 ) -> impl Iterator<Item = (String, &'a Result<Vec<Provenance>, Error>)> {
-    published::npm(subject, survey).into_iter().filter_map(|named| {
+    let npm = published::npm(subject, survey).into_iter().filter_map(|named| {
         let (version, _) = published::npm_version(&named)?;
+        Some((named.pointer, PackageKind::Npx, named.spec.name, version))
+    });
+    let pypi = published::pypi(subject, survey).into_iter().filter_map(|named| {
+        let Pin::Exact(version) = named.spec.pin else { return None };
+        Some((named.pointer, PackageKind::Uvx, named.spec.name, version))
+    });
+    npm.chain(pypi).filter_map(|(pointer, kind, name, version)| {
         let repository = subject.agent().repository.clone()?;
-        let proven = survey.provenance.get(&Built { name: named.spec.name, version, repository })?;
-        Some((named.pointer, proven))
+        Some((pointer, survey.provenance.get(&Built { kind, name, version, repository })?))
     })
 }
 
@@ -46,7 +53,7 @@ fn example(survey: &mut Survey, proven: Option<Result<Vec<Provenance>, Error>>) 
     survey.npm.insert("example".to_owned(), Ok(packument.map(Arc::new)));
     let [name, version, repository] = ["example", "1.0.0", "https://github.com/example/agent"].map(ToOwned::to_owned);
     if let Some(proven) = proven {
-        survey.provenance.insert(Built { name, version, repository }, proven);
+        survey.provenance.insert(Built { kind: PackageKind::Npx, name, version, repository }, proven);
     }
 }
 

@@ -9,11 +9,11 @@ use acp_registry_plan::text::printable;
 pub(crate) static RULE: Rule = Rule {
     name: "provenance/unverifiable",
     level: Level::Warning,
-    summary: "the attestation of an npm package cannot be checked",
-    why: "The npm registry says that it knows who has built the package. People who require that proof cannot install the agent \
+    summary: "the attestation of a package cannot be checked",
+    why: "The package registry says that it knows who has built the package. People who require that proof cannot install the agent \
           if it cannot be checked.",
     fix: "Run the check again if the registry did not answer. Otherwise update this program, or publish the package with a \
-          current npm.",
+          current npm, or a Python package by a trusted publisher.",
     fails: Example::Online(&Online {
         manifest: Example::Manifest(MANIFEST),
         world: "The npm registry has an attestation of version 1.0.0 of the package example, in an unknown form.",
@@ -38,7 +38,7 @@ fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
             Err(Error::Mismatch { .. }) => continue,
             Err(error) => (printable(&error.to_string()).into_owned(), error.remedy()),
             Ok(proven) if proven.is_empty() => {
-                let message = "the npm registry announces attestations of this package, and none says how it was built";
+                let message = "the package registry announces attestations of this package, and none says who built it";
                 (message.to_owned(), None)
             }
             Ok(_) => continue,
