@@ -1,5 +1,6 @@
 //! Agents that look around in their home.
 
+use std::net::ToSocketAddrs as _;
 use std::path::Path;
 use std::process::exit;
 use std::{env, fs};
@@ -34,6 +35,12 @@ pub(super) fn look(way: &str) {
             for folder in [".config/fake", ".cache/fake"].map(|folder| home.join(folder)) {
                 fs::create_dir_all(&folder).unwrap();
                 fs::write(folder.join("state"), "x").unwrap();
+            }
+        }
+        // What the system cannot resolve stays unknown.
+        "hosts" => {
+            for name in ["telemetry.example", "Models.Example", "telemetry.example"] {
+                assert!((name, 443).to_socket_addrs().is_err(), "{name} cannot be there");
             }
         }
         "link" => {

@@ -76,6 +76,34 @@ fn what_an_agent_leaves_in_its_home_is_recorded_and_kept() {
     );
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn the_hosts_that_an_agent_asks_for_are_recorded_and_not_reached() {
+    let verify = Verify::new();
+    verify.npx("hosts", &["look", "hosts"]).npx("list", &["look", "list"]);
+    let out = verify.env.path("capabilities.json");
+    // With the network for the handshake alone, real name servers would be asked.
+    let run = |more: &[&str]| {
+        verify.json(&[&["--out", out.to_str().unwrap(), "--level", "protocol", "--network", "none"], more].concat())
+    };
+    let (code, document) = run(&[]);
+    assert_eq!(code, 0, "{document}");
+    let hosts = json!(["models.example", "telemetry.example"]);
+    assert_eq!(["hosts", "list"].map(|id| &row(&document, id)["hosts"]), [&hosts, &json!([])]);
+    let kept = || -> Value { serde_json::from_str(&verify.env.read("capabilities.json")).unwrap() };
+    assert_eq!(kept()["agents"][0]["hosts"], hosts);
+    let mut snapshot = kept();
+    snapshot["agents"][1]["hosts"] = json!(["earlier.example"]);
+    verify.env.write("capabilities.json", snapshot.to_string());
+    assert_eq!(run(&[]).0, 0);
+    assert_eq!(kept()["agents"][1]["hosts"], json!(["earlier.example"]));
+    let (_, document) = run(&["--reuse", out.to_str().unwrap()]);
+    assert_eq!((&row(&document, "hosts")["reused"], &row(&document, "hosts")["hosts"]), (&true.into(), &hosts));
+    // Who only starts has its network, where nobody listens.
+    let (_, document) = verify.json(&["--level", "handshake", "list"]);
+    assert_eq!(row(&document, "list").get("hosts"), None);
+}
+
 #[test]
 fn bubblewrap_hides_no_agent_that_opens_secrets() {
     if !bwrap_works() {

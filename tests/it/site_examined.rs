@@ -81,6 +81,25 @@ fn the_page_of_an_agent_says_what_it_has_written_in_its_home() {
 }
 
 #[test]
+fn the_page_of_an_agent_says_which_hosts_it_asks_for() {
+    for (hosts, shown) in [
+        (json!([]), Some("no host, when it was tested")),
+        (json!(["a.example", "b.example"]), Some("a.example, b.example")),
+        (json!(["<b>\u{202e}"]), Some("&#60;b&#62;")),
+        (Value::Null, None),
+        (json!([7]), None),
+    ] {
+        let mut snapshot = snapshot(&Value::Null);
+        snapshot["agents"][0]["hosts"] = hosts.clone();
+        let files = site_of(&agents(2), &snapshot);
+        let page = text(&files, "agents/a00000/index.html");
+        let found =
+            page.split_once("<dt>Connects to</dt><dd><bdi>").map(|(_, rest)| rest.split_once("</bdi>").unwrap().0);
+        assert_eq!(found, shown, "{hosts}");
+    }
+}
+
+#[test]
 fn what_is_no_examination_is_not_shown_and_changes_nothing() {
     let without = site_of(&agents(2), &snapshot(&Value::Null));
     for odd in [json!({}), json!("passed"), json!({ "level": "perfect", "checks": [] }), json!({ "level": "protocol" })]

@@ -20,6 +20,8 @@ pub struct LastAnswer {
     pub isolation: Option<String>,
     /// What it has left in its home, as paths relative to it; `None` where that was not looked at.
     pub writes: Option<Vec<String>>,
+    /// The names of hosts that it has asked for; `None` where they were not heard.
+    pub hosts: Option<Vec<String>>,
     /// Version of the protocol.
     pub protocol: Option<u64>,
     /// Ways to sign in, in the order of the agent.
@@ -78,10 +80,8 @@ impl LastAnswer {
             version: row.get("version").and_then(Value::as_str).map(ToOwned::to_owned),
             day: row.get("checked_at").and_then(Value::as_str).and_then(day),
             isolation: row.get("isolation").and_then(Value::as_str).map(ToOwned::to_owned),
-            writes: row
-                .get("writes")
-                .and_then(Value::as_array)
-                .and_then(|paths| paths.iter().map(|path| path.as_str().map(ToOwned::to_owned)).collect()),
+            writes: texts(row, "writes"),
+            hosts: texts(row, "hosts"),
             protocol,
             auth_methods: methods.collect(),
             setup_required: answer.get("setup_required").and_then(Value::as_str).map(ToOwned::to_owned),
@@ -101,6 +101,11 @@ impl LastAnswer {
         let size = |answer: &Self| (answer.features.len(), reached(answer));
         size(self) > size(other) || other.protocol.is_none()
     }
+}
+
+/// A list of texts; `None` if it is none.
+fn texts(object: &Map<String, Value>, key: &str) -> Option<Vec<String>> {
+    object.get(key)?.as_array()?.iter().map(|text| text.as_str().map(ToOwned::to_owned)).collect()
 }
 
 fn members<T>(object: &Map<String, Value>, key: &str, read: impl Fn(&Value) -> Option<T>) -> BTreeMap<String, T> {

@@ -37,6 +37,8 @@ pub struct Row {
     pub unwatched: Option<String>,
     /// What it has left in its home, caches aside, if that is known.
     pub writes: Option<Vec<String>>,
+    /// The names of hosts that it has asked for while it had no network, if they were heard.
+    pub hosts: Option<Vec<String>>,
     /// The result of the task.
     pub state: State,
     /// What the verdict is based on, see [`Task::basis`](super::Task::basis).
@@ -251,11 +253,13 @@ impl Row {
                 _ => self.examination().map(|examination| json!(examination)),
             };
             row.extend(examination.map(|examination| ("examination".to_owned(), examination)));
-            let writes = match &self.state {
-                State::Reused(earlier) => earlier.get("writes").cloned(),
-                _ => self.writes.as_ref().map(|writes| json!(writes)),
-            };
-            row.extend(writes.map(|writes| ("writes".to_owned(), writes)));
+            for (name, observed) in [("writes", &self.writes), ("hosts", &self.hosts)] {
+                let observed = match &self.state {
+                    State::Reused(earlier) => earlier.get(name).cloned(),
+                    _ => observed.as_ref().map(|observed| json!(observed)),
+                };
+                row.extend(observed.map(|observed| (name.to_owned(), observed)));
+            }
             if let Some(Value::Object(timing)) = row.get_mut("timing") {
                 timing.insert("install_seconds".to_owned(), self.install.as_secs_f64().into());
             }

@@ -22,6 +22,7 @@ use acp_registry_protocol::handshake::{HandshakeOptions, Outcome, check, set_var
 use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::Instant;
 
+use super::snapshot::LISTED;
 use super::sources::{DistributionOrigin, Sources};
 use super::{AgentLock, Networks, Row, State, Task, TaskKind, TaskVerdict};
 
@@ -53,7 +54,7 @@ pub struct Verifier {
     pub turns: AgentLock,
 }
 
-/// How many characters of a path in a home are reported.
+/// How many characters of a path in a home, and of the name of a host, are reported.
 const PATH: usize = 100;
 
 /// Progress. The number is the task's index.
@@ -79,6 +80,7 @@ struct TaskFacts {
     is_not_startable: bool,
     left: Option<PathError>,
     source_down: Option<DistributionOrigin>,
+    hosts: Option<BTreeSet<String>>,
     canaries: Arc<Canaries>,
 }
 
@@ -133,6 +135,8 @@ impl Verifier {
                         row.unwatched = done.canaries.problem();
                         let written = done.canaries.written().filter(|_| row.unwatched.is_none());
                         row.writes = written.map(|paths| paths.iter().map(|path| shown(path, PATH)).collect());
+                        row.hosts =
+                            done.hosts.map(|names| names.iter().take(LISTED).map(|name| shown(name, PATH)).collect());
                         finished(row);
                     }
                 }
@@ -289,6 +293,7 @@ impl Verifier {
         let examining = |done, all| progress(VerifyEvent::Examining(number, done, all));
         let (id, place) = (Some(id), Some(place.path()));
         let examination = self.demand.meet(&launch, &options, &mut outcome, id, place, &examining).await;
+        done.hosts = launch.namespace.as_ref().and_then(Namespace::lookups);
         Ok((outcome, examination))
     }
 
@@ -415,6 +420,7 @@ fn unfinished(task: &Task) -> Row {
         left: None,
         unwatched: None,
         writes: None,
+        hosts: None,
         state: State::NotStarted {
             verdict: TaskVerdict::Error,
             reason: "spawn_failed",

@@ -38,8 +38,11 @@ const AS_ANSWERED: [&str; 4] = ["agent_info", "auth_methods", "capabilities", "e
 /// Maximum length of a member as answered, in bytes of JSON. Real ones have up to 3 KB.
 const ANSWERED: usize = 16 << 10;
 
-/// How many paths of a home a row has.
-const WRITES: usize = 32;
+/// What the observation of an agent adds to its row: lists that grow from run to run.
+const OBSERVED: [&str; 2] = ["writes", "hosts"];
+
+/// How many items each list of [`OBSERVED`] has.
+pub(super) const LISTED: usize = 32;
 
 /// A capability snapshot: one row per agent, channel and distribution.
 #[derive(Debug, Clone, Default)]
@@ -195,7 +198,7 @@ impl Snapshot {
             self.rows.remove(&(row.id.clone(), row.channel.as_str().to_owned(), String::new()));
         }
         examined::keep(&mut value, self.rows.get(&key));
-        add_writes(&mut value, self.rows.get(&key));
+        add_observed(&mut value, self.rows.get(&key));
         examined::remember(&mut value, self.rows.get(&key));
         times::add(&mut value, self.rows.get(&key));
         self.rows.insert(key.clone(), value);
@@ -292,8 +295,10 @@ fn row_json(row: &Row) -> Option<Value> {
     if let (Value::Object(agent), true) = (&mut agent, result["exit"].is_object() && row.reason().is_some()) {
         agent.insert("exit".to_owned(), result["exit"].clone());
     }
-    if let (Value::Object(agent), Some(writes)) = (&mut agent, result.get("writes")) {
-        agent.insert("writes".to_owned(), writes.clone());
+    for name in OBSERVED {
+        if let (Value::Object(agent), Some(list)) = (&mut agent, result.get(name)) {
+            agent.insert(name.to_owned(), list.clone());
+        }
     }
     if let (Value::Object(agent), State::Checked { examination: Some(examination), at, .. }) = (&mut agent, &row.state)
     {
@@ -318,17 +323,17 @@ fn bound(kept: &mut Map<String, Value>) {
     }
 }
 
-/// Adds what earlier runs of the same version have left in the home: one that was not examined leaves less.
-fn add_writes(row: &mut Value, earlier: Option<&Value>) {
+/// Adds what was observed in earlier runs of the same version: an agent that was not examined does less.
+fn add_observed(row: &mut Value, earlier: Option<&Value>) {
     let Some(earlier) = earlier.filter(|earlier| earlier["version"] == row["version"]) else { return };
-    let paths = |row: &Value| row.get("writes").and_then(Value::as_array).cloned();
-    let (Some(known), Some(row)) = (paths(earlier), row.as_object_mut()) else { return };
-    let all: BTreeSet<String> = known
-        .into_iter()
-        .chain(row.get("writes").and_then(Value::as_array).cloned().unwrap_or_default())
-        .filter_map(|path| path.as_str().map(ToOwned::to_owned))
-        .collect();
-    row.insert("writes".to_owned(), json!(all.into_iter().take(WRITES).collect::<Vec<_>>()));
+    let Some(row) = row.as_object_mut() else { return };
+    for name in OBSERVED {
+        let Some(Value::Array(known)) = earlier.get(name) else { continue };
+        let seen = row.get(name).and_then(Value::as_array).into_iter().flatten();
+        let all: BTreeSet<&str> = known.iter().chain(seen).filter_map(Value::as_str).collect();
+        let all = json!(all.into_iter().take(LISTED).collect::<Vec<_>>());
+        row.insert(name.to_owned(), all);
+    }
 }
 
 /// Replacement for UUIDs.
@@ -343,8 +348,10 @@ pub(super) fn make_steady(row: &mut Value) {
     for name in ["agent_info", "capabilities", "extra", "session"] {
         hide_uuids(&mut row[name]);
     }
-    if let Some(writes) = row.get_mut("writes") {
-        hide_uuids(writes);
+    for name in OBSERVED {
+        if let Some(list) = row.get_mut(name) {
+            hide_uuids(list);
+        }
     }
 }
 

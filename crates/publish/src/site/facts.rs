@@ -51,6 +51,7 @@ pub(super) struct Facts {
     pub(super) isolation: Option<&'static str>,
     /// What it has left in its home, as a phrase.
     pub(super) writes: Option<String>,
+    pub(super) hosts: Option<String>,
     /// The program of which the agent is an adapter, as the registry says.
     pub(super) adapter_of: Option<String>,
     /// The release on GitHub that its archives are of.
@@ -104,6 +105,7 @@ impl Facts {
             times: listing.answer.and_then(|answer| answer.times.as_ref()).map(times),
             isolation: listing.answer.and_then(|answer| isolation(answer.isolation.as_deref()?)),
             writes: listing.answer.and_then(|answer| answer.writes.as_deref()).map(writes),
+            hosts: listing.answer.and_then(|answer| answer.hosts.as_deref()).map(hosts),
             adapter_of: config.adapters.get(&listing.id).map(|program| shown(program, 80)),
             release: agent.distribution.binary.iter().find_map(|target| release_page(&target.archive)),
             modes: listing.answer.map(|answer| offered(&answer.modes)).unwrap_or_default(),
@@ -142,13 +144,24 @@ fn isolation(kind: &str) -> Option<&'static str> {
     }
 }
 
-/// Paths in a home as a phrase: as many as fit on a page.
+/// Paths in a home as a phrase.
 fn writes(paths: &[String]) -> String {
-    let named: Vec<String> = paths.iter().take(5).map(|path| format!("~/{}", shown(path, 40))).collect();
-    match (named.as_slice(), paths.len() - named.len()) {
-        ([], _) => "nothing in your home, when it was tested".to_owned(),
-        (named, 0) => named.join(", "),
-        (named, more) => format!("{}, and {more} more", named.join(", ")),
+    let named = as_many_as_fit(paths, |path| format!("~/{}", shown(path, 40)));
+    named.unwrap_or_else(|| "nothing in your home, when it was tested".to_owned())
+}
+
+/// Names of hosts as a phrase.
+fn hosts(names: &[String]) -> String {
+    as_many_as_fit(names, |name| shown(name, 60)).unwrap_or_else(|| "no host, when it was tested".to_owned())
+}
+
+/// As many items as fit on a page, and how many there are besides; `None` without items.
+fn as_many_as_fit(items: &[String], word: impl Fn(&String) -> String) -> Option<String> {
+    let named: Vec<String> = items.iter().take(5).map(word).collect();
+    match (named.as_slice(), items.len() - named.len()) {
+        ([], _) => None,
+        (named, 0) => Some(named.join(", ")),
+        (named, more) => Some(format!("{}, and {more} more", named.join(", "))),
     }
 }
 

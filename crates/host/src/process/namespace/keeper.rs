@@ -11,7 +11,7 @@ use rustix::thread::{CapabilitySet, capabilities};
 
 use super::isolated::{self, HostListeners};
 use super::passing::{receive, send};
-use super::{NamespaceError, loopback};
+use super::{NamespaceError, loopback, resolver};
 use crate::process::launcher::close_inherited;
 
 /// The first argument with which the `acp-registry` executable must call [`keep`].
@@ -25,6 +25,8 @@ pub(super) mod said {
     pub(in super::super) const READY_WITH_USERS: u8 = b'u';
     /// A listener comes with the byte.
     pub(in super::super) const LISTENER: u8 = b'l';
+    /// The port of a name server comes with the byte, if there is another one.
+    pub(in super::super) const NAME_SERVER: u8 = b'n';
     /// The system refuses; the reason follows.
     pub(in super::super) const REFUSED: u8 = b'x';
     /// The namespace is not isolated; the reason follows.
@@ -35,7 +37,7 @@ pub(super) mod said {
 type NamespaceFailure = (u8, String);
 
 /// Moves this process into a new network namespace, and keeps it until stdin, a Unix socket, is closed: for each byte
-/// received, binds a port of the loopback address and sends it back. `arguments` are those after [`KEEP`]. The
+/// received, binds a port of the loopback address and sends it back, or sends a port of a name server. `arguments` are those after [`KEEP`]. The
 /// `acp-registry` executable must call this before it starts a thread. Returns its exit code.
 pub fn keep(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     close_inherited();
@@ -115,7 +117,12 @@ fn unshare_users() -> Result<(), NamespaceFailure> {
 fn serve(socket: BorrowedFd<'_>, ready: u8) -> io::Result<()> {
     send(socket, &[ready], None)?;
     let mut request = [0];
+    let mut servers = resolver::bind();
     while receive(socket, &mut request)?.0 > 0 {
+        if request == [said::NAME_SERVER] {
+            send(socket, &request, servers.pop().as_ref().map(|server| server.as_fd()))?;
+            continue;
+        }
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         send(socket, &[said::LISTENER], Some(listener.as_fd()))?;
     }

@@ -1,5 +1,6 @@
 //! A network namespace, and the process that keeps it.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, TcpListener};
@@ -19,6 +20,7 @@ use tokio::sync::Mutex;
 use tokio::time::timeout;
 
 use super::keeper::{KEEP, said};
+use super::resolver::Resolver;
 use super::{NamespaceError, passing};
 
 /// Time limit for each answer of the keeper, which takes a few milliseconds.
@@ -45,6 +47,7 @@ struct Inner {
     keeper: Keeper,
     socket: Mutex<UnixStream>,
     has_users: bool,
+    resolver: Resolver,
 }
 
 /// A child process that is killed when this is dropped.
@@ -101,7 +104,7 @@ impl Namespace {
     pub async fn create(launcher: Option<&Path>) -> Result<Self, NamespaceError> {
         let launcher = launcher.ok_or(NamespaceError::NoLauncher)?;
         let bait = Bait::lay().map_err(NamespaceError::Start)?;
-        let (keeper, socket) = start(launcher, &bait).map_err(NamespaceError::Start)?;
+        let (keeper, mut socket) = start(launcher, &bait).map_err(NamespaceError::Start)?;
         let (kind, reason) = answer(&socket).await?;
         let reason = acp_registry_plan::text::printable(&reason).into_owned();
         let has_users = match kind {
@@ -123,7 +126,16 @@ impl Namespace {
             }
             Ok(_) => {}
         }
-        Ok(Self { inner: Arc::new(Inner { keeper, socket: Mutex::new(socket), has_users }) })
+        let resolver = resolver(&mut socket).await.map_err(NamespaceError::Start)?;
+        Ok(Self { inner: Arc::new(Inner { keeper, socket: Mutex::new(socket), has_users, resolver }) })
+    }
+
+    /// The names of hosts that programs in the namespace have asked the system's name servers for, at most 64, of which none
+    /// was resolved. `None` if they were not heard. Nothing is known of programs that have an address already, or ask by a
+    /// Unix socket or by HTTPS.
+    #[must_use]
+    pub fn lookups(&self) -> Option<BTreeSet<String>> {
+        self.inner.resolver.names()
     }
 
     /// Binds a free port of the loopback address in the namespace. Only programs in the namespace can connect to it; its
@@ -133,9 +145,7 @@ impl Namespace {
     /// Returns an error if the namespace's process has ended.
     pub async fn listen(&self) -> io::Result<TcpListener> {
         let mut socket = self.inner.socket.lock().await;
-        socket.write_all(b"l").await?;
-        let mut kind = [0];
-        let (_, file) = timeout(LIMIT, receive(&socket, &mut kind)).await??;
+        let file = ask(&mut socket, said::LISTENER).await?;
         file.map(TcpListener::from).ok_or_else(|| io::Error::other("the process that keeps the namespace has ended"))
     }
 
@@ -175,6 +185,22 @@ async fn answer(socket: &UnixStream) -> Result<(u8, String), NamespaceError> {
         return Err(NamespaceError::Refused("the process that was to keep it has ended".to_owned()));
     };
     Ok((*kind, String::from_utf8_lossy(reason).into_owned()))
+}
+
+/// The answers to programs in the namespace that ask for names.
+async fn resolver(socket: &mut UnixStream) -> io::Result<Resolver> {
+    let mut servers = Vec::new();
+    while let Some(server) = ask(socket, said::NAME_SERVER).await? {
+        servers.push(server);
+    }
+    Resolver::start(servers)
+}
+
+/// What the keeper has for a request.
+async fn ask(socket: &mut UnixStream, request: u8) -> io::Result<Option<OwnedFd>> {
+    socket.write_all(&[request]).await?;
+    let mut kind = [0];
+    Ok(timeout(LIMIT, receive(socket, &mut kind)).await??.1)
 }
 
 async fn receive(socket: &UnixStream, bytes: &mut [u8]) -> io::Result<(usize, Option<OwnedFd>)> {

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! Namespace (this program) ──socket── keeper (in the namespace)
-//!     │                                  │ binds listeners, and passes them to this program
+//!     │                                  │ binds listeners and the ports of name servers, and passes them to this program
 //!     └─ Launch ─→ join ─→ launcher ─→ agent (in the namespace)
 //! ```
 //!
@@ -22,6 +22,8 @@ mod keeper;
 mod loopback;
 #[cfg(target_os = "linux")]
 mod passing;
+#[cfg(target_os = "linux")]
+mod resolver;
 
 #[cfg_attr(target_os = "linux", path = "linux.rs")]
 #[cfg_attr(not(target_os = "linux"), path = "not_linux.rs")]

@@ -1,5 +1,6 @@
 //! Systems without network namespaces.
 
+use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::io;
 use std::net::TcpListener;
@@ -27,6 +28,12 @@ impl Namespace {
     /// Never called on this system.
     #[expect(clippy::unused_async, reason = "the same call as on Linux")]
     pub async fn listen(&self) -> io::Result<TcpListener> {
+        match self.0 {}
+    }
+
+    /// The names that programs in the namespace have asked for.
+    #[must_use]
+    pub fn lookups(&self) -> Option<BTreeSet<String>> {
         match self.0 {}
     }
 }

@@ -180,6 +180,7 @@ fn put(survey: &mut Survey, state: State) {
         left: None,
         unwatched: None,
         writes: None,
+        hosts: None,
         state,
         basis: None,
         source_down: None,
