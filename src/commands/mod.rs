@@ -171,15 +171,24 @@ pub(crate) fn main() -> ExitCode {
     acp_registry::host::umask::tighten();
     #[cfg(unix)]
     crate::terminal::signals::survive_file_limit();
-    let arguments = command_line::move_behind_command(std::env::args_os().collect(), &command());
+    let program = help::with_aliases(Cli::command(), true);
+    let arguments = command_line::move_behind_command(std::env::args_os().collect(), &program);
     if let Some(code) = completions::answer(&arguments) {
         return code;
     }
-    let program = command().color(command_line::color(&arguments));
-    let parsed = program.clone().try_get_matches_from(&arguments);
+    let color = command_line::color(&arguments);
+    // Whatever word the name of the command is among them.
+    let is_named = |command: &clap::Command| {
+        let names = |word: &str| command.get_name() == word || command.get_all_aliases().any(|alias| alias == word);
+        arguments.iter().skip(1).any(|word| word.to_str().is_some_and(names))
+    };
+    // Help for the program itself, or for a command as `help COMMAND`, describes all of them.
+    let has_command = program.get_subcommands().any(is_named);
+    let program = help::shape_named(program, |command| !has_command || is_named(command));
+    let parsed = program.color(color).try_get_matches_from(&arguments);
     match parsed.and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, matches))) {
         Ok((cli, matches)) => run(&cli, &matches),
-        Err(error) => usage::answer(&error, &arguments, &program),
+        Err(error) => usage::answer(&error, &arguments, &command().color(color)),
     }
 }
 

@@ -102,17 +102,21 @@ impl Revocations {
     /// # Errors
     /// [`RevocationsError`] when it is no list of recalled versions.
     pub fn parse(text: &[u8]) -> Result<Self, RevocationsError> {
-        let document: &RawValue = serde_json::from_slice(text)?;
-        let document: Document<'_> =
-            json::object(Some(document)).ok_or(RevocationsError::Form("is not a list of recalled versions"))?;
+        // In one pass: `run` reads the list at each start. An array would be taken for the members in their order.
+        let is_object = text.trim_ascii_start().starts_with(b"{");
+        let document: Document<'_> = match serde_json::from_slice(text) {
+            Ok(document) if is_object => document,
+            Err(error) if !error.is_data() => return Err(error.into()),
+            _ => return Err(RevocationsError::Form("is not a list of recalled versions")),
+        };
         if document.schema != Some(1) {
             return Err(RevocationsError::Form("has not `schema` 1"));
         }
         let items = document.revoked.ok_or(RevocationsError::Form("has no list `revoked`"))?;
         let mut agents: BTreeMap<String, AgentRevocations> = BTreeMap::new();
         for item in items {
-            let id = json::text(member(&members(item), "id"));
-            let id = id.ok_or(RevocationsError::Form("has an item that names no agent"))?;
+            let [id] = json::read_members(Some(item), ["id"]);
+            let id = json::text(id).ok_or(RevocationsError::Form("has an item that names no agent"))?;
             agents.entry(id.into_owned()).or_default().items.push(item.to_owned());
         }
         Ok(Self(agents))

@@ -116,13 +116,19 @@ pub(crate) const EXIT_CODES: [(&str, &str); 7] = [
 /// Adds roles, examples and exit codes to the help of the program, and hides flags where they have no effect. The short
 /// help of a command omits the global flags.
 pub(crate) fn shape(program: Command) -> Command {
+    shape_named(program, |_| true)
+}
+
+/// As [`shape`], for the program and those of its commands that are named: to describe all of them takes milliseconds.
+pub(crate) fn shape_named(program: Command, is_named: impl Fn(&Command) -> bool) -> Command {
     let look = look();
     let template = format!(
         "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{}{}\n{{options}}{{after-help}}",
         roles(&program, look),
         heading("Options", look)
     );
-    let names: Vec<String> = program.get_subcommands().map(|command| command.get_name().to_owned()).collect();
+    let named = program.get_subcommands().filter(|command| is_named(command));
+    let names: Vec<String> = named.map(|command| command.get_name().to_owned()).collect();
     let flags: Vec<Arg> = program.get_arguments().cloned().collect();
     let more = "Run `acp-registry COMMAND -h` for the options of a command, and `--help` for everything.";
     let program = program.help_template(template).after_help(more).after_long_help(exit_codes(look));
