@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { open, site, withSites } from './lib/browser.mjs';
 import { data } from './lib/trees.mjs';
 
-withSites('bundled', 'hostile', 'made-10000');
+withSites('bundled', 'hostile', 'made-large');
 
 const names = (page) => page.locator('.versus thead a').allTextContents();
 const query = (page) => new URL(page.url()).search;
@@ -125,7 +125,7 @@ test('agents of other pages of a large matrix are found', () => open('matrix/', 
   await comparing(page, ['Amber Lantern 00000']);
   await page.locator('#add').fill('lantern');
   await page.waitForFunction(() => document.querySelectorAll('#names option').length === 20);
-}, { name: 'made-10000' }));
+}, { name: 'made-large' }));
 
 test('without JavaScript the matrix is whole', () => open('matrix/?ids=gemini', async (page) => {
   assert.ok(await page.locator('.matrix').isVisible());

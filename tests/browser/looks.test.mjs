@@ -8,7 +8,7 @@ import { fonts } from './lib/fonts.mjs';
 import { screenshots } from './lib/paths.mjs';
 import { pageTypes } from './lib/trees.mjs';
 
-withSites('bundled', 'made-10000');
+withSites('bundled', 'made-large');
 
 const background = (page) => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
 const isDark = async (page) => (await background(page)).match(/\d+/g).slice(0, 3).every((part) => Number(part) < 80);
@@ -145,7 +145,7 @@ for (const font of fonts) {
   test(`pages hold still while they load, in ${font}`, async () => {
     const addresses = [...pageTypes('bundled'), '?q=code', '?q=open+source+windows', '?os=windows&arch=aarch64&license=open'];
     for (const viewport of [{ width: 1280, height: 900 }, { width: 360, height: 740 }]) {
-      for (const name of ['bundled', 'made-10000']) {
+      for (const name of ['bundled', 'made-large']) {
         await open('', async (page) => {
           await page.addInitScript(() => {
             globalThis.shift = 0;

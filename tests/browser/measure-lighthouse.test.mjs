@@ -10,7 +10,7 @@ import { environment } from './lib/fonts.mjs';
 import { serve } from './lib/server.mjs';
 
 const PAGES = { home: '', 'a filtered link': '?q=code&os=linux', 'an agent': 'agents/AGENT/', 'the matrix': 'matrix/' };
-const TREES = isStrict ? ['bundled', 'made-10000'] : ['bundled'];
+const TREES = isStrict ? ['bundled', 'made-large'] : ['bundled'];
 
 for (const name of TREES) {
   for (const [title, page] of Object.entries(PAGES)) {

@@ -76,10 +76,10 @@ const write = (folder, agents, answers, config) => {
 };
 
 /// A registry of `count` agents of all kinds; three of four have been started and asked.
-export const made = (count) => {
+export const made = (count, name = `made-${count}`) => {
   const agents = Array.from({ length: count }, (_, number) => agent(number, count));
   const answers = agents.map((one, number) => answer(number, one)).filter((_, number) => number % 4 !== 3);
-  return write(path.join(work, 'registries', `made-${count}`), agents, answers);
+  return write(path.join(work, 'registries', name), agents, answers);
 };
 
 /// Queries and their results, which the command line's search has, too.
