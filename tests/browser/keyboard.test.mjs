@@ -134,7 +134,7 @@ test('who types after "show more" is not called back', () => open('', async (pag
     await page.keyboard.press('Control+k');
     await page.waitForTimeout(wait);
     await page.keyboard.type('amber', { delay: 15 });
-    const all = `24 of ${LARGE.toLocaleString('en')}`;
+    const all = `24 of ${LARGE.toLocaleString('en', { useGrouping: 'min2' })}`;
     await page.waitForFunction((all) => {
       const { textContent } = document.getElementById('count');
       return textContent.startsWith('24 of ') && !textContent.startsWith(all);

@@ -51,7 +51,7 @@ test('search works offline after the first use', () => open('', async (page, con
 for (const [name, count] of [['made-1', 1], ['made-60', 60], ['made-61', 61], ['made-large', LARGE]]) {
   test(`a registry of ${count}`, () => open('', async (page) => {
     const known = data(name);
-    assert.match(await page.locator('.lead').textContent(), count === 1 ? /^1 agent that speaks/ : new RegExp(`^${count.toLocaleString('en')} agents that speak`));
+    assert.match(await page.locator('.lead').textContent(), count === 1 ? /^1 agent that speaks/ : new RegExp(`^${count.toLocaleString('en', { useGrouping: 'min2' })} agents that speak`));
     assert.equal(await page.locator('#list .card').count(), count > 60 ? 24 : count);
     assert.equal(await page.locator('#more').isVisible(), count > 60);
     // A number in every name, so that each is found alone.
