@@ -199,7 +199,8 @@ fn the_file_of_a_command_is_made_executable_without_touching_what_is_shared() {
     }
     let more = json!({ "bin": { "own": "cli.js", "data": "data.json" } });
     world.add("node_modules/own", &gz(&archive.into_inner().unwrap()), &more);
-    let package = world.install("data").join("node_modules/own");
+    let tree = tree_of(&Run::of(&mut masked("022", &world.command("data"))));
+    let package = tree.join("node_modules/own");
     assert_eq!(fs::read(package.join("cli.js")).unwrap(), b"#!/usr/bin/env node\nstart\r\n");
     assert_eq!([mode(&package.join("cli.js")), mode(&package.join("data.json"))], [0o755, 0o755]);
     assert_eq!(mode(&package.join("package.json")), 0o644);
@@ -502,6 +503,46 @@ fn everything(directory: &Path) -> BTreeMap<String, String> {
     found
 }
 
+/// One has another home, cache, place and time zone.
+#[test]
+fn two_machines_have_the_same_tree() {
+    let tree = |zone: &str, root: &str| {
+        let mut world = World::new();
+        world
+            .add_own(&[("package/data", b"first")], &json!({ "dependencies": { "dep": "1" } }))
+            .add(
+                "node_modules/dep",
+                &pack(&[("package/a", b"1"), ("package/b/c", b"2")]),
+                &json!({ "bin": { "c": "b/c" } }),
+            )
+            .add("node_modules/dep/node_modules/deep", &pack(&[("package/x", b"3")]), &json!({}));
+        let run = Run::of(world.command(root).env("TZ", zone));
+        everything(&tree_of(&run))
+    };
+    let (one, other) = (tree("UTC", "data"), tree("Pacific/Auckland", "else where/dätä"));
+    assert!(one.len() > 12, "{one:?}");
+    assert_eq!(one, other);
+}
+
+/// The directory with `node_modules`.
+fn tree_of(run: &Run) -> PathBuf {
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let document: Value = serde_json::from_str(&run.stdout).unwrap();
+    Path::new(document["install_dir"].as_str().unwrap()).join("files")
+}
+
+/// A command of a person whose new files have not these permissions.
+fn masked(mask: &str, command: &Command) -> Command {
+    let mut masked = Command::new("sh");
+    masked
+        .args(["-c", &format!("umask {mask}; exec \"$0\" \"$@\"")])
+        .arg(command.get_program())
+        .args(command.get_args());
+    masked.current_dir(command.get_current_dir().unwrap()).env_clear();
+    masked.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    masked
+}
+
 #[test]
 fn the_tree_is_the_same_as_npm_makes_it() {
     const TEST: &str = "the_tree_is_the_same_as_npm_makes_it";
@@ -560,9 +601,17 @@ fn the_tree_is_the_same_as_npm_makes_it() {
     let bundled = json!({ "version": "1.0.0", "inBundle": true, "bin": { "part": "part.js" } });
     world.packages.insert("node_modules/bundle/node_modules/part".to_owned(), bundled);
     world.packages.insert(String::new(), json!({ "name": "agent", "dependencies": { "own": "1.0.0" } }));
-    let ours = world.install("data");
-    assert_eq!(world.called(), "");
+    for mask in ["022", "077"] {
+        let mut command = world.command(mask);
+        command.env("XDG_CACHE_HOME", world.people.env.path(&format!("cache-{mask}")));
+        let ours = tree_of(&Run::of(&mut masked(mask, &command)));
+        assert_eq!(world.called(), "");
+        is_as_of_npm(&world, &ours, mask);
+    }
+}
 
+/// Compares a tree with the one that npm makes of the same list.
+fn is_as_of_npm(world: &World, ours: &Path, mask: &str) {
     let list = fs::read_to_string(ours.join("package-lock.json")).unwrap();
     let mut with_addresses: Value = serde_json::from_str(&list).unwrap();
     for (path, package) in with_addresses["packages"].as_object_mut().unwrap() {
@@ -571,20 +620,26 @@ fn the_tree_is_the_same_as_npm_makes_it() {
             package["resolved"] = world.people.server.url(&format!("/npm/{name}/-/{file}-1.0.0.tgz")).into();
         }
     }
-    let theirs = world.people.env.path("npm-ci");
-    world.people.env.write("npm-ci/package.json", manifest("agent", &json!({ "dependencies": { "own": "1.0.0" } })));
-    world.people.env.write("npm-ci/package-lock.json", with_addresses.to_string());
+    let theirs = world.people.env.path(&format!("npm-{mask}"));
+    fs::create_dir(&theirs).unwrap();
+    fs::write(
+        theirs.join("package.json"),
+        json!({ "name": "agent", "version": "1.0.0", "dependencies": { "own": "1.0.0" } }).to_string(),
+    )
+    .unwrap();
+    fs::write(theirs.join("package-lock.json"), with_addresses.to_string()).unwrap();
     let mut npm = Command::new("npm");
     npm.args(["ci", "--no-audit", "--no-fund", "--no-update-notifier", "--omit-lockfile-registry-resolved"]);
     npm.args(["--registry", &world.people.server.url("/npm/"), "--cache"]).arg(world.people.env.path("npm-cache"));
-    let output = npm.current_dir(&theirs).env("HOME", world.people.env.path("home")).output().unwrap();
+    npm.current_dir(&theirs).env("HOME", world.people.env.path("home")).env("PATH", std::env::var_os("PATH").unwrap());
+    let output = masked(mask, &npm).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let [mut ours, mut theirs] = [ours, theirs].map(|tree| everything(&tree.join("node_modules")));
+    let [mut ours, mut theirs] = [ours, &theirs].map(|tree| everything(&tree.join("node_modules")));
     let notes = [&mut ours, &mut theirs].map(|tree| {
         let text = tree.remove(".package-lock.json").unwrap();
         let notes: Value = serde_json::from_str(text.split_once(' ').unwrap().1).unwrap();
         notes["packages"].as_object().unwrap().keys().cloned().collect::<Vec<_>>()
     });
-    assert_eq!(notes[0], notes[1]);
-    assert_eq!(ours, theirs);
+    assert_eq!(notes[0], notes[1], "{mask}");
+    assert_eq!(ours, theirs, "{mask}");
 }

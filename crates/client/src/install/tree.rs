@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -459,9 +459,14 @@ pub(super) fn clear(directory: &Path) -> Result<(), PathError> {
 fn make_executable(path: &Path) -> Result<(), PathError> {
     let at = || PathError::at(path);
     let file = open_file(path).map_err(at())?;
+    // The directory, which was made for this tree, has all that the person's umask allows.
     #[cfg(unix)]
-    let is_executable =
-        std::os::unix::fs::PermissionsExt::mode(&file.metadata().map_err(at())?.permissions()) & 0o777 == 0o755;
+    let is_executable = {
+        use std::os::unix::fs::PermissionsExt as _;
+
+        let directory = path.parent().unwrap_or(path).metadata().map_err(at())?;
+        (file.metadata().map_err(at())?.permissions().mode() ^ directory.permissions().mode()) & 0o777 == 0
+    };
     #[cfg(not(unix))]
     let is_executable = true;
     let has_return = matches!(Program::examine(&file), Program::Script { has_return: true, .. });
@@ -473,8 +478,9 @@ fn make_executable(path: &Path) -> Result<(), PathError> {
         bytes.remove(end);
     }
     fs::remove_file(path).map_err(at())?;
-    fs::write(path, bytes).map_err(at())?;
+    let mut new = fs::OpenOptions::new();
+    new.write(true).create_new(true);
     #[cfg(unix)]
-    fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).map_err(at())?;
-    Ok(())
+    std::os::unix::fs::OpenOptionsExt::mode(&mut new, 0o777);
+    new.open(path).and_then(|mut file| file.write_all(&bytes)).map_err(at())
 }
