@@ -43,6 +43,20 @@ fn pack(files: &[(&str, &[u8])]) -> Vec<u8> {
     gz(&tar(&[&[("package/package.json", br#"{"bin":{"own":"./cli.js"}}"#.as_slice())], files].concat()))
 }
 
+/// Packs files with their modes.
+fn pack_with_modes(files: &[(&str, &[u8], u32)]) -> Vec<u8> {
+    let mut archive = tar::Builder::new(Vec::new());
+    for (name, content, mode) in files {
+        let mut header = tar::Header::new_ustar();
+        header.set_path(name).unwrap();
+        header.set_size(content.len() as u64);
+        header.set_mode(*mode);
+        header.set_cksum();
+        archive.append(&header, *content).unwrap();
+    }
+    gz(&archive.into_inner().unwrap())
+}
+
 /// A store, a stand-in for npm, and a registry of npm.
 struct World {
     people: People,
@@ -188,17 +202,9 @@ fn a_tree_is_laid_out_as_npm_does_and_made_once() {
 fn the_file_of_a_command_is_made_executable_without_touching_what_is_shared() {
     let mut world = World::new();
     world.add_own(&[], &json!({ "bin": { "own": "cli.js", "data": "data.json" } }));
-    let mut archive = tar::Builder::new(Vec::new());
-    for (name, content) in [("package/package.json", b"{}".as_slice()), CLI, ("package/data.json", b"[]")] {
-        let mut header = tar::Header::new_ustar();
-        header.set_path(name).unwrap();
-        header.set_size(content.len() as u64);
-        header.set_mode(0o640);
-        header.set_cksum();
-        archive.append(&header, content).unwrap();
-    }
+    let files = [("package/package.json", b"{}".as_slice()), CLI, ("package/data.json", b"[]")];
     let more = json!({ "bin": { "own": "cli.js", "data": "data.json" } });
-    world.add("node_modules/own", &gz(&archive.into_inner().unwrap()), &more);
+    world.add("node_modules/own", &pack_with_modes(&files.map(|(name, content)| (name, content, 0o640))), &more);
     let tree = tree_of(&Run::of(&mut masked("022", &world.command("data"))));
     let package = tree.join("node_modules/own");
     assert_eq!(fs::read(package.join("cli.js")).unwrap(), b"#!/usr/bin/env node\nstart\r\n");
@@ -550,7 +556,7 @@ fn the_tree_is_the_same_as_npm_makes_it() {
         return crate::support::missing(TEST, "npm is not installed");
     }
     let foreign = if host().starts_with("linux") { "darwin" } else { "linux" };
-    let needs = json!({ "dependencies": { "@s/dep": "1.0.0", "bundle": "1.0.0" }, "optionalDependencies": { "other": "1.0.0", "here": "1.0.0" } });
+    let needs = json!({ "dependencies": { "@s/dep": "1.0.0", "bundle": "1.0.0", "modes": "1.0.0" }, "optionalDependencies": { "other": "1.0.0", "here": "1.0.0" } });
     let manifest = |name: &str, more: &Value| {
         let mut manifest = json!({ "name": name, "version": "1.0.0" });
         manifest.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -567,6 +573,15 @@ fn the_tree_is_the_same_as_npm_makes_it() {
     let here = json!({ "os": [if foreign == "linux" { "darwin" } else { "linux" }] });
     let part = manifest("part", &json!({ "bin": { "part": "part.js" } }));
     let tool: &[u8] = b"#!/usr/bin/env node\r\nstart\r\n";
+    let odd = manifest("modes", &json!({}));
+    let modes = [
+        ("package/package.json", odd.as_bytes(), 0o600),
+        ("package/owner", b"x", 0o744),
+        ("package/group/file", b"x", 0o754),
+        ("package/none", b"x", 0),
+        ("package/others", b"x", 0o001),
+        ("package/all", b"x", 0o777),
+    ];
     let mut world = World::new();
     world
         .add(
@@ -592,6 +607,7 @@ fn the_tree_is_the_same_as_npm_makes_it() {
             ),
             &bundle,
         )
+        .add("node_modules/modes", &pack_with_modes(&modes), &json!({}))
         .add("node_modules/other", &pack("other", &other, &[]), &other)
         .add("node_modules/alone", &pack("alone", &json!({}), &[]), &json!({}))
         .add("node_modules/here", &pack("here", &here, &[]), &here);
@@ -601,7 +617,7 @@ fn the_tree_is_the_same_as_npm_makes_it() {
     let bundled = json!({ "version": "1.0.0", "inBundle": true, "bin": { "part": "part.js" } });
     world.packages.insert("node_modules/bundle/node_modules/part".to_owned(), bundled);
     world.packages.insert(String::new(), json!({ "name": "agent", "dependencies": { "own": "1.0.0" } }));
-    for mask in ["022", "077"] {
+    for mask in ["022", "077", "002"] {
         let mut command = world.command(mask);
         command.env("XDG_CACHE_HOME", world.people.env.path(&format!("cache-{mask}")));
         let ours = tree_of(&Run::of(&mut masked(mask, &command)));

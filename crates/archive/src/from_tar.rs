@@ -136,8 +136,7 @@ fn walk_entry<R: Read, S: Sink>(
     if !matches!(content, Content::File) && size > 0 {
         return refuse(UnsafeReason::HasContent);
     }
-    let executable = header.mode().is_ok_and(|mode| mode & 0o111 != 0);
-    let member = ArchiveMember { name: &name, content, size: Some(size), executable };
+    let member = ArchiveMember { name: &name, content, size: Some(size), mode: header.mode().unwrap_or_default() };
     walk.member(&member, entry)
 }
 

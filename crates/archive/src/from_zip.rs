@@ -91,18 +91,15 @@ fn walk_entry<R: Read + Seek, S: Sink>(
     }
     taken.insert(start, end);
     let mut content = Produced { inner: content, meter: Rc::clone(meter) };
-    let executable = mode & 0o111 != 0;
     match kind {
         Ok(Content::Symlink(_)) => {
             let mut target = Vec::new();
             let read = content.by_ref().take(PATH_LENGTH as u64 + 1).read_to_end(&mut target);
             read.map_err(|error| walk.explain_at(&error, &name))?;
-            let member = ArchiveMember { name: &name, content: Content::Symlink(&target), size: Some(0), executable };
+            let member = ArchiveMember { name: &name, content: Content::Symlink(&target), size: Some(0), mode };
             walk.member(&member, &mut io::empty())
         }
-        Ok(kind) => {
-            walk.member(&ArchiveMember { name: &name, content: kind, size: Some(size), executable }, &mut content)
-        }
+        Ok(kind) => walk.member(&ArchiveMember { name: &name, content: kind, size: Some(size), mode }, &mut content),
         Err(reason) => refuse(reason),
     }
 }

@@ -57,7 +57,7 @@ pub fn unpack<R: Read + Seek>(file: R, cmd: &str, limits: &Limits, into: &Path) 
 
 /// Unpacks the archive of an npm package into an existing, empty directory that no other process writes to, as npm does:
 /// without the folder around its files, without links, with `.gitignore` as `.npmignore`, and with the last of equal names.
-/// Files get mode 0755 or 0644.
+/// Files get the mode of the archive, and can be read and written by all whom the umask allows it.
 /// After an error, the caller must delete the directory.
 ///
 /// # Errors
@@ -135,7 +135,7 @@ fn run_stream<R: Read, S: Sink>(
             let path = cmd_path(cmd).unwrap_or_default();
             let name = path.rsplit('/').next().unwrap_or_default();
             let name = if name.is_empty() { "executable" } else { name };
-            let member = ArchiveMember { name: name.as_bytes(), content: Content::File, size: None, executable: true };
+            let member = ArchiveMember { name: name.as_bytes(), content: Content::File, size: None, mode: 0o755 };
             walk.member(&member, &mut source)
         }
     }
@@ -172,11 +172,30 @@ impl Unpack {
         Ok(Self { replaces: true, ..Self::into(root)? })
     }
 
+    /// The permissions of a file, from which the umask is taken: of those that an archive states, only whether it can be
+    /// started; of those of a package, all, as npm does.
+    #[cfg(unix)]
+    fn mode(&self, stated: u32) -> u32 {
+        match stated & 0o111 {
+            _ if self.replaces => (stated | 0o666) & 0o777,
+            0 => 0o644,
+            _ => 0o755,
+        }
+    }
+
+    /// Makes a directory with those above it.
+    fn make_directory(&self, path: &Path) -> Result<(), Error> {
+        let mut builder = DirBuilder::new();
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, if self.replaces { 0o777 } else { 0o755 });
+        Ok(builder.recursive(true).create(path).map_err(PathError::at(path))?)
+    }
+
     /// The path of an entry; creates its parent directories.
     fn place(&self, path: &str) -> Result<PathBuf, Error> {
         let path = self.root.join(path);
         if let Some(parent) = path.parent().filter(|parent| !parent.is_dir()) {
-            make_directory(parent)?;
+            self.make_directory(parent)?;
         }
         Ok(path)
     }
@@ -185,17 +204,17 @@ impl Unpack {
 impl Sink for Unpack {
     fn directory(&mut self, path: &str) -> Result<(), Error> {
         self.file = None;
-        make_directory(&self.root.join(path))
+        self.make_directory(&self.root.join(path))
     }
 
-    fn file(&mut self, path: &str, executable: bool) -> Result<(), Error> {
+    fn file(&mut self, path: &str, mode: u32) -> Result<(), Error> {
         let path = self.place(path)?;
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
         #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, if executable { 0o755 } else { 0o644 });
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, self.mode(mode));
         #[cfg(not(unix))]
-        let _ = executable;
+        let _ = mode;
         let opened = match options.open(&path) {
             Err(error) if self.replaces && error.kind() == io::ErrorKind::AlreadyExists => {
                 fs::remove_file(&path).and_then(|()| options.open(&path))
@@ -233,13 +252,6 @@ impl Sink for Unpack {
         }
         Ok(())
     }
-}
-
-fn make_directory(path: &Path) -> Result<(), Error> {
-    let mut builder = DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o755);
-    Ok(builder.recursive(true).create(path).map_err(PathError::at(path))?)
 }
 
 #[cfg(unix)]
@@ -287,7 +299,7 @@ impl Sink for Collect<'_> {
         Ok(())
     }
 
-    fn file(&mut self, path: &str, _executable: bool) -> Result<(), Error> {
+    fn file(&mut self, path: &str, _mode: u32) -> Result<(), Error> {
         self.end_file();
         self.path = Some(path.to_owned());
         Ok(())

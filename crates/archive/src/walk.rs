@@ -18,7 +18,8 @@ pub(super) struct ArchiveMember<'a> {
     pub(super) content: Content<'a>,
     /// Size in bytes as stated in the archive, if it is.
     pub(super) size: Option<u64>,
-    pub(super) executable: bool,
+    /// The permissions as stated; 0 in archives made on Windows.
+    pub(super) mode: u32,
 }
 
 #[derive(Clone, Copy)]
@@ -33,7 +34,7 @@ pub(super) enum Content<'a> {
 pub(super) trait Sink {
     fn directory(&mut self, path: &str) -> Result<(), Error>;
     /// Starts a file. Its content follows with [`Sink::write`] until another method is called.
-    fn file(&mut self, path: &str, executable: bool) -> Result<(), Error>;
+    fn file(&mut self, path: &str, mode: u32) -> Result<(), Error>;
     fn write(&mut self, chunk: &[u8]) -> Result<(), Error>;
     /// Called once at the end, after all links were checked.
     fn links(&mut self, entries: &[Entry]) -> Result<(), Error>;
@@ -45,7 +46,7 @@ impl Sink for () {
         Ok(())
     }
 
-    fn file(&mut self, _path: &str, _executable: bool) -> Result<(), Error> {
+    fn file(&mut self, _path: &str, _mode: u32) -> Result<(), Error> {
         Ok(())
     }
 
@@ -128,10 +129,10 @@ impl<S: Sink> Walk<S> {
         }
         self.check_count(self.tree.len() as u64)?;
         self.at.clone_from(&path);
-        let mut entry = Entry { path, kind, size: 0, executable: member.executable };
+        let mut entry = Entry { path, kind, size: 0, executable: member.mode & 0o111 != 0 };
         match &entry.kind {
             EntryKind::Directory => self.sink.directory(&entry.path)?,
-            EntryKind::File => entry.size = self.file(&entry, member.size, content)?,
+            EntryKind::File => entry.size = self.file(&entry, member, content)?,
             EntryKind::Symlink { .. } => {}
             EntryKind::Hardlink { target } => {
                 let Some(file) = self.tree.file(target).and_then(|index| self.entries.get(index)) else {
@@ -181,9 +182,9 @@ impl<S: Sink> Walk<S> {
     }
 
     /// Reads the content of a file and passes it on. Returns its size in bytes.
-    fn file(&mut self, entry: &Entry, stated: Option<u64>, content: &mut dyn Read) -> Result<u64, Error> {
-        self.meter.check_claim(stated.unwrap_or_default()).map_err(Error::TooLarge)?;
-        self.sink.file(&entry.path, entry.executable)?;
+    fn file(&mut self, entry: &Entry, member: &ArchiveMember<'_>, content: &mut dyn Read) -> Result<u64, Error> {
+        self.meter.check_claim(member.size.unwrap_or_default()).map_err(Error::TooLarge)?;
+        self.sink.file(&entry.path, member.mode)?;
         let mut examiner = (self.wanted.as_ref() == Some(&entry.path)).then(Examiner::default);
         let mut buffer = mem::take(&mut self.buffer);
         let mut size = 0;
@@ -202,7 +203,7 @@ impl<S: Sink> Walk<S> {
         }
         self.buffer = buffer;
         self.examiner = examiner.or(self.examiner.take());
-        match stated {
+        match member.size {
             Some(stated) if size < stated && self.meter.has_ended() => Err(Error::Truncated { at: quote(&self.at) }),
             Some(stated) if size != stated => {
                 Err(self.corrupt_at(entry.path.as_bytes(), &format!("holds {size} bytes instead of {stated}")))
