@@ -436,10 +436,10 @@ fn what_cannot_be_reached_copied_or_started_is_said_with_its_own_words() {
     there.stub("uname", "#!/bin/sh\necho Plan9 z80\n");
     fails("ssh:box", "ssh:box has no acp-registry ", &install);
     fs::remove_file(there.people.env.path("there/stubs/uname")).unwrap();
-    there.stub("head", "#!/bin/sh\ncat >/dev/null &\necho no space >&2\n");
+    there.stub("gzip", "#!/bin/sh\nhead -c 9 >/dev/null\necho no space >&2\nexit 1\n");
     fails("ssh:box", "acp-registry cannot be copied to ssh:box: no space", "");
     assert_eq!(fs::read_dir(there.people.env.path(&copy()).parent().unwrap()).unwrap().count(), 0);
-    fs::remove_file(there.people.env.path("there/stubs/head")).unwrap();
+    fs::remove_file(there.people.env.path("there/stubs/gzip")).unwrap();
     there.stub("chmod", "#!/bin/sh\n");
     fails("ssh:box", "ssh:box has no acp-registry ", &install);
     for name in ["ssh:-oProxyCommand=id", "ssh:a b", "box", "wsl:-e", "ssh:"] {

@@ -35,7 +35,7 @@ pub(super) fn text() -> String {
         p=$(command -v acp-registry) && try $p; try $o";
     // `head` may read more than it is asked for, so that nothing else is sent until the copy has begun.
     let copy = "echo; echo $m absent $u:; read n && read s || exit 1; t=$o.$$; \
-        (umask 077; mkdir -p $d && echo $m ready && head -c $n >$t); \
+        (umask 077; mkdir -p $d && echo $m ready && head -c $n | gzip -dc >$t); \
         case $({ sha256sum || shasum -a 256; } 2>/dev/null <$t) in $s*) chmod 755 $t; mv -f $t $o;; \
         *) rm -f $t; echo $m broken; exit 1;; esac; try $o; $o --version >/dev/null; echo $m unfit; exit 1";
     format!("set -f; IFS=; {find}; {copy}").replace("MARK", MARK).replace("VERSION", VERSION).replace("WORD", ELSEWHERE)
