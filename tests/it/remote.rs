@@ -25,8 +25,11 @@ impl Drop for Served {
 
 impl Served {
     fn start(env: &Env, flags: &[&str]) -> Self {
-        let agent = agent();
-        let words = [&["serve-agent"], flags, &["--", &agent, "turns", ""]].concat();
+        Self::serve(env, flags, &[&agent(), "turns", ""])
+    }
+
+    fn serve(env: &Env, flags: &[&str], agent: &[&str]) -> Self {
+        let words = [&["serve-agent"], flags, &["--"], agent].concat();
         let mut command = env.command(&words);
         let mut child = command.env("TOKEN", "secret").stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut line = String::new();
@@ -167,6 +170,35 @@ fn the_server_refuses_what_it_must() {
     // Its place is free when its process has ended.
     let initialize = message.replace("session/new", "initialize");
     while served.ask("POST", json, &initialize).starts_with("HTTP/1.1 503 ") {}
+}
+
+/// As clients of others send it: the request that is answered has the session.
+#[cfg(unix)]
+#[test]
+fn an_answer_to_the_agent_needs_no_session_and_is_refused_for_another() {
+    let env = Env::empty();
+    let script = r#"read -r line
+        echo '{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1}}'
+        echo '{"jsonrpc":"2.0","id":9,"method":"session/request_permission","params":{"sessionId":"s"}}'
+        while read -r line; do
+            echo '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","heard":'"$line"'}}'
+        done"#;
+    let served = Served::serve(&env, &[], &["sh", "-c", script]);
+    let connection = format!("acp-connection-id: {}\r\n", served.initialize(""));
+    let of_session = format!("{connection}acp-session-id: s\r\n");
+    let mut stream = TcpStream::connect(&served.address).unwrap();
+    let head = format!("host: {}\r\naccept: text/event-stream\r\n{of_session}", served.address);
+    write!(stream, "GET /acp HTTP/1.1\r\n{head}\r\n").unwrap();
+    let mut events = BufReader::new(stream).lines().map_while(Result::ok);
+    let mut next = |word: &str| events.find(|line| line.contains(word)).unwrap();
+    next("session/request_permission");
+    let answer = |headers: &str, result: &str| {
+        let body = format!(r#"{{"jsonrpc":"2.0","id":9,"result":{result}}}"#);
+        served.ask("POST", &format!("content-type: application/json\r\n{connection}{headers}"), &body)
+    };
+    assert!(answer("acp-session-id: other\r\n", "1").starts_with("HTTP/1.1 400 "));
+    assert!(answer("", "2").starts_with("HTTP/1.1 202 "));
+    assert!(next("heard").contains(r#""result":2"#));
 }
 
 #[test]

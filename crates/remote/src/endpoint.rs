@@ -70,6 +70,13 @@ impl Endpoint {
         Ok(Self { url, is_socket, client, headers: headers.0.clone(), settings: settings.clone() })
     }
 
+    /// Its address as a person writes it, without what follows a `?`, which may be a secret.
+    pub(crate) fn shown(&self) -> String {
+        let mut url = self.url.clone();
+        url.set_query(None);
+        if self.is_socket { url.as_str().replacen("http", "ws", 1) } else { url.into() }
+    }
+
     /// The same agent, spoken to by this version of HTTP only.
     pub(crate) fn by(&self, version: Version) -> Result<Self, Problem> {
         Ok(Self { client: conversation_client(&self.settings, &self.url, Some(version))?, ..self.clone() })
@@ -233,7 +240,10 @@ mod tests {
     fn an_address_is_of_this_machine_or_safe() {
         let new = |text: &str| Endpoint::new(text, &Headers::default(), &Settings::default());
         assert!(new("ws://127.0.0.1:1/acp").unwrap().is_socket);
-        assert_eq!(new("WSS://agents.example.com/acp#a").unwrap().url.as_str(), "https://agents.example.com/acp");
+        let socket = new("WSS://agents.example.com/acp?key=secret#a").unwrap();
+        assert_eq!(socket.url.as_str(), "https://agents.example.com/acp?key=secret");
+        assert_eq!(socket.shown(), "wss://agents.example.com/acp");
+        assert_eq!(new("https://agents.example.com/acp").unwrap().shown(), "https://agents.example.com/acp");
         for wrong in ["", "agents.example.com", "ftp://a.example", "https://u:p@a.example"] {
             assert!(matches!(new(wrong), Err(EndpointError::Address(..))), "{wrong}");
         }

@@ -328,9 +328,7 @@ impl Bridge<'_> {
     }
 
     fn lost(&self, reason: impl Into<String>) -> BridgeError {
-        let mut url = self.client.endpoint.url.clone();
-        url.set_query(None);
-        BridgeError::Lost(url.to_string(), reason.into())
+        BridgeError::Lost(self.client.endpoint.shown(), reason.into())
     }
 
     /// When to look again, if nothing happens. It is no time in the past for which nothing is done then.
